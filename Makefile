@@ -1,0 +1,63 @@
+# Bare `make` prints the targets. Everything runs in .venv, made from pyproject.toml alone.
+PYTHON ?= python3
+BIN := .venv/bin
+COVERED_FULLY := privacy design mechanisms releases.py curator
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test check slow bench docs wheel fmt proofs clean
+
+help:  ## print the targets
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
+
+.venv/bin/python:
+	$(PYTHON) -m venv .venv
+
+.venv/demo.stamp: pyproject.toml | .venv/bin/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[datasets]'
+	@touch $@
+
+.venv/dev.stamp: pyproject.toml | .venv/bin/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	@touch $@ .venv/demo.stamp
+
+demo: .venv/demo.stamp  ## set up and run the main job on bundled data
+	$(BIN)/discreet demo
+
+check: .venv/dev.stamp  ## lint, types and import contracts
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+test: check  ## set up and run every gate: check, tests, coverage
+	rm -f .coverage .coverage.*
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 -m 'not slow' --cov=discreet --cov-branch --cov-report=
+	$(BIN)/coverage report --skip-covered --fail-under=95
+	@for room in $(COVERED_FULLY); do \
+		case $$room in *.py) files="src/discreet/$$room";; *) files="src/discreet/$$room/*";; esac; \
+		$(BIN)/coverage report --include="$$files" --skip-covered --show-missing --fail-under=100 > .coverage.$$room.txt \
+		|| { cat .coverage.$$room.txt; echo "coverage of $$room is below 100 %: test the lines above"; exit 1; }; \
+		rm -f .coverage.$$room.txt; echo "coverage of $$room: 100 % of lines and branches"; \
+	done
+
+slow: .venv/dev.stamp  ## statistical studies and large inputs
+	HYPOTHESIS_PROFILE=thorough $(BIN)/python -m pytest -m slow -s
+
+bench: .venv/dev.stamp  ## cost against named rivals, as ratios in one run
+	$(BIN)/python benchmarks/release_against_sklearn.py
+
+docs: .venv/dev.stamp  ## check that every example in README and docstrings runs
+	$(BIN)/python -m pytest -q --doctest-modules src tests/house/test_readme.py
+
+wheel: .venv/dev.stamp  ## build the wheel and the source archive into dist/
+	$(BIN)/python -m build --outdir dist .
+
+fmt: .venv/dev.stamp  ## format and mend what ruff can mend
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+proofs: .venv/dev.stamp  ## accept the proofs after re-reading them against changed code
+	$(BIN)/python tests/house/proof_tags.py --accept
+
+clean:  ## remove the environment and caches
+	rm -rf .venv build dist .coverage .coverage.* .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache

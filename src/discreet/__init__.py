@@ -1,0 +1,69 @@
+"""Differentially private linear regression: one proved release, any number of fitted models.
+
+>>> import discreet
+>>> design = discreet.Design(target="income", columns={"income": (0, 200_000), "age": (18, 90)})
+>>> table = {"income": [31_000, 52_000, 48_000], "age": [25, 40, 61]}
+>>> release = discreet.release(table, design, epsilon=1.0, delta=1e-6)
+>>> release.columns
+('1', 'age', 'income')
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+__version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from discreet.analyst.model import Fit, fit
+    from discreet.curator.opening import ReadOptions
+    from discreet.curator.source import ComputeOptions
+    from discreet.design.model import Design
+    from discreet.errors import DiscreetError
+    from discreet.privacy.budget import PrivacyBudget
+    from discreet.privacy.guarantee import Guarantee
+    from discreet.privacy.unit import PrivacyUnit
+    from discreet.releases import Release
+    from discreet.workflow import release
+
+_HOMES = {
+    "ComputeOptions": "discreet.curator.source",
+    "Design": "discreet.design.model",
+    "DiscreetError": "discreet.errors",
+    "Fit": "discreet.analyst.model",
+    "Guarantee": "discreet.privacy.guarantee",
+    "PrivacyBudget": "discreet.privacy.budget",
+    "PrivacyUnit": "discreet.privacy.unit",
+    "ReadOptions": "discreet.curator.opening",
+    "Release": "discreet.releases",
+    "fit": "discreet.analyst.model",
+    "release": "discreet.workflow",
+}
+
+__all__ = [
+    "ComputeOptions",
+    "Design",
+    "DiscreetError",
+    "Fit",
+    "Guarantee",
+    "PrivacyBudget",
+    "PrivacyUnit",
+    "ReadOptions",
+    "Release",
+    "fit",
+    "release",
+]
+
+
+def __getattr__(name: str) -> object:
+    """Resolve a public name on first use, so that importing the package imports nothing heavy."""
+    if name not in _HOMES:
+        raise AttributeError(f"module 'discreet' has no attribute {name!r}")
+    value = getattr(import_module(_HOMES[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, "__version__"])

