@@ -1,0 +1,299 @@
+"""How much may be spent: a frozen value that keeps the currency it was given in."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Literal
+
+from discreet.errors import SpecError
+from discreet.privacy import gaussian, zcdp
+from discreet.privacy.checks import exact_fields, known_fields, positive, probability_below_one
+from discreet.privacy.rounding import down, root_down
+
+Currency = Literal["approximate", "zcdp", "gdp"]
+
+# the delta at which a budget in another currency is read as an (epsilon, delta) pair
+REFERENCE_DELTA = 1e-6
+
+_EPSILON_ADVICE = "take an epsilon between 0.1 and 8"
+_DELTA_ADVICE = "take a delta well below one over the number of rows, such as 1e-6, or 0 for pure DP"
+_FIELDS: dict[str, tuple[str, ...]] = {
+    "approximate": ("currency", "epsilon", "delta"),
+    "zcdp": ("currency", "rho"),
+    "gdp": ("currency", "mu"),
+}
+
+_EPSILON_NOTICE, _EPSILON_REFUSED = 8.0, 20.0
+_DELTA_NOTICE, _DELTA_REFUSED = 1e-5, 1e-3
+
+# A share written as a decimal is off by half a unit in the last place, a computed one by a few: relative 2^-53 each,
+# so 2^-50 for the sum of however many shares allows eight roundings per share. What the sum exceeds 1 by is divided
+# out exactly, so the tolerance costs no privacy.
+_SHARES_TOLERANCE = Fraction(1, 2**50)
+
+
+@dataclass(frozen=True, slots=True)
+class PrivacyBudget:
+    """What may be spent: (epsilon, delta), or rho of zCDP, or mu of Gaussian DP.
+
+    In the other two currencies `epsilon` and `delta` hold the pair that the budget implies at delta = 1e-6, so that
+    whoever reads only these two reads a true promise.
+
+    Parameters
+    ----------
+    epsilon : float
+        Finite and above 0.
+    delta : float
+        At least 0 and below 1; 0 is pure DP.
+
+    Attributes
+    ----------
+    currency : {"approximate", "zcdp", "gdp"}
+        What the budget was given in.
+    rho, mu : float or None
+        The value in that currency; None in the others.
+
+    Examples
+    --------
+    >>> PrivacyBudget(1.0, 1e-6).currency
+    'approximate'
+    """
+
+    epsilon: float
+    delta: float = 0.0
+    currency: Currency = field(default="approximate", init=False)
+    rho: float | None = field(default=None, init=False)
+    mu: float | None = field(default=None, init=False)
+
+    def __post_init__(self) -> None:
+        _set(self, epsilon=positive("epsilon", self.epsilon, advice=_EPSILON_ADVICE))
+        _set(self, delta=probability_below_one("delta", self.delta, advice=_DELTA_ADVICE))
+
+    @classmethod
+    def zcdp(cls, rho: float) -> PrivacyBudget:
+        """Budget of zero-concentrated DP [Bun & Steinke 2016, Definition 1.1].
+
+        Parameters
+        ----------
+        rho : float
+            From 1e-25 to 1e10.
+
+        Examples
+        --------
+        >>> PrivacyBudget.zcdp(0.1).rho
+        0.1
+        """
+        pair = zcdp.epsilon_from_rho(rho, REFERENCE_DELTA)
+        return _in_currency("zcdp", pair, rho=float(rho))
+
+    @classmethod
+    def gdp(cls, mu: float) -> PrivacyBudget:
+        """Budget of Gaussian DP [Dong, Roth & Su 2022, Definition 2.6].
+
+        Parameters
+        ----------
+        mu : float
+            From 1e-12 to 1e5.
+
+        Examples
+        --------
+        >>> PrivacyBudget.gdp(0.5).mu
+        0.5
+        """
+        pair = gaussian.epsilon_from(mu, REFERENCE_DELTA)
+        return _in_currency("gdp", pair, mu=float(mu))
+
+    def gdp_mu(self) -> float:
+        """Largest mu of a Gaussian mechanism that fits in the budget, rounded down.
+
+        Returns
+        -------
+        float
+            mu itself, sqrt(2 rho) [Bun & Steinke 2016, Proposition 1.6], or the root of the exact profile.
+
+        Examples
+        --------
+        >>> PrivacyBudget.zcdp(0.5).gdp_mu()
+        1.0
+        >>> round(PrivacyBudget(1.0, 1e-6).gdp_mu(), 6)
+        0.236704
+        """
+        if self.mu is not None:
+            return self.mu
+        if self.rho is not None:
+            return root_down(2 * Fraction(self.rho))
+        if self.delta == 0:
+            raise SpecError(
+                f"epsilon = {self.epsilon:g} with delta = 0; a Gaussian mechanism needs delta > 0; "
+                "give a delta such as 1e-6 or choose a pure mechanism"
+            )
+        return gaussian.mu_from(self.epsilon, self.delta)
+
+    def epsilon_at(self, delta: float) -> float:
+        """Smallest epsilon that the budget promises at this delta.
+
+        Parameters
+        ----------
+        delta : float
+            For a budget given as a pair, at least its own delta; otherwise from 1e-300 to 0.5.
+
+        Examples
+        --------
+        >>> PrivacyBudget(1.0, 1e-6).epsilon_at(1e-5)
+        1.0
+        >>> round(PrivacyBudget.gdp(1.0).epsilon_at(1e-6), 4)
+        4.8866
+        """
+        if self.mu is not None:
+            return gaussian.epsilon_from(self.mu, delta)
+        if self.rho is not None:
+            return zcdp.epsilon_from_rho(self.rho, delta)
+        if probability_below_one("delta", delta, advice=_DELTA_ADVICE) < self.delta:
+            raise SpecError(
+                f"delta = {delta:g} is below the budget's own delta = {self.delta:g}, where it promises nothing; "
+                f"ask at {self.delta:g} or above, or give the budget as PrivacyBudget.gdp(mu)"
+            )
+        return self.epsilon
+
+    def split(self, *shares: float) -> tuple[PrivacyBudget, ...]:
+        """Split into parts that compose to at most the whole.
+
+        Gaussian DP splits mu^2 and zCDP splits rho, both exact; a pair splits epsilon and delta in proportion (basic
+        composition). Each part is rounded down.
+
+        Parameters
+        ----------
+        *shares : float
+            Positive, with a sum of at most 1.
+
+        Examples
+        --------
+        >>> [part.epsilon for part in PrivacyBudget(1.0, 1e-6).split(0.75, 0.25)]
+        [0.75, 0.25]
+        >>> [part.mu for part in PrivacyBudget.gdp(1.0).split(0.25, 0.25)]
+        [0.5, 0.5]
+        """
+        if not shares:
+            raise SpecError("split() got no shares; it needs at least one; write split(0.5, 0.5)")
+        exact = [Fraction(positive("share", share, advice="write split(0.5, 0.5)")) for share in shares]
+        total = sum(exact, Fraction(0))
+        if total > 1 + _SHARES_TOLERANCE:
+            raise SpecError(f"shares sum to {float(total):.17g}; allowed: at most 1; divide each by the sum")
+        fair = max(total, Fraction(1))
+        return tuple(self._part(share / fair) for share in exact)
+
+    def _part(self, share: Fraction) -> PrivacyBudget:
+        if self.mu is not None:
+            return PrivacyBudget.gdp(root_down(share * Fraction(self.mu) ** 2))
+        if self.rho is not None:
+            return PrivacyBudget.zcdp(down(share * Fraction(self.rho)))
+        return PrivacyBudget(down(share * Fraction(self.epsilon)), down(share * Fraction(self.delta)))
+
+    def to_dict(self) -> dict[str, str | float]:
+        """Give the budget as plain values for JSON, in its own currency.
+
+        Examples
+        --------
+        >>> PrivacyBudget.zcdp(0.1).to_dict()
+        {'currency': 'zcdp', 'rho': 0.1}
+        """
+        return {name: getattr(self, name) for name in _FIELDS[self.currency]}
+
+    @classmethod
+    def from_dict(cls, mapping: Mapping[str, object]) -> PrivacyBudget:
+        """Read a budget back; missing or unknown fields are refused.
+
+        Parameters
+        ----------
+        mapping : mapping
+            `currency` and the fields of that currency.
+
+        Examples
+        --------
+        >>> PrivacyBudget.from_dict({"currency": "approximate", "epsilon": 1.0, "delta": 0.0}).epsilon
+        1.0
+        """
+        everything = known_fields("budget", mapping, ("currency", "epsilon", "delta", "rho", "mu"))
+        currency = everything.get("currency")
+        if currency not in _FIELDS:
+            raise SpecError.unknown_name("budget currency", str(currency), _FIELDS)
+        values = exact_fields(f"{currency} budget", mapping, _FIELDS[str(currency)])
+        numbers = {
+            name: probability_below_one(name, value, advice=_DELTA_ADVICE)
+            if name == "delta"
+            else positive(name, value, advice=_EPSILON_ADVICE)
+            for name, value in values.items()
+            if name != "currency"
+        }
+        if currency == "zcdp":
+            return cls.zcdp(numbers["rho"])
+        if currency == "gdp":
+            return cls.gdp(numbers["mu"])
+        return cls(numbers["epsilon"], numbers["delta"])
+
+
+def check_strength(budget: PrivacyBudget, allow_weak_privacy: bool) -> tuple[str, ...]:
+    """Notices about a budget that protects little; refuses one that protects next to nothing.
+
+    Parameters
+    ----------
+    budget : PrivacyBudget
+        In another currency than (epsilon, delta) it is judged by its epsilon at delta = 1e-6.
+    allow_weak_privacy : bool
+        Turns the two refusals (epsilon above 20, delta above 1e-3) into notices.
+
+    Returns
+    -------
+    tuple of str
+        Empty for an ordinary budget.
+
+    Examples
+    --------
+    >>> check_strength(PrivacyBudget(1.0, 1e-6), allow_weak_privacy=False)
+    ()
+    >>> len(check_strength(PrivacyBudget(9.0, 1e-6), allow_weak_privacy=False))
+    1
+    """
+    notices: list[str] = []
+    consent = "if that is meant, say --allow-weak-privacy or allow_weak_privacy=True"
+    if budget.epsilon > _EPSILON_REFUSED and not allow_weak_privacy:
+        raise SpecError(
+            f"epsilon = {budget.epsilon:g}; above {_EPSILON_REFUSED:g} a release hides next to nothing; "
+            f"{_EPSILON_ADVICE}; {consent}"
+        )
+    if budget.delta > _DELTA_REFUSED and not allow_weak_privacy:
+        raise SpecError(
+            f"delta = {budget.delta:g}; above {_DELTA_REFUSED:g} whole rows may be revealed by chance; "
+            f"{_DELTA_ADVICE}; {consent}"
+        )
+    if budget.epsilon > _EPSILON_NOTICE:
+        # e^epsilon beyond the float range is only said as a power
+        factor = f"{math.exp(budget.epsilon):,.0f}" if budget.epsilon < _EPSILON_REFUSED else f"e^{budget.epsilon:g}"
+        notices.append(
+            f"WEAK PRIVACY: epsilon = {budget.epsilon:g} lets one row change the odds of any conclusion about it by a "
+            f"factor of up to {factor}; {_EPSILON_ADVICE} for real protection."
+        )
+    if budget.delta > _DELTA_NOTICE:
+        notices.append(
+            f"delta = {budget.delta:g} is large: with about this probability the promise may fail for a row; "
+            f"{_DELTA_ADVICE}."
+        )
+    return tuple(notices)
+
+
+def _in_currency(
+    currency: Currency, epsilon: float, *, rho: float | None = None, mu: float | None = None
+) -> PrivacyBudget:
+    """Build a budget around the constructor, whose two arguments are those of the pair."""
+    budget = object.__new__(PrivacyBudget)
+    _set(budget, epsilon=epsilon, delta=REFERENCE_DELTA, currency=currency, rho=rho, mu=mu)
+    return budget
+
+
+def _set(budget: PrivacyBudget, **values: float | str | None) -> None:
+    # the class is frozen for everybody else; construction is the one exception
+    for name, value in values.items():
+        object.__setattr__(budget, name, value)

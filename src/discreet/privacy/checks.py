@@ -1,0 +1,143 @@
+"""One place that decides whether a declared value is a number in its range."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from numbers import Real
+
+from discreet.errors import SpecError
+
+
+def positive(name: str, value: object, *, advice: str) -> float:
+    """Give `value` as a float if it is a number, finite and above zero.
+
+    Parameters
+    ----------
+    name : str
+        What the message calls the value.
+    value : object
+        What the user gave.
+    advice : str
+        The sentence that tells what to do instead.
+
+    Examples
+    --------
+    >>> positive("epsilon", 1, advice="take 1")
+    1.0
+    """
+    number = _number(name, value, advice)
+    # written as "not inside" so that NaN, which compares false with everything, is refused
+    if not (0 < number < math.inf):
+        raise SpecError(f"{name} = {number!r}; it must be finite and above 0; {advice}")
+    return number
+
+
+def within(name: str, value: object, low: float, high: float, *, advice: str) -> float:
+    """Give `value` as a float if it is a number with low <= value <= high.
+
+    Parameters
+    ----------
+    name : str
+        What the message calls the value.
+    value : object
+        What the user gave.
+    low, high : float
+        Both ends are allowed.
+    advice : str
+        The sentence that tells what to do instead.
+
+    Examples
+    --------
+    >>> within("delta", 1e-6, 0.0, 0.5, advice="take 1e-6")
+    1e-06
+    """
+    number = _number(name, value, advice)
+    if not (low <= number <= high):
+        raise SpecError(f"{name} = {number!r}; allowed: from {low:g} to {high:g}; {advice}")
+    return number
+
+
+def probability_below_one(name: str, value: object, *, advice: str) -> float:
+    """Give `value` as a float if it is a number with 0 <= value < 1.
+
+    Parameters
+    ----------
+    name : str
+        What the message calls the value.
+    value : object
+        What the user gave.
+    advice : str
+        The sentence that tells what to do instead.
+
+    Examples
+    --------
+    >>> probability_below_one("delta", 0, advice="take 1e-6")
+    0.0
+    """
+    number = _number(name, value, advice)
+    if not (0 <= number < 1):
+        raise SpecError(f"{name} = {number!r}; allowed: at least 0 and below 1; {advice}")
+    return number
+
+
+def exact_fields(what: str, mapping: object, fields: Iterable[str]) -> Mapping[str, object]:
+    """Give `mapping` back if its keys are exactly `fields`; nothing missing, nothing unknown.
+
+    Parameters
+    ----------
+    what : str
+        What the mapping describes, for the message.
+    mapping : object
+        What was read, usually from JSON or TOML.
+    fields : iterable of str
+        The names that must be there.
+
+    Examples
+    --------
+    >>> exact_fields("budget", {"epsilon": 1.0}, ["epsilon"])
+    {'epsilon': 1.0}
+    """
+    names = list(fields)
+    known = known_fields(what, mapping, names)
+    missing = [name for name in names if name not in known]
+    if missing:
+        raise SpecError(f"{what} without {', '.join(missing)}; it needs {', '.join(names)}; write them all")
+    return known
+
+
+def known_fields(what: str, mapping: object, fields: Iterable[str]) -> Mapping[str, object]:
+    """Give `mapping` back if it is a mapping whose keys are all among `fields`.
+
+    Parameters
+    ----------
+    what : str
+        What the mapping describes, for the message.
+    mapping : object
+        What was read, usually from JSON or TOML.
+    fields : iterable of str
+        The names that may be there.
+
+    Examples
+    --------
+    >>> known_fields("unit", {}, ["neighbours"])
+    {}
+    """
+    if not isinstance(mapping, Mapping):
+        raise SpecError(f"{what} is {mapping!r}; it must be a table of named values; write name = value pairs")
+    names = list(fields)
+    for key in mapping:
+        if key not in names:
+            raise SpecError.unknown_name(f"{what} field", str(key), names)
+    return mapping
+
+
+def _number(name: str, value: object, advice: str) -> float:
+    # bool is an int to Python, but True is not an amount of privacy
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise SpecError(f"{name} = {value!r} is not a number; {advice}")
+    try:
+        return float(value)
+    except OverflowError:
+        # an integer beyond every float; infinity is refused by every caller, whatever the sign was
+        return math.inf

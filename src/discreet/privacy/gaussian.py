@@ -1,0 +1,233 @@
+"""The exact privacy profile of the Gaussian mechanism and its inverses, rounded to the private side.
+
+delta(eps; mu) = Phi(-eps/mu + mu/2) - e^eps Phi(-eps/mu - mu/2)   [Balle & Wang 2018, Theorem 8; Dong, Roth & Su
+2022, Corollary 2.13], mu = L2 sensitivity / sigma. With u = eps/mu - mu/2, v = u + mu and the Mills ratio M,
+e^eps phi(v) = phi(u), so **ln delta = ln(M(u) - M(v)) - u^2/2 - ln sqrt(2 pi)**, which never underflows.
+
+Margin. The hazard rate 1/M exceeds (3x + sqrt(x^2 + 8))/4 for x >= 0 [Sampford 1953], hence -(ln M)' = 1/M - x is at
+least 1/(x + 2) there and, M being log-convex, at least 1/2 for x < 0. So M(u) - M(v) loses at most the factor
+M(u)/(M(u) - M(v)) <= 1 + (max(u, 0) + 3)/min(mu, 1). In the allowed range |u| <= 1e22: for u >= 6 the factor is below
+1e35 and `mills` is right to 1e-74; for u < 6 it is below 1e14 and `mills` is right to 1e-64; u^2/2 <= 5e43 keeps 79
+digits. Together ln delta is wrong by less than 1e-34; every result is moved by `_MARGIN` = 1e-30 to the private side.
+
+Newton's steps stay on the private side. M(x) is the integral of exp(-x t) exp(-t^2/2) over t > 0, hence completely
+monotone and log-convex. (a) d ln delta/d ln mu = mu/(M(u) - M(v)) = 1/(mean of -M' over [u, v]). The interval has
+centre eps/mu and length mu; a larger mu moves it down and widens it, and -M' is decreasing and convex, so the mean
+grows. Thus ln delta is increasing and concave in ln mu, its tangents lie above it, and Newton started at or below the
+root never passes it. (b) d ln delta/d eps = -1/(M(u)/M(v) - 1), and M(u)/M(u + mu) falls in u by log-convexity. Thus
+ln delta is decreasing and concave in eps, and Newton started at or above the root never falls below it. What rounding
+adds to a root is below 1e-34 divided by the slope, and the slacks cover it: delta <= 1/2 keeps u above -0.7 (at fixed u
+delta is least at eps = 0, where it is 1 - 2 Phi(u)), so the slope in ln mu is at least 1/2.8 and the one in eps at
+least 1/(5 max(v, 1)).
+"""
+
+from __future__ import annotations
+
+import math
+from decimal import Decimal, localcontext
+from fractions import Fraction
+
+from discreet.errors import SpecError
+from discreet.privacy.checks import positive, within
+from discreet.privacy.mills import EIGHTY_DIGITS, SQRT_TWO_PI, mills
+from discreet.privacy.rounding import down, root_up, up
+
+EPSILON_LOWEST, EPSILON_HIGHEST = 1e-9, 1e9
+DELTA_LOWEST, DELTA_HIGHEST = 1e-300, 0.5
+MU_LOWEST, MU_HIGHEST = 1e-12, 1e5
+
+# wide enough for every epsilon that `epsilon_from` can return
+_PROFILE_EPSILON_HIGHEST = 1e10
+_MARGIN = Decimal("1e-30")
+_SLACK = Decimal("1e-24")
+_ABSOLUTE_SLACK = Decimal("1e-28")
+# Newton doubles its digits: a last step of 1e-14 leaves an error near 1e-28
+_LAST_STEP = Decimal("1e-14")
+_LEAST_FLOAT = math.ulp(0.0)
+
+
+def log_delta_from(epsilon: float, mu: float) -> float:
+    """Natural logarithm of the smallest delta of a mu-Gaussian mechanism at epsilon, rounded up.
+
+    Parameters
+    ----------
+    epsilon : float
+        From 0 to 1e10.
+    mu : float
+        L2 sensitivity divided by the standard deviation of the noise, from 1e-12 to 1e5.
+
+    Returns
+    -------
+    float
+        ln delta(epsilon; mu), never below the truth, at most one unit in the last place above it.
+
+    Examples
+    --------
+    >>> round(log_delta_from(1000.0, 1.0), 6)
+    -499514.859452
+    """
+    log_delta = _log_profile(_epsilon(epsilon), _mu(mu))
+    return min(0.0, up(log_delta))
+
+
+def delta_from(epsilon: float, mu: float) -> float:
+    """Smallest delta for which a mu-Gaussian mechanism is (epsilon, delta)-DP, rounded up.
+
+    Balle & Wang 2018, Theorem 8.
+
+    Parameters
+    ----------
+    epsilon : float
+        From 0 to 1e10.
+    mu : float
+        L2 sensitivity divided by the standard deviation of the noise, from 1e-12 to 1e5.
+
+    Returns
+    -------
+    float
+        delta(epsilon; mu), never below the truth; above 0 even where the truth is below every float.
+
+    Examples
+    --------
+    >>> delta_from(0.0, 1.0)
+    0.38292492254802624
+    >>> round(delta_from(1.0, 1 / 4.224679), 11)
+    1e-06
+    """
+    log_delta = _log_profile(_epsilon(epsilon), _mu(mu))
+    with localcontext(EIGHTY_DIGITS):
+        delta = log_delta.exp()
+    return min(1.0, max(up(delta), _LEAST_FLOAT))
+
+
+def epsilon_from(mu: float, delta: float) -> float:
+    """Smallest epsilon for which a mu-Gaussian mechanism is (epsilon, delta)-DP, rounded up.
+
+    Parameters
+    ----------
+    mu : float
+        L2 sensitivity divided by the standard deviation of the noise, from 1e-12 to 1e5.
+    delta : float
+        From 1e-300 to 0.5.
+
+    Returns
+    -------
+    float
+        Never below the truth; 0.0 where delta alone already pays for the mechanism.
+
+    Examples
+    --------
+    >>> round(epsilon_from(1.0, 1e-6), 9)
+    4.886554117
+    >>> epsilon_from(1e-6, 1e-6)
+    0.0
+    """
+    exact_mu, exact_delta = _mu(mu), _delta(delta)
+    if _log_profile(Decimal(0), exact_mu) <= _log(exact_delta):
+        return 0.0
+    with localcontext(EIGHTY_DIGITS):
+        log_target = exact_delta.ln()
+        # delta < Phi(-u) <= exp(-u^2/2)/2 for u >= 0 puts this start at or above the root
+        root = exact_mu * exact_mu / 2 + exact_mu * (-2 * (2 * exact_delta).ln()).sqrt()
+        step = root
+        while step > _LAST_STEP * root + _ABSOLUTE_SLACK:
+            above, below, log_delta = _profile(root, exact_mu)
+            step = (log_target - log_delta) * (above - below) / below
+            root -= step
+        return up(root * (1 + _SLACK) + _ABSOLUTE_SLACK)
+
+
+def mu_from(epsilon: float, delta: float) -> float:
+    """Largest mu whose Gaussian mechanism is (epsilon, delta)-DP, rounded down.
+
+    Noise with standard deviation sensitivity / mu then keeps the promise: the true delta(epsilon; mu) is at most delta.
+
+    Parameters
+    ----------
+    epsilon : float
+        From 1e-9 to 1e9.
+    delta : float
+        From 1e-300 to 0.5.
+
+    Returns
+    -------
+    float
+        Never above the truth, at most one unit in the last place below it.
+
+    Examples
+    --------
+    >>> round(1 / mu_from(1.0, 1e-6), 4)
+    4.2247
+    """
+    advice = "take an epsilon between 0.1 and 8 unless you know why not"
+    exact_epsilon = Decimal(within("epsilon", epsilon, EPSILON_LOWEST, EPSILON_HIGHEST, advice=advice))
+    exact_delta = _delta(delta)
+    with localcontext(EIGHTY_DIGITS):
+        log_target = exact_delta.ln()
+        # a closed form that always keeps the promise [Vinterbo 2020]: a start at or below the root
+        spread = -(4 * exact_delta * (1 - exact_delta)).ln()
+        root = exact_epsilon * Decimal(2).sqrt() / (spread.sqrt() + (spread + exact_epsilon).sqrt())
+        step = Decimal(1)
+        while step > _LAST_STEP:
+            above, below, log_delta = _profile(exact_epsilon, root)
+            step = (log_target - log_delta) * (above - below) / root
+            root *= step.exp()
+        return down(root * (1 - _SLACK))
+
+
+def compose(*mus: float) -> float:
+    """Gaussian parameter of several Gaussian mechanisms on the same data, also adaptively chosen, rounded up.
+
+    sqrt(mu_1^2 + ... + mu_k^2), exact [Dong, Roth & Su 2022, Corollary 3.3].
+
+    Parameters
+    ----------
+    *mus : float
+        One parameter per mechanism, each finite and above 0.
+
+    Returns
+    -------
+    float
+        Smallest float that is not below the exact root.
+
+    Examples
+    --------
+    >>> compose(3.0, 4.0)
+    5.0
+    """
+    if not mus:
+        raise SpecError("compose() got no mechanism; it needs at least one mu; name what was released")
+    advice = "give sensitivity / sigma of each mechanism"
+    return root_up(sum((Fraction(positive("mu", mu, advice=advice)) ** 2 for mu in mus), Fraction(0)))
+
+
+def _profile(epsilon: Decimal, mu: Decimal) -> tuple[Decimal, Decimal, Decimal]:
+    """M(u), M(v) and ln delta, in the eighty-digit context of the caller."""
+    u = (2 * epsilon - mu * mu) / (2 * mu)
+    above, below = mills(u), mills(u + mu)
+    return above, below, (above - below).ln() - u * u / 2 - SQRT_TWO_PI.ln()
+
+
+def _log_profile(epsilon: Decimal, mu: Decimal) -> Decimal:
+    """Upper bound of ln delta: the margin is already in it."""
+    with localcontext(EIGHTY_DIGITS):
+        return _profile(epsilon, mu)[2] + _MARGIN
+
+
+def _log(value: Decimal) -> Decimal:
+    return EIGHTY_DIGITS.ln(value)
+
+
+def _epsilon(epsilon: float) -> Decimal:
+    advice = "take an epsilon between 0.1 and 8 unless you know why not"
+    return Decimal(within("epsilon", epsilon, 0.0, _PROFILE_EPSILON_HIGHEST, advice=advice))
+
+
+def _delta(delta: float) -> Decimal:
+    advice = "a Gaussian mechanism needs delta > 0; take a delta well below one over the number of rows, such as 1e-6"
+    return Decimal(within("delta", delta, DELTA_LOWEST, DELTA_HIGHEST, advice=advice))
+
+
+def _mu(mu: float) -> Decimal:
+    advice = "mu is the L2 sensitivity divided by the standard deviation of the noise"
+    return Decimal(within("mu", mu, MU_LOWEST, MU_HIGHEST, advice=advice))

@@ -1,0 +1,144 @@
+"""What a release promises: the sentence that a report prints, and the values behind it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import cast
+
+from discreet.errors import SpecError
+from discreet.privacy.checks import exact_fields, positive, probability_below_one, within
+from discreet.privacy.unit import Neighbours, PrivacyUnit
+
+_FIELDS = ("epsilon", "delta", "unit", "conditions", "mu", "rho")
+_LARGEST_FLOAT = math.nextafter(math.inf, 0.0)
+_ADVICE = "copy the guarantee from the release as it is"
+
+
+@dataclass(frozen=True, slots=True)
+class Guarantee:
+    """Budget, unit and conditions of one release.
+
+    Parameters
+    ----------
+    epsilon : float
+        At least 0 and finite.
+    delta : float
+        At least 0 and below 1.
+    unit : PrivacyUnit
+        Whose presence is hidden.
+    conditions : tuple of str
+        What must hold for the promise to hold, one plain clause each.
+    mu, rho : float, optional
+        The same promise in Gaussian DP or zCDP, where it has one.
+
+    Examples
+    --------
+    >>> Guarantee(1.0, 1e-6, PrivacyUnit(), ()).neighbours
+    'add-remove'
+    """
+
+    epsilon: float
+    delta: float
+    unit: PrivacyUnit
+    conditions: tuple[str, ...]
+    mu: float | None = None
+    rho: float | None = None
+
+    def __post_init__(self) -> None:
+        # numpy scalars and ints become floats, so that equal guarantees write equal JSON
+        epsilon = within("epsilon", self.epsilon, 0.0, _LARGEST_FLOAT, advice=_ADVICE)
+        delta = probability_below_one("delta", self.delta, advice=_ADVICE)
+        for name, value in (("epsilon", epsilon), ("delta", delta)):
+            object.__setattr__(self, name, value)
+        if not isinstance(self.unit, PrivacyUnit):
+            raise SpecError(f"unit is {self.unit!r}; it must be a PrivacyUnit; write PrivacyUnit()")
+        conditions: object = self.conditions
+        if not (isinstance(conditions, tuple) and all(isinstance(line, str) for line in conditions)):
+            raise SpecError(f"conditions are {conditions!r}; they must be a tuple of sentences; write () for none")
+        for name in ("mu", "rho"):
+            value = getattr(self, name)
+            if value is not None:
+                object.__setattr__(self, name, positive(name, value, advice=_ADVICE))
+
+    @property
+    def neighbours(self) -> Neighbours:
+        """How neighbouring tables differ.
+
+        Examples
+        --------
+        >>> Guarantee(1.0, 1e-6, PrivacyUnit(neighbours="replace"), ()).neighbours
+        'replace'
+        """
+        return self.unit.neighbours
+
+    def sentence(self) -> str:
+        """Give the promise in plain words.
+
+        Returns
+        -------
+        str
+            Who is hidden, how neighbours differ, epsilon, delta and the conditions.
+
+        Examples
+        --------
+        >>> print(Guarantee(1.0, 0.0, PrivacyUnit(), ("the declared bounds were chosen without looking",)).sentence())
+        Hidden: whether any one row is in the table at all, and with it the exact number of rows; neighbouring \
+tables differ by one row added or removed. For neighbouring tables no outcome becomes more likely by more than a \
+factor of exp(1) (epsilon = 1, delta = 0, add-remove neighbours). This holds if the declared bounds were chosen \
+without looking.
+        """
+        except_for = f", except with probability about {self.delta:g}" if self.delta > 0 else ""
+        promise = (
+            f"For neighbouring tables no outcome becomes more likely by more than a factor of exp({self.epsilon:g})"
+            f"{except_for} (epsilon = {self.epsilon:g}, delta = {self.delta:g}, {self.neighbours} neighbours)."
+        )
+        condition = f" This holds if {'; and if '.join(self.conditions)}." if self.conditions else ""
+        return f"{self.unit.sentence} {promise}{condition}"
+
+    def to_dict(self) -> dict[str, object]:
+        """Give the guarantee as plain values for JSON.
+
+        Examples
+        --------
+        >>> sorted(Guarantee(1.0, 1e-6, PrivacyUnit(), ()).to_dict())
+        ['conditions', 'delta', 'epsilon', 'mu', 'rho', 'unit']
+        """
+        return {
+            "epsilon": self.epsilon,
+            "delta": self.delta,
+            "unit": self.unit.to_dict(),
+            "conditions": list(self.conditions),
+            "mu": self.mu,
+            "rho": self.rho,
+        }
+
+    @classmethod
+    def from_dict(cls, mapping: Mapping[str, object]) -> Guarantee:
+        """Read a guarantee back; missing or unknown fields and wrong types are refused.
+
+        Parameters
+        ----------
+        mapping : mapping
+            Exactly the fields that `to_dict` writes.
+
+        Examples
+        --------
+        >>> promise = Guarantee(1.0, 1e-6, PrivacyUnit(), ("the bounds are public",))
+        >>> Guarantee.from_dict(promise.to_dict()) == promise
+        True
+        """
+        fields = exact_fields("guarantee", mapping, _FIELDS)
+        conditions = fields["conditions"]
+        if not isinstance(conditions, list):
+            raise SpecError(f"conditions are {conditions!r}; they must be a list of sentences; write [] for none")
+        # the constructor checks the numbers, the unit checks its own fields
+        return cls(
+            epsilon=cast("float", fields["epsilon"]),
+            delta=cast("float", fields["delta"]),
+            unit=PrivacyUnit.from_dict(cast("Mapping[str, object]", fields["unit"])),
+            conditions=tuple(conditions),
+            mu=cast("float | None", fields["mu"]),
+            rho=cast("float | None", fields["rho"]),
+        )

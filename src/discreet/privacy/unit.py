@@ -1,0 +1,104 @@
+"""Whose presence is hidden: the privacy unit and the neighbouring relation."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from discreet.errors import SpecError
+from discreet.privacy.checks import known_fields
+
+Neighbours = Literal["add-remove", "replace"]
+
+_SENTENCES: dict[str, str] = {
+    "add-remove": (
+        "Hidden: whether any one row is in the table at all, and with it the exact number of rows; "
+        "neighbouring tables differ by one row added or removed."
+    ),
+    "replace": (
+        "Hidden: everything in any one row, but not how many rows there are; "
+        "neighbouring tables have the same public number of rows and differ in one of them."
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PrivacyUnit:
+    """What one neighbour may change: here one row, added or removed (default) or replaced.
+
+    Parameters
+    ----------
+    neighbours : {"add-remove", "replace"}
+        Whether neighbouring tables differ by a row more or less, or by the contents of one row.
+    id : str, optional
+        Column that names the person behind several rows. Not supported by this version.
+    max_rows : int
+        Most rows that one id may have. Not supported by this version beyond 1.
+
+    Examples
+    --------
+    >>> PrivacyUnit().neighbours
+    'add-remove'
+    """
+
+    neighbours: Neighbours = "add-remove"
+    id: str | None = None
+    max_rows: int = 1
+
+    def __post_init__(self) -> None:
+        if self.neighbours not in get_args(Neighbours):
+            raise SpecError.unknown_name("neighbours", str(self.neighbours), get_args(Neighbours))
+        # read as plain objects: what comes from a file has whatever type it has
+        name: object = self.id
+        rows: object = self.max_rows
+        if name is not None and not (isinstance(name, str) and name):
+            raise SpecError(f"unit id is {name!r}; it must be the name of a column; leave it out for one row")
+        if isinstance(rows, bool) or not (isinstance(rows, int) and rows >= 1):
+            raise SpecError(f"max_rows is {rows!r}; it must be a whole number, at least 1; take 1")
+        if self.max_rows > 1 and self.id is None:
+            raise SpecError(f"max_rows is {self.max_rows} without an id; rows are counted per id; name the id column")
+        if self.id is not None:
+            raise SpecError(
+                f"unit with id {self.id!r} and max_rows {self.max_rows}; units of several rows are not supported by "
+                "this version, where one row is the unit; aggregate to one row per person first and leave id out"
+            )
+
+    @property
+    def sentence(self) -> str:
+        """What is hidden, in plain words.
+
+        Examples
+        --------
+        >>> print(PrivacyUnit(neighbours="replace").sentence[:33])
+        Hidden: everything in any one row
+        """
+        return _SENTENCES[self.neighbours]
+
+    def to_dict(self) -> dict[str, str | int | None]:
+        """Give the unit as plain values for JSON.
+
+        Examples
+        --------
+        >>> PrivacyUnit().to_dict()
+        {'neighbours': 'add-remove', 'id': None, 'max_rows': 1}
+        """
+        return {"neighbours": self.neighbours, "id": self.id, "max_rows": self.max_rows}
+
+    @classmethod
+    def from_dict(cls, mapping: Mapping[str, object]) -> PrivacyUnit:
+        """Read a unit back; fields left out take their defaults, unknown fields are refused.
+
+        Parameters
+        ----------
+        mapping : mapping
+            Some of `neighbours`, `id`, `max_rows`.
+
+        Examples
+        --------
+        >>> PrivacyUnit.from_dict({"neighbours": "replace"})
+        PrivacyUnit(neighbours='replace', id=None, max_rows=1)
+        """
+        fields = known_fields("unit", mapping, ("neighbours", "id", "max_rows"))
+        # the constructor checks every value, so the types need not be known here
+        return cls(**fields)  # type: ignore[arg-type]

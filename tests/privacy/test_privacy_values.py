@@ -1,0 +1,375 @@
+"""Unit, budget, guarantee and the spend seam: frozen values that refuse what they cannot promise."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import json
+import math
+import pickle
+import subprocess
+import sys
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from discreet import privacy
+from discreet.errors import SpecError
+from discreet.privacy import gaussian, zcdp
+from discreet.privacy.budget import REFERENCE_DELTA, PrivacyBudget, check_strength
+from discreet.privacy.guarantee import Guarantee
+from discreet.privacy.spend import SpendHook, SpendReceipt, SpendRequest, untracked
+from discreet.privacy.unit import PrivacyUnit
+
+NOT_POSITIVE = [0, 0.0, -1.0, math.nan, math.inf, -math.inf, "1", None, True, 10**400, -(10**400), 1j, [1.0]]
+
+
+# unit
+
+
+def test_a_unit_is_one_row_added_or_removed_by_default():
+    assert PrivacyUnit() == PrivacyUnit(neighbours="add-remove", id=None, max_rows=1)
+
+
+@pytest.mark.parametrize("neighbours", ["add-remove", "replace"])
+def test_a_unit_survives_json(neighbours):
+    unit = PrivacyUnit(neighbours=neighbours)
+    assert PrivacyUnit.from_dict(json.loads(json.dumps(unit.to_dict()))) == unit
+
+
+def test_the_two_sentences_say_whether_the_number_of_rows_is_hidden():
+    assert "added or removed" in PrivacyUnit().sentence
+    assert "exact number of rows" in PrivacyUnit().sentence
+    assert "same public number of rows" in PrivacyUnit(neighbours="replace").sentence
+
+
+def test_a_unit_is_frozen():
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        PrivacyUnit().neighbours = "replace"
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"neighbours": "add_remove"}, "allowed: add-remove, replace. Did you mean 'add-remove'"),
+        ({"neighbours": 3}, "unknown neighbours '3'"),
+        ({"id": ""}, "name of a column"),
+        ({"id": 5}, "name of a column"),
+        ({"max_rows": 0}, "whole number"),
+        ({"max_rows": True}, "whole number"),
+        ({"max_rows": 1.0}, "whole number"),
+        ({"max_rows": 3}, "without an id"),
+        ({"id": "person"}, "one row is the unit"),
+        ({"id": "person", "max_rows": 3}, "units of several rows are not supported by this version"),
+        ({"neighbors": "replace"}, "unknown unit field 'neighbors'; .* Did you mean 'neighbours'"),
+    ],
+)
+def test_a_unit_that_cannot_be_promised_is_refused(fields, message):
+    with pytest.raises(SpecError, match=message):
+        PrivacyUnit.from_dict(fields)
+
+
+@pytest.mark.parametrize("thing", [None, 3, "replace", ["replace"]])
+def test_a_unit_is_read_from_a_table_only(thing):
+    with pytest.raises(SpecError, match="table of named values"):
+        PrivacyUnit.from_dict(thing)
+
+
+# budget
+
+
+@pytest.mark.parametrize("bad", NOT_POSITIVE)
+def test_an_epsilon_that_is_no_amount_is_refused(bad):
+    with pytest.raises(SpecError, match=r"epsilon = .*take an epsilon"):
+        PrivacyBudget(bad)
+
+
+@pytest.mark.parametrize("bad", [-1e-9, 1.0, 2, math.nan, math.inf, "0", None, False])
+def test_a_delta_that_is_no_probability_is_refused(bad):
+    with pytest.raises(SpecError, match=r"delta = .*take a delta"):
+        PrivacyBudget(1.0, bad)
+
+
+def test_numpy_numbers_and_integers_become_floats():
+    budget = PrivacyBudget(np.float32(2), np.int64(0))
+    assert type(budget.epsilon) is float
+    assert type(budget.delta) is float
+    assert budget == PrivacyBudget(2)
+
+
+@pytest.mark.parametrize("bad", NOT_POSITIVE)
+def test_other_currencies_refuse_the_same(bad):
+    with pytest.raises(SpecError, match="rho = "):
+        PrivacyBudget.zcdp(bad)
+    with pytest.raises(SpecError, match="mu = "):
+        PrivacyBudget.gdp(bad)
+
+
+BUDGETS = [PrivacyBudget(1.0), PrivacyBudget(0.5, 1e-6), PrivacyBudget.zcdp(0.1), PrivacyBudget.gdp(0.3)]
+
+
+@pytest.mark.parametrize("budget", BUDGETS)
+def test_a_budget_keeps_its_currency_through_json_pickle_and_copy(budget):
+    assert PrivacyBudget.from_dict(json.loads(json.dumps(budget.to_dict()))) == budget
+    assert pickle.loads(pickle.dumps(budget)) == budget
+    assert copy.deepcopy(budget) == budget
+    assert hash(copy.copy(budget)) == hash(budget)
+
+
+def test_currencies_are_told_apart():
+    assert [budget.currency for budget in BUDGETS] == ["approximate", "approximate", "zcdp", "gdp"]
+    assert [(budget.rho, budget.mu) for budget in BUDGETS[1:]] == [(None, None), (0.1, None), (None, 0.3)]
+
+
+def test_a_budget_is_frozen():
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        PrivacyBudget(1.0).epsilon = 2.0
+
+
+def test_the_pair_of_another_currency_is_the_one_it_implies():
+    budget = PrivacyBudget.gdp(0.3)
+    assert budget.delta == REFERENCE_DELTA == 1e-6
+    assert budget.epsilon == budget.epsilon_at(1e-6) == gaussian.epsilon_from(0.3, 1e-6)
+    budget = PrivacyBudget.zcdp(0.1)
+    assert budget.epsilon == budget.epsilon_at(1e-6) == zcdp.epsilon_from_rho(0.1, 1e-6)
+
+
+@pytest.mark.parametrize(
+    ("mapping", "message"),
+    [
+        ({}, "unknown budget currency 'None'"),
+        ({"currency": "euro"}, "allowed: approximate, zcdp, gdp"),
+        ({"currency": "approximate", "epsilon": 1.0}, "without delta"),
+        ({"currency": "zcdp"}, "without rho"),
+        ({"currency": "zcdp", "rho": 1.0, "mu": 1.0}, "unknown zcdp budget field 'mu'"),
+        ({"currency": "gdp", "mu": 1.0, "sigma": 1.0}, "unknown budget field 'sigma'"),
+        ({"currency": "gdp", "mu": "1"}, "not a number"),
+        ({"currency": "approximate", "epsilon": math.nan, "delta": 0.0}, "epsilon = nan"),
+        ({"currency": "approximate", "epsilon": 1.0, "delta": 1.0}, "delta = 1.0"),
+        ([], "table of named values"),
+    ],
+)
+def test_a_budget_is_read_strictly(mapping, message):
+    with pytest.raises(SpecError, match=message):
+        PrivacyBudget.from_dict(mapping)
+
+
+def test_gdp_mu_of_each_currency():
+    assert PrivacyBudget.gdp(0.3).gdp_mu() == 0.3
+    assert PrivacyBudget(1.0, 1e-6).gdp_mu() == gaussian.mu_from(1.0, 1e-6)
+    mu = PrivacyBudget.zcdp(0.1).gdp_mu()
+    assert Fraction(mu) ** 2 <= 2 * Fraction(0.1) < Fraction(math.nextafter(mu, 1.0)) ** 2
+
+
+def test_a_gaussian_mechanism_needs_a_delta():
+    with pytest.raises(SpecError, match="needs delta > 0; give a delta such as 1e-6"):
+        PrivacyBudget(1.0).gdp_mu()
+
+
+def test_a_pair_promises_nothing_below_its_own_delta():
+    budget = PrivacyBudget(1.0, 1e-6)
+    assert budget.epsilon_at(1e-6) == budget.epsilon_at(1e-3) == 1.0
+    with pytest.raises(SpecError, match="below the budget's own delta"):
+        budget.epsilon_at(1e-7)
+    with pytest.raises(SpecError, match="delta = nan"):
+        budget.epsilon_at(math.nan)
+
+
+shares_of_one = st.lists(st.floats(1e-3, 1.0), min_size=1, max_size=8).map(
+    lambda weights: [weight / sum(weights) for weight in weights]
+)
+
+
+@settings(deadline=None, max_examples=50)
+@given(shares_of_one)
+def test_the_parts_of_a_budget_compose_to_at_most_the_whole_and_nearly_all_of_it(shares):
+    pair = PrivacyBudget(1.7, 1e-6).split(*shares)
+    for total, whole in (
+        (sum(Fraction(part.epsilon) for part in pair), 1.7),
+        (sum(Fraction(part.delta) for part in pair), 1e-6),
+        (sum(Fraction(part.rho) for part in PrivacyBudget.zcdp(0.3).split(*shares)), 0.3),
+    ):
+        assert Fraction(whole) * (1 - Fraction(1, 10**14)) < total <= Fraction(whole)
+    parts = PrivacyBudget.gdp(0.7).split(*shares)
+    assert 0.7 * (1 - 1e-14) < gaussian.compose(*(part.mu for part in parts)) <= 0.7
+
+
+def test_ten_tenths_are_a_whole_although_their_floats_exceed_it():
+    parts = PrivacyBudget(1.0, 1e-6).split(*[0.1] * 10)
+    assert sum(Fraction(0.1) for _ in range(10)) > 1
+    assert sum(Fraction(part.epsilon) for part in parts) <= 1
+
+
+def test_a_split_may_leave_something_over():
+    assert PrivacyBudget(1.0).split(0.25) == (PrivacyBudget(0.25),)
+
+
+@pytest.mark.parametrize("shares", [(0.5, 0.6), (1.0, 1e-12), (1.0 + 1e-14,)])
+def test_more_than_the_whole_is_refused(shares):
+    with pytest.raises(SpecError, match="shares sum to 1"):
+        PrivacyBudget(1.0).split(*shares)
+
+
+@pytest.mark.parametrize("bad", [0.0, -0.5, math.nan, "0.5", True])
+def test_a_share_is_a_positive_number(bad):
+    with pytest.raises(SpecError, match="share = "):
+        PrivacyBudget(1.0).split(0.5, bad)
+
+
+def test_a_split_needs_shares():
+    with pytest.raises(SpecError, match="no shares"):
+        PrivacyBudget(1.0).split()
+
+
+# strength
+
+
+@pytest.mark.parametrize(
+    "budget", [PrivacyBudget(8.0, 1e-5), PrivacyBudget.gdp(1.0), PrivacyBudget.zcdp(0.5), PrivacyBudget(0.1)]
+)
+def test_an_ordinary_budget_has_no_notice(budget):
+    assert check_strength(budget, allow_weak_privacy=False) == ()
+
+
+@pytest.mark.parametrize("budget", [PrivacyBudget(8.1, 1e-6), PrivacyBudget.gdp(1.6), PrivacyBudget.zcdp(1.2)])
+def test_a_weak_epsilon_has_one_loud_notice(budget):
+    (notice,) = check_strength(budget, allow_weak_privacy=False)
+    assert notice.startswith("WEAK PRIVACY: epsilon = 8.")
+
+
+def test_the_notice_counts_the_odds():
+    (notice,) = check_strength(PrivacyBudget(10.0, 1e-6), allow_weak_privacy=False)
+    assert "22,026" in notice
+
+
+def test_a_large_delta_has_a_notice():
+    (notice,) = check_strength(PrivacyBudget(1.0, 1e-4), allow_weak_privacy=False)
+    assert notice.startswith("delta = 0.0001 is large")
+
+
+@pytest.mark.parametrize(
+    "budget", [PrivacyBudget(20.1), PrivacyBudget(1e6), PrivacyBudget(1.0, 2e-3), PrivacyBudget.gdp(4.0)]
+)
+def test_next_to_no_privacy_needs_consent(budget):
+    with pytest.raises(SpecError, match="--allow-weak-privacy or allow_weak_privacy=True"):
+        check_strength(budget, allow_weak_privacy=False)
+    assert len(check_strength(budget, allow_weak_privacy=True)) == 1
+
+
+def test_twenty_is_still_accepted():
+    (notice,) = check_strength(PrivacyBudget(20.0), allow_weak_privacy=False)
+    assert "e^20" in notice
+
+
+# guarantee
+
+
+PROMISE = Guarantee(
+    1.0,
+    1e-6,
+    PrivacyUnit(neighbours="replace"),
+    ("the bounds were declared without looking", "the noise was drawn as stated"),
+    mu=0.2367,
+    rho=0.028,
+)
+
+
+@pytest.mark.parametrize("promise", [PROMISE, Guarantee(0, 0, PrivacyUnit(), ())])
+def test_a_guarantee_survives_json(promise):
+    assert Guarantee.from_dict(json.loads(json.dumps(promise.to_dict()))) == promise
+
+
+def test_the_sentence_names_unit_numbers_and_conditions():
+    sentence = PROMISE.sentence()
+    for part in (
+        PROMISE.unit.sentence,
+        "factor of exp(1)",
+        "probability about 1e-06",
+        "epsilon = 1, delta = 1e-06, replace neighbours",
+        "This holds if the bounds were declared without looking; and if the noise was drawn as stated.",
+    ):
+        assert part in sentence
+
+
+def test_a_pure_guarantee_without_conditions_says_neither():
+    sentence = Guarantee(1.0, 0.0, PrivacyUnit(), ()).sentence()
+    assert "probability" not in sentence
+    assert "This holds if" not in sentence
+
+
+WRONG_FIELDS = [
+    ("epsilon", math.nan),
+    ("epsilon", math.inf),
+    ("epsilon", -1.0),
+    ("epsilon", "1"),
+    ("epsilon", True),
+    ("epsilon", None),
+    ("delta", 1.0),
+    ("delta", math.nan),
+    ("delta", None),
+    ("unit", None),
+    ("unit", {"neighbours": "nobody"}),
+    ("unit", {"who": "me"}),
+    ("conditions", None),
+    ("conditions", "a sentence"),
+    ("conditions", [1]),
+    ("mu", 0.0),
+    ("mu", math.nan),
+    ("mu", "1"),
+    ("rho", -1.0),
+    ("rho", math.inf),
+]
+
+
+@pytest.mark.parametrize(("field", "value"), WRONG_FIELDS)
+def test_a_guarantee_with_a_wrong_value_is_refused(field, value):
+    with pytest.raises(SpecError):
+        Guarantee.from_dict(PROMISE.to_dict() | {field: value})
+
+
+@pytest.mark.parametrize("field", ["epsilon", "delta", "unit", "conditions", "mu", "rho"])
+def test_a_guarantee_with_a_field_missing_is_refused(field):
+    fields = PROMISE.to_dict()
+    del fields[field]
+    with pytest.raises(SpecError, match=f"guarantee without {field}"):
+        Guarantee.from_dict(fields)
+
+
+def test_a_guarantee_with_an_unknown_field_is_refused():
+    with pytest.raises(SpecError, match="unknown guarantee field 'seed'"):
+        Guarantee.from_dict(PROMISE.to_dict() | {"seed": 1})
+
+
+def test_a_guarantee_needs_a_unit_and_a_tuple():
+    with pytest.raises(SpecError, match="PrivacyUnit"):
+        Guarantee(1.0, 0.0, "row", ())
+    with pytest.raises(SpecError, match="tuple of sentences"):
+        Guarantee(1.0, 0.0, PrivacyUnit(), ["a"])
+
+
+# spend
+
+
+def test_without_a_ledger_every_spend_passes_and_says_so():
+    request = SpendRequest("gaussian", PrivacyBudget(1.0, 1e-6), PrivacyUnit(), "income on age")
+    hook: SpendHook = untracked
+    assert hook(request=request) == SpendReceipt(anchor="untracked")
+
+
+# the room
+
+
+def test_the_room_costs_no_heavy_import():
+    rooms = sorted(path.stem for path in Path(privacy.__file__).parent.glob("[a-z]*.py"))
+    assert len(rooms) >= 12
+    code = f"""
+import sys
+from discreet.privacy import {", ".join(rooms)}
+print({{"numpy", "scipy", "dp_accounting"}} & set(sys.modules))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "set()"
