@@ -1,0 +1,83 @@
+"""Arrow columns to the arrays that the encoder reads: float64, NaN where a cell is missing or not allowed.
+
+Only types decide about errors here; a cell that breaks its declaration becomes NaN and the declared `missing` rule
+speaks about it later, so that no value can appear in a message.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from discreet.design.columns import Boolean, Categorical, Column, Numeric
+from discreet.errors import DataError, SpecError
+
+if TYPE_CHECKING:
+    from pyarrow import Array, RecordBatch
+
+FloatArray: TypeAlias = npt.NDArray[np.float64]
+_EXACT: Final = 2**53  # from here on two whole numbers may share one double
+
+
+def declared_arrays(batch: RecordBatch, columns: Mapping[str, Column]) -> list[FloatArray]:
+    """One float64 array for each declared column of a record batch, in the order of `columns`."""
+    return [declared_array(name, column, batch.column(name)) for name, column in columns.items()]
+
+
+def declared_array(name: str, column: Column, values: Array) -> FloatArray:
+    """Numbers, 0/1 or level positions of one column; NaN where the cell is missing or breaks the declaration.
+
+    >>> declared_array("g", Categorical(("a", "b")), pa.array(["b", None, "z"]))
+    array([ 1., nan, nan])
+    """
+    if pa.types.is_dictionary(values.type):
+        # each entry once, then by position: decoding first has no kernel for some kinds of text
+        entries = pa.array(declared_array(name, column, values.dictionary))
+        spread: FloatArray = entries.take(values.indices).to_numpy(zero_copy_only=False)
+        return spread
+    if pa.types.is_null(values.type):
+        return np.full(len(values), np.nan)
+    if isinstance(column, Numeric):
+        return _numbers(name, values, "numbers")
+    if isinstance(column, Boolean):
+        numbers = _numbers(name, values, "true and false or 0 and 1")
+        return np.where((numbers == 0) | (numbers == 1), numbers, np.nan)
+    return _codes(name, column, values)
+
+
+def _numbers(name: str, values: Array, wanted: str) -> FloatArray:
+    kind = values.type
+    if pa.types.is_boolean(kind):
+        values = values.cast(pa.int8())
+    elif not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
+        raise DataError(f"column {name!r} has type {kind}; its declaration needs {wanted}. Convert it first")
+    if not pa.types.is_float64(values.type):
+        # not "safe": a whole number above 2**53 is rounded to a double, by itself and before any clipping
+        values = values.cast(pa.float64(), safe=False)
+    numbers: FloatArray = values.to_numpy(zero_copy_only=False)
+    return numbers
+
+
+def _codes(name: str, column: Categorical, values: Array) -> FloatArray:
+    kind = values.type
+    text_levels = isinstance(column.levels[0], str)
+    if text_levels and (pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)):
+        found = pc.index_in(values.cast(pa.string()), value_set=pa.array(column.levels, pa.string()))
+    elif not text_levels and (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
+        if max(abs(int(level)) for level in column.levels) >= _EXACT:
+            raise SpecError(
+                f"column {name!r} has a level of 2**53 or more, where doubles skip numbers; write it as text"
+            )
+        # the look-up goes by bits; adding zero turns -0.0 into 0.0 and leaves all else
+        numbers = pc.add(values.cast(pa.float64(), safe=False), 0.0)
+        found = pc.index_in(numbers, value_set=pa.array(column.levels, pa.float64()))
+    else:
+        wanted = "text" if text_levels else "whole numbers"
+        raise DataError(f"column {name!r} has type {kind}; its levels are declared as {wanted}. Make the two agree")
+    codes: FloatArray = found.cast(pa.float64()).to_numpy(zero_copy_only=False)
+    return codes

@@ -1,0 +1,93 @@
+"""Public geometry of one scaled row: everything a sensitivity may depend on."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+from discreet.design.columns import Boolean, Categorical, Numeric
+from discreet.design.model import Design
+from discreet.errors import SpecError
+
+DEFAULT_GRID_BITS = 16
+MAX_GRID_BITS = 26
+
+
+@dataclass(frozen=True, slots=True)
+class RowDomain:
+    """The set that every encoded row (1, x, y) lies in, whatever the table holds.
+
+    One scaled unit is `unit = 2**grid_bits` steps of the integer grid.
+
+    Attributes
+    ----------
+    numeric, boolean, blocks
+        How many regressors lie in [-1, 1], how many lie in [0, 1] (booleans and one-hot blocks of a single indicator),
+        and how many one-hot blocks have two or more indicators (at most one of them is 1).
+    radius
+        Declared ball for x, or none.
+    target_nonnegative
+        Whether y lies in [0, 1] rather than [-1, 1].
+    grid_bits
+        Steps of the grid per scaled unit, as a power of two.
+
+    Examples
+    --------
+    >>> design = Design("y", {"y": (0, 1), "x": (0, 1), "b": bool, "g": ["a", "b", "c"]})
+    >>> domain = RowDomain.of(design, grid_bits=16)
+    >>> domain.norm2_bound == 3 * 2**32
+    True
+    """
+
+    numeric: int
+    boolean: int
+    blocks: int
+    radius: float | None
+    target_nonnegative: bool
+    grid_bits: int
+
+    @classmethod
+    def of(cls, design: Design, grid_bits: int = DEFAULT_GRID_BITS) -> RowDomain:
+        """The domain that a design declares."""
+        if isinstance(grid_bits, bool) or not isinstance(grid_bits, int) or not 8 <= grid_bits <= MAX_GRID_BITS:
+            raise SpecError(f"grid_bits {grid_bits!r} is not allowed; choose a whole number from 8 to {MAX_GRID_BITS}")
+        regressors = [design.columns[name] for name in design.regressors]
+        single = sum(isinstance(c, Categorical) and len(c.levels) == 2 for c in regressors)
+        domain = cls(
+            numeric=sum(isinstance(c, Numeric) for c in regressors),
+            boolean=sum(isinstance(c, Boolean) for c in regressors) + single,
+            blocks=sum(isinstance(c, Categorical) for c in regressors) - single,
+            radius=design.radius,
+            target_nonnegative=isinstance(design.columns[design.target], Boolean),
+            grid_bits=grid_bits,
+        )
+        # squared norms of rows are summed in 64-bit integers
+        if domain.radius is not None and not domain.box_norm2 < 2**63:
+            raise SpecError(
+                f"{len(regressors)} columns with a radius do not fit grid_bits = {grid_bits}; lower grid_bits"
+            )
+        return domain
+
+    @property
+    def unit(self) -> int:
+        """Grid steps in one scaled unit."""
+        return 1 << self.grid_bits
+
+    @property
+    def box_norm2(self) -> int:
+        """Largest squared norm of x in the box, in squared grid steps; a one-hot block counts once."""
+        return (self.numeric + self.boolean + self.blocks) * self.unit**2
+
+    @property
+    def ball_norm2(self) -> int | None:
+        """Largest squared norm of x that the declared ball allows, in squared grid steps."""
+        if self.radius is None:
+            return None
+        return math.floor(Fraction(self.radius) ** 2 * self.unit**2)
+
+    @property
+    def norm2_bound(self) -> int:
+        """Largest squared norm of x after clipping, in squared grid steps."""
+        ball = self.ball_norm2
+        return self.box_norm2 if ball is None else min(ball, self.box_norm2)

@@ -1,0 +1,83 @@
+"""Declared columns to scaled rows (1, x, y): one encoder for release and predict.
+
+Each scaled value is a function of its own cell and of public numbers, through elementwise IEEE operations, so it is
+the same bit for bit whatever rows surround it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.design.arrow import FloatArray
+from discreet.design.columns import Boolean, Column, Numeric
+from discreet.errors import DataError
+
+
+def settle_missing(
+    columns: Mapping[str, Column], arrays: Sequence[FloatArray]
+) -> tuple[list[FloatArray], npt.NDArray[np.bool_] | None]:
+    """Apply each column's `missing` rule; give the arrays and which rows are kept (none: all of them).
+
+    Non-finite cells are settled here, before any clipping: clipping lets NaN through, and a NaN in a sum would
+    single out its row.
+
+    >>> arrays, keep = settle_missing({"x": Numeric((0, 1), "drop")}, [np.array([0.5, np.nan])])
+    >>> keep
+    array([ True, False])
+    """
+    settled: list[FloatArray] = []
+    keep: npt.NDArray[np.bool_] | None = None
+    for (name, column), values in zip(columns.items(), arrays, strict=True):
+        present = np.isfinite(values)
+        if present.all():
+            settled.append(values)
+        elif column.missing == "error":
+            raise DataError(
+                f"column {name!r} has a cell that is missing, not finite or not declared; "
+                'mend the table, or declare missing = "drop" or missing = {fill = VALUE}'
+            )
+        elif column.fill is None:
+            keep = present if keep is None else keep & present
+            settled.append(values)
+        else:
+            settled.append(np.where(present, values, column.fill))
+    if keep is not None:
+        settled = [values[keep] for values in settled]
+    return settled, keep
+
+
+def write_scaled(
+    columns: Mapping[str, Column], arrays: Sequence[FloatArray], out: npt.NDArray[np.float64], *, unit: float = 1.0
+) -> None:
+    """Write the scaled columns into the rows of `out`, one row for each released column, times `unit`.
+
+    Parameters
+    ----------
+    columns
+        Declared columns in the order in which they are released.
+    arrays
+        Settled values of each, shape (m,).
+    out
+        Shape (released columns, m); every element is overwritten.
+    unit
+        What a scaled 1 becomes; numeric columns lie in [-unit, unit], the others are 0 or unit.
+    """
+    row = 0
+    for column, values in zip(columns.values(), arrays, strict=True):
+        if isinstance(column, Numeric):
+            # a value far outside the bounds may overflow to infinity on its way to the clip; that is no event
+            with np.errstate(over="ignore"):
+                np.subtract(values, column.mid, out=out[row])
+                np.multiply(out[row], unit / column.half, out=out[row])
+            np.clip(out[row], -unit, unit, out=out[row])
+            row += 1
+        elif isinstance(column, Boolean):
+            np.multiply(values, unit, out=out[row])
+            row += 1
+        else:
+            for code in column.indicator_codes:
+                np.multiply(values == code, unit, out=out[row])
+                row += 1

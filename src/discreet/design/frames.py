@@ -1,0 +1,187 @@
+"""In-memory tables of any library to a stream of Arrow batches: by name, never by guess.
+
+The exceptions of the libraries quote cells, so none of them gets out: what is raised is raised outside their handlers.
+"""
+
+from __future__ import annotations
+
+import sys
+import unicodedata
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from discreet.errors import DataError, SpecError
+
+if TYPE_CHECKING:
+    from pyarrow import Array, RecordBatch, RecordBatchReader
+
+AnyArray: TypeAlias = npt.NDArray[Any]  # of any element type: the declaration decides later which are allowed
+
+
+def is_frame(data: object) -> bool:
+    """Whether `frame_batches` can read this object.
+
+    >>> is_frame({"x": [1, 2]}), is_frame("table.csv")
+    (True, False)
+    """
+    return isinstance(data, Mapping | np.ndarray) or hasattr(data, "__arrow_c_stream__")
+
+
+def reads_once(data: object) -> bool:
+    """Whether reading this object uses it up."""
+    return isinstance(data, pa.RecordBatchReader)
+
+
+def frame_batches(data: object, names: Sequence[str], batch_rows: int) -> Iterator[RecordBatch]:
+    """Yield the named columns of an in-memory table as record batches, with as little copying as possible.
+
+    Accepts anything with the Arrow C stream (pandas, polars, pyarrow, DuckDB relations), a mapping of names to
+    one-dimensional arrays, a structured array, and a two-dimensional array whose columns stand in the order of `names`.
+    A batch has at most `batch_rows` rows. Columns that are not named may hold anything.
+
+    >>> [batch.num_rows for batch in frame_batches({"x": [1.0, 2.0, 3.0]}, ["x"], 2)]
+    [2, 1]
+    """
+    if isinstance(data, np.ndarray):
+        data = _array_columns(data, names)
+    elif _is_from(data, "pandas", "DataFrame"):
+        data = _pandas_columns(data, names)
+    if isinstance(data, Mapping):
+        check_names(names, list(data))
+        yield from _column_batches({name: data[name] for name in names}, batch_rows)
+        return
+    if _is_from(data, "polars", "DataFrame"):
+        check_names(names, data.columns)  # type: ignore[attr-defined]  # of polars
+        data = data[list(names)]  # type: ignore[index]  # of polars; leaves behind columns that Arrow cannot hold
+    reader = _opened(data)
+    check_names(names, reader.schema.names)
+    while (batch := _next(reader)) is not None:
+        chosen = batch.select(list(names))
+        for start in range(0, chosen.num_rows, batch_rows):
+            yield chosen.slice(start, batch_rows)
+
+
+def check_names(wanted: Sequence[str], found: Sequence[str]) -> None:
+    """Refuse a table that lacks a declared column or holds it twice; names of columns are not data.
+
+    >>> check_names(["age"], ["age", "Age "])
+    Traceback (most recent call last):
+    ...
+    discreet.errors.DataError: the columns 'age' and 'Age ' differ only in case, blanks or Unicode form; rename one
+    """
+    folded = [_folded(other) for other in found]
+    for name in wanted:
+        alike = [other for other, fold in zip(found, folded, strict=True) if fold == _folded(name)]
+        if name not in alike:
+            hint = "; a name in it differs from this only in case, blanks or Unicode form" if alike else ""
+            raise DataError(f"the table has no column {name!r}, which the design declares{hint}")
+        if alike.count(name) > 1:
+            raise DataError(f"the table has {name!r} twice; column names must be unique")
+        others = [other for other in alike if other != name]
+        if others:
+            raise DataError(
+                f"the columns {name!r} and {others[0]!r} differ only in case, blanks or Unicode form; rename one"
+            )
+
+
+def _folded(name: object) -> str:
+    return unicodedata.normalize("NFKC", str(name)).strip().casefold()
+
+
+def _is_from(data: object, library: str, kind: str) -> bool:
+    """Whether this is an object of a library that is not imported for the question."""
+    module = sys.modules.get(library)
+    return module is not None and isinstance(data, getattr(module, kind))
+
+
+def _opened(data: object) -> RecordBatchReader:
+    try:
+        return pa.RecordBatchReader.from_stream(data)
+    except Exception:
+        problem = DataError("the table cannot be turned into Arrow columns; check the query or object behind it")
+    raise problem
+
+
+def _next(reader: RecordBatchReader) -> RecordBatch | None:
+    try:
+        return reader.read_next_batch()
+    except StopIteration:
+        return None
+    except Exception:
+        problem = DataError("the table could not be read to its end; check the query or file behind it")
+    raise problem
+
+
+def _array_columns(data: AnyArray, names: Sequence[str]) -> Mapping[str, AnyArray]:
+    if not isinstance(data, np.ma.MaskedArray):
+        data = np.asarray(data)
+    if data.dtype.names is not None:
+        check_names(names, data.dtype.names)
+        return {name: data[name] for name in names}
+    if data.ndim != 2 or data.shape[1] != len(names):
+        came = f"{data.ndim} dimensions" if data.ndim != 2 else f"{data.shape[1]} columns"
+        raise SpecError(
+            f"an array of {came} came; it needs two dimensions and one column for each of the {len(names)} declared "
+            "names, in their order. A frame or a mapping is read by name"
+        )
+    return {name: data[:, position] for position, name in enumerate(names)}
+
+
+def _pandas_columns(data: Any, names: Sequence[str]) -> Mapping[str, object]:  # noqa: ANN401  # pandas has no types here
+    labels = [str(label) for label in data.columns]
+    check_names(names, labels)
+    return {name: data.iloc[:, labels.index(name)] for name in names}
+
+
+def _column_batches(columns: Mapping[str, object], batch_rows: int) -> Iterator[RecordBatch]:
+    """Convert slice by slice what has a fixed type, so that a table is never copied as a whole."""
+    ready = {name: _plain(name, values) for name, values in columns.items()}
+    lengths = {len(values) for values in ready.values()}
+    if len(lengths) > 1:
+        raise DataError("the columns of the table have different lengths; give each row a cell in every column")
+    for start in range(0, max(lengths, default=0), batch_rows):
+        rows = slice(start, start + batch_rows)
+        arrays = [_arrow(name, values[rows]) for name, values in ready.items()]
+        yield pa.record_batch(arrays, names=list(ready))
+
+
+def _plain(name: str, values: Any) -> AnyArray | Array:  # noqa: ANN401  # whatever a user may call a column
+    """Give an array of a fixed NumPy type as it is, anything else as an Arrow array."""
+    if _is_from(values, "pandas", "Series"):
+        if hasattr(values, "sparse"):
+            values = np.asarray(values)
+        elif isinstance(values.dtype, np.dtype) and values.dtype != object:
+            values = values.to_numpy()
+    if isinstance(values, np.ndarray):
+        if values.ndim != 1:
+            raise DataError(f"column {name!r} is not one-dimensional; give one value for each row")
+        if values.dtype.kind == "c":
+            raise DataError(f"column {name!r} holds complex numbers; its declaration needs real ones")
+        if values.dtype != object:
+            return values
+    if isinstance(values, pa.ChunkedArray):
+        values = values.combine_chunks()
+    if not hasattr(values, "__len__"):
+        raise DataError(f"column {name!r} is {type(values).__name__}, not a column of values; give a list or an array")
+    return _arrow(name, values)
+
+
+def _arrow(name: str, values: Any) -> Array:  # noqa: ANN401  # as above
+    try:
+        if isinstance(values, pa.Array):
+            return values
+        if isinstance(values, np.ndarray):
+            mask = np.ma.getmaskarray(values) if isinstance(values, np.ma.MaskedArray) else None
+            plain = np.asarray(values)
+            if plain.dtype.kind == "f" and plain.dtype.itemsize > 8:
+                plain = plain.astype(np.float64)
+            # Arrow reads native byte order only
+            return pa.array(plain.astype(plain.dtype.newbyteorder("="), copy=False), mask=mask)
+        return pa.array(values)
+    except Exception:
+        problem = DataError(f"column {name!r} mixes types or has one that Arrow does not know; give it one type")
+    raise problem

@@ -1,0 +1,192 @@
+"""The design: target, regressors, intercept, bounds, levels, radius and privacy unit."""
+
+from __future__ import annotations
+
+import math
+import tomllib
+import unicodedata
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from types import MappingProxyType
+from typing import Final
+
+from discreet.design.columns import Categorical, Column, column_from
+from discreet.errors import SpecError
+from discreet.privacy.unit import PrivacyUnit
+
+CONSTANT: Final = "1"
+INTERCEPT: Final = "Intercept"
+_KEYS: Final = ("target", "intercept", "radius", "columns", "unit")
+
+
+@dataclass(frozen=True)
+class Design:
+    """What a curator declares before any data is opened.
+
+    Parameters
+    ----------
+    target
+        Name of the declared column to explain by default; numeric or boolean.
+    columns
+        Name to declaration: `(low, high)` bounds, a list of levels, `bool`, a table as in design.toml, or a column.
+    intercept
+        Whether models get an intercept by default.
+    radius
+        Ball to which the scaled regressors of a row are shrunk, or none. A smaller ball needs less noise and biases
+        the fit towards the rows inside it.
+    unit
+        Whose presence is hidden: `PrivacyUnit` or a table such as `{"neighbours": "replace"}`.
+
+    Examples
+    --------
+    >>> design = Design(
+    ...     target="income", columns={"income": (0, 200_000), "age": (18, 90), "region": ["north", "south"]}
+    ... )
+    >>> design.released
+    ('1', 'age', 'region[south]', 'income')
+    """
+
+    target: str
+    columns: Mapping[str, Column]
+    intercept: bool = True
+    radius: float | None = None
+    unit: PrivacyUnit = field(default_factory=PrivacyUnit)
+
+    def __init__(
+        self,
+        target: str,
+        columns: Mapping[str, object],
+        intercept: bool = True,
+        radius: float | None = None,
+        unit: PrivacyUnit | Mapping[str, object] | None = None,
+    ) -> None:
+        if not isinstance(columns, Mapping):
+            raise SpecError(f"columns are a table of name to declaration; {type(columns).__name__} came")
+        _set = object.__setattr__
+        _set(self, "target", target)
+        _set(self, "columns", MappingProxyType({name: _declared(name, what) for name, what in columns.items()}))
+        _set(self, "intercept", intercept)
+        _set(self, "radius", radius)
+        _set(self, "unit", unit if isinstance(unit, PrivacyUnit) else PrivacyUnit.from_dict(unit or {}))
+        self._check()
+
+    def _check(self) -> None:
+        if not isinstance(self.target, str) or self.target not in self.columns:
+            raise SpecError.unknown_name("target", str(self.target), self.columns)
+        if isinstance(self.columns[self.target], Categorical):
+            raise SpecError(f"the target {self.target!r} is categorical; a target is numeric or boolean")
+        if len(self.columns) < 2:
+            raise SpecError("the design has no regressor; declare at least one column besides the target")
+        if not isinstance(self.intercept, bool):
+            raise SpecError(f"intercept is true or false; {self.intercept!r} came")
+        if self.radius is not None:
+            if isinstance(self.radius, bool) or not isinstance(self.radius, int | float):
+                raise SpecError(f"radius is a number; {self.radius!r} came")
+            if not (self.radius >= 2**-8 and math.isfinite(self.radius)):
+                raise SpecError(f"radius {self.radius!r} is not allowed; declare a finite number of at least 1/256")
+            object.__setattr__(self, "radius", float(self.radius))
+        twice = [name for name, times in Counter(self.released).items() if times > 1]
+        if twice:
+            raise SpecError(f"two released columns are called {twice[0]!r}; rename one of the declared columns")
+
+    def __hash__(self) -> int:
+        return hash((self.target, tuple(self.columns.items()), self.intercept, self.radius, self.unit))
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return Design, (self.target, dict(self.columns), self.intercept, self.radius, self.unit)
+
+    @cached_property
+    def released(self) -> tuple[str, ...]:
+        """Names of the released columns: the constant "1", the regressors in declared order, the target last."""
+        regressors = [name for declared in self.regressors for name in self.columns[declared].released(declared)]
+        return (CONSTANT, *regressors, self.target)
+
+    @property
+    def regressors(self) -> tuple[str, ...]:
+        """Every declared column but the target, in declared order."""
+        return tuple(name for name in self.columns if name != self.target)
+
+    @property
+    def may_drop_rows(self) -> bool:
+        """Whether some declared rule drops a row, so that the number of kept rows is private."""
+        return any(column.missing == "drop" for column in self.columns.values())
+
+    @property
+    def total(self) -> bool:
+        """Whether every table, even an empty one, can be released: no rule turns a cell into an error."""
+        return all(column.missing != "error" for column in self.columns.values())
+
+    def to_dict(self) -> dict[str, object]:
+        """The declarations as plain values, in the shape of design.toml."""
+        out: dict[str, object] = {"target": self.target, "intercept": self.intercept}
+        if self.radius is not None:
+            out["radius"] = self.radius
+        out["columns"] = {name: column.to_dict() for name, column in self.columns.items()}
+        # TOML has no word for nothing
+        out["unit"] = {key: value for key, value in self.unit.to_dict().items() if value is not None}
+        return out
+
+    @classmethod
+    def from_dict(cls, table: Mapping[str, object]) -> Design:
+        """A design from plain values in the shape of design.toml; unknown keys are refused."""
+        if not isinstance(table, Mapping):
+            raise SpecError(f"a design is a table; {type(table).__name__} came")
+        for key in table:
+            if key not in _KEYS:
+                raise SpecError.unknown_name("key", str(key), _KEYS)
+        for key in ("target", "columns"):
+            if key not in table:
+                raise SpecError(f"the design has no {key!r}; declare it")
+        return cls(**table)  # type: ignore[arg-type]  # the constructor checks every value
+
+    def to_toml(self) -> str:
+        """The text of a design.toml that loads back to this design."""
+        import tomli_w
+
+        return tomli_w.dumps(self.to_dict())
+
+    @classmethod
+    def from_toml(cls, text: str) -> Design:
+        r"""A design from the text of a design.toml.
+
+        >>> Design.from_toml('target = "y"\n[columns]\ny = {bounds = [0, 1]}\nx = {dtype = "bool"}\n').released
+        ('1', 'x', 'y')
+        """
+        try:
+            table = tomllib.loads(text)
+        except tomllib.TOMLDecodeError as error:
+            raise SpecError(f"the design is not valid TOML: {error}") from None
+        except RecursionError:
+            raise SpecError("the design is nested too deeply; a design has tables within tables, no more") from None
+        return cls.from_dict(table)
+
+    def save(self, path: str | Path) -> None:
+        """Write the design as TOML."""
+        Path(path).write_text(self.to_toml(), encoding="utf-8")
+
+    @classmethod
+    def load(cls, path: str | Path) -> Design:
+        """Read a design.toml."""
+        try:
+            text = Path(path).read_text(encoding="utf-8")
+        except OSError as error:
+            raise SpecError(f"cannot read the design {str(path)!r}: {error.strerror}") from None
+        except UnicodeDecodeError:
+            raise SpecError(f"the design {str(path)!r} is not UTF-8 text") from None
+        return cls.from_toml(text)
+
+
+def _declared(name: object, declaration: object) -> Column:
+    if not isinstance(name, str) or not name or name != name.strip():
+        raise SpecError(f"a column name is text without blanks at its ends; {name!r} came")
+    if any(unicodedata.category(sign) in ("Cc", "Cf", "Cs") for sign in name):
+        raise SpecError(f"the column name {name!r} has invisible signs; rename the column")
+    if name in (CONSTANT, INTERCEPT):
+        raise SpecError(f"the column name {name!r} is kept for the intercept; rename the column")
+    try:
+        return column_from(declaration)
+    except SpecError as error:
+        raise SpecError(f"column {name!r}: {error}") from None

@@ -1,0 +1,95 @@
+"""Declared columns: what is accepted, what is refused and why."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from discreet.design.columns import Boolean, Categorical, Fill, Numeric, column_from
+from discreet.errors import SpecError
+
+INF, NAN = math.inf, math.nan
+
+REFUSED = [
+    ((5, 5), "equal"),
+    ((6, 5), "reversed"),
+    ((0, INF), "not finite"),
+    ((-INF, 0), "not finite"),
+    ((NAN, 1), "not finite"),
+    ((-1.7e308, 1.7e308), "too wide or too narrow"),
+    ((1e12, 1e12 + 1), "too wide or too narrow"),
+    ((0, True), "a pair of bounds, a list of levels"),
+    ((0,), "at least two levels"),
+    ((), "a pair of bounds"),
+    (7, "a pair of bounds"),
+    ([1.5, 2.5, 3.5], "a pair of bounds"),
+    (["a"], "at least two levels"),
+    (["a", "a"], "declared twice"),
+    ({"levels": ["a", 1]}, "all text or all whole numbers"),
+    ({"levels": [True, False]}, "all text or all whole numbers"),
+    ({"levels": "ab"}, "levels are a list"),
+    ({"levels": ["a", "b"], "reference": "c"}, "unknown reference level 'c'"),
+    ({"levels": ["a", "b"], "reference": True}, "one of the levels"),
+    ({"bounds": [0, 1], "reference": "a"}, "belongs to a column with levels"),
+    ({"bounds": [0, 1, 2]}, "a pair"),
+    ({"bounds": 3}, "a pair"),
+    ({"bounds": ["0", 1]}, "a pair of numbers"),
+    ({}, "exactly one of bounds, levels or dtype"),
+    ({"bounds": [0, 1], "dtype": "bool"}, "bounds and dtype came"),
+    ({"dtype": "float"}, "dtype 'float' is not known"),
+    ({"bounds": [0, 1], "missing": "ignore"}, "is not known; allowed: 'error', 'drop'"),
+    ({"bounds": [0, 1], "missing": {"fill": [1]}}, "is not known"),
+    ({"bounds": [0, 1], "missing": {"fill": 2}}, "inside the bounds"),
+    ({"bounds": [0, 1], "missing": {"fill": "x"}}, "inside the bounds"),
+    ({"bounds": [0, 1], "missing": {"fill": True}}, "inside the bounds"),
+    ({"bounds": [0, 1], "missing": {"fill": NAN}}, "inside the bounds"),
+    ({"dtype": "bool", "missing": {"fill": 2}}, "neither true nor false"),
+    ({"levels": ["a", "b"], "missing": {"fill": "c"}}, "unknown fill level 'c'"),
+    ({"bound": [0, 1]}, "unknown key 'bound'; allowed: bounds"),
+    ({"bounds": [0, 1], "missing": "x" * 200}, r"\.\.\. is not known"),
+]
+
+
+@pytest.mark.parametrize(("declaration", "message"), REFUSED, ids=repr)
+def test_a_wrong_declaration_is_refused_with_the_reason(declaration, message):
+    with pytest.raises(SpecError, match=message):
+        column_from(declaration)
+
+
+ROUND_TRIPS = [
+    Numeric((0, 1)), Numeric((-3.5, 1e6), "drop"), Numeric((0, 1), Fill(0.5)), Boolean(), Boolean(Fill(True)),
+    Categorical(("a", "b", "c")), Categorical(("a", "b", "c"), "b", "drop"), Categorical((1, 2), 2, Fill(1)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("column", ROUND_TRIPS, ids=repr)
+def test_a_column_survives_its_table(column):
+    assert column_from(column.to_dict()) == column
+    assert column_from(column) is column
+
+
+def test_short_forms_mean_what_they_look_like():
+    assert column_from((0, 1)) == column_from([0, 1]) == Numeric((0.0, 1.0))
+    assert column_from(bool) == column_from("bool") == Boolean()
+    assert column_from([1, 2, 3]) == Categorical((1, 2, 3))
+    assert column_from({"bounds": [0, 1], "missing": Fill(0.5)}).fill == 0.5
+
+
+def test_fill_values_are_what_the_encoder_puts_in():
+    assert Numeric((0, 1)).fill is None
+    assert Boolean(Fill(True)).fill == 1.0
+    assert Boolean("drop").fill is None
+    assert Categorical(("a", "b"), missing=Fill("b")).fill == 1.0
+    assert Categorical(("a", "b")).fill is None
+
+
+def test_the_first_level_is_the_reference_unless_told_otherwise():
+    assert Categorical(("a", "b", "c")).released("g") == ("g[b]", "g[c]")
+    assert Categorical(("a", "b", "c"), "b").released("g") == ("g[a]", "g[c]")
+
+
+def test_wide_bounds_do_not_lose_their_middle():
+    column = Numeric((-1e300, 1e308))
+    assert math.isfinite(column.mid)
+    assert column.mid - column.half == pytest.approx(-1e300, abs=1e294)

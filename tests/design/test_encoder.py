@@ -1,0 +1,47 @@
+"""The encoder: declared columns to scaled rows."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from discreet.design.columns import Boolean, Categorical, Fill, Numeric
+from discreet.design.encoder import settle_missing, write_scaled
+from discreet.errors import DataError
+
+
+def test_scaling_follows_the_declaration():
+    columns = {"x": Numeric((0, 10)), "b": Boolean(), "g": Categorical(("u", "v", "w"), "v")}
+    arrays = [np.array([0.0, 5.0, 25.0]), np.array([0.0, 1.0, 1.0]), np.array([0.0, 1.0, 2.0])]
+    out = np.empty((4, 3))
+    write_scaled(columns, arrays, out)
+    assert out.tolist() == [[-1, 0, 1], [0, 1, 1], [1, 0, 0], [0, 0, 1]]
+
+
+@pytest.mark.filterwarnings("error")
+def test_enormous_values_are_clipped_without_a_word():
+    out = np.empty((1, 4))
+    write_scaled({"x": Numeric((-1.0, 1e300))}, [np.array([1.7e308, -1.7e308, 5e-324, -0.0])], out, unit=65536.0)
+    assert out[0, :2].tolist() == [65536.0, -65536.0]
+
+
+def test_input_arrays_are_never_modified():
+    values = np.array([3.0, np.nan, 2.0])
+    values.flags.writeable = False
+    columns = {"x": Numeric((0, 1), Fill(0.5))}
+    settled, keep = settle_missing(columns, [values])
+    assert keep is None
+    write_scaled(columns, settled, np.empty((1, 3)))
+    assert np.isnan(values[1])
+
+
+def test_several_drop_rules_keep_only_complete_rows():
+    columns = {"x": Numeric((0, 1), "drop"), "z": Numeric((0, 1), "drop")}
+    arrays, keep = settle_missing(columns, [np.array([np.nan, 0.5, 0.2]), np.array([0.1, np.inf, 0.3])])
+    assert keep.tolist() == [False, False, True]
+    assert [values.tolist() for values in arrays] == [[0.2], [0.3]]
+
+
+def test_the_error_rule_names_the_column_and_what_to_do():
+    with pytest.raises(DataError, match=r"column 'x' .* declare missing = \"drop\""):
+        settle_missing({"x": Numeric((0, 1))}, [np.array([np.nan])])
