@@ -1,0 +1,6 @@
+"""For tests and studies on data that needs no protection: releases without noise or with seeded noise.
+
+Sees: whatever table a test gives it.
+Never: makes a private release; everything it hands on is marked NOT PRIVATE and cannot be saved under another name.
+Hands on: `Release` values with no guarantee.
+"""

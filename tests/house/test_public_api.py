@@ -1,0 +1,77 @@
+"""The public names are a decision, not an accident."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import discreet
+
+ROOT = Path(__file__).parents[2]
+PUBLIC = [
+    "ComputeOptions", "Design", "DiscreetError", "Fit", "Guarantee", "PrivacyBudget", "PrivacyUnit", "ReadOptions",
+    "Release", "fit", "release",
+]  # fmt: skip
+
+
+def test_public_names_are_the_stored_list_and_at_most_a_dozen():
+    assert sorted(discreet.__all__) == sorted(PUBLIC)
+    assert len(PUBLIC) <= 12
+    assert sorted([*PUBLIC, "__version__"]) == dir(discreet)
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_every_public_name_resolves_and_is_documented(name):
+    thing = getattr(discreet, name)
+    assert thing.__doc__
+    assert not thing.__doc__.startswith(f"{name}(")
+
+
+def test_unknown_names_are_refused():
+    with pytest.raises(AttributeError, match="no attribute 'regress'"):
+        discreet.regress  # noqa: B018
+
+
+def test_the_release_function_is_not_shadowed_by_a_module():
+    from discreet.releases import Release
+
+    assert callable(discreet.release)
+    assert discreet.Release is Release
+
+
+def test_importing_the_package_imports_nothing_heavy():
+    heavy = {"numpy", "scipy", "pyarrow", "opendp", "pandas", "rich", "click"}
+    code = "import sys, discreet; print(*{m.split('.')[0] for m in sys.modules})"
+    loaded = set(
+        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    )
+    assert not loaded & heavy
+
+
+def test_no_module_is_longer_than_500_lines_and_none_is_called_utils():
+    for file in (ROOT / "src").rglob("*.py"):
+        assert len(file.read_text().splitlines()) <= 500, file
+        assert file.stem not in {"utils", "helpers", "common", "misc"}, file
+
+
+def test_every_room_opens_with_its_card():
+    for room in (ROOT / "src" / "discreet").iterdir():
+        if room.is_dir() and (room / "__init__.py").exists():
+            text = (room / "__init__.py").read_text()
+            assert all(f"\n{word}:" in text for word in ("Sees", "Never", "Hands on")), room.name
+
+
+def test_the_version_is_one_and_the_same():
+    changelog = (ROOT / "CHANGELOG.md").read_text()
+    assert re.search(rf"^## {re.escape(discreet.__version__)}\b", changelog, flags=re.MULTILINE)
+
+
+def test_no_file_names_a_path_of_a_machine():
+    for file in [*(ROOT / "src").rglob("*.py"), *ROOT.glob("*.md"), ROOT / "Makefile"]:
+        text = file.read_text()
+        for path in ("/wo" + "rk/", "/ro" + "ot/", "/ho" + "me/"):
+            assert path not in text, (file, path)

@@ -1,0 +1,198 @@
+"""The claimed sensitivity holds on every pair of neighbours, exactly, and is reached."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from discreet.curator.moments import accumulate
+from discreet.curator.opening import open_source
+from discreet.curator.source import ComputeOptions
+from discreet.design.domain import RowDomain
+from discreet.design.model import Design
+from discreet.mechanisms.calibration import DEFAULT_SHARES
+from discreet.mechanisms.gaussian import GaussianMoments
+from discreet.mechanisms.sensitivity import (
+    Blocks,
+    add_remove_loss,
+    block_maxima,
+    norm2,
+    replace_loss,
+    weighted_loss,
+)  # fmt: skip
+from discreet.releases import block_of
+from tables import random_design, random_table
+
+PAIRS_PER_RELATION = 6000
+RELATIONS = ("add-remove", "replace")
+
+
+def moments_of(table, design, chunk_rows=16_384) -> tuple[int, ...]:
+    domain = RowDomain.of(design)
+    return accumulate(open_source(table), design, domain, ComputeOptions(chunk_rows=chunk_rows)).totals
+
+
+def exact_loss(design, one, other, weights) -> Fraction:
+    """Weighted squared change between two exact moments, in scaled units, without rounding."""
+    size = len(design.released)
+    unit2 = Fraction(RowDomain.of(design).unit) ** 2
+    weight = {
+        "count": weights.count, "sum_x": weights.sum_x, "gram_diagonal": weights.gram,
+        "gram_off_diagonal": 2 * weights.gram, "sum_y": weights.sum_y, "cross": weights.cross,
+        "target_square": weights.target_square,
+    }  # fmt: skip
+    entries = [(i, j) for i in range(size) for j in range(i, size)]
+    return sum(
+        Fraction(weight[block_of(i, j, size)]) * (Fraction(a - b) / unit2) ** 2
+        for (i, j), a, b in zip(entries, one, other, strict=True)
+    )
+
+
+def default_weights(design) -> Blocks:
+    maxima = block_maxima(RowDomain.of(design), design.unit.neighbours)
+    return Blocks(**{f: getattr(DEFAULT_SHARES, f) / getattr(maxima, f) ** 2 for f in Blocks.__slots__})
+
+
+def random_weights(rng) -> Blocks:
+    return Blocks(*(10 ** rng.uniform(-2, 2, 6)))
+
+
+def claimed(design, weights) -> Fraction:
+    domain = RowDomain.of(design)
+    return Fraction(weighted_loss(domain, design.unit.neighbours, weights, may_drop=design.may_drop_rows))
+
+
+@pytest.mark.parametrize("neighbours", RELATIONS)
+def test_no_neighbour_moves_the_moments_by_more_than_claimed(neighbours):
+    """Exact rational comparison, no tolerance; corners, one-hot blocks, chunk borders, rows that need re-clipping."""
+    rng = np.random.default_rng(20261 + len(neighbours))
+    checked = 0
+    while checked < PAIRS_PER_RELATION:
+        design = random_design(rng, neighbours=neighbours)
+        weights = default_weights(design) if rng.random() < 0.5 else random_weights(rng)
+        bound = claimed(design, weights)
+        base = random_table(design, 9, rng)
+        place = int(rng.integers(0, 9))
+        chunk = int(rng.choice([3, 4, 16]))
+        before = moments_of(base, design, chunk)
+        for _ in range(60):
+            row = random_table(design, 1, rng)
+            if neighbours == "add-remove":
+                other = {name: [*values[:place], *row[name], *values[place:]] for name, values in base.items()}
+            else:
+                other = {name: [*values[:place], *row[name], *values[place + 1 :]] for name, values in base.items()}
+            assert exact_loss(design, before, moments_of(other, design, chunk), weights) <= bound
+            checked += 1
+
+
+def tightness(design) -> float:
+    weights = default_weights(design)
+    bound = claimed(design, weights)
+    best = max(
+        exact_loss(design, moments_of(pair.table, design), moments_of(pair.neighbour, design), weights)
+        for pair in GaussianMoments().worst_pairs(design)
+    )
+    return float(best / bound) ** 0.5
+
+
+BOX_DESIGNS = {
+    "one number": {"x": (0, 1), "y": (0, 1)},
+    "three numbers": {"x": (0, 1), "z": (-5, 5), "v": (2, 3), "y": (0, 1)},
+    "twenty numbers": {**{f"x{j}": (0, 1) for j in range(20)}, "y": (0, 1)},
+    "mixed": {"x": (0, 1), "z": (0, 1), "b": bool, "g": ["a", "b", "c"], "y": (0, 1)},
+}
+
+
+@pytest.mark.parametrize("name", BOX_DESIGNS)
+def test_some_added_row_reaches_99_percent_of_the_claim(name):
+    for radius in (None, 0.8):
+        assert tightness(Design("y", BOX_DESIGNS[name], radius=radius)) >= 0.99
+
+
+@pytest.mark.parametrize("name", BOX_DESIGNS)
+def test_some_replaced_row_reaches_90_percent_of_the_claim(name):
+    assert tightness(Design("y", BOX_DESIGNS[name], unit={"neighbours": "replace"})) >= 0.90
+
+
+def test_a_claim_one_percent_smaller_would_be_broken_by_the_corner_row():
+    design = Design("y", BOX_DESIGNS["three numbers"])
+    assert tightness(design) * 1.01 > 1
+
+
+@pytest.mark.parametrize("trial", range(20))
+def test_replace_bound_is_above_a_dense_search_and_close_to_it(trial):
+    """The enclosure of the joint maximum against brute force over a, b, c and both targets."""
+    rng = np.random.default_rng(trial)
+    domain = RowDomain(
+        int(rng.integers(1, 4)), int(rng.integers(0, 3)), int(rng.integers(0, 3)), None, bool(trial % 3 == 0), 16
+    )
+    w = random_weights(rng)
+    bound = replace_loss(domain, w)
+    best = max(_loss_of_rows(domain, w, *_random_rows(domain, rng)) for _ in range(20_000))
+    assert best <= bound
+    sum_of_maxima = sum(
+        getattr(w, f) * getattr(block_maxima(domain, "replace"), f) ** 2 for f in Blocks.__slots__ if f != "count"
+    )
+    assert bound <= sum_of_maxima * (1 + 1e-3)
+
+
+def _random_rows(domain, rng):
+    rows = []
+    for _ in range(2):
+        numeric = rng.choice([-1.0, 1.0, 0.3], domain.numeric)
+        boolean = rng.choice([0.0, 1.0], domain.boolean)
+        blocks = np.zeros((domain.blocks, 2))
+        for block in blocks:
+            level = rng.integers(0, 3)
+            if level < 2:
+                block[level] = 1.0
+        low = 0.0 if domain.target_nonnegative else -1.0
+        rows.append(
+            (
+                np.concatenate([numeric, boolean, blocks.ravel()]),
+                float(rng.choice([low, 0.0, 1.0, rng.uniform(low, 1)])),
+            )
+        )
+    return (*rows[0], *rows[1])
+
+
+def _loss_of_rows(domain, w, x, y, z, t) -> float:
+    gram = np.outer(x, x) - np.outer(z, z)
+    return (
+        w.sum_x * ((x - z) @ (x - z)) + w.gram * (gram**2).sum() + w.sum_y * (y - t) ** 2
+        + w.cross * ((x * y - z * t) ** 2).sum() + w.target_square * (y * y - t * t) ** 2
+    )  # fmt: skip
+
+
+def test_the_joint_maximum_under_replace_is_well_below_the_sum_of_maxima():
+    domain = RowDomain(5, 0, 0, None, False, 16)
+    design_weights = default_weights(
+        Design("y", {**{f"x{j}": (0, 1) for j in range(5)}, "y": (0, 1)}, unit={"neighbours": "replace"})
+    )
+    total = sum(getattr(DEFAULT_SHARES, f) for f in Blocks.__slots__ if f != "count")
+    assert replace_loss(domain, design_weights) < 0.8 * total
+
+
+def test_dropping_rows_under_replace_is_charged_as_adding_and_removing():
+    domain = RowDomain(1, 0, 0, None, True, 16)
+    only_count = Blocks(1, 0, 0, 0, 0, 0)
+    assert weighted_loss(domain, "replace", only_count, may_drop=False) == 0
+    assert weighted_loss(domain, "replace", only_count, may_drop=True) >= 1
+
+
+def test_a_branch_and_bound_that_runs_out_of_cells_still_bounds_from_above(monkeypatch):
+    domain = RowDomain(3, 1, 0, None, False, 16)
+    w = Blocks(1, 1, 1, 1, 1, 1)
+    tight = replace_loss(domain, w)
+    monkeypatch.setattr("discreet.mechanisms.sensitivity._MAX_CELLS", 300)
+    assert tight <= replace_loss(domain, w)
+
+
+@pytest.mark.parametrize("radius", [None, 0.5, 0.7, 1.3, 100.0])
+def test_norm_bound_is_rounded_up(radius):
+    domain = RowDomain(2, 1, 1, radius, False, 16)
+    exact = Fraction(domain.norm2_bound, domain.unit**2)
+    assert exact <= Fraction(norm2(domain)) <= exact * (1 + Fraction(1, 2**50))
+    assert add_remove_loss(domain, Blocks(0, 1, 0, 0, 0, 0)) >= exact

@@ -1,0 +1,140 @@
+"""The straight line from a table to a release: what it refuses, what it records, what never leaks."""
+
+from __future__ import annotations
+
+import base64
+import struct
+
+import numpy as np
+import pytest
+
+import discreet
+from discreet.errors import BudgetError, PrivacyNotice, SpecError
+from discreet.mechanisms.registry import mechanism_named
+from discreet.privacy.spend import SpendReceipt
+
+DESIGN = discreet.Design("y", {"x": (0, 1), "y": (0, 10)})
+TABLE = {"x": [0.5, 0.25, 0.125], "y": [1.0, 2.0, 3.0]}
+
+BAD_BUDGETS = [
+    {"epsilon": 0}, {"epsilon": -1.0}, {"epsilon": float("nan")}, {"epsilon": float("inf")}, {"epsilon": "1"},
+    {"epsilon": True}, {"delta": -1e-6}, {"delta": float("nan")}, {"delta": 1.0}, {"delta": 2.0}, {"delta": 0.0},
+    {"delta": 0.01}, {"epsilon": 21.0}, {"mechanism": "laplce"}, {"grid_bits": 40},
+]  # fmt: skip
+
+
+class Untouchable:
+    """A table that fails the test when anybody looks at it."""
+
+    def __arrow_c_stream__(self, requested_schema=None):
+        raise AssertionError("data was opened")
+
+
+@pytest.mark.parametrize("options", BAD_BUDGETS, ids=str)
+def test_bad_requests_are_refused_before_data_is_opened_and_before_anything_is_spent(options):
+    spent = []
+    with pytest.raises(SpecError) as caught:
+        discreet.release(Untouchable(), DESIGN, **{"epsilon": 1.0, "delta": 1e-6, "spend": spent.append, **options})
+    assert caught.value.exit_code == 2
+    assert spent == []
+
+
+def test_something_that_is_no_design_is_refused():
+    with pytest.raises(SpecError, match="a Design is needed; dict came"):
+        discreet.release(TABLE, {"target": "y"}, epsilon=1.0, delta=1e-6)
+
+
+def test_the_spend_is_recorded_before_the_draw_and_its_anchor_is_published():
+    requests = []
+
+    def hook(request):
+        requests.append(request)
+        return SpendReceipt(anchor="ledger 7:abc")
+
+    release = discreet.release(TABLE, DESIGN, epsilon=1.0, delta=1e-6, spend=hook)
+    assert release.anchor == "ledger 7:abc"
+    assert (requests[0].mechanism, requests[0].budget.epsilon, requests[0].unit) == ("gaussian", 1.0, DESIGN.unit)
+    assert discreet.release(TABLE, DESIGN, epsilon=1.0, delta=1e-6).anchor == "untracked"
+
+
+def test_a_refused_spend_draws_no_noise(monkeypatch):
+    def refuse(request):
+        raise BudgetError("nothing left")
+
+    monkeypatch.setattr("discreet.mechanisms.noise.ExactSampler.draw", lambda *_: pytest.fail("noise was drawn"))
+    with pytest.raises(BudgetError) as caught:
+        discreet.release(TABLE, DESIGN, epsilon=1.0, delta=1e-6, spend=refuse)
+    assert caught.value.exit_code == 3
+
+
+def test_the_noise_law_is_known_before_the_data():
+    from discreet.design.domain import RowDomain
+    from discreet.privacy.budget import PrivacyBudget
+
+    planned = mechanism_named("gaussian").noise_model(DESIGN, RowDomain.of(DESIGN), PrivacyBudget(1.0, 1e-6))
+    release = discreet.release(TABLE, DESIGN, epsilon=1.0, delta=1e-6)
+    assert release.noise == planned
+    assert (planned.entry_sd(3) == release.noise_sd).all()
+
+
+def test_weak_budgets_are_allowed_only_when_asked_for_and_never_quietly():
+    with pytest.warns(PrivacyNotice):
+        discreet.release(TABLE, DESIGN, epsilon=10.0, delta=1e-6)
+    with pytest.warns(PrivacyNotice):
+        release = discreet.release(TABLE, DESIGN, epsilon=1e6, delta=1e-6, allow_weak_privacy=True)
+    assert release.noise.calibration == "discrete-zcdp"
+
+
+@pytest.mark.filterwarnings("ignore::discreet.errors.PrivacyNotice")
+def test_a_huge_epsilon_meets_the_exact_moments():
+    rng = np.random.default_rng(1)
+    table = {"x": rng.random(1000), "y": rng.random(1000) * 10}
+    from discreet.testing.not_private import exact_release
+
+    release = discreet.release(table, DESIGN, epsilon=1e6, delta=1e-6, allow_weak_privacy=True)
+    exact = exact_release(table, DESIGN)
+    error = np.abs(release.moments - exact.moments) / release.noise_sd
+    # six entries within seven standard deviations: false alarm below 2e-11
+    assert error.max() < 7
+    assert release.noise_sd.max() < 0.01
+
+
+def test_two_releases_of_one_table_differ():
+    one, two = (discreet.release(TABLE, DESIGN, epsilon=1.0, delta=1e-6) for _ in range(2))
+    assert one.totals != two.totals
+
+
+@pytest.mark.parametrize("neighbours", ["add-remove", "replace"])
+def test_noise_hides_the_exact_sums_with_the_stated_standard_deviation(neighbours):
+    """400 releases: each entry's mean is the exact sum within 7 standard errors, its sd the stated one within 7."""
+    from discreet.testing.not_private import exact_release
+
+    design = discreet.Design("y", {"x": (0, 1), "y": (0, 10)}, unit={"neighbours": neighbours})
+    draws = np.array([discreet.release(TABLE, design, epsilon=1.0, delta=1e-6).moments for _ in range(400)])
+    exact, sd = exact_release(TABLE, design).moments, discreet.release(TABLE, design, epsilon=1.0, delta=1e-6).noise_sd
+    noisy = sd > 0
+    assert (~noisy).sum() == (neighbours == "replace")
+    scores = (draws - exact)[:, noisy] / sd[noisy]
+    assert np.abs(scores.mean(axis=0)).max() < 7 / np.sqrt(400)
+    assert np.abs(scores.std(axis=0) - 1).max() < 7 / np.sqrt(2 * 400)
+    assert np.abs(1.3 * scores.std(axis=0) - 1).max() > 7 / np.sqrt(2 * 400)
+    assert (draws[:, ~noisy] == exact[~noisy]).all()
+
+
+def test_planted_values_appear_nowhere_in_what_is_published():
+    marker = 0.918273645
+    table = {"x": [marker, 0.5], "y": [marker, 2.0]}
+    release = discreet.release(table, DESIGN, epsilon=1.0, delta=1e-6)
+    text = release.to_json() + repr(release) + str(vars(release))
+    packed = struct.pack("<d", marker)
+    for needle in (repr(marker), str(marker), packed.hex(), base64.b64encode(packed).decode()):
+        assert needle not in text
+
+
+def test_dropped_and_filled_tables_give_the_same_outcome_as_their_neighbours():
+    design = discreet.Design(
+        "y", {"x": {"bounds": [0, 1], "missing": "drop"}, "y": {"bounds": [0, 10], "missing": {"fill": 5}}}
+    )
+    for cell in (None, float("nan"), float("inf"), 1e300, -1e300):
+        release = discreet.release({"x": [0.5, cell], "y": [1.0, cell]}, design, epsilon=1.0, delta=1e-6)
+        assert release.private
