@@ -1,0 +1,6 @@
+"""OUTSIDE: what anyone may do with a release, free of charge.
+
+Sees: a release, and rows that somebody brings to be predicted.
+Never: rows of the sensitive table; no import from `curator` or `mechanisms`.
+Hands on: a `Fit`.
+"""

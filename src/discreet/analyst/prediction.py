@@ -1,0 +1,79 @@
+"""Predictions for new rows, which pass through the encoder that the released rows passed through."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+import numpy as np
+
+from discreet.design.arrow import declared_arrays
+from discreet.design.columns import Column
+from discreet.design.encoder import settle_missing, write_scaled
+from discreet.design.frames import frame_batches, is_frame
+from discreet.errors import DataError, SpecError
+from discreet.releases import FloatArray
+
+_BATCH_ROWS: Final = 2**16
+
+
+def predict_frame(frame: object, columns: Mapping[str, Column], constant: float, gains: FloatArray) -> FloatArray:
+    """One prediction for each row of an in-memory table; see `predict_columns`."""
+    if not is_frame(frame):
+        raise SpecError(
+            f"predictions need a table in memory (pandas, polars, pyarrow, a dict of columns, a two-dimensional "
+            f"array); {type(frame).__name__} came"
+        )
+    if not columns:
+        return np.full(_row_count(frame), constant)
+    parts = [
+        predict_columns(declared_arrays(batch, columns), columns, constant, gains)
+        for batch in frame_batches(frame, list(columns), _BATCH_ROWS)
+    ]
+    return np.concatenate([np.empty(0), *parts])
+
+
+def predict_columns(
+    arrays: Sequence[FloatArray], columns: Mapping[str, Column], constant: float, gains: FloatArray
+) -> FloatArray:
+    """`constant + gains' z` for each row, z the scaled features.
+
+    Parameters
+    ----------
+    arrays
+        One array for each of `columns`: numbers, 0/1 or level positions, NaN where a cell is missing, shape (m,).
+    columns
+        Declared features; numbers are clipped to their bounds and missing cells follow their rule.
+    constant, gains
+        In the units of the target; one gain for each released column of the features.
+
+    Returns
+    -------
+    numpy.ndarray
+        Shape (m,); NaN holds the place of a row that its rule drops.
+    """
+    if len(arrays) != len(columns):
+        raise SpecError(f"{len(arrays)} arrays came for {len(columns)} features; give one for each, in their order")
+    values = [np.asarray(array, dtype=np.float64) for array in arrays]
+    if any(array.ndim != 1 or array.shape != values[0].shape for array in values):
+        raise DataError("the columns of the table have different lengths")
+    if not values:
+        raise SpecError("a model without features has no arrays to predict from; its prediction is its intercept")
+    settled, keep = settle_missing(columns, values)
+    scaled = np.empty((len(gains), len(settled[0])))
+    write_scaled(columns, settled, scaled)
+    predicted: FloatArray = gains @ scaled + constant
+    if keep is None:
+        return predicted
+    out = np.full(len(keep), np.nan)
+    out[keep] = predicted
+    return out
+
+
+def _row_count(frame: object) -> int:
+    shape = getattr(frame, "shape", None)
+    if shape:
+        return int(shape[0])
+    # a mapping has the length of its columns, so one of them has to be read
+    names = list(frame)[:1] if isinstance(frame, Mapping) else []
+    return sum(batch.num_rows for batch in frame_batches(frame, names, _BATCH_ROWS))

@@ -1,0 +1,98 @@
+"""Which model to read from a release: target, regressors and intercept, by declared names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from discreet.design.columns import Categorical
+from discreet.design.model import INTERCEPT, Design
+from discreet.errors import SpecError
+from discreet.releases import Release
+
+
+@dataclass(frozen=True, slots=True)
+class SubModel:
+    """One linear model among all those that a release can answer.
+
+    Attributes
+    ----------
+    target
+        Declared name of the column to explain.
+    features
+        Declared names of the regressors; a categorical name stands for all its indicators.
+    intercept
+        Whether the model has a free constant.
+    names
+        Coefficient names: `Intercept` first if there is one, then the released columns of the features.
+    positions
+        Where the released columns of the features stand in `release.columns`; the constant stands at 0.
+    target_position
+        Where the target stands in `release.columns`.
+    """
+
+    target: str
+    features: tuple[str, ...]
+    intercept: bool
+    names: tuple[str, ...]
+    positions: tuple[int, ...]
+    target_position: int
+
+    @property
+    def slopes(self) -> tuple[str, ...]:
+        """Coefficient names without the intercept."""
+        return self.names[1:] if self.intercept else self.names
+
+
+def choose(
+    release: Release,
+    target: str | None = None,
+    features: Iterable[str] | None = None,
+    intercept: bool | None = None,
+) -> SubModel:
+    """Pick a model by declared names; what is left out follows the design, features default to every other column."""
+    design = release.design
+    chosen_target = _checked_target(design, design.target if target is None else target)
+    if features is None:
+        chosen = tuple(name for name in design.columns if name != chosen_target)
+    else:
+        chosen = _checked_features(design, chosen_target, features)
+    with_intercept = design.intercept if intercept is None else intercept
+    if not isinstance(with_intercept, bool):
+        raise SpecError(f"intercept is {intercept!r}; allowed: True, False, or None for what the design says")
+    if not chosen and not with_intercept:
+        raise SpecError("the model has neither features nor an intercept; name a feature or set intercept=True")
+    slopes = tuple(name for declared in chosen for name in design.columns[declared].released(declared))
+    return SubModel(
+        target=chosen_target,
+        features=chosen,
+        intercept=with_intercept,
+        names=(INTERCEPT, *slopes) if with_intercept else slopes,
+        positions=tuple(release.columns.index(name) for name in slopes),
+        target_position=release.columns.index(chosen_target),
+    )
+
+
+def _checked_target(design: Design, target: str) -> str:
+    _check_declared(design, "target", target)
+    if isinstance(design.columns[target], Categorical):
+        raise SpecError(f"the target {target!r} is categorical; a target is numeric or boolean")
+    return target
+
+
+def _checked_features(design: Design, target: str, features: Iterable[str]) -> tuple[str, ...]:
+    if isinstance(features, str) or not isinstance(features, Iterable):
+        raise SpecError(f"features is {features!r}; it is a list of declared names, such as [{design.regressors[0]!r}]")
+    chosen = tuple(features)
+    for name in chosen:
+        _check_declared(design, "feature", name)
+        if name == target:
+            raise SpecError(f"{name!r} is both the target and a feature; take it out of the features")
+        if chosen.count(name) > 1:
+            raise SpecError(f"the feature {name!r} is named twice; name each feature once")
+    return chosen
+
+
+def _check_declared(design: Design, what: str, name: object) -> None:
+    if not isinstance(name, str) or name not in design.columns:
+        raise SpecError.unknown_name(what, str(name), design.columns)

@@ -1,0 +1,209 @@
+"""Solving the normal equations: least squares and ridge, to the last digit of the sums that were released.
+
+Sums of products square the condition number of the data, so a plain double-precision solve loses digits that the
+release holds. The right-hand side is therefore corrected with residuals in whole numbers until nothing changes, and
+where double precision cannot even begin, small systems are eliminated in whole numbers.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Final, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.errors import DiscreetError
+from discreet.releases import FloatArray
+
+WholeArray: TypeAlias = npt.NDArray[np.object_]
+
+_EXACT_COLUMNS: Final = 40  # elimination in whole numbers grows with the fourth power of the number of columns
+_SMALLEST_PIVOT: Final = 2.0**-40  # below this a pivot of the unit-diagonal matrix may be rounding
+_SOLUTION_BITS: Final = 120
+_AGREED_BITS: Final = 90
+_PENALTY_BITS: Final = 64
+
+
+class NotEstimableError(DiscreetError):
+    """The released sums do not determine the coefficients that were asked for."""
+
+    @classmethod
+    def at_strength(cls, ridge: float | None) -> NotEstimableError:
+        """Build the error for sums of products, with or without a ridge, that are not positive definite."""
+        cause = (
+            "the noise outweighs the signal in some direction at this budget, or a column is a combination of others"
+        )
+        others = "take fewer features, more rows or a larger epsilon"
+        if ridge is None:
+            return cls(
+                "not estimable: the released sums of products are not positive definite, so least squares has no "
+                f'minimum; {cause}. Use penalty="adaptive" or penalty="ridge", or {others}'
+            )
+        return cls(
+            f"not estimable: with the ridge {ridge:g} the released sums of products are still not positive definite; "
+            f'{cause}. Use penalty="ridge" with a larger strength, or {others}'
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """Coefficients of normal equations and the ridge that was added.
+
+    Attributes
+    ----------
+    exact
+        The coefficients with more digits than a double holds: an intercept in original units is often a small
+        difference of large terms.
+    ridge
+        0 for least squares.
+    """
+
+    exact: tuple[Fraction, ...]
+    ridge: float
+
+    @property
+    def coefficients(self) -> FloatArray:
+        """The coefficients rounded to double precision, shape (k,)."""
+        return np.array([float(value) for value in self.exact])
+
+
+def solve_ols(A: npt.NDArray[np.generic], b: npt.NDArray[np.generic]) -> Solution:
+    """Solve A theta = b for a positive definite A, of floats or of whole numbers.
+
+    Parameters
+    ----------
+    A
+        Symmetric, shape (k, k).
+    b
+        Shape (k,), in the same units.
+
+    Examples
+    --------
+    >>> solve_ols(np.array([[4.0, 2.0], [2.0, 3.0]]), np.array([8.0, 8.0])).coefficients
+    array([1., 2.])
+    """
+    gram, right, _ = _whole_numbers(A, b)
+    coefficients = _solved(gram, right)
+    if coefficients is None:
+        raise NotEstimableError.at_strength(None)
+    return Solution(coefficients, 0.0)
+
+
+def solve_ridge(
+    A: npt.NDArray[np.generic],
+    b: npt.NDArray[np.generic],
+    ridge: float,
+    penalised: npt.NDArray[np.bool_],
+    *,
+    unit: int = 1,
+) -> Solution:
+    """Solve (A/unit + ridge diag(penalised)) theta = b/unit for a positive definite left side.
+
+    Parameters
+    ----------
+    A, b
+        Of floats or of whole numbers, shapes (k, k) and (k,).
+    ridge
+        At least 0.
+    penalised
+        Which coefficients are pulled towards 0, shape (k,); an intercept usually is not.
+    unit
+        What A and b are divided by.
+
+    Examples
+    --------
+    >>> solve_ridge(np.array([[4.0, 0.0], [0.0, 3.0]]), np.array([8.0, 8.0]), 1.0, np.array([False, True])).coefficients
+    array([2., 2.])
+    """
+    gram, right, factor = _whole_numbers(A, b)
+    fine = 2**_PENALTY_BITS
+    added = round(Fraction(ridge) * (unit * factor * fine))
+    coefficients = _solved(gram * fine + np.diag(penalised.astype(object) * added), right * fine)
+    if coefficients is None:
+        raise NotEstimableError.at_strength(ridge)
+    return Solution(coefficients, ridge)
+
+
+def _whole_numbers(A: npt.NDArray[np.generic], b: npt.NDArray[np.generic]) -> tuple[WholeArray, WholeArray, int]:
+    """Give the same system in whole numbers, and the factor it was multiplied by."""
+    if A.dtype == object:
+        return A.astype(object), b.astype(object), 1
+    exact_gram = np.vectorize(Fraction, otypes=[object])(A)
+    exact_b = np.vectorize(Fraction, otypes=[object])(b)
+    # a double is a whole number over a power of two, so the largest denominator serves all
+    factor = max(value.denominator for value in (*exact_gram.flat, *exact_b.flat))
+    whole = np.vectorize(int, otypes=[object])
+    return whole(exact_gram * factor), whole(exact_b * factor), factor
+
+
+def _solved(A: WholeArray, b: WholeArray) -> tuple[Fraction, ...] | None:
+    """Give the solution for a positive definite A, else none."""
+    if any(value <= 0 for value in np.diag(A)):
+        return None
+    solution = _refined(A, b)
+    if solution is None and len(b) <= _EXACT_COLUMNS:
+        return _eliminated(A, b)
+    return solution
+
+
+def _refined(A: WholeArray, b: WholeArray) -> tuple[Fraction, ...] | None:
+    """Cholesky in double precision, corrected with exact residuals; none if A is too near to singular for that."""
+    approximate = A.astype(np.float64)
+    scale = 1 / np.sqrt(np.diag(approximate))
+    try:
+        factor = np.linalg.cholesky(approximate * np.outer(scale, scale))
+    except np.linalg.LinAlgError:
+        return None
+    if np.diag(factor).min() ** 2 < len(b) * _SMALLEST_PIVOT:
+        return None
+    inverse = np.linalg.inv(factor) * scale
+
+    def correction(residual: FloatArray) -> FloatArray:
+        step: FloatArray = inverse.T @ (inverse @ residual)
+        return step
+
+    step = correction(b.astype(np.float64))
+    size = float(np.abs(step).max())
+    if size == 0:
+        return (Fraction(0),) * len(b)
+    # the solution is kept as whole numbers over 2**bits, with room beyond a double's 53 bits
+    bits = max(0, _SOLUTION_BITS - math.frexp(size)[1])
+    one = 1 << bits
+    solution = _rounded(step, bits)
+    previous = math.inf
+    while (moved := float(np.abs(step).max())) > 2.0**-_AGREED_BITS * size:
+        if moved > previous / 2:
+            return None
+        previous = moved
+        residual = b * one - A @ solution
+        step = correction((residual / one).astype(np.float64))
+        solution = solution + _rounded(step, bits)
+    return tuple(Fraction(value, one) for value in solution)
+
+
+def _rounded(values: FloatArray, bits: int) -> WholeArray:
+    return np.array([round(math.ldexp(value, bits)) for value in values.tolist()], dtype=object)
+
+
+def _eliminated(A: WholeArray, b: WholeArray) -> tuple[Fraction, ...] | None:
+    """Elimination without fractions [Bareiss 1968]; its pivots are the leading minors, all positive only if A is."""
+    table = np.column_stack([A, b])
+    size = len(b)
+    divisor = 1
+    for i in range(size):
+        pivot = table[i, i]
+        if pivot <= 0:
+            return None
+        below = slice(i + 1, None)
+        # the division leaves no remainder: every entry is a minor of the matrix
+        table[below, below] = (table[below, below] * pivot - np.outer(table[below, i], table[i, below])) // divisor
+        divisor = pivot
+    determinant = divisor
+    solution = np.zeros(size, dtype=object)
+    for i in reversed(range(size)):
+        rest = table[i, -1] * determinant - sum(table[i, i + 1 : size] * solution[i + 1 :])
+        solution[i] = rest // table[i, i]
+    return tuple(Fraction(value, determinant) for value in solution)

@@ -1,0 +1,180 @@
+"""Predictions: rows of any table library, clipped as the released rows were."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from made_releases import made
+
+from discreet.analyst.model import fit
+from discreet.design.model import Design
+from discreet.errors import DataError, SpecError
+
+duckdb = pytest.importorskip("duckdb")
+
+COLUMNS = {
+    "y": (0, 10),
+    "x": (2, 6),
+    "g": {"levels": ["p", "q", "r"], "missing": {"fill": "q"}},
+    "z": {"bounds": [100, 300], "missing": "drop"},
+    "flag": bool,
+}
+NEW = {
+    "flag": [True, False, True, False],
+    "z": [150.0, 99.0, 300.0, 1e300],
+    "g": ["p", "q", "r", "p"],
+    "x": [2.5, 100.0, -7.0, 6.0],
+    "ignored": ["a", "b", "c", "d"],
+}
+CLIPPED = np.array([[2.5, 0, 0, 150, 1], [6, 1, 0, 100, 0], [2, 0, 1, 300, 1], [6, 0, 0, 300, 0]])
+
+
+def relation(table):
+    return duckdb.from_arrow(pa.table(table))
+
+
+FRAMES = {
+    "dict": dict,
+    "pandas": pd.DataFrame,
+    "polars": pl.DataFrame,
+    "arrow": pa.table,
+    "duckdb": relation,
+    "reader": lambda table: pa.table(table).to_reader(),
+}
+
+
+@pytest.fixture(scope="module")
+def release():
+    random = np.random.default_rng(0)
+    count = 80
+    x, z, flag = random.uniform(2, 6, count), random.uniform(100, 300, count), random.random(count) < 0.5
+    rows = {
+        "y": np.clip(x + z / 100 + flag - 1 + random.normal(0, 0.3, count), 0, 10).tolist(),
+        "x": x.tolist(),
+        "g": random.choice(["p", "q", "r"], count).tolist(),
+        "z": z.tolist(),
+        "flag": flag.tolist(),
+    }
+    return made(Design("y", COLUMNS), rows).release
+
+
+@pytest.mark.parametrize("kind", FRAMES)
+@pytest.mark.parametrize("intercept", [True, False])
+def test_predictions_are_the_clipped_rows_times_the_coefficients(release, kind, intercept):
+    result = fit(release, intercept=intercept)
+    X = np.column_stack([np.ones(4), CLIPPED]) if intercept else CLIPPED
+    predicted = result.predict(FRAMES[kind](NEW))
+    assert predicted.dtype == np.float64
+    np.testing.assert_allclose(predicted, X @ result.coefficients, rtol=1e-12)
+
+
+def test_an_array_has_the_columns_in_the_order_of_the_features(release):
+    result = fit(release, features=["z", "x"])
+    rows = np.array([[150.0, 2.5], [99.0, 100.0]])
+    wanted = np.array([[1, 150, 2.5], [1, 100, 6]]) @ result.coefficients
+    np.testing.assert_allclose(result.predict(rows), wanted, rtol=1e-12)
+    structured = np.array([(2.5, 150.0), (100.0, 99.0)], dtype=[("x", "f8"), ("z", "f4")])
+    np.testing.assert_allclose(result.predict(structured), wanted, rtol=1e-12)
+    with pytest.raises(SpecError, match="in their order"):
+        result.predict(rows[:, :1])
+
+
+def test_arrays_are_predicted_as_the_frame_is(release):
+    result = fit(release, features=["g", "x"])
+    arrays = [np.array([0.0, 2.0, np.nan]), np.array([3.0, 4.0, 50.0])]
+    frame = {"g": ["p", "r", None], "x": [3.0, 4.0, 50.0]}
+    np.testing.assert_array_equal(result.predict_arrays(arrays), result.predict(frame))
+
+
+def test_large_frames_are_predicted_in_pieces(release):
+    result = fit(release, features=["x"])
+    x = np.linspace(2, 6, 150_001)
+    np.testing.assert_allclose(
+        result.predict({"x": x}), result.params["Intercept"] + result.params["x"] * x, rtol=1e-12
+    )
+
+
+def test_an_empty_frame_gives_an_empty_array(release):
+    predicted = fit(release, features=["x"]).predict({"x": np.empty(0)})
+    assert predicted.shape == (0,)
+    assert predicted.dtype == np.float64
+
+
+def test_a_boolean_target_is_predicted_as_a_number(release):
+    result = fit(release, target="flag", features=["y"])
+    np.testing.assert_allclose(
+        result.predict({"y": [3.0]}), [result.params["Intercept"] + 3 * result.params["y"]], rtol=1e-12
+    )
+
+
+def test_the_ball_of_the_release_is_not_applied_to_new_rows():
+    design = Design("y", {"y": (0, 10), "x": (-1, 1), "w": (-1, 1)}, radius=0.5)
+    rows = {"y": [1, 5, 8, 4], "x": [-0.3, 0.1, 0.4, 0.0], "w": [0.1, -0.2, 0.1, 0.3]}
+    result = fit(made(design, rows).release)
+    np.testing.assert_allclose(result.predict({"x": [1.0], "w": [-1.0]}), [np.array([1, 1, -1]) @ result.coefficients])
+
+
+# -- missing cells ---------------------------------------------------------------------------------------------------
+
+
+def test_missing_cells_follow_the_rule_of_their_column(release):
+    result = fit(release)
+    frame = {name: list(values) for name, values in NEW.items()}
+    frame["z"][1] = None
+    frame["g"][2] = None
+    frame["g"][3] = "unheard of"
+    predicted = result.predict(frame)
+    X = np.column_stack([np.ones(4), CLIPPED])
+    X[2:, 2:4] = [1, 0]
+    wanted = X @ result.coefficients
+    wanted[1] = np.nan
+    np.testing.assert_allclose(predicted, wanted, rtol=1e-12)
+
+
+@pytest.mark.parametrize("cell", [None, np.nan, np.inf])
+def test_a_missing_cell_is_refused_by_name_where_the_rule_says_so(release, cell):
+    with pytest.raises(DataError, match="column 'x' has a cell that is missing"):
+        fit(release, features=["x"]).predict({"x": [3.0, cell]})
+
+
+def test_the_target_is_not_needed_and_a_feature_is(release):
+    result = fit(release, features=["x", "flag"])
+    assert len(result.predict({"x": [3.0], "flag": [True]})) == 1
+    with pytest.raises(DataError, match="no column 'flag'"):
+        result.predict(pd.DataFrame({"x": [3.0]}))
+
+
+@pytest.mark.parametrize("frame", ["table.csv", None, [[1.0]], 3])
+def test_what_is_no_table_is_refused(release, frame):
+    with pytest.raises(SpecError, match="predictions need a table in memory"):
+        fit(release, features=["x"]).predict(frame)
+
+
+def test_arrays_that_do_not_fit_are_refused(release):
+    result = fit(release, features=["x", "z"])
+    with pytest.raises(SpecError, match="1 arrays came for 2 features"):
+        result.predict_arrays([np.zeros(2)])
+    with pytest.raises(DataError, match="different lengths"):
+        result.predict_arrays([np.zeros(2), np.zeros(3)])
+    with pytest.raises(DataError, match="different lengths"):
+        result.predict_arrays([np.zeros((2, 1)), np.zeros((2, 1))])
+
+
+# -- a mean alone ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", FRAMES)
+def test_a_mean_is_predicted_once_for_each_row(release, kind):
+    result = fit(release, features=[])
+    np.testing.assert_allclose(result.predict(FRAMES[kind](NEW)), np.full(4, result.params["Intercept"]), rtol=1e-12)
+
+
+def test_a_mean_is_predicted_for_arrays_and_empty_tables(release):
+    result = fit(release, features=[])
+    assert len(result.predict(np.zeros((3, 2)))) == 3
+    assert len(result.predict({})) == 0
+    with pytest.raises(SpecError, match="its prediction is its intercept"):
+        result.predict_arrays([])
