@@ -107,7 +107,7 @@ def ensemble_edge(sd: FloatArray, noise_map: FloatArray) -> float:
 
     The core of E has its edge at 2r, r^2 the largest row sum of its variances. The first column of C adds
     v e' + e v' + e_n v v' for the first row (e_n, e) of E. The middle two have the eigenvalues v.e +- |v||e|; one of
-    size t > r leaves the bulk and stands at t + r^2/t [Baik, Ben Arous & Peche 2005; Benaych-Georges & Nadakuditi 2011].
+    size t > r leaves the bulk and stands at t + r^2/t [Benaych-Georges & Nadakuditi 2011].
     The last is at most 1.96 deviations of e_n times |v|^2, and one deviation of an entry covers the fluctuation.
     """
     if noise_map.shape[0] == noise_map.shape[1]:
