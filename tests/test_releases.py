@@ -79,8 +79,8 @@ def test_the_file_is_canonical():
 def test_integers_are_decimal_text_and_n_is_absent_unless_public():
     body = json.loads(a_release().to_json())
     assert all(isinstance(total, str) for total in body["totals"])
-    assert body["rows_public"] is None
-    assert json.loads(a_release(unit={"neighbours": "replace"}).to_json())["rows_public"] == "2"
+    assert body["units_public"] is None
+    assert json.loads(a_release(unit={"neighbours": "replace"}).to_json())["units_public"] == "2"
 
 
 def test_moments_are_totals_in_scaled_units_with_their_noise():
@@ -134,7 +134,7 @@ BAD_CHANGES = {
     "sigma zero": ({"noise__sigma__cross": "0"}, "must be positive"),
     "sigma negative": ({"noise__sigma__count": "-1"}, "must be positive"),
     "mechanism": ({"mechanism__name": ""}, "'mechanism.name' is not text"),
-    "rows": ({"rows_public": 3}, "'rows_public' must hold whole numbers"),
+    "rows": ({"units_public": 3}, "'units_public' must hold whole numbers"),
 }
 
 
@@ -238,7 +238,7 @@ def test_seeded_noise_repeats_and_exact_noise_is_zero():
     table = {"x": [0.5, 0.25], "y": [0.5, 1.0]}
     one, two, other = (seeded_release(table, design, seed=s, epsilon=1.0, delta=1e-6) for s in (1, 1, 2))
     assert one.totals == two.totals != other.totals
-    assert one.rows_public == 2
+    assert one.units_public == 2
     assert (exact_release(table, design).noise_sd == 0).all()
 
 

@@ -112,8 +112,8 @@ class Release:
         Law of the noise.
     totals
         Noisy sums of products on the integer grid: upper triangle of the moments of (1, x, y), row by row.
-    rows_public
-        The number of rows where the neighbouring relation makes it public, else none.
+    units_public
+        The number of privacy units in the table (rows) where the neighbouring relation makes it public, else none.
     anchor
         Where the spend is recorded; `untracked` without a ledger.
     made_by
@@ -126,7 +126,7 @@ class Release:
     mechanism_version: str
     noise: NoiseLaw
     totals: tuple[int, ...]
-    rows_public: int | None
+    units_public: int | None
     anchor: str
     made_by: str
 
@@ -209,7 +209,7 @@ class Release:
                 "sigma": {block: str(sigma) for block, sigma in self.noise.sigma.items()},
             },
             "totals": [str(total) for total in self.totals],
-            "rows_public": None if self.rows_public is None else str(self.rows_public),
+            "units_public": None if self.units_public is None else str(self.units_public),
             "anchor": self.anchor,
             "made_by": self.made_by,
         }
@@ -225,7 +225,7 @@ class Release:
 
 _FIELDS: Final = frozenset((
     "format", "schema", "kind", "private", "design", "guarantee", "mechanism", "columns", "noise", "totals",
-    "rows_public", "anchor", "made_by",
+    "units_public", "anchor", "made_by",
 ))  # fmt: skip
 
 
@@ -288,7 +288,7 @@ def _from_body(body: Mapping[str, object]) -> Release:
     totals = body["totals"]
     if not isinstance(totals, list) or len(totals) != size * (size + 1) // 2:
         raise ReleaseFileError(f"'totals' is not the upper triangle of a {size} x {size} matrix")
-    rows = body["rows_public"]
+    rows = body["units_public"]
     return Release(
         design=design,
         guarantee=guarantee,
@@ -296,7 +296,7 @@ def _from_body(body: Mapping[str, object]) -> Release:
         mechanism_version=_text(mechanism.get("version"), "mechanism.version"),
         noise=_noise_law(_table(body["noise"], "noise"), private=private),
         totals=tuple(_whole(total, "totals") for total in totals),
-        rows_public=None if rows is None else _whole(rows, "rows_public"),
+        units_public=None if rows is None else _whole(rows, "units_public"),
         anchor=_text(body["anchor"], "anchor"),
         made_by=_text(body["made_by"], "made_by"),
     )

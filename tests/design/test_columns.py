@@ -26,6 +26,7 @@ REFUSED = [
     ([1.5, 2.5, 3.5], "a pair of bounds"),
     (["a"], "at least two levels"),
     (["a", "a"], "declared twice"),
+    (["a", "b\x07"], "invisible signs"),
     ({"levels": ["a", 1]}, "all text or all whole numbers"),
     ({"levels": [True, False]}, "all text or all whole numbers"),
     ({"levels": "ab"}, "levels are a list"),

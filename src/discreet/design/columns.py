@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
@@ -111,6 +112,9 @@ class Categorical:
         kinds = {type(level) for level in levels}
         if kinds not in ({str}, {int}):
             raise SpecError("levels must be all text or all whole numbers; write the others as text")
+        hidden = next((level for level in levels if isinstance(level, str) and has_invisible_signs(level)), None)
+        if hidden is not None:
+            raise SpecError(f"the level {hidden!r} has invisible signs; rename it")
         if len(set(levels)) != len(levels):
             twice = next(level for level in levels if levels.count(level) > 1)
             raise SpecError(f"the level {twice!r} is declared twice; each level stands once")
@@ -174,6 +178,15 @@ def column_from(declaration: object) -> Column:
     raise SpecError(
         f"a column is declared by a pair of bounds, a list of levels, bool or a table; {_short(declaration)} came"
     )
+
+
+def has_invisible_signs(text: str) -> bool:
+    """Whether a name holds control, formatting or broken characters, which terminals and pages may obey.
+
+    >>> has_invisible_signs("north"), has_invisible_signs("no\x1brth")
+    (False, True)
+    """
+    return any(unicodedata.category(sign) in ("Cc", "Cf", "Cs") for sign in text)
 
 
 def _column_from_table(table: Mapping[str, object]) -> Column:

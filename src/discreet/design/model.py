@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
+import re
 import tomllib
-import unicodedata
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
-from discreet.design.columns import Categorical, Column, column_from
+from discreet.design.columns import Categorical, Column, column_from, has_invisible_signs
 from discreet.errors import SpecError
 from discreet.privacy.unit import PrivacyUnit
 
@@ -146,7 +146,12 @@ class Design:
         """The text of a design.toml that loads back to this design."""
         import tomli_w
 
-        return tomli_w.dumps(self.to_dict())
+        # a pair of bounds reads best on one line
+        return re.sub(
+            r"= \[\n((?:    .*,\n)+)\]",
+            lambda array: "= [" + ", ".join(line.strip()[:-1] for line in array[1].splitlines()) + "]",
+            tomli_w.dumps(self.to_dict()),
+        )
 
     @classmethod
     def from_toml(cls, text: str) -> Design:
@@ -182,7 +187,7 @@ class Design:
 def _declared(name: object, declaration: object) -> Column:
     if not isinstance(name, str) or not name or name != name.strip():
         raise SpecError(f"a column name is text without blanks at its ends; {name!r} came")
-    if any(unicodedata.category(sign) in ("Cc", "Cf", "Cs") for sign in name):
+    if has_invisible_signs(name):
         raise SpecError(f"the column name {name!r} has invisible signs; rename the column")
     if name in (CONSTANT, INTERCEPT):
         raise SpecError(f"the column name {name!r} is kept for the intercept; rename the column")

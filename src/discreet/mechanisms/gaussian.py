@@ -19,7 +19,7 @@ from discreet.releases import NoiseLaw
 _CONDITIONS: Final = (
     "each person stands in at most one row",
     "bounds, levels and rules were declared without looking at the data",
-    "further releases from the same table add to the loss",
+    "no other release is made from the same table (the losses of several add up)",
 )
 
 

@@ -73,7 +73,7 @@ def _not_private(name: str, design: Design, law: NoiseLaw, totals: tuple[int, ..
         mechanism_version="0",
         noise=NoiseLaw(law.grid_bits, law.sigma, "none"),
         totals=totals,
-        rows_public=rows if design.unit.neighbours == "replace" else None,
+        units_public=rows if design.unit.neighbours == "replace" else None,
         anchor="untracked",
         made_by=f"discreet {__version__}",
     )

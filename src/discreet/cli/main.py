@@ -1,0 +1,106 @@
+"""The program `discreet`: its commands, loaded when they are asked for, and one place for every failure."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Final, NoReturn, cast
+
+import click
+
+from discreet import __version__
+from discreet.cli.failures import report_failure, report_interrupt, report_usage
+from discreet.cli.options import debug_option
+from discreet.cli.session import Session
+from discreet.cli.terminal import flush, never_fail_to_encode, notices_on_stderr
+from discreet.errors import SpecError
+
+# each command lives in the module of its name and imports nothing heavy at its top
+COMMANDS: Final = ("demo", "release", "fit", "predict")
+
+
+class Program(click.Group):
+    """A group that loads a command's module on use and ends every run with one of the documented exit codes."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Names of the commands, in the order in which people meet them."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Load a command."""
+        if cmd_name not in COMMANDS:
+            return None
+        return cast("click.Command", import_module(f"discreet.cli.{cmd_name}").command)
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read the arguments; printing help can meet a closed pipe, for which click has an exit code that we need."""
+        try:
+            return super().parse_args(ctx, args)
+        except BrokenPipeError as error:
+            raise click.exceptions.Exit(report_failure(error, cast("Session", ctx.obj))) from None
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command that was named, or the one that was meant."""
+        if args[0] not in COMMANDS and not ctx.resilient_parsing:
+            raise SpecError.unknown_name("command", args[0], COMMANDS)
+        return super().resolve_command(ctx, args)
+
+    def invoke(self, ctx: click.Context) -> int:
+        """Run the command that was named; failures become exit codes here, before click turns them into its own."""
+        session = cast("Session", ctx.obj)
+        try:
+            with notices_on_stderr():
+                super().invoke(ctx)
+                flush()
+        except (click.ClickException, click.exceptions.Exit, click.Abort):
+            raise
+        except (Exception, KeyboardInterrupt) as error:
+            return report_failure(error, session)
+        return 0
+
+    def main(  # type: ignore[override]  # click's other arguments are of no use here
+        self, args: Sequence[str] | None = None, prog_name: str | None = None, **extra: object
+    ) -> NoReturn:
+        """Run and exit."""
+        session = Session()
+        try:
+            code = super().main(args, prog_name or "discreet", standalone_mode=False, obj=session)
+        except click.ClickException as error:
+            code = report_usage(error)
+        except (click.Abort, KeyboardInterrupt):
+            code = report_interrupt(session)
+        except Exception as error:
+            code = report_failure(error, session)
+        sys.exit(code)
+
+
+@click.group(
+    "discreet", cls=Program, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]}
+)
+@click.version_option(__version__, prog_name="discreet", message="%(prog)s %(version)s")
+@debug_option
+@click.pass_context
+def program(context: click.Context) -> None:
+    """Differentially private linear regression.
+
+    One release spends a privacy budget on a table; any number of models are then read from it at no further cost.
+    Begin with: discreet demo
+    """
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())
+
+
+def run() -> NoReturn:
+    """Entry point of the console script."""
+    for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+        # one command, one core; read when NumPy loads, so set before
+        os.environ.setdefault(name, "1")
+    never_fail_to_encode(sys.stdout, sys.stderr)
+    # a polite kill removes half-written files like Ctrl-C does
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    program.main()

@@ -1,0 +1,136 @@
+"""Options that several commands share, and the reading of their texts."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
+
+import click
+
+from discreet.cli.session import Session
+from discreet.errors import OutputError, SpecError
+
+if TYPE_CHECKING:
+    from discreet.analyst.model import Fit, Penalty
+    from discreet.curator.opening import ReadOptions
+    from discreet.releases import Release
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+_NUMBER: Final = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?|[+-]?(nan|inf|infinity)", re.IGNORECASE)
+_TABS: Final = ("\\t", "tab")
+
+
+def _set_debug(context: click.Context, parameter: click.Parameter, value: bool) -> None:
+    if value and isinstance(context.obj, Session):
+        context.obj.debug = True
+
+
+debug_option = click.option(
+    "--debug",
+    is_flag=True,
+    expose_value=False,
+    callback=_set_debug,
+    help="After an error, list the places in discreet it came through; never data.",
+)
+force_option = click.option("--force", is_flag=True, help="Replace the output file if it exists.")
+json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead of text.")
+
+
+def reading_options(command: Command) -> Command:
+    """Add how CSV files are written."""
+    command = click.option(
+        "--delimiter", default=",", show_default=True, metavar="SIGN", help="Sign between the cells of a CSV file."
+    )(command)
+    return click.option(
+        "--encoding", default="utf-8", show_default=True, metavar="NAME", help="Text encoding of a CSV file."
+    )(command)
+
+
+def model_options(command: Command) -> Command:
+    """Add which model to read from a release."""
+    command = click.option(
+        "--strength", metavar="S", help="Strength of the ridge penalty, a positive number such as 0.1."
+    )(command)
+    command = click.option(
+        "--penalty",
+        default="none",
+        show_default=True,
+        metavar="NAME",
+        help="none: ordinary least squares; ridge: with --strength; adaptive: as much ridge as the noise calls for.",
+    )(command)
+    command = click.option("--no-intercept", is_flag=True, help="Leave the intercept out.")(command)
+    command = click.option(
+        "--features", metavar="A,B", help="Declared columns to explain it by.  [default: every other column]"
+    )(command)
+    return click.option("--target", metavar="NAME", help="Declared column to explain.  [default: the design's target]")(
+        command
+    )
+
+
+def number(name: str, text: str) -> float:
+    """Read a number as people write it; the library judges its size.
+
+    >>> number("epsilon", "1e-6")
+    1e-06
+    >>> number("epsilon", "1,5")
+    Traceback (most recent call last):
+        ...
+    discreet.errors.SpecError: epsilon '1,5' is not a number; write it like 1.5 or 1e-6, with a decimal point
+    """
+    if not _NUMBER.fullmatch(text.strip()):
+        raise SpecError(f"{name} {text!r} is not a number; write it like 1.5 or 1e-6, with a decimal point")
+    return float(text)
+
+
+def names(text: str) -> list[str]:
+    """Read names between commas; a name that has a comma stands in double quotes.
+
+    >>> names('age, "height, in cm"')
+    ['age', 'height, in cm']
+    """
+    try:
+        found = [name.strip() for row in csv.reader([text], skipinitialspace=True, strict=True) for name in row]
+    except csv.Error:
+        found = []
+    if not found or not all(found):
+        raise SpecError(f"features {text!r} is not a list of names; write it like age,region")
+    return found
+
+
+def read_options(encoding: str, delimiter: str) -> ReadOptions:
+    """How CSV files are written; a tab can be said in words."""
+    from discreet.curator.opening import ReadOptions
+
+    return ReadOptions(encoding=encoding, delimiter="\t" if delimiter in _TABS else delimiter)
+
+
+def fitted(
+    release: Release, target: str | None, features: str | None, no_intercept: bool, penalty: str, strength: str | None
+) -> Fit:
+    """Fit the model that the options name."""
+    from discreet.analyst.model import fit
+
+    return fit(
+        release,
+        target=target,
+        features=None if features is None else names(features),
+        intercept=False if no_intercept else None,
+        penalty=cast("Penalty", penalty),
+        strength=None if strength is None else number("strength", strength),
+    )
+
+
+def refuse_overwriting(output: str, *inputs: str) -> None:
+    """Refuse an output that is one of the inputs, which `--force` would destroy."""
+    for given in inputs:
+        try:
+            same = Path(output).samefile(given)
+        except (OSError, ValueError):
+            # one of them does not exist or is no path
+            continue
+        if same:
+            raise OutputError(f"the output {output!r} is the input {given!r}; choose another name")

@@ -1,0 +1,162 @@
+"""`discreet predict`: a release's model applied to new rows, batch by batch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from discreet.cli.options import (
+    debug_option,
+    fitted,
+    force_option,
+    model_options,
+    read_options,
+    reading_options,
+    refuse_overwriting,
+)
+from discreet.cli.progress import ReadProgress
+from discreet.cli.session import Session
+from discreet.cli.terminal import complain, say
+from discreet.errors import DataError, OutputError, SpecError
+
+if TYPE_CHECKING:
+    from pyarrow import Array, DataType, RecordBatch, Schema
+
+    from discreet.analyst.model import Fit
+    from discreet.curator.source import Source
+    from discreet.design.columns import Column
+
+PREDICTION: Final = "prediction"
+BATCH_ROWS: Final = 65_536
+_KINDS: Final = (".csv", ".parquet")
+
+
+@click.command("predict", short_help="Predict new rows from a release; free.")
+@click.argument("release_path", metavar="R.json")
+@click.argument("new")
+@model_options
+@reading_options
+@click.option("-o", "--output", required=True, metavar="OUT", help="Where to write: a .csv or a .parquet file.")
+@force_option
+@debug_option
+@click.pass_obj
+def command(
+    session: Session,
+    release_path: str,
+    new: str,
+    target: str | None,
+    features: str | None,
+    no_intercept: bool,
+    penalty: str,
+    strength: str | None,
+    encoding: str,
+    delimiter: str,
+    output: str,
+    force: bool,
+) -> None:
+    """Predict the rows of NEW with a model of the release R.json.
+
+    OUT gets the features as they were read and a column 'prediction', empty where a row is dropped.
+    """
+    from discreet.cli.render import NOT_PRIVATE
+    from discreet.curator.opening import open_source
+    from discreet.output import replacing
+    from discreet.releases import Release
+
+    kind = Path(output).suffix.lower()
+    if kind not in _KINDS:
+        raise OutputError(f"the output {output!r} ends in none of {', '.join(_KINDS)}; choose one of them")
+    made = Release.load(release_path)
+    model = fitted(made, target, features, no_intercept, penalty, strength)
+    if not model.features:
+        raise SpecError("the model has no features; every prediction is its intercept")
+    if PREDICTION in model.features:
+        raise SpecError(f"a feature is called {PREDICTION!r} like the column to be written; rename it in the design")
+    refuse_overwriting(output, new, release_path)
+    with replacing(output, force=force) as temporary, ReadProgress() as progress:
+        source = open_source(new, reading=read_options(encoding, delimiter))
+        write_batches(predicted(model, source, progress), temporary, kind)
+    session.written.append(output)
+    if not made.private:
+        complain("notice", NOT_PRIVATE)
+    say(f"Predictions of {model.target} are in {output}; values outside their bounds were clipped as in the release")
+
+
+def predicted(model: Fit, source: Source, progress: Callable[[float | None], None]) -> Iterator[RecordBatch]:
+    """Yield the features of each batch with their predictions, all under one schema."""
+    import numpy as np
+    import pyarrow as pa
+
+    from discreet.design.arrow import declared_arrays
+
+    columns = {name: model.release.design.columns[name] for name in model.features}
+    schema = None
+    for batch in source.batches(columns, BATCH_ROWS):
+        values = model.predict_arrays(declared_arrays(batch, columns))
+        schema = schema or _schema(batch, columns)
+        cells = [_as_type(batch.column(name), schema.field(name).type) for name in columns]
+        yield pa.record_batch([*cells, pa.array(values, mask=np.isnan(values))], schema=schema)
+        progress(source.share_read)
+
+
+def write_batches(batches: Iterator[RecordBatch], path: Path, kind: str) -> None:
+    """Write batches as they come, one in memory at a time."""
+    first = next(batches, None)
+    if first is None:
+        raise DataError("the table has no rows; there is nothing to predict")
+    with _writer(path, kind, first.schema) as write:
+        write(first)
+        for batch in batches:
+            write(batch)
+
+
+@contextmanager
+def _writer(path: Path, kind: str, schema: Schema) -> Iterator[Callable[[RecordBatch], None]]:
+    if kind == ".csv":
+        import pyarrow.csv as arrow_csv
+
+        with arrow_csv.CSVWriter(str(path), schema) as csv_writer:
+            yield csv_writer.write_batch
+    else:
+        import pyarrow.parquet as pq
+
+        with pq.ParquetWriter(str(path), schema, write_page_checksum=True) as parquet_writer:
+            yield parquet_writer.write_batch
+
+
+def _schema(batch: RecordBatch, columns: Mapping[str, Column]) -> Schema:
+    import pyarrow as pa
+
+    fields = [pa.field(name, _plain_type(batch.column(name).type, column)) for name, column in columns.items()]
+    return pa.schema([*fields, pa.field(PREDICTION, pa.float64())])
+
+
+def _plain_type(kind: DataType, column: Column) -> DataType:
+    """Type to write: dictionaries and views unpacked, and the declared kind where a column has no value at all."""
+    import pyarrow as pa
+
+    from discreet.design.columns import Boolean, Categorical
+
+    if pa.types.is_dictionary(kind):
+        kind = kind.value_type
+    if pa.types.is_string_view(kind):
+        # the CSV writer does not know views
+        return pa.string()
+    if not pa.types.is_null(kind):
+        return kind
+    if isinstance(column, Boolean):
+        return pa.bool_()
+    text = isinstance(column, Categorical) and isinstance(column.levels[0], str)
+    return pa.string() if text else pa.float64()
+
+
+def _as_type(cells: Array, kind: DataType) -> Array:
+    import pyarrow as pa
+
+    if pa.types.is_dictionary(cells.type):
+        cells = cells.dictionary_decode()
+    return cells if cells.type == kind else cells.cast(kind)

@@ -1,0 +1,141 @@
+"""`discreet release`: publish the noisy moments of a table."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from discreet.cli.options import (
+    debug_option,
+    force_option,
+    json_option,
+    number,
+    read_options,
+    reading_options,
+    refuse_overwriting,
+)
+from discreet.cli.progress import ReadProgress
+from discreet.cli.session import Session
+from discreet.cli.terminal import say, say_json
+from discreet.errors import AfterSpendError, OutputError
+
+if TYPE_CHECKING:
+    from discreet.privacy.spend import SpendHook, SpendReceipt, SpendRequest
+    from discreet.releases import Release
+
+
+@click.command("release", short_help="Publish a table's noisy moments; spends budget.")
+@click.argument("data")
+@click.option("--design", "design_path", required=True, metavar="FILE", help="The declared bounds and levels, as TOML.")
+@click.option("--epsilon", required=True, metavar="E", help="Privacy loss to spend, such as 1.")
+@click.option("--delta", default="0", show_default=True, metavar="D", help="Probability of failure, such as 1e-6.")
+@click.option("--mechanism", default="gaussian", show_default=True, metavar="NAME", help="How noise is added.")
+@click.option(
+    "--grid-bits", type=int, default=16, show_default=True, metavar="BITS", help="Rows are rounded to steps of 2^-BITS."
+)
+@reading_options
+@click.option("--allow-weak-privacy", is_flag=True, help="Accept epsilon above 20 or delta above 1e-3.")
+@click.option("-o", "--output", required=True, metavar="R.json", help="Where to write the release.")
+@force_option
+@json_option
+@debug_option
+@click.pass_obj
+def command(
+    session: Session,
+    data: str,
+    design_path: str,
+    epsilon: str,
+    delta: str,
+    mechanism: str,
+    grid_bits: int,
+    encoding: str,
+    delimiter: str,
+    allow_weak_privacy: bool,
+    output: str,
+    force: bool,
+    as_json: bool,
+) -> None:
+    """Publish noisy moments of DATA: the one command that spends budget.
+
+    DATA is a CSV, Parquet or Arrow file, a folder of Parquet files, or a pattern in quotes. Every run spends again.
+    """
+    loss, failure = number("epsilon", epsilon), number("delta", delta)
+
+    from discreet.curator.source import ComputeOptions
+    from discreet.design.model import Design
+    from discreet.output import check_output
+    from discreet.workflow import release
+
+    design = Design.load(design_path)
+    refuse_overwriting(output, data, design_path)
+    # before the data is opened, let alone the budget spent
+    check_output(output, force=force)
+    with ReadProgress() as progress:
+        made = release(
+            data,
+            design,
+            epsilon=loss,
+            delta=failure,
+            mechanism=mechanism,
+            grid_bits=grid_bits,
+            allow_weak_privacy=allow_weak_privacy,
+            reading=read_options(encoding, delimiter),
+            compute=ComputeOptions(progress=progress),
+            spend=spending(session),
+        )
+    try:
+        made.save(output, force=force)
+    except OutputError as error:
+        raise AfterSpendError(
+            f"the release was made but not saved: {error}. Nobody has seen it; mend that and run the command again"
+        ) from None
+    session.written.append(output)
+    if as_json:
+        say_json(facts(made, output))
+    else:
+        say(summary(made, output))
+
+
+def spending(session: Session) -> SpendHook:
+    """Give a hook that keeps no ledger but remembers that the spend was made."""
+    from discreet.privacy.spend import untracked
+
+    def hook(request: SpendRequest) -> SpendReceipt:
+        receipt = untracked(request)
+        session.spent = True
+        return receipt
+
+    return hook
+
+
+def facts(made: Release, output: str) -> dict[str, object]:
+    """Give what `--json` prints."""
+    guarantee = made.guarantee
+    return {
+        "path": output,
+        "digest": made.digest,
+        "epsilon": None if guarantee is None else guarantee.epsilon,
+        "delta": None if guarantee is None else guarantee.delta,
+        "neighbours": None if guarantee is None else guarantee.neighbours,
+        "mechanism": made.mechanism,
+        "calibration": made.noise.calibration,
+        "columns": list(made.columns),
+        "units_public": made.units_public,
+        "anchor": made.anchor,
+    }
+
+
+def summary(made: Release, output: str) -> str:
+    """Say what was published, under which promise, and where it is."""
+    lines = [
+        f"Published   {len(made.totals)} noisy sums of products of the columns {', '.join(made.columns)}",
+        f"Mechanism   {made.mechanism}, calibration {made.noise.calibration}, grid 2^-{made.noise.grid_bits}",
+    ]
+    if made.units_public is not None:
+        lines.append(f"Rows        {made.units_public:,} (public)")
+    if made.guarantee is not None:
+        lines.append(f"Promise     {made.guarantee.sentence()}")
+    ledger = "untracked: no ledger was used" if made.anchor == "untracked" else made.anchor
+    lines += [f"Ledger      {ledger}", f"File        {output}", f"Next        discreet fit {output}"]
+    return "\n".join(lines)

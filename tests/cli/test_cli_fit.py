@@ -1,0 +1,96 @@
+"""`discreet fit`: text, tables and JSON of a model."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from cli_folder import Call
+
+from discreet.analyst.model import fit
+from discreet.design.model import Design
+from discreet.releases import Release
+from discreet.testing.not_private import exact_release
+
+PATH = "income.release.json"
+
+
+@pytest.fixture
+def not_private(folder: Path) -> str:
+    design = Design("y", {"y": (0, 10), "group": ["a", "b[red]"]})
+    made = exact_release({"y": [1.0, 2.0, 4.0, 5.0], "group": ["a", "b[red]"] * 2}, design)
+    name = "test.NOT-PRIVATE.json"
+    made.save(folder / name)
+    return name
+
+
+def test_plain_text_is_the_summary_of_the_fit(folder: Path, call: Call) -> None:
+    result = call("fit", PATH)
+    assert result.exit_code == 0, result.stderr
+    assert result.stdout == fit(Release.load(PATH)).summary()
+    assert result.stderr == ""
+
+
+def test_json_is_the_fit_as_plain_values(folder: Path, call: Call) -> None:
+    result = call("fit", PATH, "--json", "--target", "age", "--features", "income", "--no-intercept")
+    assert result.exit_code == 0, result.stderr
+    expected = fit(Release.load(PATH), target="age", features=["income"], intercept=False)
+    assert json.loads(result.stdout) == expected.to_dict()
+
+
+@pytest.mark.parametrize("penalty", [("adaptive", None), ("ridge", 0.1)])
+def test_penalties_are_passed_on(penalty: tuple[str, float | None], folder: Path, call: Call) -> None:
+    name, strength = penalty
+    more = () if strength is None else ("--strength", str(strength))
+    result = call("fit", PATH, "--penalty", name, *more, "--json")
+    assert result.exit_code == 0, result.stderr
+    expected = fit(Release.load(PATH), penalty=name, strength=strength)  # type: ignore[arg-type]
+    assert json.loads(result.stdout)["params"] == pytest.approx(dict(expected.params))
+
+
+def test_a_release_that_is_not_private_says_so_first(not_private: str, call: Call) -> None:
+    result = call("fit", not_private)
+    assert result.exit_code == 0, result.stderr
+    assert result.stdout.startswith("NOT PRIVATE")
+    assert "\x1b" not in result.stdout
+    assert "group[b[red]]" in result.stdout
+
+
+def test_json_of_a_release_that_is_not_private_keeps_stdout_clean(not_private: str, call: Call) -> None:
+    result = call("fit", not_private, "--json")
+    assert json.loads(result.stdout)["private"] is False
+    assert result.stderr.startswith("notice: NOT PRIVATE")
+
+
+def test_a_terminal_gets_a_table(folder: Path, call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("discreet.cli.render.on_terminal", lambda: True)
+    result = call("fit", PATH)
+    assert result.exit_code == 0, result.stderr
+    assert "━" in result.stdout
+    assert "region[south]" in result.stdout
+    assert "noisy count" in result.stdout
+    assert "Hidden:" in result.stdout
+
+
+def test_a_terminal_gets_a_loud_line_for_a_release_that_is_not_private(
+    not_private: str, call: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("discreet.cli.render.on_terminal", lambda: True)
+    result = call("fit", not_private)
+    assert result.exit_code == 0, result.stderr
+    assert "NOT PRIVATE" in result.stdout.splitlines()[0]
+    assert "group[b[red]]" in result.stdout
+
+
+def test_a_field_that_is_not_known_is_a_notice(folder: Path, call: Call) -> None:
+    from discreet.releases import _digest
+
+    body = json.loads((folder / PATH).read_text())
+    del body["digest"]
+    body["later"] = 1
+    (folder / "later.json").write_text(json.dumps(body | {"digest": _digest(body)}))
+    result = call("fit", "later.json", "--json")
+    assert result.exit_code == 0, result.stderr
+    assert result.stderr.startswith("notice: the release file has a field 'later'")
+    assert "params" in json.loads(result.stdout)

@@ -1,0 +1,160 @@
+"""`discreet predict`: new rows in, the same rows with a prediction out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv as arrow_csv
+import pyarrow.parquet as pq
+import pytest
+from cli_folder import DESIGN, Call, contents
+
+import discreet.cli.predict
+from discreet.analyst.model import fit
+from discreet.design.model import Design
+from discreet.releases import Release
+from discreet.testing.not_private import exact_release
+
+PATH = "income.release.json"
+
+
+def predictions(path: str) -> tuple[list[str], list[float | None]]:
+    table = arrow_csv.read_csv(path) if path.endswith(".csv") else pq.read_table(path)
+    return table.column_names, table.column("prediction").to_pylist()
+
+
+@pytest.mark.parametrize("out", ["out.csv", "out.parquet", "OUT.CSV"])
+def test_predictions_are_those_of_the_library_in_the_order_of_the_rows(out: str, folder: Path, call: Call) -> None:
+    result = call("predict", PATH, "new.csv", "-o", out)
+    assert result.exit_code == 0, result.stderr
+    assert result.stderr == ""
+    assert out in result.stdout
+    table = arrow_csv.read_csv("new.csv")
+    names, found = predictions(out) if not out.isupper() else predictions_of_capitals(out)
+    assert names == ["age", "region", "prediction"]
+    assert found == fit(Release.load(PATH)).predict(table).tolist()
+
+
+def predictions_of_capitals(path: str) -> tuple[list[str], list[float | None]]:
+    table = arrow_csv.read_csv(path)
+    return table.column_names, table.column("prediction").to_pylist()
+
+
+def test_the_model_can_be_chosen(folder: Path, call: Call) -> None:
+    result = call("predict", PATH, "new.csv", "-o", "out.csv", "--features", "age", "--penalty", "ridge",
+                  "--strength", "0.5", "--no-intercept")  # fmt: skip
+    assert result.exit_code == 0, result.stderr
+    model = fit(Release.load(PATH), features=["age"], intercept=False, penalty="ridge", strength=0.5)
+    names, found = predictions("out.csv")
+    assert names == ["age", "prediction"]
+    assert found == model.predict(arrow_csv.read_csv("new.csv")).tolist()
+
+
+def test_a_dropped_row_keeps_its_place_with_an_empty_prediction(folder: Path, call: Call) -> None:
+    release_with_rules(folder)
+    (folder / "gaps.csv").write_text("age,region,member\n30,north,true\n,south,false\n50,,\n")
+    for out in ("out.csv", "out.parquet"):
+        result = call("predict", "rules.NOT-PRIVATE.json", "gaps.csv", "-o", out)
+        assert result.exit_code == 0, result.stderr
+        assert "notice: NOT PRIVATE" in result.stderr
+        _, found = predictions(out)
+        assert [value is None for value in found] == [False, True, False]
+    assert (folder / "out.csv").read_text().splitlines()[2] == ',"south",false,'
+
+
+def release_with_rules(folder: Path) -> None:
+    text = DESIGN.replace("bounds = [18, 90]", 'bounds = [18, 90]\nmissing = "drop"')
+    text = text.replace('["north", "south"]', '["north", "south"]\nmissing = {fill = "north"}')
+    design = Design.from_toml(text + '[columns.member]\ndtype = "bool"\nmissing = {fill = false}\n')
+    table = {
+        "income": [1e4, 2e4, 5e4, 3e4, 7e4, 2e5],
+        "age": [20.0, 30.0, 40.0, 50.0, 60.0, 33.0],
+        "region": ["north", "south"] * 3,
+        "member": [True, False, False, True, True, True],
+    }
+    exact_release(table, design).save(folder / "rules.NOT-PRIVATE.json")
+
+
+@pytest.mark.parametrize("out", ["out.csv", "out.parquet"])
+def test_any_readable_type_can_be_written(out: str, folder: Path, call: Call) -> None:
+    release_with_rules(folder)
+    table = pa.table({
+        "age": pa.array([30, 40, 50], pa.int16()),
+        "region": pa.array(["north", "south", "north"]).dictionary_encode(),
+        "member": pa.nulls(3),
+    })  # fmt: skip
+    pq.write_table(table, folder / "new.parquet")
+    result = call("predict", "rules.NOT-PRIVATE.json", "new.parquet", "-o", out)
+    assert result.exit_code == 0, result.stderr
+    assert None not in predictions(out)[1]
+
+
+@pytest.mark.parametrize("out", ["out.csv", "out.parquet"])
+def test_columns_without_a_value_get_the_type_they_are_declared_with(out: str, folder: Path, call: Call) -> None:
+    release_with_rules(folder)
+    full = {"age": [30.0], "region": pa.array(["north"], pa.string_view()), "member": [True]}
+    (folder / "parts").mkdir()
+    pq.write_table(pa.table({name: pa.nulls(2) for name in full}), folder / "parts" / "a.parquet")
+    pq.write_table(pa.table(full), folder / "parts" / "b.parquet")
+    result = call("predict", "rules.NOT-PRIVATE.json", "parts", "-o", out)
+    assert result.exit_code == 0, result.stderr
+    _, found = predictions(out)
+    assert [value is None for value in found] == [True, True, False]
+
+
+def test_views_of_text_are_written_as_text(folder: Path, call: Call) -> None:
+    from pyarrow import ipc
+
+    table = pa.table({"age": [30.0], "region": pa.array(["north"], pa.string_view())})
+    with ipc.new_file(folder / "new.arrow", table.schema) as file:
+        file.write_table(table)
+    result = call("predict", PATH, "new.arrow", "-o", "out.csv")
+    assert result.exit_code == 0, result.stderr
+    assert (folder / "out.csv").read_text().startswith('"age","region","prediction"\n30,"north",')
+
+
+def test_rows_are_written_batch_by_batch(folder: Path, call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(discreet.cli.predict, "BATCH_ROWS", 3)
+    ages = np.linspace(18, 90, 20)
+    pq.write_table(pa.table({"age": ages, "region": ["north", "south"] * 10}), folder / "new.parquet")
+    result = call("predict", PATH, "new.parquet", "-o", "out.parquet")
+    assert result.exit_code == 0, result.stderr
+    assert pq.ParquetFile(folder / "out.parquet").num_row_groups == 7
+    assert pq.read_table("out.parquet").column("age").to_pylist() == ages.tolist()
+
+
+def test_a_fault_in_a_late_batch_leaves_no_file(folder: Path, call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(discreet.cli.predict, "BATCH_ROWS", 2)
+    pq.write_table(pa.table({"age": [20.0] * 9 + [None], "region": ["north"] * 10}), folder / "new.parquet")
+    before = contents(folder)
+    result = call("predict", PATH, "new.parquet", "-o", "existing.csv", "--force")
+    assert result.exit_code == 2
+    assert contents(folder) == before
+
+
+def test_a_feature_called_prediction_is_refused(folder: Path, call: Call) -> None:
+    design = Design("y", {"y": (0, 1), "prediction": (0, 1)})
+    exact_release({"y": [0.0, 1.0, 1.0], "prediction": [0.0, 1.0, 0.5]}, design).save("p.NOT-PRIVATE.json")
+    result = call("predict", "p.NOT-PRIVATE.json", "new.csv", "-o", "out.csv")
+    assert result.exit_code == 2
+    assert "'prediction'" in result.stderr
+
+
+def test_whole_number_levels_are_written_as_they_are_read(folder: Path, call: Call) -> None:
+    design = Design("y", {"y": (0, 1), "ward": {"levels": [1, 2], "missing": "drop"}})
+    exact_release({"y": [0.0, 1.0, 1.0], "ward": [1, 2, 2]}, design).save("w.NOT-PRIVATE.json")
+    (folder / "a.csv").write_text("ward\n2\n1\n")
+    assert call("predict", "w.NOT-PRIVATE.json", "a.csv", "-o", "out.csv").exit_code == 0
+    assert predictions("out.csv")[1] == pytest.approx([1.0, 0.0])
+    pq.write_table(pa.table({"ward": pa.nulls(2)}), folder / "none.parquet")
+    assert call("predict", "w.NOT-PRIVATE.json", "none.parquet", "-o", "none.csv").exit_code == 0
+    assert predictions("none.csv")[1] == [None, None]
+
+
+def test_a_model_without_features_is_refused(folder: Path, call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("discreet.cli.options.names", lambda text: [])
+    result = call("predict", PATH, "new.csv", "-o", "out.csv", "--features", "age")
+    assert result.exit_code == 2
+    assert "no features" in result.stderr

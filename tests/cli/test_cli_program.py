@@ -1,0 +1,270 @@
+"""The program as a whole: streams, signals, exit codes, and what is not imported."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import pty
+import signal
+import subprocess
+import sys
+import warnings
+from io import BytesIO, StringIO, TextIOWrapper
+from pathlib import Path
+
+import click
+import pytest
+from cli_folder import Call, contents
+
+from discreet import __version__
+from discreet.cli import main as main_module
+from discreet.cli import progress as progress_module
+from discreet.cli import terminal
+from discreet.cli.failures import trace
+from discreet.cli.main import COMMANDS, program, run
+from discreet.cli.progress import ReadProgress
+from discreet.cli.terminal import complain, discard_stdout, never_fail_to_encode, notices_on_stderr
+from discreet.errors import OutputError
+
+PROGRAM = [sys.executable, "-c", "from discreet.cli.main import run; run()"]
+RELEASE = ("release", "people.csv", "--design", "design.toml", "--epsilon", "1", "--delta", "1e-6", "-o", "out.json")
+HEAVY = ("numpy", "pyarrow", "scipy", "opendp", "rich", "pandas", "tomllib")
+
+
+def discreet(*arguments: str, **settings: object) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([*PROGRAM, *arguments], capture_output=True, text=True, timeout=60, **settings)  # type: ignore[call-overload,no-any-return]
+
+
+@pytest.mark.parametrize("arguments", [[], ["--help"], ["--version"], *([name, "--help"] for name in COMMANDS)])
+def test_help_imports_nothing_heavy(arguments: list[str]) -> None:
+    code = (
+        "import sys, atexit\n"
+        f"atexit.register(lambda: print('LOADED', [name for name in {HEAVY!r} if name in sys.modules]))\n"
+        "from discreet.cli.main import run\nrun()"
+    )
+    done = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    assert "LOADED []" in done.stdout
+
+
+def test_help_lists_every_command_and_the_version_is_told(call: Call) -> None:
+    told = call("--help").stdout
+    assert all(name in told for name in COMMANDS)
+    assert call().stdout == told
+    assert call("--version").stdout == f"discreet {__version__}\n"
+
+
+def test_exit_codes_reach_the_shell(folder: Path) -> None:
+    done = discreet(*RELEASE)
+    assert (done.returncode, done.stderr) == (0, "")
+    again = discreet(*RELEASE)
+    assert again.returncode == 2
+    assert again.stderr.startswith("error: ")
+    assert again.stderr.count("\n") == 1
+    assert discreet("nonsense").returncode == 2
+    told = discreet("fit", "income.release.json", "--json")
+    assert "params" in json.loads(told.stdout)
+
+
+def test_a_full_disk_behind_stdout_is_told(folder: Path) -> None:
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run([*PROGRAM, "fit", "income.release.json"], stdout=full, stderr=subprocess.PIPE, text=True)
+        released = subprocess.run([*PROGRAM, *RELEASE], stdout=full, stderr=subprocess.PIPE, text=True)
+    assert done.returncode == 2
+    assert done.stderr.startswith("error: cannot write to standard output: ")
+    assert released.returncode == 5
+    assert "already written: 'out.json'" in released.stderr
+    assert released.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("arguments", [("fit", "income.release.json", "--json"), RELEASE, ("--help",)])
+def test_a_closed_pipe_ends_in_silence(arguments: tuple[str, ...], folder: Path) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    try:
+        done = subprocess.run([*PROGRAM, *arguments], stdout=writer, stderr=subprocess.PIPE, text=True, timeout=60)
+    finally:
+        os.close(writer)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_closed_stdout_is_no_failure(folder: Path) -> None:
+    script = '"$0" -c "from discreet.cli.main import run; run()" fit income.release.json >&-'
+    done = subprocess.run(["/bin/sh", "-c", script, sys.executable], stderr=subprocess.PIPE, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("stage", ["before", "writing"])
+def test_a_signal_is_exit_130_and_leaves_no_file(sent: signal.Signals, stage: str, folder: Path) -> None:
+    # stops where it is told to, says so, and waits for the signal
+    code = (
+        "import sys, time, pathlib\n"
+        "import discreet.workflow, discreet.output\n"
+        "def wait(*a, **k):\n    print('ready', flush=True)\n    time.sleep(60)\n"
+        + ("discreet.workflow.accumulate = wait\n" if stage == "before" else "pathlib.Path.write_bytes = wait\n")
+        + "from discreet.cli.main import run\nrun()"
+    )
+    before = contents(folder)
+    child = subprocess.Popen(
+        [sys.executable, "-c", code, *RELEASE], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    with child:
+        assert child.stdout is not None
+        assert child.stderr is not None
+        assert child.stdout.readline() == "ready\n"
+        child.send_signal(sent)
+        told = child.stderr.read()
+        assert child.wait(timeout=30) == 130
+    outcome = "nothing was written" if stage == "before" else "the noise was drawn but nothing was written"
+    assert told == f"error: interrupted; {outcome}\n"
+    assert contents(folder) == before
+
+
+def test_a_terminal_gets_a_table(folder: Path) -> None:
+    ours, theirs = pty.openpty()
+    with subprocess.Popen([*PROGRAM, "fit", "income.release.json"], stdout=theirs, stderr=subprocess.PIPE) as child:
+        os.close(theirs)
+        shown = b""
+        # the other end of a terminal fails when the last writer is gone
+        try:
+            while piece := os.read(ours, 4096):
+                shown += piece
+        except OSError:
+            pass
+        assert child.wait(timeout=60) == 0
+    os.close(ours)
+    assert "━".encode() in shown
+    assert b"region[south]" in shown
+
+
+def test_names_that_the_stream_cannot_encode_are_escaped(folder: Path) -> None:
+    done = discreet("fit", "日本.json", env={**os.environ, "PYTHONIOENCODING": "latin-1"})
+    assert done.returncode == 2
+    assert "\\u65e5\\u672c.json" in done.stderr
+
+
+def test_run_keeps_to_one_core_and_ends_with_an_exit(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("OMP_NUM_THREADS", "3")
+    monkeypatch.setattr(sys, "argv", ["discreet", "--version"])
+    handler = signal.getsignal(signal.SIGTERM)
+    try:
+        with pytest.raises(SystemExit) as ended:
+            run()
+        # through monkeypatch, so that they are taken away again
+        threads = [os.environ[name] for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")]
+    finally:
+        signal.signal(signal.SIGTERM, handler)
+        for name in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+            os.environ.pop(name, None)
+    assert not ended.value.code
+    assert threads == ["1", "3", "1"]
+    assert capsys.readouterr().out == f"discreet {__version__}\n"
+
+
+def test_an_interrupt_while_arguments_are_read_is_exit_130(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    def stop(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(main_module.click.Group, "main", stop)
+    result = call("fit", "x")
+    assert result.exit_code == 130
+    assert result.stderr == "error: interrupted; nothing was written\n"
+
+
+def test_completion_of_a_name_that_is_no_command_is_no_error() -> None:
+    context = program.make_context("discreet", [], resilient_parsing=True)
+    assert program.resolve_command(context, ["relase"]) == (None, None, [])
+    assert program.get_command(context, "relase") is None
+
+
+def test_a_failure_to_print_help_is_told(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(click.Context, "get_help", full)
+    result = call("--help")
+    assert result.exit_code == 2
+    assert result.stderr.startswith("error: unexpected failure (OSError)")
+
+
+def test_a_failure_of_stdout_is_told_in_our_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(terminal, "discard_stdout", lambda: None)
+    monkeypatch.setattr(terminal.click, "echo", full)
+    with pytest.raises(OutputError, match="standard output: No space left"):
+        terminal.say("text")
+    monkeypatch.setattr(sys, "stdout", None)
+    terminal.flush()
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["fit", "--help"]])
+def test_help_into_a_closed_pipe_is_exit_0(arguments: list[str], call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    def gone(*_: object, **__: object) -> None:
+        raise BrokenPipeError
+
+    monkeypatch.setattr(click.Context, "get_help", gone)
+    assert call(*arguments).exit_code == 0
+
+
+class Terminal(StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_a_long_read_on_a_terminal_shows_a_bar_and_a_short_one_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    screen = Terminal()
+    monkeypatch.setattr(sys, "stderr", screen)
+    monkeypatch.setenv("TERM", "xterm")
+    with ReadProgress() as progress:
+        progress(0.5)
+    assert screen.getvalue() == ""
+    monkeypatch.setattr(progress_module, "PATIENCE", 0.0)
+    with ReadProgress() as progress:
+        progress(0.25)
+        progress(0.5)
+    assert "reading" in screen.getvalue()
+    with ReadProgress() as progress:
+        progress(None)
+    monkeypatch.setattr(sys, "stderr", StringIO())
+    with ReadProgress() as progress:
+        progress(0.5)
+    assert sys.stderr.getvalue() == ""
+
+
+def test_warnings_of_other_libraries_are_not_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    with notices_on_stderr():
+        warnings.warn("cell 918273.5", RuntimeWarning, stacklevel=1)
+        warnings.warn("cell 918273.5", UserWarning, stacklevel=1)
+    assert capsys.readouterr().err == ""
+
+
+def test_a_stderr_that_cannot_be_written_does_not_stop_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    closed = StringIO()
+    closed.close()
+    monkeypatch.setattr(sys, "stderr", closed)
+    complain("notice", "unheard")
+
+
+def test_streams_without_an_encoding_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    raw = BytesIO()
+    ascii_only = TextIOWrapper(raw, encoding="ascii")
+    never_fail_to_encode(None, StringIO(), ascii_only)
+    ascii_only.write("ü")
+    ascii_only.flush()
+    assert raw.getvalue() == b"\\xfc"
+    monkeypatch.setattr(sys, "stdout", None)
+    discard_stdout()
+
+
+def test_a_trace_ends_even_if_exceptions_go_round_in_a_circle() -> None:
+    first, second = ValueError("918273.5"), KeyError("918273.5")
+    first.__cause__, second.__cause__ = second, first
+    assert list(trace(first)) == ["ValueError came through", "KeyError came through"]

