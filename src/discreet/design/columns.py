@@ -181,7 +181,7 @@ def column_from(declaration: object) -> Column:
 
 
 def has_invisible_signs(text: str) -> bool:
-    """Whether a name holds control, formatting or broken characters, which terminals and pages may obey.
+    r"""Whether a name holds control, formatting or broken characters, which terminals and pages may obey.
 
     >>> has_invisible_signs("north"), has_invisible_signs("no\x1brth")
     (False, True)

@@ -1,0 +1,169 @@
+"""The fast and the careful way of reading CSV cells agree, whatever stands in the rows around a cell."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from discreet.curator import csv_files
+from discreet.curator.csv_files import CsvFile
+from discreet.curator.opening import open_source
+from discreet.design.arrow import declared_arrays
+from discreet.design.columns import Boolean, Categorical, Numeric
+
+COLUMNS = {
+    "x": Numeric((-1, 1), missing="drop"),
+    "yes": Boolean(missing="drop"),
+    "g": Categorical(("a", "b c"), missing="drop"),
+    "n": Categorical((1, 2), missing="drop"),
+}
+number_like = st.text("+-.0123456789eEnaif x\t", max_size=12)
+numbers = st.one_of(
+    st.floats(allow_nan=False, allow_infinity=False).map(repr),
+    st.floats(allow_nan=False, allow_infinity=False).map(lambda value: f"{value:.3e}"),
+    st.integers(-(10**30), 10**30).map(str),
+    st.decimals(allow_nan=False, allow_infinity=False).map(str),
+    number_like,
+)
+words = st.sampled_from(["true", "FALSE", "1", "0", "yes", "", " true", "True"])
+texts = st.one_of(st.sampled_from(["a", "b c", " a", ""]), st.text('a",; \té', max_size=5))
+rows = st.lists(
+    st.tuples(numbers, words, texts, st.one_of(st.sampled_from(["1", "2.0", "1e0"]), number_like)), min_size=1
+)
+
+
+def as_csv(cells, *, quoting=csv.QUOTE_MINIMAL) -> bytes:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n", quoting=quoting)
+    writer.writerow(COLUMNS)
+    writer.writerows(cells)
+    return text.getvalue().encode()
+
+
+def arrays_of(path) -> list[np.ndarray]:
+    parts = [declared_arrays(batch, COLUMNS) for batch in open_source(path).batches(COLUMNS, 7)]
+    return [np.concatenate(column) for column in zip(*parts, strict=True)]
+
+
+def finite_bits(arrays) -> list[list[int | None]]:
+    return [[int(v.view(np.int64)) if math.isfinite(v) else None for v in column] for column in arrays]
+
+
+@given(rows=rows, quoting=st.sampled_from([csv.QUOTE_MINIMAL, csv.QUOTE_ALL]))
+def test_a_cell_is_read_alike_alone_and_among_others(rows, quoting, tmp_path_factory) -> None:
+    path = tmp_path_factory.getbasetemp() / "cells.csv"
+    path.write_bytes(as_csv(rows, quoting=quoting))
+    together = finite_bits(arrays_of(path))
+    for number, row in enumerate(rows):
+        path.write_bytes(as_csv([row]))
+        assert [column[0] for column in finite_bits(arrays_of(path))] == [column[number] for column in together]
+
+
+def stray_quote(text: str) -> bool:
+    """Whether quotes are used wrongly, by reading one sign after the other."""
+    state = "border"
+    for sign in text + "\n":
+        if state == "border":
+            state = {'"': "inside", ",": "border", "\n": "border", "\r": "border"}.get(sign, "plain")
+        elif state == "plain":
+            if sign == '"':
+                return True
+            state = "border" if sign in ",\r\n" else "plain"
+        elif state == "inside":
+            if sign in "\r\n":
+                return True
+            state = "quote" if sign == '"' else "inside"
+        elif sign == '"':
+            state = "inside"
+        elif sign in ",\r\n":
+            state = "border"
+        else:
+            return True
+    return False
+
+
+@given(text=st.text('a",\n\r', max_size=40))
+def test_quotes_are_judged_as_by_reading_sign_after_sign(text) -> None:
+    found = csv_files._first_stray_quote(text.encode(), ",")
+    assert (found is not None) == stray_quote(text)
+    if found is not None:
+        assert text[found] == '"'
+        line_before = text[: max(text.rfind("\n", 0, found), text.rfind("\r", 0, found)) + 1]
+        assert not stray_quote(line_before)
+
+
+@given(cells=st.lists(numbers, min_size=1))
+def test_numbers_are_what_python_makes_of_them(cells, tmp_path_factory) -> None:
+    path = tmp_path_factory.getbasetemp() / "numbers.csv"
+    path.write_bytes(as_csv([(cell, "1", "a", "1") for cell in cells]))
+    for cell, found in zip(cells, arrays_of(path)[0], strict=True):
+        try:
+            expected = float(cell) if cell == cell.strip() and "_" not in cell else math.nan
+        except ValueError:
+            expected = math.nan
+        if math.isfinite(expected):
+            assert found == expected
+            assert math.copysign(1, found) == math.copysign(1, expected)
+        else:
+            assert not math.isfinite(found)
+
+
+def test_the_careful_way_gives_the_same_bits_as_the_fast_one(tmp_path, monkeypatch) -> None:
+    rng = np.random.default_rng(5)
+    values = rng.integers(0, 2**64, 20_000, dtype=np.uint64).view(np.float64)
+    values = values[np.isfinite(values)]
+    path = tmp_path / "t.csv"
+    path.write_bytes(as_csv([(repr(float(value)), "1", "a", "2") for value in values]))
+    fast = finite_bits(arrays_of(path))
+    monkeypatch.setattr(csv_files, "_padded", lambda *_: True)
+    assert finite_bits(arrays_of(path)) == fast
+    assert fast[0] == values.view(np.int64).tolist()
+
+
+@pytest.mark.parametrize("digits", [20, 800, 5000])
+def test_numbers_of_many_digits_are_rounded_once(digits, tmp_path) -> None:
+    cells = ["0." + "3" * digits, "1" * 300 + "." + "7" * digits, "1e" + "0" * digits + "5", "1e-" + "9" * digits, "x"]
+    (tmp_path / "t.csv").write_bytes(as_csv([(cell, "1", "a", "1") for cell in cells]))
+    assert arrays_of(tmp_path / "t.csv")[0][:4].tolist() == [float(cell) for cell in cells[:4]]
+
+
+@pytest.mark.parametrize("delimiter", [",", "\t", " ", ";"])
+@pytest.mark.parametrize("cell", ["0.5", " 0.5", "0.5 ", "\t0.5", "0.5\t", '" 0.5"', '"0.5\t"', '"\t0.5"', '"0.5"'])
+@pytest.mark.parametrize("first", [True, False])
+def test_blanks_at_the_ends_of_a_number_are_never_trimmed(delimiter, cell, first, tmp_path) -> None:
+    if delimiter in cell and '"' not in cell:
+        cell = f'"{cell}"'
+    row = ["0.5", "1", "a", "1"]
+    row[0 if first else 3] = cell if first else cell.replace("0.5", "1")
+    text = delimiter.join(COLUMNS) + "\n" + delimiter.join(row)
+    (tmp_path / "t.csv").write_text(text)
+    batch, share = next(CsvFile(tmp_path / "t.csv", delimiter=delimiter).batches(COLUMNS, 9))
+    found = declared_arrays(batch, COLUMNS)
+    assert share == 1
+    kept = cell.strip('"') == "0.5"
+    assert np.isfinite(found[0][0]) == (kept or not first)
+    assert np.isfinite(found[3][0]) == (kept or first)
+
+
+def test_one_bad_cell_does_not_change_the_other_columns(tmp_path) -> None:
+    good = as_csv([("0.1", "1", "a", "1"), ("0.2", "0", "b c", "2")])
+    (tmp_path / "good.csv").write_bytes(good)
+    (tmp_path / "bad.csv").write_bytes(good.replace(b"0.2", b"zero"))
+    before, after = arrays_of(tmp_path / "good.csv"), arrays_of(tmp_path / "bad.csv")
+    assert finite_bits(before)[1:] == finite_bits(after)[1:]
+    assert finite_bits(after)[0] == [finite_bits(before)[0][0], None]
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-32", "utf-8-sig", "cp1252"])
+def test_a_sign_cut_in_the_middle_waits_for_its_rest(encoding, tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(csv_files, "BLOCK_BYTES", 4)
+    (tmp_path / "t.csv").write_bytes("a,é\n1,2\n".encode(encoding))
+    columns = {"é": Numeric((0, 9)), "a": Numeric((0, 9))}
+    found = [batch.to_pydict() for batch, _ in CsvFile(tmp_path / "t.csv", encoding=encoding).batches(columns, 9)]
+    assert found == [{"é": [2.0], "a": [1.0]}]

@@ -1,0 +1,112 @@
+"""Arrow columns to float64 arrays: which types are allowed, and what becomes NaN."""
+
+from __future__ import annotations
+
+import datetime
+from decimal import Decimal
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from discreet.design.arrow import declared_array, declared_arrays
+from discreet.design.columns import Boolean, Categorical, Numeric
+from discreet.errors import DataError, SpecError
+
+NUMBER, TRUTH = Numeric((0, 1)), Boolean()
+TEXT, CODE = Categorical(("a", "b")), Categorical((0, 7))
+
+
+def read(column, values: pa.Array) -> list[float | None]:
+    found = declared_array("c", column, values)
+    assert found.dtype == np.float64
+    return [None if np.isnan(value) else float(value) for value in found]
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [pa.int8(), pa.uint8(), pa.int64(), pa.uint64(), pa.float16(), pa.float32(), pa.float64(), pa.decimal128(30, 3)],
+)
+def test_every_numeric_type_is_read(kind) -> None:
+    values = pa.array([0, 7, None], pa.int64()).cast(kind)
+    assert read(NUMBER, values) == [0.0, 7.0, None]
+    if not pa.types.is_decimal(kind):
+        assert read(CODE, values) == [0.0, 1.0, None]
+
+
+def test_whole_numbers_beyond_doubles_are_rounded() -> None:
+    assert read(NUMBER, pa.array([2**63 - 1, 2**53 + 1])) == [2.0**63, 2.0**53]
+    assert read(NUMBER, pa.array([2**64 - 1], pa.uint64())) == [2.0**64]
+    assert read(NUMBER, pa.array([Decimal(10) ** 60], pa.decimal256(70, 0))) == [1e60]
+
+
+def test_truth_is_zero_or_one_and_nothing_else() -> None:
+    assert read(TRUTH, pa.array([True, False, None])) == [1.0, 0.0, None]
+    assert read(TRUTH, pa.array([1, 0, 2, -1, None])) == [1.0, 0.0, None, None, None]
+    assert read(TRUTH, pa.array([1.0, 0.5, -0.0, float("nan")])) == [1.0, None, 0.0, None]
+    assert read(NUMBER, pa.array([True, None])) == [1.0, None]
+
+
+@pytest.mark.parametrize("kind", [pa.string(), pa.large_string(), pa.string_view()])
+def test_levels_are_found_in_text_of_any_kind(kind) -> None:
+    values = pa.array(["b", None, "z", "a", "A", ""], kind)
+    assert read(TEXT, values) == [1.0, None, None, 0.0, None, None]
+    indices = pa.array([0, None, 2, 1], pa.int8())
+    assert read(TEXT, pa.DictionaryArray.from_arrays(indices, pa.array(["b", "z", "a"], kind))) == [
+        1.0,
+        None,
+        0.0,
+        None,
+    ]
+
+
+def test_a_dictionary_may_hold_numbers_nulls_or_nothing() -> None:
+    pairs = pa.DictionaryArray.from_arrays(pa.array([1, 0, None, 2]), pa.array([0.25, 0.5, None]))
+    assert read(NUMBER, pairs) == [0.5, 0.25, None, None]
+    assert read(TEXT, pa.array([None, None], pa.dictionary(pa.int8(), pa.string()))) == [None, None]
+
+
+def test_a_minus_zero_is_the_level_zero() -> None:
+    assert read(CODE, pa.array([-0.0, 0.0, 7.0, 7.5, float("inf"), float("nan")])) == [0.0, 0.0, 1.0, None, None, None]
+
+
+def test_levels_that_share_a_double_are_refused() -> None:
+    with pytest.raises(SpecError, match=r"2\*\*53"):
+        read(Categorical((1, 2**53)), pa.array([1]))
+    assert read(Categorical((1, 2**53 - 1)), pa.array([2**53 - 1, 2**53])) == [1.0, None]
+
+
+def test_a_column_without_a_type_is_all_missing() -> None:
+    for column in (NUMBER, TRUTH, TEXT, CODE):
+        assert read(column, pa.nulls(2)) == [None, None]
+
+
+WRONG = {
+    "text": pa.array(["SECRETCELL"]),
+    "dates": pa.array([datetime.date(2020, 1, 1)]),
+    "times": pa.array([datetime.datetime(2020, 1, 1)]),
+    "durations": pa.array([datetime.timedelta(1)]),
+    "lists": pa.array([[1.0]]),
+    "structs": pa.array([{"a": 1.0}]),
+    "bytes": pa.array([b"SECRETCELL"]),
+    "dictionary of text": pa.array(["SECRETCELL"]).dictionary_encode(),
+}
+
+
+@pytest.mark.parametrize("kind", WRONG)
+@pytest.mark.parametrize("column", [NUMBER, TRUTH, CODE])
+def test_other_types_are_refused_by_name(kind, column) -> None:
+    with pytest.raises(DataError, match="column 'c' has type") as caught:
+        read(column, WRONG[kind])
+    assert "SECRETCELL" not in str(caught.value)
+
+
+@pytest.mark.parametrize("values", [pa.array([1]), pa.array([1.5]), pa.array([True]), pa.array([b"a"])])
+def test_text_levels_need_text(values) -> None:
+    with pytest.raises(DataError, match="levels are declared as text"):
+        read(TEXT, values)
+
+
+def test_columns_come_in_declared_order() -> None:
+    batch = pa.record_batch({"b": [0.5], "a": ["b"], "z": [9]})
+    assert [array.tolist() for array in declared_arrays(batch, {"a": TEXT, "b": NUMBER})] == [[1.0], [0.5]]

@@ -1,0 +1,110 @@
+"""In-memory tables by name: what counts as the same name, and what a column may be."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from discreet.design.frames import check_names, frame_batches, is_frame, reads_once
+from discreet.errors import DataError, SpecError
+
+
+def read(data: object, *names: str, batch_rows: int = 100) -> dict[str, list[object]]:
+    batches = list(frame_batches(data, names, batch_rows))
+    return pa.Table.from_batches(batches).to_pydict()
+
+
+def test_only_tables_are_frames() -> None:
+    assert all(is_frame(data) for data in ({}, np.zeros(3), pd.DataFrame(), pl.DataFrame(), pa.table({"x": [1]})))
+    assert not any(is_frame(data) for data in ("t.csv", 5, None, [1], pl.DataFrame().lazy()))
+
+
+def test_only_a_reader_is_used_up() -> None:
+    table = pa.table({"x": [1]})
+    assert reads_once(table.to_reader())
+    assert not reads_once(table)
+
+
+def test_names_that_are_not_declared_may_be_alike() -> None:
+    check_names(["x"], ["a", "A", "a", "x", ""])
+
+
+@pytest.mark.parametrize("other", ["X", " x", "x\t", "ｘ"])
+def test_a_declared_name_may_not_be_alike_to_another(other) -> None:
+    with pytest.raises(DataError, match="differ only in case"):
+        check_names(["x"], ["x", other])
+    with pytest.raises(DataError, match=r"no column 'x'.*differs from this only"):
+        check_names(["x"], [other])
+
+
+def test_a_composed_and_a_decomposed_name_are_alike() -> None:
+    with pytest.raises(DataError, match="Unicode form"):
+        check_names(["é"], ["é", "e\N{COMBINING ACUTE ACCENT}"])
+
+
+def test_labels_that_are_not_text_are_read_as_text() -> None:
+    assert read(pd.DataFrame([[1.0, 2.0]]), "1") == {"1": [2.0]}
+    wide = pd.DataFrame([[1, 2]], columns=pd.MultiIndex.from_tuples([("a", "b"), ("a", "c")]))
+    assert read(wide, "('a', 'c')") == {"('a', 'c')": [2]}
+
+
+def test_a_name_with_signs_of_a_pattern_is_a_name() -> None:
+    frame = pl.DataFrame({"^x.*$": [1.0], "xy": [2.0], "*": [3.0]})
+    assert read(frame, "*", "^x.*$") == {"*": [3.0], "^x.*$": [1.0]}
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        [1.5, None, 2.0],
+        (1.5, None, 2.0),
+        pa.array([1.5, None, 2.0]),
+        pa.chunked_array([[1.5], [None, 2.0]]),
+        pd.Series([1.5, None, 2.0], dtype="Float64"),
+        pd.Series([1.5, None, 2.0], dtype=object),
+        pl.Series([1.5, None, 2.0]),
+        np.array([1.5, None, 2.0], dtype=object),
+        np.ma.array([1.5, 9.0, 2.0], mask=[False, True, False]),
+    ],
+    ids=lambda column: type(column).__name__,
+)
+def test_a_mapping_may_hold_columns_of_any_library(column) -> None:
+    assert read({"x": column}, "x", batch_rows=2) == {"x": [1.5, None, 2.0]}
+
+
+@pytest.mark.parametrize("kind", [np.float16, np.float32, np.longdouble, ">f8", "<f4", np.int8, np.uint64, ">i2"])
+def test_numbers_of_any_size_and_byte_order_are_read(kind) -> None:
+    values = np.array([0, 1, 2, 3], dtype=kind)
+    values.flags.writeable = False
+    assert read({"x": values[::-2]}, "x") == {"x": [3.0, 1.0]}
+
+
+def test_text_and_truth_of_numpy_are_read() -> None:
+    assert read({"g": np.array(["a", "b"]), "t": np.array([True, False])}, "t", "g") == {
+        "t": [True, False],
+        "g": ["a", "b"],
+    }
+
+
+def test_a_matrix_is_an_array_and_a_masked_array_keeps_its_mask() -> None:
+    numbers = np.arange(4.0).reshape(2, 2)
+    with pytest.warns(PendingDeprecationWarning):
+        matrix = np.matrix(numbers)
+    assert read(matrix, "a", "b") == {"a": [0.0, 2.0], "b": [1.0, 3.0]}
+    masked = np.ma.array(numbers, mask=numbers == 2)
+    assert read(masked, "a", "b") == {"a": [0.0, None], "b": [1.0, 3.0]}
+
+
+def test_the_shape_of_an_array_is_told_without_its_rows() -> None:
+    with pytest.raises(SpecError, match="3 columns came"):
+        read(np.zeros((918273, 3)), "a", "b")
+    with pytest.raises(SpecError) as caught:
+        read(np.zeros(918273), "a", "b")
+    assert "918273" not in str(caught.value)
+
+
+def test_a_table_without_declared_columns_gives_nothing() -> None:
+    assert list(frame_batches({"x": [1]}, [], 10)) == []
