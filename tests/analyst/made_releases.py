@@ -36,7 +36,7 @@ def made(
     sigma: Mapping[str, float] | float = 0.0,
     seed: int = 0,
     guarantee: Guarantee | None = None,
-    rows_public: bool = False,
+    units_public: bool = False,
 ) -> Made:
     """Round rows to the grid, sum their products in whole numbers, add noise of `sigma` scaled units."""
     unit = 2**grid_bits
@@ -61,7 +61,7 @@ def made(
     names = design.released
     size = len(names)
     law = {block: round((sigma if not isinstance(sigma, Mapping) else sigma[block]) * unit**2) for block in BLOCKS}
-    if rows_public:
+    if units_public:
         law["count"] = 0
     random = np.random.default_rng(seed)
     totals = []
@@ -76,7 +76,7 @@ def made(
         mechanism_version="1",
         noise=NoiseLaw(grid_bits, law, "gaussian" if guarantee else "none"),
         totals=tuple(totals),
-        rows_public=count if rows_public else None,
+        units_public=count if units_public else None,
         anchor="untracked",
         made_by="a test",
     )

@@ -252,9 +252,9 @@ def test_a_mean_alone_needs_no_ridge():
 
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("wish", [{}, {"intercept": False}, {"target": "flag"}], ids=str)
-@pytest.mark.parametrize("rows_public", [True, False])
-def test_a_hopeless_release_gives_bounded_coefficients(seed, wish, rows_public):
-    release = made(DESIGN, table(20), sigma=200.0, seed=seed, rows_public=rows_public).release
+@pytest.mark.parametrize("units_public", [True, False])
+def test_a_hopeless_release_gives_bounded_coefficients(seed, wish, units_public):
+    release = made(DESIGN, table(20), sigma=200.0, seed=seed, units_public=units_public).release
     result = fit(release, penalty="adaptive", **wish)
     assert np.isfinite(result.coefficients).all()
     slopes = result.scaled_coefficients[1 if result.model.intercept else 0 :]

@@ -195,7 +195,7 @@ def test_the_summary_names_the_penalty(private):
 
 
 def test_the_summary_tells_of_shrunk_rows_and_public_counts():
-    release = made(Design("y", COLUMNS, radius=2.0), table(), sigma=0.1, rows_public=True).release
+    release = made(Design("y", COLUMNS, radius=2.0), table(), sigma=0.1, units_public=True).release
     text = " ".join(fit(release).summary().split())
     assert "60 (public)" in text
     assert "coefficients describe the shrunk rows" in text
@@ -230,7 +230,7 @@ def test_a_count_of_kept_rows_stays_noisy_even_where_the_rows_read_are_public():
     rows = [0.5, None, 0.25, 0.75] * 500
     release = discreet.release({"x": rows, "y": [0.5] * 2000}, design, epsilon=1.0, delta=1e-6)
     result = fit(release, penalty="adaptive")
-    assert release.rows_public == 2000
+    assert release.units_public == 2000
     assert "noisy count" in result.summary()
     assert result.to_dict()["nobs_public"] is False
     # 1500 of 2000 rows are kept, and ten standard deviations of the noise are fewer than the 500 between them

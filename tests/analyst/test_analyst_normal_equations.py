@@ -99,7 +99,7 @@ def test_without_an_intercept_the_noise_deviations_follow_from_the_linear_map():
 
 
 def test_a_public_number_of_rows_is_taken_as_it_is():
-    source = made(DESIGN, random_rows(3), sigma=0.5, rows_public=True)
+    source = made(DESIGN, random_rows(3), sigma=0.5, units_public=True)
     assert fit(source.release).nobs == 40.0
     assert fit(source.release).nobs_sd == 0.0
 

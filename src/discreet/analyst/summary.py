@@ -29,7 +29,7 @@ def row_count(fit: Fit) -> str:
     count = f"{round(fit.nobs):,}"
     if fit.nobs_sd > 0:
         return f"about {count} (noisy count)"
-    return count if fit.release.rows_public is None else f"{count} (public)"
+    return count if fit.release.units_public is None else f"{count} (public)"
 
 
 def penalty_line(fit: Fit) -> str:

@@ -38,8 +38,7 @@ def declared_array(name: str, column: Column, values: Array) -> FloatArray:
     if pa.types.is_dictionary(values.type):
         # each entry once, then by position: decoding first has no kernel for some kinds of text
         entries = pa.array(declared_array(name, column, values.dictionary))
-        spread: FloatArray = entries.take(values.indices).to_numpy(zero_copy_only=False)
-        return spread
+        return _floats(entries.take(values.indices))
     if pa.types.is_null(values.type):
         return np.full(len(values), np.nan)
     if isinstance(column, Numeric):
@@ -59,8 +58,7 @@ def _numbers(name: str, values: Array, wanted: str) -> FloatArray:
     if not pa.types.is_float64(values.type):
         # not "safe": a whole number above 2**53 is rounded to a double, by itself and before any clipping
         values = values.cast(pa.float64(), safe=False)
-    numbers: FloatArray = values.to_numpy(zero_copy_only=False)
-    return numbers
+    return _floats(values)
 
 
 def _codes(name: str, column: Categorical, values: Array) -> FloatArray:
@@ -79,5 +77,10 @@ def _codes(name: str, column: Categorical, values: Array) -> FloatArray:
     else:
         wanted = "text" if text_levels else "whole numbers"
         raise DataError(f"column {name!r} has type {kind}; its levels are declared as {wanted}. Make the two agree")
-    codes: FloatArray = found.cast(pa.float64()).to_numpy(zero_copy_only=False)
-    return codes
+    return _floats(found.cast(pa.float64()))
+
+
+def _floats(values: Array) -> FloatArray:
+    """The doubles of an Arrow array, NaN where it has none; `Array.to_numpy` would import pandas for the same."""
+    floats: FloatArray = np.from_dlpack(values.fill_null(np.nan) if values.null_count else values)
+    return floats
