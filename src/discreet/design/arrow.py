@@ -82,5 +82,4 @@ def _codes(name: str, column: Categorical, values: Array) -> FloatArray:
 
 def _floats(values: Array) -> FloatArray:
     """The doubles of an Arrow array, NaN where it has none; `Array.to_numpy` would import pandas for the same."""
-    floats: FloatArray = np.from_dlpack(values.fill_null(np.nan) if values.null_count else values)
-    return floats
+    return np.from_dlpack(values.fill_null(np.nan) if values.null_count else values).astype(np.float64, copy=False)
