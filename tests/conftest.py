@@ -8,6 +8,9 @@ from pathlib import Path
 
 import hypothesis
 
+# doctest collection would import every conftest under one module name
+collect_ignore_glob = ["*conftest.py"]
+
 sys.path.insert(0, str(Path(__file__).parent))
 
 hypothesis.settings.register_profile("quick", max_examples=60, deadline=None)
