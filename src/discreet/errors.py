@@ -36,7 +36,7 @@ class SpecError(DiscreetError, ValueError):
         return cls(f"unknown {what} {name!r}; allowed: {', '.join(names)}{hint}")
 
 
-class DataError(DiscreetError):
+class DataError(DiscreetError, ValueError):
     """The table does not fit the design. Names columns, files or lines, never a value."""
 
 

@@ -113,7 +113,7 @@ class Release:
     totals
         Noisy sums of products on the integer grid: upper triangle of the moments of (1, x, y), row by row.
     units_public
-        The number of privacy units in the table (rows) where the neighbouring relation makes it public, else none.
+        The number of privacy units in the table (rows, or persons) where the neighbouring relation makes it public.
     anchor
         Where the spend is recorded; `untracked` without a ledger.
     made_by
@@ -288,15 +288,18 @@ def _from_body(body: Mapping[str, object]) -> Release:
     totals = body["totals"]
     if not isinstance(totals, list) or len(totals) != size * (size + 1) // 2:
         raise ReleaseFileError(f"'totals' is not the upper triangle of a {size} x {size} matrix")
-    rows = body["units_public"]
+    noise = _noise_law(_table(body["noise"], "noise"), private=private)
+    if private and (noise.sigma["count"] == 0) != design.count_public:
+        raise ReleaseFileError("the noise of the count contradicts the neighbouring relation")
+    units = body["units_public"]
     return Release(
         design=design,
         guarantee=guarantee,
         mechanism=_text(mechanism.get("name"), "mechanism.name"),
         mechanism_version=_text(mechanism.get("version"), "mechanism.version"),
-        noise=_noise_law(_table(body["noise"], "noise"), private=private),
+        noise=noise,
         totals=tuple(_whole(total, "totals") for total in totals),
-        units_public=None if rows is None else _whole(rows, "units_public"),
+        units_public=None if units is None else _whole(units, "units_public"),
         anchor=_text(body["anchor"], "anchor"),
         made_by=_text(body["made_by"], "made_by"),
     )

@@ -89,7 +89,7 @@ def release(
         mechanism_version=chosen.version,
         noise=law,
         totals=chosen.randomise(moments, law, ExactSampler()),
-        units_public=moments.rows_read if design.unit.neighbours == "replace" else None,
+        units_public=moments.units if design.unit.neighbours == "replace" else None,
         anchor=receipt.anchor,
         made_by=f"discreet {__version__}",
     )

@@ -11,7 +11,7 @@ import pytest
 
 from discreet.curator.moments import ExactGram, Moments, accumulate, chunk_rows
 from discreet.curator.opening import open_source
-from discreet.curator.rows import shrink_to_ball
+from discreet.curator.rows import _INWARDS, shrink_to_ball
 from discreet.curator.source import ComputeOptions
 from discreet.design.columns import Boolean, Categorical, Fill, Numeric
 from discreet.design.domain import MAX_GRID_BITS, RowDomain
@@ -126,7 +126,7 @@ def test_moments_of_two_halves_add_up_to_the_whole():
     merged = moments_of(halves[0], design) + moments_of(halves[1], design)
     whole = moments_of(table, design)
     assert merged.totals == whole.totals
-    assert merged.rows_read == whole.rows_read == 30
+    assert merged.units == whole.units == 30
 
 
 def test_moments_of_different_designs_do_not_add():
@@ -170,7 +170,7 @@ def test_a_wide_design_gets_smaller_chunks():
 def test_too_many_columns_are_refused_before_reading():
     design = Design("y", {"g": {"levels": list(range(12_000))}, "y": (0, 1)})
     with pytest.raises(SpecError, match="12001 released columns need about"):
-        moments_of({"g": [1], "y": [0.5]}, design)
+        RowDomain.of(design)
 
 
 def test_rows_after_the_ball_clip_are_inside_exactly():
@@ -191,6 +191,28 @@ def test_rows_after_the_ball_clip_are_inside_exactly():
             scaled = before * (np.sqrt(norm2) / np.maximum(np.linalg.norm(before, axis=0), 1))
             re_clipped += int(np.sum((x != np.rint(scaled)).any(axis=0) & ~np.array(inside)))
     assert re_clipped > 0, "no row needed re-clipping: the case is not covered"
+
+
+def test_the_scaled_row_is_inside_before_it_is_truncated():
+    """The factor pulls inwards by more than its own rounding, so truncation alone is always enough."""
+    rng = np.random.default_rng(15)
+    for _ in range(2000):
+        d = int(rng.integers(2, 30))
+        row = np.rint(rng.uniform(-(2.0**26), 2.0**26, d))
+        length2 = sum(int(v) ** 2 for v in row)
+        norm2 = int(length2 * rng.uniform(0.1, 0.999))
+        scale = np.sqrt(float(norm2)) / np.sqrt(float(length2)) * _INWARDS
+        scaled = [Fraction(float(v)) for v in row * scale]
+        assert sum(v * v for v in scaled) <= norm2
+    assert 1 - _INWARDS > 2**-48
+
+
+def test_cells_at_the_end_of_double_precision_are_clipped_without_a_warning():
+    design = Design("y", {"x": Numeric((-1e307, 1e308), "drop"), "z": Numeric((-1e-240, 1e-240), "drop"), "y": (0, 1)})
+    cells = [1.7e308, -1.7e308, 5e-324, 0.0, 1e-240]
+    moments = moments_of({"x": cells, "z": cells, "y": [0.5] * 5}, design)
+    bound = 5 * 4**16
+    assert all(abs(total) <= bound for total in moments.totals)
 
 
 def test_a_row_is_encoded_alike_wherever_it_stands():

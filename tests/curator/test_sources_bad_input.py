@@ -424,7 +424,7 @@ def test_a_column_may_be_called_like_a_format(name, tmp_path) -> None:
 
 
 FRAME_FAULTS: dict[str, tuple[Callable[[], object], type[DiscreetError], str]] = {
-    "pandas mixed": (lambda: frame(x=pd.Series([918273.5, "SECRETCELL"], dtype=object)), DataError, "'x' mixes"),
+    "pandas mixed": (lambda: frame(x=pd.Series([918273.5, "SECRETCELL"], dtype=object)), DataError, "'x' has a cell"),
     "pandas text": (lambda: frame(x=["SECRETCELL", "918273.5"]), DataError, "'x' has type"),
     "pandas duplicate labels": (lambda: pd.concat([frame(), frame()], axis=1), DataError, "'x' twice"),
     "pandas labels alike": (lambda: frame().assign(X=1), DataError, "case, blanks"),
@@ -459,7 +459,7 @@ FRAME_FAULTS: dict[str, tuple[Callable[[], object], type[DiscreetError], str]] =
     "mapping of other lengths": (lambda: {"x": [0.1], "yes": [True] * 2, "g": ["a"], "n": [1]}, DataError, "lengths"),
     "mapping of generators": (lambda: {name: iter([1]) for name in COLUMNS}, DataError, "not a column"),
     "mapping of scalars": (lambda: dict.fromkeys(COLUMNS, 918273.5), DataError, "'x' is float"),
-    "mapping mixed": (lambda: frame().to_dict("list") | {"x": [0.1, "SECRETCELL"]}, DataError, "'x' mixes"),
+    "mapping mixed": (lambda: frame().to_dict("list") | {"x": [0.1, "SECRETCELL"]}, DataError, "'x' has a cell"),
     "pandas series": (lambda: pd.Series([918273.5]), DataError, "cannot be turned"),
     "arrow array": (lambda: pa.chunked_array([["SECRETCELL"]]), DataError, "cannot be turned"),
     "none": (lambda: None, SpecError, "NoneType"),

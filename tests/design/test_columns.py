@@ -19,6 +19,8 @@ REFUSED = [
     ((NAN, 1), "not finite"),
     ((-1.7e308, 1.7e308), "too wide or too narrow"),
     ((1e12, 1e12 + 1), "too wide or too narrow"),
+    ((0, 1e-260), "too wide or too narrow"),
+    ({"levels": [1, 2**53]}, r"2\*\*53 or more"),
     ((0, True), "a pair of bounds, a list of levels"),
     ((0,), "at least two levels"),
     ((), "a pair of bounds"),

@@ -40,7 +40,8 @@ REFUSED = [
     (("y", COLUMNS), {"radius": True}, "radius is a number"),
     (("y", COLUMNS), {"unit": {"neighbours": "swap"}}, "swap"),
     (("y", COLUMNS), {"unit": {"neighbors": "replace"}}, "neighbors"),
-    (("y", COLUMNS), {"unit": {"id": "person", "max_rows": 3}}, "several rows"),
+    (("y", COLUMNS), {"unit": {"max_rows": 3}}, "without an id"),
+    (("y", COLUMNS), {"unit": {"id": "x"}}, "an id is never released"),
 ]
 
 
@@ -110,13 +111,14 @@ def test_a_design_from_something_else_is_refused():
 
 
 def test_rules_decide_whether_rows_may_be_dropped_and_whether_every_table_is_fine():
-    plain = Design("y", COLUMNS)
-    assert not plain.may_drop_rows
+    plain = Design("y", COLUMNS, unit={"neighbours": "replace"})
+    assert plain.count_public
     assert not plain.total
-    dropping = Design(
-        "y", {"y": {"bounds": [0, 1], "missing": "drop"}, "x": {"dtype": "bool", "missing": {"fill": True}}}
-    )
-    assert dropping.may_drop_rows
+    assert not Design("y", COLUMNS).count_public
+    assert not Design("y", COLUMNS, unit={"neighbours": "replace", "id": "person"}).count_public
+    rules = {"y": {"bounds": [0, 1], "missing": "drop"}, "x": {"dtype": "bool", "missing": {"fill": True}}}
+    dropping = Design("y", rules, unit={"neighbours": "replace"})
+    assert not dropping.count_public
     assert dropping.total
 
 

@@ -8,12 +8,15 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+from discreet.design.columns import Numeric, Readable
 from discreet.design.frames import check_names, frame_batches, is_frame, reads_once
 from discreet.errors import DataError, SpecError
 
+ANY = Numeric((-1e9, 1e9))
 
-def read(data: object, *names: str, batch_rows: int = 100) -> dict[str, list[object]]:
-    batches = list(frame_batches(data, names, batch_rows))
+
+def read(data: object, *names: str, batch_rows: int = 100, column: Readable = ANY) -> dict[str, list[object]]:
+    batches = list(frame_batches(data, dict.fromkeys(names, column), batch_rows))
     return pa.Table.from_batches(batches).to_pydict()
 
 
@@ -107,4 +110,4 @@ def test_the_shape_of_an_array_is_told_without_its_rows() -> None:
 
 
 def test_a_table_without_declared_columns_gives_nothing() -> None:
-    assert list(frame_batches({"x": [1]}, [], 10)) == []
+    assert list(frame_batches({"x": [1]}, {}, 10)) == []

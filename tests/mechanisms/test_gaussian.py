@@ -9,7 +9,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from discreet.curator.moments import Moments
+from discreet.curator.moments import Moments, accumulate
+from discreet.curator.opening import open_source
+from discreet.curator.source import ComputeOptions
+from discreet.design.columns import column_from
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.errors import SpecError
@@ -44,7 +47,7 @@ def exact_mu2(domain, law) -> Fraction:
 )
 @pytest.mark.parametrize("domain", [UNIT_BALL, RowDomain(3, 2, 1, None, False, 16), RowDomain(1, 0, 0, None, True, 20)])
 def test_the_noise_drawn_satisfies_the_budget_exactly_and_wastes_nothing(epsilon, delta, domain):
-    law = noise_law(domain, "add-remove", 7, PrivacyBudget(epsilon, delta), may_drop=False)
+    law = noise_law(domain, "add-remove", 7, PrivacyBudget(epsilon, delta), count_public=False)
     assert law.calibration == "gaussian"
     mu2 = exact_mu2(domain, law)
     spent = delta_from(epsilon, float(mu2) ** 0.5) + lattice_gap(law, 7, epsilon)
@@ -53,23 +56,83 @@ def test_the_noise_drawn_satisfies_the_budget_exactly_and_wastes_nothing(epsilon
     assert delta_from(epsilon, float(mu2) ** 0.5 * 1.001) > delta
 
 
+def mu2_of_pair(design, law, table, neighbour) -> Fraction:
+    """Exact joint loss between two tables under the noise that is really drawn."""
+    size = len(design.released)
+    moments = [
+        accumulate(open_source(rows), design, RowDomain.of(design), ComputeOptions()).totals
+        for rows in (table, neighbour)
+    ]
+    return sum(
+        (Fraction((a - b) ** 2, sigma**2) for a, b, sigma in zip(*moments, law.steps(size), strict=True) if sigma),
+        start=Fraction(0),
+    )
+
+
+CALIBRATED = {
+    "numbers": {"x": (0, 1), "z": (-2, 2), "v": (0, 9), "y": (0, 1)},
+    "boolean target": {"x": (0, 1), "z": (0, 1), "y": bool},
+    "one number": {"x": (0, 1), "y": (0, 1)},
+    "mixed": {"x": (0, 1), "b": bool, "g": ["a", "b", "c"], "y": (0, 1)},
+}
+
+
+@pytest.mark.parametrize("columns", CALIBRATED.values(), ids=CALIBRATED)
+@pytest.mark.parametrize("neighbours", ["add-remove", "replace"])
+@pytest.mark.parametrize("drop", [False, True])
+def test_worst_pairs_spend_the_budget_and_no_more(columns, neighbours, drop):
+    """Both relations, with and without a rule that drops rows: the whole promise on exact neighbours, and teeth."""
+    rule = {"missing": "drop"} if drop else {}
+    declared = {name: column_from(what).to_dict() | rule for name, what in columns.items()}
+    design = Design("y", declared, unit={"neighbours": neighbours})
+    epsilon, delta = 1.0, 1e-6
+    law = GaussianMoments().noise_model(design, RowDomain.of(design), PrivacyBudget(epsilon, delta))
+    pairs = [(pair.table, pair.neighbour) for pair in GaussianMoments().worst_pairs(design)]
+    if drop and neighbours == "replace":
+        corner = pairs[0][0]
+        pairs.append((corner, {name: [None] * len(values) for name, values in corner.items()}))
+    worst = max(float(mu2_of_pair(design, law, *pair)) for pair in pairs) ** 0.5
+    assert delta_from(epsilon, worst) <= delta
+    # teeth: the claim is not met by being far too noisy, and a tenth less noise breaks it
+    assert delta_from(epsilon, worst / 0.9 * 1.001) > delta
+
+
+def test_the_lattice_gap_is_what_its_formula_says():
+    domain = RowDomain(3, 0, 0, None, False, 8)
+    law = noise_law(domain, "add-remove", 5, PrivacyBudget(1.0, 1e-3), count_public=False)
+    expected = (1 + math.e) * sum(1 / (16 * sigma**2) for sigma in law.steps(5))
+    assert lattice_gap(law, 5, 1.0) == pytest.approx(expected, rel=1e-9)
+    assert lattice_gap(law, 5, 1.0) >= expected
+
+
+def test_the_noise_of_a_person_with_three_rows_is_three_times_that_of_a_row():
+    columns = {"x": (0, 1), "y": (0, 1)}
+    budget = PrivacyBudget(1.0, 1e-6)
+    laws = []
+    for unit in ({}, {"id": "person", "max_rows": 3}):
+        design = Design("y", columns, unit=unit)
+        laws.append(GaussianMoments().noise_model(design, RowDomain.of(design), budget))
+    for block in BLOCKS:
+        assert laws[1].sigma[block] / laws[0].sigma[block] == pytest.approx(3, rel=1e-9)
+
+
 def test_the_default_shares_are_what_the_blocks_spend():
     domain = RowDomain(4, 0, 0, None, False, 16)
-    law = noise_law(domain, "add-remove", 6, PrivacyBudget(1.0, 1e-6), may_drop=False)
+    law = noise_law(domain, "add-remove", 6, PrivacyBudget(1.0, 1e-6), count_public=False)
     mu2 = float(exact_mu2(domain, law))
     assert (domain.unit**2 / law.sigma["count"]) ** 2 / mu2 == pytest.approx(DEFAULT_SHARES.count, rel=1e-6)
     assert (4 * domain.unit**2 / law.sigma["gram_diagonal"]) ** 2 / mu2 == pytest.approx(DEFAULT_SHARES.gram, rel=1e-6)
 
 
 def test_off_diagonal_noise_is_smaller_by_the_square_root_of_two():
-    law = noise_law(UNIT_BALL, "add-remove", 7, PrivacyBudget(1.0, 1e-6), may_drop=False)
+    law = noise_law(UNIT_BALL, "add-remove", 7, PrivacyBudget(1.0, 1e-6), count_public=False)
     assert law.sigma["gram_diagonal"] / law.sigma["gram_off_diagonal"] == pytest.approx(math.sqrt(2), rel=1e-9)
 
 
 @pytest.mark.parametrize(("epsilon", "delta"), [(30.0, 1e-6), (1e4, 1e-6), (1e6, 1e-6), (1.0, 1e-200)])
 def test_where_the_lattice_gap_is_not_small_the_discrete_law_is_calibrated_itself(epsilon, delta):
     domain = RowDomain(2, 0, 0, None, False, 16)
-    law = noise_law(domain, "add-remove", 4, PrivacyBudget(epsilon, delta), may_drop=False)
+    law = noise_law(domain, "add-remove", 4, PrivacyBudget(epsilon, delta), count_public=False)
     assert law.calibration == "discrete-zcdp"
     mu2 = float(exact_mu2(domain, law))
     assert delta_from_rho(epsilon, mu2 / 2) <= delta
@@ -79,7 +142,7 @@ def test_where_the_lattice_gap_is_not_small_the_discrete_law_is_calibrated_itsel
 def test_noise_falls_with_epsilon_across_the_change_of_calibration():
     domain = RowDomain(2, 0, 0, None, False, 16)
     sigmas = [
-        noise_law(domain, "add-remove", 4, PrivacyBudget(epsilon, 1e-6), may_drop=False).sigma["cross"]
+        noise_law(domain, "add-remove", 4, PrivacyBudget(epsilon, 1e-6), count_public=False).sigma["cross"]
         for epsilon in (0.1, 1.0, 5.0, 20.0, 40.0, 1e3, 1e6)
     ]
     assert sigmas == sorted(sigmas, reverse=True)
@@ -97,10 +160,13 @@ def test_total_variation_between_discrete_and_rounded_gaussian_is_below_the_prov
 
 
 @pytest.mark.parametrize("neighbours", ["add-remove", "replace"])
-@pytest.mark.parametrize("may_drop", [False, True])
-def test_the_count_is_exact_only_where_it_is_public(neighbours, may_drop):
-    law = noise_law(RowDomain(2, 0, 0, None, False, 16), neighbours, 4, PrivacyBudget(1.0, 1e-6), may_drop=may_drop)
-    assert (law.sigma["count"] == 0) == (neighbours == "replace" and not may_drop)
+@pytest.mark.parametrize("missing", ["error", "drop"])
+@pytest.mark.parametrize("person", [None, "person"])
+def test_the_count_is_exact_only_where_it_is_public(neighbours, missing, person):
+    columns = {"x": {"bounds": [0, 1], "missing": missing}, "y": (0, 1)}
+    design = Design("y", columns, unit={"neighbours": neighbours, "id": person})
+    law = GaussianMoments().noise_model(design, RowDomain.of(design), PrivacyBudget(1.0, 1e-6))
+    assert (law.sigma["count"] == 0) == (neighbours == "replace" and missing == "error" and person is None)
     assert all(law.sigma[block] > 0 for block in BLOCKS if block != "count")
 
 
@@ -114,12 +180,12 @@ def test_a_block_without_a_share_is_not_released():
 @pytest.mark.parametrize("budget", [PrivacyBudget.zcdp(0.1), PrivacyBudget.gdp(0.5), PrivacyBudget(1.0)])
 def test_budgets_the_mechanism_cannot_state_are_refused(budget):
     with pytest.raises(SpecError, match="delta"):
-        noise_law(UNIT_BALL, "add-remove", 7, budget, may_drop=False)
+        noise_law(UNIT_BALL, "add-remove", 7, budget, count_public=False)
 
 
 def test_a_noise_too_large_for_the_sampler_is_refused_with_what_to_do():
     with pytest.raises(SpecError, match=r"lower grid_bits or raise epsilon"):
-        noise_law(RowDomain(50, 0, 0, None, False, 26), "add-remove", 52, PrivacyBudget(0.01, 1e-6), may_drop=False)
+        noise_law(RowDomain(50, 0, 0, None, False, 26), "add-remove", 52, PrivacyBudget(0.01, 1e-6), count_public=False)
 
 
 def _chi_square_p(draws, sigma) -> float:
@@ -187,7 +253,7 @@ class _Counting:
 
 
 def test_noise_is_added_in_unlimited_integers():
-    law = noise_law(RowDomain(1, 0, 0, None, False, 16), "add-remove", 3, PrivacyBudget(1.0, 1e-6), may_drop=False)
+    law = noise_law(RowDomain(1, 0, 0, None, False, 16), "add-remove", 3, PrivacyBudget(1.0, 1e-6), count_public=False)
     huge = 2**80
     noisy = GaussianMoments().randomise(Moments((huge,) * 6, 16, 1), law, _Counting())
     assert noisy == tuple(huge + k for k in range(1, 7))
@@ -209,6 +275,11 @@ def test_the_guarantee_says_when_the_number_of_rows_is_public():
     public = GaussianMoments().guarantee(Design("y", columns, unit={"neighbours": "replace"}), budget)
     assert (hidden.epsilon, hidden.delta, hidden.neighbours) == (1.0, 1e-6, "add-remove")
     assert set(public.conditions) - set(hidden.conditions) == {"the number of rows in the table is public"}
+    persons = Design("y", columns, unit={"neighbours": "replace", "id": "patient", "max_rows": 4})
+    of_persons = GaussianMoments().guarantee(persons, budget)
+    assert "the number of persons in the table is public" in of_persons.conditions
+    assert "each person has one patient" in of_persons.conditions
+    assert "any one person (patient), of whose rows at most 4 count" in of_persons.sentence()
 
 
 def test_joint_release_needs_far_less_noise_than_algorithm_3_of_the_thesis():

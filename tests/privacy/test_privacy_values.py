@@ -63,8 +63,7 @@ def test_a_unit_is_frozen():
         ({"max_rows": True}, "whole number"),
         ({"max_rows": 1.0}, "whole number"),
         ({"max_rows": 3}, "without an id"),
-        ({"id": "person"}, "one row is the unit"),
-        ({"id": "person", "max_rows": 3}, "units of several rows are not supported by this version"),
+        ({"id": "person", "max_rows": 10_001}, "take at most 10000"),
         ({"neighbors": "replace"}, "unknown unit field 'neighbors'; .* Did you mean 'neighbours'"),
     ],
 )

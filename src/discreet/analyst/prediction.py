@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 
 from discreet.design.arrow import declared_arrays
-from discreet.design.columns import Column
+from discreet.design.columns import Column, Identifier
 from discreet.design.encoder import settle_missing, write_scaled
 from discreet.design.frames import frame_batches, is_frame
 from discreet.errors import DataError, SpecError
@@ -28,7 +28,7 @@ def predict_frame(frame: object, columns: Mapping[str, Column], constant: float,
         return np.full(_row_count(frame), constant)
     parts = [
         predict_columns(declared_arrays(batch, columns), columns, constant, gains)
-        for batch in frame_batches(frame, list(columns), _BATCH_ROWS)
+        for batch in frame_batches(frame, columns, _BATCH_ROWS)
     ]
     return np.concatenate([np.empty(0), *parts])
 
@@ -76,4 +76,4 @@ def _row_count(frame: object) -> int:
         return int(shape[0])
     # a mapping has the length of its columns, so one of them has to be read
     names = list(frame)[:1] if isinstance(frame, Mapping) else []
-    return sum(batch.num_rows for batch in frame_batches(frame, names, _BATCH_ROWS))
+    return sum(batch.num_rows for batch in frame_batches(frame, dict.fromkeys(names, Identifier()), _BATCH_ROWS))

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow import ipc
 
-from discreet.design.columns import Column
+from discreet.design.columns import Readable
 from discreet.design.frames import check_names
 from discreet.errors import DataError
 
@@ -37,7 +37,7 @@ class ArrowFile(ABC):
         check_names(names, schema.names)
         return {name: schema.field(name).type for name in names}
 
-    def batches(self, columns: Mapping[str, Column], batch_rows: int) -> Iterator[tuple[RecordBatch, float]]:
+    def batches(self, columns: Mapping[str, Readable], batch_rows: int) -> Iterator[tuple[RecordBatch, float]]:
         """Yield the declared columns in batches of rows, each with the share of the file that is read."""
         names = list(columns)
         steps = self._steps(names, batch_rows)

@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as arrow_csv
 
-from discreet.design.columns import Boolean, Categorical, Column
+from discreet.design.columns import Boolean, Categorical, Identifier, Readable
 from discreet.design.frames import check_names
 from discreet.errors import DataError
 
@@ -53,7 +53,7 @@ class CsvFile:
                 return {}
         raise DataError(f"the file {self.path.name!r} has no header line; its first line must name the columns")
 
-    def batches(self, columns: Mapping[str, Column], batch_rows: int) -> Iterator[tuple[RecordBatch, float]]:
+    def batches(self, columns: Mapping[str, Readable], batch_rows: int) -> Iterator[tuple[RecordBatch, float]]:
         """Yield the declared columns in blocks of rows, each with the share of the file that is read."""
         positions: list[int] = []
         width = 0
@@ -164,7 +164,7 @@ class CsvFile:
         return [header.index(name) for name in names]
 
     def _table(
-        self, rows: bytes, line: int, columns: Mapping[str, Column], positions: Sequence[int], width: int
+        self, rows: bytes, line: int, columns: Mapping[str, Readable], positions: Sequence[int], width: int
     ) -> Table:
         """Give the declared columns of one block, in their order."""
         types = [_arrow_type(column) for column in columns.values()]
@@ -211,14 +211,14 @@ class CsvFile:
                 )
 
 
-def _arrow_type(column: Column) -> DataType:
+def _arrow_type(column: Readable) -> DataType:
     if isinstance(column, Boolean):
         return pa.bool_()
-    text = isinstance(column, Categorical) and isinstance(column.levels[0], str)
+    text = isinstance(column, Identifier) or (isinstance(column, Categorical) and isinstance(column.levels[0], str))
     return pa.string() if text else pa.float64()
 
 
-def _cells(name: str, column: Column, text: ChunkedArray) -> ChunkedArray:
+def _cells(name: str, column: Readable, text: ChunkedArray) -> ChunkedArray:
     """Text cells to the type of their column; a cell that cannot be read is missing if the column allows that."""
     kind = _arrow_type(column)
     if pa.types.is_string(kind):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from discreet.design.columns import Column
+from discreet.design.columns import Readable
 from discreet.design.frames import frame_batches, reads_once
 from discreet.errors import SpecError
 
@@ -36,7 +36,7 @@ class FrameSource:
         """None: the number of rows of a lazy table is not known before its end."""
         return None
 
-    def batches(self, columns: Mapping[str, Column], batch_rows: int) -> Iterator[RecordBatch]:
+    def batches(self, columns: Mapping[str, Readable], batch_rows: int) -> Iterator[RecordBatch]:
         """Record batches that hold the declared columns, in their order."""
         if self._used and not self.repeatable:
             raise SpecError(
@@ -44,4 +44,4 @@ class FrameSource:
                 "give a table or a file, which can be read again"
             )
         self._used = True
-        return frame_batches(self._data, list(columns), batch_rows)
+        return frame_batches(self._data, columns, batch_rows)

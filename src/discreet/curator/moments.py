@@ -9,9 +9,11 @@ from typing import Any, NoReturn
 import numpy as np
 import numpy.typing as npt
 
+from discreet.curator.persons import PersonCap, known_persons
 from discreet.curator.rows import GridRows
 from discreet.curator.source import ComputeOptions, Source
 from discreet.design.arrow import declared_arrays
+from discreet.design.columns import Identifier
 from discreet.design.domain import RowDomain
 from discreet.design.encoder import settle_missing
 from discreet.design.model import Design
@@ -30,7 +32,8 @@ _BUFFER_BYTES = 32 * 2**20
 class Moments:
     """Exact sums of products of the grid rows (1, x, y). Sensitive: handed to a mechanism and to nothing else.
 
-    It adds, and that is all it does: it does not print, compare, pickle or serialise its numbers.
+    It adds, and that is all it does: it does not print, compare, pickle or serialise its numbers. Parts of one table
+    add up if no person stands in two of them.
 
     Attributes
     ----------
@@ -38,19 +41,19 @@ class Moments:
         Upper triangle, row by row, in steps of the product grid.
     grid_bits
         Steps per scaled unit, as a power of two.
-    rows_read
-        Number of rows in the table, also sensitive unless the neighbouring relation makes it public.
+    units
+        Number of rows, or of persons, in the table; also sensitive unless the neighbouring relation makes it public.
     """
 
     totals: tuple[int, ...] = field(repr=False)
     grid_bits: int
-    rows_read: int = field(repr=False)
+    units: int = field(repr=False)
 
     def __add__(self, other: Moments) -> Moments:
         if self.grid_bits != other.grid_bits or len(self.totals) != len(other.totals):
             raise SpecError("these moments have different grids or columns; only moments of one design add up")
         totals = tuple(a + b for a, b in zip(self.totals, other.totals, strict=True))
-        return Moments(totals, self.grid_bits, self.rows_read + other.rows_read)
+        return Moments(totals, self.grid_bits, self.units + other.units)
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("moments are sensitive and are never serialised; publish a release instead")
@@ -62,21 +65,47 @@ class Moments:
 def accumulate(source: Source, design: Design, domain: RowDomain, options: ComputeOptions) -> Moments:
     """Read a source once and sum its products exactly, in memory that does not grow with the number of rows."""
     size = len(design.released)
-    _check_size(size, domain)
     rows = GridRows(design, domain, chunk_rows(options.chunk_rows, size, domain.grid_bits))
     gram = ExactGram(size, domain.grid_bits)
-    rows_read = 0
+    units = (
+        _sum_rows(source, rows, gram, options)
+        if design.unit.id is None
+        else _sum_persons(source, design, rows, gram, options)
+    )
+    if units == 0 and not design.total:
+        raise DataError("the table has no rows")
+    return Moments(gram.totals(), domain.grid_bits, units)
+
+
+def _sum_rows(source: Source, rows: GridRows, gram: ExactGram, options: ComputeOptions) -> int:
+    """Sum every row that its rules keep; give the number of rows read."""
+    read = 0
     for batch in source.batches(rows.columns, options.batch_rows):
-        rows_read += batch.num_rows
+        read += batch.num_rows
         arrays, _ = settle_missing(rows.columns, declared_arrays(batch, rows.columns))
         for chunk in rows.add(arrays):
             gram.add(chunk)
-        if options.progress is not None:
-            options.progress(source.share_read)
+        options.told(source)
     gram.add(rows.rest())
-    if rows_read == 0 and not design.total:
-        raise DataError("the table has no rows")
-    return Moments(gram.totals(), domain.grid_bits, rows_read)
+    return read
+
+
+def _sum_persons(source: Source, design: Design, rows: GridRows, gram: ExactGram, options: ComputeOptions) -> int:
+    """Sum at most `max_rows` rows of each person; give the number of persons read."""
+    name = str(design.unit.id)
+    reading = {**rows.columns, name: Identifier()}
+    with PersonCap(design) as cap:
+        for batch in source.batches(reading, options.batch_rows):
+            arrays = declared_arrays(batch, rows.columns)
+            persons, known = known_persons(name, batch.column(name), total=design.total)
+            if known is not None:
+                arrays = [values[known] for values in arrays]
+            settled, keep = settle_missing(rows.columns, arrays)
+            cap.add(persons, keep, rows.encoded(settled))
+            options.told(source)
+        for chunk in cap.chunks(rows.unit, rows.capacity):
+            gram.add(chunk)
+        return cap.number()
 
 
 def chunk_rows(wanted: int, size: int, grid_bits: int) -> int:
@@ -139,11 +168,3 @@ class ExactGram:
         self._wide += self._int64
         self._int64[:] = 0
         self._rows_until_flush = self._flush_after
-
-
-def _check_size(size: int, domain: RowDomain) -> None:
-    megabytes = size * size * 8 * 6 / 2**20
-    if not megabytes <= 4096:
-        raise SpecError(
-            f"{size} released columns need about {megabytes:.0f} MB for their products; declare fewer columns or levels"
-        )

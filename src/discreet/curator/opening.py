@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 from discreet.curator.arrow_files import IPC_MAGIC, IpcFile, ParquetFile
 from discreet.curator.csv_files import CsvFile
 from discreet.curator.frames import FrameSource
-from discreet.design.columns import Column
+from discreet.design.columns import Readable
 from discreet.design.frames import is_frame
 from discreet.errors import DataError, SpecError
 
@@ -122,7 +122,7 @@ class TableFile(Protocol):
         """Types of the declared columns as the file states them; empty where the declaration decides."""
         ...
 
-    def batches(self, columns: Mapping[str, Column], batch_rows: int) -> Iterator[tuple[RecordBatch, float]]:
+    def batches(self, columns: Mapping[str, Readable], batch_rows: int) -> Iterator[tuple[RecordBatch, float]]:
         """Record batches, each with the share of the file read."""
         ...
 
@@ -149,7 +149,7 @@ class FileSource:
         """Share of the bytes of all files, 0 to 1, that the running `batches` has consumed."""
         return self._share
 
-    def batches(self, columns: Mapping[str, Column], batch_rows: int) -> Iterator[RecordBatch]:
+    def batches(self, columns: Mapping[str, Readable], batch_rows: int) -> Iterator[RecordBatch]:
         """Record batches that hold the declared columns; refuses at its end a file that changed meanwhile."""
         self._check_schemas(list(columns))
         total = sum(state.st_size for state in self._states.values())

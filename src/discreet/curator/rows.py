@@ -40,18 +40,34 @@ class GridRows:
         """Declared columns in the order in which `add` wants their arrays: regressors first, target last."""
         return self._columns
 
+    @property
+    def unit(self) -> int:
+        """Grid steps in one scaled unit."""
+        return self._domain.unit
+
+    @property
+    def capacity(self) -> int:
+        """Rows in a full chunk."""
+        return int(self._buffer.shape[1])
+
+    def encoded(self, arrays: Sequence[FloatArray]) -> FloatArray:
+        """The rows (1, x, y) of one batch of settled arrays, in an array of their own."""
+        place = np.empty((self._buffer.shape[0], len(arrays[0])))
+        place[0] = self._domain.unit
+        self._write(arrays, place)
+        return place
+
     def add(self, arrays: Sequence[FloatArray]) -> Iterator[FloatArray]:
         """Take settled arrays of one batch; give each chunk as it fills, valid until the next one is asked for."""
         rows = len(arrays[0])
         start = 0
-        capacity = self._buffer.shape[1]
         while start < rows:
-            taken = min(rows - start, capacity - self._used)
+            taken = min(rows - start, self.capacity - self._used)
             place = self._buffer[:, self._used : self._used + taken]
             self._write([values[start : start + taken] for values in arrays], place)
             self._used += taken
             start += taken
-            if self._used == capacity:
+            if self._used == self.capacity:
                 yield self._buffer
                 self._used = 0
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from discreet.design.columns import Column
+from discreet.design.columns import Readable
 from discreet.errors import SpecError
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ class Source(Protocol):
         """Share of the input, 0 to 1, that the running `batches` has consumed; none where the length is not known."""
         ...
 
-    def batches(self, columns: Mapping[str, Column], batch_rows: int) -> Iterator[RecordBatch]:
+    def batches(self, columns: Mapping[str, Readable], batch_rows: int) -> Iterator[RecordBatch]:
         """Record batches that hold at least the declared columns, in the order of `columns`."""
         ...
 
@@ -54,3 +54,8 @@ class ComputeOptions:
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int) or not value > 0:
                 raise SpecError(f"{name} {value!r} is not allowed; choose a positive whole number")
+
+    def told(self, source: Source) -> None:
+        """Tell whoever watches how far the source is read."""
+        if self.progress is not None:
+            self.progress(source.share_read)

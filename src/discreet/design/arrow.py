@@ -7,7 +7,7 @@ speaks about it later, so that no value can appear in a message.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -15,13 +15,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from discreet.design.columns import Boolean, Categorical, Column, Numeric
-from discreet.errors import DataError, SpecError
+from discreet.errors import DataError
 
 if TYPE_CHECKING:
     from pyarrow import Array, RecordBatch
 
 FloatArray: TypeAlias = npt.NDArray[np.float64]
-_EXACT: Final = 2**53  # from here on two whole numbers may share one double
 
 
 def declared_arrays(batch: RecordBatch, columns: Mapping[str, Column]) -> list[FloatArray]:
@@ -67,10 +66,6 @@ def _codes(name: str, column: Categorical, values: Array) -> FloatArray:
     if text_levels and (pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)):
         found = pc.index_in(values.cast(pa.string()), value_set=pa.array(column.levels, pa.string()))
     elif not text_levels and (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
-        if max(abs(int(level)) for level in column.levels) >= _EXACT:
-            raise SpecError(
-                f"column {name!r} has a level of 2**53 or more, where doubles skip numbers; write it as text"
-            )
         # the look-up goes by bits; adding zero turns -0.0 into 0.0 and leaves all else
         numbers = pc.add(values.cast(pa.float64(), safe=False), 0.0)
         found = pc.index_in(numbers, value_set=pa.array(column.levels, pa.float64()))

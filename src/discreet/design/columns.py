@@ -112,6 +112,8 @@ class Categorical:
         kinds = {type(level) for level in levels}
         if kinds not in ({str}, {int}):
             raise SpecError("levels must be all text or all whole numbers; write the others as text")
+        if any(isinstance(level, int) and abs(level) >= _LARGEST_LEVEL for level in levels):
+            raise SpecError("a level is 2**53 or more, where doubles skip whole numbers; write the levels as text")
         hidden = next((level for level in levels if isinstance(level, str) and has_invisible_signs(level)), None)
         if hidden is not None:
             raise SpecError(f"the level {hidden!r} has invisible signs; rename it")
@@ -148,8 +150,19 @@ class Categorical:
         return entry | _missing_entry(self.missing)
 
 
-Column: TypeAlias = Numeric | Boolean | Categorical
+@dataclass(frozen=True, slots=True)
+class Identifier:
+    """The column that names the person behind a row: read by the curator, never released."""
 
+    missing: Missing = "error"
+
+
+Column: TypeAlias = Numeric | Boolean | Categorical
+Readable: TypeAlias = Column | Identifier
+
+_NARROWEST: Final = 1e-250
+# whole numbers from here on are not all doubles, and levels are compared as doubles
+_LARGEST_LEVEL: Final = 2**53
 COLUMN_KEYS: Final = ("bounds", "levels", "reference", "dtype", "missing")
 
 
@@ -248,8 +261,8 @@ def _checked_bounds(bounds: tuple[float, float]) -> tuple[float, float]:
         word = "equal" if low == high else "reversed"
         raise SpecError(f"bounds [{low:g}, {high:g}] are {word}; the first must be below the second")
     half = (high - low) / 2
-    # below this width the double-precision distance between neighbouring values coarsens the released grid
-    if not (math.isfinite(half) and half > 2**-26 * max(abs(low), abs(high))):
+    # narrower, the distance between neighbouring doubles would coarsen the grid, or grid steps per unit overflow
+    if not (math.isfinite(half) and half > max(2**-26 * max(abs(low), abs(high)), _NARROWEST)):
         raise SpecError(
             f"bounds [{low!r}, {high!r}] are too wide or too narrow for double precision; "
             "shift or rescale the column before declaring it"

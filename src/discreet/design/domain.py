@@ -52,6 +52,7 @@ class RowDomain:
         """The domain that a design declares."""
         if isinstance(grid_bits, bool) or not isinstance(grid_bits, int) or not 8 <= grid_bits <= MAX_GRID_BITS:
             raise SpecError(f"grid_bits {grid_bits!r} is not allowed; choose a whole number from 8 to {MAX_GRID_BITS}")
+        _check_size(len(design.released))
         regressors = [design.columns[name] for name in design.regressors]
         single = sum(isinstance(c, Categorical) and len(c.levels) == 2 for c in regressors)
         domain = cls(
@@ -91,3 +92,12 @@ class RowDomain:
         """Largest squared norm of x after clipping, in squared grid steps."""
         ball = self.ball_norm2
         return self.box_norm2 if ball is None else min(ball, self.box_norm2)
+
+
+def _check_size(released: int) -> None:
+    megabytes = released * released * 8 * 6 / 2**20
+    if not megabytes <= 4096:
+        raise SpecError(
+            f"{released} released columns need about {megabytes:.0f} MB for their products; "
+            "declare fewer columns or levels"
+        )

@@ -14,6 +14,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from discreet.design.cells import cell_array
+from discreet.design.columns import Readable
 from discreet.errors import DataError, SpecError
 
 if TYPE_CHECKING:
@@ -36,31 +38,33 @@ def reads_once(data: object) -> bool:
     return isinstance(data, pa.RecordBatchReader)
 
 
-def frame_batches(data: object, names: Sequence[str], batch_rows: int) -> Iterator[RecordBatch]:
-    """Yield the named columns of an in-memory table as record batches, with as little copying as possible.
+def frame_batches(data: object, columns: Mapping[str, Readable], batch_rows: int) -> Iterator[RecordBatch]:
+    """Yield the declared columns of an in-memory table as record batches, with as little copying as possible.
 
     Accepts anything with the Arrow C stream (pandas, polars, pyarrow, DuckDB relations), a mapping of names to
-    one-dimensional arrays, a structured array, and a two-dimensional array whose columns stand in the order of `names`.
-    A batch has at most `batch_rows` rows. Columns that are not named may hold anything.
+    one-dimensional arrays, a structured array, and a two-dimensional array with its columns in the order of `columns`.
+    A batch has at most `batch_rows` rows. Columns that are not declared may hold anything.
 
-    >>> [batch.num_rows for batch in frame_batches({"x": [1.0, 2.0, 3.0]}, ["x"], 2)]
+    >>> from discreet.design.columns import Numeric
+    >>> [batch.num_rows for batch in frame_batches({"x": [1.0, 2.0, 3.0]}, {"x": Numeric((0, 1))}, 2)]
     [2, 1]
     """
+    names = list(columns)
     if isinstance(data, np.ndarray):
         data = _array_columns(data, names)
     elif _is_from(data, "pandas", "DataFrame"):
         data = _pandas_columns(data, names)
     if isinstance(data, Mapping):
         check_names(names, list(data))
-        yield from _column_batches({name: data[name] for name in names}, batch_rows)
+        yield from _column_batches({name: data[name] for name in names}, columns, batch_rows)
         return
     if _is_from(data, "polars", "DataFrame"):
         check_names(names, data.columns)  # type: ignore[attr-defined]  # of polars
-        data = data[list(names)]  # type: ignore[index]  # of polars; leaves behind columns that Arrow cannot hold
+        data = data[names]  # type: ignore[index]  # of polars; leaves behind columns that Arrow cannot hold
     reader = _opened(data)
     check_names(names, reader.schema.names)
     while (batch := _next(reader)) is not None:
-        chosen = batch.select(list(names))
+        chosen = batch.select(names)
         for start in range(0, chosen.num_rows, batch_rows):
             yield chosen.slice(start, batch_rows)
 
@@ -137,9 +141,11 @@ def _pandas_columns(data: Any, names: Sequence[str]) -> Mapping[str, object]:  #
     return {name: data.iloc[:, labels.index(name)] for name in names}
 
 
-def _column_batches(columns: Mapping[str, object], batch_rows: int) -> Iterator[RecordBatch]:
+def _column_batches(
+    data: Mapping[str, object], columns: Mapping[str, Readable], batch_rows: int
+) -> Iterator[RecordBatch]:
     """Convert slice by slice what has a fixed type, so that a table is never copied as a whole."""
-    ready = {name: _plain(name, values) for name, values in columns.items()}
+    ready = {name: _plain(name, columns[name], values) for name, values in data.items()}
     lengths = {len(values) for values in ready.values()}
     if len(lengths) > 1:
         raise DataError("the columns of the table have different lengths; give each row a cell in every column")
@@ -149,13 +155,10 @@ def _column_batches(columns: Mapping[str, object], batch_rows: int) -> Iterator[
         yield pa.record_batch(arrays, names=list(ready))
 
 
-def _plain(name: str, values: Any) -> AnyArray | Array:  # noqa: ANN401  # whatever a user may call a column
+def _plain(name: str, column: Readable, values: Any) -> AnyArray | Array:  # noqa: ANN401  # whatever a user may call a column
     """Give an array of a fixed NumPy type as it is, anything else as an Arrow array."""
     if _is_from(values, "pandas", "Series"):
-        if hasattr(values, "sparse"):
-            values = np.asarray(values)
-        elif isinstance(values.dtype, np.dtype) and values.dtype != object:
-            values = values.to_numpy()
+        values = _series_values(values)
     if isinstance(values, np.ndarray):
         if values.ndim != 1:
             raise DataError(f"column {name!r} is not one-dimensional; give one value for each row")
@@ -163,11 +166,23 @@ def _plain(name: str, values: Any) -> AnyArray | Array:  # noqa: ANN401  # whate
             raise DataError(f"column {name!r} holds complex numbers; its declaration needs real ones")
         if values.dtype != object:
             return values
+        values = values.tolist()
     if isinstance(values, pa.ChunkedArray):
         values = values.combine_chunks()
     if not hasattr(values, "__len__"):
         raise DataError(f"column {name!r} is {type(values).__name__}, not a column of values; give a list or an array")
-    return _arrow(name, values)
+    if any(hasattr(values, mark) for mark in ("__arrow_array__", "__arrow_c_array__", "__arrow_c_stream__")):
+        return _arrow(name, values)
+    return cell_array(column, values)
+
+
+def _series_values(values: Any) -> Any:  # noqa: ANN401  # pandas has no types here
+    if hasattr(values, "sparse"):
+        return np.asarray(values)
+    if hasattr(values, "cat") and type(values.dtype).__name__ == "CategoricalDtype":
+        # which categories there are may depend on rows, and with them the type of the column
+        return values.astype(object).tolist()
+    return values.to_numpy() if isinstance(values.dtype, np.dtype) else values
 
 
 def _arrow(name: str, values: Any) -> Array:  # noqa: ANN401  # as above
@@ -178,10 +193,11 @@ def _arrow(name: str, values: Any) -> Array:  # noqa: ANN401  # as above
             mask = np.ma.getmaskarray(values) if isinstance(values, np.ma.MaskedArray) else None
             plain = np.asarray(values)
             if plain.dtype.kind == "f" and plain.dtype.itemsize > 8:
-                plain = plain.astype(np.float64)
+                with np.errstate(over="ignore"):
+                    plain = plain.astype(np.float64)
             # Arrow reads native byte order only
             return pa.array(plain.astype(plain.dtype.newbyteorder("="), copy=False), mask=mask)
         return pa.array(values)
     except Exception:
-        problem = DataError(f"column {name!r} mixes types or has one that Arrow does not know; give it one type")
+        problem = DataError(f"column {name!r} has a type that Arrow does not know; give it a type of numbers or text")
     raise problem

@@ -82,6 +82,8 @@ class Design:
             raise SpecError("the design has no regressor; declare at least one column besides the target")
         if not isinstance(self.intercept, bool):
             raise SpecError(f"intercept is true or false; {self.intercept!r} came")
+        if self.unit.id in self.columns:
+            raise SpecError(f"the id column {self.unit.id!r} is declared as a column too; an id is never released")
         if self.radius is not None:
             if isinstance(self.radius, bool) or not isinstance(self.radius, int | float):
                 raise SpecError(f"radius is a number; {self.radius!r} came")
@@ -110,9 +112,10 @@ class Design:
         return tuple(name for name in self.columns if name != self.target)
 
     @property
-    def may_drop_rows(self) -> bool:
-        """Whether some declared rule drops a row, so that the number of kept rows is private."""
-        return any(column.missing == "drop" for column in self.columns.values())
+    def count_public(self) -> bool:
+        """Whether the number of rows that count is public: `replace`, every row a unit, and no rule that drops one."""
+        drops = any(column.missing == "drop" for column in self.columns.values())
+        return self.unit.neighbours == "replace" and self.unit.id is None and not drops
 
     @property
     def total(self) -> bool:

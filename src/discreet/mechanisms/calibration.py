@@ -25,7 +25,13 @@ _ROUNDING: Final = 1 + 2**-40
 
 
 def block_sigmas(
-    domain: RowDomain, neighbours: Neighbours, mu: float, shares: Blocks = DEFAULT_SHARES, *, may_drop: bool = False
+    domain: RowDomain,
+    neighbours: Neighbours,
+    mu: float,
+    shares: Blocks = DEFAULT_SHARES,
+    *,
+    count_public: bool = False,
+    rows_per_unit: int = 1,
 ) -> Blocks:
     """Noise of each block in scaled units for a joint release that is mu-Gaussian-private.
 
@@ -41,7 +47,9 @@ def block_sigmas(
     share = {name: getattr(shares, name) for name in names}
     total = sum(share.values())
     weights = Blocks(**{name: share[name] / total / getattr(maxima, name) ** 2 for name in names})
-    loss = weighted_loss(domain, neighbours, weights, may_drop=may_drop)  # [P8]
+    loss = weighted_loss(  # [P8]
+        domain, neighbours, weights, count_public=count_public, rows_per_unit=rows_per_unit
+    )
     scale = math.sqrt(loss) / mu
     return Blocks(**{
         name: scale / math.sqrt(getattr(weights, name)) if share[name] else math.inf for name in names
@@ -49,19 +57,24 @@ def block_sigmas(
 
 
 def noise_law(
-    domain: RowDomain, neighbours: Neighbours, size: int, budget: PrivacyBudget, *, may_drop: bool
+    domain: RowDomain,
+    neighbours: Neighbours,
+    size: int,
+    budget: PrivacyBudget,
+    *,
+    count_public: bool,
+    rows_per_unit: int = 1,
 ) -> NoiseLaw:
     """The law of the noise for a budget, from public quantities alone.
 
-    The count is left exact only where the number of rows is public: `replace` and no rule that drops rows.
+    The count is left exact only where the number of rows that count is public.
     """
-    count_public = neighbours == "replace" and not may_drop
 
     def law(mu: float, calibration: Calibration) -> NoiseLaw:
         shares = DEFAULT_SHARES
         if count_public:
             shares = Blocks(**{f.name: 0.0 if f.name == "count" else getattr(shares, f.name) for f in fields(Blocks)})
-        sigmas = block_sigmas(domain, neighbours, mu, shares, may_drop=may_drop)
+        sigmas = block_sigmas(domain, neighbours, mu, shares, count_public=count_public, rows_per_unit=rows_per_unit)
         return NoiseLaw(domain.grid_bits, _steps(sigmas, domain, count_public=count_public), calibration)
 
     if budget.currency != "approximate":
@@ -79,7 +92,11 @@ def lattice_gap(law: NoiseLaw, size: int, epsilon: float) -> float:
     """What discrete instead of rounded Gaussian noise costs in delta: (1 + e^epsilon) sum 1/(16 sigma^2)."""
     if epsilon > 700:
         return math.inf
-    distance = math.fsum(1 / (16 * float(sigma) ** 2) for sigma in law.steps(size) if sigma)
+    x = size - 2
+    entries = {"sum_x": x, "gram_diagonal": x, "gram_off_diagonal": x * (x - 1) // 2, "cross": x}
+    distance = math.fsum(
+        entries.get(block, 1) / (16 * float(sigma) ** 2) for block, sigma in law.sigma.items() if sigma
+    )
     return (1 + math.exp(epsilon)) * distance * _ROUNDING
 
 
@@ -100,6 +117,5 @@ def _steps(sigmas: Blocks, domain: RowDomain, *, count_public: bool) -> Mapping[
                 f"the noise of block '{block}' has a standard deviation of {scaled[block]:.3g} scaled units, too much "
                 f"for the 64-bit sampler at grid_bits = {domain.grid_bits}; lower grid_bits or raise epsilon"
             )
-        # the discrete law is compared with the continuous one from one grid step upwards
-        steps[block] = rounded_up(max(1, math.ceil(sigma)))  # [P11]
+        steps[block] = rounded_up(math.ceil(sigma))  # [P11]
     return steps

@@ -17,7 +17,6 @@ from discreet.privacy.guarantee import Guarantee
 from discreet.releases import NoiseLaw
 
 _CONDITIONS: Final = (
-    "each person stands in at most one row",
     "bounds, levels and rules were declared without looking at the data",
     "no other release is made from the same table (the losses of several add up)",
 )
@@ -33,14 +32,22 @@ class GaussianMoments:
 
     def noise_model(self, design: Design, domain: RowDomain, budget: PrivacyBudget) -> NoiseLaw:
         """The law of the noise: design and budget in, no data."""
-        return noise_law(domain, design.unit.neighbours, len(design.released), budget, may_drop=design.may_drop_rows)
+        return noise_law(
+            domain,
+            design.unit.neighbours,
+            len(design.released),
+            budget,
+            count_public=design.count_public,
+            rows_per_unit=design.unit.max_rows,
+        )
 
     def guarantee(self, design: Design, budget: PrivacyBudget) -> Guarantee:
         """The promise in the currency of the budget, with the conditions it stands on."""
-        public = ("the number of rows in the table is public",) if design.unit.neighbours == "replace" else ()
-        return Guarantee(
-            epsilon=budget.epsilon, delta=budget.delta, unit=design.unit, conditions=(*_CONDITIONS, *public)
-        )
+        one_row = design.unit.id is None
+        who = "each person stands in at most one row" if one_row else f"each person has one {design.unit.id}"
+        public = f"the number of {'rows' if one_row else 'persons'} in the table is public"
+        conditions = (who, *_CONDITIONS, *((public,) if design.unit.neighbours == "replace" else ()))
+        return Guarantee(epsilon=budget.epsilon, delta=budget.delta, unit=design.unit, conditions=conditions)
 
     def randomise(self, moments: Moments, law: NoiseLaw, sampler: Sampler) -> tuple[int, ...]:
         """Exact totals plus one independent variate each, added in unlimited integers."""

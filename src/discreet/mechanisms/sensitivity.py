@@ -65,16 +65,26 @@ def block_maxima(domain: RowDomain, neighbours: Neighbours) -> Blocks:
     return Blocks(1.0, 2 * r, 2**0.5 * r2, 1.0 if domain.target_nonnegative else 2.0, 2 * r, 1.0)
 
 
-def weighted_loss(domain: RowDomain, neighbours: Neighbours, weights: Blocks, *, may_drop: bool) -> float:
+def weighted_loss(
+    domain: RowDomain, neighbours: Neighbours, weights: Blocks, *, count_public: bool, rows_per_unit: int = 1
+) -> float:
     """Largest weighted squared change between neighbouring tables, from above.
 
-    `may_drop`: a row may count as absent (a `missing = "drop"` rule), so that replacing it can also add or remove it.
+    Parameters
+    ----------
+    count_public
+        Under `replace`, whether every row counts in both tables. If not, a row may be absent from one of them (a
+        `missing = "drop"` rule, or a person with fewer rows), so that replacing can also mean adding or removing.
+    rows_per_unit
+        How many rows of one person count.
     """
-    absent = add_remove_loss(domain, weights)
     if neighbours == "add-remove":
-        return absent
-    replaced = replace_loss(domain, weights)
-    return max(replaced, absent) if may_drop else replaced
+        loss = add_remove_loss(domain, weights)
+    elif count_public:
+        loss = replace_loss(domain, weights)
+    else:
+        loss = max(replace_loss(domain, weights), add_remove_loss(domain, weights))
+    return loss * rows_per_unit**2 * _ROUNDING  # [P14]
 
 
 def add_remove_loss(domain: RowDomain, w: Blocks) -> float:
@@ -99,15 +109,19 @@ def replace_loss(domain: RowDomain, w: Blocks) -> float:
     low_c = -min(float(domain.numeric), r2)
     low_y = 0.0 if domain.target_nonnegative else -1.0
     cells = _split(np.array([[low_c, r2, low_y, 1.0]]), times=4)
+    attained = settled = 0.0
     while True:
         upper = _upper(domain, r2, w, cells)
-        lower = _lower(domain, r2, w, cells)
-        best = float(lower.max())
-        bound = float(upper.max())
-        alive = cells[upper > best * (1 + _GAP)]
-        if alive.shape[0] == 0 or alive.shape[0] * 4 > _MAX_CELLS:
-            return bound * _ROUNDING  # [P5]
-        cells = _split(alive, times=1)
+        attained = max(attained, float(_lower(domain, r2, w, cells).max()))
+        undecided = upper > attained * (1 + _GAP)
+        # cells put aside keep their say in the bound
+        settled = max(settled, float(upper[~undecided].max(initial=0.0)))
+        cells = cells[undecided]
+        if cells.shape[0] == 0:
+            return settled * _ROUNDING
+        if cells.shape[0] * 4 > _MAX_CELLS:
+            return max(settled, float(upper.max())) * _ROUNDING  # [P5]
+        cells = _split(cells, times=1)
 
 
 def _norm2_beside(domain: RowDomain, r2: float, c: FloatArray) -> FloatArray:

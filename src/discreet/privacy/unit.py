@@ -22,19 +22,31 @@ _SENTENCES: dict[str, str] = {
     ),
 }
 
+_PERSON_SENTENCES: dict[str, str] = {
+    "add-remove": (
+        "Hidden: whether {person}, is in the table at all, and with it the exact number of rows and persons; "
+        "neighbouring tables differ by all rows of one person added or removed."
+    ),
+    "replace": (
+        "Hidden: everything about {person}, but not how many persons there are; "
+        "neighbouring tables have the same public number of persons and differ in all rows of one of them."
+    ),
+}
+_MOST_ROWS = 10_000
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PrivacyUnit:
-    """What one neighbour may change: here one row, added or removed (default) or replaced.
+    """What one neighbour may change: one row, or all rows of one person; added or removed (default) or replaced.
 
     Parameters
     ----------
     neighbours : {"add-remove", "replace"}
         Whether neighbouring tables differ by a row more or less, or by the contents of one row.
     id : str, optional
-        Column that names the person behind several rows. Not supported by this version.
+        Column that names the person behind several rows; without it every row is a unit of its own.
     max_rows : int
-        Most rows that one id may have. Not supported by this version beyond 1.
+        How many rows of one id count; of more, those with the smallest keyed digest stay.
 
     Examples
     --------
@@ -58,11 +70,8 @@ class PrivacyUnit:
             raise SpecError(f"max_rows is {rows!r}; it must be a whole number, at least 1; take 1")
         if self.max_rows > 1 and self.id is None:
             raise SpecError(f"max_rows is {self.max_rows} without an id; rows are counted per id; name the id column")
-        if self.id is not None:
-            raise SpecError(
-                f"unit with id {self.id!r} and max_rows {self.max_rows}; units of several rows are not supported by "
-                "this version, where one row is the unit; aggregate to one row per person first and leave id out"
-            )
+        if self.max_rows > _MOST_ROWS:
+            raise SpecError(f"max_rows is {self.max_rows}; noise grows with it; take at most {_MOST_ROWS}")
 
     @property
     def sentence(self) -> str:
@@ -73,7 +82,10 @@ class PrivacyUnit:
         >>> print(PrivacyUnit(neighbours="replace").sentence[:33])
         Hidden: everything in any one row
         """
-        return _SENTENCES[self.neighbours]
+        if self.id is None:
+            return _SENTENCES[self.neighbours]
+        rows = f"of whose rows at most {self.max_rows} count" if self.max_rows > 1 else "of whose rows one counts"
+        return _PERSON_SENTENCES[self.neighbours].format(person=f"any one person ({self.id}), {rows}")
 
     def to_dict(self) -> dict[str, str | int | None]:
         """Give the unit as plain values for JSON.

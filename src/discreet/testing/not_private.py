@@ -27,7 +27,7 @@ def exact_release(
     domain = RowDomain.of(design, grid_bits)
     moments = accumulate(open_source(data), design, domain, compute or ComputeOptions())
     law = NoiseLaw(grid_bits, dict.fromkeys(BLOCKS, 0), "none")
-    return _not_private("exact", design, law, moments.totals, moments.rows_read)
+    return _not_private("exact", design, law, moments.totals, moments.units)
 
 
 def seeded_release(
@@ -46,7 +46,7 @@ def seeded_release(
     law = chosen.noise_model(design, domain, PrivacyBudget(epsilon, delta))
     moments = accumulate(open_source(data), design, domain, ComputeOptions())
     totals = chosen.randomise(moments, law, SeededSampler(seed))
-    return _not_private(f"{mechanism}-seeded", design, law, totals, moments.rows_read)
+    return _not_private(f"{mechanism}-seeded", design, law, totals, moments.units)
 
 
 class SeededSampler:
