@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from discreet.curator.source import ComputeOptions
     from discreet.design.model import Design
     from discreet.errors import DiscreetError
+    from discreet.estimator import PrivateLinearRegression
     from discreet.privacy.budget import PrivacyBudget
     from discreet.privacy.guarantee import Guarantee
     from discreet.privacy.unit import PrivacyUnit
@@ -36,6 +37,7 @@ _HOMES = {
     "PrivacyBudget": "discreet.privacy.budget",
     "PrivacyUnit": "discreet.privacy.unit",
     "ReadOptions": "discreet.curator.opening",
+    "PrivateLinearRegression": "discreet.estimator",
     "Release": "discreet.releases",
     "fit": "discreet.analyst.model",
     "release": "discreet.workflow",
@@ -49,6 +51,7 @@ __all__ = [
     "Guarantee",
     "PrivacyBudget",
     "PrivacyUnit",
+    "PrivateLinearRegression",
     "ReadOptions",
     "Release",
     "fit",

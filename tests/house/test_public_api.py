@@ -13,9 +13,19 @@ import discreet
 
 ROOT = Path(__file__).parents[2]
 PUBLIC = [
-    "ComputeOptions", "Design", "DiscreetError", "Fit", "Guarantee", "PrivacyBudget", "PrivacyUnit", "ReadOptions",
-    "Release", "fit", "release",
-]  # fmt: skip
+    "ComputeOptions",
+    "Design",
+    "DiscreetError",
+    "Fit",
+    "Guarantee",
+    "PrivacyBudget",
+    "PrivacyUnit",
+    "PrivateLinearRegression",
+    "ReadOptions",
+    "Release",
+    "fit",
+    "release",
+]
 
 
 def test_public_names_are_the_stored_list_and_at_most_a_dozen():

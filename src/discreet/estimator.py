@@ -1,0 +1,299 @@
+"""The scikit-learn regressor: arrays and tables in, one release, one fit. It has no statistics of its own."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from functools import partial
+from typing import Any, Final, Self
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from scipy.sparse import issparse
+
+from discreet.analyst.model import Fit, fit
+from discreet.design.domain import DEFAULT_GRID_BITS
+from discreet.design.frames import check_names
+from discreet.design.model import Design
+from discreet.errors import DataError, DiscreetError, PrivacyNotice, SpecError, missing_extra
+from discreet.privacy.budget import PrivacyBudget
+from discreet.releases import BLOCKS, NoiseLaw, Release
+from discreet.workflow import release
+
+try:
+    from sklearn.base import BaseEstimator, RegressorMixin  # type: ignore[import-untyped]  # it has no types
+    from sklearn.utils import validation  # type: ignore[import-untyped]  # as above
+except ImportError as error:
+    raise missing_extra("sklearn", "scikit-learn") from error
+
+_RELEASE_OPTIONS: Final = ("epsilon", "delta", "mechanism", "grid_bits", "allow_weak_privacy")
+_FIT_OPTIONS: Final = ("penalty", "strength", "l1_ratio")
+_ADVICE: Final = "they are never read from the data; declare them from what is known without it, such as"
+
+
+class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
+    """Differentially private linear regression behind scikit-learn's interface.
+
+    `fit` publishes noisy moments of the rows under the stated budget and solves a linear model from them; the
+    estimator keeps that release and neither `X` nor `y`. Every `fit` is a new release and spends again: a second fit of
+    one estimator, and every fit of a clone (as `cross_val_score` and `GridSearchCV` make them), says so with a
+    `PrivacyNotice`. To compare penalties at no further cost, call `discreet.fit(estimator.release_, penalty=...)`.
+    The noise has no seed, so there is no `random_state`.
+
+    The promise covers what `fit` publishes about its rows. A score is not private for the rows it is computed on, nor
+    is what a scaler or another step before this one in a pipeline learns from them; `bounds` do the scaling.
+
+    Parameters
+    ----------
+    epsilon, delta
+        Budget of one fit; the Gaussian mechanism needs `delta` above 0.
+    bounds
+        Declarations of the columns of `X`, made without looking at them; values outside are clipped. Name to
+        `(low, high)`, list of levels, `bool` or anything else that `Design` takes; or one pair `(low, high)` for all
+        columns; or a pair of arrays `(lows, highs)` in column order. Columns without names are called x0, x1, ...
+    target_bounds
+        `(low, high)` of `y`, or `bool`.
+    missing
+        Cells that are missing or not finite: `error`, `drop` or `{"fill": VALUE}`, unless `bounds` say drop or fill.
+    fit_intercept, radius, neighbours, penalty, strength, l1_ratio, mechanism, grid_bits, allow_weak_privacy
+        As in `discreet.Design` (`intercept`, `radius`, `unit`), `discreet.fit` and `discreet.release`.
+
+    Attributes
+    ----------
+    coef_, intercept_
+        In original units; one coefficient for each number or boolean and for each level but the reference.
+    release_, guarantee_, fit_
+        What was published, its promise, and the model read from it.
+
+    Examples
+    --------
+    >>> X, y = [[20.0], [40.0], [60.0]] * 100, [1.0, 2.0, 3.0] * 100
+    >>> model = PrivateLinearRegression(epsilon=1, delta=1e-6, bounds={"x0": (0, 80)}, target_bounds=(0, 5)).fit(X, y)
+    >>> model.predict([[30.0], [50.0]]).shape
+    (2,)
+    >>> model.release_
+    <Release of x0, y: gaussian, epsilon=1, delta=1e-06, add-remove>
+    """
+
+    _cloned = False
+
+    def __init__(
+        self,
+        *,
+        epsilon: float,
+        delta: float = 0.0,
+        bounds: object = None,
+        target_bounds: object = None,
+        penalty: str = "adaptive",
+        strength: float | str | None = None,
+        l1_ratio: float | None = None,
+        fit_intercept: bool = True,
+        radius: float | None = None,
+        neighbours: str = "add-remove",
+        missing: object = "error",
+        mechanism: str = "gaussian",
+        grid_bits: int = DEFAULT_GRID_BITS,
+        allow_weak_privacy: bool = False,
+    ) -> None:
+        self.epsilon, self.delta = epsilon, delta
+        self.bounds, self.target_bounds = bounds, target_bounds
+        self.penalty, self.strength, self.l1_ratio = penalty, strength, l1_ratio
+        self.fit_intercept, self.radius = fit_intercept, radius
+        self.neighbours, self.missing = neighbours, missing
+        self.mechanism, self.grid_bits, self.allow_weak_privacy = mechanism, grid_bits, allow_weak_privacy
+
+    def fit(self, X: object, y: object, **refused: object) -> Self:
+        """Make one release of the rows and fit the model to it; every call spends the budget.
+
+        Parameters
+        ----------
+        X
+            Two-dimensional array or list of numbers, or a pandas, polars or pyarrow table, whose columns go by name.
+        y
+            One number, or true or false, for each row.
+        **refused
+            Nothing: weights are refused. They are no named argument, by which tools would take them for supported.
+        """
+        if refused:
+            why = "the noise is calibrated to rows that count once each, so there are no weights; leave them out"
+            raise SpecError(f"fit got {', '.join(refused)}; it takes X and y only: {why}")
+        budget = PrivacyBudget(self.epsilon, self.delta)
+        options = {name: getattr(self, name) for name in _FIT_OPTIONS}
+        _try_options(options)
+        table = self._columns(X, reset=True)
+        target, values = _target(y, table)
+        design = self._design(list(table), target)
+        table[target] = values
+        _check_rows(design, table)
+        if self._cloned or hasattr(self, "release_"):
+            who = "is a clone, as model selection makes them" if self._cloned else "was fitted before"
+            what = f"this fit spends epsilon={budget.epsilon:g}, delta={budget.delta:g} on top of all others"
+            # told before the spend, so that whoever turns warnings into errors spends nothing
+            warnings.warn(f"the estimator {who}: {what} to the same rows", PrivacyNotice, stacklevel=2)
+        self.release_ = release(table, design, **{name: getattr(self, name) for name in _RELEASE_OPTIONS})
+        self.guarantee_ = self.release_.guarantee
+        for stale in ("fit_", "coef_", "intercept_"):
+            self.__dict__.pop(stale, None)
+        try:
+            model = fit(self.release_, **options)
+        except DiscreetError as error:
+            error.add_note("the budget is spent; the release is kept in release_, where other models cost nothing")
+            raise
+        constant, slopes = np.split(model.coefficients, [int(model.model.intercept)])
+        self.fit_, self.coef_, self.intercept_ = model, slopes.copy(), float(constant.sum())
+        return self
+
+    def predict(self, X: object) -> npt.NDArray[np.float64]:
+        """Predict the target, row for row, from features clipped to their bounds.
+
+        Parameters
+        ----------
+        X
+            Rows with the columns that `fit` saw; a row that the rule `drop` leaves out gets NaN.
+        """
+        validation.check_is_fitted(self)
+        design = self.release_.design
+        # by position: scikit-learn lets an array follow a table, with a warning of its own
+        table = dict(zip(design.regressors, self._columns(X, reset=False).values(), strict=True))
+        _check_rows(design, table)
+        return self.fit_.predict(table)
+
+    def _columns(self, X: Any, *, reset: bool) -> dict[str, Any]:  # noqa: ANN401  # tables of any library
+        """Columns by name after scikit-learn's checks of names and shape; those of a table as they are, for levels."""
+        if issparse(X):
+            raise SpecError("X is sparse; rows are read dense. Convert it with X.toarray()")
+        if names := _text_names(X):
+            check_names(names, names)
+            validation.validate_data(self, X, reset=reset, skip_check_array=True)
+            return {name: X[name] for name in names}
+        checks = {"dtype": np.float64, "ensure_all_finite": False, "ensure_min_samples": 0}
+        rows = validation.validate_data(self, _numbers(X), reset=reset, **checks)
+        return {f"x{position}": rows[:, position] for position in range(rows.shape[1])}
+
+    def _design(self, names: Sequence[str], target: str) -> Design:
+        if self.target_bounds is None:
+            raise SpecError(f"target_bounds are missing; {_ADVICE} target_bounds=(0, 200_000)")
+        declared = {**_declarations(self.bounds, names), target: self.target_bounds}
+        unit = {"neighbours": self.neighbours}
+        made = partial(Design, target, intercept=self.fit_intercept, radius=self.radius, unit=unit)
+        columns = made(columns=declared).columns
+        return made(columns={name: {"missing": self.missing, **column.to_dict()} for name, column in columns.items()})
+
+    def __sklearn_clone__(self) -> Self:
+        made: Self = super().__sklearn_clone__()
+        made._cloned = True
+        return made
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "fit_")
+
+    def __sklearn_tags__(self) -> Any:  # noqa: ANN401  # scikit-learn has no types
+        tags = super().__sklearn_tags__()
+        tags.non_deterministic = True
+        tags.input_tags.allow_nan = self.missing != "error"
+        # at an ordinary budget the 200 rows of scikit-learn's check are too few for the score it asks for
+        tags.regressor_tags.poor_score = True
+        return tags
+
+    def __getstate__(self) -> dict[str, Any]:
+        # a release travels as its canonical text, whose digest is checked on arrival
+        state = dict(super().__getstate__())
+        if "release_" in state:
+            state["release_"] = self.release_.to_json()
+        if "fit_" in state:
+            state["fit_"] = {part.name: getattr(self.fit_, part.name) for part in fields(Fit) if part.name != "release"}
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        if "release_" in state:
+            self.release_ = Release.from_json(state["release_"])
+        if "fit_" in state:
+            self.fit_ = Fit(release=self.release_, **state["fit_"])
+
+
+def _try_options(options: Mapping[str, Any]) -> None:
+    """Fit a made-up release with these options, as a refusal after the spend would come too late."""
+    design = Design("y", {"y": (-1, 1), "x": (-1, 1)})
+    law, totals = NoiseLaw(8, dict.fromkeys(BLOCKS, 0), "none"), (4**9, 0, 0, 4**9, 4**8, 4**9)
+    stand_in = Release(design, None, "none", "0", law, totals, None, "untracked", "a stand-in")
+    fit(stand_in, **options)
+
+
+def _text_names(X: object) -> list[str]:
+    """Names of the columns of a table; none for an array, or for a table whose columns are only numbered."""
+    if not hasattr(X, "__arrow_c_stream__"):
+        return []
+    names = X.column_names if isinstance(X, pa.Table) else getattr(X, "columns", ())
+    return list(names) if any(isinstance(name, str) for name in names) else []
+
+
+def _unmasked(values: object) -> npt.NDArray[Any]:
+    # a plain view of a masked array would bring back what the mask hides
+    return np.ma.filled(values.astype(np.float64), np.nan) if np.ma.isMaskedArray(values) else np.asarray(values)
+
+
+def _numbers(X: object) -> npt.NDArray[Any]:
+    """Rows as an array; refuses here what scikit-learn would refuse with a message that quotes cells."""
+    rows = _unmasked(X)
+    if rows.ndim != 2:
+        how = "Reshape your data with reshape(-1, 1) if it is one column, or reshape(1, -1) if it is one row"
+        raise SpecError(f"Expected 2D array, got {rows.ndim}D array instead, a {type(X).__name__}. {how}")
+    try:
+        return rows.astype(np.float64) if rows.dtype.kind in "OUS" else rows
+    except ValueError:
+        problem = DataError("X holds text; an array holds numbers. For columns with levels give a table with names")
+    raise problem
+
+
+def _target(y: object, features: Mapping[str, object]) -> tuple[str, Any]:
+    """Name and values of the target; a column of a table library stays as it is."""
+    if y is None:
+        raise SpecError("PrivateLinearRegression requires y to be passed, but the target y is None")
+    given = getattr(y, "name", None)
+    name = given if isinstance(given, str) and given else "y"
+    if name in features:
+        raise SpecError(f"the target is called {name!r}, and so is a column of X; rename one, or take it out of X")
+    if hasattr(y, "to_numpy") and len(getattr(y, "shape", (0,))) == 1:
+        return name, y
+    values = _unmasked(y)
+    if values.ndim == 2 and values.shape[1] == 1:
+        return name, validation.column_or_1d(values, warn=True)
+    if values.ndim != 1:
+        raise SpecError(f"y has {values.ndim} dimensions; one target is fitted at a time: give one number for each row")
+    return name, values
+
+
+def _declarations(bounds: Any, names: Sequence[str]) -> dict[str, object]:  # noqa: ANN401  # checked here
+    """One declaration for each column, in column order, from any of the three forms of `bounds`."""
+    if bounds is None:
+        raise SpecError(f"bounds are missing; {_ADVICE} bounds={{{names[0]!r}: (18, 90)}}, or (low, high) for all")
+    if isinstance(bounds, Mapping):
+        unknown, silent = [name for name in bounds if name not in names], [name for name in names if name not in bounds]
+        if unknown or silent:
+            came = f"in bounds but not in X: {unknown}; in X but not in bounds: {silent}"
+            raise SpecError(f"bounds and X differ in their columns; {came}. Declare every column of X and no other")
+        return {name: bounds[name] for name in names}
+    try:
+        sides = [np.asarray(side, dtype=np.float64) for side in bounds]
+    except (TypeError, ValueError):
+        sides = []
+    if len(sides) != 2 or any(side.shape not in ((), (len(names),)) for side in sides):
+        forms = f"a table of name to declaration, a pair (low, high), two arrays (lows, highs) of {len(names)} numbers"
+        raise SpecError(f"bounds are a {type(bounds).__name__} of another form; allowed: {forms}. Prefer the table")
+    lows, highs = (np.broadcast_to(side, len(names)).tolist() for side in sides)
+    return dict(zip(names, zip(lows, highs, strict=True), strict=True))
+
+
+def _check_rows(design: Design, table: Mapping[str, Any]) -> None:
+    """Refuse, in the words that users of scikit-learn know, what the declared rules refuse in an array."""
+    lengths = {len(values) for values in table.values()}
+    if len(lengths) > 1:
+        raise SpecError("X and y have different numbers of rows; give one value of y for each row of X")
+    if lengths == {0} and not design.total:
+        raise SpecError("X has no rows; give at least one, or declare what to do with missing cells")
+    for name, values in table.items():
+        if isinstance(values, np.ndarray) and design.columns[name].missing == "error":
+            validation.assert_all_finite(values, input_name="y" if name == design.target else "X")

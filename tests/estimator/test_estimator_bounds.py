@@ -1,0 +1,163 @@
+"""Bounds are declared, in any of three forms, and never read from the data."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.sparse import csr_array
+
+from discreet.design.columns import Boolean, Categorical, Fill, Numeric
+from discreet.design.model import Design
+from discreet.errors import DataError, SpecError
+from discreet.estimator import PrivateLinearRegression
+
+ROWS = 30
+X = np.random.default_rng(2).uniform(0, 1, (ROWS, 2))
+Y = X.sum(axis=1)
+GOOD = {"epsilon": 1.0, "delta": 1e-6, "bounds": (0, 1), "target_bounds": (0, 2)}
+
+
+def fitted(rows=X, y=Y, **changes):
+    return PrivateLinearRegression(**{**GOOD, **changes}).fit(rows, y)
+
+
+@pytest.fixture
+def nothing_is_spent(monkeypatch):
+    def refuse(*_arguments, **_options):
+        pytest.fail("a release was made")
+
+    monkeypatch.setattr("discreet.estimator.release", refuse)
+
+
+@pytest.mark.parametrize(
+    "bounds",
+    [
+        {"x0": (0, 1), "x1": (-2, 3)},
+        {"x1": [-2, 3], "x0": {"bounds": [0, 1]}},
+        {"x0": Numeric((0, 1)), "x1": (-2.0, 3.0)},
+        ([0, -2], [1, 3]),
+        (np.array([0, -2]), np.array([1, 3])),
+        np.array([[0.0, -2.0], [1.0, 3.0]]),
+    ],
+)
+def test_every_form_of_bounds_gives_the_same_design(bounds):
+    assert fitted(bounds=bounds).release_.design == Design("y", {"x0": (0, 1), "x1": (-2, 3), "y": (0, 2)})
+
+
+def test_one_pair_is_for_all_columns_and_a_number_for_one_side():
+    both = Design("y", {"x0": (0, 4), "x1": (0, 4), "y": (0, 2)})
+    assert fitted(bounds=(0, 4)).release_.design == fitted(bounds=(0, [4, 4])).release_.design == both
+
+
+def test_the_other_declarations_reach_the_design():
+    model = fitted(fit_intercept=False, radius=1, neighbours="replace", grid_bits=12)
+    design = model.release_.design
+    assert (design.intercept, design.radius, design.unit.neighbours) == (False, 1.0, "replace")
+    assert model.release_.noise.grid_bits == 12
+    assert model.intercept_ == 0.0
+    assert model.guarantee_ == model.release_.guarantee
+    assert model.guarantee_.neighbours == "replace"
+
+
+@pytest.mark.parametrize(
+    ("missing", "rule"), [("error", "error"), ("drop", "drop"), ({"fill": 1}, Fill(1)), (Fill(1), Fill(1))]
+)
+def test_the_rule_for_missing_cells_holds_where_a_declaration_has_none(missing, rule):
+    bounds = {"x0": (0, 1), "x1": {"bounds": (0, 1), "missing": {"fill": 0.5}}}
+    columns = fitted(bounds=bounds, missing=missing).release_.design.columns
+    assert (columns["x0"].missing, columns["x1"].missing, columns["y"].missing) == (rule, Fill(0.5), rule)
+
+
+def test_levels_and_booleans_are_declared_by_name():
+    table = pd.DataFrame({"g": ["p", "q"] * 15, "flag": [True, False, False] * 10, "z": X[:, 0]})
+    bounds = {"z": (0, 1), "g": ["p", "q", "r"], "flag": bool}
+    model = fitted(table, pd.Series(Y > 1, name="hit"), bounds=bounds, target_bounds=bool)
+    assert model.release_.design.columns == {
+        "g": Categorical(("p", "q", "r")), "flag": Boolean(), "z": Numeric((0, 1)), "hit": Boolean(),
+    }  # fmt: skip
+    assert model.fit_.names == ("Intercept", "g[q]", "g[r]", "flag", "z")
+    np.testing.assert_array_equal([model.intercept_, *model.coef_], model.fit_.coefficients)
+    assert model.n_features_in_ == 3
+    assert model.predict(table.assign(g=table["g"].astype("category"))).shape == (ROWS,)
+
+
+REFUSED = {
+    "no bounds": ({"bounds": None}, "bounds are missing; they are never read from the data"),
+    "no target bounds": ({"target_bounds": None}, "target_bounds are missing"),
+    "unknown name": ({"bounds": {"x0": (0, 1), "x1": (0, 1), "age": (0, 1)}}, r"in bounds but not in X: \['age'\]"),
+    "missing name": ({"bounds": {"x0": (0, 1)}}, r"in X but not in bounds: \['x1'\]"),
+    "three pairs": ({"bounds": ((0, 1), (0, 1), (0, 1))}, "bounds are a tuple of another form"),
+    "too many": ({"bounds": ([0, 0, 0], [1, 1, 1])}, "two arrays .* of 2 numbers"),
+    "a number": ({"bounds": 5}, "bounds are a int of another form"),
+    "text": ({"bounds": ("low", "high")}, "of another form"),
+    "reversed": ({"bounds": ([0, 1], [1, 0])}, "column 'x1': bounds .* are reversed"),
+    "reversed target": ({"target_bounds": (2, 0)}, "column 'y': bounds .* are reversed"),
+    "levels for the target": ({"target_bounds": ["a", "b"]}, "categorical"),
+    "penalty": ({"penalty": "rigde"}, "Did you mean 'ridge'"),
+    "strength": ({"penalty": "ridge"}, "needs a positive number"),
+    "l1_ratio": ({"l1_ratio": 0.5}, "l1_ratio"),
+    "rule": ({"missing": "ignore"}, "missing = 'ignore' is not known"),
+    "intercept": ({"fit_intercept": "yes"}, "intercept is true or false"),
+    "radius": ({"radius": -1}, "radius"),
+    "neighbours": ({"neighbours": "swap"}, "unknown neighbours 'swap'"),
+    "epsilon": ({"epsilon": "1"}, "epsilon"),
+    "delta": ({"delta": 2}, "delta"),
+}
+
+
+@pytest.mark.usefixtures("nothing_is_spent")
+@pytest.mark.parametrize("case", REFUSED)
+def test_a_wrong_declaration_is_refused_before_anything_is_spent(case):
+    changes, message = REFUSED[case]
+    with pytest.raises(SpecError, match=message):
+        fitted(**changes)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"delta": 0.0}, "needs delta above 0"),
+        ({"epsilon": 21}, "allow_weak_privacy=True"),
+        ({"mechanism": "magic"}, "unknown mechanism"),
+        ({"grid_bits": 99}, "grid"),
+    ],
+)
+def test_what_the_release_refuses_is_refused(changes, message):
+    with pytest.raises(SpecError, match=message):
+        fitted(**changes)
+
+
+@pytest.mark.usefixtures("nothing_is_spent")
+@pytest.mark.parametrize(
+    ("rows", "y", "error", "message"),
+    [
+        (csr_array(X), Y, SpecError, "X is sparse"),
+        (X[:, 0], Y, SpecError, "Expected 2D array, got 1D array instead, a ndarray"),
+        ({"x0": [1.0]}, Y, SpecError, "got 0D array instead, a dict"),
+        (X, np.column_stack([Y, Y]), SpecError, "one target is fitted at a time"),
+        (X, None, SpecError, "requires y to be passed, but the target y is None"),
+        (X, Y[1:], SpecError, "different numbers of rows"),
+        (X[:0], Y[:0], SpecError, "X has no rows"),
+        (X, np.where(Y > 1, np.nan, Y), ValueError, "Input y contains NaN"),
+        (np.where(X > 0.9, np.inf, X), Y, ValueError, "Input X contains infinity"),
+        (pd.DataFrame(X, columns=["a", "y"]), Y, SpecError, "the target is called 'y', and so is a column of X"),
+        (pd.DataFrame(X, columns=["a", "b"]), pd.Series(Y, name="b"), SpecError, "the target is called 'b'"),
+        (pd.DataFrame(X, columns=["a", "a"]), Y, DataError, "the table has 'a' twice"),
+        (pd.DataFrame(X, columns=["a", 1]), Y, TypeError, "string names"),
+    ],
+)
+def test_rows_of_the_wrong_form_are_refused_before_anything_is_spent(rows, y, error, message):
+    with pytest.raises(error, match=message):
+        fitted(rows, y)
+
+
+@pytest.mark.usefixtures("nothing_is_spent")
+def test_weights_are_refused():
+    with pytest.raises(SpecError, match=r"fit got sample_weight; it takes X and y only.*no weights; leave them out"):
+        PrivateLinearRegression(**GOOD).fit(X, Y, sample_weight=np.ones(ROWS))
+
+
+def test_epsilon_has_no_default():
+    with pytest.raises(TypeError, match="epsilon"):
+        PrivateLinearRegression()
