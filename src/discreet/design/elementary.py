@@ -1,0 +1,143 @@
+"""Logarithms and the exponential, built from operations that IEEE 754 rounds correctly.
+
+A library's log or exp may round a value differently in the vector body and in the scalar tail of a loop, or from one
+machine to the next. Here only +, -, *, / and exact steps (splitting off an exponent, scaling by a power of two,
+comparing) act on an element, each a ufunc of its own, so that nothing can be fused. The result of an element is thus
+fixed by its value alone: not by its place in the array, the length of the array, or the processor.
+
+Errors are below one unit in the last place: what is lost before the last rounding stays below half a unit, because
+the leading term is carried as a pair and only a small correction to it is rounded. A result that is a double, such as
+log10(1000), is therefore exact.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Final, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+FloatArray: TypeAlias = npt.NDArray[np.float64]
+_Pair: TypeAlias = tuple[float, float]
+
+# first parts of 42 bits: times an exponent of at most 11 bits they are exact
+_LN_2: Final[_Pair] = (float.fromhex("0x1.62e42fefa38p-1"), float.fromhex("0x1.ef35793c76730p-45"))
+_LOG10_2: Final[_Pair] = (float.fromhex("0x1.34413509f78p-2"), float.fromhex("0x1.fef311f12b358p-46"))
+_LOG2_E: Final[_Pair] = (float.fromhex("0x1.71547652b82fep+0"), float.fromhex("0x1.777d0ffda0d24p-56"))
+_LOG10_E: Final[_Pair] = (float.fromhex("0x1.bcb7b1526e50ep-2"), float.fromhex("0x1.95355baaafad3p-57"))
+_ONE: Final[_Pair] = (1.0, 0.0)
+
+_SQRT_HALF: Final = math.sqrt(0.5)
+_SPLITTER: Final = float(2**27 + 1)
+# what is left out is below 2**-58 of the result
+_LOG_TERMS: Final = tuple(2.0 / (2 * k + 1) for k in range(1, 13))
+_EXP_TERMS: Final = tuple(1.0 / math.factorial(k) for k in range(2, 16))
+# beyond these the exponential is infinity or zero
+_EXP_RANGE: Final = 800.0
+
+
+def log(x: FloatArray) -> FloatArray:
+    """Natural logarithm of positive numbers.
+
+    >>> log(np.array([1.0, 10.0]))
+    array([0.        , 2.30258509])
+    """
+    return _logarithm(x, _ONE, _LN_2)
+
+
+def log2(x: FloatArray) -> FloatArray:
+    """Logarithm to base 2 of positive numbers.
+
+    >>> log2(np.array([1.0, 8.0]))
+    array([0., 3.])
+    """
+    return _logarithm(x, _LOG2_E, _ONE)
+
+
+def log10(x: FloatArray) -> FloatArray:
+    """Logarithm to base 10 of positive numbers.
+
+    >>> log10(np.array([1.0, 1000.0]))
+    array([0., 3.])
+    """
+    return _logarithm(x, _LOG10_E, _LOG10_2)
+
+
+def log1p(x: FloatArray) -> FloatArray:
+    """Natural logarithm of 1 + x for x above -1, without loss for small x.
+
+    >>> log1p(np.array([0.0, 1e-20]))
+    array([0.e+00, 1.e-20])
+    """
+    total = 1.0 + x
+    # what the sum lost, exactly (Knuth 1969, section 4.2.2, theorem B)
+    part = total - x
+    lost = (x - (total - part)) + (1.0 - part)
+    return _logarithm(total, _ONE, _LN_2, lost / total)
+
+
+def exp(x: FloatArray) -> FloatArray:
+    """Exponential; zero or infinity where the result does not fit.
+
+    >>> exp(np.array([0.0, 1.0, -1000.0]))
+    array([1.        , 2.71828183, 0.        ])
+    """
+    x = np.where(x < -_EXP_RANGE, -_EXP_RANGE, np.where(x > _EXP_RANGE, _EXP_RANGE, x))
+    octaves = np.rint(x * _LOG2_E[0])
+    # exact: both are multiples of 2**-54 and the difference is below 1/2
+    rest = x - octaves * _LN_2[0]
+    small = octaves * _LN_2[1]
+    r = rest - small
+    correction = (rest - r) - small
+    series = np.full_like(r, _EXP_TERMS[-1])
+    for term in _EXP_TERMS[-2::-1]:
+        series = term + r * series
+    fraction = 1.0 + (r + (correction + r * r * series))
+    # two exact powers of two, since one of them may not fit; only the last product can round, to a subnormal
+    first = np.floor(octaves * 0.5)
+    return fraction * _power_of_two(first) * _power_of_two(octaves - first)
+
+
+def _power_of_two(exponent: FloatArray) -> FloatArray:
+    return np.ldexp(1.0, exponent.astype(np.int32))
+
+
+def _logarithm(x: FloatArray, scale: _Pair, octave: _Pair, extra: FloatArray | float = 0.0) -> FloatArray:
+    """Give log(x) * scale + extra, where `octave` is scale * log(2).
+
+    With x = 2**e (1 + f), h = f**2 / 2 and s = f / (2 + f):
+    log(1 + f) = 2 artanh(s) = (f - h) + s (h + 2 s**2 / 3 + 2 s**4 / 5 + ...).
+    """
+    mantissa, exponent = np.frexp(x)
+    low = mantissa < _SQRT_HALF
+    f = np.where(low, mantissa + mantissa, mantissa) - 1.0
+    e = (exponent - low).astype(np.float64)
+    s = f / (2.0 + f)
+    square = s * s
+    series = np.full_like(s, _LOG_TERMS[-1])
+    for term in _LOG_TERMS[-2::-1]:
+        series = term + square * series
+    half_square, half_lost = _product(f, 0.5 * f)
+    lead = f - half_square
+    rest = ((f - lead) - half_square) - half_lost + s * (half_square + square * series)
+    lead_scaled, lost = _product(lead, np.asarray(scale[0]))
+    octaves = e * octave[0]
+    total = octaves + lead_scaled
+    # exact: the octaves are zero or the larger part
+    lost = lost + ((octaves - total) + lead_scaled)
+    return total + (lost + (lead * scale[1] + rest * scale[0] + e * octave[1] + extra))
+
+
+def _product(a: FloatArray, b: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Rounded product of a by b, and what the rounding lost, exactly [Dekker 1971]."""
+    product = a * b
+    a_high, b_high = _high(a), _high(b)
+    a_low, b_low = a - a_high, b - b_high
+    return product, ((a_high * b_high - product) + a_high * b_low + a_low * b_high) + a_low * b_low
+
+
+def _high(a: FloatArray) -> FloatArray:
+    """Upper half of the bits of a number."""
+    scaled = a * _SPLITTER
+    return scaled - (scaled - a)

@@ -1,0 +1,216 @@
+"""Syntax tree of a formula: what it says, with nothing computed yet."""
+
+from __future__ import annotations
+
+import keyword
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Final, Literal, TypeAlias
+
+FUNCTIONS: Final = ("log", "log2", "log10", "log1p", "exp", "sqrt", "abs", "min", "max", "clip")
+TOP_FUNCTIONS: Final = ("cut", "spline")
+LOGIC_WORDS: Final = ("and", "or", "not")
+NOT_NUMBERS: Final = ("nan", "inf", "infinity")
+WORD: Final = re.compile(r"[^\W\d]\w*")
+
+Arithmetic: TypeAlias = Literal["+", "-", "*", "/"]
+Comparison: TypeAlias = Literal["<", "<=", ">", ">=", "==", "!="]
+Function: TypeAlias = Literal["log", "log2", "log10", "log1p", "exp", "sqrt", "abs", "min", "max"]
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A finite constant, not negative."""
+
+    value: float
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """A column."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Negate:
+    """Minus an expression."""
+
+    operand: Node
+
+
+@dataclass(frozen=True, slots=True)
+class Binary:
+    """Sum, difference, product or quotient."""
+
+    sign: Arithmetic
+    left: Node
+    right: Node
+
+
+@dataclass(frozen=True, slots=True)
+class Power:
+    """A whole power from 0 to 8, or the square root written as 0.5."""
+
+    base: Node
+    exponent: float
+
+
+@dataclass(frozen=True, slots=True)
+class Compare:
+    """1 where the comparison holds, else 0."""
+
+    sign: Comparison
+    left: Node
+    right: Node
+
+
+@dataclass(frozen=True, slots=True)
+class Logic:
+    """1 where both or any of two conditions hold, else 0."""
+
+    word: Literal["and", "or"]
+    left: Node
+    right: Node
+
+
+@dataclass(frozen=True, slots=True)
+class Not:
+    """1 where a condition does not hold, else 0."""
+
+    operand: Node
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A function of one expression, or the least or greatest of several."""
+
+    function: Function
+    arguments: tuple[Node, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Clip:
+    """An expression moved to the nearer end of a constant range where it lies outside."""
+
+    operand: Node
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """Levels by increasing constant points: below the first, from each point to the next, from the last on."""
+
+    operand: Node
+    points: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Spline:
+    """A clamped B-spline basis over the bounds of an expression, with increasing constant inner knots."""
+
+    operand: Node
+    knots: tuple[float, ...]
+    degree: int
+
+
+Node: TypeAlias = Number | Name | Negate | Binary | Power | Compare | Logic | Not | Call | Clip
+Tree: TypeAlias = Node | Cut | Spline
+
+_OR, _AND, _NOT, _COMPARE, _SUM, _PRODUCT, _MINUS, _POWER, _ATOM = range(9)
+
+
+def is_condition(tree: Tree) -> bool:
+    """Whether the tree gives 0 and 1 as the answer to a question."""
+    return isinstance(tree, Compare | Logic | Not)
+
+
+def names_in(tree: Tree) -> Iterator[str]:
+    """Names of the columns a tree uses, in order of appearance, with repetitions."""
+    if isinstance(tree, Name):
+        yield tree.name
+    for part in parts_of(tree):
+        yield from names_in(part)
+
+
+def parts_of(tree: Tree) -> tuple[Node, ...]:
+    """The expressions a tree is made of, one level down."""
+    if isinstance(tree, Number | Name):
+        return ()
+    if isinstance(tree, Binary | Compare | Logic):
+        return tree.left, tree.right
+    if isinstance(tree, Call):
+        return tree.arguments
+    return (tree.base,) if isinstance(tree, Power) else (tree.operand,)
+
+
+def number_text(value: float) -> str:
+    """Shortest text that reads back as the same number.
+
+    >>> number_text(30.0), number_text(0.1)
+    ('30', '0.1')
+    """
+    return repr(value).removesuffix(".0")
+
+
+def name_text(name: str) -> str:
+    """A column name as written in a formula: in back quotes unless it is a plain word that means nothing else.
+
+    >>> name_text("age"), name_text("gross income"), name_text("log")
+    ('age', '`gross income`', '`log`')
+    """
+    plain = WORD.fullmatch(name) is not None and name.isidentifier() and not is_reserved(name)
+    return name if plain else "`" + name.replace("`", "``") + "`"
+
+
+def is_reserved(word: str) -> bool:
+    """Whether a bare word cannot stand for a column."""
+    return word in FUNCTIONS + TOP_FUNCTIONS or word.lower() in NOT_NUMBERS or keyword.iskeyword(word)
+
+
+def text_of(tree: Tree) -> str:
+    """Canonical text of a tree: single blanks around operators, and no bracket that could be left out."""
+    if isinstance(tree, Cut):
+        return _call("cut", [text_of(tree.operand), *map(number_text, tree.points)])
+    if isinstance(tree, Spline):
+        degree = [] if tree.degree == 3 else [f"degree={tree.degree}"]
+        return _call("spline", [text_of(tree.operand), *map(number_text, tree.knots), *degree])
+    return _node_text(tree)[0]
+
+
+def _node_text(node: Node) -> tuple[str, int]:
+    """Text of a node and how tightly it binds."""
+    if isinstance(node, Number):
+        return number_text(node.value), _ATOM
+    if isinstance(node, Name):
+        return name_text(node.name), _ATOM
+    if isinstance(node, Call):
+        return _call(node.function, map(text_of, node.arguments)), _ATOM
+    if isinstance(node, Clip):
+        return _call("clip", [text_of(node.operand), number_text(node.low), number_text(node.high)]), _ATOM
+    if isinstance(node, Negate):
+        return "-" + _wrapped(node.operand, _MINUS), _MINUS
+    if isinstance(node, Power):
+        return f"{_wrapped(node.base, _ATOM)} ** {number_text(node.exponent)}", _POWER
+    if isinstance(node, Not):
+        return "not " + _wrapped(node.operand, _NOT), _NOT
+    if isinstance(node, Compare):
+        return f"{_wrapped(node.left, _SUM)} {node.sign} {_wrapped(node.right, _SUM)}", _COMPARE
+    sign: str
+    if isinstance(node, Logic):
+        level, sign = _AND if node.word == "and" else _OR, node.word
+    else:
+        level, sign = _SUM if node.sign in "+-" else _PRODUCT, node.sign
+    # signs of one level are read from the left
+    return f"{_wrapped(node.left, level)} {sign} {_wrapped(node.right, level + 1)}", level
+
+
+def _wrapped(node: Node, least: int) -> str:
+    text, level = _node_text(node)
+    return text if level >= least else f"({text})"
+
+
+def _call(function: str, arguments: Iterable[str]) -> str:
+    return f"{function}({', '.join(arguments)})"
