@@ -35,7 +35,6 @@ def test_whole_solutions_come_back_exactly(size, seed):
     A, b, theta = whole_system(size, seed)
     solution = solve_ols(A, b)
     assert solution.coefficients.tolist() == [float(value) for value in theta]
-    assert solution.ridge == 0
 
 
 def test_a_large_system_is_refined_to_full_precision():
@@ -114,8 +113,7 @@ def test_refinement_that_does_not_converge_gives_up(monkeypatch):
 )
 def test_ridge_solves_its_own_normal_equations(size, seed, ridge, unit):
     A, b, _ = whole_system(size, seed)
-    penalised = np.arange(size) > 0
-    solution = solve_ridge(A, b, ridge, penalised, unit=unit)
+    solution = solve_ridge(A, b, np.where(np.arange(size) > 0, ridge, 0.0), unit=unit)
     left = [[Fraction(A[i, j], unit) for j in range(size)] for i in range(size)]
     for i in range(1, size):
         left[i][i] += Fraction(ridge)
@@ -124,7 +122,6 @@ def test_ridge_solves_its_own_normal_equations(size, seed, ridge, unit):
     ]
     scale = max(abs(Fraction(value, unit)) for value in b) or 1
     assert max(map(abs, residual)) < scale * Fraction(1, 2**55)
-    assert solution.ridge == ridge
 
 
 def test_ridge_on_floats_is_the_closed_form():
@@ -132,11 +129,11 @@ def test_ridge_on_floats_is_the_closed_form():
     X, y = random.standard_normal((30, 4)), random.standard_normal(30)
     A, b = X.T @ X, X.T @ y
     np.testing.assert_allclose(
-        solve_ridge(A, b, 0.7, np.ones(4, dtype=bool)).coefficients, np.linalg.solve(A + 0.7 * np.eye(4), b), rtol=1e-12
+        solve_ridge(A, b, np.full(4, 0.7)).coefficients, np.linalg.solve(A + 0.7 * np.eye(4), b), rtol=1e-12
     )
 
 
 def test_a_ridge_that_is_too_small_is_named():
     with pytest.raises(NotEstimableError, match=r"with the ridge 0\.5 .* larger strength"):
-        solve_ridge(np.diag([1.0, -1.0]), np.ones(2), 0.5, np.array([False, True]))
-    assert solve_ridge(np.diag([1.0, -1.0]), np.ones(2), 1.5, np.array([False, True])).coefficients.tolist() == [1, 2]
+        solve_ridge(np.diag([1.0, -1.0]), np.ones(2), np.array([0.0, 0.5]))
+    assert solve_ridge(np.diag([1.0, -1.0]), np.ones(2), np.array([0.0, 1.5])).coefficients.tolist() == [1, 2]

@@ -2,5 +2,5 @@
 
 Sees: a release, and rows that somebody brings to be predicted.
 Never: rows of the sensitive table; no import from `curator` or `mechanisms`.
-Hands on: a `Fit`.
+Hands on: a `Fit`, or a `Path` of them.
 """

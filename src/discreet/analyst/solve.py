@@ -50,19 +50,16 @@ class NotEstimableError(DiscreetError):
 
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """Coefficients of normal equations and the ridge that was added.
+    """Coefficients of normal equations.
 
     Attributes
     ----------
     exact
         The coefficients with more digits than a double holds: an intercept in original units is often a small
         difference of large terms.
-    ridge
-        0 for least squares.
     """
 
     exact: tuple[Fraction, ...]
-    ridge: float
 
     @property
     def coefficients(self) -> FloatArray:
@@ -89,42 +86,39 @@ def solve_ols(A: npt.NDArray[np.generic], b: npt.NDArray[np.generic]) -> Solutio
     coefficients = _solved(gram, right)
     if coefficients is None:
         raise NotEstimableError.at_strength(None)
-    return Solution(coefficients, 0.0)
+    return Solution(coefficients)
 
 
 def solve_ridge(
     A: npt.NDArray[np.generic],
     b: npt.NDArray[np.generic],
-    ridge: float,
-    penalised: npt.NDArray[np.bool_],
+    pulls: FloatArray,
     *,
     unit: int = 1,
 ) -> Solution:
-    """Solve (A/unit + ridge diag(penalised)) theta = b/unit for a positive definite left side.
+    """Solve (A/unit + diag(pulls)) theta = b/unit for a positive definite left side.
 
     Parameters
     ----------
     A, b
         Of floats or of whole numbers, shapes (k, k) and (k,).
-    ridge
-        At least 0.
-    penalised
-        Which coefficients are pulled towards 0, shape (k,); an intercept usually is not.
+    pulls
+        How strongly each coefficient is pulled towards 0, at least 0, shape (k,); an intercept usually is not.
     unit
         What A and b are divided by.
 
     Examples
     --------
-    >>> solve_ridge(np.array([[4.0, 0.0], [0.0, 3.0]]), np.array([8.0, 8.0]), 1.0, np.array([False, True])).coefficients
+    >>> solve_ridge(np.array([[4.0, 0.0], [0.0, 3.0]]), np.array([8.0, 8.0]), np.array([0.0, 1.0])).coefficients
     array([2., 2.])
     """
     gram, right, factor = _whole_numbers(A, b)
     fine = 2**_PENALTY_BITS
-    added = round(Fraction(ridge) * (unit * factor * fine))
-    coefficients = _solved(gram * fine + np.diag(penalised.astype(object) * added), right * fine)
+    added = np.array([round(Fraction(pull) * (unit * factor * fine)) for pull in pulls.tolist()], dtype=object)
+    coefficients = _solved(gram * fine + np.diag(added), right * fine)
     if coefficients is None:
-        raise NotEstimableError.at_strength(ridge)
-    return Solution(coefficients, ridge)
+        raise NotEstimableError.at_strength(float(pulls.max()))
+    return Solution(coefficients)
 
 
 def _whole_numbers(A: npt.NDArray[np.generic], b: npt.NDArray[np.generic]) -> tuple[WholeArray, WholeArray, int]:

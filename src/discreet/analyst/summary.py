@@ -6,19 +6,31 @@ import textwrap
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from discreet.analyst.model import Fit
+    from discreet.analyst.fitted import Fit
 
 CLIPPED: Final = "Values outside the declared bounds were clipped, so the coefficients describe the clipped rows."
 SHRUNK: Final = (
     "Rows outside the declared radius were shrunk to it, so the coefficients describe the shrunk rows; "
     "predictions take rows as they are."
 )
+PENALISED: Final = (
+    "Penalised coefficients: pulled towards 0 on purpose, for prediction; they do not estimate those of least squares."
+)
+REPAIRED: Final = (
+    "Repaired: the noise left the sums of products too close to indefinite, so {shift:.6g} was added to their "
+    "diagonal; take fewer features, more rows or a larger epsilon to do without."
+)
 _WIDTH: Final = 88
 
 
 def notes(fit: Fit) -> list[str]:
-    """Say what a reader of the coefficients must know about the rows behind them."""
-    return [CLIPPED] if fit.release.design.radius is None else [CLIPPED, SHRUNK]
+    """Say what a reader of the coefficients must know about the rows behind them and about the penalty."""
+    out = [CLIPPED] if fit.release.design.radius is None else [CLIPPED, SHRUNK]
+    if fit.penalised:
+        out.append(PENALISED)
+    if fit.repair > 0:
+        out.append(REPAIRED.format(shift=fit.repair))
+    return out
 
 
 def row_count(fit: Fit) -> str:
@@ -34,10 +46,12 @@ def row_count(fit: Fit) -> str:
 
 def penalty_line(fit: Fit) -> str:
     """Name the penalty and the ridge it came to."""
-    if fit.penalty == "none":
+    if not fit.penalised:
         return "none (ordinary least squares)"
     strength = "" if fit.strength is None else f", strength {fit.strength:g}"
-    return f"{fit.penalty}{strength}, ridge {fit.ridge:.6g} on the scaled columns"
+    chosen = " (by criterion)" if fit.selected else ""
+    ratio = "" if fit.l1_ratio is None else f", l1_ratio {fit.l1_ratio:g}"
+    return f"{fit.penalty}{strength}{chosen}{ratio}, ridge {fit.ridge:.6g} on the scaled columns"
 
 
 def summary_text(fit: Fit) -> str:
@@ -47,7 +61,7 @@ def summary_text(fit: Fit) -> str:
         "Linear regression from a release" + ("" if guarantee is not None else " -- NOT PRIVATE"),
         f"Target:   {fit.target}",
         f"Rows:     {row_count(fit)}",
-        f"Penalty:  {penalty_line(fit)}",
+        *textwrap.wrap(f"Penalty:  {penalty_line(fit)}", _WIDTH, subsequent_indent=" " * 10),
         "-" * _WIDTH,
         *fit.params.lines(),
         "-" * _WIDTH,

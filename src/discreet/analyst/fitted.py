@@ -1,0 +1,195 @@
+"""The `Fit`: a linear model read from a release."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from discreet.analyst.normal_equations import NormalEquations
+from discreet.analyst.parameters import Parameters
+from discreet.analyst.penalties import Penalty, PenaltyWish
+from discreet.analyst.selection import SubModel
+from discreet.analyst.solve import Solution
+from discreet.analyst.summary import notes, summary_text
+from discreet.design.columns import Column
+from discreet.releases import FloatArray, Release
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Fit:
+    """A linear model read from a release.
+
+    The coefficients describe the rows as they were released: clipped to their bounds and, in a design with a `radius`,
+    shrunk to that ball.
+
+    Attributes
+    ----------
+    release
+        Where it came from.
+    model
+        Which target, features and intercept.
+    penalty, strength, l1_ratio
+        What was asked for; a strength only for `ridge`, `lasso` and `elastic-net`, a ratio only for the last.
+    selected
+        Whether the strength was chosen by the criterion, from the release.
+    ridge
+        All that was added to the diagonal of the sums of products of the scaled columns; 0 without a penalty.
+    repair
+        The part of `ridge` that no strength asked for: it lifts sums that the noise left too close to indefinite.
+    scaled_coefficients
+        In the order of `names`: for columns scaled to [-1, 1] with the intercept of the scaled target, or, in a model
+        without intercept, for columns divided by half the width of their bounds.
+    coefficients
+        In the order of `names`, in original units.
+    nobs, nobs_sd
+        Number of rows, noisy or public, and the standard deviation of its noise.
+    """
+
+    release: Release
+    model: SubModel
+    penalty: Penalty
+    strength: float | None
+    l1_ratio: float | None
+    selected: bool
+    ridge: float
+    repair: float
+    scaled_coefficients: FloatArray
+    coefficients: FloatArray
+    nobs: float
+    nobs_sd: float
+    _constant: float = field(repr=False)
+    _gains: FloatArray = field(repr=False)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Coefficient names: `Intercept` first if there is one."""
+        return self.model.names
+
+    @property
+    def target(self) -> str:
+        """Declared name of the explained column."""
+        return self.model.target
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        """Declared names of the regressors."""
+        return self.model.features
+
+    @property
+    def penalised(self) -> bool:
+        """Whether the coefficients are pulled towards 0 on purpose."""
+        return self.penalty != "none"
+
+    @property
+    def params(self) -> Parameters:
+        """Coefficients in original units by name."""
+        return Parameters(self.names, self.coefficients.tolist())
+
+    @property
+    def _columns(self) -> dict[str, Column]:
+        return {name: self.release.design.columns[name] for name in self.features}
+
+    def predict(self, frame: object) -> FloatArray:
+        """Predict the target, row for row, in original units.
+
+        Numbers outside their bounds are clipped, as they were for the release. The ball of a design with a `radius`
+        is not applied: it is a device of the release.
+
+        Parameters
+        ----------
+        frame
+            A table in memory with the features by name (pandas, polars, pyarrow, DuckDB relation, dict of columns), or
+            a two-dimensional array whose columns stand in the order of `features`.
+
+        Returns
+        -------
+        numpy.ndarray
+            One float for each row. A missing cell, or a level that is not declared, follows the rule of its column:
+            `error` refuses the table, a fill value stands in, and `drop` leaves NaN in the place of that row.
+        """
+        from discreet.analyst.prediction import predict_frame  # Arrow is slow to import and only needed here
+
+        return predict_frame(frame, self._columns, self._constant, self._gains)
+
+    def predict_arrays(self, arrays: Sequence[FloatArray]) -> FloatArray:
+        """Predict from one float64 array for each of `features`: numbers, 0/1 or level positions; see `predict`."""
+        from discreet.analyst.prediction import predict_columns
+
+        return predict_columns(arrays, self._columns, self._constant, self._gains)
+
+    def summary(self) -> str:
+        """Coefficients, number of rows, penalty and guarantee as plain text."""
+        return summary_text(self)
+
+    def to_dict(self) -> dict[str, object]:
+        """Give the fit as plain values for JSON."""
+        guarantee = self.release.guarantee
+        return {
+            "target": self.target,
+            "features": list(self.features),
+            "intercept": self.model.intercept,
+            "penalty": self.penalty,
+            "penalised": self.penalised,
+            "strength": self.strength,
+            "strength_selected": self.selected,
+            "l1_ratio": self.l1_ratio,
+            "ridge": self.ridge,
+            "repair": self.repair,
+            "params": dict(self.params),
+            "nobs": self.nobs,
+            "nobs_public": self.nobs_sd == 0,
+            "private": self.release.private,
+            "epsilon": None if guarantee is None else guarantee.epsilon,
+            "delta": None if guarantee is None else guarantee.delta,
+            "neighbours": None if guarantee is None else guarantee.neighbours,
+            "notes": notes(self),
+        }
+
+    def __repr__(self) -> str:
+        private = "" if self.release.private else ", NOT PRIVATE"
+        return f"<Fit of {self.target} on {', '.join(self.names)}: penalty {self.penalty}{private}>"
+
+
+def assembled(
+    release: Release,
+    model: SubModel,
+    equations: NormalEquations,
+    wish: PenaltyWish,
+    solution: Solution,
+    *,
+    strength: float | None = None,
+    ridge: float = 0.0,
+    repair: float = 0.0,
+) -> Fit:
+    """Put a fit together from solved coefficients and what was added to the diagonal for them."""
+    theta = solution.coefficients
+    constant, gains = _prediction_terms(equations, theta)
+    return Fit(
+        release=release,
+        model=model,
+        penalty=wish.penalty,
+        strength=strength,
+        selected=wish.strength == "criterion",
+        l1_ratio=wish.l1_ratio,
+        ridge=ridge,
+        repair=repair,
+        scaled_coefficients=_frozen(theta),
+        coefficients=_frozen(equations.original_units(solution.exact)),
+        nobs=equations.nobs,
+        nobs_sd=equations.nobs_sd,
+        _constant=constant,
+        _gains=_frozen(gains),
+    )
+
+
+def _prediction_terms(equations: NormalEquations, theta: FloatArray) -> tuple[float, FloatArray]:
+    """Constant and gains of the prediction from scaled features, in the units of the target."""
+    half, mid = float(equations.half[-1]), float(equations.mid[-1])
+    if equations.intercept:
+        return mid + half * float(theta[0]), half * theta[1:]
+    return half * float(theta @ equations.shift[:-1]), half * theta
+
+
+def _frozen(values: FloatArray) -> FloatArray:
+    values.flags.writeable = False
+    return values

@@ -1,0 +1,188 @@
+"""`path`: one model at many strengths, and which of them the release itself would choose."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path as FilePath
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from discreet.analyst.criterion import best_of, criterion_values
+from discreet.analyst.fitted import Fit
+from discreet.analyst.model import at_strength, read_model
+from discreet.analyst.penalised import Slopes, default_strengths, penalised_slopes, with_intercept
+from discreet.analyst.penalties import (
+    WITH_STRENGTH,
+    Penalty,
+    PenaltyWish,
+    checked_name,
+    checked_ratio,
+    checked_strength,
+)
+from discreet.analyst.repair import SlopeEquations, slope_equations
+from discreet.analyst.selection import SubModel
+from discreet.errors import SpecError
+from discreet.releases import FloatArray, Release
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Path:
+    """One linear model of a release at m strengths.
+
+    Attributes
+    ----------
+    release, model
+        Where it came from, and which target, features and intercept.
+    penalty, l1_ratio
+        What was asked for.
+    strengths
+        From strong to weak, shape (m,).
+    criterion
+        Expected squared prediction error of a row, for the target scaled to [-1, 1], at each strength: the noisy
+        residual sum corrected for all that it flatters by, computed from the release alone, shape (m,). With large
+        noise it may be negative; only its differences choose. The derivation heads `discreet.analyst.criterion`.
+    """
+
+    release: Release
+    model: SubModel
+    penalty: Penalty
+    l1_ratio: float | None
+    strengths: FloatArray
+    criterion: FloatArray
+    _problem: SlopeEquations = field(repr=False)
+    _slopes: Sequence[Slopes] = field(repr=False)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Coefficient names: `Intercept` first if there is one."""
+        return self.model.names
+
+    @property
+    def best(self) -> int:
+        """Which strength the criterion chooses; of equals the strongest."""
+        return best_of(self.criterion)
+
+    @cached_property
+    def coefficients(self) -> FloatArray:
+        """Coefficients in original units: one row for each of `names`, one column for each strength, shape (k, m)."""
+        exact = (with_intercept(self._problem, slopes).exact for slopes in self._slopes)
+        out = np.column_stack([self._problem.equations.original_units(theta) for theta in exact])
+        out.flags.writeable = False
+        return out
+
+    def fit(self, index: int | None = None) -> Fit:
+        """Give the model at one strength by its place in `strengths`; without one at the strength of `best`.
+
+        Parameters
+        ----------
+        index
+            From 0, the strongest penalty; negative places count from the weakest.
+        """
+        size = len(self.strengths)
+        place = self.best if index is None else index
+        if isinstance(place, bool) or not isinstance(place, int | np.integer) or not -size <= place < size:
+            raise SpecError(f"index is {index!r}; it is a place among the {size} strengths, from 0 to {size - 1}")
+        slopes = self._slopes[place]
+        wish = PenaltyWish(self.penalty, "criterion" if index is None else slopes.strength, self.l1_ratio)
+        return at_strength(self.release, self.model, self._problem, slopes, wish)
+
+    def plot(self, path: str | FilePath | None = None, *, force: bool = False) -> Figure:
+        """Draw the slopes of the scaled columns against the strength, with the chosen one marked.
+
+        Parameters
+        ----------
+        path
+            Where to save it as well, if anywhere; the name ends in .png, .svg or .pdf.
+        force
+            Whether to replace an existing file.
+        """
+        from discreet.analyst.path_plot import path_figure, save_figure
+
+        slopes = np.column_stack([one.values for one in self._slopes])
+        figure = path_figure(self.strengths, slopes, self.model.slopes, self.best, self._title)
+        if path is not None:
+            save_figure(figure, path, force=force)
+        return figure
+
+    @property
+    def _title(self) -> str:
+        ratio = "" if self.l1_ratio is None else f", l1_ratio {self.l1_ratio:g}"
+        return f"{self.model.target}: {self.penalty}{ratio}" + ("" if self.release.private else " -- NOT PRIVATE")
+
+    def __repr__(self) -> str:
+        private = "" if self.release.private else ", NOT PRIVATE"
+        return (
+            f"<Path of {self.model.target} on {', '.join(self.names)}: penalty {self.penalty}, "
+            f"{len(self.strengths)} strengths, best {self.strengths[self.best]:g}{private}>"
+        )
+
+
+def path(
+    release: Release,
+    *,
+    target: str | None = None,
+    features: Iterable[str] | None = None,
+    intercept: bool | None = None,
+    penalty: Penalty = "lasso",
+    l1_ratio: float | None = None,
+    strengths: Iterable[float] | None = None,
+) -> Path:
+    """Fit one model of a release at many strengths; like `fit` it costs nothing more.
+
+    Parameters
+    ----------
+    release, target, features, intercept
+        As for `fit`.
+    penalty
+        `lasso`, `elastic-net` or `ridge`.
+    l1_ratio
+        From 0 to 1, of `elastic-net`.
+    strengths
+        Positive numbers; 100 unless given, evenly spaced in logarithm from the largest useful strength down to a
+        thousandth of it. The largest useful one is where the last slope becomes 0, or, for a ridge, ten times the
+        largest eigenvalue of the Gram.
+
+    Returns
+    -------
+    Path
+
+    Examples
+    --------
+    >>> from discreet.design.model import Design
+    >>> from discreet.releases import BLOCKS, NoiseLaw
+    >>> exact = NoiseLaw(8, dict.fromkeys(BLOCKS, 0), "none")
+    >>> rows = [(1, -1, -0.5), (1, 0, 0), (1, 1, 0.5)]  # scaled: constant, x, y
+    >>> totals = [round(sum(row[i] * row[j] for row in rows) * 4**8) for i in range(3) for j in range(i, 3)]
+    >>> design = Design("y", {"y": (0, 8), "x": (0, 2)})
+    >>> release = Release(design, None, "none", "1", exact, tuple(totals), None, "untracked", "an example")
+    >>> path(release, strengths=[0.5, 0.25, 0.125]).coefficients.round(6)
+    array([[4.  , 3.5 , 2.75],
+           [0.  , 0.5 , 1.25]])
+    """
+    name = checked_name(penalty, WITH_STRENGTH)
+    ratio = checked_ratio(name, l1_ratio)
+    given = None if strengths is None else _checked_strengths(name, strengths)
+    model, equations = read_model(release, target, features, intercept)
+    problem = slope_equations(equations, release.digest)
+    share = PenaltyWish(name, None, ratio).l1_share
+    used = default_strengths(problem, share) if given is None else given
+    slopes = penalised_slopes(problem, used.tolist(), share)
+    values = criterion_values(problem, slopes)
+    for array in (used, values):
+        array.flags.writeable = False
+    return Path(release, model, name, ratio, used, values, problem, slopes)
+
+
+def _checked_strengths(penalty: Penalty, strengths: object) -> FloatArray:
+    if isinstance(strengths, str) or not isinstance(strengths, Iterable):
+        raise SpecError(f"strengths is {strengths!r}; it is a list of positive numbers, such as [1.0, 0.1, 0.01]")
+    values = sorted((checked_strength(penalty, strength) for strength in strengths), reverse=True)
+    if not values:
+        raise SpecError("strengths is empty; give positive numbers, or leave it out for 100 of them")
+    return np.array(values)
