@@ -17,7 +17,7 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from discreet.analyst.model import Fit, fit
-    from discreet.curator.opening import ReadOptions
+    from discreet.analyst.path import path
     from discreet.curator.source import ComputeOptions
     from discreet.design.model import Design
     from discreet.errors import DiscreetError
@@ -36,10 +36,10 @@ _HOMES = {
     "Guarantee": "discreet.privacy.guarantee",
     "PrivacyBudget": "discreet.privacy.budget",
     "PrivacyUnit": "discreet.privacy.unit",
-    "ReadOptions": "discreet.curator.opening",
     "PrivateLinearRegression": "discreet.estimator",
     "Release": "discreet.releases",
     "fit": "discreet.analyst.model",
+    "path": "discreet.analyst.path",
     "release": "discreet.workflow",
 }
 
@@ -52,9 +52,9 @@ __all__ = [
     "PrivacyBudget",
     "PrivacyUnit",
     "PrivateLinearRegression",
-    "ReadOptions",
     "Release",
     "fit",
+    "path",
     "release",
 ]
 

@@ -27,7 +27,8 @@ def release(
     mechanism: str = "gaussian",
     grid_bits: int = DEFAULT_GRID_BITS,
     allow_weak_privacy: bool = False,
-    reading: ReadOptions | None = None,
+    encoding: str = "utf-8",
+    delimiter: str = ",",
     compute: ComputeOptions | None = None,
     spend: SpendHook = untracked,
 ) -> Release:
@@ -48,8 +49,8 @@ def release(
         Rows are rounded to the grid of 2**-grid_bits scaled units, 8 to 26.
     allow_weak_privacy
         Accept epsilon above 20 or delta above 1e-3.
-    reading
-        Encoding and delimiter of CSV files.
+    encoding, delimiter
+        How CSV files are written.
     compute
         How the work is done; cannot change the result.
     spend
@@ -75,7 +76,7 @@ def release(
     chosen = mechanism_named(mechanism)
     domain = RowDomain.of(design, grid_bits)
     law = chosen.noise_model(design, domain, budget)
-    source = open_source(data, reading=reading or ReadOptions())
+    source = open_source(data, reading=ReadOptions(encoding=encoding, delimiter=delimiter))
     moments = accumulate(source, design, domain, compute or ComputeOptions())
     request = SpendRequest(
         mechanism=chosen.name, budget=budget, unit=design.unit, description=f"moments of {design.target}"

@@ -21,9 +21,9 @@ PUBLIC = [
     "PrivacyBudget",
     "PrivacyUnit",
     "PrivateLinearRegression",
-    "ReadOptions",
     "Release",
     "fit",
+    "path",
     "release",
 ]
 

@@ -15,7 +15,6 @@ from discreet.errors import OutputError, SpecError
 
 if TYPE_CHECKING:
     from discreet.analyst.model import Fit, Penalty
-    from discreet.curator.opening import ReadOptions
     from discreet.releases import Release
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -101,11 +100,9 @@ def names(text: str) -> list[str]:
     return found
 
 
-def read_options(encoding: str, delimiter: str) -> ReadOptions:
-    """How CSV files are written; a tab can be said in words."""
-    from discreet.curator.opening import ReadOptions
-
-    return ReadOptions(encoding=encoding, delimiter="\t" if delimiter in _TABS else delimiter)
+def delimiter_sign(text: str) -> str:
+    """The sign between two cells; a tab may be spelled."""
+    return "\t" if text in _TABS else text
 
 
 def fitted(

@@ -11,10 +11,10 @@ import click
 
 from discreet.cli.options import (
     debug_option,
+    delimiter_sign,
     fitted,
     force_option,
     model_options,
-    read_options,
     reading_options,
     refuse_overwriting,
 )
@@ -63,7 +63,7 @@ def command(
     OUT gets the features as they were read and a column 'prediction', empty where a row is dropped.
     """
     from discreet.cli.render import NOT_PRIVATE
-    from discreet.curator.opening import open_source
+    from discreet.curator.opening import ReadOptions, open_source
     from discreet.output import replacing
     from discreet.releases import Release
 
@@ -78,7 +78,7 @@ def command(
         raise SpecError(f"a feature is called {PREDICTION!r} like the column to be written; rename it in the design")
     refuse_overwriting(output, new, release_path)
     with replacing(output, force=force) as temporary, ReadProgress() as progress:
-        source = open_source(new, reading=read_options(encoding, delimiter))
+        source = open_source(new, reading=ReadOptions(encoding=encoding, delimiter=delimiter_sign(delimiter)))
         write_batches(predicted(model, source, progress), temporary, kind)
     session.written.append(output)
     if not made.private:

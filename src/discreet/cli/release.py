@@ -8,10 +8,10 @@ import click
 
 from discreet.cli.options import (
     debug_option,
+    delimiter_sign,
     force_option,
     json_option,
     number,
-    read_options,
     reading_options,
     refuse_overwriting,
 )
@@ -80,7 +80,8 @@ def command(
             mechanism=mechanism,
             grid_bits=grid_bits,
             allow_weak_privacy=allow_weak_privacy,
-            reading=read_options(encoding, delimiter),
+            encoding=encoding,
+            delimiter=delimiter_sign(delimiter),
             compute=ComputeOptions(progress=progress),
             spend=spending(session),
         )
