@@ -9,7 +9,12 @@ from discreet.design.model import Design
 
 
 def random_design(
-    rng: np.random.Generator, *, neighbours: str = "add-remove", ball: bool | None = None, missing: object = "error"
+    rng: np.random.Generator,
+    *,
+    neighbours: str = "add-remove",
+    ball: bool | None = None,
+    missing: object = "error",
+    derived: bool = False,
 ) -> Design:
     """A design with one to three numeric columns, perhaps booleans, categories, a ball and a boolean target."""
     columns: dict[str, object] = {}
@@ -24,6 +29,13 @@ def random_design(
     if not columns:
         columns["x0"] = Numeric((-1.0, 1.0), missing)
     columns["y"] = Boolean(missing) if rng.random() < 0.25 else Numeric((-5.0, 7.0), missing)
+    if derived and "x0" in columns:
+        low, high = columns["x0"].bounds
+        middle = float(low + (high - low) * rng.uniform(0.2, 0.8))
+        columns["square"] = {"formula": "x0 ** 2"}
+        columns["above"] = {"formula": f"x0 >= {middle!r}"}
+        columns["part"] = {"formula": f"cut(x0, {middle!r})"}
+        columns["curve"] = {"formula": f"spline(x0, {middle!r})"}
     radius = None
     if ball or (ball is None and rng.random() < 0.4):
         radius = float(rng.uniform(0.3, 1.0) * np.sqrt(len(columns) - 1))
@@ -34,7 +46,7 @@ def random_design(
 
 def random_table(design: Design, rows: int, rng: np.random.Generator) -> dict[str, list[object]]:
     """Rows with corners, values outside the bounds and interior values mixed."""
-    return {name: [_cell(column, rng) for _ in range(rows)] for name, column in design.columns.items()}
+    return {name: [_cell(column, rng) for _ in range(rows)] for name, column in design.table_columns.items()}
 
 
 def _cell(column: Numeric | Boolean | Categorical, rng: np.random.Generator) -> object:

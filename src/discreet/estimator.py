@@ -295,5 +295,5 @@ def _check_rows(design: Design, table: Mapping[str, Any]) -> None:
     if lengths == {0} and not design.total:
         raise SpecError("X has no rows; give at least one, or declare what to do with missing cells")
     for name, values in table.items():
-        if isinstance(values, np.ndarray) and design.columns[name].missing == "error":
+        if isinstance(values, np.ndarray) and design.table_columns[name].missing == "error":
             validation.assert_all_finite(values, input_name="y" if name == design.target else "X")

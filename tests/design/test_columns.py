@@ -6,7 +6,8 @@ import math
 
 import pytest
 
-from discreet.design.columns import Boolean, Categorical, Fill, Numeric, column_from
+from discreet.design.columns import Boolean, Categorical, Fill, Numeric
+from discreet.design.declarations import column_from
 from discreet.errors import SpecError
 
 INF, NAN = math.inf, math.nan
@@ -38,7 +39,10 @@ REFUSED = [
     ({"bounds": [0, 1, 2]}, "a pair"),
     ({"bounds": 3}, "a pair"),
     ({"bounds": ["0", 1]}, "a pair of numbers"),
-    ({}, "exactly one of bounds, levels or dtype"),
+    ({"bounds": ["", ""]}, "^bounds are blank; fill in the lowest and highest value from public knowledge$"),
+    ({"bounds": [0, ""]}, "bounds are blank"),
+    ({"levels": []}, "^levels are blank; fill in every value that can occur from public knowledge$"),
+    ({}, "exactly one of bounds, levels, dtype"),
     ({"bounds": [0, 1], "dtype": "bool"}, "bounds and dtype came"),
     ({"dtype": "float"}, "dtype 'float' is not known"),
     ({"bounds": [0, 1], "missing": "ignore"}, "is not known; allowed: 'error', 'drop'"),

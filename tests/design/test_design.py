@@ -21,6 +21,8 @@ REFUSED = [
     (("y", {"y": (0, 1)}), {}, "no regressor"),
     (("z", COLUMNS), {}, "unknown target 'z'; allowed: y, x, b, g"),
     ((None, COLUMNS), {}, "unknown target"),
+    (("", COLUMNS), {}, "^target is blank; name the column to explain$"),
+    (("", {**COLUMNS, "w": {"bounds": ["", ""]}}), {}, "^column 'w': bounds are blank"),
     (("g", COLUMNS), {}, "categorical; a target is numeric or boolean"),
     (("y", [("y", (0, 1))]), {}, "columns are a table"),
     (("y", {**COLUMNS, "": (0, 1)}), {}, "without blanks"),

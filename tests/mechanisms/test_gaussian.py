@@ -12,7 +12,7 @@ from scipy import stats
 from discreet.curator.moments import Moments, accumulate
 from discreet.curator.opening import open_source
 from discreet.curator.source import ComputeOptions
-from discreet.design.columns import column_from
+from discreet.design.declarations import column_from
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.errors import SpecError

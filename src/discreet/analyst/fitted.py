@@ -11,7 +11,7 @@ from discreet.analyst.penalties import Penalty, PenaltyWish
 from discreet.analyst.selection import SubModel
 from discreet.analyst.solve import Solution
 from discreet.analyst.summary import notes, summary_text
-from discreet.design.columns import Column
+from discreet.design.columns import Base
 from discreet.releases import FloatArray, Release
 
 
@@ -86,8 +86,11 @@ class Fit:
         return Parameters(self.names, self.coefficients.tolist())
 
     @property
-    def _columns(self) -> dict[str, Column]:
-        return {name: self.release.design.columns[name] for name in self.features}
+    def table_columns(self) -> dict[str, Base]:
+        """Columns that a table must have for a prediction: the features, or what their formulas use."""
+        from discreet.design.derived import needed
+
+        return needed(self.release.design.columns, self.features)
 
     def predict(self, frame: object) -> FloatArray:
         """Predict the target, row for row, in original units.
@@ -99,7 +102,7 @@ class Fit:
         ----------
         frame
             A table in memory with the features by name (pandas, polars, pyarrow, DuckDB relation, dict of columns), or
-            a two-dimensional array whose columns stand in the order of `features`.
+            a two-dimensional array whose columns stand in the order of `table_columns`.
 
         Returns
         -------
@@ -109,13 +112,13 @@ class Fit:
         """
         from discreet.analyst.prediction import predict_frame  # Arrow is slow to import and only needed here
 
-        return predict_frame(frame, self._columns, self._constant, self._gains)
+        return predict_frame(frame, self.release.design, self.features, self._constant, self._gains)
 
     def predict_arrays(self, arrays: Sequence[FloatArray]) -> FloatArray:
-        """Predict from one float64 array for each of `features`: numbers, 0/1 or level positions; see `predict`."""
+        """Predict from a float64 array for each of `table_columns`: numbers, 0/1 or level positions; see `predict`."""
         from discreet.analyst.prediction import predict_columns
 
-        return predict_columns(arrays, self._columns, self._constant, self._gains)
+        return predict_columns(arrays, self.release.design, self.features, self._constant, self._gains)
 
     def summary(self) -> str:
         """Coefficients, number of rows, penalty and guarantee as plain text."""

@@ -8,42 +8,49 @@ from typing import Final
 import numpy as np
 
 from discreet.design.arrow import declared_arrays
-from discreet.design.columns import Column, Identifier
+from discreet.design.columns import Identifier
+from discreet.design.derived import completed, needed
 from discreet.design.encoder import settle_missing, write_scaled
 from discreet.design.frames import frame_batches, is_frame
+from discreet.design.model import Design
 from discreet.errors import DataError, SpecError
 from discreet.releases import FloatArray
 
 _BATCH_ROWS: Final = 2**16
 
 
-def predict_frame(frame: object, columns: Mapping[str, Column], constant: float, gains: FloatArray) -> FloatArray:
+def predict_frame(
+    frame: object, design: Design, features: Sequence[str], constant: float, gains: FloatArray
+) -> FloatArray:
     """One prediction for each row of an in-memory table; see `predict_columns`."""
     if not is_frame(frame):
         raise SpecError(
             f"predictions need a table in memory (pandas, polars, pyarrow, a dict of columns, a two-dimensional "
             f"array); {type(frame).__name__} came"
         )
-    if not columns:
+    if not features:
         return np.full(_row_count(frame), constant)
+    columns = needed(design.columns, features)
     parts = [
-        predict_columns(declared_arrays(batch, columns), columns, constant, gains)
+        predict_columns(declared_arrays(batch, columns), design, features, constant, gains)
         for batch in frame_batches(frame, columns, _BATCH_ROWS)
     ]
     return np.concatenate([np.empty(0), *parts])
 
 
 def predict_columns(
-    arrays: Sequence[FloatArray], columns: Mapping[str, Column], constant: float, gains: FloatArray
+    arrays: Sequence[FloatArray], design: Design, features: Sequence[str], constant: float, gains: FloatArray
 ) -> FloatArray:
     """`constant + gains' z` for each row, z the scaled features.
 
     Parameters
     ----------
     arrays
-        One array for each of `columns`: numbers, 0/1 or level positions, NaN where a cell is missing, shape (m,).
-    columns
-        Declared features; numbers are clipped to their bounds and missing cells follow their rule.
+        One array for each column of the table that the features need: numbers, 0/1 or level positions, NaN where a
+        cell is missing, shape (m,).
+    design, features
+        The declarations and the names to predict from; numbers are clipped to their bounds and missing cells follow
+        their rule.
     constant, gains
         In the units of the target; one gain for each released column of the features.
 
@@ -52,6 +59,7 @@ def predict_columns(
     numpy.ndarray
         Shape (m,); NaN holds the place of a row that its rule drops.
     """
+    columns = needed(design.columns, features)
     if len(arrays) != len(columns):
         raise SpecError(f"{len(arrays)} arrays came for {len(columns)} features; give one for each, in their order")
     values = [np.asarray(array, dtype=np.float64) for array in arrays]
@@ -61,7 +69,8 @@ def predict_columns(
         raise SpecError("a model without features has no arrays to predict from; its prediction is its intercept")
     settled, keep = settle_missing(columns, values)
     scaled = np.empty((len(gains), len(settled[0])))
-    write_scaled(columns, settled, scaled)
+    complete = completed(design.columns, features, dict(zip(columns, settled, strict=True)))
+    write_scaled({name: design.columns[name] for name in features}, complete, scaled)
     predicted: FloatArray = gains @ scaled + constant
     if keep is None:
         return predicted

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from discreet.design.columns import Categorical
+from discreet.design.columns import Boolean, Numeric
 from discreet.design.model import INTERCEPT, Design
 from discreet.errors import SpecError
 from discreet.releases import Release
@@ -54,7 +54,7 @@ def choose(
     design = release.design
     chosen_target = _checked_target(design, design.target if target is None else target)
     if features is None:
-        chosen = tuple(name for name in design.columns if name != chosen_target)
+        chosen = tuple(name for name in design.offered if name != chosen_target)
     else:
         chosen = _checked_features(design, chosen_target, features)
     with_intercept = design.intercept if intercept is None else intercept
@@ -75,7 +75,7 @@ def choose(
 
 def _checked_target(design: Design, target: str) -> str:
     _check_declared(design, "target", target)
-    if isinstance(design.columns[target], Categorical):
+    if not isinstance(design.columns[target], Numeric | Boolean):
         raise SpecError(f"the target {target!r} is categorical; a target is numeric or boolean")
     return target
 
@@ -94,5 +94,5 @@ def _checked_features(design: Design, target: str, features: Iterable[str]) -> t
 
 
 def _check_declared(design: Design, what: str, name: object) -> None:
-    if not isinstance(name, str) or name not in design.columns:
-        raise SpecError.unknown_name(what, str(name), design.columns)
+    if not isinstance(name, str) or name not in design.offered:
+        raise SpecError.unknown_name(what, str(name), design.offered)

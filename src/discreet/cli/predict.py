@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from discreet.analyst.model import Fit
     from discreet.curator.source import Source
-    from discreet.design.columns import Column
+    from discreet.design.columns import Base
 
 PREDICTION: Final = "prediction"
 BATCH_ROWS: Final = 65_536
@@ -93,7 +93,7 @@ def predicted(model: Fit, source: Source, progress: Callable[[float | None], Non
 
     from discreet.design.arrow import declared_arrays
 
-    columns = {name: model.release.design.columns[name] for name in model.features}
+    columns = model.table_columns
     schema = None
     for batch in source.batches(columns, BATCH_ROWS):
         values = model.predict_arrays(declared_arrays(batch, columns))
@@ -128,14 +128,14 @@ def _writer(path: Path, kind: str, schema: Schema) -> Iterator[Callable[[RecordB
             yield parquet_writer.write_batch
 
 
-def _schema(batch: RecordBatch, columns: Mapping[str, Column]) -> Schema:
+def _schema(batch: RecordBatch, columns: Mapping[str, Base]) -> Schema:
     import pyarrow as pa
 
     fields = [pa.field(name, _plain_type(batch.column(name).type, column)) for name, column in columns.items()]
     return pa.schema([*fields, pa.field(PREDICTION, pa.float64())])
 
 
-def _plain_type(kind: DataType, column: Column) -> DataType:
+def _plain_type(kind: DataType, column: Base) -> DataType:
     """Type to write: dictionaries and views unpacked, and the declared kind where a column has no value at all."""
     import pyarrow as pa
 

@@ -67,23 +67,21 @@ def accumulate(source: Source, design: Design, domain: RowDomain, options: Compu
     size = len(design.released)
     rows = GridRows(design, domain, chunk_rows(options.chunk_rows, size, domain.grid_bits))
     gram = ExactGram(size, domain.grid_bits)
-    units = (
-        _sum_rows(source, rows, gram, options)
-        if design.unit.id is None
-        else _sum_persons(source, design, rows, gram, options)
-    )
+    summed = _sum_rows if design.unit.id is None else _sum_persons
+    units = summed(source, design, rows, gram, options)
     if units == 0 and not design.total:
         raise DataError("the table has no rows")
     return Moments(gram.totals(), domain.grid_bits, units)
 
 
-def _sum_rows(source: Source, rows: GridRows, gram: ExactGram, options: ComputeOptions) -> int:
+def _sum_rows(source: Source, design: Design, rows: GridRows, gram: ExactGram, options: ComputeOptions) -> int:
     """Sum every row that its rules keep; give the number of rows read."""
     read = 0
-    for batch in source.batches(rows.columns, options.batch_rows):
+    columns = design.table_columns
+    for batch in source.batches(columns, options.batch_rows):
         read += batch.num_rows
-        arrays, _ = settle_missing(rows.columns, declared_arrays(batch, rows.columns))
-        for chunk in rows.add(arrays):
+        settled, _ = settle_missing(columns, declared_arrays(batch, columns))
+        for chunk in rows.add(rows.completed(settled)):
             gram.add(chunk)
         options.told(source)
     gram.add(rows.rest())
@@ -93,15 +91,16 @@ def _sum_rows(source: Source, rows: GridRows, gram: ExactGram, options: ComputeO
 def _sum_persons(source: Source, design: Design, rows: GridRows, gram: ExactGram, options: ComputeOptions) -> int:
     """Sum at most `max_rows` rows of each person; give the number of persons read."""
     name = str(design.unit.id)
-    reading = {**rows.columns, name: Identifier()}
+    columns = design.table_columns
+    reading = {**columns, name: Identifier()}
     with PersonCap(design) as cap:
         for batch in source.batches(reading, options.batch_rows):
-            arrays = declared_arrays(batch, rows.columns)
+            arrays = declared_arrays(batch, columns)
             persons, known = known_persons(name, batch.column(name), total=design.total)
             if known is not None:
                 arrays = [values[known] for values in arrays]
-            settled, keep = settle_missing(rows.columns, arrays)
-            cap.add(persons, keep, rows.encoded(settled))
+            settled, keep = settle_missing(columns, arrays)
+            cap.add(persons, keep, rows.encoded(rows.completed(settled)))
             options.told(source)
         for chunk in cap.chunks(rows.unit, rows.capacity):
             gram.add(chunk)

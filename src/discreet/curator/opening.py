@@ -106,7 +106,7 @@ def open_source(data: object, *, reading: ReadOptions = DEFAULT_READING) -> Sour
     True
     """
     if isinstance(data, str | os.PathLike):
-        return FileSource(_found_files(os.fsdecode(data)), reading)
+        return FileSource(found_files(os.fsdecode(data)), reading)
     if is_frame(data):
         return FrameSource(data)
     hint = "; call .collect() on it first" if type(data).__name__ == "LazyFrame" else ""
@@ -136,7 +136,7 @@ class FileSource:
         kinds = {_kind(path) for path in paths}
         if len(kinds) > 1:
             raise SpecError(f"the pattern matches files of several kinds ({', '.join(sorted(kinds))}); choose one")
-        self._files = [_table_file(path, reading) for path in paths]
+        self.files = [_table_file(path, reading) for path in paths]
         self._share = 0.0
 
     @property
@@ -155,7 +155,7 @@ class FileSource:
         total = sum(state.st_size for state in self._states.values())
         done = 0
         self._share = 0.0
-        for file in self._files:
+        for file in self.files:
             size = self._states[file.path].st_size
             for batch, share in file.batches(columns, batch_rows):
                 self._share = (done + share * size) / total
@@ -178,7 +178,7 @@ class FileSource:
 
     def _check_schemas(self, names: list[str]) -> None:
         first: dict[str, DataType] = {}
-        for file in self._files:
+        for file in self.files:
             for name, kind in file.column_types(names).items():
                 # a part in which a column is all missing may have been written without a type
                 if str(kind) != "null" and str(first.setdefault(name, kind)) != str(kind):
@@ -188,7 +188,8 @@ class FileSource:
                     )
 
 
-def _found_files(name: str) -> list[Path]:
+def found_files(name: str) -> list[Path]:
+    """Files that a path, a folder or a pattern names."""
     if not name or "\0" in name:
         raise SpecError(f"{name!r} is not a path; give {_ACCEPTED}")
     if _REMOTE.match(name):

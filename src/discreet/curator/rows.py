@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
-from discreet.design.columns import Column
+from discreet.design.derived import completed
 from discreet.design.domain import RowDomain
 from discreet.design.encoder import write_scaled
 from discreet.design.model import Design
@@ -27,18 +27,17 @@ class GridRows:
     """
 
     def __init__(self, design: Design, domain: RowDomain, chunk_rows: int) -> None:
-        self._columns: Mapping[str, Column] = {
-            name: design.columns[name] for name in (*design.regressors, design.target)
-        }
+        self._design = design
+        self._columns = {name: design.columns[name] for name in (*design.regressors, design.target)}
         self._domain = domain
         self._buffer: FloatArray = np.empty((len(design.released), chunk_rows))
         self._buffer[0] = domain.unit
         self._used = 0
 
-    @property
-    def columns(self) -> Mapping[str, Column]:
-        """Declared columns in the order in which `add` wants their arrays: regressors first, target last."""
-        return self._columns
+    def completed(self, settled: Sequence[FloatArray]) -> list[FloatArray]:
+        """Arrays of the released columns, regressors first, from those of the table's columns."""
+        base = dict(zip(self._design.table_columns, settled, strict=True))
+        return completed(self._design.columns, self._columns, base)
 
     @property
     def unit(self) -> int:
@@ -52,19 +51,19 @@ class GridRows:
 
     def encoded(self, arrays: Sequence[FloatArray]) -> FloatArray:
         """The rows (1, x, y) of one batch of settled arrays, in an array of their own."""
-        place = np.empty((self._buffer.shape[0], len(arrays[0])))
+        place = np.empty((self._buffer.shape[0], arrays[-1].shape[-1]))
         place[0] = self._domain.unit
         self._write(arrays, place)
         return place
 
     def add(self, arrays: Sequence[FloatArray]) -> Iterator[FloatArray]:
         """Take settled arrays of one batch; give each chunk as it fills, valid until the next one is asked for."""
-        rows = len(arrays[0])
+        rows = arrays[-1].shape[-1]
         start = 0
         while start < rows:
             taken = min(rows - start, self.capacity - self._used)
             place = self._buffer[:, self._used : self._used + taken]
-            self._write([values[start : start + taken] for values in arrays], place)
+            self._write([values[..., start : start + taken] for values in arrays], place)
             self._used += taken
             start += taken
             if self._used == self.capacity:

@@ -14,7 +14,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from discreet.design.columns import Boolean, Categorical, Column, Numeric
+from discreet.design.columns import Base, Boolean, Categorical, Numeric
 from discreet.errors import DataError
 
 if TYPE_CHECKING:
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 FloatArray: TypeAlias = npt.NDArray[np.float64]
 
 
-def declared_arrays(batch: RecordBatch, columns: Mapping[str, Column]) -> list[FloatArray]:
+def declared_arrays(batch: RecordBatch, columns: Mapping[str, Base]) -> list[FloatArray]:
     """One float64 array for each declared column of a record batch, in the order of `columns`."""
     return [declared_array(name, column, batch.column(name)) for name, column in columns.items()]
 
 
-def declared_array(name: str, column: Column, values: Array) -> FloatArray:
+def declared_array(name: str, column: Base, values: Array) -> FloatArray:
     """Numbers, 0/1 or level positions of one column; NaN where the cell is missing or breaks the declaration.
 
     >>> declared_array("g", Categorical(("a", "b")), pa.array(["b", None, "z"]))

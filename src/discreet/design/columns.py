@@ -1,14 +1,16 @@
-"""The three kinds of declared column, and what each says about a missing cell."""
+"""The kinds of declared column, and what each says about a missing cell."""
 
 from __future__ import annotations
 
 import math
 import unicodedata
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Final, Literal, TypeAlias
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from discreet.errors import SpecError
+
+if TYPE_CHECKING:
+    from discreet.design.formula import Formula
 
 Level: TypeAlias = str | int
 Cell: TypeAlias = float | bool | Level
@@ -34,9 +36,11 @@ class Numeric:
 
     bounds: tuple[float, float]
     missing: Missing = "error"
+    formula: Formula | None = field(default=None, repr=False)
+    is_released: bool = field(default=True, repr=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "bounds", _checked_bounds(self.bounds))
+        object.__setattr__(self, "bounds", checked_bounds(self.bounds))
         if isinstance(self.missing, Fill):
             low, high = self.bounds
             value = self.missing.value
@@ -66,7 +70,7 @@ class Numeric:
 
     def to_dict(self) -> dict[str, object]:
         """The table `[columns.NAME]` of design.toml."""
-        return {"bounds": list(self.bounds), **_missing_entry(self.missing)}
+        return _formula_entry(self) | {"bounds": list(self.bounds), **_missing_entry(self.missing)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +78,8 @@ class Boolean:
     """A yes/no column, kept as 0 and 1."""
 
     missing: Missing = "error"
+    formula: Formula | None = field(default=None, repr=False)
+    is_released: bool = field(default=True, repr=False)
 
     def __post_init__(self) -> None:
         if isinstance(self.missing, Fill) and self.missing.value not in (0, 1):
@@ -90,7 +96,8 @@ class Boolean:
 
     def to_dict(self) -> dict[str, object]:
         """The table `[columns.NAME]` of design.toml."""
-        return {"dtype": "bool", **_missing_entry(self.missing)}
+        declared = {} if self.formula else {"dtype": "bool", **_missing_entry(self.missing)}
+        return _formula_entry(self) | declared
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,9 +111,12 @@ class Categorical:
     levels: tuple[Level, ...]
     reference: Level | None = None
     missing: Missing = "error"
+    formula: Formula | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         levels = tuple(self.levels)
+        if not levels:
+            raise SpecError("levels are blank; fill in every value that can occur from public knowledge")
         if len(levels) < 2:
             raise SpecError(f"a categorical column needs at least two levels, {len(levels)} came")
         kinds = {type(level) for level in levels}
@@ -144,10 +154,43 @@ class Categorical:
 
     def to_dict(self) -> dict[str, object]:
         """The table `[columns.NAME]` of design.toml."""
-        entry: dict[str, object] = {"levels": list(self.levels)}
+        entry: dict[str, object] = _formula_entry(self) or {"levels": list(self.levels)}
         if self.reference != self.levels[0]:
             entry["reference"] = self.reference
         return entry | _missing_entry(self.missing)
+
+
+@dataclass(frozen=True, slots=True)
+class SplineBasis:
+    """Basis functions of a spline: not negative, and with squares that sum to at most 1, whatever the row.
+
+    Attributes
+    ----------
+    formula
+        The spline.
+    ranges
+        Declared range of each column it uses.
+    """
+
+    formula: Formula
+    ranges: tuple[tuple[str, tuple[float, float]], ...] = field(repr=False)
+
+    def released(self, name: str) -> tuple[str, ...]:
+        """Names of the released basis functions, by position."""
+        return tuple(f"{name}[{position}]" for position in range(1, self.formula.width + 1))
+
+    def to_dict(self) -> dict[str, object]:
+        """The table `[columns.NAME]` of design.toml."""
+        return {"formula": self.formula.text}
+
+
+@dataclass(frozen=True, slots=True)
+class Derived:
+    """A column declared by a formula, before the bounds of the columns it uses are known."""
+
+    formula: Formula
+    bounds: tuple[float, float] | None = None
+    reference: Level | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,40 +200,13 @@ class Identifier:
     missing: Missing = "error"
 
 
-Column: TypeAlias = Numeric | Boolean | Categorical
-Readable: TypeAlias = Column | Identifier
+Base: TypeAlias = Numeric | Boolean | Categorical
+Column: TypeAlias = Base | SplineBasis
+Readable: TypeAlias = Base | Identifier
 
 _NARROWEST: Final = 1e-250
 # whole numbers from here on are not all doubles, and levels are compared as doubles
 _LARGEST_LEVEL: Final = 2**53
-COLUMN_KEYS: Final = ("bounds", "levels", "reference", "dtype", "missing")
-
-
-def column_from(declaration: object) -> Column:
-    """A column from any of the short forms: a pair of numbers, a list of levels, `bool`, a table, or a column.
-
-    >>> column_from((0, 10))
-    Numeric(bounds=(0.0, 10.0), missing='error')
-    >>> column_from(["a", "b"]).levels
-    ('a', 'b')
-    >>> column_from(bool)
-    Boolean(missing='error')
-    """
-    if isinstance(declaration, Numeric | Boolean | Categorical):
-        return declaration
-    if declaration is bool or declaration == "bool":
-        return Boolean()
-    if isinstance(declaration, Mapping):
-        return _column_from_table(declaration)
-    if isinstance(declaration, list | tuple):
-        items = tuple(declaration)
-        if len(items) == 2 and all(_is_number(item) for item in items):
-            return Numeric(items)
-        if items and all(isinstance(item, str) or type(item) is int for item in items):
-            return Categorical(items)
-    raise SpecError(
-        f"a column is declared by a pair of bounds, a list of levels, bool or a table; {_short(declaration)} came"
-    )
 
 
 def has_invisible_signs(text: str) -> bool:
@@ -202,47 +218,11 @@ def has_invisible_signs(text: str) -> bool:
     return any(unicodedata.category(sign) in ("Cc", "Cf", "Cs") for sign in text)
 
 
-def _column_from_table(table: Mapping[str, object]) -> Column:
-    for key in table:
-        if key not in COLUMN_KEYS:
-            raise SpecError.unknown_name("key", str(key), COLUMN_KEYS)
-    given = [key for key in ("bounds", "levels", "dtype") if key in table]
-    if len(given) != 1:
-        came = " and ".join(given) or "none of them"
-        raise SpecError(f"a column needs exactly one of bounds, levels or dtype = 'bool'; {came} came")
-    if "reference" in table and "levels" not in table:
-        raise SpecError("'reference' belongs to a column with levels")
-    missing = _missing_from(table.get("missing", "error"))
-    if "bounds" in table:
-        bounds = table["bounds"]
-        if not isinstance(bounds, list | tuple) or len(bounds) != 2:
-            raise SpecError(f"bounds are a pair [low, high]; {_short(bounds)} came")
-        return Numeric((bounds[0], bounds[1]), missing)
-    if "levels" in table:
-        levels = table["levels"]
-        if not isinstance(levels, list | tuple):
-            raise SpecError(f"levels are a list; {_short(levels)} came")
-        reference = table.get("reference")
-        if reference is not None and (isinstance(reference, bool) or not isinstance(reference, str | int)):
-            raise SpecError(f"the reference is one of the levels; {_short(reference)} came")
-        return Categorical(tuple(levels), reference, missing)
-    if table["dtype"] != "bool":
-        raise SpecError(f"dtype {table['dtype']!r} is not known; allowed: 'bool'")
-    return Boolean(missing)
-
-
-def _missing_from(rule: object) -> Missing:
-    if isinstance(rule, Fill):
-        return rule
-    if rule == "error":
-        return "error"
-    if rule == "drop":
-        return "drop"
-    if isinstance(rule, Mapping) and set(rule) == {"fill"}:
-        value = rule["fill"]
-        if isinstance(value, str | int | float):
-            return Fill(value)
-    raise SpecError(f"missing = {_short(rule)} is not known; allowed: 'error', 'drop' or {{fill = VALUE}}")
+def _formula_entry(column: Base) -> dict[str, object]:
+    if column.formula is not None:
+        return {"formula": column.formula.text}
+    hidden = isinstance(column, Numeric | Boolean) and not column.is_released
+    return {"release": False} if hidden else {}
 
 
 def _missing_entry(missing: Missing) -> dict[str, object]:
@@ -251,9 +231,12 @@ def _missing_entry(missing: Missing) -> dict[str, object]:
     return {"missing": {"fill": missing.value} if isinstance(missing, Fill) else missing}
 
 
-def _checked_bounds(bounds: tuple[float, float]) -> tuple[float, float]:
-    if len(bounds) != 2 or not all(_is_number(bound) for bound in bounds):
-        raise SpecError(f"bounds are a pair of numbers [low, high]; {_short(bounds)} came")
+def checked_bounds(bounds: tuple[float, float]) -> tuple[float, float]:
+    """Two finite increasing numbers, far enough apart for double precision."""
+    if any(isinstance(bound, str) and not bound for bound in bounds):
+        raise SpecError("bounds are blank; fill in the lowest and highest value from public knowledge")
+    if len(bounds) != 2 or not all(is_number(bound) for bound in bounds):
+        raise SpecError(f"bounds are a pair of numbers [low, high]; {short(bounds)} came")
     low, high = float(bounds[0]), float(bounds[1])
     if not (math.isfinite(low) and math.isfinite(high)):
         raise SpecError(f"bounds [{low:g}, {high:g}] are not finite; declare two finite numbers")
@@ -270,10 +253,12 @@ def _checked_bounds(bounds: tuple[float, float]) -> tuple[float, float]:
     return low, high
 
 
-def _is_number(value: object) -> bool:
+def is_number(value: object) -> bool:
+    """Whether a declared value is a number; true and false are not."""
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _short(value: object) -> str:
+def short(value: object) -> str:
+    """What came, cut to fit a message."""
     text = repr(value)
     return text if len(text) <= 60 else f"{text[:57]}..."

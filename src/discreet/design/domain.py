@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
-from discreet.design.columns import Boolean, Categorical, Numeric
+from discreet.design.columns import Boolean, Categorical, Numeric, SplineBasis
 from discreet.design.model import Design
 from discreet.errors import SpecError
 
@@ -24,7 +24,8 @@ class RowDomain:
     ----------
     numeric, boolean, blocks
         How many regressors lie in [-1, 1], how many lie in [0, 1] (booleans and one-hot blocks of a single indicator),
-        and how many one-hot blocks have two or more indicators (at most one of them is 1).
+        and how many blocks have two or more columns that are not negative and whose squares sum to at most 1: one-hot
+        indicators, or basis functions of a spline.
     radius
         Declared ball for x, or none.
     target_nonnegative
@@ -58,7 +59,7 @@ class RowDomain:
         domain = cls(
             numeric=sum(isinstance(c, Numeric) for c in regressors),
             boolean=sum(isinstance(c, Boolean) for c in regressors) + single,
-            blocks=sum(isinstance(c, Categorical) for c in regressors) - single,
+            blocks=sum(isinstance(c, Categorical | SplineBasis) for c in regressors) - single,
             radius=design.radius,
             target_nonnegative=isinstance(design.columns[design.target], Boolean),
             grid_bits=grid_bits,

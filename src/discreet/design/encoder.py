@@ -12,12 +12,12 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.design.arrow import FloatArray
-from discreet.design.columns import Boolean, Column, Numeric
+from discreet.design.columns import Base, Boolean, Column, Numeric, SplineBasis
 from discreet.errors import DataError
 
 
 def settle_missing(
-    columns: Mapping[str, Column], arrays: Sequence[FloatArray]
+    columns: Mapping[str, Base], arrays: Sequence[FloatArray]
 ) -> tuple[list[FloatArray], npt.NDArray[np.bool_] | None]:
     """Apply each column's `missing` rule; give the arrays and which rows are kept (none: all of them).
 
@@ -59,7 +59,7 @@ def write_scaled(
     columns
         Declared columns in the order in which they are released.
     arrays
-        Settled values of each, shape (m,).
+        Settled values of each, shape (m,), or (basis functions, m) for a spline.
     out
         Shape (released columns, m); every element is overwritten.
     unit
@@ -77,6 +77,9 @@ def write_scaled(
         elif isinstance(column, Boolean):
             np.multiply(values, unit, out=out[row])
             row += 1
+        elif isinstance(column, SplineBasis):
+            np.multiply(values, unit, out=out[row : row + len(values)])
+            row += len(values)
         else:
             for code in column.indicator_codes:
                 np.multiply(values == code, unit, out=out[row])

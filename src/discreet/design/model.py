@@ -13,7 +13,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
-from discreet.design.columns import Categorical, Column, column_from, has_invisible_signs
+from discreet.design.columns import Base, Boolean, Column, Derived, Numeric, SplineBasis, has_invisible_signs
+from discreet.design.declarations import column_from
 from discreet.errors import SpecError
 from discreet.privacy.unit import PrivacyUnit
 
@@ -67,18 +68,24 @@ class Design:
             raise SpecError(f"columns are a table of name to declaration; {type(columns).__name__} came")
         _set = object.__setattr__
         _set(self, "target", target)
-        _set(self, "columns", MappingProxyType({name: _declared(name, what) for name, what in columns.items()}))
+        declared = {name: _declared(name, what) for name, what in columns.items()}
+        _set(self, "columns", MappingProxyType(_resolved(declared)))
         _set(self, "intercept", intercept)
         _set(self, "radius", radius)
         _set(self, "unit", unit if isinstance(unit, PrivacyUnit) else PrivacyUnit.from_dict(unit or {}))
         self._check()
 
     def _check(self) -> None:
+        if self.target == "":
+            raise SpecError("target is blank; name the column to explain")
         if not isinstance(self.target, str) or self.target not in self.columns:
             raise SpecError.unknown_name("target", str(self.target), self.columns)
-        if isinstance(self.columns[self.target], Categorical):
+        target = self.columns[self.target]
+        if not isinstance(target, Numeric | Boolean):
             raise SpecError(f"the target {self.target!r} is categorical; a target is numeric or boolean")
-        if len(self.columns) < 2:
+        if not target.is_released:
+            raise SpecError(f"the target {self.target!r} is not released; leave out release = false")
+        if not self.regressors:
             raise SpecError("the design has no regressor; declare at least one column besides the target")
         if not isinstance(self.intercept, bool):
             raise SpecError(f"intercept is true or false; {self.intercept!r} came")
@@ -108,19 +115,33 @@ class Design:
 
     @property
     def regressors(self) -> tuple[str, ...]:
-        """Every declared column but the target, in declared order."""
-        return tuple(name for name in self.columns if name != self.target)
+        """Every released column but the target, in declared order."""
+        return tuple(name for name in self.offered if name != self.target)
+
+    @property
+    def offered(self) -> tuple[str, ...]:
+        """Declared names of everything that is released, in declared order: what a model can be made of."""
+        return tuple(name for name, column in self.columns.items() if _is_released(column))
+
+    @cached_property
+    def table_columns(self) -> Mapping[str, Base]:
+        """The columns that are read from a table: all but those with a formula."""
+        return {
+            name: column
+            for name, column in self.columns.items()
+            if not isinstance(column, SplineBasis) and column.formula is None
+        }
 
     @property
     def count_public(self) -> bool:
         """Whether the number of rows that count is public: `replace`, every row a unit, and no rule that drops one."""
-        drops = any(column.missing == "drop" for column in self.columns.values())
+        drops = any(column.missing == "drop" for column in self.table_columns.values())
         return self.unit.neighbours == "replace" and self.unit.id is None and not drops
 
     @property
     def total(self) -> bool:
         """Whether every table, even an empty one, can be released: no rule turns a cell into an error."""
-        return all(column.missing != "error" for column in self.columns.values())
+        return all(column.missing != "error" for column in self.table_columns.values())
 
     def to_dict(self) -> dict[str, object]:
         """The declarations as plain values, in the shape of design.toml."""
@@ -187,7 +208,20 @@ class Design:
         return cls.from_toml(text)
 
 
-def _declared(name: object, declaration: object) -> Column:
+def _is_released(column: Column) -> bool:
+    return not isinstance(column, Numeric | Boolean) or column.is_released
+
+
+def _resolved(declared: Mapping[str, Column | Derived]) -> dict[str, Column]:
+    if not any(isinstance(column, Derived) or not _is_released(column) for column in declared.values()):
+        return {name: column for name, column in declared.items() if not isinstance(column, Derived)}
+    # formulas bring in arrays, which a design without them does not need
+    from discreet.design.derived import resolved
+
+    return resolved(declared)
+
+
+def _declared(name: object, declaration: object) -> Column | Derived:
     if not isinstance(name, str) or not name or name != name.strip():
         raise SpecError(f"a column name is text without blanks at its ends; {name!r} came")
     if has_invisible_signs(name):

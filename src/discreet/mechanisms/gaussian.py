@@ -6,7 +6,7 @@ import itertools
 from typing import Final, Literal
 
 from discreet.curator.moments import Moments
-from discreet.design.columns import Boolean, Column, Numeric
+from discreet.design.columns import Base, Boolean, Numeric
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.mechanisms.calibration import noise_law
@@ -61,9 +61,9 @@ class GaussianMoments:
         if design.unit.neighbours == "add-remove":
             twice = {name: [*values, *values] for name, values in corner.items()}
             return (NeighbourPair("second corner row", twice, corner),)
-        names = list(design.columns)
-        numeric = [name for name in design.regressors if isinstance(design.columns[name], Numeric)]
-        others = [name for name in design.regressors if name not in numeric]
+        names = list(design.table_columns)
+        numeric = [name for name in names if isinstance(design.columns[name], Numeric) and name != design.target]
+        others = [name for name in names if name not in (*numeric, design.target)]
         pairs = []
         for flips in range(len(numeric) + 1):
             for with_others, with_target in itertools.product((False, True), repeat=2):
@@ -80,10 +80,10 @@ class GaussianMoments:
 
 
 def _corner(design: Design, *, flipped: frozenset[str]) -> dict[str, list[object]]:
-    return {name: [_extreme(column, flipped=name in flipped)] for name, column in design.columns.items()}
+    return {name: [_extreme(column, flipped=name in flipped)] for name, column in design.table_columns.items()}
 
 
-def _extreme(column: Column, *, flipped: bool) -> object:
+def _extreme(column: Base, *, flipped: bool) -> object:
     if isinstance(column, Numeric):
         return column.bounds[0] if flipped else column.bounds[1]
     if isinstance(column, Boolean):

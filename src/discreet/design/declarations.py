@@ -1,0 +1,128 @@
+"""From what a person writes to a declared column: short forms, tables of design.toml, formulas."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Final
+
+from discreet.design.columns import (
+    Boolean,
+    Categorical,
+    Column,
+    Derived,
+    Fill,
+    Level,
+    Missing,
+    Numeric,
+    SplineBasis,
+    checked_bounds,
+    is_number,
+    short,
+)
+from discreet.errors import SpecError
+
+COLUMN_KEYS: Final = ("bounds", "levels", "reference", "dtype", "missing", "formula", "release")
+
+
+def column_from(declaration: object) -> Column | Derived:
+    """A column from any of the short forms: a pair of numbers, a list of levels, `bool`, a table, or a column.
+
+    >>> column_from((0, 10))
+    Numeric(bounds=(0.0, 10.0), missing='error')
+    >>> column_from(["a", "b"]).levels
+    ('a', 'b')
+    >>> column_from(bool)
+    Boolean(missing='error')
+    """
+    if isinstance(declaration, Numeric | Boolean | Categorical | SplineBasis | Derived):
+        return _unresolved(declaration)
+    if declaration is bool or declaration == "bool":
+        return Boolean()
+    if isinstance(declaration, Mapping):
+        return _column_from_table(declaration)
+    if isinstance(declaration, list | tuple):
+        items = tuple(declaration)
+        if len(items) == 2 and all(is_number(item) for item in items):
+            return Numeric(items)
+        if items and all(isinstance(item, str) or type(item) is int for item in items):
+            return Categorical(items)
+    raise SpecError(
+        f"a column is declared by a pair of bounds, a list of levels, bool or a table; {short(declaration)} came"
+    )
+
+
+def _unresolved(column: Column | Derived) -> Column | Derived:
+    """A column that came from another design is derived anew, from the bounds of this one."""
+    if isinstance(column, Derived) or column.formula is None:
+        return column
+    bounds = column.bounds if isinstance(column, Numeric) else None
+    reference = column.reference if isinstance(column, Categorical) else None
+    return Derived(column.formula, bounds, reference)
+
+
+def _derived_from_table(table: Mapping[str, object]) -> Derived:
+    from discreet.design.formula import parse
+
+    text = table["formula"]
+    if not isinstance(text, str):
+        raise SpecError(f"a formula is text; {short(text)} came")
+    for key in table:
+        if key not in ("formula", "bounds", "reference"):
+            raise SpecError(f"{key!r} does not go with a formula; a derived column takes bounds to tighten, no more")
+    bounds = checked_bounds(_pair(table["bounds"])) if "bounds" in table else None
+    return Derived(parse(text), bounds, _checked_reference(table.get("reference")))
+
+
+def _checked_reference(reference: object) -> Level | None:
+    if reference is None or (isinstance(reference, str | int) and not isinstance(reference, bool)):
+        return reference
+    raise SpecError(f"the reference is one of the levels; {short(reference)} came")
+
+
+def _column_from_table(table: Mapping[str, object]) -> Column | Derived:
+    for key in table:
+        if key not in COLUMN_KEYS:
+            raise SpecError.unknown_name("key", str(key), COLUMN_KEYS)
+    if "formula" in table:
+        return _derived_from_table(table)
+    given = [key for key in ("bounds", "levels", "dtype") if key in table]
+    if len(given) != 1:
+        came = " and ".join(given) or "none of them"
+        raise SpecError(f"a column needs exactly one of bounds, levels, dtype = 'bool' or formula; {came} came")
+    if "reference" in table and "levels" not in table:
+        raise SpecError("'reference' belongs to a column with levels")
+    release = table.get("release", True)
+    if not isinstance(release, bool) or (not release and "levels" in table):
+        raise SpecError("release is true or false, and false only for a number or boolean that feeds formulas")
+    missing = _missing_from(table.get("missing", "error"))
+    if "bounds" in table:
+        return replace(Numeric(_pair(table["bounds"]), missing), is_released=release)
+    if "levels" in table:
+        levels = table["levels"]
+        if not isinstance(levels, list | tuple):
+            raise SpecError(f"levels are a list; {short(levels)} came")
+        return Categorical(tuple(levels), _checked_reference(table.get("reference")), missing)
+    if table["dtype"] != "bool":
+        raise SpecError(f"dtype {table['dtype']!r} is not known; allowed: 'bool'")
+    return Boolean(missing, is_released=release)
+
+
+def _pair(bounds: object) -> tuple[float, float]:
+    if not isinstance(bounds, list | tuple) or len(bounds) != 2:
+        raise SpecError(f"bounds are a pair [low, high]; {short(bounds)} came")
+    return bounds[0], bounds[1]
+
+
+def _missing_from(rule: object) -> Missing:
+    if isinstance(rule, Fill):
+        return rule
+    if rule == "error":
+        return "error"
+    if rule == "drop":
+        return "drop"
+    if isinstance(rule, Mapping) and set(rule) == {"fill"}:
+        value = rule["fill"]
+        if isinstance(value, str | int | float):
+            return Fill(value)
+    raise SpecError(f"missing = {short(rule)} is not known; allowed: 'error', 'drop' or {{fill = VALUE}}")

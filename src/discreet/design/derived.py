@@ -1,0 +1,110 @@
+"""Derived columns: bounds by interval arithmetic from declared ones, values from the cells of their own row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+
+from discreet.design.arrow import FloatArray
+from discreet.design.columns import Base, Boolean, Categorical, Column, Derived, Numeric, SplineBasis
+from discreet.design.formula import order
+from discreet.errors import SpecError
+
+
+def resolved(columns: Mapping[str, Column | Derived]) -> dict[str, Column]:
+    """Every column with its bounds or levels, those of derived columns from the columns they use, in the same order."""
+    formulas = {name: column.formula for name, column in columns.items() if isinstance(column, Derived)}
+    ranges = {name: _range(column) for name, column in columns.items() if isinstance(column, Numeric | Boolean)}
+    ready: dict[str, Column] = {name: column for name, column in columns.items() if not isinstance(column, Derived)}
+    for name in order(formulas, list(ranges)):
+        column = columns[name]
+        if isinstance(column, Derived):
+            try:
+                made = _made(column, ranges)
+            except SpecError as error:
+                raise SpecError(f"column {name!r}: {error}") from None
+            ready[name] = made
+            if isinstance(made, Numeric | Boolean):
+                ranges[name] = _range(made)
+    used = {name for formula in formulas.values() for name in formula.names}
+    for name, column in ready.items():
+        if isinstance(column, Numeric | Boolean) and not column.is_released and name not in used:
+            raise SpecError(f"column {name!r} is not released and feeds no formula; delete it or release it")
+    return {name: ready[name] for name in columns}
+
+
+def _made(column: Derived, ranges: Mapping[str, tuple[float, float]]) -> Column:
+    formula = column.formula
+    low, high = formula.interval(ranges)
+    if formula.kind != "numeric" and column.bounds is not None:
+        raise SpecError(f"bounds came with a formula that gives {formula.kind}; leave them out")
+    if formula.kind != "levels" and column.reference is not None:
+        raise SpecError("'reference' belongs to a column with levels, such as cut(...)")
+    if formula.kind == "levels":
+        return Categorical(formula.levels(), column.reference, formula=formula)
+    if formula.kind == "spline":
+        return SplineBasis(formula, tuple((name, ranges[name]) for name in formula.names))
+    if formula.kind == "boolean":
+        return Boolean(formula=formula)
+    if column.bounds is None:
+        return Numeric((low, high), formula=formula)
+    if not low <= column.bounds[0] < column.bounds[1] <= high:
+        raise SpecError(
+            f"the bounds [{column.bounds[0]:g}, {column.bounds[1]:g}] are wider than [{low:g}, {high:g}], "
+            "which follows from the columns used; bounds of a formula can only be tightened"
+        )
+    return Numeric(column.bounds, formula=formula)
+
+
+def _range(column: Numeric | Boolean) -> tuple[float, float]:
+    return column.bounds if isinstance(column, Numeric) else (0.0, 1.0)
+
+
+def needed(columns: Mapping[str, Column], wanted: Iterable[str]) -> dict[str, Base]:
+    """The columns of the table that the wanted ones are or are computed from, in the order they are met."""
+    found: dict[str, Base] = {}
+    for name in wanted:
+        column = columns[name]
+        if column.formula is not None:
+            found |= needed(columns, column.formula.names)
+        elif not isinstance(column, SplineBasis):
+            found[name] = column
+    return found
+
+
+def completed(columns: Mapping[str, Column], wanted: Iterable[str], base: Mapping[str, FloatArray]) -> list[FloatArray]:
+    """Arrays of the wanted columns from settled arrays of the columns of the table.
+
+    Formulas see values clipped to their declared bounds, as the bounds of a derived column suppose.
+
+    Parameters
+    ----------
+    columns
+        All declared columns.
+    wanted
+        Which arrays to give, in this order.
+    base
+        Finite values of every column of the table that they need, shape (m,).
+
+    Returns
+    -------
+    list of arrays
+        Shape (m,), or (basis functions, m) for a spline.
+    """
+    values: dict[str, FloatArray] = {}
+
+    def value(name: str) -> FloatArray:
+        if name not in values:
+            column = columns[name]
+            if isinstance(column, SplineBasis):
+                return column.formula.basis({use: value(use) for use in column.formula.names}, dict(column.ranges))
+            if column.formula is None:
+                plain = base[name]
+            else:
+                plain = column.formula.evaluate({use: value(use) for use in column.formula.names})
+            values[name] = np.clip(plain, *column.bounds) if isinstance(column, Numeric) else plain
+        return values[name]
+
+    # a column of the table that no formula uses is clipped once, by the encoder
+    return [base[name] if columns[name].formula is None else value(name) for name in wanted]
