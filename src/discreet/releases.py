@@ -23,6 +23,7 @@ import numpy.typing as npt
 from discreet.design.domain import MAX_GRID_BITS
 from discreet.design.model import Design
 from discreet.errors import OutputError, ReleaseFileError, SpecError
+from discreet.markup import html_table
 from discreet.output import write_bytes
 from discreet.privacy.guarantee import Guarantee
 
@@ -221,6 +222,17 @@ class Release:
             else (f"epsilon={self.guarantee.epsilon:g}, delta={self.guarantee.delta:g}, {self.guarantee.neighbours}")
         )
         return f"<Release of {', '.join(self.columns[1:])}: {self.mechanism}, {promise}>"
+
+    def _repr_html_(self) -> str:
+        promise = (
+            "NOT PRIVATE: this release carries no guarantee." if self.guarantee is None else self.guarantee.sentence()
+        )
+        rows = [
+            [name, f"{self.moments[0, place]:,.1f}", f"{self.noise_sd[0, place]:,.1f}"]
+            for place, name in enumerate(self.columns)
+        ]
+        notes = (promise, f"Mechanism {self.mechanism}; spend recorded: {self.anchor}. Sums are of the scaled columns.")
+        return html_table(f"Release of {', '.join(self.columns[1:])}", ["column", "noisy sum", "noise sd"], rows, notes)
 
 
 _FIELDS: Final = frozenset((

@@ -1,4 +1,4 @@
-"""Derived columns: bounds that follow from declared ones, values from their own row, one encoder for release and predict."""
+"""Derived columns: bounds from declared ones, values from their own row, one encoder for release and predict."""
 
 from __future__ import annotations
 

@@ -9,6 +9,7 @@ import numpy as np
 from discreet.analyst.adaptive import adaptive_ridge
 from discreet.analyst.criterion import best_of, criterion_values
 from discreet.analyst.fitted import Fit, assembled
+from discreet.analyst.model_formula import parse_model
 from discreet.analyst.normal_equations import NormalEquations, normal_equations
 from discreet.analyst.penalised import Slopes, default_strengths, penalised_slopes, with_intercept
 from discreet.analyst.penalties import Criterion, Penalty, PenaltyWish, checked_wish
@@ -23,6 +24,7 @@ __all__ = ["Fit", "Penalty", "fit"]
 
 def fit(
     release: Release,
+    formula: str | None = None,
     *,
     target: str | None = None,
     features: Iterable[str] | None = None,
@@ -37,6 +39,8 @@ def fit(
     ----------
     release
         What a curator published.
+    formula
+        The model in one line, such as `"income ~ age + region"`, instead of target, features and intercept.
     target
         Declared numeric or boolean column to explain; the design's target unless named.
     features
@@ -75,6 +79,8 @@ def fit(
     x          2
     """
     wish = checked_wish(penalty, strength, l1_ratio)
+    if formula is not None:
+        target, features, intercept = _by_formula(release, formula, target, features, intercept)
     model, equations = read_model(release, target, features, intercept)
     if wish.strength is None:
         return _without_strength(release, model, equations, wish)
@@ -87,12 +93,26 @@ def fit(
     return at_strength(release, model, problem, slopes, wish)
 
 
+def _by_formula(
+    release: Release, formula: str, target: str | None, features: Iterable[str] | None, intercept: bool | None
+) -> tuple[str, tuple[str, ...], bool | None]:
+    if (target, features, intercept) != (None, None, None):
+        raise SpecError("a formula came together with target, features or intercept; say the model once")
+    _check_release(release)
+    named = parse_model(formula, release)
+    return named.target, named.features, named.intercept
+
+
+def _check_release(release: object) -> None:
+    if not isinstance(release, Release):
+        raise SpecError(f"fit needs a Release; {type(release).__name__} came. Load one with Release.load(path)")
+
+
 def read_model(
     release: Release, target: str | None, features: Iterable[str] | None, intercept: bool | None
 ) -> tuple[SubModel, NormalEquations]:
     """Pick a model of a release by declared names and set up its normal equations."""
-    if not isinstance(release, Release):
-        raise SpecError(f"fit needs a Release; {type(release).__name__} came. Load one with Release.load(path)")
+    _check_release(release)
     model = choose(release, target, features, intercept)
     return model, normal_equations(release, model)
 

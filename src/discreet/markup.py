@@ -1,0 +1,26 @@
+"""Tables for notebooks: plain HTML, everything escaped, no script and nothing fetched."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Sequence
+
+
+def html_table(title: str, headers: Sequence[str], rows: Sequence[Sequence[str]], notes: Sequence[str]) -> str:
+    """A titled table with notes below it; the first column is text, the others are numbers.
+
+    >>> print(html_table("<b>", ["name", "value"], [["x", "1"]], []))
+    <table><caption>&lt;b&gt;</caption><thead><tr><th style="text-align:left">name</th><th>value</th></tr></thead>\
+<tbody><tr><td style="text-align:left">x</td><td>1</td></tr></tbody></table>
+    """
+    head = "".join(_cell("th", text, first=place == 0) for place, text in enumerate(headers))
+    lines = ("".join(_cell("td", text, first=place == 0) for place, text in enumerate(row)) for row in rows)
+    body = "".join(f"<tr>{line}</tr>" for line in lines)
+    below = "".join(f"<p>{html.escape(note)}</p>" for note in notes)
+    table = f"<table><caption>{html.escape(title)}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    return f"<div>{table}{below}</div>" if below else table
+
+
+def _cell(tag: str, text: str, *, first: bool) -> str:
+    style = ' style="text-align:left"' if first else ""
+    return f"<{tag}{style}>{html.escape(text)}</{tag}>"

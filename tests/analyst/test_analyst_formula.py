@@ -1,0 +1,88 @@
+"""A model by one line over released columns."""
+
+from __future__ import annotations
+
+import pytest
+
+import discreet
+from discreet.design.model import Design
+from discreet.errors import SpecError
+from discreet.testing.not_private import exact_release
+
+DESIGN = Design("income", {"income": (0, 10), "age": (0, 5), "region": ["n", "s"], "gross pay": (0, 9), "flag": bool})
+TABLE = {
+    "income": [1.0, 2, 4, 8, 9, 3], "age": [1.0, 2, 3, 4, 5, 0], "region": ["n", "s"] * 3,
+    "gross pay": [2.0, 1, 7, 3, 9, 4], "flag": [True, False, True, True, False, False],
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def release():
+    return exact_release(TABLE, DESIGN)
+
+
+SAME = {
+    "income ~ age": {"features": ["age"]},
+    "income~age+region": {"features": ["age", "region"]},
+    " income  ~  region + age ": {"features": ["region", "age"]},
+    "age ~ income": {"target": "age", "features": ["income"]},
+    "income ~ `gross pay`": {"features": ["gross pay"]},
+    "`gross pay` ~ flag": {"target": "gross pay", "features": ["flag"]},
+    "income ~ .": {},
+    "income ~ flag + .": {"features": ["flag", "age", "region", "gross pay"]},
+    "income ~ age - 1": {"features": ["age"], "intercept": False},
+    "income ~ 0 + age": {"features": ["age"], "intercept": False},
+    "income ~ 1 + age": {"features": ["age"], "intercept": True},
+    "income ~ 1": {"features": [], "intercept": True},
+}
+
+
+@pytest.mark.parametrize("formula", SAME)
+def test_a_formula_is_the_model_in_one_line(release, formula):
+    short, long = discreet.fit(release, formula), discreet.fit(release, **SAME[formula])
+    assert short.model == long.model
+    assert dict(short.params) == dict(long.params)
+
+
+REFUSED = {
+    "income": "one target, one '~'",
+    "income ~ age ~ flag": "one target, one '~'",
+    "~ age": "one target, one '~'",
+    "income ~": "nothing stands behind",
+    "income ~ age flag": r"joined by '\+'",
+    "income ~ age +": r"joined by '\+'",
+    "income ~ log(age)": "declared before the release",
+    "income ~ age*flag": "declared before the release",
+    "income ~ age:flag": "declared before the release",
+    "income ~ aeg": "unknown column 'aeg'; .* Did you mean 'age'",
+    "income ~ . - age": "only '- 1' takes something away",
+    "incom ~ age": "unknown target 'incom'",
+    "region ~ age": "categorical",
+    "income ~ age + age": "named twice",
+    "income ~ income": "both the target and a feature",
+    "income ~ __import__('os')": "declared before the release",
+}
+
+
+@pytest.mark.parametrize("formula", REFUSED)
+def test_what_a_formula_cannot_say_is_refused(release, formula):
+    with pytest.raises(SpecError, match=REFUSED[formula]):
+        discreet.fit(release, formula)
+
+
+def test_a_model_is_said_once_and_in_text(release):
+    with pytest.raises(SpecError, match="say the model once"):
+        discreet.fit(release, "income ~ age", features=["age"])
+    with pytest.raises(SpecError, match="a formula is text"):
+        discreet.fit(release, ["income", "age"])
+    with pytest.raises(SpecError, match="needs a Release"):
+        discreet.fit("release.json", "income ~ age")
+
+
+def test_notebooks_show_releases_and_escape_names():
+    hostile = Design("<script>y", {"<script>y": (0, 1), "x": (0, 1)})
+    shown = exact_release({"<script>y": [0.5], "x": [0.5]}, hostile)._repr_html_()
+    assert "<script>" not in shown
+    assert "NOT PRIVATE" in shown
+    private = discreet.release({"<script>y": [0.5], "x": [0.5]}, hostile, epsilon=1.0, delta=1e-6)
+    assert "epsilon = 1" in private._repr_html_()
