@@ -9,7 +9,7 @@ import pytest
 import discreet
 from discreet.curator.moments import accumulate
 from discreet.curator.opening import open_source
-from discreet.curator.persons import row_digests
+from discreet.curator.persons import PersonCap, row_digests
 from discreet.curator.source import ComputeOptions
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
@@ -168,6 +168,12 @@ def test_the_spill_folder_is_private_and_goes_away(tmp_path, monkeypatch):
     with pytest.raises(DataError):
         totals([("p", None, "a", 0.0)], design())
     assert list(tmp_path.iterdir()) == []
+
+
+def test_the_database_reaches_nothing_outside_and_draws_nothing():
+    with PersonCap(design()) as cap:
+        for setting in ("enable_external_access", "autoinstall_known_extensions", "enable_progress_bar"):
+            assert cap._database.execute(f"SELECT current_setting('{setting}')").fetchone() == (False,)
 
 
 def test_without_duckdb_the_extra_is_named(monkeypatch):

@@ -26,6 +26,10 @@ if TYPE_CHECKING:
 FloatArray = npt.NDArray[np.float64]
 
 _MEMORY: Final = "512MB"
+# nothing is fetched, no other file is read, nothing is drawn on the terminal
+_OFF: Final = (
+    "autoinstall_known_extensions", "autoload_known_extensions", "enable_external_access", "enable_progress_bar",
+)  # fmt: skip
 # the finaliser of SplitMix64 (Steele, Lea & Flood 2014): it spreads the rows, no secrecy rests on it
 _MULTIPLIERS: Final = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
 
@@ -144,7 +148,7 @@ def _duckdb_connect() -> Callable[..., Any]:
 def _database(connect: Callable[..., Any], folder: Path) -> Any:  # noqa: ANN401  # DuckDB has no types of its own
     limits = {"memory_limit": _MEMORY, "threads": 1, "temp_directory": str(folder), "preserve_insertion_order": False}
     database = connect(str(folder / "rows.duckdb"), config=limits)
-    for setting in ("autoinstall_known_extensions", "autoload_known_extensions", "enable_external_access"):
+    for setting in _OFF:
         database.execute(f"SET {setting} = false")
     database.execute("SET lock_configuration = true")
     return database
