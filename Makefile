@@ -44,9 +44,11 @@ slow: .venv/dev.stamp  ## statistical studies and large inputs
 
 bench: .venv/dev.stamp  ## cost against named rivals, as ratios in one run
 	$(BIN)/python benchmarks/release_against_sklearn.py
+	$(BIN)/python benchmarks/penalised_against_peers.py
+	$(BIN)/python benchmarks/persons.py
 
-docs: .venv/dev.stamp  ## check that every example in README and docstrings runs
-	$(BIN)/python -m pytest -q --doctest-modules src tests/house/test_readme.py
+docs: .venv/dev.stamp  ## build the pages into docs/_build/html; every example runs in make test
+	$(BIN)/sphinx-build -W -q -b html docs docs/_build/html
 
 wheel: .venv/dev.stamp  ## build the wheel and the source archive into dist/
 	$(BIN)/python -m build --outdir dist .

@@ -61,9 +61,8 @@ def main() -> None:
         if child.returncode:
             sys.exit("the release failed")
     seconds, megabytes = usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
-    print(
-        f"{options.rows:,} rows, {options.persons:,} persons, 3 rows each count: {seconds:.1f} CPU s, {megabytes:.0f} MB peak"
-    )
+    print(f"{options.rows:,} rows, {options.persons:,} persons, 3 rows of each count:")
+    print(f"  {seconds:.1f} CPU s, {megabytes:.0f} MB peak")
     rng = np.random.default_rng(2)
     results = {exact_release(table.take(rng.permutation(options.rows)), design).totals for _ in range(options.orders)}
     print(f"{options.orders} row orders: {len(results)} distinct result")

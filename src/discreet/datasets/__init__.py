@@ -1,8 +1,8 @@
-"""Small public tables for the demo, the tests and the papers.
+"""Public and simulated tables for the demo, the tests and the papers, and a user's own files by path.
 
 Sees: samples that were published long ago, and random numbers from fixed seeds. Nobody's secret.
-Never: reads a user's file, derives a bound from rows, or needs the network.
-Hands on: a `Dataset`: a table and the design declared for it.
+Never: reads a row of a user's file, derives a bound from rows, or needs the network.
+Hands on: a `Dataset`: what to release and the design declared for it.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""The data sets by name."""
+"""The data sets by name, and a user's own files by path."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
 from importlib import import_module
 from typing import TYPE_CHECKING, Final, cast
 
@@ -10,40 +10,88 @@ from discreet.errors import SpecError
 
 if TYPE_CHECKING:
     from discreet.datasets.dataset import Dataset
+    from discreet.design.model import Design
 
 # module and function; loaded on use, because a table costs time and memory
-_HOMES: Final = {
+_PUBLISHED: Final = {
     "census2000": ("discreet.datasets.census", "census2000"),
+    "randhie": ("discreet.datasets.rand", "randhie"),
+    "cpssw8": ("discreet.datasets.cps", "cpssw8"),
+    "acs12": ("discreet.datasets.acs", "acs12"),
 }
+_SIMULATED: Final = {
+    "simulated-census": ("discreet.datasets.simulated_census", "simulated_census"),
+    "simulated-clinical": ("discreet.datasets.simulated_clinical", "simulated_clinical"),
+}
+_FILE_ENDS: Final = (".parquet", ".csv", ".arrow", ".feather", ".ipc")
 
 
 def names() -> tuple[str, ...]:
     """Names that `load` knows.
 
     >>> names()
-    ('census2000',)
+    ('census2000', 'randhie', 'cpssw8', 'acs12', 'simulated-census', 'simulated-clinical')
     """
-    return tuple(_HOMES)
+    return (*_PUBLISHED, *_SIMULATED)
 
 
-def load(name: str) -> Dataset:
-    """Load a data set by its name.
+def load(
+    name: str | os.PathLike[str],
+    *,
+    design: Design | None = None,
+    rows: int | None = None,
+    seed: int | None = None,
+) -> Dataset:
+    """Load a data set by its name, or prepare a user's own files for a release by their path.
+
+    A path is a `PathLike`, or text that holds a separator or ends like a file that can be read (`.parquet`, `.csv`,
+    `.arrow`, `.feather`, `.ipc`); write `./folder` for a folder beside you. Its rows are not read here: `data` of the
+    result is the absolute path, which `discreet.release` reads piece by piece.
 
     Parameters
     ----------
     name
-        One of `names()`.
+        One of `names()`, or the path of a file, of a folder of Parquet files, or a pattern such as `data/*.csv`.
+    design
+        Needed for a path, where nobody else can know what is public; the named data sets bring their own.
+    rows, seed
+        Size and seed of a simulated table; its own unless given.
 
     Returns
     -------
     Dataset
 
+    Raises
+    ------
+    SpecError
+        If the name is unknown, the package that holds the table is not installed, a path leads nowhere, or an
+        argument does not belong to this kind of data set.
+
     Examples
     --------
     >>> load("census2000").design.target
     'lweekinc'
+    >>> load("simulated-clinical", rows=100, seed=7).table.num_rows
+    100
     """
-    if name not in _HOMES:
-        raise SpecError.unknown_name("data set", str(name), _HOMES)
-    module, function = _HOMES[name]
-    return cast("Callable[[], Dataset]", getattr(import_module(module), function))()
+    sizes = {key: value for key, value in (("rows", rows), ("seed", seed)) if value is not None}
+    if sizes and name not in _SIMULATED:
+        given = " and ".join(sizes)
+        raise SpecError(f"{given} came with {str(name)!r}; they belong to {' and '.join(_SIMULATED)}. Leave them out")
+    if _is_path(name):
+        from discreet.datasets.user_files import user_files
+
+        return user_files(name, design)
+    if name not in (known := _PUBLISHED | _SIMULATED):
+        raise SpecError.unknown_name("data set", str(name), known)
+    if design is not None:
+        raise SpecError(f"{name!r} brings its own design; leave design out, or write './{name}' for a folder")
+    module, function = known[name]
+    return cast("Dataset", getattr(import_module(module), function)(**sizes))
+
+
+def _is_path(name: object) -> bool:
+    if isinstance(name, os.PathLike):
+        return True
+    # "/" is a separator on every system
+    return isinstance(name, str) and ("/" in name or os.sep in name or name.lower().endswith(_FILE_ENDS))

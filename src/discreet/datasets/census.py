@@ -60,7 +60,7 @@ def census2000() -> Dataset:
     return Dataset(
         name="census2000",
         title=_TITLE,
-        table=_simulated() if real is None else real,
+        data=_simulated() if real is None else real,
         design=Design(
             target="lweekinc",
             columns={

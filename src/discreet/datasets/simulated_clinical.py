@@ -1,0 +1,96 @@
+"""A simulated clinical trial: blood pressure after treatment on that before, treatment arm and person."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+
+from discreet.datasets.bundled import plain_table
+from discreet.datasets.dataset import Dataset
+from discreet.datasets.draws import Draws, linear
+from discreet.design.model import Design
+
+ROWS: Final = 5_000
+SEED: Final = 1948
+COEFFICIENTS: Final = {
+    "Intercept": 20.0,
+    "before": 0.7,
+    "age": 0.2,
+    "bmi": 0.5,
+    "smoker": 4.0,
+    "arm[low]": -5.0,
+    "arm[high]": -12.0,
+}
+_ARMS: Final = ("placebo", "low", "high")
+_SD: Final = 6
+
+_REASONS: Final = {
+    "after": "systolic blood pressure in mm Hg; by the model the mean is 89 to 186, and the noise is at most three "
+    f"times {_SD}",
+    "before": "the same before treatment: by the protocol 100 to 180",
+    "age": "years: by the protocol adults from 18 to 80",
+    "bmi": "body mass index in kg/m2: by the protocol 16 to 40",
+    "smoker": "yes or no",
+    "arm": "the three arms of the trial",
+}
+_NOTE: Final = (
+    "Simulated. Blood pressure before is bell-shaped with mean 140 and standard deviation 40/3, age is a whole number "
+    "of years, uniform from 18 to 80, the body mass index is bell-shaped with mean 28 and standard deviation 4, 25 % "
+    "smoke, and the arms placebo, low and high dose have a third each; all independent of one another, and every bell "
+    "ends at three standard deviations. Blood pressure after is linear in them, with the known coefficients, plus "
+    f"independent bell-shaped noise of standard deviation {_SD}: no value lies outside the bounds."
+)
+
+
+def simulated_clinical(rows: int = ROWS, seed: int = SEED) -> Dataset:
+    """Simulated clinical trial with known coefficients.
+
+    Parameters
+    ----------
+    rows
+        Number of rows.
+    seed
+        Of NumPy's default generator; the same seed gives the same rows.
+
+    Returns
+    -------
+    Dataset
+        Columns `after`, `before`, `age`, `bmi`, `smoker` and `arm`.
+
+    Examples
+    --------
+    >>> simulated_clinical(rows=10).design.released
+    ('1', 'before', 'age', 'bmi', 'smoker', 'arm[low]', 'arm[high]', 'after')
+    """
+    design = Design(
+        target="after",
+        columns={
+            "after": (70, 205),
+            "before": (100, 180),
+            "age": (18, 80),
+            "bmi": (16, 40),
+            "smoker": bool,
+            "arm": list(_ARMS),
+        },
+    )
+    draw = Draws(rows, seed)
+    columns = {
+        "before": draw.bell(140, 40 / 3),
+        "age": np.floor(18 + 63 * draw.uniform()),
+        "bmi": draw.bell(28, 4),
+        "smoker": draw.share(0.25),
+    }
+    arm = np.array(_ARMS)[draw.codes((1 / 3, 1 / 3, 1 / 3))]
+    indicators = {f"arm[{level}]": arm == level for level in _ARMS}
+    after = linear(COEFFICIENTS, columns | indicators) + draw.bell(0, _SD)
+    return Dataset(
+        name="simulated-clinical",
+        title="blood pressure after treatment on that before, treatment arm and person, simulated",
+        data=plain_table({**columns, "arm": arm, "after": after}, design),
+        design=design,
+        reasons=_REASONS,
+        note=_NOTE,
+        simulated=True,
+        coefficients=COEFFICIENTS,
+    )
