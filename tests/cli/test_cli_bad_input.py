@@ -106,6 +106,27 @@ def fit(*more: str) -> Prepare:
     return arguments("fit", "income.release.json", *more)
 
 
+def path(*more: str) -> Prepare:
+    return arguments("path", "income.release.json", *more)
+
+
+def init(*more: str, data: str = "people.csv") -> Prepare:
+    return arguments("init", data, *more, *([] if "-o" in more else ["-o", "new.toml"]))
+
+
+def init_of(content: str | bytes, name: str = "bad.csv") -> Prepare:
+    def prepare(folder: Path) -> list[str]:
+        (folder / name).write_bytes(content.encode() if isinstance(content, str) else content)
+        return ["init", name, "-o", "new.toml"]
+
+    return prepare
+
+
+def init_pipe(folder: Path) -> list[str]:
+    os.mkfifo(folder / "pipe.csv")
+    return ["init", "pipe.csv", "-o", "new.toml"]
+
+
 def predict(*more: str, new: str = "new.csv", out: str = "out.csv") -> Prepare:
     return arguments("predict", "income.release.json", new, "-o", out, *more)
 
@@ -161,6 +182,8 @@ CASES: dict[str, tuple[Prepare, str]] = {
     "bounds NaN": (with_bounds("bounds = [nan, 90]"), "finite"),
     "bounds one-sided": (with_bounds("bounds = [18]"), "pair"),
     "levels missing": (design(DESIGN.replace('["north", "south"]', "[]")), "levels"),
+    "target blank": (design(DESIGN.replace('target = "income"', 'target = ""')), "target is blank"),
+    "bounds blank": (with_bounds('bounds = ["", ""]'), "column 'age': bounds are blank"),
     "target categorical": (design(DESIGN.replace('target = "income"', 'target = "region"')), "categorical"),
     "target unknown": (design(DESIGN.replace('target = "income"', 'target = "wealth"')), "wealth"),
     # data
@@ -217,6 +240,28 @@ CASES: dict[str, tuple[Prepare, str]] = {
     "strength negative": (fit("--penalty", "ridge", "--strength", "-1"), "positive"),
     "strength NaN": (fit("--penalty", "ridge", "--strength", "nan"), "positive"),
     "strength text": (fit("--penalty", "ridge", "--strength", "much"), "not a number"),
+    "strength misspelt": (fit("--penalty", "lasso", "--strength", "criterium"), "the word criterion"),
+    "strength chosen without penalty": (fit("--strength", "criterion"), "leave it out"),
+    "ratio left out": (fit("--penalty", "elastic-net", "--strength", "1"), "l1_ratio"),
+    "ratio text": (fit("--penalty", "elastic-net", "--strength", "1", "--l1-ratio", "half"), "not a number"),
+    "ratio above one": (fit("--penalty", "elastic-net", "--strength", "1", "--l1-ratio", "1.5"), "from 0 (ridge)"),
+    "ratio NaN": (fit("--penalty", "elastic-net", "--strength", "1", "--l1-ratio", "nan"), "from 0 (ridge)"),
+    "ratio with lasso": (fit("--penalty", "lasso", "--strength", "1", "--l1-ratio", "1"), "leave it out"),
+    "formula without features": (fit("--formula", "income"), "'~'"),
+    "formula of unknown columns": (fit("--formula", "income ~ agee"), "Did you mean 'age'?"),
+    "formula and target": (fit("--formula", "income ~ age", "--target", "income"), "say the model once"),
+    # paths
+    "path of no release": (arguments("path", "none.json"), "none.json"),
+    "path without penalty": (path("--penalty", "none"), "lasso"),
+    "path penalty unknown": (path("--penalty", "laso"), "Did you mean 'lasso'?"),
+    "path ratio left out": (path("--penalty", "elastic-net"), "l1_ratio"),
+    "path ratio text": (path("--penalty", "elastic-net", "--l1-ratio", "x"), "not a number"),
+    "path feature unknown": (path("--features", "agee"), "Did you mean 'age'?"),
+    "path target unknown": (path("--target", "wealth"), "wealth"),
+    "plot of other kind": (path("--plot", "out.docx"), ".svg"),
+    "plot exists": (path("--plot", "existing.csv"), "--force"),
+    "plot over the release": (path("--plot", "./income.release.json", "--force"), "choose another name"),
+    "plot folder missing": (path("--plot", "none/out.svg"), "does not exist"),
     # predictions
     "new rows missing": (predict(new="none.csv"), "none.csv"),
     "new column missing": (predict_rows(f"age,remark\n44,{SECRET}\n"), "'region'"),
@@ -229,6 +274,21 @@ CASES: dict[str, tuple[Prepare, str]] = {
     "prediction over new rows": (predict("--force", out="new.csv"), "new.csv"),
     "prediction from bad release": (arguments("predict", "design.toml", "new.csv", "-o", "out.csv"), "release file"),
     "prediction feature unknown": (predict("--features", "height"), "height"),
+    # beginning a design
+    "init data missing": (init(data="none.csv"), "none.csv"),
+    "init data of unknown kind": (init(data="design.toml"), ".csv"),
+    "init data a pipe": (init_pipe, "pipe"),
+    "init data empty": (init_of(""), "empty"),
+    "init data without header": (init_of(BAD), "where a name should stand"),
+    "init data not Parquet": (init_of(PEOPLE, "bad.parquet"), "not in the Parquet format"),
+    "init header not UTF-8": (init_of(f"{SECRET},\xe9\n".encode("latin-1")), "--encoding"),
+    "init delimiter other": (init("--delimiter", ";"), "--delimiter"),
+    "init delimiter too long": (init("--delimiter", "::"), "delimiter"),
+    "init encoding unknown": (init("--encoding", "klingon"), "klingon"),
+    "init target unknown": (init("--target", "agee"), "Did you mean 'age'?"),
+    "init output exists": (init("-o", "design.toml"), "--force"),
+    "init output of other kind": (init("-o", "people.csv", "--force"), ".toml"),
+    "init output folder missing": (init("-o", "none/new.toml"), "does not exist"),
     # the program
     "command unknown": (arguments("relase"), "Did you mean 'release'?"),
     "global option unknown": (arguments("--colour"), "--colour"),

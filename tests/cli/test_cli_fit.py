@@ -39,14 +39,39 @@ def test_json_is_the_fit_as_plain_values(folder: Path, call: Call) -> None:
     assert json.loads(result.stdout) == expected.to_dict()
 
 
-@pytest.mark.parametrize("penalty", [("adaptive", None), ("ridge", 0.1)])
-def test_penalties_are_passed_on(penalty: tuple[str, float | None], folder: Path, call: Call) -> None:
-    name, strength = penalty
-    more = () if strength is None else ("--strength", str(strength))
-    result = call("fit", PATH, "--penalty", name, *more, "--json")
-    assert result.exit_code == 0, result.stderr
-    expected = fit(Release.load(PATH), penalty=name, strength=strength)  # type: ignore[arg-type]
-    assert json.loads(result.stdout)["params"] == pytest.approx(dict(expected.params))
+PENALTIES: list[dict[str, str | float]] = [
+    {"penalty": "adaptive"},
+    {"penalty": "ridge", "strength": 0.1},
+    {"penalty": "lasso", "strength": 1e-3},
+    {"penalty": "lasso", "strength": "criterion"},
+    {"penalty": "elastic-net", "strength": 0.01, "l1_ratio": 0.5},
+    {"penalty": "elastic-net", "strength": "criterion", "l1_ratio": 1},
+]
+
+
+@pytest.mark.parametrize("wish", PENALTIES, ids=lambda wish: " ".join(map(str, wish.values())))
+def test_penalties_are_passed_on(wish: dict[str, str | float], folder: Path, call: Call) -> None:
+    flags = [word for name, value in wish.items() for word in ("--" + name.replace("_", "-"), str(value))]
+    result = call("fit", PATH, *flags, "--json")
+    assert (result.exit_code, result.stderr) == (0, "")
+    expected = fit(Release.load(PATH), **wish)  # type: ignore[arg-type]
+    assert json.loads(result.stdout) == expected.to_dict()
+
+
+def test_a_strength_chosen_by_the_criterion_is_shown(folder: Path, call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    flags = ("--penalty", "lasso", "--strength", " criterion ")
+    strength = fit(Release.load(PATH), penalty="lasso", strength="criterion").strength
+    shown = f"lasso, strength {strength:g} (by criterion)"
+    assert shown in call("fit", PATH, *flags).stdout
+    monkeypatch.setattr("discreet.cli.render.on_terminal", lambda: True)
+    assert shown in call("fit", PATH, *flags).stdout
+
+
+def test_a_model_can_be_said_in_one_line(folder: Path, call: Call) -> None:
+    result = call("fit", PATH, "--formula", "age ~ income + region - 1", "--json")
+    assert (result.exit_code, result.stderr) == (0, "")
+    expected = fit(Release.load(PATH), target="age", features=["income", "region"], intercept=False)
+    assert json.loads(result.stdout) == expected.to_dict()
 
 
 def test_a_release_that_is_not_private_says_so_first(not_private: str, call: Call) -> None:

@@ -52,6 +52,14 @@ def test_the_model_can_be_chosen(folder: Path, call: Call) -> None:
     assert found == model.predict(arrow_csv.read_csv("new.csv")).tolist()
 
 
+def test_the_model_can_be_said_in_one_line_with_a_chosen_strength(folder: Path, call: Call) -> None:
+    result = call("predict", PATH, "new.csv", "-o", "out.csv", "--formula", "income ~ age", "--penalty", "elastic-net",
+                  "--strength", "criterion", "--l1-ratio", "0.5")  # fmt: skip
+    assert (result.exit_code, result.stderr) == (0, "")
+    model = fit(Release.load(PATH), "income ~ age", penalty="elastic-net", strength="criterion", l1_ratio=0.5)
+    assert predictions("out.csv")[1] == model.predict(arrow_csv.read_csv("new.csv")).tolist()
+
+
 def test_a_dropped_row_keeps_its_place_with_an_empty_prediction(folder: Path, call: Call) -> None:
     release_with_rules(folder)
     (folder / "gaps.csv").write_text("age,region,member\n30,north,true\n,south,false\n50,,\n")

@@ -134,7 +134,7 @@ def test_only_plain_finite_numbers_are_numbers(cell, tmp_path) -> None:
 @pytest.mark.parametrize("cell", [*NOT_NUMBERS, *NOT_FINITE, ""])
 @pytest.mark.parametrize("missing", ["drop", {"fill": 0.25}])
 def test_a_cell_that_cannot_be_read_is_missing_where_cells_may_be(cell, missing, tmp_path) -> None:
-    from discreet.design.columns import column_from
+    from discreet.design.declarations import column_from
 
     columns = {"x": column_from({"bounds": [0, 1], "missing": missing}), "g": Categorical(("a", "b"))}
     path = csv_file(tmp_path, f"x,g\n0.1,a\n{cell},b\n1e-1,b\n")

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Unpack
+
 import click
 
-from discreet.cli.options import debug_option, fitted, json_option, model_options
+from discreet.cli.options import ModelChoice, debug_option, fitted, json_option, model_options
 from discreet.cli.terminal import complain, say_json
 
 
@@ -13,21 +15,13 @@ from discreet.cli.terminal import complain, say_json
 @model_options
 @json_option
 @debug_option
-def command(
-    release_path: str,
-    target: str | None,
-    features: str | None,
-    no_intercept: bool,
-    penalty: str,
-    strength: str | None,
-    as_json: bool,
-) -> None:
+def command(release_path: str, as_json: bool, **choice: Unpack[ModelChoice]) -> None:
     """Fit a linear model to the release R.json; any number of models cost nothing."""
     from discreet.cli.render import NOT_PRIVATE, print_fit
     from discreet.releases import Release
 
     made = Release.load(release_path)
-    model = fitted(made, target, features, no_intercept, penalty, strength)
+    model = fitted(made, choice)
     if not as_json:
         print_fit(model)
         return

@@ -6,7 +6,7 @@ import csv
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final, TypedDict, TypeVar, cast
 
 import click
 
@@ -15,6 +15,7 @@ from discreet.errors import OutputError, SpecError
 
 if TYPE_CHECKING:
     from discreet.analyst.model import Fit, Penalty
+    from discreet.analyst.penalties import Criterion
     from discreet.releases import Release
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -49,18 +50,25 @@ def reading_options(command: Command) -> Command:
     )(command)
 
 
-def model_options(command: Command) -> Command:
-    """Add which model to read from a release."""
-    command = click.option(
-        "--strength", metavar="S", help="Strength of the ridge penalty, a positive number such as 0.1."
-    )(command)
-    command = click.option(
-        "--penalty",
-        default="none",
-        show_default=True,
-        metavar="NAME",
-        help="none: ordinary least squares; ridge: with --strength; adaptive: as much ridge as the noise calls for.",
-    )(command)
+class ColumnChoice(TypedDict):
+    """What `column_options` hand to a command."""
+
+    target: str | None
+    features: str | None
+    no_intercept: bool
+
+
+class ModelChoice(ColumnChoice):
+    """What `model_options` hand to a command."""
+
+    formula: str | None
+    penalty: str
+    strength: str | None
+    l1_ratio: str | None
+
+
+def column_options(command: Command) -> Command:
+    """Add which columns of a release a model has."""
     command = click.option("--no-intercept", is_flag=True, help="Leave the intercept out.")(command)
     command = click.option(
         "--features", metavar="A,B", help="Declared columns to explain it by.  [default: every other column]"
@@ -68,6 +76,39 @@ def model_options(command: Command) -> Command:
     return click.option("--target", metavar="NAME", help="Declared column to explain.  [default: the design's target]")(
         command
     )
+
+
+def ratio_option(command: Command) -> Command:
+    """Add the share of L1 in an elastic net."""
+    return click.option(
+        "--l1-ratio", metavar="R", help="Of elastic-net: from 0, which is ridge, to 1, which is lasso."
+    )(command)
+
+
+def model_options(command: Command) -> Command:
+    """Add which model to read from a release."""
+    command = ratio_option(command)
+    command = click.option(
+        "--strength",
+        metavar="S",
+        help="Of ridge, lasso and elastic-net: a positive number such as 0.1, or the word criterion to have it chosen "
+        "from the release.",
+    )(command)
+    command = click.option(
+        "--penalty",
+        default="none",
+        show_default=True,
+        metavar="NAME",
+        help="none: ordinary least squares; ridge, lasso, elastic-net: with --strength; adaptive: as much ridge as the "
+        "noise calls for.",
+    )(command)
+    command = column_options(command)
+    return click.option(
+        "--formula",
+        metavar="TEXT",
+        help="Target and features in one line, such as 'income ~ age + region'; '.' is every other column and '- 1' "
+        "leaves the intercept out.",
+    )(command)
 
 
 def number(name: str, text: str) -> float:
@@ -105,20 +146,50 @@ def delimiter_sign(text: str) -> str:
     return "\t" if text in _TABS else text
 
 
-def fitted(
-    release: Release, target: str | None, features: str | None, no_intercept: bool, penalty: str, strength: str | None
-) -> Fit:
+def strength_wish(text: str) -> float | Criterion:
+    """Read a strength: a number, or the word that has it chosen.
+
+    >>> strength_wish("0.1"), strength_wish("criterion")
+    (0.1, 'criterion')
+    """
+    if text.strip() == "criterion":
+        return "criterion"
+    if not _NUMBER.fullmatch(text.strip()):
+        raise SpecError(f"strength {text!r} is not a number; write it like 0.1, or write the word criterion")
+    return float(text)
+
+
+def fitted(release: Release, choice: ModelChoice) -> Fit:
     """Fit the model that the options name."""
     from discreet.analyst.model import fit
 
+    strength, ratio = choice["strength"], choice["l1_ratio"]
     return fit(
         release,
-        target=target,
-        features=None if features is None else names(features),
-        intercept=False if no_intercept else None,
-        penalty=cast("Penalty", penalty),
-        strength=None if strength is None else number("strength", strength),
+        choice["formula"],
+        **chosen_columns(choice),
+        penalty=cast("Penalty", choice["penalty"]),
+        strength=None if strength is None else strength_wish(strength),
+        l1_ratio=None if ratio is None else number("l1-ratio", ratio),
     )
+
+
+class Columns(TypedDict):
+    """The arguments of `fit` and `path` that say which columns a model has."""
+
+    target: str | None
+    features: list[str] | None
+    intercept: bool | None
+
+
+def chosen_columns(choice: ColumnChoice) -> Columns:
+    """Read which columns were asked for; what was left out is left to the library."""
+    features = choice["features"]
+    return {
+        "target": choice["target"],
+        "features": None if features is None else names(features),
+        "intercept": False if choice["no_intercept"] else None,
+    }
 
 
 def refuse_overwriting(output: str, *inputs: str) -> None:

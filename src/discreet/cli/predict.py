@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Unpack
 
 import click
 
 from discreet.cli.options import (
+    ModelChoice,
     debug_option,
     delimiter_sign,
     fitted,
@@ -48,15 +49,11 @@ def command(
     session: Session,
     release_path: str,
     new: str,
-    target: str | None,
-    features: str | None,
-    no_intercept: bool,
-    penalty: str,
-    strength: str | None,
     encoding: str,
     delimiter: str,
     output: str,
     force: bool,
+    **choice: Unpack[ModelChoice],
 ) -> None:
     """Predict the rows of NEW with a model of the release R.json.
 
@@ -71,7 +68,7 @@ def command(
     if kind not in _KINDS:
         raise OutputError(f"the output {output!r} ends in none of {', '.join(_KINDS)}; choose one of them")
     made = Release.load(release_path)
-    model = fitted(made, target, features, no_intercept, penalty, strength)
+    model = fitted(made, choice)
     if not model.features:
         raise SpecError("the model has no features; every prediction is its intercept")
     if PREDICTION in model.features:

@@ -1,6 +1,7 @@
 """Names and types of the columns of a file: its header line or its schema, and no row.
 
-A header line is read byte by byte, so that what stands behind it is never even in memory.
+A header line is read byte by byte, so that no row behind it is even in memory; only the last eight bytes of a file are
+compared with the marks of known formats, as before every read.
 """
 
 from __future__ import annotations
