@@ -28,15 +28,19 @@ def path_figure(strengths: FloatArray, slopes: FloatArray, names: Sequence[str],
     figure = Figure(figsize=(8, 5), layout="constrained")
     axes = figure.add_subplot()
     for name, values in zip(names, slopes, strict=True):
-        axes.plot(strengths, values, label=name)
+        # matplotlib leaves labels that begin with an underscore out of a legend
+        axes.plot(strengths, values, label=f" {name}" if name.startswith("_") else name)
     axes.axhline(0.0, color="0.7", linewidth=0.8, zorder=0)
     axes.axvline(strengths[best], color="black", linestyle="--", label=f"chosen: {strengths[best]:.3g}")
     axes.set_xscale("log")
     axes.set_xlabel("strength")
     axes.set_ylabel("slope of the scaled column")
-    axes.set_title(title)
+    texts = [axes.set_title(title)]
     if len(names) <= _NAMED_LINES:
-        axes.legend()
+        texts += axes.legend().get_texts()
+    for text in texts:
+        # names are names, not formulas in dollar signs
+        text.set_parse_math(False)
     return figure
 
 
