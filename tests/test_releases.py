@@ -146,6 +146,26 @@ def test_a_file_that_does_not_hold_together_is_refused_even_with_a_matching_dige
     assert caught.value.exit_code == 2
 
 
+def test_a_robust_part_that_does_not_hold_together_is_refused():
+    design = discreet.Design("y", {"x": (0, 1), "y": (0, 1)})
+    table = {"x": [0.1, 0.9], "y": [0.3, 0.4]}
+    release = discreet.release(table, design, epsilon=1.0, delta=1e-6, moments="robust")
+    jsonschema.validate(json.loads(release.to_json()), SCHEMA)
+    bad = {
+        "residuals__coefficients": ([1.0], "must be 2 numbers"),
+        "residuals__bound": (0.0, "must be a positive number"),
+        "residuals__totals": (["1"], "upper triangle of a 2 x 2"),
+        "residuals": (DELETE, "must give the blocks"),
+        "noise__sigma__residual_diagonal": ("0", "must be positive"),
+    }
+    for path, (value, message) in bad.items():
+        with pytest.raises(ReleaseFileError, match=message):
+            Release.from_json(edited(release, **{path: value}))
+    for coefficients in ([1.0, "x"], [1.0, True], "ab"):
+        with pytest.raises(ReleaseFileError, match="must be 2 numbers"):
+            Release.from_json(edited(release, residuals__coefficients=coefficients))
+
+
 BAD_TEXTS = {
     "cut": lambda text: text[: len(text) // 2],
     "empty": lambda text: "",

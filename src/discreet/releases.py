@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -33,10 +34,14 @@ FORMAT: Final = "discreet-release"
 SCHEMA_VERSION: Final = 1
 NOT_PRIVATE_SUFFIX: Final = ".NOT-PRIVATE.json"
 
-Block = Literal["count", "sum_x", "gram_diagonal", "gram_off_diagonal", "sum_y", "cross", "target_square"]
+Block = Literal[
+    "count", "sum_x", "gram_diagonal", "gram_off_diagonal", "sum_y", "cross", "target_square",
+    "residual_diagonal", "residual_off_diagonal",
+]  # fmt: skip
 BLOCKS: Final[tuple[Block, ...]] = (
     "count", "sum_x", "gram_diagonal", "gram_off_diagonal", "sum_y", "cross", "target_square",
 )  # fmt: skip
+RESIDUAL_BLOCKS: Final[tuple[Block, ...]] = ("residual_diagonal", "residual_off_diagonal")
 Calibration = Literal["gaussian", "discrete-zcdp", "none"]
 _CALIBRATIONS: Final = ("gaussian", "discrete-zcdp", "none")
 
@@ -98,6 +103,25 @@ def symmetric(upper: list[int] | tuple[int, ...], size: int, divisor: int) -> Fl
 
 
 @dataclass(frozen=True)
+class ResidualPart:
+    """What robust standard errors need: a noisy sum of squared residuals times products of (1, x).
+
+    Attributes
+    ----------
+    coefficients
+        Scaled coefficients of (1, x), read off the noisy moments, at which the residuals were taken.
+    bound
+        Public bound at which residuals were clipped, in scaled units of the target.
+    totals
+        Upper triangle of the noisy sum of v v', v = (residual / bound) * (1, x), row by row, on the product grid.
+    """
+
+    coefficients: tuple[float, ...]
+    bound: float
+    totals: tuple[int, ...]
+
+
+@dataclass(frozen=True)
 class Release:
     """What the curator publishes and the analyst reads; nothing else crosses the wall.
 
@@ -119,6 +143,8 @@ class Release:
         Where the spend is recorded; `untracked` without a ledger.
     made_by
         Name and version of the software.
+    residuals
+        For robust standard errors, if they were paid for.
     """
 
     design: Design
@@ -130,6 +156,7 @@ class Release:
     units_public: int | None
     anchor: str
     made_by: str
+    residuals: ResidualPart | None = None
 
     kind = "moments"
 
@@ -152,6 +179,14 @@ class Release:
     def noise_sd(self) -> FloatArray:
         """Standard deviation of the noise in each entry of `moments`, shape (p, p)."""
         return _frozen(self.noise.entry_sd(len(self.columns)))
+
+    @cached_property
+    def residual_moments(self) -> FloatArray | None:
+        """Noisy sum of squared residuals times products of the scaled (1, x), shape (p-1, p-1), if it was released."""
+        if self.residuals is None:
+            return None
+        unit = symmetric(self.residuals.totals, len(self.columns) - 1, 4**self.noise.grid_bits)
+        return _frozen(unit * self.residuals.bound**2)
 
     @cached_property
     def digest(self) -> str:
@@ -189,7 +224,7 @@ class Release:
         digest = body.pop("digest", None)
         if digest != _digest(body):
             raise ReleaseFileError("the digest does not match the content: the file was edited or damaged")
-        for key in sorted(set(body) - _FIELDS):
+        for key in sorted(set(body) - _FIELDS - {"residuals"}):
             warnings.warn(f"the release file has a field {key!r} that this version does not know", stacklevel=2)
         return _from_body(body)
 
@@ -213,6 +248,7 @@ class Release:
             "units_public": None if self.units_public is None else str(self.units_public),
             "anchor": self.anchor,
             "made_by": self.made_by,
+            **({} if self.residuals is None else {"residuals": _residual_body(self.residuals)}),
         }
 
     def __repr__(self) -> str:
@@ -300,7 +336,9 @@ def _from_body(body: Mapping[str, object]) -> Release:
     totals = body["totals"]
     if not isinstance(totals, list) or len(totals) != size * (size + 1) // 2:
         raise ReleaseFileError(f"'totals' is not the upper triangle of a {size} x {size} matrix")
-    noise = _noise_law(_table(body["noise"], "noise"), private=private)
+    residuals = _residual_part(_table(body["residuals"], "residuals"), size - 1) if "residuals" in body else None
+    blocks = BLOCKS if residuals is None else (*BLOCKS, *RESIDUAL_BLOCKS)
+    noise = _noise_law(_table(body["noise"], "noise"), blocks, private=private)
     if private and (noise.sigma["count"] == 0) != design.count_public:
         raise ReleaseFileError("the noise of the count contradicts the neighbouring relation")
     units = body["units_public"]
@@ -314,7 +352,28 @@ def _from_body(body: Mapping[str, object]) -> Release:
         units_public=None if units is None else _whole(units, "units_public"),
         anchor=_text(body["anchor"], "anchor"),
         made_by=_text(body["made_by"], "made_by"),
+        residuals=residuals,
     )
+
+
+def _residual_body(part: ResidualPart) -> dict[str, object]:
+    return {"coefficients": list(part.coefficients), "bound": part.bound, "totals": [str(t) for t in part.totals]}
+
+
+def _residual_part(table: Mapping[str, object], size: int) -> ResidualPart:
+    coefficients, bound, totals = table.get("coefficients"), table.get("bound"), table.get("totals")
+    if not isinstance(coefficients, list) or len(coefficients) != size or not all(map(_is_float, coefficients)):
+        raise ReleaseFileError(f"residuals.coefficients must be {size} numbers")
+    if not _is_float(bound) or not cast("float", bound) > 0:
+        raise ReleaseFileError("residuals.bound must be a positive number")
+    if not isinstance(totals, list) or len(totals) != size * (size + 1) // 2:
+        raise ReleaseFileError(f"residuals.totals is not the upper triangle of a {size} x {size} matrix")
+    whole = tuple(_whole(total, "residuals.totals") for total in totals)
+    return ResidualPart(tuple(coefficients), cast("float", bound), whole)
+
+
+def _is_float(value: object) -> bool:
+    return isinstance(value, float) and math.isfinite(value)
 
 
 def _ordered(table: Mapping[str, object]) -> dict[str, object]:
@@ -326,16 +385,16 @@ def _ordered(table: Mapping[str, object]) -> dict[str, object]:
     return rest | {"columns": {name: columns[name] for name in order}}
 
 
-def _noise_law(table: Mapping[str, object], *, private: bool) -> NoiseLaw:
+def _noise_law(table: Mapping[str, object], blocks: tuple[Block, ...], *, private: bool) -> NoiseLaw:
     bits, calibration = table.get("grid_bits"), table.get("calibration")
     if table.get("family") != "discrete-gaussian" or calibration not in _CALIBRATIONS:
         raise ReleaseFileError("the law of the noise is not known to this version")
     if not isinstance(bits, int) or isinstance(bits, bool) or not 0 < bits <= MAX_GRID_BITS:
         raise ReleaseFileError("noise.grid_bits is out of range")
     sigmas = _table(table.get("sigma"), "noise.sigma")
-    if set(sigmas) != set(BLOCKS):
-        raise ReleaseFileError(f"noise.sigma must give the blocks {', '.join(BLOCKS)}")
-    sigma = {block: _whole(sigmas[block], f"noise.sigma.{block}") for block in BLOCKS}
+    if set(sigmas) != set(blocks):
+        raise ReleaseFileError(f"noise.sigma must give the blocks {', '.join(blocks)}")
+    sigma = {block: _whole(sigmas[block], f"noise.sigma.{block}") for block in blocks}
     if any(value < (1 if private and block != "count" else 0) for block, value in sigma.items()):
         raise ReleaseFileError("noise.sigma must be positive")
     return NoiseLaw(grid_bits=bits, sigma=sigma, calibration=calibration)

@@ -9,7 +9,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from discreet.curator.moments import ExactGram, Moments, accumulate, chunk_rows
+from discreet.curator.exact_gram import ExactGram, chunk_rows
+from discreet.curator.moments import Moments, accumulate
 from discreet.curator.opening import open_source
 from discreet.curator.rows import _INWARDS, shrink_to_ball
 from discreet.curator.source import ComputeOptions

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import fields
 from typing import Final
 
 from discreet.design.domain import RowDomain
 from discreet.errors import SpecError
 from discreet.mechanisms.noise import MAX_SIGMA, rounded_up
-from discreet.mechanisms.sensitivity import Blocks, block_maxima, weighted_loss
+from discreet.mechanisms.sensitivity import Blocks, block_maxima, residual_sensitivity, weighted_loss
 from discreet.privacy.budget import PrivacyBudget
 from discreet.privacy.gaussian import mu_from
 from discreet.privacy.unit import Neighbours
@@ -19,6 +18,8 @@ from discreet.releases import BLOCKS, Block, Calibration, NoiseLaw
 
 # shares of mu^2: within 1.19-1.27 of the least coefficient variance for d = 1, 5, 20; an equal split is 2.1-2.5
 DEFAULT_SHARES: Final = Blocks(count=0.03, sum_x=0.12, gram=0.35, sum_y=0.10, cross=0.35, target_square=0.05)
+# share of mu^2 that robust standard errors take for their own Gram
+ROBUST_SHARE: Final = 0.3
 # the part of delta that the step from the continuous to the lattice law may cost
 _LATTICE_SHARE: Final = 0.01
 _ROUNDING: Final = 1 + 2**-40
@@ -64,18 +65,24 @@ def noise_law(
     *,
     count_public: bool,
     rows_per_unit: int = 1,
+    robust: bool = False,
 ) -> NoiseLaw:
     """The law of the noise for a budget, from public quantities alone.
 
-    The count is left exact only where the number of rows that count is public.
+    The count is left exact only where the number of rows that count is public. With `robust` a share of mu^2 goes to
+    the Gram of residual rows (robust.proof.md), and the moments get the rest.
     """
 
     def law(mu: float, calibration: Calibration) -> NoiseLaw:
         shares = DEFAULT_SHARES
         if count_public:
             shares = Blocks(**{f.name: 0.0 if f.name == "count" else getattr(shares, f.name) for f in fields(Blocks)})
-        sigmas = block_sigmas(domain, neighbours, mu, shares, count_public=count_public, rows_per_unit=rows_per_unit)
-        return NoiseLaw(domain.grid_bits, _steps(sigmas, domain, count_public=count_public), calibration)
+        part = mu * math.sqrt(1 - ROBUST_SHARE) if robust else mu
+        sigmas = block_sigmas(domain, neighbours, part, shares, count_public=count_public, rows_per_unit=rows_per_unit)
+        steps = _steps(sigmas, domain, count_public=count_public)
+        if robust:
+            steps |= residual_steps(domain, neighbours, mu * math.sqrt(ROBUST_SHARE), rows_per_unit)
+        return NoiseLaw(domain.grid_bits, steps, calibration)
 
     if budget.currency != "approximate":
         raise SpecError(f"a budget in {budget.currency} came; state it as epsilon and delta for this mechanism")
@@ -93,14 +100,17 @@ def lattice_gap(law: NoiseLaw, size: int, epsilon: float) -> float:
     if epsilon > 700:
         return math.inf
     x = size - 2
-    entries = {"sum_x": x, "gram_diagonal": x, "gram_off_diagonal": x * (x - 1) // 2, "cross": x}
+    entries = {
+        "sum_x": x, "gram_diagonal": x, "gram_off_diagonal": x * (x - 1) // 2, "cross": x,
+        "residual_diagonal": x + 1, "residual_off_diagonal": x * (x + 1) // 2,
+    }  # fmt: skip
     distance = math.fsum(
         entries.get(block, 1) / (16 * float(sigma) ** 2) for block, sigma in law.sigma.items() if sigma
     )
     return (1 + math.exp(epsilon)) * distance * _ROUNDING
 
 
-def _steps(sigmas: Blocks, domain: RowDomain, *, count_public: bool) -> Mapping[Block, int]:
+def _steps(sigmas: Blocks, domain: RowDomain, *, count_public: bool) -> dict[Block, int]:
     scaled: dict[Block, float] = {
         "count": sigmas.count, "sum_x": sigmas.sum_x, "gram_diagonal": sigmas.gram,
         "gram_off_diagonal": sigmas.gram / math.sqrt(2), "sum_y": sigmas.sum_y, "cross": sigmas.cross,
@@ -111,11 +121,25 @@ def _steps(sigmas: Blocks, domain: RowDomain, *, count_public: bool) -> Mapping[
         if block == "count" and count_public:
             steps[block] = 0
             continue
-        sigma = scaled[block] * 4**domain.grid_bits * _ROUNDING
-        if not sigma <= MAX_SIGMA:
-            raise SpecError(
-                f"the noise of block '{block}' has a standard deviation of {scaled[block]:.3g} scaled units, too much "
-                f"for the 64-bit sampler at grid_bits = {domain.grid_bits}; lower grid_bits or raise epsilon"
-            )
-        steps[block] = rounded_up(math.ceil(sigma))  # [P11]
+        steps[block] = in_steps(block, scaled[block], domain)
     return steps
+
+
+def in_steps(block: Block, scaled: float, domain: RowDomain) -> int:
+    """A standard deviation in steps of the product grid, rounded up to what the sampler takes."""
+    sigma = scaled * 4**domain.grid_bits * _ROUNDING
+    if not sigma <= MAX_SIGMA:
+        raise SpecError(
+            f"the noise of block '{block}' has a standard deviation of {scaled:.3g} scaled units, too much "
+            f"for the 64-bit sampler at grid_bits = {domain.grid_bits}; lower grid_bits or raise epsilon"
+        )
+    return rounded_up(math.ceil(sigma))  # [P11]
+
+
+def residual_steps(domain: RowDomain, neighbours: Neighbours, mu: float, rows_per_unit: int) -> dict[Block, int]:
+    """Noise of the Gram of residual rows for a release that is mu-Gaussian-private by itself."""
+    sigma = residual_sensitivity(domain, neighbours) * rows_per_unit / mu
+    return {
+        "residual_diagonal": in_steps("residual_diagonal", sigma, domain),
+        "residual_off_diagonal": in_steps("residual_off_diagonal", sigma / math.sqrt(2), domain),
+    }

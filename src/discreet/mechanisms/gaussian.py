@@ -12,6 +12,7 @@ from discreet.design.model import Design
 from discreet.mechanisms.calibration import noise_law
 from discreet.mechanisms.noise import Sampler
 from discreet.mechanisms.registry import NeighbourPair
+from discreet.mechanisms.robust import residuals_with_noise
 from discreet.privacy.budget import PrivacyBudget
 from discreet.privacy.guarantee import Guarantee
 from discreet.releases import NoiseLaw
@@ -30,7 +31,9 @@ class GaussianMoments:
     kind: Final[Literal["moments"]] = "moments"
     domain: Final[Literal["box or ball"]] = "box or ball"
 
-    def noise_model(self, design: Design, domain: RowDomain, budget: PrivacyBudget) -> NoiseLaw:
+    def noise_model(
+        self, design: Design, domain: RowDomain, budget: PrivacyBudget, *, robust: bool = False
+    ) -> NoiseLaw:
         """The law of the noise: design and budget in, no data."""
         return noise_law(
             domain,
@@ -39,6 +42,7 @@ class GaussianMoments:
             budget,
             count_public=design.count_public,
             rows_per_unit=design.unit.max_rows,
+            robust=robust,
         )
 
     def guarantee(self, design: Design, budget: PrivacyBudget) -> Guarantee:
@@ -54,6 +58,10 @@ class GaussianMoments:
         size = int((8 * len(moments.totals) + 1) ** 0.5) // 2
         noise = sampler.draw(law.steps(size))
         return tuple(total + variate for total, variate in zip(moments.totals, noise, strict=True))  # [P12]
+
+    def randomise_residuals(self, moments: Moments, law: NoiseLaw, sampler: Sampler) -> tuple[int, ...]:
+        """Exact totals of the Gram of residual rows plus one independent variate each (robust.proof.md)."""
+        return residuals_with_noise(moments.totals, law, sampler)
 
     def worst_pairs(self, design: Design) -> tuple[NeighbourPair, ...]:
         """Corner rows: one added beside its twin, or replaced by rows that flip signs, levels and target."""

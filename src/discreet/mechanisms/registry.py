@@ -50,8 +50,10 @@ class Mechanism(Protocol):
         """Which declared sets of rows its sensitivity covers."""
         ...
 
-    def noise_model(self, design: Design, domain: RowDomain, budget: PrivacyBudget) -> NoiseLaw:
-        """The law of its noise, from public quantities alone."""
+    def noise_model(
+        self, design: Design, domain: RowDomain, budget: PrivacyBudget, *, robust: bool = False
+    ) -> NoiseLaw:
+        """The law of its noise, from public quantities alone; `robust`: with a part for robust standard errors."""
         ...
 
     def guarantee(self, design: Design, budget: PrivacyBudget) -> Guarantee:
@@ -64,6 +66,10 @@ class Mechanism(Protocol):
 
     def randomise(self, moments: Moments, law: NoiseLaw, sampler: Sampler) -> tuple[int, ...]:
         """Noisy totals."""
+        ...
+
+    def randomise_residuals(self, moments: Moments, law: NoiseLaw, sampler: Sampler) -> tuple[int, ...]:
+        """Noisy totals of the Gram of residual rows."""
         ...
 
 

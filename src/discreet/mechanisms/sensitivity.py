@@ -124,6 +124,16 @@ def replace_loss(domain: RowDomain, w: Blocks) -> float:
         cells = _split(cells, times=1)
 
 
+def residual_sensitivity(domain: RowDomain, neighbours: Neighbours) -> float:
+    """Largest Frobenius norm of the change of the Gram of residual rows (robust.proof.md), in scaled units.
+
+    >>> residual_sensitivity(RowDomain(2, 0, 0, None, False, 16), "add-remove")
+    3.0000000000001705
+    """
+    longest = 1.0 + norm2(domain)
+    return longest * (1.0 if neighbours == "add-remove" else 2**0.5) * _ROUNDING
+
+
 def _norm2_beside(domain: RowDomain, r2: float, c: FloatArray) -> FloatArray:
     """Largest b = |z|^2 that goes with a = |x|^2 = r2 and x.z = c."""
     if domain.numeric + domain.boolean == 1 and domain.blocks == 0:

@@ -1,0 +1,79 @@
+"""Exact products of whole numbers through BLAS, the same whatever the order or the chunks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+FloatArray = npt.NDArray[np.float64]
+
+# a double holds every whole number up to 2**53, so sums of products below it are exact in any order
+_EXACT_BITS = 53
+# above this many bits a chunk of useful size would leave that range: split each value into two limbs
+_LIMB_FROM_BITS = 20
+_BUFFER_BYTES = 32 * 2**20
+
+
+def chunk_rows(wanted: int, size: int, grid_bits: int) -> int:
+    """How many rows to multiply at once: what was asked for, within memory and within exact double arithmetic.
+
+    >>> chunk_rows(16_384, 22, 16), chunk_rows(16_384, 22, 20)
+    (16384, 8192)
+    """
+    exact = 2 ** (_EXACT_BITS - 2 * grid_bits) if grid_bits <= _LIMB_FROM_BITS else 2**20
+    fits = max(256, _BUFFER_BYTES // (8 * size))
+    return min(wanted, exact, fits)
+
+
+class ExactGram:
+    """Running sum of `chunk @ chunk.T` over chunks of whole numbers, exact for any number of rows."""
+
+    def __init__(self, size: int, grid_bits: int) -> None:
+        self._grid_bits = grid_bits
+        # with limbs a value v is high * 2**shift + low, both at most 2**shift in size
+        self._shift = 0 if grid_bits <= _LIMB_FROM_BITS else (grid_bits + 1) // 2
+        parts = 1 if self._shift == 0 else 3
+        bits = 2 * max(grid_bits if self._shift == 0 else self._shift, 1)
+        self._int64 = np.zeros((parts, size, size), dtype=np.int64)
+        self._wide: npt.NDArray[Any] = np.zeros((parts, size, size), dtype=object)
+        self._rows_until_flush = self._flush_after = 2 ** (62 - bits)
+        self._product: FloatArray = np.empty((size, size))
+
+    def add(self, chunk: FloatArray) -> None:
+        """Add the products of a chunk of shape (size, rows), whole numbers of at most 2**grid_bits."""
+        rows = chunk.shape[1]
+        if rows == 0:
+            return
+        if rows > self._rows_until_flush:
+            self._flush()
+        self._rows_until_flush -= rows
+        for part, (left, right) in enumerate(self._limbs(chunk)):
+            np.matmul(left, right.T, out=self._product)  # [P3]
+            self._int64[part] += self._product.astype(np.int64)
+
+    def totals(self) -> tuple[int, ...]:
+        """Upper triangle of the exact sum, row by row, as whole numbers without limit."""
+        self._flush()
+        size = self._product.shape[0]
+        if self._shift == 0:
+            full = self._wide[0]
+        else:
+            high, cross, low = self._wide
+            full = (high << 2 * self._shift) + ((cross + cross.T) << self._shift) + low
+        return tuple(int(full[i, j]) for i in range(size) for j in range(i, size))
+
+    def _limbs(self, chunk: FloatArray) -> Sequence[tuple[FloatArray, FloatArray]]:
+        if self._shift == 0:
+            return ((chunk, chunk),)
+        step = float(1 << self._shift)
+        high = np.rint(chunk / step)
+        low = chunk - high * step
+        return ((high, high), (high, low), (low, low))
+
+    def _flush(self) -> None:
+        self._wide += self._int64
+        self._int64[:] = 0
+        self._rows_until_flush = self._flush_after

@@ -1,0 +1,60 @@
+"""Rows of residuals: what robust standard errors need beyond the moments, from a second pass over the table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.curator.exact_gram import ExactGram
+from discreet.curator.rows import shrink_to_ball
+from discreet.design.domain import RowDomain
+
+FloatArray = npt.NDArray[np.float64]
+
+# scaled coefficients beyond this are noise; a larger one could turn a residual into infinity minus infinity
+_LARGEST_COEFFICIENT: Final = 1e6
+
+
+class ResidualGram:
+    """Running exact sum of v v' over rows v = (clipped residual / bound) * (1, x) on the grid.
+
+    Parameters
+    ----------
+    domain
+        Public geometry of a row.
+    size
+        Number of columns (1, x).
+    coefficients
+        Released scaled coefficients at which residuals are taken, shape (size,).
+    bound
+        Public bound of a residual, in scaled units of the target.
+    """
+
+    def __init__(self, domain: RowDomain, size: int, coefficients: Sequence[float], bound: float) -> None:
+        self._gram = ExactGram(size, domain.grid_bits)
+        self._coefficients = [float(np.clip(c, -_LARGEST_COEFFICIENT, _LARGEST_COEFFICIENT)) for c in coefficients]
+        self._unit = float(domain.unit)
+        self._bound = bound
+        self._norm2 = domain.norm2_bound + domain.unit**2
+
+    def add(self, chunk: FloatArray) -> None:
+        """Add a chunk of rows (1, x, y) in grid steps, shape (size + 1, rows)."""
+        self._gram.add(self.rows(chunk))
+
+    def totals(self) -> tuple[int, ...]:
+        """Upper triangle of the exact sum, row by row."""
+        return self._gram.totals()
+
+    def rows(self, chunk: FloatArray) -> FloatArray:
+        """Whole numbers v of at most one scaled unit in every column, with a norm that (1, x) could have."""
+        residual = chunk[-1] / self._unit
+        # column by column: a matrix product could round differently from place to place
+        for coefficient, column in zip(self._coefficients, chunk[:-1], strict=True):
+            residual -= coefficient * (column / self._unit)
+        np.clip(residual / self._bound, -1.0, 1.0, out=residual)
+        v: FloatArray = np.rint(residual * chunk[:-1])  # [P1]
+        shrink_to_ball(v, self._norm2)  # [P2]
+        return v

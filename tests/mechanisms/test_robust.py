@@ -1,0 +1,198 @@
+"""The Gram of residual rows: exact, bounded by its claim, reached by a corner, paid for by its share."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy import stats
+from tables import random_design, random_table
+
+import discreet
+from discreet.curator.moments import accumulate
+from discreet.curator.opening import open_source
+from discreet.curator.residuals import ResidualGram
+from discreet.curator.source import ComputeOptions
+from discreet.design.domain import RowDomain
+from discreet.design.model import Design
+from discreet.errors import SpecError
+from discreet.mechanisms.calibration import ROBUST_SHARE, lattice_gap
+from discreet.mechanisms.gaussian import GaussianMoments
+from discreet.mechanisms.sensitivity import residual_sensitivity
+from discreet.privacy.budget import PrivacyBudget
+from discreet.privacy.gaussian import compose, delta_from
+
+RELATIONS = ("add-remove", "replace")
+
+
+def residual_totals(table, design, theta, bound, **options) -> tuple[int, ...]:
+    domain = RowDomain.of(design)
+    gram = ResidualGram(domain, len(design.released) - 1, theta, bound)
+    return accumulate(open_source(table), design, domain, ComputeOptions(**options), gram).totals
+
+
+def squared_change(one, other, size) -> Fraction:
+    places = [(i, j) for i in range(size) for j in range(i, size)]
+    return (
+        sum(
+            (Fraction((a - b) ** 2) * (1 if i == j else 2) for (i, j), a, b in zip(places, one, other, strict=True)),
+            start=Fraction(0),
+        )
+        / 2**64
+    )
+
+
+@pytest.mark.parametrize("neighbours", RELATIONS)
+def test_no_neighbour_moves_the_residual_gram_by_more_than_claimed(neighbours):
+    """Exact rational comparison, no tolerance; wild and tame coefficients, corners, balls, derived columns."""
+    rng = np.random.default_rng(31 + len(neighbours))
+    for _ in range(120):
+        design = random_design(rng, neighbours=neighbours, derived=bool(rng.random() < 0.3))
+        size = len(design.released) - 1
+        theta = (rng.normal(size=size) * 10.0 ** rng.integers(-2, 9)).tolist()
+        bound = float(rng.uniform(0.01, 2))
+        claim = Fraction(residual_sensitivity(RowDomain.of(design), neighbours)) ** 2
+        base = random_table(design, 6, rng)
+        before = residual_totals(base, design, theta, bound)
+        for _ in range(25):
+            row = random_table(design, 1, rng)
+            kept = slice(None) if neighbours == "add-remove" else slice(1, None)
+            other = {name: [*row[name], *values[kept]] for name, values in base.items()}
+            after = residual_totals(other, design, theta, bound)
+            assert squared_change(before, after, size) <= claim
+
+
+def test_a_corner_row_with_a_large_residual_reaches_the_claim():
+    design = Design("y", {"x": (0, 1), "z": (0, 1), "y": (0, 1)})
+    base = {"x": [0.5], "z": [0.5], "y": [0.5]}
+    corner = {"x": [0.5, 1.0], "z": [0.5, 1.0], "y": [0.5, 1.0]}
+    theta, bound = [0.0, 0.0, 0.0], 0.5
+    moved = squared_change(
+        residual_totals(base, design, theta, bound), residual_totals(corner, design, theta, bound), 3
+    )
+    claim = residual_sensitivity(RowDomain.of(design), "add-remove")
+    assert float(moved) ** 0.5 >= 0.999 * claim
+
+
+def test_a_row_exchanged_for_an_orthogonal_one_reaches_the_claim_under_replace():
+    design = Design("y", {"x": (0, 1), "y": (0, 1)}, unit={"neighbours": "replace"})
+    one, other = ({"x": [x], "y": [1.0]} for x in (0.0, 1.0))
+    moved = squared_change(
+        residual_totals(one, design, [0.0, 0.0], 0.5), residual_totals(other, design, [0.0, 0.0], 0.5), 2
+    )
+    assert float(moved) ** 0.5 >= 0.999 * residual_sensitivity(RowDomain.of(design), "replace")
+
+
+def test_order_and_chunks_do_not_change_a_bit():
+    rng = np.random.default_rng(5)
+    design = random_design(rng, ball=True)
+    table = random_table(design, 200, rng)
+    theta = rng.normal(size=len(design.released) - 1).tolist()
+    results = set()
+    for _ in range(20):
+        order = rng.permutation(200)
+        shuffled = {name: [values[i] for i in order] for name, values in table.items()}
+        options = {"batch_rows": int(rng.integers(1, 300)), "chunk_rows": int(rng.integers(1, 300))}
+        results.add(residual_totals(shuffled, design, theta, 0.3, **options))
+    assert len(results) == 1
+
+
+def test_the_residual_gram_is_what_it_says():
+    rng = np.random.default_rng(6)
+    design = Design("y", {"x": (-1, 1), "y": (-2, 2)})
+    x, y = rng.uniform(-1, 1, 500), rng.normal(0, 0.5, 500)
+    theta, bound = [0.1, -0.2], 0.4
+    totals = residual_totals({"x": x, "y": y}, design, theta, bound)
+    r = np.clip(y / 2 - theta[0] - theta[1] * x, -bound, bound)
+    Z = np.column_stack([np.ones(500), x])
+    expected = (Z * (r**2)[:, None]).T @ Z
+    got = np.array([[totals[0], totals[1]], [totals[1], totals[2]]]) / 2**32 * bound**2
+    np.testing.assert_allclose(got, expected, rtol=1e-3, atol=1e-4)
+
+
+@pytest.mark.parametrize("unit", [{}, {"neighbours": "replace"}, {"id": "person", "max_rows": 3}])
+def test_both_parts_together_spend_the_budget_and_no_more(unit):
+    design = Design("y", {"x": (0, 1), "z": (0, 1), "y": (0, 1)}, unit=unit)
+    domain = RowDomain.of(design)
+    epsilon, delta = 1.0, 1e-6
+    law = GaussianMoments().noise_model(design, domain, PrivacyBudget(epsilon, delta), robust=True)
+    plain = GaussianMoments().noise_model(design, domain, PrivacyBudget(epsilon, delta))
+    rows = design.unit.max_rows
+    second = rows * residual_sensitivity(domain, design.unit.neighbours) * 4**16 / law.sigma["residual_diagonal"]
+    # the first part is the plain release with less of the budget
+    ratio = plain.sigma["cross"] / law.sigma["cross"]
+    assert ratio == pytest.approx(math.sqrt(1 - ROBUST_SHARE), rel=1e-6)
+    whole = second / math.sqrt(ROBUST_SHARE)
+    together = compose(second, whole * math.sqrt(1 - ROBUST_SHARE))
+    assert delta_from(epsilon, together * (1 - 1e-9)) + lattice_gap(law, 4, epsilon) <= delta
+    assert delta_from(epsilon, together * 1.001) > delta
+
+
+def test_residual_noise_has_the_stated_law_and_wrong_parameters_are_rejected():
+    """Sum of squares of 6 x 400 standardised draws: chi-square, false alarm 1e-9, and 10 % off is seen."""
+    design = Design("y", {"x": (0, 1), "z": (0, 1), "y": (0, 1)})
+    table = {"x": [0.5, 1.0], "z": [0.25, 0.0], "y": [0.5, 1.0]}
+    scores = []
+    for _ in range(400):
+        release = discreet.release(table, design, epsilon=1.0, delta=1e-6, moments="robust")
+        part = release.residuals
+        exact = residual_totals(table, design, part.coefficients, part.bound)
+        sigma = release.noise.sigma
+        sds = [
+            sigma["residual_diagonal"] if i == j else sigma["residual_off_diagonal"]
+            for i in range(3)
+            for j in range(i, 3)
+        ]
+        scores += [(a - b) / sd for a, b, sd in zip(part.totals, exact, sds, strict=True)]
+    statistic = float(np.sum(np.square(scores)))
+    low, high = stats.chi2.ppf([5e-10, 1 - 5e-10], len(scores))
+    assert low < statistic < high
+    assert not low < statistic * 1.2**2 < high
+    assert not low < statistic / 1.2**2 < high
+
+
+def test_a_robust_release_survives_its_file(tmp_path):
+    design = Design("y", {"x": (0, 1), "y": (0, 1)})
+    table = {"x": np.linspace(0, 1, 50), "y": np.linspace(0, 1, 50)}
+    release = discreet.release(table, design, epsilon=1.0, delta=1e-6, moments="robust", residual_bound=0.3)
+    release.save(tmp_path / "r.json")
+    assert discreet.Release.load(tmp_path / "r.json") == release
+    assert release.residuals.bound == pytest.approx(0.6)
+    assert release.residual_moments.shape == (2, 2)
+    assert discreet.release(table, design, epsilon=1.0, delta=1e-6).residual_moments is None
+
+
+BAD = [
+    ({"moments": "robsut"}, "unknown moments"),
+    ({"residual_bound": 1.0}, "without moments='robust'"),
+    ({"moments": "robust", "residual_bound": "1"}, "is a number"),
+    ({"moments": "robust", "residual_bound": True}, "is a number"),
+    ({"moments": "robust", "residual_bound": 0.0}, "not allowed"),
+    ({"moments": "robust", "residual_bound": float("nan")}, "not allowed"),
+    ({"moments": "robust", "residual_bound": 99.0}, "not allowed"),
+]
+
+
+@pytest.mark.parametrize(("options", "message"), BAD)
+def test_bad_robust_requests_are_refused(options, message):
+    design = Design("y", {"x": (0, 1), "y": (0, 1)})
+    with pytest.raises(SpecError, match=message):
+        discreet.release({"x": [0.5], "y": [0.5]}, design, epsilon=1.0, delta=1e-6, **options)
+
+
+def test_robust_needs_an_intercept_and_a_table_that_can_be_read_again():
+    import pyarrow as pa
+
+    columns = {"x": (0, 1), "y": bool}
+    with pytest.raises(SpecError, match="intercept"):
+        discreet.release({}, Design("y", columns, intercept=False), epsilon=1.0, delta=1e-6, moments="robust")
+    reader = pa.table({"x": [0.5], "y": [True]}).to_reader()
+    with pytest.raises(SpecError, match="read again"):
+        discreet.release(reader, Design("y", columns), epsilon=1.0, delta=1e-6, moments="robust")
+    table = {"x": [0.5] * 9, "y": [True] * 9}
+    release = discreet.release(
+        table, Design("y", columns), epsilon=1.0, delta=1e-6, moments="robust", residual_bound=0.5
+    )
+    assert release.residuals.bound == 0.5
