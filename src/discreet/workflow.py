@@ -140,7 +140,7 @@ def _checked_bound(design: Design, moments: str, residual_bound: float | None) -
         raise SpecError(f"the residual bound is a number; {residual_bound!r} came")
     if not 1e-6 * half <= residual_bound <= 4 * half:
         raise SpecError(
-            f"the residual bound {residual_bound!r} is not allowed; choose a positive number of at most twice the width "
-            f"of the target's bounds, {4 * half:g}"
+            f"the residual bound {residual_bound!r} is not allowed; choose a positive number of at most {4 * half:g}, "
+            "twice the width of the target's bounds"
         )
     return float(residual_bound) / half

@@ -8,7 +8,6 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from scipy import stats
-from tables import random_design, random_table
 
 import discreet
 from discreet.curator.moments import accumulate
@@ -23,6 +22,7 @@ from discreet.mechanisms.gaussian import GaussianMoments
 from discreet.mechanisms.sensitivity import residual_sensitivity
 from discreet.privacy.budget import PrivacyBudget
 from discreet.privacy.gaussian import compose, delta_from
+from tables import random_design, random_table
 
 RELATIONS = ("add-remove", "replace")
 

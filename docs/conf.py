@@ -1,0 +1,44 @@
+"""How the documentation is built; nothing is fetched from a network, neither here nor by the pages."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import discreet
+
+sys.path.insert(0, str(Path(__file__).parent / "_extensions"))
+
+project = "discreet"
+version = release = discreet.__version__
+copyright = "the discreet authors"  # noqa: A001  # the name that Sphinx asks for
+extensions = ["myst_parser", "sphinx.ext.autodoc", "numpydoc", "commands"]
+exclude_patterns = ["_build"]
+
+# text
+myst_heading_anchors = 3
+language = "en"
+# docstrings write names in single back quotes
+default_role = "literal"
+# straight quotes: what is shown can be typed
+smartquotes = False
+
+# reference
+autodoc_member_order = "bysource"
+autodoc_typehints = "none"
+autodoc_class_signature = "mixed"
+autodoc_preserve_defaults = True
+python_maximum_signature_line_length = 60
+add_module_names = False
+numpydoc_show_class_members = False
+numpydoc_class_members_toctree = False
+
+# pages
+html_theme = "furo"
+html_title = f"discreet {release}"
+html_static_path = ["_static"]
+html_css_files = ["discreet.css"]
+html_copy_source = False
+html_show_sourcelink = False
+pygments_style = "default"
+pygments_dark_style = "monokai"

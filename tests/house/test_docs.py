@@ -1,0 +1,190 @@
+"""The documentation builds without a warning, fetches nothing, names everything public, and every example in it runs.
+
+Pages are Markdown. Blocks tagged `python`, `sh` and `toml` run in order, in a folder of their own. Lines that a reader
+does not see: `% check: CODE` runs after the block above it, `% save: NAME` keeps the TOML below as a file, and `% same`
+says that the text below is exactly what the block above prints.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import re
+import shlex
+import subprocess
+import sys
+from dataclasses import dataclass, field
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+import discreet
+from discreet.cli.main import COMMANDS
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+PAGES = sorted(page for page in DOCS.rglob("*.md") if "_build" not in page.parts)
+RUN = ("python", "sh", "toml")
+WIDTH = 90  # what a window of 1280 pixels shows without scrolling
+_PART = re.compile(
+    r"^```(?P<tag>\S*)[^\n]*\n(?P<body>.*?)^```$|^% (?P<mark>check|save|same)(?:: (?P<text>[^\n]*))?$",
+    flags=re.DOTALL | re.MULTILINE,
+)
+
+
+@dataclass
+class Part:
+    """A fenced block, or a line that a reader does not see."""
+
+    kind: str
+    text: str
+    line: int
+
+
+def parts(page: Path) -> list[Part]:
+    source = page.read_text()
+    return [
+        Part(m["mark"] or m["tag"], (m["text"] if m["mark"] else m["body"]) or "", source.count("\n", 0, m.start()) + 1)
+        for m in _PART.finditer(source)
+    ]
+
+
+@dataclass
+class Page:
+    """One page being run: a namespace, and what its last block printed."""
+
+    path: Path
+    names: dict[str, object] = field(default_factory=lambda: {"__name__": "__page__"})
+    printed: str = ""
+    save_as: str | None = None
+    compare: bool = False
+
+    def run(self, part: Part) -> None:
+        if part.kind == "python":
+            # empty lines put the block where it stands, so that a traceback names the line of the page
+            code = compile("\n" * part.line + part.text, str(self.path), "exec")
+            said = io.StringIO()
+            with contextlib.redirect_stdout(said):
+                exec(code, self.names)
+            self.printed = said.getvalue()
+        elif part.kind == "check":
+            exec(compile("\n" * (part.line - 1) + part.text, str(self.path), "exec"), self.names)
+        elif part.kind == "sh":
+            self.printed = "".join(ran(command) for command in part.text.replace("\\\n", " ").splitlines())
+        elif part.kind == "toml":
+            assert discreet.Design.from_toml(part.text).released
+            if self.save_as:
+                Path(self.save_as).write_text(part.text)
+            self.save_as = None
+        elif part.kind == "save":
+            self.save_as = part.text
+        elif part.kind == "same":
+            self.compare = True
+        elif part.kind == "text" and self.compare:
+            assert self.printed == part.text, f"{self.path}:{part.line} shows something else than was printed"
+            self.compare = False
+
+
+def ran(command: str) -> str:
+    program, *words = shlex.split(command)
+    assert program == "discreet", command
+    done = subprocess.run([sys.executable, "-m", program, *words], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, f"{command}: {done.stderr}"
+    return done.stdout
+
+
+@pytest.mark.parametrize(
+    "page",
+    [page for page in PAGES if any(part.kind in RUN for part in parts(page))],
+    ids=lambda page: page.relative_to(DOCS).as_posix(),
+)
+def test_every_example_of_a_page_runs(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    running = Page(page)
+    for part in parts(page):
+        running.run(part)
+    assert not running.compare, "nothing is shown after the last % same"
+    assert running.save_as is None, "no TOML follows the last % save"
+
+
+def test_every_block_says_what_it_is_and_every_fence_is_closed():
+    known = {*RUN, "text", "json", "r", "julia"}
+    for page in PAGES:
+        found = parts(page)
+        blocks = [part for part in found if part.kind not in ("check", "save", "same")]
+        assert len(re.findall(r"^```", page.read_text(), flags=re.MULTILINE)) == 2 * len(blocks), page
+        for part in blocks:
+            assert part.kind in known or part.kind.startswith("{"), (page, part.line, part.kind)
+
+
+def test_code_fits_the_width_of_a_page():
+    for page in PAGES:
+        for part in parts(page):
+            for line in part.text.splitlines() if part.kind in {*RUN, "text", "r", "julia"} else ():
+                assert len(line) <= WIDTH, (page, line)
+
+
+def test_every_proof_beside_the_code_has_a_page():
+    pages = "".join(page.read_text() for page in (DOCS / "reference").glob("*.md"))
+    for proof in (ROOT / "src").rglob("*.proof.md"):
+        path = proof.relative_to(ROOT).as_posix()
+        assert f"```{{include}} ../../{path}\n" in pages, f"include {path} in a page of docs/reference"
+
+
+def test_enough_examples_are_collected():
+    assert sum(part.kind in RUN for page in PAGES for part in parts(page)) >= 50
+
+
+class Fetched(HTMLParser):
+    """What a browser would load for a page by itself: everything but the targets of plain links."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.addresses: list[str] = []
+        self.ids: set[str] = set()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = dict(attrs)
+        self.ids.add(given.get("id") or "")
+        self.addresses += [given[name] or "" for name in ("src", "srcset", "data", "poster") if name in given]
+        if tag != "a":
+            self.addresses += [given[name] or "" for name in ("href", "xlink:href") if name in given]
+        self.addresses += re.findall(r"url\(([^)]*)\)", given.get("style") or "")
+
+
+def built(folder: Path) -> Path:
+    command = [sys.executable, "-m", "sphinx", "-W", "-q", "-b", "html", "-d", str(folder / "trees"), str(DOCS)]
+    done = subprocess.run([*command, str(folder / "html")], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return folder / "html"
+
+
+def external(addresses: list[str]) -> list[str]:
+    return [address for address in addresses if re.match(r"[\"']?\s*(?:[a-z][a-z0-9+.-]*:)?//", address, re.IGNORECASE)]
+
+
+def test_the_docs_build_without_warnings_fetch_nothing_and_name_everything_public(tmp_path):
+    html = built(tmp_path)
+    ids: set[str] = set()
+    commands: set[str] = set()
+    for file in html.rglob("*.html"):
+        page = Fetched()
+        page.feed(file.read_text())
+        assert not external(page.addresses), (file.name, external(page.addresses))
+        if file.parent.name == "reference":
+            ids |= page.ids
+        if file.name == "commands.html":
+            commands = page.ids
+    for file in html.rglob("*.css"):
+        text = file.read_text()
+        found = re.findall(r"(?:url\(|@import\s+)([^);]+)", text)
+        assert not external(found), (file.name, external(found))
+    assert [name for name in discreet.__all__ if f"discreet.{name}" not in ids] == []
+    assert [name for name in COMMANDS if f"discreet-{name}" not in commands] == []
+
+
+def test_the_check_for_fetched_addresses_finds_them():
+    page = Fetched()
+    page.feed('<script src="https://a/b.js"></script><link href="//c/d.css"><img src="e.png"><a href="https://f">f</a>')
+    assert external(page.addresses) == ["https://a/b.js", "//c/d.css"]
