@@ -7,8 +7,9 @@ e^eps phi(v) = phi(u), so **ln delta = ln(M(u) - M(v)) - u^2/2 - ln sqrt(2 pi)**
 Margin. The hazard rate 1/M exceeds (3x + sqrt(x^2 + 8))/4 for x >= 0 [Sampford 1953], hence -(ln M)' = 1/M - x is at
 least 1/(x + 2) there and, M being log-convex, at least 1/2 for x < 0. So M(u) - M(v) loses at most the factor
 M(u)/(M(u) - M(v)) <= 1 + (max(u, 0) + 3)/min(mu, 1). In the allowed range ``|u| <= 1e22``: for u >= 6 the factor is
-below 1e35 and `mills` is right to 1e-74; for u < 6 it is below 1e14 and `mills` is right to 1e-64; u^2/2 <= 5e43 keeps 79
-digits. Together ln delta is wrong by less than 1e-34; every result is moved by `_MARGIN` = 1e-30 to the private side.
+below 1e35 and `mills` is right to 1e-74; for u < 6 it is below 1e14 and `mills` is right to 1e-64; u^2/2 <= 5e43 keeps
+79 digits. Together ln delta is wrong by less than 1e-34; every result is moved by `_MARGIN` = 1e-30 to the
+private side.
 
 Newton's steps stay on the private side. M(x) is the integral of exp(-x t) exp(-t^2/2) over t > 0, hence completely
 monotone and log-convex. (a) d ln delta/d ln mu = mu/(M(u) - M(v)) = 1/(mean of -M' over [u, v]). The interval has
