@@ -12,8 +12,9 @@ from scipy import stats
 
 from discreet.analyst.adaptive import adaptive_ridge
 from discreet.analyst.model import fit
-from discreet.analyst.noise_norm import _draws, _normals, _norms, ensemble_edge, noise_norm_quantile
+from discreet.analyst.noise_norm import _draws, _norms, ensemble_edge, noise_norm_quantile
 from discreet.analyst.normal_equations import normal_equations
+from discreet.analyst.seeded import standard_normals
 from discreet.analyst.selection import choose
 from discreet.analyst.solve import NotEstimableError
 from discreet.design.model import Design
@@ -147,7 +148,7 @@ def test_batches_do_not_change_the_draws():
 
 @pytest.mark.parametrize("entries", [1, 2, 7])
 def test_the_normal_variates_are_normal(entries):
-    values = _normals(np.random.PCG64(3), 20_000, entries)
+    values = standard_normals(np.random.PCG64(3), 20_000, entries)
     assert values.shape == (20_000, entries)
     assert np.isfinite(values).all()
     assert stats.kstest(values.ravel(), "norm").pvalue > FALSE_ALARM
@@ -158,7 +159,7 @@ def test_the_normal_variates_are_normal(entries):
 
 
 def test_the_stream_of_variates_is_the_one_that_files_rely_on():
-    np.testing.assert_allclose(_normals(np.random.PCG64(3), 1, 4)[0], GOLDEN_NORMALS, rtol=1e-12)
+    np.testing.assert_allclose(standard_normals(np.random.PCG64(3), 1, 4)[0], GOLDEN_NORMALS, rtol=1e-12)
 
 
 GOLDEN_NORMALS = [0.7019457487911144, -1.47615236508088, -2.102917906665405, -0.8378330447270018]

@@ -84,5 +84,8 @@ def test_notebooks_show_releases_and_escape_names():
     shown = exact_release({"<script>y": [0.5], "x": [0.5]}, hostile)._repr_html_()
     assert "<script>" not in shown
     assert "NOT PRIVATE" in shown
+    model = discreet.fit(exact_release({"<script>y": [0.5, 0.2, 0.9], "x": [0.5, 0.1, 0.7]}, hostile))._repr_html_()
+    assert "<script>" not in model
+    assert "std err" in model
     private = discreet.release({"<script>y": [0.5], "x": [0.5]}, hostile, epsilon=1.0, delta=1e-6)
     assert "epsilon = 1" in private._repr_html_()

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from discreet.analyst.coefficient_table import plain_values
+from discreet.analyst.fit_inputs import FitInputs
+from discreet.analyst.inferred import Inferred
 from discreet.analyst.normal_equations import NormalEquations
 from discreet.analyst.parameters import Parameters
 from discreet.analyst.penalties import Penalty, PenaltyWish
@@ -16,11 +19,11 @@ from discreet.releases import FloatArray, Release
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Fit:
+class Fit(Inferred):
     """A linear model read from a release.
 
     The coefficients describe the rows as they were released: clipped to their bounds and, in a design with a `radius`,
-    shrunk to that ball.
+    shrunk to that ball. What is known of their errors has statsmodels' names; see `Inferred`.
 
     Attributes
     ----------
@@ -59,11 +62,7 @@ class Fit:
     nobs_sd: float
     _constant: float = field(repr=False)
     _gains: FloatArray = field(repr=False)
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Coefficient names: `Intercept` first if there is one."""
-        return self.model.names
+    _inputs: FitInputs = field(repr=False)
 
     @property
     def target(self) -> str:
@@ -121,7 +120,7 @@ class Fit:
         return predict_columns(arrays, self.release.design, self.features, self._constant, self._gains)
 
     def summary(self) -> str:
-        """Coefficients, number of rows, penalty and guarantee as plain text."""
+        """Coefficients with their errors and intervals, number of rows, penalty and guarantee as plain text."""
         return summary_text(self)
 
     def to_dict(self) -> dict[str, object]:
@@ -139,6 +138,7 @@ class Fit:
             "ridge": self.ridge,
             "repair": self.repair,
             "params": dict(self.params),
+            **plain_values(self),
             "nobs": self.nobs,
             "nobs_public": self.nobs_sd == 0,
             "private": self.release.private,
@@ -147,6 +147,17 @@ class Fit:
             "neighbours": None if guarantee is None else guarantee.neighbours,
             "notes": notes(self),
         }
+
+    def _repr_html_(self) -> str:
+        from discreet.analyst.coefficient_table import HEADERS, cells
+        from discreet.markup import html_table
+
+        guarantee = self.release.guarantee
+        promise = "NOT PRIVATE: this release carries no guarantee." if guarantee is None else guarantee.sentence()
+        headers = ["coefficient", *HEADERS[1:]]
+        return html_table(
+            f"{self.target}: linear regression from a release", headers, cells(self), [promise, *notes(self)]
+        )
 
     def __repr__(self) -> str:
         private = "" if self.release.private else ", NOT PRIVATE"
@@ -163,8 +174,12 @@ def assembled(
     strength: float | None = None,
     ridge: float = 0.0,
     repair: float = 0.0,
+    pulls: FloatArray | None = None,
 ) -> Fit:
-    """Put a fit together from solved coefficients and what was added to the diagonal for them."""
+    """Put a fit together from solved coefficients and what was added to the diagonal for them.
+
+    `pulls` has one number for each coefficient; a penalty on absolute values cannot be put that way and has none.
+    """
     theta = solution.coefficients
     constant, gains = _prediction_terms(equations, theta)
     return Fit(
@@ -182,6 +197,7 @@ def assembled(
         nobs_sd=equations.nobs_sd,
         _constant=constant,
         _gains=_frozen(gains),
+        _inputs=FitInputs(model, equations, solution.exact, pulls, wish.penalty != "none"),
     )
 
 

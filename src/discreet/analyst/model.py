@@ -128,13 +128,15 @@ def at_strength(release: Release, model: SubModel, problem: SlopeEquations, slop
         strength=slopes.strength,
         ridge=slopes.ridge + slopes.repair,
         repair=slopes.repair,
+        pulls=problem.pulls(slopes.ridge) if slopes.l1_share == 0 else None,
     )
 
 
 def _without_strength(release: Release, model: SubModel, equations: NormalEquations, wish: PenaltyWish) -> Fit:
     A, b = equations.whole_gram, equations.whole_b
     if wish.penalty == "none":
-        return assembled(release, model, equations, wish, solve_ols(A, b))
+        return assembled(release, model, equations, wish, solve_ols(A, b), pulls=np.zeros(len(b)))
     rule = adaptive_ridge(equations, release.digest)
-    solution = solve_ridge(A, b, np.where(rule.penalised, rule.ridge, 0.0), unit=equations.unit)
-    return assembled(release, model, equations, wish, solution, ridge=rule.ridge)
+    pulls = np.where(rule.penalised, rule.ridge, 0.0)
+    solution = solve_ridge(A, b, pulls, unit=equations.unit)
+    return assembled(release, model, equations, wish, solution, ridge=rule.ridge, pulls=pulls)

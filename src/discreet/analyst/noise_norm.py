@@ -1,12 +1,7 @@
-"""How large the noise in a matrix of sums is: the 95 % quantile of its operator norm.
-
-The random numbers of this module estimate a quantile of a *known* law; they protect nobody. They are seeded from the
-fingerprint of the release, so that one file gives one fit everywhere.
-"""
+"""How large the noise in a matrix of sums is: the 95 % quantile of its operator norm."""
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections.abc import Iterator
 from fractions import Fraction
@@ -14,6 +9,7 @@ from typing import Final
 
 import numpy as np
 
+from discreet.analyst.seeded import seeded_stream, standard_normals
 from discreet.releases import FloatArray
 
 MISS: Final = Fraction(1, 20)  # how often the noise may exceed the quantile
@@ -80,26 +76,13 @@ def _norms(sd: FloatArray, noise_map: FloatArray, draws: int, digest: str) -> It
     size = len(sd)
     rows, columns = np.triu_indices(size)
     entries = len(rows)
-    seed = hashlib.sha256(f"discreet noise norm {digest}".encode()).digest()
-    # NumPy promises the stream of a bit generator for good, that of its normal variates only within a version
-    stream = np.random.PCG64(int.from_bytes(seed, "big"))
+    stream = seeded_stream("noise norm", digest)
     batch = max(1, 2**21 // (size * size))
     for start in range(0, draws, batch):
         count = min(batch, draws - start)
-        upper = _normals(stream, count, entries) * sd[rows, columns]
+        upper = standard_normals(stream, count, entries) * sd[rows, columns]
         E = np.empty((count, size, size))
         E[:, rows, columns] = upper
         E[:, columns, rows] = upper
         ends = np.linalg.eigvalsh(noise_map @ E @ noise_map.T)[:, [0, -1]]
         yield np.abs(ends).max(axis=1)
-
-
-def _normals(stream: np.random.PCG64, count: int, entries: int) -> FloatArray:
-    """Draw standard normal variates by the polar transform of Box and Muller (1958), shape (count, entries)."""
-    pairs = (entries + 1) // 2
-    raw = stream.random_raw(count * pairs * 2).reshape(count, 2, pairs) >> np.uint64(11)
-    # in (0, 1], so that the logarithm is finite
-    uniform = (raw.astype(np.float64) + 1) * 2.0**-53
-    radius = np.sqrt(-2 * np.log(uniform[:, 0]))
-    angle = 2 * np.pi * uniform[:, 1]
-    return np.concatenate([radius * np.cos(angle), radius * np.sin(angle)], axis=1)[:, :entries]

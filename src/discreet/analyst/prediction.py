@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 
 from discreet.design.arrow import declared_arrays
 from discreet.design.columns import Identifier
@@ -23,19 +24,29 @@ def predict_frame(
     frame: object, design: Design, features: Sequence[str], constant: float, gains: FloatArray
 ) -> FloatArray:
     """One prediction for each row of an in-memory table; see `predict_columns`."""
+    check_frame(frame)
+    if not features:
+        return np.full(row_count(frame), constant)
+    parts = [
+        predict_columns(arrays, design, features, constant, gains) for arrays in array_batches(frame, design, features)
+    ]
+    return np.concatenate([np.empty(0), *parts])
+
+
+def check_frame(frame: object) -> None:
+    """Refuse what is no table in memory."""
     if not is_frame(frame):
         raise SpecError(
             f"predictions need a table in memory (pandas, polars, pyarrow, a dict of columns, a two-dimensional "
             f"array); {type(frame).__name__} came"
         )
-    if not features:
-        return np.full(_row_count(frame), constant)
+
+
+def array_batches(frame: object, design: Design, features: Sequence[str]) -> Iterator[list[FloatArray]]:
+    """Give the columns that the features need, as arrays, some rows at a time."""
     columns = needed(design.columns, features)
-    parts = [
-        predict_columns(declared_arrays(batch, columns), design, features, constant, gains)
-        for batch in frame_batches(frame, columns, _BATCH_ROWS)
-    ]
-    return np.concatenate([np.empty(0), *parts])
+    for batch in frame_batches(frame, columns, _BATCH_ROWS):
+        yield declared_arrays(batch, columns)
 
 
 def predict_columns(
@@ -59,6 +70,19 @@ def predict_columns(
     numpy.ndarray
         Shape (m,); NaN holds the place of a row that its rule drops.
     """
+    scaled, keep = encoded_columns(arrays, design, features, len(gains))
+    predicted: FloatArray = gains @ scaled + constant
+    if keep is None:
+        return predicted
+    out = np.full(len(keep), np.nan)
+    out[keep] = predicted
+    return out
+
+
+def encoded_columns(
+    arrays: Sequence[FloatArray], design: Design, features: Sequence[str], size: int
+) -> tuple[FloatArray, npt.NDArray[np.bool_] | None]:
+    """Scaled features of the rows that are kept, shape (size, rows kept), and which rows these are (none: all)."""
     columns = needed(design.columns, features)
     if len(arrays) != len(columns):
         raise SpecError(f"{len(arrays)} arrays came for {len(columns)} features; give one for each, in their order")
@@ -68,18 +92,14 @@ def predict_columns(
     if not values:
         raise SpecError("a model without features has no arrays to predict from; its prediction is its intercept")
     settled, keep = settle_missing(columns, values)
-    scaled = np.empty((len(gains), len(settled[0])))
+    scaled = np.empty((size, len(settled[0])))
     complete = completed(design.columns, features, dict(zip(columns, settled, strict=True)))
     write_scaled({name: design.columns[name] for name in features}, complete, scaled)
-    predicted: FloatArray = gains @ scaled + constant
-    if keep is None:
-        return predicted
-    out = np.full(len(keep), np.nan)
-    out[keep] = predicted
-    return out
+    return scaled, keep
 
 
-def _row_count(frame: object) -> int:
+def row_count(frame: object) -> int:
+    """Number of rows of a table in memory."""
     shape = getattr(frame, "shape", None)
     if shape:
         return int(shape[0])

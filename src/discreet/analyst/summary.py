@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
+
+from discreet.analyst.coefficient_table import HEADERS, cells, reasons
+from discreet.analyst.estimates import NotEstimable
 
 if TYPE_CHECKING:
     from discreet.analyst.fitted import Fit
@@ -20,6 +24,14 @@ REPAIRED: Final = (
     "Repaired: the noise left the sums of products too close to indefinite, so {shift:.6g} was added to their "
     "diagonal; take fewer features, more rows or a larger epsilon to do without."
 )
+PRIVACY_PART: Final = (
+    "Column 'privacy': share of the squared standard error that the noise of the release adds to that of sampling; "
+    "at most"
+)
+PENALISED_INTERVALS: Final = (
+    "The intervals are for the penalised coefficients, which the same ridge would give without noise, not for those of "
+    "least squares."
+)
 _WIDTH: Final = 88
 
 
@@ -30,7 +42,7 @@ def notes(fit: Fit) -> list[str]:
         out.append(PENALISED)
     if fit.repair > 0:
         out.append(REPAIRED.format(shift=fit.repair))
-    return out
+    return out + error_notes(fit)
 
 
 def row_count(fit: Fit) -> str:
@@ -63,10 +75,41 @@ def summary_text(fit: Fit) -> str:
         f"Rows:     {row_count(fit)}",
         *textwrap.wrap(f"Penalty:  {penalty_line(fit)}", _WIDTH, subsequent_indent=" " * 10),
         "-" * _WIDTH,
-        *fit.params.lines(),
+        *_aligned([HEADERS, *cells(fit)]),
         "-" * _WIDTH,
     ]
     promise = "NOT PRIVATE: this release carries no privacy guarantee." if guarantee is None else guarantee.sentence()
-    for paragraph in (promise, *notes(fit), "Standard errors are not part of this version's table."):
+    for paragraph in (*_fit_lines(fit), promise, *notes(fit)):
         lines += textwrap.wrap(paragraph, _WIDTH)
     return "\n".join(lines) + "\n"
+
+
+def error_notes(fit: Fit) -> list[str]:
+    """Say what the standard errors hold, which coefficients have none and why, and whose intervals they are."""
+    shares = [share for share in fit.privacy_share.values() if not isinstance(share, NotEstimable)]
+    out = []
+    if shares and fit.release.noise_sd.any():
+        worst = max(shares)
+        narrower = f"; without it that interval would be {(1 - worst) ** 0.5:.3g} times as wide" if worst < 1 else ""
+        out.append(f"{PRIVACY_PART} {worst:.0%} here{narrower}.")
+    by_reason: dict[str, list[str]] = {}
+    for name, reason in reasons(fit).items():
+        by_reason.setdefault(reason, []).append(name)
+    out += [f"Not estimable ({', '.join(names)}): {reason}." for reason, names in by_reason.items()]
+    if shares and fit.penalised:
+        out.append(PENALISED_INTERVALS)
+    return out
+
+
+def _fit_lines(fit: Fit) -> list[str]:
+    adjusted, ends, s2 = fit.rsquared_adj, fit.rsquared_conf_int(), fit.s2
+    shown = "not estimable" if isinstance(adjusted, NotEstimable) else f"{adjusted:.4g}"
+    if not isinstance(ends, NotEstimable):
+        shown += f" (95 % interval {ends[0]:.3g} to {ends[1]:.3g})"
+    spread = "not estimable" if isinstance(s2, NotEstimable) else f"{s2**0.5:.4g}"
+    return [f"Adjusted R^2: {shown}. Residual standard deviation: {spread}."]
+
+
+def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return ["  ".join([f"{row[0]:<{widths[0]}}", *map(str.rjust, row[1:], widths[1:])]).rstrip() for row in rows]

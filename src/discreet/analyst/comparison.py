@@ -1,0 +1,186 @@
+"""Several models of one release side by side: reading them all costs no more than reading one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from discreet.analyst.criterion import criterion_values
+from discreet.analyst.estimates import Interval, NotEstimable, Number
+from discreet.analyst.model import fit, read_model
+from discreet.analyst.penalised import penalised_slopes
+from discreet.analyst.reference_law import DEFAULT_LEVEL, checked_level
+from discreet.analyst.repair import slope_equations
+from discreet.analyst.solve import NotEstimableError
+from discreet.errors import SpecError
+from discreet.releases import Release
+
+if TYPE_CHECKING:
+    from pyarrow import Table
+
+POST_PROCESSING: Final = (
+    "All models are read from the same release: post-processing, which costs no further budget. An interval of the "
+    "model that looks best does not allow for the choice."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedModel:
+    """One model of a comparison.
+
+    Attributes
+    ----------
+    features
+        Declared names.
+    coefficients
+        How many, the intercept included.
+    rsquared_adj, rsquared_interval
+        Adjusted R^2, and an interval for the R^2 of the population.
+    error
+        Expected squared prediction error of a row in squared units of the target, corrected for what a noisy residual
+        sum flatters by; its derivation heads `discreet.analyst.criterion`. It may be negative; only differences count.
+    repaired
+        Whether the noise left the sums too close to indefinite for least squares, so that `error` is that of a line
+        with the smallest ridge that mends them.
+    """
+
+    features: tuple[str, ...]
+    coefficients: int
+    rsquared_adj: Number
+    rsquared_interval: Interval
+    error: Number
+    repaired: bool
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class ModelComparison:
+    """Models of one release, in the order in which they were asked for.
+
+    Attributes
+    ----------
+    target
+        Declared name of the explained column.
+    models
+        What is known of each.
+    """
+
+    target: str
+    models: tuple[ComparedModel, ...]
+
+    @property
+    def best(self) -> int:
+        """Place of the model with the smallest expected prediction error; of equals the first."""
+        known = [(one.error, place) for place, one in enumerate(self.models) if not isinstance(one.error, NotEstimable)]
+        if not known:
+            raise NotEstimableError("not estimable: no model of the comparison has an expected prediction error")
+        return min(known)[1]
+
+    def to_frame(self) -> Table:
+        """Give the comparison as an Arrow table; null, and a reason, where the release cannot say."""
+        import pyarrow as pa
+
+        ends = [one.rsquared_interval for one in self.models]
+        floats = {
+            "rsquared_adj": [one.rsquared_adj for one in self.models],
+            "rsquared_low": [one if isinstance(one, NotEstimable) else one[0] for one in ends],
+            "rsquared_high": [one if isinstance(one, NotEstimable) else one[1] for one in ends],
+            "error": [one.error for one in self.models],
+        }
+        whys = [next((value.reason for value in row if isinstance(value, NotEstimable)), None) for row in _rows(floats)]
+        columns = {
+            "features": pa.array([" + ".join(one.features) or "1" for one in self.models], type=pa.string()),
+            "coefficients": pa.array([one.coefficients for one in self.models], type=pa.int64()),
+        }
+        for name, values in floats.items():
+            plain = [None if isinstance(value, NotEstimable) else value for value in values]
+            columns[name] = pa.array(plain, type=pa.float64())
+        columns["repaired"] = pa.array([one.repaired for one in self.models], type=pa.bool_())
+        return pa.table(columns | {"reason": pa.array(whys, type=pa.string())})
+
+    def __repr__(self) -> str:
+        lines = [f"Models of {self.target}: adjusted R^2 [interval], expected squared error of a row"]
+        for one in self.models:
+            ends = one.rsquared_interval
+            adjusted = "not estimable" if isinstance(one.rsquared_adj, NotEstimable) else f"{one.rsquared_adj:.4g}"
+            interval = "-" if isinstance(ends, NotEstimable) else f"{ends[0]:.3g} to {ends[1]:.3g}"
+            error = "not estimable" if isinstance(one.error, NotEstimable) else f"{one.error:.4g}"
+            mended = ", repaired" if one.repaired else ""
+            lines.append(f"  {' + '.join(one.features) or '1'}: {adjusted} [{interval}], {error}{mended}")
+        return "\n".join([*lines, POST_PROCESSING])
+
+
+def compare_models(
+    release: Release,
+    models: Iterable[Iterable[str]],
+    *,
+    target: str | None = None,
+    intercept: bool | None = None,
+    level: float = DEFAULT_LEVEL,
+) -> ModelComparison:
+    """Compare several models of a release; like `fit` it costs nothing more.
+
+    Parameters
+    ----------
+    release
+        What a curator published.
+    models
+        Lists of declared features, one for each model.
+    target, intercept
+        As for `fit`, the same for all.
+    level
+        Of the intervals for R^2.
+
+    Examples
+    --------
+    >>> from discreet.design.model import Design
+    >>> from discreet.releases import BLOCKS, NoiseLaw
+    >>> exact = NoiseLaw(8, dict.fromkeys(BLOCKS, 0), "none")
+    >>> rows = [(1, -1, -0.5), (1, 0, 0.25), (1, 1, 0.5), (1, 0.5, 0), (1, -0.5, 0)]  # scaled: constant, x, y
+    >>> totals = [round(sum(row[i] * row[j] for row in rows) * 4**8) for i in range(3) for j in range(i, 3)]
+    >>> design = Design("y", {"y": (0, 8), "x": (0, 2)})
+    >>> release = Release(design, None, "none", "1", exact, tuple(totals), None, "untracked", "an example")
+    >>> compared = compare_models(release, [[], ["x"]])
+    >>> [round(one.rsquared_adj, 4) for one in compared.models], compared.best
+    ([0.0, 0.6364], 1)
+    """
+    checked = checked_level(level)
+    if isinstance(models, str) or not isinstance(models, Iterable):
+        raise SpecError(
+            f"models is {models!r}; it is a list of lists of features, such as [['age'], ['age', 'region']]"
+        )
+    wanted: Sequence[Iterable[str]] = list(models)
+    if not wanted:
+        raise SpecError("no models came to compare; give lists of features, such as [['age'], ['age', 'region']]")
+    compared = [_compared(release, features, target, intercept, checked) for features in wanted]
+    chosen = read_model(release, target, [], True)[0].target
+    return ModelComparison(chosen, tuple(compared))
+
+
+def _compared(
+    release: Release, features: Iterable[str], target: str | None, intercept: bool | None, level: float
+) -> ComparedModel:
+    model, equations = read_model(release, target, features, intercept)
+    adjusted: Number
+    ends: Interval
+    error: Number
+    try:
+        one = fit(release, target=target, features=model.features, intercept=model.intercept)
+        adjusted, ends = one.rsquared_adj, one.rsquared_conf_int(level)
+    except NotEstimableError:
+        adjusted = ends = NotEstimable("the released sums of products are not positive definite at this budget")
+    repaired = False
+    try:
+        problem = slope_equations(equations, release.digest)
+        slopes = penalised_slopes(problem, [0.0], 0.0)
+        repaired = slopes[0].repair > 0
+        (value,) = criterion_values(problem, slopes).tolist()
+        half = float(equations.half[-1])
+        error = value * half * half
+    except NotEstimableError:
+        error = NotEstimable("the noise leaves no count of rows to speak of")
+    return ComparedModel(model.features, len(model.names), adjusted, ends, error, repaired)
+
+
+def _rows(columns: dict[str, list[Number]]) -> list[tuple[Number, ...]]:
+    return list(zip(*columns.values(), strict=True))

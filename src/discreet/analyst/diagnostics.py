@@ -1,0 +1,266 @@
+"""Numbered diagnostics: what a careful reader of a fit should hear, computed from the release alone.
+
+A number is never reused. Each diagnostic has one function here, one test and one anchor in the report.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Final, Literal
+
+import numpy as np
+
+from discreet.analyst.bound_costs import bound_costs
+from discreet.analyst.evidence import Evidence
+from discreet.analyst.fitted import Fit
+from discreet.analyst.selection import SubModel, choose
+from discreet.design.model import INTERCEPT
+from discreet.releases import FloatArray, Release
+
+Severity = Literal["serious", "caution", "note"]
+SEVERITIES: Final[tuple[Severity, ...]] = ("serious", "caution", "note")
+
+_COLLINEAR: Final = 0.95  # a correlation from here on is named
+_CONDITION: Final = 900.0  # of a correlation matrix; the square of the customary 30 for the columns themselves
+_ROUNDING: Final = 1e-12
+_EPSILON_HIGH: Final = 8.0
+_DELTA_HIGH: Final = 1e-3
+_DIRECTIONS: Final = 3  # how many directions are spelled out
+_LOADING: Final = 0.25  # of the largest one; smaller weights are left out
+_WEIGHTS: Final = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostic:
+    """One finding.
+
+    Attributes
+    ----------
+    number
+        Its name for ever, such as `D001`.
+    title, text
+        What it says, short and at length.
+    severity
+        `serious`: do not rely on the coefficients; `caution`: read them with this in mind; `note`: good to know.
+    """
+
+    number: str
+    title: str
+    text: str
+    severity: Severity
+
+    @property
+    def anchor(self) -> str:
+        """Name of its place in a page.
+
+        >>> Diagnostic("D001", "a title", "a text", "note").anchor
+        'd001'
+        """
+        return self.number.lower()
+
+    def to_dict(self) -> dict[str, str]:
+        """Give the finding as plain values for JSON."""
+        return {"number": self.number, "title": self.title, "text": self.text, "severity": self.severity}
+
+
+def diagnose(release: Release, fit: Fit | None = None, model: SubModel | None = None) -> tuple[Diagnostic, ...]:
+    """Every finding about a model of a release, the most serious first.
+
+    Parameters
+    ----------
+    release
+        Where the sums come from.
+    fit
+        The model that was read from it, if one was.
+    model
+        The model that was wanted; that of `fit`, or the design's, unless given.
+
+    Examples
+    --------
+    >>> from discreet.design.model import Design
+    >>> from discreet.releases import BLOCKS, NoiseLaw
+    >>> exact = NoiseLaw(8, dict.fromkeys(BLOCKS, 0), "none")
+    >>> rows = [(1, -1, -0.5), (1, 0, 0), (1, 1, 0.5)]  # scaled: constant, x, y
+    >>> totals = [round(sum(row[i] * row[j] for row in rows) * 4**8) for i in range(3) for j in range(i, 3)]
+    >>> design = Design("y", {"y": (0, 8), "x": (0, 2)})
+    >>> release = Release(design, None, "none", "1", exact, tuple(totals), None, "untracked", "an example")
+    >>> [finding.number for finding in diagnose(release)]
+    ['D001']
+    """
+    if model is None:
+        model = choose(release) if fit is None else fit.model
+    evidence = Evidence(release, model, fit)
+    found = [finding for check in CHECKS for finding in check(evidence)]
+    return tuple(sorted(found, key=lambda finding: (SEVERITIES.index(finding.severity), finding.number)))
+
+
+def _not_private(evidence: Evidence) -> Iterator[Diagnostic]:
+    if not evidence.release.private:
+        text = "This release carries no privacy guarantee. Do not publish it, nor anything made from it."
+        yield Diagnostic("D001", "Not private", text, "serious")
+
+
+def _no_count(evidence: Evidence) -> Iterator[Diagnostic]:
+    n, sd = evidence.equations.nobs, evidence.equations.nobs_sd
+    if n <= 3 * sd or n <= 0:
+        text = (
+            f"The number of rows is {n:,.0f} by a count whose noise has a standard deviation of {sd:,.0f}. A table "
+            "this small cannot be told from an empty one at this budget."
+        )
+        yield Diagnostic("D002", "Too few rows to be counted", text, "serious")
+
+
+def _indefinite(evidence: Evidence) -> Iterator[Diagnostic]:
+    smallest, q = evidence.about.smallest, evidence.about.noise_norm
+    # without noise an eigenvalue of 0 is collinearity, which has a number of its own
+    if q > 0 and smallest <= 0:
+        text = (
+            f"The smallest eigenvalue of the released sums of products is {smallest:.3g}; exact sums have none below "
+            f"0. The noise reaches {q:.3g} (95 % quantile of its norm), so in some direction it outweighs the rows, "
+            "and least squares has no minimum. Take fewer features, more rows or a larger epsilon."
+        )
+        yield Diagnostic("D003", "Noise made the sums of products indefinite", text, "serious")
+
+
+def _nearly_indefinite(evidence: Evidence) -> Iterator[Diagnostic]:
+    smallest, q = evidence.about.smallest, evidence.about.noise_norm
+    if 0 < smallest < q:
+        text = (
+            f"The smallest eigenvalue of the released sums of products is {smallest:.3g}, below the {q:.3g} that the "
+            "noise alone may reach (95 % quantile of its norm). Coefficients divide by it: a few of them may be far "
+            "off, and their intervals are wide or cannot be given."
+        )
+        yield Diagnostic("D004", "Nearly indefinite sums of products", text, "caution")
+
+
+def _noisy_directions(evidence: Evidence) -> Iterator[Diagnostic]:
+    q = evidence.about.noise_norm
+    values, vectors = evidence.spectrum
+    below = np.flatnonzero(values < q)
+    if len(below) == 0:
+        return
+    spelled = [_combination(vectors[:, place], evidence.names) for place in below[:_DIRECTIONS]]
+    more = "" if len(below) <= _DIRECTIONS else f"; and {len(below) - _DIRECTIONS} more"
+    text = (
+        f"In {len(below)} of {len(values)} directions of the scaled columns the released sums are smaller than the "
+        f"noise may be: {'; '.join(spelled)}{more}. The release hardly tells the coefficients of these columns apart; "
+        "what does not lean on such a combination is still told."
+    )
+    yield Diagnostic("D005", "Directions that noise dominates", text, "caution")
+
+
+def _combination(vector: FloatArray, names: tuple[str, ...]) -> str:
+    """Spell the largest weights of a direction, the largest one positive."""
+    largest = np.abs(vector).argmax()
+    weights = vector * np.sign(vector[largest])
+    order = sorted(range(len(names)), key=lambda place: -abs(weights[place]))
+    kept = [place for place in order if abs(weights[place]) >= _LOADING * weights[largest]][:_WEIGHTS]
+    first, *rest = kept
+    return f"{weights[first]:.2f} {names[first]}" + "".join(
+        f" {'+' if weights[place] > 0 else '-'} {abs(weights[place]):.2f} {names[place]}" for place in rest
+    )
+
+
+def _shrinkage(evidence: Evidence) -> Iterator[Diagnostic]:
+    fit = evidence.fit
+    if fit is None or fit.ridge <= 0:
+        return
+    values = evidence.spectrum[0]
+    # the factor by which a ridge shortens the part of the coefficients along an eigenvector
+    kept = np.maximum(values, 0.0) / (np.maximum(values, 0.0) + fit.ridge)
+    text = (
+        f"The penalty '{fit.penalty}' adds {fit.ridge:.4g} to the diagonal of the scaled sums. It keeps between "
+        f"{kept.min():.0%} and {kept.max():.0%} of what least squares would say, depending on the direction, and pulls "
+        "the rest towards 0."
+    )
+    yield Diagnostic("D006", "Shrinkage is active", text, "caution")
+
+
+def _repair(evidence: Evidence) -> Iterator[Diagnostic]:
+    fit = evidence.fit
+    if fit is not None and fit.repair > 0:
+        text = (
+            f"The noise left the sums of products too close to indefinite for the strength that was asked for, so "
+            f"{fit.repair:.4g} more was added to their diagonal: the model is shrunk more than its strength says."
+        )
+        yield Diagnostic("D007", "The sums of products were repaired", text, "caution")
+
+
+def _collinear(evidence: Evidence) -> Iterator[Diagnostic]:
+    gram, q = evidence.about.gram, evidence.about.noise_norm
+    # a column whose own sum of squares may be noise has no correlation to speak of
+    clear = [place for place, value in enumerate(gram.diagonal()) if value > q and evidence.names[place] != INTERCEPT]
+    if len(clear) < 2:
+        return
+    part = gram[np.ix_(clear, clear)]
+    scale = 1 / np.sqrt(part.diagonal())
+    correlation = np.clip(part * np.outer(scale, scale), -1.0, 1.0)
+    names = [evidence.names[place] for place in clear]
+    pairs = [
+        f"{names[i]} and {names[j]} ({correlation[i, j]:+.2f})"
+        for i in range(len(names))
+        for j in range(i + 1, len(names))
+        if abs(correlation[i, j]) >= _COLLINEAR
+    ]
+    values = np.linalg.eigvalsh(correlation)
+    # the largest that the smallest eigenvalue can be without the noise, so that only a sure finding is told
+    smallest = max(float(values[0]), 0.0) + q * float(scale.max()) ** 2
+    condition = float(values[-1]) / smallest if smallest > _ROUNDING else math.inf
+    if not pairs and condition <= _CONDITION:
+        return
+    named = f"Correlations of {_COLLINEAR:g} or more: {', '.join(pairs)}. " if pairs else ""
+    size = "without limit" if condition == math.inf else f"at least {condition:,.0f}"
+    measured = f"The condition number of the correlations is {size}. " if condition > _CONDITION else ""
+    text = f"{named}{measured}The coefficients of such columns are told apart only by small differences between them."
+    yield Diagnostic("D008", "Nearly collinear columns", text, "caution")
+
+
+def _dearest_bound(evidence: Evidence) -> Iterator[Diagnostic]:
+    costs = bound_costs(evidence.release, evidence.model)
+    if not costs or costs[0].saved <= 0:
+        return
+    dearest = costs[0]
+    others = ", ".join(f"{cost.name} {max(cost.saved, 0.0):.0%}" for cost in costs[1:4])
+    text = (
+        f"Half the width of the bounds [{dearest.low:g}, {dearest.high:g}] of {dearest.name} would take "
+        f"{dearest.saved:.0%} off the privacy part of the prediction error"
+        f"{f' (others: {others})' if others else ''}, if no row lay outside."
+    )
+    if dearest.spread is not None:
+        low, high = dearest.spread
+        advice = (
+            "so a next release could declare narrower bounds" if dearest.fits else "so half the width would clip many"
+        )
+        text += f" By the release, most rows lie between {low:.4g} and {high:.4g}, {advice}."
+    yield Diagnostic("D009", "The bound that costs most", text, "note")
+
+
+def _large_epsilon(evidence: Evidence) -> Iterator[Diagnostic]:
+    guarantee = evidence.release.guarantee
+    if guarantee is not None and guarantee.epsilon > _EPSILON_HIGH:
+        text = (
+            f"Epsilon is {guarantee.epsilon:g}. Above {_EPSILON_HIGH:g} the promise holds, but it promises little; "
+            "1 or less protects well."
+        )
+        yield Diagnostic("D010", "Weak privacy: a large epsilon", text, "caution")
+
+
+def _large_delta(evidence: Evidence) -> Iterator[Diagnostic]:
+    guarantee = evidence.release.guarantee
+    if guarantee is None:
+        return
+    rows = max(evidence.equations.nobs, 1.0)
+    if guarantee.delta > min(_DELTA_HIGH, 1 / rows):
+        text = (
+            f"Delta is {guarantee.delta:g}, and the table has about {rows:,.0f} rows. A delta above one over the "
+            "number of rows would even allow a release that reveals a row picked by chance; take a delta far below."
+        )
+        yield Diagnostic("D011", "Weak privacy: a large delta", text, "caution")
+
+
+CHECKS: Final[tuple[Callable[[Evidence], Iterator[Diagnostic]], ...]] = (
+    _not_private, _no_count, _indefinite, _nearly_indefinite, _noisy_directions, _shrinkage, _repair, _collinear,
+    _dearest_bound, _large_epsilon, _large_delta,
+)  # fmt: skip

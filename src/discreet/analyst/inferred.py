@@ -1,0 +1,285 @@
+"""What a fit says about the errors of its coefficients, in statsmodels' vocabulary."""
+
+from __future__ import annotations
+
+import math
+from functools import cached_property
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from discreet.analyst.estimates import ByName, Interval, NotEstimable, Number
+from discreet.analyst.fit_inputs import FitInputs
+from discreet.analyst.hypotheses import HypothesisSpec, hypotheses
+from discreet.analyst.hypothesis_tests import ContrastTest, JointTest, contrast_test, joint_test
+from discreet.analyst.inference import ScoreInference, score_inference
+from discreet.analyst.quantities import TOO_WIDE, Quantities, quantities, unit_map
+from discreet.analyst.reference_law import DEFAULT_LEVEL, Family, checked_level, critical_value
+from discreet.analyst.rsquared import VarianceRatio, rsquared, rsquared_interval, variance_ratio
+from discreet.analyst.simultaneous import Simultaneous, checked_way, simultaneous_value
+from discreet.releases import FloatArray, Release
+
+if TYPE_CHECKING:
+    from pyarrow import Table
+
+    from discreet.analyst.prediction_intervals import Prediction
+
+L1: Final = NotEstimable(
+    "a penalty on absolute values has no intervals here; use penalty='none', 'ridge' or 'adaptive'"
+)
+FEW_ROWS: Final = NotEstimable("there are not more rows than coefficients")
+NO_RESIDUAL: Final = NotEstimable("the noise leaves no residual variance above 0 at this budget")
+PENALISED: Final = NotEstimable("R^2 describes the line of least squares; use penalty='none'")
+
+
+class Inferred:
+    """Standard errors, intervals, tests and R^2 of a fit; `NotEstimable` where the release cannot give a number.
+
+    Everything is decided from released quantities. A penalised fit by `ridge` or `adaptive` has intervals for the
+    *penalised* coefficients, those that the same ridge would give without noise; `interval_target` says so.
+    """
+
+    release: Release
+    coefficients: FloatArray
+    scaled_coefficients: FloatArray
+    nobs: float
+    _inputs: FitInputs
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Coefficient names: `Intercept` first if there is one."""
+        return self._inputs.model.names
+
+    @property
+    def interval_target(self) -> str:
+        """Which coefficients the intervals are for: `least squares`, `penalised`, or `none` where there are none."""
+        if self._inputs.pulls is None:
+            return "none"
+        return "penalised" if self._inputs.penalised else "least squares"
+
+    @property
+    def _family(self) -> Family:
+        # every law that a release can hold so far is Gaussian
+        return "gaussian"
+
+    @cached_property
+    def _score(self) -> ScoreInference | NotEstimable:
+        if self._inputs.pulls is None:
+            return L1
+        if self.df_resid <= 0:
+            return FEW_ROWS
+        return score_inference(self._inputs.equations, self._inputs.exact, self._inputs.pulls)
+
+    @cached_property
+    def _quantities(self) -> Quantities | NotEstimable:
+        return self._combined(self.names, np.eye(len(self.names)), self.coefficients)
+
+    def _combined(
+        self, names: tuple[str, ...], weights: FloatArray, estimates: FloatArray
+    ) -> Quantities | NotEstimable:
+        score = self._score
+        if isinstance(score, NotEstimable):
+            return score
+        # weights may leave double precision here; then nothing is said of any combination
+        with np.errstate(over="ignore", invalid="ignore"):
+            L = weights @ unit_map(self._inputs.equations)
+        return quantities(score, names, L, estimates, self._family)
+
+    def _refused(self, reason: NotEstimable) -> ByName[Number]:
+        return ByName(self.names, [reason] * len(self.names))
+
+    @cached_property
+    def bse(self) -> ByName[Number]:
+        """Standard errors by name, of sampling and privacy together: roots of the sandwich variances."""
+        about = self._quantities
+        return self._refused(about) if isinstance(about, NotEstimable) else about.standard_errors()
+
+    @property
+    def sampling_sd(self) -> ByName[Number]:
+        """The part of each standard error that there would be without privacy; bse^2 is the sum of both squares."""
+        about = self._quantities
+        return self._refused(about) if isinstance(about, NotEstimable) else about.sampling_sd()
+
+    @property
+    def privacy_sd(self) -> ByName[Number]:
+        """The part of each standard error that the noise of the release adds."""
+        about = self._quantities
+        return self._refused(about) if isinstance(about, NotEstimable) else about.privacy_sd()
+
+    @property
+    def privacy_share(self) -> ByName[Number]:
+        """Share of the squared standard error that the noise of the release adds, from 0 to 1."""
+        about = self._quantities
+        return self._refused(about) if isinstance(about, NotEstimable) else about.privacy_share()
+
+    @cached_property
+    def tvalues(self) -> ByName[Number]:
+        """Score statistics of the hypotheses that a coefficient is 0.
+
+        The variance is the one that holds under the hypothesis, so where the noise is large they are not
+        coefficient over standard error.
+        """
+        about = self._quantities
+        zero = np.zeros(len(self.names))
+        return self._refused(about) if isinstance(about, NotEstimable) else about.statistics(zero)
+
+    @cached_property
+    def pvalues(self) -> ByName[Number]:
+        """Two-sided p-values of `tvalues`."""
+        about = self._quantities
+        zero = np.zeros(len(self.names))
+        return self._refused(about) if isinstance(about, NotEstimable) else about.tail_probabilities(zero)
+
+    def conf_int(self, level: float = DEFAULT_LEVEL, *, simultaneous: Simultaneous | None = None) -> ByName[Interval]:
+        """Give an interval for each coefficient: Fieller's, from the inverted score test.
+
+        Parameters
+        ----------
+        level
+            Between 0 and 1.
+        simultaneous
+            `bonferroni` or `max-t` for intervals that all hold together with that probability.
+        """
+        checked, way = checked_level(level), checked_way(simultaneous)
+        about = self._quantities
+        if isinstance(about, NotEstimable):
+            return ByName(self.names, [about] * len(self.names))
+        if way is None:
+            return about.intervals(about.critical(checked))
+        return about.intervals(simultaneous_value(about, checked, way, self.release.digest))
+
+    def cov_params(self) -> FloatArray | NotEstimable:
+        """Sandwich covariance of the coefficients, shape (k, k), if every one of them is estimable."""
+        about = self._quantities
+        if isinstance(about, NotEstimable):
+            return about
+        for name, sd in self.bse.items():
+            if isinstance(sd, NotEstimable):
+                return NotEstimable(f"{name}: {sd.reason}")
+        with np.errstate(over="ignore"):
+            out: FloatArray = (about.L @ about.inference.covariance @ about.L.T) * np.outer(about.scale, about.scale)
+        if not np.isfinite(out).all():
+            return TOO_WIDE
+        return out
+
+    @property
+    def df_resid(self) -> float:
+        """Rows less coefficients; noisy unless the number of rows is public."""
+        return self.nobs - len(self.names)
+
+    @property
+    def s2(self) -> Number:
+        """Residual variance in squared units of the target, corrected for what the estimate follows of the noise."""
+        score = self._score
+        if isinstance(score, NotEstimable):
+            return score
+        if score.s2 <= 0 and score.variance.any():
+            return NO_RESIDUAL
+        half = float(self._inputs.equations.half[-1])
+        value = score.s2 * half * half
+        return value if math.isfinite(value) else TOO_WIDE
+
+    @cached_property
+    def _ratio(self) -> VarianceRatio | NotEstimable:
+        score = self._score
+        if isinstance(score, NotEstimable):
+            return score
+        if self._inputs.pulls is not None and self._inputs.pulls.any():
+            return PENALISED
+        if score.variance.any():
+            for name, sd in self.bse.items():
+                if isinstance(sd, NotEstimable):
+                    return NotEstimable(f"{name}: {sd.reason}")
+        return variance_ratio(score, self._inputs.equations)
+
+    @property
+    def rsquared(self) -> Number:
+        """Share of the target's variance that the line explains; around 0 in a model without intercept."""
+        ratio = self._ratio
+        return ratio if isinstance(ratio, NotEstimable) else rsquared(ratio, self._z(DEFAULT_LEVEL), adjusted=False)
+
+    @property
+    def rsquared_adj(self) -> Number:
+        """R^2 from variances rather than sums, so that a feature that says nothing does not raise it."""
+        ratio = self._ratio
+        return ratio if isinstance(ratio, NotEstimable) else rsquared(ratio, self._z(DEFAULT_LEVEL), adjusted=True)
+
+    def rsquared_conf_int(self, level: float = DEFAULT_LEVEL) -> Interval:
+        """Give an interval for the R^2 of the population behind the rows.
+
+        Parameters
+        ----------
+        level
+            Between 0 and 1.
+        """
+        checked = checked_level(level)
+        ratio = self._ratio
+        return ratio if isinstance(ratio, NotEstimable) else rsquared_interval(ratio, self._z(checked))
+
+    def _z(self, level: float) -> float:
+        return critical_value(level, self._family, self.df_resid)
+
+    def t_test(self, spec: HypothesisSpec) -> ContrastTest:
+        """Test linear hypotheses one by one.
+
+        Parameters
+        ----------
+        spec
+            Such as "age = 0", "age = height" or several parted by commas; a mapping of names to the values that they
+            are held against; or rows of weights whose combinations are held against 0.
+        """
+        claims = hypotheses(spec, self.names)
+        effects = claims.weights @ self.coefficients
+        return contrast_test(self._combined(claims.labels, claims.weights, effects), claims, effects)
+
+    def wald_test(self, spec: HypothesisSpec, *, use_f: bool = True) -> JointTest:
+        """Test linear hypotheses together, with the sandwich covariance.
+
+        Parameters
+        ----------
+        spec
+            As for `t_test`.
+        use_f
+            Whether the statistic is held against an F law; against chi-square otherwise.
+        """
+        claims = hypotheses(spec, self.names)
+        about = self._combined(claims.labels, claims.weights, claims.weights @ self.coefficients)
+        return joint_test(about, claims, use_f=use_f)
+
+    def f_test(self, spec: HypothesisSpec) -> JointTest:
+        """Test linear hypotheses together with an F statistic; see `wald_test`."""
+        return self.wald_test(spec, use_f=True)
+
+    def get_prediction(self, frame: object) -> Prediction:
+        """Predict the target with intervals.
+
+        Parameters
+        ----------
+        frame
+            As for `predict`.
+        """
+        from discreet.analyst.prediction_intervals import prediction  # Arrow is slow to import and only needed here
+
+        inputs = self._inputs
+        return prediction(
+            frame,
+            self.release.design,
+            inputs.model.features,
+            inputs.equations,
+            self.scaled_coefficients,
+            self._score,
+            self._family,
+            self.s2,
+        )
+
+    def to_frame(self, level: float = DEFAULT_LEVEL) -> Table:
+        """Coefficients with their errors as an Arrow table; null, and a reason, where the release cannot say.
+
+        Parameters
+        ----------
+        level
+            Of the intervals.
+        """
+        from discreet.analyst.coefficient_table import arrow_table
+
+        return arrow_table(self, level)

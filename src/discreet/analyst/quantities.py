@@ -1,0 +1,173 @@
+"""Combinations of coefficients in original units with all that may be said of each, or the reason why nothing may."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.analyst.estimates import ByName, Interval, NotEstimable, Number
+from discreet.analyst.inference import GATE, ContrastTerms, ScoreInference, contrast_terms, fieller_ends
+from discreet.analyst.normal_equations import NormalEquations
+from discreet.analyst.reference_law import DEFAULT_LEVEL, Family, critical_value, tail_probability
+from discreet.releases import FloatArray
+
+TOO_WIDE: Final = NotEstimable("the number is too large for double precision; rescale the declared columns")
+NOTHING_VARIES: Final = NotEstimable("the residuals are 0 and the release holds no noise, so nothing varies")
+
+
+@dataclass(frozen=True, eq=False)
+class Quantities:
+    """Combinations l'theta of the scaled coefficients, m of them, in original units.
+
+    Attributes
+    ----------
+    names
+        Of the combinations.
+    estimates
+        Shape (m,).
+    L
+        Their weights on the scaled coefficients over `scale`, shape (m, k).
+    scale
+        Largest weight of each, so that no square is taken in original units, shape (m,).
+    inference
+        Of the scaled coefficients.
+    family
+        Law of the noise.
+    """
+
+    names: tuple[str, ...]
+    estimates: FloatArray
+    L: FloatArray
+    scale: FloatArray
+    inference: ScoreInference
+    family: Family
+
+    @cached_property
+    def terms(self) -> ContrastTerms:
+        """Variances of the score statistic of each, in units of `scale`."""
+        return contrast_terms(self.inference, self.L)
+
+    def critical(self, level: float) -> float:
+        """Critical value of one interval."""
+        return critical_value(level, self.family, self.inference.df)
+
+    def standard_errors(self) -> ByName[Number]:
+        """Square roots of the sandwich variances."""
+        return self._each(np.sqrt(self.terms.q0) * self.scale)
+
+    def sampling_sd(self) -> ByName[Number]:
+        """Part of each standard error that the rows themselves bring."""
+        return self._each(np.sqrt(self.terms.sampling) * self.scale)
+
+    def privacy_sd(self) -> ByName[Number]:
+        """Part of each standard error that the noise of the release brings."""
+        return self._each(np.sqrt(self.terms.privacy) * self.scale)
+
+    def privacy_share(self) -> ByName[Number]:
+        """Share of the squared standard error that the noise of the release brings, from 0 to 1."""
+        total = self.terms.q0
+        return self._each(np.divide(self.terms.privacy, total, out=np.zeros_like(total), where=total > 0))
+
+    def statistics(self, values: FloatArray) -> ByName[Number]:
+        """Score statistics of the hypotheses that the combinations have these values, signed like estimate - value."""
+        u = (values - self.estimates) / self.scale
+        spread = np.sqrt(self.terms.at(u))
+        return self._each(np.divide(-u, spread, out=np.zeros_like(u), where=spread > 0))
+
+    def tail_probabilities(self, values: FloatArray) -> ByName[Number]:
+        """Two-sided p-values of the score statistics."""
+        statistics = self.statistics(values)
+        out = [
+            t if isinstance(t, NotEstimable) else tail_probability(t, self.family, self.inference.df)
+            for t in statistics.values()
+        ]
+        return ByName(self.names, out)
+
+    def intervals(self, z: float) -> ByName[Interval]:
+        """Fieller intervals at the critical value z."""
+        limit = gate(z, self.family, self.inference.df)
+        known = estimable(self.terms, limit)
+        ends = np.zeros((len(self.names), 2))
+        reach = np.column_stack(fieller_ends(taken(self.terms, known), z))
+        ends[known] = self.estimates[known, None] + reach * self.scale[known, None]
+        whys = [why_not(self.terms, place, limit) for place in range(len(ends))]
+        found = zip(ends.tolist(), whys, strict=True)
+        return ByName(self.names, [(low, high) if why is None else why for (low, high), why in found])
+
+    def _each(self, values: FloatArray) -> ByName[Number]:
+        limit = gate(0.0, self.family, self.inference.df)
+        whys = [why_not(self.terms, place, limit) for place in range(len(values))]
+        found = zip(values.tolist(), whys, strict=True)
+        return ByName(self.names, [value if why is None else why for value, why in found])
+
+
+def quantities(
+    inference: ScoreInference, names: Sequence[str], L: FloatArray, estimates: FloatArray, family: Family
+) -> Quantities | NotEstimable:
+    """Set up combinations whose weights L are in original units, shape (m, k)."""
+    largest = np.abs(L).max(axis=1, initial=0.0)
+    if not np.isfinite(largest).all():
+        return TOO_WIDE
+    scale = np.where(largest > 0, largest, 1.0)
+    return Quantities(tuple(names), estimates, L / scale[:, None], scale, inference, family)
+
+
+def gate(z: float, family: Family, df: float) -> float:
+    """What q2 is multiplied by for the gate: z^2, at least that of 95 %.
+
+    What is refused at 95 % is then refused at every level.
+    """
+    return max(critical_value(DEFAULT_LEVEL, family, df), z) ** 2
+
+
+def estimable(terms: ContrastTerms, limit: float) -> npt.NDArray[np.bool_]:
+    """Which combinations pass the gate, shape (m,)."""
+    out: npt.NDArray[np.bool_] = (terms.q0 > 0) & (limit * terms.q2 < GATE)
+    return out
+
+
+def why_not(terms: ContrastTerms, place: int, limit: float) -> NotEstimable | None:
+    """Say why the combination in a place does not pass the gate; none if it does."""
+    if not terms.q0[place] > 0:
+        return NOTHING_VARIES
+    load = limit * float(terms.q2[place])
+    return None if load < GATE else too_noisy(load)
+
+
+def too_noisy(load: float) -> NotEstimable:
+    """Say that a combination fails the gate, and how much less noise it would take.
+
+    z^2 q2 falls with the square of the noise, and of the number of rows.
+    """
+    factor = math.sqrt(load / GATE)
+    return NotEstimable(
+        "the noise of the release outweighs the signal at this budget; "
+        f"about {max(factor, 1.01):.3g} times as many rows, or as much less noise, would do"
+    )
+
+
+def taken(terms: ContrastTerms, chosen: npt.NDArray[np.bool_]) -> ContrastTerms:
+    """Terms of the chosen combinations only."""
+    return ContrastTerms(terms.sampling[chosen], terms.privacy[chosen], terms.q1[chosen], terms.q2[chosen])
+
+
+def unit_map(equations: NormalEquations) -> FloatArray:
+    """Derivative of the coefficients in original units by those of z, shape (k, k).
+
+    A slope is theta_j half_y / half_j; an intercept is half_y theta_0 less the slopes times the middles.
+    """
+    *_, half_y = equations.half.tolist()
+    # the largest ratio of declared scales may leave double precision; whoever uses it then says so
+    with np.errstate(over="ignore"):
+        slopes = half_y / equations.half[:-1]
+        if not equations.intercept:
+            return np.diag(slopes)
+        out = np.diag(np.append(half_y, slopes))
+        out[0, 1:] = -slopes * equations.mid[:-1]
+    return out

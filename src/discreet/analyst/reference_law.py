@@ -1,0 +1,67 @@
+"""The law that a standardised error is held against: how far is far, and how likely is as far."""
+
+from __future__ import annotations
+
+import math
+from typing import Final, Literal
+
+from discreet.errors import SpecError
+
+Family = Literal["gaussian", "laplace"]
+DEFAULT_LEVEL: Final = 0.95
+
+
+def checked_level(level: object) -> float:
+    """Check that a confidence level lies strictly between 0 and 1.
+
+    >>> checked_level(0.9)
+    0.9
+    """
+    if isinstance(level, bool) or not isinstance(level, int | float) or not 0 < level < 1:
+        raise SpecError(f"level is {level!r}; it is a number between 0 and 1, such as 0.95")
+    return float(level)
+
+
+def critical_value(level: float, family: Family, df: float) -> float:
+    """How many standard errors an interval of this level reaches to either side.
+
+    Gaussian noise and Gaussian errors give Student's t with the degrees of freedom of the residuals. A pure-epsilon
+    release may have one Laplace term that dominates; then the quantile of the Laplace law of the same variance,
+    -log(1 - level) / sqrt(2), is used where it is the larger.
+
+    Parameters
+    ----------
+    level
+        Between 0 and 1.
+    family
+        Law of the noise in the release.
+    df
+        Degrees of freedom, above 0.
+
+    Examples
+    --------
+    >>> round(critical_value(0.95, "gaussian", 1e6), 3), round(critical_value(0.95, "laplace", 1e6), 3)
+    (1.96, 2.118)
+    """
+    from scipy.special import stdtrit
+
+    # the lower tail keeps its digits where the upper end would round to 1
+    student = -float(stdtrit(df, (1 - level) / 2))
+    if family == "gaussian":
+        return student
+    return max(student, -math.log1p(-level) / math.sqrt(2))
+
+
+def tail_probability(statistic: float, family: Family, df: float) -> float:
+    """Probability of a standardised error at least this large on either side, under the law of `critical_value`.
+
+    >>> round(tail_probability(-1.96, "gaussian", 1e6), 3), round(tail_probability(2.118, "laplace", 1e6), 3)
+    (0.05, 0.05)
+    """
+    from scipy.special import stdtr
+
+    far = abs(statistic)
+    student = 2 * float(stdtr(df, -far))
+    if family == "gaussian":
+        return student
+    return max(student, math.exp(-math.sqrt(2) * far))

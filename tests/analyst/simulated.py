@@ -1,0 +1,143 @@
+"""Simulated tables for coverage: exact moments once, then noise of the mechanism's law as often as wanted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+import discreet
+from discreet.analyst.estimates import NotEstimable
+from discreet.analyst.rsquared import OUTSIDE
+from discreet.analyst.solve import NotEstimableError
+from discreet.design.domain import DEFAULT_GRID_BITS, RowDomain
+from discreet.mechanisms.registry import mechanism_named
+from discreet.privacy.budget import PrivacyBudget
+from discreet.testing.not_private import exact_release
+
+INTERCEPT, RESIDUAL_SD = 0.5, 0.5
+
+
+@dataclass(frozen=True)
+class Population:
+    """x uniform on [-1, 1]^d, slopes of length 1 with one of them 0 if d > 1, Gaussian errors; y within 4 deviations.
+
+    Clipping y there moves the coefficients by less than 1e-4, which is below a twentieth of every width studied.
+    """
+
+    d: int
+
+    @property
+    def beta(self) -> np.ndarray:
+        slopes = np.array([(-1.0) ** j for j in range(self.d)])
+        if self.d > 1:
+            slopes[-1] = 0.0
+        return slopes / np.linalg.norm(slopes)
+
+    @property
+    def truth(self) -> dict[str, float]:
+        return {"Intercept": INTERCEPT, **{f"x{j}": float(value) for j, value in enumerate(self.beta)}}
+
+    @property
+    def rsquared(self) -> float:
+        return (1 / 3) / (1 / 3 + RESIDUAL_SD**2)
+
+    @property
+    def bound(self) -> float:
+        return INTERCEPT + 4 * float(np.sqrt(1 / 3 + RESIDUAL_SD**2))
+
+    def design(self, **options) -> discreet.Design:
+        names = {f"x{j}": (-1, 1) for j in range(self.d)}
+        return discreet.Design("y", {"y": (-self.bound, self.bound), **names}, **options)
+
+    def table(self, n: int, random: np.random.Generator) -> dict[str, np.ndarray]:
+        X = random.uniform(-1, 1, (n, self.d))
+        y = INTERCEPT + X @ self.beta + random.normal(0, RESIDUAL_SD, n)
+        return {"y": y, **{f"x{j}": X[:, j] for j in range(self.d)}}
+
+
+class NoisyReleases:
+    """Releases of one exact one at many budgets, with Gaussian noise of the law that the mechanism would use."""
+
+    def __init__(self, design: discreet.Design, epsilons, delta: float = 1e-6) -> None:
+        domain = RowDomain.of(design, DEFAULT_GRID_BITS)
+        mechanism = mechanism_named("gaussian")
+        self.laws = {one: mechanism.noise_model(design, domain, PrivacyBudget(one, delta)) for one in epsilons}
+        self.design = design
+        self._steps = {
+            one: np.array([float(s) for s in law.steps(len(design.released))]) for one, law in self.laws.items()
+        }
+
+    def exact(self, table) -> discreet.Release:
+        return exact_release(table, self.design)
+
+    def at(self, exact: discreet.Release, epsilon: float, random: np.random.Generator) -> discreet.Release:
+        steps = self._steps[epsilon]
+        noise = (steps * random.standard_normal(len(steps))).round().tolist()
+        totals = tuple(total + int(value) for total, value in zip(exact.totals, noise, strict=True))
+        return replace(exact, noise=self.laws[epsilon], totals=totals)
+
+
+@dataclass
+class Tally:
+    """Counts of one cell: intervals asked for, released, covering; widths; tests of a true 0; R^2; predictions."""
+
+    asked: int = 0
+    released: int = 0
+    covered: int = 0
+    tests: int = 0
+    rejected: int = 0
+    r2_released: int = 0
+    r2_covered: int = 0
+    r2_informative: int = 0
+    new_released: int = 0
+    new_covered: int = 0
+
+    def __post_init__(self) -> None:
+        self.widths: list[float] = []
+
+    def add(self, fit: discreet.Fit | None, population: Population, fresh=None) -> None:
+        """Count one fit; none where the sums were refused as a whole."""
+        self.count(fit, population.truth)
+        if fit is None:
+            return
+        ends = fit.rsquared_conf_int()
+        if ends == OUTSIDE:
+            self.r2_released += 1  # a miss that shows
+        elif not isinstance(ends, NotEstimable):
+            self.r2_released += 1
+            self.r2_covered += ends[0] <= population.rsquared <= ends[1]
+            self.r2_informative += ends[1] - ends[0] < 1
+        if fresh is not None and not any(isinstance(sd, NotEstimable) for sd in fit.bse.values()):
+            table = {name: values for name, values in fresh.items() if name != "y"}
+            low_high = fit.get_prediction(table).conf_int(obs=True)
+            known = ~np.ma.getmaskarray(low_high)[:, 0]
+            self.new_released += int(known.sum())
+            inside = (low_high.data[:, 0] <= fresh["y"]) & (fresh["y"] <= low_high.data[:, 1])
+            self.new_covered += int((inside & known).sum())
+
+    def count(self, fit: discreet.Fit | None, truth: dict[str, float]) -> None:
+        """Count the intervals and the tests of the true values."""
+        self.asked += len(truth)
+        if fit is None:
+            return
+        for name, ends in fit.conf_int().items():
+            if not isinstance(ends, NotEstimable):
+                self.released += 1
+                self.covered += ends[0] <= truth[name] <= ends[1]
+                self.widths.append(ends[1] - ends[0])
+        for p in fit.t_test(truth).pvalue.values():
+            if not isinstance(p, NotEstimable):
+                self.tests += 1
+                self.rejected += p < 0.05
+
+
+def fitted(release: discreet.Release) -> discreet.Fit | None:
+    try:
+        return discreet.fit(release)
+    except NotEstimableError:
+        return None
+
+
+def percent(part: int, whole: int) -> str:
+    return f"{100 * part / whole:5.1f}" if whole else "    -"

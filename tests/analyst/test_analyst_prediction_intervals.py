@@ -1,0 +1,86 @@
+"""Predictions with intervals: shapes, masks, reasons, and many rows at once."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from made_releases import made
+
+from discreet.analyst.model import fit
+from discreet.analyst.quantities import unit_map
+from discreet.design.model import Design
+from discreet.errors import DataError, SpecError
+
+
+@pytest.fixture(scope="module")
+def release():
+    random = np.random.default_rng(0)
+    x, w = random.uniform(2, 6, 400), random.uniform(0, 1, 400)
+    y = np.clip(x + w + random.normal(0, 0.3, 400), 0, 10)
+    columns = {"y": (0, 10), "x": {"bounds": [2, 6], "missing": "drop"}, "w": (0, 1)}
+    return made(Design("y", columns), {"y": y.tolist(), "x": x.tolist(), "w": w.tolist()}, sigma=1.0, seed=1).release
+
+
+def test_the_interval_of_a_mean_is_that_of_the_same_combination_of_coefficients(release):
+    for intercept in (True, False):
+        result = fit(release, intercept=intercept)
+        got = result.get_prediction({"x": [3.0], "w": [0.25]})
+        weights = [1.0, 3.0, 0.25] if intercept else [3.0, 0.25]
+        test = result.t_test(weights)
+        (ends,) = test.conf_int(0.9).values()
+        (sd,) = test.sd.values()
+        np.testing.assert_allclose(got.conf_int(0.9), [ends], rtol=1e-9)
+        np.testing.assert_allclose(got.se_mean, [sd], rtol=1e-9)
+        assert unit_map(result._inputs.equations).shape == (len(weights), len(weights))
+
+
+def test_dropped_rows_are_masked_and_say_why(release):
+    result = fit(release)
+    got = result.get_prediction({"x": [3.0, float("nan"), 5.0], "w": [0.5, 0.5, 0.5]})
+    assert np.ma.getmaskarray(got.predicted_mean).tolist() == [False, True, False]
+    assert np.ma.getmaskarray(got.se_mean).tolist() == [False, True, False]
+    assert np.ma.getmaskarray(got.conf_int()).tolist() == [[False] * 2, [True] * 2, [False] * 2]
+    assert got.reasons() == [None, "a cell is missing, and its column says drop", None]
+    frame = got.summary_frame(0.9).to_pydict()
+    assert frame["mean"][1] is None
+    assert frame["mean_ci_lower"][0] < frame["mean"][0] < frame["mean_ci_upper"][0]
+    assert frame["obs_ci_lower"][0] < frame["mean_ci_lower"][0]
+    assert frame["reason"][1]
+
+
+def test_more_rows_than_fit_in_one_pass_are_the_same_rows(release):
+    result = fit(release)
+    count = 2**13 + 70_000
+    many = result.get_prediction({"x": np.linspace(2, 6, count), "w": np.linspace(0, 1, count)})
+    few = result.get_prediction({"x": [2.0, 6.0], "w": [0.0, 1.0]})
+    np.testing.assert_allclose(many.conf_int()[[0, -1]], few.conf_int(), rtol=1e-12)
+    assert many.conf_int(obs=True).shape == (count, 2)
+
+
+def test_a_model_without_features_predicts_its_mean(release):
+    result = fit(release, features=[])
+    got = result.get_prediction({"x": [3.0, 4.0]})
+    (ends,) = result.conf_int().values()
+    np.testing.assert_allclose(got.conf_int(), [ends, ends], rtol=1e-12)
+    assert result.get_prediction({"x": []}).conf_int().shape == (0, 2)
+
+
+def test_rows_in_a_direction_that_noise_fills_are_refused_one_by_one(release):
+    random = np.random.default_rng(2)
+    x = random.uniform(-1, 1, 300)
+    flag = random.random(300) < 0.05
+    rows = {"y": np.clip(x + random.normal(0, 0.1, 300), -2, 2).tolist(), "x": x.tolist(), "flag": flag.tolist()}
+    weak = made(Design("y", {"y": (-2, 2), "x": (-1, 1), "flag": bool}), rows, sigma=6.0, seed=3).release
+    got = fit(weak).get_prediction({"x": [0.1, 0.1], "flag": [False, True]})
+    assert np.ma.getmaskarray(got.conf_int())[:, 0].tolist() == [False, True]
+    assert "outweighs the signal" in got.reasons()[1]
+
+
+def test_tables_that_do_not_fit_are_refused(release):
+    result = fit(release)
+    with pytest.raises(DataError, match="'w'"):
+        result.get_prediction({"x": [1.0]})
+    with pytest.raises(SpecError, match="predictions need a table in memory"):
+        result.get_prediction("rows.csv")
+    with pytest.raises(SpecError, match="level is 2"):
+        result.get_prediction({"x": [3.0], "w": [0.5]}).conf_int(2)
