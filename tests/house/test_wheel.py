@@ -31,7 +31,12 @@ def wheel(tmp_path_factory):
 def test_the_wheel_holds_the_package_its_proofs_and_its_schema_and_nothing_else(wheel):
     names = zipfile.ZipFile(wheel).namelist()
     assert {name.split("/")[0] for name in names} == {"discreet", wheel.name.split("-py3")[0] + ".dist-info"}
-    for needed in ("discreet/release.schema.json", "discreet/py.typed", "discreet/mechanisms/gaussian.proof.md"):
+    for needed in (
+        "discreet/release.schema.json",
+        "discreet/py.typed",
+        "discreet/mechanisms/gaussian.proof.md",
+        "discreet/report/templates/page.html.j2",
+    ):
         assert needed in names
 
 

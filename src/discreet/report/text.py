@@ -1,0 +1,95 @@
+"""Values as text for a page: signs that steer made visible, numbers to the digits that people read."""
+
+from __future__ import annotations
+
+import math
+import re
+import unicodedata
+from typing import Final
+
+# control, format (which has the bidirectional marks), surrogate, private use, unassigned, line and paragraph separator
+_HIDDEN: Final = frozenset(("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"))
+_DIGITS: Final = 4
+_SMALLEST_P: Final = 0.001
+_JOINED: Final = "\N{NO-BREAK SPACE}"
+
+
+def visible(text: str) -> str:
+    r"""Write signs that cannot be seen, or that steer the text around them, as escapes.
+
+    >>> print(visible("abc\u202ecba\x1b"))
+    abc\u202ecba\x1b
+    """
+    return "".join(
+        sign.encode("unicode_escape").decode() if unicodedata.category(sign) in _HIDDEN else sign for sign in text
+    )
+
+
+def shortened(text: str, letters: int) -> str:
+    """Give text that fits, cut in its middle if it has to be.
+
+    >>> shortened("abcdefghij", 7)
+    'abc…hij'
+    """
+    if len(text) <= letters:
+        return text
+    side = (letters - 1) // 2
+    return f"{text[: letters - 1 - side]}…{text[len(text) - side :]}"
+
+
+def number(value: float | None) -> str:
+    """Give four significant digits, with thousands apart; a dash where there is no number.
+
+    >>> number(54321.7), number(0.012345), number(1.5e-9), number(-0.0), number(None)
+    ('54,322', '0.01235', '1.5e-9', '0', '–')
+    """
+    if value is None:
+        return "–"
+    if value == 0:
+        return "0"
+    size = math.floor(math.log10(abs(value)))
+    if not -_DIGITS <= size < 9:
+        return _without_zero(f"{value:.{_DIGITS}g}")
+    return f"{value:,.{max(0, _DIGITS - 1 - size)}f}"
+
+
+def plain(value: float) -> str:
+    """Give a declared number as it was declared.
+
+    >>> plain(1.0), plain(1e-6)
+    ('1', '1e-6')
+    """
+    return _without_zero(f"{value:.6g}")
+
+
+def share(value: float | None) -> str:
+    """Give a probability or a share in per cent, in one piece.
+
+    >>> share(0.1359).split(), share(0.5).split(), share(None)
+    (['13.6', '%'], ['50', '%'], '–')
+    >>> share(0.99999).split(), share(0.0004).split()
+    (['more', 'than', '99.9', '%'], ['less', 'than', '0.1', '%'])
+    """
+    if value is None:
+        return "–"
+    if 0 < value < 0.001:
+        return f"less than 0.1{_JOINED}%"
+    if 0.999 < value < 1:
+        return f"more than 99.9{_JOINED}%"
+    return f"{100 * value:.3g}{_JOINED}%"
+
+
+def p_value(value: float | None) -> str:
+    """Give a p-value to three decimals.
+
+    >>> p_value(0.0312), p_value(1e-9), p_value(None)
+    ('0.031', '< 0.001', '–')
+    """
+    if value is None:
+        return "–"
+    return f"< {_SMALLEST_P}" if value < _SMALLEST_P else f"{value:.3f}"
+
+
+def _without_zero(text: str) -> str:
+    """Write 1e-06 as people do."""
+    return re.sub(r"e([+-])0+(?=\d)", r"e\1", text)

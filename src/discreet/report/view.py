@@ -1,0 +1,266 @@
+"""Everything that a report shows, as plain values: the page and the machine-readable facts are made from the same."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+
+from discreet.analyst.coefficient_table import reasons, table_columns
+from discreet.analyst.diagnostics import Diagnostic, diagnose
+from discreet.analyst.estimates import NotEstimable
+from discreet.analyst.fitted import Fit
+from discreet.analyst.reference_law import DEFAULT_LEVEL, checked_level
+from discreet.analyst.selection import SubModel
+from discreet.analyst.summary import error_notes, notes, penalty_line
+from discreet.design.columns import Numeric
+from discreet.errors import SpecError
+from discreet.privacy.guarantee import Guarantee
+from discreet.releases import Release
+from discreet.report.attacker import Attacker, attacker
+from discreet.report.making import Making, making
+from discreet.report.usage import Usage, usage
+
+
+@dataclass(frozen=True, slots=True)
+class Promise:
+    """The guarantee in words and numbers; `unit` is what one neighbour changes."""
+
+    epsilon: float
+    delta: float
+    neighbours: str
+    unit: str
+    hidden: str
+    conditions: tuple[str, ...]
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True)
+class Coefficient:
+    """One line of the table; numbers are missing where the release cannot give them, and `reason` says why."""
+
+    name: str
+    estimate: float
+    std_error: float | None
+    low: float | None
+    high: float | None
+    p: float | None
+    sampling_sd: float | None
+    privacy_sd: float | None
+    privacy_share: float | None
+    reason: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """What a column does to the target over its declared range, in units of the target.
+
+    Attributes
+    ----------
+    estimate
+        Missing where nothing can be said.
+    low, high
+        Ends of the interval.
+    inner_low, inner_high
+        Ends of the part of it that there would be without the noise of the release.
+    """
+
+    name: str
+    estimate: float | None
+    low: float | None
+    high: float | None
+    inner_low: float | None
+    inner_high: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class ModelView:
+    """The model in words.
+
+    Attributes
+    ----------
+    penalised
+        Whether its coefficients are pulled towards 0 on purpose.
+    interval_target
+        What the intervals are for: `least squares`, `penalised` or `none`.
+    rsquared, rsquared_low, rsquared_high, rsquared_reason
+        Adjusted R^2 with its interval, or why there is none.
+    residual_sd
+        Residual standard deviation in units of the target.
+    """
+
+    target: str
+    features: tuple[str, ...]
+    intercept: bool
+    penalty: str
+    penalised: bool
+    interval_target: str
+    rsquared: float | None
+    rsquared_low: float | None
+    rsquared_high: float | None
+    rsquared_reason: str | None
+    residual_sd: float | None
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ReportView:
+    """Everything a report shows.
+
+    Attributes
+    ----------
+    private
+        Whether there is a promise at all.
+    rows, rows_sd
+        Number of rows, noisy or public, and the standard deviation of its noise.
+    level
+        Of the intervals.
+    refusal
+        Why the model that was asked for cannot be given; the model shown, if any, is then the adaptive one.
+    model, coefficients, effects
+        Missing and empty if no model can be read from the release.
+    target_width
+        Width of the declared range of the target, which no effect exceeds but by noise.
+    """
+
+    private: bool
+    rows: float
+    rows_sd: float
+    level: float
+    promise: Promise | None
+    attacker: Attacker | None
+    refusal: str | None
+    model: ModelView | None
+    coefficients: tuple[Coefficient, ...]
+    effects: tuple[Effect, ...]
+    target_width: float
+    diagnostics: tuple[Diagnostic, ...]
+    making: Making
+    usage: Usage
+
+    def to_dict(self) -> dict[str, object]:
+        """Give the same facts as plain values for JSON."""
+        return asdict(self)
+
+
+def report_view(
+    release: Release,
+    fit: Fit | None = None,
+    *,
+    level: float = DEFAULT_LEVEL,
+    refusal: str | None = None,
+    model: SubModel | None = None,
+) -> ReportView:
+    """Gather what a report shows.
+
+    Parameters
+    ----------
+    release
+        What was published.
+    fit
+        A model read from it; none if it gives none.
+    level
+        Of the intervals, between 0 and 1.
+    refusal
+        Why the model that was asked for could not be given.
+    model
+        The model that was asked for, where there is no fit to name it.
+    """
+    level = checked_level(level)
+    if fit is not None and fit.release.digest != release.digest:
+        raise SpecError("the fit was read from another release; fit this one")
+    guarantee = release.guarantee
+    coefficients = () if fit is None else _coefficients(fit, level)
+    target = release.design.columns[release.design.target if fit is None else fit.target]
+    return ReportView(
+        private=release.private,
+        rows=float(release.moments[0, 0]),
+        rows_sd=float(release.noise_sd[0, 0]),
+        level=level,
+        promise=None if guarantee is None else _promise(guarantee),
+        attacker=None if guarantee is None else attacker(guarantee),
+        refusal=None if refusal is None else refusal.removeprefix("not estimable: "),
+        model=None if fit is None else _model(fit, level),
+        coefficients=coefficients,
+        effects=() if fit is None else tuple(_effects(fit, coefficients)),
+        target_width=target.bounds[1] - target.bounds[0] if isinstance(target, Numeric) else 1.0,
+        diagnostics=diagnose(release, fit, model),
+        making=making(release),
+        usage=usage(release, fit),
+    )
+
+
+def _promise(guarantee: Guarantee) -> Promise:
+    unit = guarantee.unit
+    return Promise(
+        epsilon=guarantee.epsilon,
+        delta=guarantee.delta,
+        neighbours=guarantee.neighbours,
+        unit="one row" if unit.id is None else "all rows of one person",
+        hidden=unit.sentence,
+        conditions=guarantee.conditions,
+        sentence=guarantee.sentence(),
+    )
+
+
+def _coefficients(fit: Fit, level: float) -> tuple[Coefficient, ...]:
+    why = reasons(fit, level)
+    columns = table_columns(fit, level)
+    return tuple(
+        Coefficient(
+            name=name,
+            estimate=fit.params[name],
+            reason=why.get(name),
+            **{
+                field: None if name in why else columns[field][place]
+                for field in ("std_error", "low", "high", "p", "sampling_sd", "privacy_sd", "privacy_share")
+            },  # type: ignore[arg-type]  # the columns of numbers hold numbers or nothing
+        )
+        for place, name in enumerate(fit.names)
+    )
+
+
+def _effects(fit: Fit, coefficients: tuple[Coefficient, ...]) -> list[Effect]:
+    """Slopes times the width of the declared range, so that all of them are in units of the target."""
+    design = fit.release.design
+    widths = [
+        column.bounds[1] - column.bounds[0] if isinstance(column, Numeric) else 1.0
+        for name in fit.features
+        for column in [design.columns[name]]
+        for _ in column.released(name)
+    ]
+    slopes = coefficients[1:] if fit.model.intercept else coefficients
+    # a penalty on absolute values gives estimates without intervals; elsewhere no interval means no estimate
+    alone = fit.interval_target == "none"
+    return [_effect(slope, width, alone=alone) for slope, width in zip(slopes, widths, strict=True)]
+
+
+def _effect(slope: Coefficient, width: float, *, alone: bool) -> Effect:
+    estimate = slope.estimate * width
+    if not math.isfinite(estimate) or slope.low is None or slope.high is None:
+        return Effect(slope.name, estimate if alone and math.isfinite(estimate) else None, None, None, None, None)
+    low, high = slope.low * width, slope.high * width
+    share = (1 - (slope.privacy_share or 0.0)) ** 0.5
+    inner = (estimate + (low - estimate) * share, estimate + (high - estimate) * share)
+    return Effect(slope.name, estimate, low, high, *inner)
+
+
+def _model(fit: Fit, level: float) -> ModelView:
+    adjusted, s2 = fit.rsquared_adj, fit.s2
+    ends = fit.rsquared_conf_int(level)
+    low, high = (None, None) if isinstance(ends, NotEstimable) else ends
+    reason = adjusted if isinstance(adjusted, NotEstimable) else ends if isinstance(ends, NotEstimable) else None
+    return ModelView(
+        target=fit.target,
+        features=fit.features,
+        intercept=fit.model.intercept,
+        penalty=penalty_line(fit),
+        penalised=fit.penalised,
+        interval_target=fit.interval_target,
+        rsquared=None if isinstance(adjusted, NotEstimable) else adjusted,
+        rsquared_low=low,
+        rsquared_high=high,
+        rsquared_reason=None if reason is None else reason.reason,
+        residual_sd=None if isinstance(s2, NotEstimable) else s2**0.5,
+        # what is said about errors stands in the table itself
+        notes=tuple(note for note in notes(fit) if note not in error_notes(fit)),
+    )

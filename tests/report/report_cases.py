@@ -1,0 +1,133 @@
+"""Views made by hand for the snapshots, and releases with fixed noise for whole pages."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from discreet.analyst.diagnostics import Diagnostic
+from discreet.design.model import Design
+from discreet.privacy.guarantee import Guarantee
+from discreet.privacy.unit import PrivacyUnit
+from discreet.releases import NoiseLaw, Release
+from discreet.report.attacker import attacker
+from discreet.report.making import DeclaredColumn, Making, NoiseLine
+from discreet.report.usage import Usage
+from discreet.report.view import Coefficient, Effect, ModelView, Promise, ReportView
+from discreet.testing.not_private import seeded_release
+
+PROMISE = Guarantee(1.0, 1e-6, PrivacyUnit(), ("each person stands in at most one row",))
+
+MODEL = ModelView(
+    target="income",
+    features=("age", "region"),
+    intercept=True,
+    penalty="none (ordinary least squares)",
+    penalised=False,
+    interval_target="least squares",
+    rsquared=0.64,
+    rsquared_low=0.5,
+    rsquared_high=0.75,
+    rsquared_reason=None,
+    residual_sd=15_000.0,
+    notes=("A note.",),
+)
+MAKING = Making(
+    mechanism="gaussian",
+    version="1",
+    calibration="exact",
+    grid_bits=16,
+    anchor="untracked",
+    made_by="discreet 0",
+    digest="sha256:00",
+    target="income",
+    intercept=True,
+    radius=1.5,
+    units_public=1000,
+    noise=(NoiseLine("number of rows", 24.4, 0.00122), NoiseLine("sums of regressors", 10.0, None)),
+    columns=(
+        DeclaredColumn("income", "target", "number", "0 to 200000", "table refused"),
+        DeclaredColumn("region", "regressor", "levels", "north (reference), south", "row dropped"),
+    ),
+)
+PLAIN = ReportView(
+    private=True,
+    rows=20_074.3,
+    rows_sd=24.39,
+    level=0.95,
+    promise=Promise(1.0, 1e-6, "add-remove", "one row", "Hidden: a row.", PROMISE.conditions, "All of it."),
+    attacker=attacker(PROMISE),
+    refusal=None,
+    model=MODEL,
+    coefficients=(
+        Coefficient("Intercept", -18_458.3, 10_416.0, -41_981.0, 94.59, 0.051, 5000.0, 9137.0, 0.77, None),
+        Coefficient("age", 793.2, 17.84, 758.5, 828.4, 1e-9, 5.4, 17.0, 0.909, None),
+        Coefficient("region[south]", 8142.5, None, None, None, None, None, None, None, "the noise is too large"),
+    ),
+    effects=(
+        Effect("age", 57_110.0, 54_612.0, 59_645.0, 56_000.0, 58_000.0),
+        Effect("region[south]", None, None, None, None, None),
+    ),
+    target_width=200_000.0,
+    diagnostics=(
+        Diagnostic("D003", "A title", "A text.", "serious"),
+        Diagnostic("D009", "Another", "More text.", "note"),
+    ),
+    making=MAKING,
+    usage=Usage(("discreet fit R.json",), ("import discreet",)),
+)
+SHRUNK = replace(
+    PLAIN,
+    refusal="the noise outweighs the signal",
+    model=replace(
+        MODEL, penalty="adaptive", penalised=True, interval_target="penalised", intercept=False, rsquared=None,
+        rsquared_low=None, rsquared_high=None, rsquared_reason="it is penalised", residual_sd=None,
+    ),
+)  # fmt: skip
+LASSO = replace(
+    PLAIN,
+    model=replace(MODEL, penalty="lasso", penalised=True, interval_target="none"),
+    coefficients=(replace(PLAIN.coefficients[2], reason="no intervals here"),),
+    effects=(Effect("region[south]", 8142.5, None, None, None, None),),
+)
+PERSONS = replace(
+    PLAIN,
+    promise=replace(PLAIN.promise, unit="all rows of one person", neighbours="replace", delta=0.0, conditions=()),
+    attacker=attacker(Guarantee(1e6, 0.5, PrivacyUnit(), ())),
+    rows_sd=0.0,
+    diagnostics=(),
+    making=replace(MAKING, radius=None, units_public=None, anchor="ledger 7"),
+)
+BARE = replace(
+    PLAIN, private=False, promise=None, attacker=None, refusal="twins", model=None, coefficients=(), effects=()
+)
+CASES: dict[str, ReportView] = {
+    "plain": PLAIN, "shrunk": SHRUNK, "lasso": LASSO, "persons": PERSONS, "bare": BARE,
+}  # fmt: skip
+
+
+def promised(release: Release, guarantee: Guarantee | None = None) -> Release:
+    """The same numbers as a private release: the noise is fixed so that a test can be repeated."""
+    return replace(
+        release,
+        guarantee=guarantee or replace(PROMISE, unit=release.design.unit),
+        mechanism="gaussian",
+        noise=NoiseLaw(release.noise.grid_bits, release.noise.sigma, "gaussian"),
+    )
+
+
+def table(names: Sequence[str], rows: int, *, seed: int = 0) -> dict[str, list[float]]:
+    """Columns in [0, 1], the first one a mixture of the others and of chance."""
+    random = np.random.default_rng(seed)
+    columns = {name: random.uniform(0, 1, rows) for name in names[1:]}
+    mixed = 0.7 * sum(columns.values()) / len(columns) + random.uniform(0, 0.3, rows)
+    return {name: values.tolist() for name, values in ({names[0]: mixed} | columns).items()}
+
+
+def example(rows: int = 4000, *, epsilon: float = 4.0, data: Mapping[str, list[float]] | None = None) -> Release:
+    """A release of y on a, b and c with fixed noise."""
+    names = ("y", "a", "b", "c")
+    design = Design("y", dict.fromkeys(names, (0, 1)))
+    return promised(seeded_release(data or table(names, rows), design, seed=1, epsilon=epsilon, delta=1e-6))
