@@ -26,6 +26,8 @@ class FitInputs:
         What was added to the diagonal, shape (k,); none for a penalty on absolute values.
     penalised
         Whether anything was asked to pull the coefficients towards 0.
+    meat
+        For robust standard errors: the released middle of the sandwich, shape (k, k).
     """
 
     model: SubModel
@@ -33,3 +35,4 @@ class FitInputs:
     exact: tuple[Fraction, ...]
     pulls: FloatArray | None
     penalised: bool
+    meat: FloatArray | None = None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from discreet.analyst.coefficient_table import plain_values
 from discreet.analyst.fit_inputs import FitInputs
@@ -11,6 +11,7 @@ from discreet.analyst.inferred import Inferred
 from discreet.analyst.normal_equations import NormalEquations
 from discreet.analyst.parameters import Parameters
 from discreet.analyst.penalties import Penalty, PenaltyWish
+from discreet.analyst.residual_meat import robust_meat
 from discreet.analyst.selection import SubModel
 from discreet.analyst.solve import Solution
 from discreet.analyst.summary import notes, summary_text
@@ -90,6 +91,18 @@ class Fit(Inferred):
         from discreet.design.derived import needed
 
         return needed(self.release.design.columns, self.features)
+
+    @property
+    def is_robust(self) -> bool:
+        """Whether the standard errors hold whatever the spread of the errors depends on."""
+        return self._inputs.meat is not None
+
+    def robust(self) -> Fit:
+        """The same fit with standard errors that hold whatever the spread of the errors depends on.
+
+        They need a release made with `moments="robust"` and describe its declared full model, fitted without a penalty.
+        """
+        return replace(self, _inputs=replace(self._inputs, meat=robust_meat(self.release, self.model, self.penalty)))
 
     def predict(self, frame: object) -> FloatArray:
         """Predict the target, row for row, in original units.

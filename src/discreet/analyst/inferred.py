@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
@@ -68,7 +69,11 @@ class Inferred:
             return L1
         if self.df_resid <= 0:
             return FEW_ROWS
-        return score_inference(self._inputs.equations, self._inputs.exact, self._inputs.pulls)
+        score = score_inference(self._inputs.equations, self._inputs.exact, self._inputs.pulls)
+        if self._inputs.meat is None:
+            return score
+        correction = self.nobs / self.df_resid
+        return replace(score, sampling=correction * score.inverse @ self._inputs.meat @ score.inverse)
 
     @cached_property
     def _quantities(self) -> Quantities | NotEstimable:

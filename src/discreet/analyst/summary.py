@@ -32,6 +32,7 @@ PENALISED_INTERVALS: Final = (
     "The intervals are for the penalised coefficients, which the same ridge would give without noise, not for those of "
     "least squares."
 )
+ROBUST: Final = "Standard errors are robust: they hold whatever the spread of the errors depends on."
 _WIDTH: Final = 88
 
 
@@ -42,6 +43,8 @@ def notes(fit: Fit) -> list[str]:
         out.append(PENALISED)
     if fit.repair > 0:
         out.append(REPAIRED.format(shift=fit.repair))
+    if fit.is_robust:
+        out.append(ROBUST)
     return out + error_notes(fit)
 
 
