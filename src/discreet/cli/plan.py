@@ -1,0 +1,148 @@
+"""`discreet plan`: what accuracy to expect, before any data is opened."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from discreet.cli.options import debug_option, force_option, json_option, number
+from discreet.cli.session import Session
+from discreet.cli.terminal import say, say_json
+from discreet.errors import PrivacyNotice, SpecError
+
+if TYPE_CHECKING:
+    from discreet.analyst.planning import Plan
+
+EPSILONS: Final = (0.1, 0.5, 1.0, 2.0, 5.0, 10.0)
+
+
+@click.command("plan", short_help="What accuracy to expect; no data is opened.")
+@click.option("--design", "design_path", metavar="FILE", help="The design.toml of the release to be made.")
+@click.option("--rows", metavar="N", help="Expected number of rows.")
+@click.option("--epsilon", metavar="E", required=True, help="The budget.")
+@click.option("--delta", metavar="D", default="0", help="The budget; above 0 for the Gaussian mechanism.")
+@click.option("--rsquared", metavar="R", default="0.5", show_default=True, help="Guessed share of variance explained.")
+@click.option("--spread", metavar="S", help="Guessed sd of a regressor in half widths of its bounds; 0.577 if even.")
+@click.option("--target-spread", metavar="S", help="The same for the target.")
+@click.option("--level", metavar="L", default="0.95", show_default=True, help="Level of the intervals.")
+@click.option("--coefficient", metavar="NAME", help="With --width: which coefficient.")
+@click.option("--width", metavar="W", help="Wanted width of its interval: the smallest epsilon and number of rows.")
+@click.option("--from", "from_path", metavar="R.json", help="What a second release of the same table would buy.")
+@click.option("--plot", metavar="FILE", help="Draw expected widths over epsilon: a .svg, .png or .pdf file.")
+@force_option
+@json_option
+@debug_option
+@click.pass_obj
+def command(
+    session: Session,
+    design_path: str | None,
+    rows: str | None,
+    epsilon: str,
+    delta: str,
+    rsquared: str,
+    spread: str | None,
+    target_spread: str | None,
+    level: str,
+    coefficient: str | None,
+    width: str | None,
+    from_path: str | None,
+    plot: str | None,
+    force: bool,
+    as_json: bool,
+) -> None:
+    """Say what standard errors and intervals a release would give, from its design and a few guesses alone."""
+    budget = number("epsilon", epsilon), number("delta", delta)
+    wanted = number("level", level)
+    if from_path is not None:
+        _second(from_path, budget, wanted, as_json=as_json)
+        return
+    if design_path is None or rows is None:
+        raise SpecError("--design and --rows are missing; say which release is planned, or --from R.json")
+    if (coefficient is None) != (width is None):
+        raise SpecError("--coefficient and --width go together; say which interval is to be how wide")
+    from discreet.analyst.path_plot import save_figure
+    from discreet.analyst.planning import width_figure
+    from discreet.design.model import Design
+    from discreet.output import check_output
+    from discreet.planning import plan, smallest_epsilon, smallest_rows
+
+    if plot is not None:
+        check_output(plot, force=force)
+    design = Design.load(design_path)
+    options = {"rsquared": number("rsquared", rsquared), "level": wanted}
+    for name, text in (("spread", spread), ("target_spread", target_spread)):
+        if text is not None:
+            options[name] = number(name, text)
+    count = number("rows", rows)
+    made = plan(design, rows=count, epsilon=budget[0], delta=budget[1], **options)  # type: ignore[arg-type]
+    with warnings.catch_warnings():
+        # a table over budgets recommends none of them
+        warnings.simplefilter("ignore", PrivacyNotice)
+        over = [plan(design, rows=count, epsilon=e, delta=budget[1], **options) for e in EPSILONS]  # type: ignore[arg-type]
+    answers: dict[str, float | None] = {}
+    if coefficient is not None and width is not None:
+        target = number("width", width)
+        answers["smallest_epsilon"] = smallest_epsilon(
+            design, coefficient, target, delta=budget[1], rows=count, **options
+        )
+        answers["smallest_rows"] = smallest_rows(
+            design, coefficient, target, epsilon=budget[0], delta=budget[1], **options
+        )
+    if plot is not None:
+        save_figure(width_figure(over), plot, force=force)
+        session.written.append(plot)
+    if as_json:
+        say_json(made.to_dict() | {"over_epsilon": [other.to_dict() for other in over]} | answers)
+        return
+    _print(f"Expected at epsilon {budget[0]:g}, about {count:,.0f} rows", [made])
+    _print_over(over)
+    for name, answer in answers.items():
+        found = "not within reach" if answer is None else f"{answer:,.3g}"
+        say(f"{name.replace('_', ' ')} for {coefficient} within {width}: {found}")
+    say("No data was opened. The guesses are yours: try others with --rsquared and --spread.")
+
+
+def _second(path: str, budget: tuple[float, float], level: float, *, as_json: bool) -> None:
+    from discreet.planning import second_release
+    from discreet.releases import Release
+
+    now, then = second_release(Release.load(path), epsilon=budget[0], delta=budget[1], level=level)
+    if as_json:
+        say_json({"now": now.to_dict(), "second": then.to_dict()})
+        return
+    _print(f"This release, epsilon {now.epsilon:g}, and a second one, epsilon {then.epsilon:g}", [now, then])
+    say("A second release spends its own budget on top of the first.")
+
+
+def _print(title: str, plans: Sequence[Plan]) -> None:
+    from discreet.cli.render import print_table
+
+    headers = ["coefficient"]
+    for number_of, _ in enumerate(plans, start=1):
+        tag = "" if len(plans) == 1 else f" {number_of}"
+        headers += [f"std err{tag}", f"width{tag}", f"privacy{tag}"]
+    rows = []
+    for place, first in enumerate(plans[0].coefficients):
+        row = [first.name]
+        for plan in plans:
+            found = plan.coefficients[place]
+            if found.std_error is None or found.width is None or found.privacy_share is None:
+                row += ["not estimable", "", ""]
+            else:
+                row += [f"{found.std_error:.4g}", f"{found.width:.4g}", f"{100 * found.privacy_share:.0f}%"]
+        rows.append(row)
+    print_table(title, headers, rows)
+
+
+def _print_over(plans: Sequence[Plan]) -> None:
+    from discreet.cli.render import print_table
+
+    headers = ["coefficient", *(f"{plan.epsilon:g}" for plan in plans)]
+    rows = []
+    for place, first in enumerate(plans[0].coefficients):
+        widths = [plan.coefficients[place].width for plan in plans]
+        rows.append([first.name, *("-" if width is None else f"{width:.3g}" for width in widths)])
+    print_table("Expected width of the interval over epsilon", headers, rows)

@@ -1,0 +1,183 @@
+"""`discreet plan`: expectations from declarations alone."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from cli_folder import Call
+
+import discreet
+from discreet.analyst.planning import Guess, expected_release, planned
+from discreet.design.model import Design
+from discreet.errors import SpecError
+from discreet.mechanisms.registry import mechanisms
+from discreet.planning import noise_law_for, plan, second_release, smallest_epsilon, smallest_rows
+from discreet.testing.not_private import exact_release
+
+COLUMNS = {"x": (-1, 1), "b": bool, "g": ["u", "v", "w"], "s": {"formula": "spline(x, 0)"}, "y": (-2, 2)}
+DESIGN = Design("y", COLUMNS)
+
+
+@pytest.fixture
+def planned_folder(folder: Path) -> Path:
+    (folder / "plan.toml").write_text(DESIGN.to_toml())
+    return folder
+
+
+@pytest.mark.parametrize("name", mechanisms())
+@pytest.mark.parametrize("neighbours", ["add-remove", "replace"])
+@pytest.mark.parametrize("moments", ["plain", "robust"])
+def test_planned_noise_is_the_noise_of_the_release(name, neighbours, moments):
+    design = Design("y", {"x": (0, 1), "y": (0, 1)}, unit={"neighbours": neighbours})
+    law = noise_law_for(design, 1.0, 1e-6, mechanism=name, moments=moments)
+    made = discreet.release({"x": [0.5], "y": [0.5]}, design, epsilon=1.0, delta=1e-6, mechanism=name, moments=moments)
+    assert law == made.noise
+    planning = plan(design, rows=100, epsilon=1.0, delta=1e-6, mechanism=name, moments=moments)
+    assert np.array_equal(np.array(planning.noise_sd), made.noise_sd)
+
+
+def test_expected_sums_are_those_of_a_table_with_the_guessed_properties():
+    design = Design("y", {"x": (-1, 1), "b": bool, "y": (-2, 2)})
+    law = noise_law_for(design, 1.0, 1e-6)
+    guess = Guess(200_000, rsquared=0.6, target_spread=0.3)
+    expected = expected_release(design, law, guess)
+    assert not expected.private
+    rng = np.random.default_rng(1)
+    x, b = rng.uniform(-1, 1, 200_000), rng.random(200_000) < 0.5
+    fit = discreet.fit(expected)
+    y = fit.scaled_coefficients @ np.vstack([np.ones(200_000), x, b])
+    y += rng.normal(0, np.sqrt(0.09 * 0.4), 200_000)
+    real = exact_release({"x": x, "b": b, "y": 2 * y}, design)
+    # six standard errors of a mean of 200,000 bounded terms
+    assert np.abs(real.moments - expected.moments).max() < 6 * np.sqrt(200_000)
+    assert fit.rsquared == pytest.approx(0.6, abs=0.02)
+
+
+@pytest.mark.parametrize(("d", "rows", "epsilon"), [(1, 2_000, 1.0), (3, 20_000, 0.5), (3, 50_000, 5.0)])
+def test_planned_widths_agree_with_simulation(d, rows, epsilon):
+    """The median of 60 widths within 10 %: medians vary by about 1 % here."""
+    design = Design("y", {**{f"x{j}": (-1, 1) for j in range(d)}, "y": (-2, 2)})
+    made = plan(design, rows=rows, epsilon=epsilon, delta=1e-6, rsquared=0.5, target_spread=0.3)
+    rng = np.random.default_rng(d)
+    slope = np.sqrt(0.5) * 0.6 / np.sqrt(d / 3)
+    widths = []
+    for _ in range(60):
+        X = rng.uniform(-1, 1, (rows, d))
+        y = slope * X.sum(axis=1) + rng.normal(0, np.sqrt(0.5) * 0.6, rows)
+        table = {**{f"x{j}": X[:, j] for j in range(d)}, "y": y}
+        low, high = discreet.fit(discreet.release(table, design, epsilon=epsilon, delta=1e-6)).conf_int()["x0"]
+        widths.append(high - low)
+    assert made.coefficients[1].width == pytest.approx(np.median(widths), rel=0.10)
+
+
+def test_less_noise_needs_more_budget_or_more_rows():
+    wide = plan(DESIGN, rows=20_000, epsilon=1.0, delta=1e-6)
+    wanted = wide.coefficients[1].width / 1.2
+    epsilon = smallest_epsilon(DESIGN, "x", wanted, delta=1e-6, rows=20_000)
+    rows = smallest_rows(DESIGN, "x", wanted, epsilon=1.0, delta=1e-6)
+    assert 1 < epsilon <= 20
+    assert rows > 20_000
+    assert plan(DESIGN, rows=rows, epsilon=1.0, delta=1e-6).coefficients[1].width <= wanted
+    assert smallest_epsilon(DESIGN, "x", 1e-9, delta=1e-6, rows=100) is None
+
+
+def test_a_hopeless_plan_says_which_coefficients_will_not_be_estimable():
+    made = plan(DESIGN, rows=30, epsilon=0.1, delta=1e-6)
+    assert not made.estimable
+    assert all(c.reason for c in made.coefficients if c.width is None)
+    law = noise_law_for(DESIGN, 0.1, 1e-6)
+    without = Design("y", COLUMNS, intercept=False)
+    hopeless = expected_release(without, law, Guess(1))
+    broken = tuple(-total for total in hopeless.totals)
+    from dataclasses import replace
+
+    names = [
+        c.name
+        for c in planned(replace(hopeless, totals=broken), epsilon=0.1, delta=1e-6, rows=1, level=0.9).coefficients
+    ]
+    assert names[0] == "x"
+
+
+BAD_GUESSES = [
+    {"rows": 0}, {"rows": float("nan")}, {"rows": "many"}, {"rsquared": 1.0}, {"rsquared": -0.1}, {"spread": 0.0},
+    {"target_spread": 2.0}, {"epsilon": -1.0}, {"delta": 0.0}, {"moments": "odd"}, {"mechanism": "odd"}, {"level": 2.0},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("bad", BAD_GUESSES, ids=str)
+def test_bad_guesses_are_refused(bad):
+    with pytest.raises(SpecError):
+        plan(DESIGN, **{"rows": 1000, "epsilon": 1.0, "delta": 1e-6, **bad})
+    with pytest.raises(SpecError):
+        plan({}, rows=10, epsilon=1.0, delta=1e-6)
+    with pytest.raises(SpecError, match="wanted width"):
+        smallest_rows(DESIGN, "x", -1.0, epsilon=1.0, delta=1e-6)
+    with pytest.raises(SpecError, match="unknown coefficient"):
+        smallest_rows(DESIGN, "nobody", 1.0, epsilon=1.0, delta=1e-6)
+
+
+def test_what_a_second_release_would_buy():
+    rng = np.random.default_rng(5)
+    design = Design("y", {"x": (-1, 1), "y": (-2, 2)})
+    x = rng.uniform(-1, 1, 5_000)
+    table = {"x": x, "y": x + rng.normal(0, 0.2, 5_000)}
+    release = discreet.release(table, design, epsilon=1.0, delta=1e-6)
+    now, then = second_release(release, epsilon=5.0, delta=1e-6)
+    assert then.coefficients[1].width < now.coefficients[1].width
+    assert now.coefficients[1].std_error == discreet.fit(release).bse["x"]
+    with pytest.raises(SpecError, match="NOT PRIVATE"):
+        second_release(exact_release(table, design), epsilon=5.0, delta=1e-6)
+
+
+def test_the_command_prints_tables_and_answers(planned_folder: Path, call: Call) -> None:
+    result = call(
+        "plan", "--design", "plan.toml", "--rows", "20000", "--epsilon", "1", "--delta", "1e-6", "--coefficient", "x",
+        "--width", "0.2", "--spread", "0.5", "--target-spread", "0.4", "--plot", "widths.svg",
+    )  # fmt: skip
+    assert result.exit_code == 0, result.stderr
+    assert "smallest epsilon for x within 0.2" in result.stdout
+    assert "No data was opened" in result.stdout
+    assert (planned_folder / "widths.svg").read_text().startswith("<?xml")
+
+
+def test_json_of_a_plan_and_of_a_second_release(planned_folder: Path, call: Call) -> None:
+    options = ("--epsilon", "1", "--delta", "1e-6", "--json")
+    result = call("plan", "--design", "plan.toml", "--rows", "30", *options)
+    document = json.loads(result.stdout)
+    assert document["estimable"] is False
+    assert len(document["over_epsilon"]) == 6
+    second = call("plan", "--from", "income.release.json", *options)
+    assert second.exit_code == 0, second.stderr
+    assert set(json.loads(second.stdout)) == {"now", "second"}
+    assert "second one" in call("plan", "--from", "income.release.json", *options[:-1]).stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--epsilon", "1"), "--design and --rows are missing"),
+        (("--design", "plan.toml", "--rows", "9", "--epsilon", "1", "--width", "2"), "go together"),
+        (("--design", "plan.toml", "--rows", "x", "--epsilon", "1"), "rows"),
+        (("--design", "none.toml", "--rows", "9", "--epsilon", "1", "--delta", "1e-6"), "cannot read the design"),
+        (("--design", "plan.toml", "--rows", "9", "--epsilon", "1"), "delta"),
+    ],
+)
+def test_a_wrong_plan_is_one_line_and_exit_code_2(planned_folder: Path, call: Call, words, message) -> None:
+    result = call("plan", *words)
+    assert result.exit_code == 2
+    assert result.stderr.startswith("error:")
+    assert message in result.stderr
+    assert result.stderr.count("\n") == 1
+
+
+def test_a_picture_needs_matplotlib(monkeypatch):
+    import sys
+
+    from discreet.analyst.planning import width_figure
+
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    with pytest.raises(SpecError, match="plots"):
+        width_figure([plan(DESIGN, rows=1000, epsilon=1.0, delta=1e-6)])
