@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import socket
 import stat
 from importlib.resources import files
 
@@ -12,6 +14,7 @@ import pytest
 
 import discreet
 from discreet.errors import OutputError, ReleaseFileError
+from discreet.output import check_output
 from discreet.releases import BLOCKS, NoiseLaw, Release, _digest, symmetric
 from discreet.testing.not_private import exact_release, seeded_release
 from tables import random_design, random_table
@@ -134,6 +137,8 @@ BAD_CHANGES = {
     "sigma zero": ({"noise__sigma__cross": "0"}, "must be positive"),
     "sigma negative": ({"noise__sigma__count": "-1"}, "must be positive"),
     "mechanism": ({"mechanism__name": ""}, "'mechanism.name' is not text"),
+    "count without noise": ({"noise__sigma__count": "0"}, "the noise of the count contradicts"),
+    "public where hidden": ({"units_public": "2"}, "the public number of units contradicts the neighbouring relation"),
     "rows": ({"units_public": 3}, "'units_public' must hold whole numbers"),
 }
 
@@ -144,6 +149,12 @@ def test_a_file_that_does_not_hold_together_is_refused_even_with_a_matching_dige
     with pytest.raises(ReleaseFileError, match=message) as caught:
         Release.from_json(edited(a_release(), **changes))
     assert caught.value.exit_code == 2
+
+
+def test_a_number_of_units_that_is_public_must_be_given():
+    text = edited(a_release(unit={"neighbours": "replace"}), units_public=None)
+    with pytest.raises(ReleaseFileError, match="the public number of units contradicts the neighbouring relation"):
+        Release.from_json(text)
 
 
 def test_a_robust_part_that_does_not_hold_together_is_refused():
@@ -232,8 +243,55 @@ def test_a_failed_write_leaves_nothing_behind(tmp_path, monkeypatch):
 
 
 def test_a_folder_without_permission_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr("os.access", lambda *_: False)
-    with pytest.raises(OutputError, match="not writable"):
+    def refuse(**_options):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("tempfile.mkstemp", refuse)
+    with pytest.raises(OutputError, match="takes no new file: Permission denied; choose another"):
+        check_output(tmp_path / "r.json", force=False)
+
+
+def test_what_exists_and_is_no_plain_file_is_refused_even_if_forced(tmp_path):
+    pipe = tmp_path / "pipe.json"
+    os.mkfifo(pipe)
+    with socket.socket(socket.AF_UNIX) as bound:
+        bound.bind(str(tmp_path / "socket.json"))
+        for name in ("pipe.json", "socket.json"):
+            for force in (False, True):
+                with pytest.raises(OutputError, match="is a pipe, socket or device; name a plain file"):
+                    check_output(tmp_path / name, force=force)
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
+
+
+def test_a_folder_of_the_system_that_takes_no_file_is_found_before_anything_is_spent():
+    # as root it looks writable; the attempt alone tells
+    with pytest.raises(OutputError, match="the folder '/proc' takes no new file"):
+        check_output("/proc/x.json", force=False)
+
+
+def test_a_long_name_that_the_folder_allows_is_written_and_a_longer_one_is_told(tmp_path):
+    release = a_release()
+    longest = tmp_path / f"{'n' * 250}.json"
+    release.save(longest)
+    assert Release.load(longest) == release
+    assert [p.name for p in tmp_path.iterdir()] == [longest.name]
+    for name in ("n" * 300, f"{'n' * 300}/r.json"):
+        with pytest.raises(OutputError, match=r"the name 'n{20}\.\.\.' is too long; choose a shorter one"):
+            check_output(tmp_path / name, force=False)
+
+
+def test_a_name_with_a_nul_is_refused(tmp_path):
+    with pytest.raises(OutputError, match="NUL"):
+        check_output(tmp_path / "a\0b.json", force=False)
+
+
+def test_a_folder_that_fills_up_after_the_check_is_told_in_a_sentence(tmp_path, monkeypatch):
+    def full(**_options):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("discreet.output.check_output", lambda path, force: path)
+    monkeypatch.setattr("tempfile.mkstemp", full)
+    with pytest.raises(OutputError, match=r"cannot write .*: No space left"):
         a_release().save(tmp_path / "r.json")
 
 

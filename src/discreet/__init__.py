@@ -43,6 +43,9 @@ _HOMES = {
     "release": "discreet.workflow",
 }
 
+# rooms that users visit by name, and what of them to load; they are no public names of their own
+_ROOMS = {"datasets": "discreet.datasets", "testing": "discreet.testing.not_private"}
+
 __all__ = [
     "ComputeOptions",
     "Design",
@@ -61,6 +64,9 @@ __all__ = [
 
 def __getattr__(name: str) -> object:
     """Resolve a public name on first use, so that importing the package imports nothing heavy."""
+    if name in _ROOMS:
+        import_module(_ROOMS[name])
+        return import_module(f"discreet.{name}")
     if name not in _HOMES:
         raise AttributeError(f"module 'discreet' has no attribute {name!r}")
     value = getattr(import_module(_HOMES[name]), name)

@@ -52,7 +52,8 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
     bounds
         Declarations of the columns of `X`, made without looking at them; values outside are clipped. Name to
         `(low, high)`, list of levels, `bool` or anything else that `Design` takes; or one pair `(low, high)` for all
-        columns; or a pair of arrays `(lows, highs)` in column order. Columns without names are called x0, x1, ...
+        columns; or a pair of arrays `(lows, highs)` in column order, of NumPy where there are two columns. Columns
+        without names are called x0, x1, ...
     target_bounds
         `(low, high)` of `y`, or `bool`.
     missing
@@ -276,6 +277,12 @@ def _declarations(bounds: Any, names: Sequence[str]) -> dict[str, object]:  # no
             came = f"in bounds but not in X: {unknown}; in X but not in bounds: {silent}"
             raise SpecError(f"bounds and X differ in their columns; {came}. Declare every column of X and no other")
         return {name: bounds[name] for name in names}
+    if len(names) == 2 and _is_two_pairs(bounds):
+        table = ", ".join(f"{name!r}: (low, high)" for name in names)
+        raise SpecError(
+            "bounds are two plain pairs, which may be (lows, highs) or a pair for each of the two columns; write a "
+            f"table, bounds={{{table}}}, or two NumPy arrays, bounds=(np.array(lows), np.array(highs))"
+        )
     try:
         sides = [np.asarray(side, dtype=np.float64) for side in bounds]
     except (TypeError, ValueError):
@@ -285,6 +292,11 @@ def _declarations(bounds: Any, names: Sequence[str]) -> dict[str, object]:  # no
         raise SpecError(f"bounds are a {type(bounds).__name__} of another form; allowed: {forms}. Prefer the table")
     lows, highs = (np.broadcast_to(side, len(names)).tolist() for side in sides)
     return dict(zip(names, zip(lows, highs, strict=True), strict=True))
+
+
+def _is_two_pairs(bounds: object) -> bool:
+    pairs = bounds if isinstance(bounds, list | tuple) else ()
+    return len(pairs) == 2 and all(isinstance(pair, list | tuple) and len(pair) == 2 for pair in pairs)
 
 
 def _check_rows(design: Design, table: Mapping[str, Any]) -> None:

@@ -1,9 +1,26 @@
-"""Tables for notebooks: plain HTML, everything escaped, no script and nothing fetched."""
+"""Text that commands nothing: signs that steer made visible, and tables for notebooks in plain HTML, all escaped."""
 
 from __future__ import annotations
 
 import html
+import unicodedata
 from collections.abc import Sequence
+from typing import Final
+
+# control, format (which has the bidirectional marks), surrogate, private use, unassigned, line and paragraph separator
+_HIDDEN: Final = frozenset(("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"))
+
+
+def visible(text: str, *, keep: str = "") -> str:
+    r"""Write signs that cannot be seen, or that steer a terminal or the text around them, as escapes.
+
+    >>> print(visible("red \x1b[31m, two\nlines, abc\u202ecba"))
+    red \x1b[31m, two\nlines, abc\u202ecba
+    """
+    return "".join(
+        sign.encode("unicode_escape").decode() if unicodedata.category(sign) in _HIDDEN and sign not in keep else sign
+        for sign in text
+    )
 
 
 def html_table(title: str, headers: Sequence[str], rows: Sequence[Sequence[str]], notes: Sequence[str]) -> str:

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import stat
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Final
 
 from discreet.errors import OutputError
+
+# short and fixed, so that a name that the folder allows is never made too long by it
+_PREFIX: Final = ".discreet-"
+_SHOWN: Final = 20  # letters of a name that is too long
 
 
 def check_output(path: str | Path, *, force: bool) -> Path:
@@ -21,14 +28,20 @@ def check_output(path: str | Path, *, force: bool) -> Path:
     """
     target = Path(path)
     folder = target.parent
-    if not folder.is_dir():
+    folder_mode, mode = _mode(folder, follow=True), _mode(target, follow=False)
+    if folder_mode is None or not stat.S_ISDIR(folder_mode):
         raise OutputError(f"the folder {str(folder)!r} does not exist; make it first")
-    if target.is_symlink() or target.is_dir():
-        raise OutputError(f"{str(target)!r} is a link or a folder; name a plain file")
-    if target.exists() and not force:
+    if mode is not None and not stat.S_ISREG(mode):
+        known = stat.S_ISLNK(mode) or stat.S_ISDIR(mode)
+        what = "a link or a folder" if known else "a pipe, socket or device"
+        raise OutputError(f"{str(target)!r} is {what}; name a plain file")
+    if mode is not None and not force:
         raise OutputError(f"{str(target)!r} exists; choose another name or say --force (force=True)")
-    if not os.access(folder, os.W_OK):
-        raise OutputError(f"the folder {str(folder)!r} is not writable")
+    try:
+        # rights alone do not tell: some folders of the system refuse even those who may write everywhere
+        _temporary(folder).unlink()
+    except OSError as error:
+        raise OutputError(f"the folder {str(folder)!r} takes no new file: {error.strerror}; choose another") from None
     return target
 
 
@@ -36,10 +49,9 @@ def check_output(path: str | Path, *, force: bool) -> Path:
 def replacing(path: str | Path, *, force: bool = False) -> Iterator[Path]:
     """Give a temporary file beside `path` that takes its place only if the block ends well."""
     target = check_output(path, force=force)
-    handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
-    os.close(handle)
-    temporary = Path(name)
+    temporary: Path | None = None
     try:
+        temporary = _temporary(target.parent)
         yield temporary
         with temporary.open("rb") as written:
             os.fsync(written.fileno())
@@ -50,10 +62,30 @@ def replacing(path: str | Path, *, force: bool = False) -> Iterator[Path]:
     except OSError as error:
         raise OutputError(f"cannot write {str(target)!r}: {error.strerror}") from None
     finally:
-        temporary.unlink(missing_ok=True)
+        if temporary is not None:
+            temporary.unlink(missing_ok=True)
 
 
 def write_bytes(path: str | Path, content: bytes, *, force: bool = False) -> None:
     """Write a whole file at once."""
     with replacing(path, force=force) as temporary:
         temporary.write_bytes(content)
+
+
+def _temporary(folder: Path) -> Path:
+    handle, name = tempfile.mkstemp(prefix=_PREFIX, dir=folder)
+    os.close(handle)
+    return Path(name)
+
+
+def _mode(path: Path, *, follow: bool) -> int | None:
+    """What a path is, or nothing where there is none."""
+    try:
+        return path.stat(follow_symlinks=follow).st_mode
+    except ValueError:
+        raise OutputError(f"{str(path)!r} is not a path: it has a NUL or a sign that no file name has") from None
+    except OSError as error:
+        if error.errno != errno.ENAMETOOLONG:
+            # whatever else keeps it from being seen, the attempt to write beside it will tell
+            return None
+        raise OutputError(f"the name '{path.name[:_SHOWN]}...' is too long; choose a shorter one") from None

@@ -186,7 +186,8 @@ class Release:
         if self.residuals is None:
             return None
         unit = symmetric(self.residuals.totals, len(self.columns) - 1, 4**self.noise.grid_bits)
-        return _frozen(unit * self.residuals.bound**2)
+        # rows of one person were averaged over as many as count, before they were squared
+        return _frozen(unit * (self.residuals.bound * self.design.unit.max_rows) ** 2)
 
     @cached_property
     def digest(self) -> str:
@@ -341,7 +342,9 @@ def _from_body(body: Mapping[str, object]) -> Release:
     noise = _noise_law(_table(body["noise"], "noise"), blocks, private=private)
     if private and (noise.sigma["count"] == 0) != design.count_public:
         raise ReleaseFileError("the noise of the count contradicts the neighbouring relation")
-    units = body["units_public"]
+    units = None if body["units_public"] is None else _whole(body["units_public"], "units_public")
+    if private and (units is None) == (design.unit.neighbours == "replace"):
+        raise ReleaseFileError("the public number of units contradicts the neighbouring relation")
     return Release(
         design=design,
         guarantee=guarantee,
@@ -349,7 +352,7 @@ def _from_body(body: Mapping[str, object]) -> Release:
         mechanism_version=_text(mechanism.get("version"), "mechanism.version"),
         noise=noise,
         totals=tuple(_whole(total, "totals") for total in totals),
-        units_public=None if units is None else _whole(units, "units_public"),
+        units_public=units,
         anchor=_text(body["anchor"], "anchor"),
         made_by=_text(body["made_by"], "made_by"),
         residuals=residuals,

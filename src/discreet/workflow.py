@@ -116,7 +116,7 @@ def release(
     from discreet.analyst.robust import residual_coefficients
 
     coefficients = residual_coefficients(made)
-    gram = ResidualGram(domain, len(coefficients), coefficients, bound)
+    gram = ResidualGram(domain, len(coefficients), coefficients, bound, design.unit.max_rows)
     second = accumulate(source, design, domain, options, gram)
     noisy = chosen.randomise_residuals(second, law, ExactSampler())
     return replace(made, residuals=ResidualPart(coefficients, bound, noisy))

@@ -67,9 +67,7 @@ def test_sums_and_their_noise_are_those_released():
     np.testing.assert_array_equal(equations.A, release.moments[np.ix_(order[:3], order[:3])])
     np.testing.assert_array_equal(equations.b, release.moments[order[:3], order[3]])
     assert equations.c == release.moments[order[3], order[3]]
-    np.testing.assert_array_equal(equations.A_sd, release.noise_sd[np.ix_(order[:3], order[:3])])
-    np.testing.assert_array_equal(equations.b_sd, release.noise_sd[order[:3], order[3]])
-    assert equations.c_sd == release.noise_sd[order[3], order[3]]
+    np.testing.assert_array_equal(equations.block_sd, release.noise_sd[np.ix_(order, order)])
     assert (equations.nobs, equations.nobs_sd) == (release.moments[0, 0], 0.25)
 
 
@@ -81,21 +79,6 @@ def test_without_an_intercept_the_sums_are_those_of_the_columns_over_half_their_
     np.testing.assert_allclose(equations.A, X.T @ X, rtol=1e-13)
     np.testing.assert_allclose(equations.b, X.T @ y, rtol=1e-13)
     assert equations.c == pytest.approx(y @ y, rel=1e-13)
-
-
-def test_without_an_intercept_the_noise_deviations_follow_from_the_linear_map():
-    law = {"count": 1.0, "sum_x": 2.0, "gram_diagonal": 3.0, "gram_off_diagonal": 5.0, "sum_y": 7.0, "cross": 11.0}
-    source = made(DESIGN, random_rows(2), sigma=law | {"target_square": 13.0})
-    equations = normal_equations(source.release, choose(source.release, features=["b", "a"], intercept=False))
-    T = np.column_stack([[5.0, 3.5 / 6.5, 180 / 80], np.eye(3)])
-    variance = np.zeros((3, 3))
-    for i in range(4):
-        for j in range(i, 4):
-            unit = np.zeros((4, 4))
-            unit[i, j] = unit[j, i] = equations.block_sd[i, j]
-            variance += (T @ unit @ T.T) ** 2
-    got = np.block([[equations.A_sd, equations.b_sd[:, None]], [equations.b_sd[None, :], equations.c_sd]])
-    np.testing.assert_allclose(got, np.sqrt(variance), rtol=1e-12)
 
 
 def test_a_public_number_of_rows_is_taken_as_it_is():

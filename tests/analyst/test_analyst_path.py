@@ -39,10 +39,12 @@ def release():
 @pytest.mark.parametrize(("penalty", "l1_ratio"), KINDS)
 def test_every_point_of_a_path_is_the_fit_at_its_strength(release, penalty, l1_ratio):
     along = path(release, penalty=penalty, l1_ratio=l1_ratio)
-    assert along.strengths.shape == along.criterion.shape == (100,)
-    assert along.coefficients.shape == (len(along.names), 100)
+    count = len(along.strengths)
+    assert along.criterion.shape == (count,)
+    assert 100 <= count <= 200
+    assert along.coefficients.shape == (len(along.names), count)
     assert along.names == ("Intercept", "a", "b", "g[q]", "g[r]", "flag")
-    np.testing.assert_allclose(along.strengths[[0, -1]] * [1e-3, 1], along.strengths[-1], rtol=1e-12)
+    np.testing.assert_allclose(along.strengths[[0, 99]] * [1e-3, 1], along.strengths[99], rtol=1e-12)
     for index in (0, 30, 60, -1):
         strength = float(along.strengths[index])
         alone = fit(release, penalty=penalty, strength=strength, l1_ratio=l1_ratio)
@@ -58,7 +60,8 @@ def test_the_chosen_fit_is_the_one_that_fit_chooses(release, penalty, l1_ratio):
     along = path(release, penalty=penalty, l1_ratio=l1_ratio)
     chosen = along.fit()
     assert chosen.selected
-    assert along.best == int(np.argmin(along.criterion))
+    assert along.criterion[along.best] == pytest.approx(along.criterion.min(), rel=1e-9)
+    assert (along.criterion[: along.best] > along.criterion[along.best]).all()
     assert chosen.strength == along.strengths[along.best]
     same = fit(release, penalty=penalty, l1_ratio=l1_ratio, strength="criterion")
     assert same.to_dict() == chosen.to_dict()
@@ -67,10 +70,11 @@ def test_the_chosen_fit_is_the_one_that_fit_chooses(release, penalty, l1_ratio):
 def test_exact_sums_give_the_path_of_scikit_learn():
     design = Design("y", {name: column for name, column in DESIGN.columns.items() if name in ("y", "a", "b")})
     source = made(design, table(100))
-    along = path(source.release)
+    strengths = path(source.release).strengths[:100]
+    along = path(source.release, strengths=strengths)
     X = source.matrix(["a", "b"], intercept=False) / [1, 2]
     y = source.matrix(["y"], intercept=False)[:, 0] / 5
-    _, slopes, _ = lasso_path(X - X.mean(axis=0), y - y.mean(), alphas=along.strengths, tol=1e-14, max_iter=10**6)
+    _, slopes, _ = lasso_path(X - X.mean(axis=0), y - y.mean(), alphas=strengths, tol=1e-14, max_iter=10**6)
     np.testing.assert_allclose(along.coefficients[1:], slopes * [[5], [2.5]], atol=1e-7)
 
 
@@ -160,10 +164,59 @@ def test_only_a_release_has_a_path():
         path({})
 
 
-@pytest.mark.parametrize("index", [100, -101, 1.0, True, "best"])
+@pytest.mark.parametrize("index", [3, -4, 1.0, True, "best"])
 def test_places_outside_a_path_are_refused(release, index):
-    with pytest.raises(SpecError, match="it is a place among the 100 strengths, from 0 to 99"):
-        path(release).fit(index)
+    with pytest.raises(SpecError, match="it is a place among the 3 strengths, from 0 to 2"):
+        path(release, strengths=[0.1, 0.2, 0.3]).fit(index)
+
+
+# -- strengths below the first hundred ---------------------------------------------------------------------------------
+
+
+def collinear(count, sigma, seed=0):
+    """Experience and its square: with 1e-3 of the largest strength a ridge takes away a third of their slopes."""
+    random = np.random.default_rng(seed)
+    exper = random.integers(0, 51, count)
+    y = np.clip(2 + 0.3 * exper - 0.004 * exper**2 + random.normal(0, 1, count), -5, 15)
+    design = Design("y", {"y": (-5, 15), "exper": (0, 50), "exper2": (0, 2500)})
+    rows = {"y": y.tolist(), "exper": exper.tolist(), "exper2": (exper**2).tolist()}
+    return made(design, rows, sigma=sigma, seed=seed, guarantee=PROMISE).release
+
+
+@pytest.mark.parametrize(("penalty", "l1_ratio"), KINDS)
+def test_the_choice_goes_on_below_the_first_hundred_strengths_where_they_shrink_a_good_release(penalty, l1_ratio):
+    release = collinear(5000, sigma=0.5)
+    along = path(release, penalty=penalty, l1_ratio=l1_ratio)
+    assert 100 < len(along.strengths) <= 200
+    assert (np.diff(along.strengths) < 0).all()
+    assert along.strengths[-1] >= 0.999e-10 * along.strengths[0]
+    assert along.criterion[along.best] < along.criterion[:100].min()
+    least_squares = fit(release).coefficients
+    np.testing.assert_allclose(along.fit().coefficients[1:], least_squares[1:], rtol=0.03)
+    same = fit(release, penalty=penalty, l1_ratio=l1_ratio, strength="criterion")
+    assert same.to_dict() == along.fit().to_dict()
+
+
+def test_the_choice_goes_no_further_than_it_must():
+    along = path(collinear(5000, sigma=0.5), penalty="ridge")
+    # the criterion of a ridge has its minimum at a positive strength
+    assert along.edge is None
+    assert along.strengths[-1] > 1e-9 * along.strengths[0]
+    # nothing but the errors of the rows: a lasso that keeps every slope only loses by shrinking them
+    exact = path(collinear(5000, sigma=0.0), penalty="lasso")
+    assert exact.strengths[exact.best] < 1e-5 * exact.strengths[0]
+    noisy = path(collinear(500, sigma=60.0), penalty="ridge")
+    assert len(noisy.strengths) == 100
+
+
+def test_a_choice_at_the_end_of_its_strengths_says_so(release):
+    # strengths that somebody chose are used as they are
+    given = path(collinear(5000, sigma=0.5), penalty="ridge", strengths=[1.0, 0.5])
+    assert (given.strengths.tolist(), given.edge) == ([1.0, 0.5], "weakest")
+    assert "best 0.5, the weakest of them>" in repr(given)
+    nothing = path(release, features=[], penalty="ridge")
+    assert nothing.edge == "strongest"
+    assert path(release, strengths=[0.5]).edge is None
 
 
 # -- the picture -----------------------------------------------------------------------------------------------------

@@ -41,6 +41,25 @@ def test_without_noise_they_are_the_textbook_ones():
     assert abs(fit.bse["x"] / plain.bse[1] - 1) > 0.2, "the errors are not of one variance, and it shows"
 
 
+def test_with_persons_they_are_the_clustered_ones():
+    rng = np.random.default_rng(6)
+    people, rows = 4_000, 3
+    person = np.repeat(np.arange(people), rows)
+    x = np.repeat(rng.uniform(-1, 1, people), rows) * 0.9 + rng.uniform(-0.1, 0.1, people * rows)
+    y = 0.5 * x + np.repeat(rng.normal(0, 0.4, people), rows) + rng.normal(0, 0.1, people * rows)
+    design = Design("y", {"x": (-1, 1), "y": (-3, 3)}, unit={"id": "person", "max_rows": 3})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PrivacyNotice)
+        made = discreet.release(
+            {"person": person, "x": x, "y": y}, design, epsilon=1e8, delta=1e-6, moments="robust", residual_bound=3.0,
+            allow_weak_privacy=True,
+        )  # fmt: skip
+    X = sm.add_constant(x)
+    clustered = sm.OLS(y, X).fit(cov_type="cluster", cov_kwds={"groups": person})
+    np.testing.assert_allclose(np.asarray(discreet.fit(made).robust().bse), clustered.bse, rtol=0.02)
+    assert clustered.bse[1] > 1.4 * sm.OLS(y, X).fit().bse[1]
+
+
 def coverage(replications, rows, epsilon, seed):
     rng = np.random.default_rng(seed)
     hits = np.zeros((2, 3))

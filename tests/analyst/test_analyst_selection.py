@@ -59,6 +59,7 @@ def test_the_design_may_leave_out_the_intercept():
     ("wish", "message"),
     [
         ({"target": "incme"}, "unknown target 'incme'.*Did you mean 'income'"),
+        ({"target": "nobody"}, "unknown target 'nobody'; allowed: age, income, member$"),
         ({"target": "region"}, "'region' is categorical"),
         ({"target": 3}, "unknown target '3'"),
         ({"features": ["agee"]}, "unknown feature 'agee'.*Did you mean 'age'"),

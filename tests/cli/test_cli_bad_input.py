@@ -144,6 +144,11 @@ def output_link(folder: Path) -> list[str]:
     return release_command("-o", "link.json", "--force")
 
 
+def output_pipe(folder: Path) -> list[str]:
+    os.mkfifo(folder / "pipe.json")
+    return release_command("-o", "pipe.json", "--force")
+
+
 CASES: dict[str, tuple[Prepare, str]] = {
     # budget
     "epsilon NaN": (options(epsilon="nan"), "epsilon"),
@@ -214,6 +219,9 @@ CASES: dict[str, tuple[Prepare, str]] = {
     "output folder missing": (options("-o", "none/out.json"), "does not exist"),
     "output is a folder": (options("-o", ".", "--force"), "folder"),
     "output is a link": (output_link, "link"),
+    "output is a pipe": (output_pipe, "name a plain file"),
+    "output in a folder of the system": (options("-o", "/proc/x.json"), "'/proc' takes no new file"),
+    "output name too long": (options("-o", "n" * 300), "is too long; choose a shorter one"),
     "output is the data": (options("-o", "people.csv", "--force"), "people.csv"),
     "output is the design": (options("-o", "./design.toml", "--force"), "design.toml"),
     # release files

@@ -89,3 +89,17 @@ def test_a_terminal_gets_a_coloured_table(empty: Path, call: Call, monkeypatch: 
     assert result.exit_code == 0, result.stderr
     assert "━" in result.stdout
     assert "NOT PRIVATE" in result.stdout
+
+
+@pytest.mark.parametrize("columns", ["60", "80"])
+def test_a_narrow_terminal_gets_narrow_lines_but_whole_commands(
+    columns: str, empty: Path, call: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("discreet.cli.render.on_terminal", lambda: True)
+    monkeypatch.setenv("COLUMNS", columns)
+    result = call("demo")
+    assert result.exit_code == 0, result.stderr
+    wide = [line for line in result.stdout.splitlines() if len(line) > int(columns)]
+    assert wide
+    assert all(line.startswith("    discreet ") for line in wide)
+    assert len(commands(result)) == 4

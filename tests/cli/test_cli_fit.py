@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from cli_folder import Call
 
+from discreet.analyst.coefficient_table import cells
 from discreet.analyst.model import fit
 from discreet.design.model import Design
 from discreet.releases import Release
@@ -96,6 +97,38 @@ def test_a_terminal_gets_a_table(folder: Path, call: Call, monkeypatch: pytest.M
     assert "region[south]" in result.stdout
     assert "noisy count" in result.stdout
     assert "Hidden:" in result.stdout
+
+
+@pytest.mark.parametrize("columns", ["30", "80", "200"])
+def test_a_terminal_gets_every_column_of_the_summary_uncut(
+    columns: str, folder: Path, call: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("discreet.cli.render.on_terminal", lambda: True)
+    monkeypatch.setenv("COLUMNS", columns)
+    result = call("fit", PATH)
+    assert result.exit_code == 0, result.stderr
+    assert all(word in result.stdout for word in ("coef", "std", "err", "P>|t|", "[0.025", "0.975]", "privacy"))
+    rows = cells(fit(Release.load(PATH)))
+    assert len(rows) == 3
+    for row in rows:
+        shown = next(line for line in result.stdout.splitlines() if row[1] in line).replace("│", " ").split()
+        assert shown[-7:] == list(row[1:])
+
+
+@pytest.mark.parametrize(("columns", "width"), [("20", 60), ("72", 72), ("300", 100)])
+@pytest.mark.parametrize("command", ["fit", "path"])
+def test_sentences_are_wrapped_to_the_terminal(
+    command: str, columns: str, width: int, folder: Path, call: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("discreet.cli.render.on_terminal", lambda: True)
+    monkeypatch.setenv("COLUMNS", columns)
+    result = call(command, PATH)
+    assert result.exit_code == 0, result.stderr
+    lines = result.stdout.splitlines()
+    said = lines[next(place for place, line in enumerate(lines) if line.startswith("Promise ")) :]
+    prose = [line for line in said if not line.startswith("Next ")]
+    assert width - 20 < max(map(len, prose)) <= width
+    assert all(line[:9].strip() in ("", "Promise", "Note", "Picture") for line in prose)
 
 
 def test_a_terminal_gets_a_loud_line_for_a_release_that_is_not_private(

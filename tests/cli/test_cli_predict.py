@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -35,6 +36,17 @@ def test_predictions_are_those_of_the_library_in_the_order_of_the_rows(out: str,
     names, found = predictions(out) if not out.isupper() else predictions_of_capitals(out)
     assert names == ["age", "region", "prediction"]
     assert found == fit(Release.load(PATH)).predict(table).tolist()
+
+
+def test_json_is_one_document_about_the_predictions(folder: Path, call: Call) -> None:
+    result = call("predict", PATH, "new.csv", "-o", "out.csv", "--json")
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert json.loads(result.stdout) == {"path": "out.csv", "target": "income", "rows": 10}
+    release_with_rules(folder)
+    (folder / "gaps.csv").write_text("age,region,member\n30,north,true\n,south,false\n50,,\n")
+    result = call("predict", "rules.NOT-PRIVATE.json", "gaps.csv", "-o", "gaps.parquet", "--json")
+    assert json.loads(result.stdout)["rows"] == 3
+    assert result.stderr.startswith("notice: NOT PRIVATE")
 
 
 def predictions_of_capitals(path: str) -> tuple[list[str], list[float | None]]:

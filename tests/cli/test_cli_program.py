@@ -177,6 +177,35 @@ def test_an_interrupt_while_arguments_are_read_is_exit_130(call: Call, monkeypat
     assert result.stderr == "error: interrupted; nothing was written\n"
 
 
+@pytest.mark.parametrize("place", ["never_fail_to_encode", "program.main"])
+def test_an_interrupt_outside_a_command_is_exit_130_in_silence(
+    place: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def stop(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+        monkeypatch.setenv(name, "1")
+    monkeypatch.setattr(f"discreet.cli.main.{place}", stop)
+    handler = signal.getsignal(signal.SIGTERM)
+    try:
+        with pytest.raises(SystemExit) as ended:
+            run()
+    finally:
+        signal.signal(signal.SIGTERM, handler)
+    assert ended.value.code == 130
+    assert capsys.readouterr() == ("", "")
+
+
+def test_an_interrupt_while_a_command_is_loaded_is_exit_130(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    def stop(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(main_module, "import_module", stop)
+    assert call("fit", "x").exit_code == 130
+    assert call("fit", "x").stderr.strip() == "error: interrupted; nothing was written"
+
+
 def test_completion_of_a_name_that_is_no_command_is_no_error() -> None:
     context = program.make_context("discreet", [], resilient_parsing=True)
     assert program.resolve_command(context, ["relase"]) == (None, None, [])

@@ -47,6 +47,38 @@ def test_a_public_number_of_rows_is_told(folder: Path, call: Call) -> None:
     assert "61 (public)" in result.stdout
 
 
+def test_a_public_number_of_persons_is_told_as_such(folder: Path, call: Call) -> None:
+    unit = '[unit]\nid = "person"\nmax_rows = 2\nneighbours = "replace"\n'
+    (folder / "design.toml").write_text(DESIGN + unit)
+    lines = PEOPLE.splitlines()
+    people = [f"{lines[0]},person", *(f"{line},p{place // 2}" for place, line in enumerate(lines[1:]))]
+    (folder / "people.csv").write_text("\n".join(people) + "\n")
+    result = call(*COMMAND)
+    assert result.exit_code == 0, result.stderr
+    assert "Persons     31 (public)\n" in result.stdout
+    assert "Rows" not in result.stdout
+    assert json.loads(call(*COMMAND, "--force", "--json").stdout)["units_public"] == 31
+
+
+def test_the_promise_is_wrapped_to_the_terminal_and_the_next_command_is_not(
+    folder: Path, call: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = f"{'long' * 20}.json"
+    piped = call(*COMMAND[:-1], name).stdout
+    assert any(line.startswith("Promise ") and len(line) > 100 for line in piped.splitlines())
+    monkeypatch.setattr("discreet.cli.render.on_terminal", lambda: True)
+    for columns, width in (("20", 60), ("72", 72), ("300", 100)):
+        monkeypatch.setenv("COLUMNS", columns)
+        lines = call(*COMMAND[:-1], name, "--force").stdout.splitlines()
+        prose = [line for line in lines if name not in line]
+        assert max(map(len, prose)) <= width
+        assert max(map(len, prose)) > width - 20
+        assert f"Next        discreet fit {name}" in lines
+        at = next(place for place, line in enumerate(lines) if line.startswith("Promise "))
+        assert lines[at + 1].startswith(" " * 12)
+        assert not lines[at + 1].startswith(" " * 13)
+
+
 def test_json_is_one_document_of_public_facts(folder: Path, call: Call) -> None:
     result = call(*COMMAND, "--json")
     assert result.exit_code == 0, result.stderr

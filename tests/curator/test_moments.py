@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import dataclasses
 import pickle
 from fractions import Fraction
 
@@ -139,8 +141,24 @@ def test_moments_of_different_designs_do_not_add():
 def test_moments_never_show_or_serialise_their_numbers():
     moments = Moments((918273, 2, 3), 16, 918273)
     assert "918273" not in repr(moments) + str(moments)
-    with pytest.raises(TypeError, match="never serialised"):
-        pickle.dumps(moments)
+    for serialise in (pickle.dumps, copy.copy, copy.deepcopy, Moments.__getstate__):
+        with pytest.raises(TypeError, match="never serialised"):
+            serialise(moments)
+    for hand_out in (dataclasses.asdict, dataclasses.astuple, dataclasses.fields, vars, iter):
+        with pytest.raises(TypeError):
+            hand_out(moments)
+
+
+def test_moments_cannot_be_changed_and_equal_only_themselves():
+    moments = Moments((1, 2, 3), 16, 1)
+    with pytest.raises(AttributeError, match="cannot be changed"):
+        moments.totals = ()
+    with pytest.raises(AttributeError):
+        moments.extra = 1
+    with pytest.raises(AttributeError, match="cannot be changed"):
+        del moments.units
+    assert moments.totals == (1, 2, 3)
+    assert moments != Moments((1, 2, 3), 16, 1)
 
 
 def test_wide_integers_take_over_before_int64_overflows():

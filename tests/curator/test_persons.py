@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import subprocess
+import sys
+
+import duckdb
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -9,8 +15,10 @@ import pytest
 import discreet
 from discreet.curator.moments import accumulate
 from discreet.curator.opening import open_source
-from discreet.curator.persons import PersonCap, row_digests
+from discreet.curator.persons import PersonCap, known_persons, row_digests
 from discreet.curator.source import ComputeOptions
+from discreet.design.cells import cell_array
+from discreet.design.columns import Identifier
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.errors import DataError, SpecError
@@ -137,6 +145,60 @@ def test_a_row_without_an_id_is_refused_or_left_out():
     assert totals([*rows, ("q", None, "a", 0.0)], total)[0] == 4**16
 
 
+def total_design():
+    dropping = {name: {**column.to_dict(), "missing": "drop"} for name, column in design().columns.items()}
+    return Design("y", dropping, unit={"id": "person", "max_rows": 2})
+
+
+@pytest.mark.parametrize("kind", [pa.float16(), pa.float32(), pa.float64()])
+def test_whole_numbers_as_floats_are_the_same_ids_as_whole_numbers(kind):
+    wanted = pa.array(["1", "0", "-7", "0", "2047"])
+    persons, known = known_persons("person", pa.array([1, 0, -7, 0, 2047]), total=False)
+    assert (persons, known) == (wanted, None)
+    floats = pa.array(np.array([1.0, 0.0, -7.0, -0.0, 2047.0], dtype=kind.to_pandas_dtype()))
+    for values in (floats, floats.dictionary_encode()):
+        persons, known = known_persons("person", values, total=False)
+        assert (persons, known) == (wanted, None)
+    assert known_persons("person", pa.array([2.0**53 - 1]), total=False)[0].to_pylist() == [str(2**53 - 1)]
+
+
+# from 2**53 on doubles skip whole numbers, so that two persons may have become one; 2**24 in single precision
+NO_ID = [float("nan"), None, float("inf"), 0.5, 2.0**53, -(2.0**53), 1e300]
+
+
+@pytest.mark.parametrize("cell", NO_ID)
+def test_a_float_that_is_no_id_is_a_missing_id(cell):
+    values = pa.array([3.0, cell, 4.0], pa.float64())
+    with pytest.raises(
+        DataError, match=r"id column 'person' has a cell that is missing or no whole number below 2\*\*53"
+    ):
+        known_persons("person", values, total=False)
+    persons, known = known_persons("person", values, total=True)
+    assert persons.to_pylist() == ["3", "4"]
+    assert known.tolist() == [True, False, True]
+    # cells that come one by one are read alike
+    listed = cell_array(Identifier(), [3.0, cell, np.float32(4)])
+    assert listed.to_pylist() == ["3", None, "4"]
+
+
+def test_single_precision_holds_fewer_ids():
+    values = pa.array([2.0**24 - 1, 2.0**24], pa.float32())
+    assert known_persons("person", values, total=True)[0].to_pylist() == [str(2**24 - 1)]
+
+
+def test_a_pandas_column_with_a_missing_id_gives_the_ids_of_the_others():
+    pd = pytest.importorskip("pandas")
+    rng = np.random.default_rng(8)
+    rows = [row for k in range(9) for row in rows_of(k, int(rng.integers(1, 5)), rng)]
+    whole = pd.DataFrame(table_of(rows))
+    assert whole["person"].dtype == np.int64
+    holed = pd.DataFrame(table_of([*rows, (None, 0.5, "a", 0.0)]))
+    assert holed["person"].dtype == np.float64
+    assert exact_release(holed, total_design()).totals == exact_release(whole, total_design()).totals
+    with pytest.raises(DataError, match="id column 'person' has a cell that is missing"):
+        exact_release(holed, design())
+
+
 def test_persons_whose_rows_are_all_dropped_still_count_as_persons():
     dropping = {name: {**column.to_dict(), "missing": "drop"} for name, column in design().columns.items()}
     plan = Design("y", dropping, unit={"id": "person", "max_rows": 2, "neighbours": "replace"})
@@ -147,8 +209,8 @@ def test_persons_whose_rows_are_all_dropped_still_count_as_persons():
 
 
 def test_an_id_of_another_type_is_refused():
-    table = {"person": np.array([0.5]), "x": [0.5], "g": ["a"], "y": [0.0]}
-    with pytest.raises(DataError, match="id column 'person' has type double"):
+    table = {"person": np.array([True]), "x": [0.5], "g": ["a"], "y": [0.0]}
+    with pytest.raises(DataError, match="id column 'person' has type bool"):
         exact_release(table, design())
 
 
@@ -168,6 +230,99 @@ def test_the_spill_folder_is_private_and_goes_away(tmp_path, monkeypatch):
     with pytest.raises(DataError):
         totals([("p", None, "a", 0.0)], design())
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        RuntimeError("Query interrupted"),
+        duckdb.InterruptException("INTERRUPT Error: Interrupted!"),
+        KeyboardInterrupt(),
+    ],
+)
+@pytest.mark.parametrize("at", ["CREATE", "INSERT", "SELECT count"])
+def test_an_interrupt_of_the_database_is_one_of_the_user_and_leaves_no_folder(error, at, tmp_path, monkeypatch):
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr("tempfile.tempdir", None)
+    monkeypatch.setattr("discreet.curator.persons._duckdb_connect", lambda: stopping(at, error))
+    with pytest.raises(KeyboardInterrupt) as caught:
+        totals([("p", 0.5, "a", 0.0)], design())
+    assert caught.value.__cause__ is None
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("at", ["SET", "CREATE", "INSERT"])
+def test_another_failure_of_the_database_stays_what_it_is(at, tmp_path, monkeypatch):
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr("tempfile.tempdir", None)
+    monkeypatch.setattr("discreet.curator.persons._duckdb_connect", lambda: stopping(at, duckdb.IOException("full")))
+    with pytest.raises(duckdb.IOException):
+        totals([("p", 0.5, "a", 0.0)], design())
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("error", [RuntimeError("cannot close"), KeyboardInterrupt()])
+def test_a_database_that_cannot_be_closed_does_not_keep_its_folder(error, tmp_path, monkeypatch):
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr("tempfile.tempdir", None)
+    monkeypatch.setattr("discreet.curator.persons._duckdb_connect", lambda: stopping("close", error))
+    if isinstance(error, KeyboardInterrupt):
+        with pytest.raises(KeyboardInterrupt):
+            totals([("p", 0.5, "a", 0.0)], design())
+    else:
+        assert totals([("p", 0.5, "a", 0.0)], design())[0] == 4**16
+    assert list(tmp_path.iterdir()) == []
+
+
+def stopping(at, error):
+    """A database that fails in the statement that begins like `at`, or when it is closed."""
+
+    class Stopping:
+        def __init__(self, *given, **options):
+            self.real = duckdb.connect(*given, **options)
+
+        def __getattr__(self, name):
+            return getattr(self.real, name)
+
+        def execute(self, statement):
+            if statement.startswith(at):
+                raise error
+            return self.real.execute(statement)
+
+        def close(self):
+            self.real.close()
+            if at == "close":
+                raise error
+
+    return Stopping
+
+
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_while_the_database_sorts_ends_the_program_like_any_interrupt(sent, tmp_path):
+    # sends itself the signal once the rows are in the database and it is asked for the ones that stay
+    code = (
+        "import os, threading, time\n"
+        "from discreet.cli.main import run\n"
+        "from discreet.curator.persons import PersonCap\n"
+        "chunks = PersonCap.chunks\n"
+        f"def late():\n    time.sleep(0.02)\n    os.kill(os.getpid(), {int(sent)})\n"
+        "def asked(*given):\n    threading.Thread(target=late).start()\n    return chunks(*given)\n"
+        "PersonCap.chunks = asked\n"
+        "run()"
+    )
+    rng = np.random.default_rng(8)
+    table = {"person": rng.integers(0, 300_000, 600_000), "x": rng.random(600_000), "y": rng.random(600_000)}
+    pa.parquet.write_table(pa.table(table), tmp_path / "rows.parquet")
+    plan = Design("y", {"x": (0, 1), "y": (0, 1)}, unit={"id": "person", "max_rows": 1})
+    (tmp_path / "design.toml").write_text(plan.to_toml())
+    (tmp_path / "spill").mkdir()
+    words = ["release", "rows.parquet", "--design", "design.toml", "--epsilon", "1", "--delta", "1e-6", "-o", "o.json"]
+    done = subprocess.run(
+        [sys.executable, "-c", code, *words],
+        cwd=tmp_path, env={**os.environ, "TMPDIR": str(tmp_path / "spill")}, capture_output=True, text=True, timeout=60,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (130, "error: interrupted; nothing was written\n")
+    assert list((tmp_path / "spill").iterdir()) == []
 
 
 def test_the_database_reaches_nothing_outside_and_draws_nothing():

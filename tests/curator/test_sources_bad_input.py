@@ -94,6 +94,14 @@ CSV_FAULTS = {
     "name twice up to Unicode form": ("x,yes,g,n,ｘ\n", "case, blanks or Unicode"),
     "name with a blank": ("x, yes,g,n\n", "no column 'yes'.*case, blanks"),
     "other delimiter": ("x;yes;g;n\n918273,5;true;a;1\n", "--delimiter"),
+    "comment line before the header": (
+        "# SECRETCELL 918273.5\n" + HEADER + GOOD,
+        "first line .*'t.csv' begins with '#'; comment lines",
+    ),
+    "comment line of as many cells": (
+        "\n#SECRETCELL,a,b,c\n" + HEADER + GOOD,
+        "comment lines are not allowed; remove them",
+    ),
     "only blank lines": ("\n\r\n\n", "no header"),
     "only a byte order mark": (b"\xef\xbb\xbf", "no header"),
     "a line that does not end": (HEADER + "SECRETCELL" * 200_000, "longer than"),
@@ -403,7 +411,29 @@ def test_files_with_other_schemas_are_named(tmp_path) -> None:
     assert "'x' has type string in 'b.parquet' and type double" in message
     csv_file(tmp_path, HEADER + GOOD, "a.csv")
     csv_file(tmp_path, "x,yes,g\n", "b.csv")
-    assert "no column 'n'" in refusal(str(tmp_path / "*.csv"), DataError)
+    assert refusal(str(tmp_path / "*.csv"), DataError) == (
+        "the table has no column 'n', which the design declares (file 'b.csv')"
+    )
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet", "arrow"])
+def test_the_file_of_a_pattern_that_lacks_a_column_is_named(ending, tmp_path) -> None:
+    whole = pa.table({"x": [0.5], "yes": [True], "g": ["a"], "n": [1]})
+    for name, table in (("m1", whole), ("m2", whole.rename_columns(["x", "yes", "g", "z"]))):
+        path = tmp_path / f"{name}.{ending}"
+        if ending == "csv":
+            pa.csv.write_csv(table, path)
+        elif ending == "parquet":
+            pq.write_table(table, path)
+        else:
+            with ipc.new_file(path, table.schema) as file:
+                file.write_table(table)
+    message = refusal(str(tmp_path / f"*.{ending}"), DataError)
+    assert message == f"the table has no column 'n', which the design declares (file 'm2.{ending}')"
+
+
+def test_a_name_may_begin_like_a_comment(tmp_path) -> None:
+    read_all(csv_file(tmp_path, "#id," + HEADER + "1," + GOOD))
 
 
 def test_text_that_its_encoding_does_not_allow_is_refused(tmp_path) -> None:

@@ -123,3 +123,22 @@ def test_size_and_seed_belong_to_simulated_tables(name: str, wish: dict[str, int
 def test_a_named_data_set_brings_its_own_design() -> None:
     with pytest.raises(SpecError, match=r"'census2000' brings its own design; .* write './census2000' for a folder"):
         load("census2000", design=Design("y", {"y": (0, 1), "x": (0, 1)}))
+
+
+@pytest.mark.parametrize("name", ["CPSSW8", "Cpssw8", "Simulated-Census"])
+def test_names_are_found_in_capitals_too(name: str) -> None:
+    assert load(name).name == name.lower()
+
+
+def test_capitals_do_not_hide_the_nearest_name() -> None:
+    with pytest.raises(SpecError, match=r"unknown data set 'CPSW8'; allowed: .* Did you mean 'cpssw8'"):
+        load("CPSW8")
+
+
+def test_sizes_go_with_a_simulated_name_in_capitals() -> None:
+    assert load("SIMULATED-CLINICAL", rows=7).table.num_rows == 7
+
+
+def test_a_name_that_is_no_text_is_refused() -> None:
+    with pytest.raises(SpecError, match="unknown data set '3'"):
+        load(3)  # type: ignore[arg-type]

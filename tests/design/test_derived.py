@@ -147,6 +147,10 @@ REFUSED = {
     "category used": ({"g": ["a", "b"], "z": {"formula": "g + 1"}}, "unknown numeric or boolean column 'g'"),
     "constant": ({"z": {"formula": "x * 0"}}, "column 'z': bounds .* are equal"),
     "wider bounds": ({"z": {"formula": "x ** 2", "bounds": [0, 9]}}, "can only be tightened"),
+    "bounds elsewhere": (
+        {"z": {"formula": "x ** 2", "bounds": [30, 50]}},
+        r"the bounds \[30, 50\] reach outside \[0, 1\]",
+    ),
     "bounds of a condition": ({"z": {"formula": "x > 0", "bounds": [0, 1]}}, "gives boolean; leave them out"),
     "reference of a number": ({"z": {"formula": "x + 1", "reference": "a"}}, "belongs to a column with levels"),
     "unknown reference": ({"z": {"formula": "cut(x, 0)", "reference": "a"}}, "unknown reference level 'a'"),

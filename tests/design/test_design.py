@@ -20,6 +20,13 @@ COLUMNS = {"y": (0, 10), "x": (-1, 1), "b": bool, "g": ["a", "b", "c"]}
 REFUSED = [
     (("y", {"y": (0, 1)}), {}, "no regressor"),
     (("z", COLUMNS), {}, "unknown target 'z'; allowed: y, x, b, g"),
+    (("y", {}), {}, "^no column is declared; declare the target 'y' and at least one column besides it$"),
+    (("y", COLUMNS), {"weights": "w"}, "^weights is a reserved key; weighted regression is not supported yet"),
+    (("y", COLUMNS), {"weights": np.ones(3)}, "how far one row can move the sums; leave it out$"),
+    (("y", {**COLUMNS, "w": np.array([[0, 1]])}), {}, "column 'w': a column is declared by a pair of bounds"),
+    (("y", {**COLUMNS, "w": np.float64}), {}, "column 'w': a column is declared by a pair of bounds"),
+    (("y", {**COLUMNS, "w": np.array(3)}), {}, "column 'w': a column is declared by a pair of bounds"),
+    (("y", {**COLUMNS, "w": np.array([2.0, 1.0])}), {}, "column 'w': bounds .* reversed"),
     ((None, COLUMNS), {}, "unknown target"),
     (("", COLUMNS), {}, "^target is blank; name the column to explain$"),
     (("", {**COLUMNS, "w": {"bounds": ["", ""]}}), {}, "^column 'w': bounds are blank"),
@@ -157,3 +164,34 @@ def test_a_ball_over_too_many_columns_for_64_bit_norms_is_refused():
     with pytest.raises(SpecError, match="lower grid_bits"):
         RowDomain.of(design, 26)
     RowDomain.of(design, 25)
+
+
+def test_weights_are_reserved_in_a_design_file_and_fine_as_the_name_of_a_column():
+    table = {"target": "y", "columns": {"y": (0, 1), "x": (0, 1)}}
+    with pytest.raises(SpecError, match=r"weights is a reserved key; .* leave it out$"):
+        Design.from_dict({**table, "weights": "w"})
+    with pytest.raises(SpecError, match="weights is a reserved key"):
+        Design.from_toml('target = "y"\nweights = "w"\n[columns]\ny = {bounds = [0, 1]}\nx = {bounds = [0, 1]}\n')
+    assert Design("y", {"y": (0, 1), "weights": (0, 1)}).regressors == ("weights",)
+
+
+@pytest.mark.parametrize(
+    "pair",
+    [
+        np.array([0, 1]), np.array([0.0, 1.0]), np.array([0, 1], dtype=np.int8), (np.int64(0), np.float32(1)),
+        [np.int64(0), np.int64(1)], {"bounds": np.array([0, 1])}, {"bounds": (np.int64(0), 1)},
+    ],
+)  # fmt: skip
+def test_a_pair_of_numpy_is_a_pair_of_bounds(pair):
+    assert Design("y", {"y": (0, 1), "x": pair}) == Design("y", {"y": (0, 1), "x": (0, 1)})
+
+
+@pytest.mark.parametrize("levels", [np.array(["a", "b"]), {"levels": np.array(["a", "b"])}])
+def test_levels_may_come_as_an_array(levels):
+    assert Design("y", {"y": (0, 1), "x": levels}) == Design("y", {"y": (0, 1), "x": ["a", "b"]})
+
+
+def test_two_whole_numbers_are_bounds_and_as_levels_they_come_in_a_table():
+    assert Design("y", {"y": (0, 1), "x": [1, 2]}).columns["x"].bounds == (1.0, 2.0)
+    assert Design("y", {"y": (0, 1), "x": {"levels": [1, 2]}}).columns["x"].levels == (1, 2)
+    assert Design("y", {"y": (0, 1), "x": np.array([1, 2, 3])}).columns["x"].levels == (1, 2, 3)

@@ -36,7 +36,7 @@ def nothing_is_spent(monkeypatch):
         {"x0": (0, 1), "x1": (-2, 3)},
         {"x1": [-2, 3], "x0": {"bounds": [0, 1]}},
         {"x0": Numeric((0, 1)), "x1": (-2.0, 3.0)},
-        ([0, -2], [1, 3]),
+        [np.array([0, -2]), np.array([1, 3])],
         (np.array([0, -2]), np.array([1, 3])),
         np.array([[0.0, -2.0], [1.0, 3.0]]),
     ],
@@ -89,9 +89,14 @@ REFUSED = {
     "missing name": ({"bounds": {"x0": (0, 1)}}, r"in X but not in bounds: \['x1'\]"),
     "three pairs": ({"bounds": ((0, 1), (0, 1), (0, 1))}, "bounds are a tuple of another form"),
     "too many": ({"bounds": ([0, 0, 0], [1, 1, 1])}, "two arrays .* of 2 numbers"),
+    "two pairs": ({"bounds": [(0, 1), (2, 3)]}, r"may be \(lows, highs\) or a pair for each of the two columns"),
+    "two sides": (
+        {"bounds": ([0, 2], [1, 3])},
+        r"bounds=\{'x0': \(low, high\), 'x1': \(low, high\)\}.*two NumPy arrays",
+    ),
     "a number": ({"bounds": 5}, "bounds are a int of another form"),
     "text": ({"bounds": ("low", "high")}, "of another form"),
-    "reversed": ({"bounds": ([0, 1], [1, 0])}, "column 'x1': bounds .* are reversed"),
+    "reversed": ({"bounds": (np.array([0, 1]), np.array([1, 0]))}, "column 'x1': bounds .* are reversed"),
     "reversed target": ({"target_bounds": (2, 0)}, "column 'y': bounds .* are reversed"),
     "levels for the target": ({"target_bounds": ["a", "b"]}, "categorical"),
     "penalty": ({"penalty": "rigde"}, "Did you mean 'ridge'"),
@@ -161,3 +166,9 @@ def test_weights_are_refused():
 def test_epsilon_has_no_default():
     with pytest.raises(TypeError, match="epsilon"):
         PrivateLinearRegression()
+
+
+def test_two_lists_are_clear_where_there_are_not_two_columns():
+    rows = np.column_stack([X, X[:, 0]])
+    design = fitted(rows, bounds=([0, -2, 0], [1, 3, 1])).release_.design
+    assert design.columns["x1"] == Numeric((-2, 3))

@@ -46,6 +46,14 @@ def test_unknown_names_are_refused():
         discreet.regress  # noqa: B018
 
 
+@pytest.mark.parametrize(
+    "use", ["discreet.datasets.names()", "discreet.testing.__doc__", "discreet.testing.not_private.exact_release"]
+)
+def test_the_rooms_that_users_visit_open_without_an_import_of_their_own(use):
+    code = f"import discreet; assert {use}; assert not {{'datasets', 'testing'}} & set(discreet.__all__)"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
 def test_the_release_function_is_not_shadowed_by_a_module():
     from discreet.releases import Release
 

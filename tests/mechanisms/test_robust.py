@@ -119,8 +119,7 @@ def test_both_parts_together_spend_the_budget_and_no_more(unit):
     epsilon, delta = 1.0, 1e-6
     law = GaussianMoments().noise_model(design, domain, PrivacyBudget(epsilon, delta), robust=True)
     plain = GaussianMoments().noise_model(design, domain, PrivacyBudget(epsilon, delta))
-    rows = design.unit.max_rows
-    second = rows * residual_sensitivity(domain, design.unit.neighbours) * 4**16 / law.sigma["residual_diagonal"]
+    second = residual_sensitivity(domain, design.unit.neighbours) * 4**16 / law.sigma["residual_diagonal"]
     # the first part is the plain release with less of the budget
     ratio = plain.sigma["cross"] / law.sigma["cross"]
     assert ratio == pytest.approx(math.sqrt(1 - ROBUST_SHARE), rel=1e-6)
@@ -196,3 +195,44 @@ def test_robust_needs_an_intercept_and_a_table_that_can_be_read_again():
         table, Design("y", columns), epsilon=1.0, delta=1e-6, moments="robust", residual_bound=0.5
     )
     assert release.residuals.bound == 0.5
+
+
+def test_no_person_moves_the_residual_gram_by_more_than_claimed():
+    """All rows of one person added, or exchanged for another's: exact, and a corner person reaches the claim."""
+    rng = np.random.default_rng(9)
+    for neighbours in RELATIONS:
+        unit = {"id": "person", "max_rows": 3, "neighbours": neighbours}
+        design = Design("y", {"x": (0, 1), "y": (0, 1)}, unit=unit)
+        domain = RowDomain.of(design)
+        claim = Fraction(residual_sensitivity(domain, neighbours)) ** 2
+
+        def totals(rows, design=design, domain=domain):
+            table = {name: [row[k] for row in rows] for k, name in enumerate(("person", "x", "y"))}
+            gram = ResidualGram(domain, 2, [0.2, -0.3], 0.4, 3)
+            return accumulate(open_source(table), design, domain, ComputeOptions(chunk_rows=5), gram).totals
+
+        base = [(f"p{k}", *rng.random(2)) for k in (0, 0, 1, 2, 2, 2, 2)]
+        before = totals(base + ([] if neighbours == "add-remove" else [("old", 0.0, 1.0)] * 3))
+        moved = []
+        for trial in range(40):
+            rows = (
+                [("new", 1.0, 0.0)] * 3 if trial == 0 else [("new", *rng.random(2)) for _ in range(rng.integers(1, 6))]
+            )
+            moved.append(squared_change(before, totals(base + rows), 2))
+        assert max(moved) <= claim
+        if neighbours == "add-remove":
+            assert float(moved[0]) >= 0.999 * float(claim)
+
+
+def test_row_orders_of_persons_give_one_residual_gram():
+    rng = np.random.default_rng(10)
+    design = Design("y", {"x": (0, 1), "y": (0, 1)}, unit={"id": "person", "max_rows": 2})
+    rows = [(f"p{rng.integers(0, 30)}", *rng.random(2)) for _ in range(120)]
+    results = set()
+    for _ in range(8):
+        shuffled = [rows[k] for k in rng.permutation(len(rows))]
+        table = {name: [row[k] for row in shuffled] for k, name in enumerate(("person", "x", "y"))}
+        gram = ResidualGram(RowDomain.of(design), 2, [0.1, 0.4], 0.5, 2)
+        options = ComputeOptions(chunk_rows=int(rng.integers(1, 50)), batch_rows=int(rng.integers(1, 50)))
+        results.add(accumulate(open_source(table), design, RowDomain.of(design), options, gram).totals)
+    assert len(results) == 1

@@ -27,10 +27,11 @@ from typing import Final
 
 import numpy as np
 
-from discreet.analyst.penalised import Slopes, penalised_slopes
+from discreet.analyst.penalised import Slopes, default_strengths, penalised_slopes, weaker_strengths
 from discreet.analyst.repair import SlopeEquations
 from discreet.releases import FloatArray
 
+_ROUNDING: Final = 1e-12  # of the largest value; what one row in a billion changes is larger
 _JITTER: Final = 1e-13  # of the largest diagonal entry: exact columns may be combinations of each other
 
 
@@ -60,9 +61,33 @@ def criterion_values(problem: SlopeEquations, solutions: Sequence[Slopes]) -> Fl
     return np.array([one.residual + 2 * s2 * one.freedom + 2 * one.privacy for one in terms]) / problem.rows
 
 
+def chosen_path(problem: SlopeEquations, l1_share: float) -> tuple[list[Slopes], FloatArray]:
+    """Give the slopes at the strengths among which the criterion chooses, from strong to weak, and its values.
+
+    Where the weakest strength is the best, a good release is being shrunk for want of a weaker one, so it goes on
+    below, until the best has a weaker one beside it or the penalty is as good as none.
+    """
+    along = penalised_slopes(problem, default_strengths(problem, l1_share).tolist(), l1_share)
+    values = criterion_values(problem, along)
+    for strengths in weaker_strengths(along[0].strength):
+        if best_of(values) < len(values) - 1:
+            break
+        further = penalised_slopes(problem, strengths.tolist(), l1_share, along[-1].values)
+        values = np.concatenate([values, criterion_values(problem, further)])
+        along += further
+    return along, values
+
+
 def best_of(values: FloatArray) -> int:
-    """Place of the smallest value; of equals the first, which is the strongest penalty of a path."""
-    return int(np.argmin(values))
+    """Place of the smallest value; of those equal but for rounding the first, which is the strongest of a path.
+
+    Equal values are common: where the repair is larger than the ridge, every ridge gives the same slopes, and below
+    some strength no penalty moves the last digits.
+
+    >>> best_of(np.array([2.0, 1.0 + 1e-15, 1.0]))
+    1
+    """
+    return int(np.flatnonzero(values <= values.min() + _ROUNDING * np.abs(values).max())[0])
 
 
 def residual_variance(problem: SlopeEquations) -> float:

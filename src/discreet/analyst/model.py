@@ -7,11 +7,11 @@ from collections.abc import Iterable
 import numpy as np
 
 from discreet.analyst.adaptive import adaptive_ridge
-from discreet.analyst.criterion import best_of, criterion_values
+from discreet.analyst.criterion import best_of, chosen_path
 from discreet.analyst.fitted import Fit, assembled
 from discreet.analyst.model_formula import parse_model
 from discreet.analyst.normal_equations import NormalEquations, normal_equations
-from discreet.analyst.penalised import Slopes, default_strengths, penalised_slopes, with_intercept
+from discreet.analyst.penalised import Slopes, penalised_slopes, with_intercept
 from discreet.analyst.penalties import Criterion, Penalty, PenaltyWish, checked_wish
 from discreet.analyst.repair import SlopeEquations, slope_equations
 from discreet.analyst.selection import SubModel, choose
@@ -55,7 +55,7 @@ def fit(
         As in scikit-learn's elastic net: minimises (1/2n) ||y - X theta||^2 + strength (l1_ratio ||theta||_1 +
         (1 - l1_ratio)/2 ||theta||^2) over the slopes of the scaled columns, n the (noisy) number of rows, at least 1.
         The ratio is 0 for `ridge` and 1 for `lasso`. The intercept is not penalised. With `criterion` the strength is
-        chosen from the release as `path` chooses it.
+        chosen from the release as `path` chooses it, down to one that is as good as none where the release is good.
     l1_ratio
         From 0 to 1, of `elastic-net`.
 
@@ -86,8 +86,8 @@ def fit(
         return _without_strength(release, model, equations, wish)
     problem = slope_equations(equations, release.digest)
     if wish.strength == "criterion":
-        along = penalised_slopes(problem, default_strengths(problem, wish.l1_share).tolist(), wish.l1_share)
-        slopes = along[best_of(criterion_values(problem, along))]
+        along, values = chosen_path(problem, wish.l1_share)
+        slopes = along[best_of(values)]
     else:
         (slopes,) = penalised_slopes(problem, [wish.strength], wish.l1_share)
     return at_strength(release, model, problem, slopes, wish)

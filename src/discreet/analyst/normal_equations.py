@@ -94,34 +94,6 @@ class NormalEquations:
         """Sum of squares of the target."""
         return float(self._moments[-1, -1])
 
-    @cached_property
-    def _sd(self) -> FloatArray:
-        if self.intercept:
-            return self.block_sd
-        # an entry is E_ij + r_i e_j + r_j e_i + r_i r_j e_n, and on the diagonal the middle two are the same draw
-        variance = self.block_sd**2
-        squared = self.shift**2
-        cross = np.outer(squared, variance[0, 1:])
-        out = variance[1:, 1:] + cross + cross.T + np.outer(squared, squared) * variance[0, 0]
-        out += np.diag(2 * squared * variance[0, 1:])
-        sd: FloatArray = np.sqrt(out)
-        return sd
-
-    @property
-    def A_sd(self) -> FloatArray:  # noqa: N802  # belongs to A
-        """Noise standard deviations of the entries of A; without an intercept the entries are correlated."""
-        return self._sd[:-1, :-1]
-
-    @property
-    def b_sd(self) -> FloatArray:
-        """Noise standard deviations of the entries of b."""
-        return self._sd[:-1, -1]
-
-    @property
-    def c_sd(self) -> float:
-        """Noise standard deviation of c."""
-        return float(self._sd[-1, -1])
-
     def original_units(self, theta: Sequence[Fraction]) -> FloatArray:
         """Coefficients of the declared columns in their own units, from those of z, shape (k,).
 

@@ -6,14 +6,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path as FilePath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from discreet.analyst.criterion import best_of, criterion_values
+from discreet.analyst.criterion import best_of, chosen_path, criterion_values
 from discreet.analyst.fitted import Fit
 from discreet.analyst.model import at_strength, read_model
-from discreet.analyst.penalised import Slopes, default_strengths, penalised_slopes, with_intercept
+from discreet.analyst.penalised import Slopes, penalised_slopes, with_intercept
 from discreet.analyst.penalties import (
     WITH_STRENGTH,
     Penalty,
@@ -65,8 +65,19 @@ class Path:
 
     @property
     def best(self) -> int:
-        """Which strength the criterion chooses; of equals the strongest."""
+        """Which strength the criterion chooses; of those equal but for rounding the strongest."""
         return best_of(self.criterion)
+
+    @property
+    def edge(self) -> Literal["strongest", "weakest"] | None:
+        """Which end of `strengths` the criterion chose, where a strength beyond it might be better still; or none.
+
+        At the weakest of the default strengths the penalty is as good as none: what is left is least squares or, where
+        the noise calls for it, the repair. At the strongest nothing that the model explains stands out from the noise.
+        """
+        if len(self.strengths) == 1 or 0 < self.best < len(self.strengths) - 1:
+            return None
+        return "weakest" if self.best else "strongest"
 
     @cached_property
     def coefficients(self) -> FloatArray:
@@ -117,9 +128,10 @@ class Path:
 
     def __repr__(self) -> str:
         private = "" if self.release.private else ", NOT PRIVATE"
+        edge = "" if self.edge is None else f", the {self.edge} of them"
         return (
             f"<Path of {self.model.target} on {', '.join(self.names)}: penalty {self.penalty}, "
-            f"{len(self.strengths)} strengths, best {self.strengths[self.best]:g}{private}>"
+            f"{len(self.strengths)} strengths, best {self.strengths[self.best]:g}{edge}{private}>"
         )
 
 
@@ -144,9 +156,10 @@ def path(
     l1_ratio
         From 0 to 1, of `elastic-net`.
     strengths
-        Positive numbers; 100 unless given, evenly spaced in logarithm from the largest useful strength down to a
-        thousandth of it. The largest useful one is where the last slope becomes 0, or, for a ridge, ten times the
-        largest eigenvalue of the Gram.
+        Positive numbers; unless given 100 of them, evenly spaced in logarithm from the largest useful strength down to
+        a thousandth of it, and up to 70 more below while the weakest is the best: ten for each decade, in the end down
+        to 1e-10 of the largest, which is as good as no penalty. The largest useful one is where the last slope becomes
+        0, or, for a ridge, ten times the largest eigenvalue of the Gram.
 
     Returns
     -------
@@ -171,9 +184,12 @@ def path(
     model, equations = read_model(release, target, features, intercept)
     problem = slope_equations(equations, release.digest)
     share = PenaltyWish(name, None, ratio).l1_share
-    used = default_strengths(problem, share) if given is None else given
-    slopes = penalised_slopes(problem, used.tolist(), share)
-    values = criterion_values(problem, slopes)
+    if given is None:
+        slopes, values = chosen_path(problem, share)
+    else:
+        slopes = penalised_slopes(problem, given.tolist(), share)
+        values = criterion_values(problem, slopes)
+    used = np.array([one.strength for one in slopes])
     for array in (used, values):
         array.flags.writeable = False
     return Path(release, model, name, ratio, used, values, problem, slopes)

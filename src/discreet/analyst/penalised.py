@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise
 from typing import Final
 
 import numpy as np
@@ -17,6 +19,9 @@ from discreet.releases import FloatArray
 
 _STRENGTHS: Final = 100
 _WEAKEST: Final = 1e-3  # of the strongest
+# further down where the first hundred shrink too much; the last is as good as no penalty in double precision
+_FURTHER: Final = (1e-5, 1e-7, 1e-10)
+_PER_DECADE: Final = 10
 _RIDGE_REACH: Final = 10  # times the largest eigenvalue: no slope keeps more than 1/11
 _ROUNDING: Final = 1e-9  # of the largest entry: an eigenvalue below minus this is no rounding
 
@@ -64,7 +69,20 @@ def default_strengths(problem: SlopeEquations, l1_share: float) -> FloatArray:
     return largest_useful_strength(problem, l1_share) * np.geomspace(1.0, _WEAKEST, _STRENGTHS)
 
 
-def penalised_slopes(problem: SlopeEquations, strengths: Sequence[float], l1_share: float) -> list[Slopes]:
+def weaker_strengths(strongest: float) -> Iterator[FloatArray]:
+    """Yield what comes below the default strengths, a few decades at a time, down to 1e-10 of the strongest.
+
+    >>> [(len(part), float(part[-1])) for part in weaker_strengths(1.0)]
+    [(20, 1e-05), (20, 1e-07), (30, 1e-10)]
+    """
+    for above, below in pairwise((_WEAKEST, *_FURTHER)):
+        count = round(_PER_DECADE * math.log10(above / below))
+        yield strongest * np.geomspace(above, below, count + 1)[1:]
+
+
+def penalised_slopes(
+    problem: SlopeEquations, strengths: Sequence[float], l1_share: float, start: FloatArray | None = None
+) -> list[Slopes]:
     """Minimise (1/2n) ||y - X theta||^2 + strength (l1_share ||theta||_1 + (1 - l1_share)/2 ||theta||^2).
 
     Parameters
@@ -75,19 +93,25 @@ def penalised_slopes(problem: SlopeEquations, strengths: Sequence[float], l1_sha
         In any order; each solution is the start of the next, so a sorted order is fast.
     l1_share
         From 0 to 1.
+    start
+        Where to begin, such as the slopes at a strength close to the first; 0 unless given.
     """
-    solve = _with_l1 if l1_share > 0 else _without_l1
     ridges = [problem.rows * strength * (1 - l1_share) for strength in strengths]
-    values = solve(problem, ridges, [problem.rows * strength * l1_share for strength in strengths])
+    if l1_share > 0:
+        limits = [problem.rows * strength * l1_share for strength in strengths]
+        values = _with_l1(problem, ridges, limits, np.zeros(len(problem.right)) if start is None else start)
+    else:
+        values = _without_l1(problem, ridges)
     return [
         Slopes(strength, l1_share, theta, ridge, problem.repair(ridge))
         for strength, ridge, theta in zip(strengths, ridges, values, strict=True)
     ]
 
 
-def _with_l1(problem: SlopeEquations, ridges: Sequence[float], limits: Sequence[float]) -> Iterator[FloatArray]:
+def _with_l1(
+    problem: SlopeEquations, ridges: Sequence[float], limits: Sequence[float], theta: FloatArray
+) -> Iterator[FloatArray]:
     floor = -_ROUNDING * float(np.abs(problem.gram).max(initial=0.0))
-    theta = np.zeros(len(problem.right))
     for ridge, limit in zip(ridges, limits, strict=True):
         # with noise the repair prevents it
         if problem.smallest + ridge + problem.missing(ridge) < floor:
@@ -96,7 +120,7 @@ def _with_l1(problem: SlopeEquations, ridges: Sequence[float], limits: Sequence[
         yield theta
 
 
-def _without_l1(problem: SlopeEquations, ridges: Sequence[float], limits: Sequence[float]) -> Iterator[FloatArray]:
+def _without_l1(problem: SlopeEquations, ridges: Sequence[float]) -> Iterator[FloatArray]:
     eigenvalues, axes = np.linalg.eigh(problem.gram)
     rotated = axes.T @ problem.right
     for ridge in ridges:

@@ -74,7 +74,9 @@ def choose(
 
 
 def _checked_target(design: Design, target: str) -> str:
-    _check_declared(design, "target", target)
+    targets = [name for name in design.offered if isinstance(design.columns[name], Numeric | Boolean)]
+    if not isinstance(target, str) or target not in design.offered:
+        raise SpecError.unknown_name("target", str(target), targets)
     if not isinstance(design.columns[target], Numeric | Boolean):
         raise SpecError(f"the target {target!r} is categorical; a target is numeric or boolean")
     return target
@@ -85,14 +87,10 @@ def _checked_features(design: Design, target: str, features: Iterable[str]) -> t
         raise SpecError(f"features is {features!r}; it is a list of declared names, such as [{design.regressors[0]!r}]")
     chosen = tuple(features)
     for name in chosen:
-        _check_declared(design, "feature", name)
+        if not isinstance(name, str) or name not in design.offered:
+            raise SpecError.unknown_name("feature", str(name), design.offered)
         if name == target:
             raise SpecError(f"{name!r} is both the target and a feature; take it out of the features")
         if chosen.count(name) > 1:
             raise SpecError(f"the feature {name!r} is named twice; name each feature once")
     return chosen
-
-
-def _check_declared(design: Design, what: str, name: object) -> None:
-    if not isinstance(name, str) or name not in design.offered:
-        raise SpecError.unknown_name(what, str(name), design.offered)

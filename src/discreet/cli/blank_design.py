@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from discreet.cli.terminal import visible
 from discreet.errors import DataError, SpecError
+from discreet.markup import visible
 
 _BARE: Final = re.compile(r"[A-Za-z0-9_-]+")
 _BLANKS: Final = {

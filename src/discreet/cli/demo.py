@@ -24,6 +24,7 @@ DELTA: Final = 1e-6
 DATA, DESIGN, RELEASE, PREDICTIONS = "census.parquet", "design.toml", "census.release.json", "predictions.csv"
 _MARK: Final = "# Written by discreet demo."
 _WIDTH: Final = 100
+_INDENT: Final = " " * 4
 
 
 @click.command("demo", short_help="The main job on a public sample.")
@@ -37,30 +38,35 @@ def command(session: Session, output: str) -> None:
     folder = own_folder(output)
 
     from discreet.analyst.model import fit
-    from discreet.datasets import load
+    from discreet.cli.render import text_width
+    from discreet.datasets.census import census2000
     from discreet.workflow import release
 
-    dataset = load("census2000")
+    dataset = census2000()
     paragraph(f"{dataset.title.capitalize()}. {dataset.note} Anybody may see these rows: this is a demonstration.")
-    text = design_text(dataset)
+    text = design_text(dataset, _WIDTH)
     write_inputs(folder, dataset, text)
     session.written += [str(folder / DATA), str(folder / DESIGN)]
-    say(f"\n1. Declare what is public, before any row is read: {folder / DESIGN}\n")
-    say(textwrap.indent(text.rstrip("\n"), "    "))
+    heading(1, f"Declare what is public, before any row is read: {folder / DESIGN}")
+    width = text_width()
+    # in the file comments have their own width; here, that of the terminal
+    shown = text if width is None else design_text(dataset, width - len(_INDENT))
+    say(textwrap.indent(shown.rstrip("\n"), _INDENT))
 
-    say(f"\n2. Release noisy sums of products, spending epsilon {EPSILON:g} and delta {DELTA:g}: {folder / RELEASE}\n")
+    spent = f"epsilon {EPSILON:g} and delta {DELTA:g}"
+    heading(2, f"Release noisy sums of products, spending {spent}: {folder / RELEASE}")
     made = release(folder / DATA, dataset.design, epsilon=EPSILON, delta=DELTA)
     made.save(folder / RELEASE, force=True)
     session.written.append(str(folder / RELEASE))
     if made.guarantee is not None:
-        paragraph(made.guarantee.sentence(), indent="    ")
-    say("    untracked: no ledger was used")
+        paragraph(made.guarantee.sentence(), indent=_INDENT)
+    say(f"{_INDENT}untracked: no ledger was used")
 
-    say("\n3. Fit from the release alone, as often as wanted, at no further cost\n")
+    heading(3, "Fit from the release alone, as often as wanted, at no further cost")
     compare(fit(made), dataset)
-    say("\n4. Repeat it by hand; every release spends again\n")
+    heading(4, "Repeat it by hand; every release spends again")
     for line in repeat_by_hand(folder):
-        say(f"    {line}")
+        say(f"{_INDENT}{line}")
 
 
 def own_folder(output: str) -> Path:
@@ -76,11 +82,12 @@ def own_folder(output: str) -> Path:
     return folder
 
 
-def design_text(dataset: Dataset) -> str:
+def design_text(dataset: Dataset, width: int) -> str:
     """Text of design.toml, with the public knowledge behind every bound."""
-    lines = [_MARK, "# Every bound is public knowledge; none was read from the data."]
-    for name, reason in dataset.reasons.items():
-        lines += textwrap.wrap(f"{name}: {reason}", _WIDTH, initial_indent="# ", subsequent_indent="#   ")
+    lines = [_MARK]
+    reasons = [f"{name}: {reason}" for name, reason in dataset.reasons.items()]
+    for remark in ("Every bound is public knowledge; none was read from the data.", *reasons):
+        lines += textwrap.wrap(remark, width, initial_indent="# ", subsequent_indent="#   ")
     return "\n".join([*lines, "", dataset.design.to_toml()])
 
 
@@ -132,6 +139,15 @@ def repeat_by_hand(folder: Path) -> list[str]:
     ]
 
 
+def heading(number: int, text: str) -> None:
+    """Print the line that begins a step, between two empty ones."""
+    from discreet.cli.render import labelled
+
+    say(f"\n{labelled(f'{number}.', text, 3)}\n")
+
+
 def paragraph(text: str, indent: str = "") -> None:
     """Print text in lines of a readable width."""
-    say(textwrap.fill(text, _WIDTH, initial_indent=indent, subsequent_indent=indent))
+    from discreet.cli.render import text_width
+
+    say(textwrap.fill(text, text_width() or _WIDTH, initial_indent=indent, subsequent_indent=indent))

@@ -12,14 +12,14 @@ from typing import Final, NoReturn, cast
 import click
 
 from discreet import __version__
-from discreet.cli.failures import report_failure, report_interrupt, report_usage
+from discreet.cli.failures import INTERRUPTED, report_failure, report_interrupt, report_usage
 from discreet.cli.options import debug_option
 from discreet.cli.session import Session
 from discreet.cli.terminal import flush, never_fail_to_encode, notices_on_stderr
 from discreet.errors import SpecError
 
 # each command lives in the module of its name and imports nothing heavy at its top
-COMMANDS: Final = ("demo", "init", "release", "fit", "path", "predict", "report")
+COMMANDS: Final = ("demo", "init", "plan", "release", "fit", "path", "predict", "report")
 
 
 class Program(click.Group):
@@ -97,10 +97,14 @@ def program(context: click.Context) -> None:
 
 def run() -> NoReturn:
     """Entry point of the console script."""
-    for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
-        # one command, one core; read when NumPy loads, so set before
-        os.environ.setdefault(name, "1")
-    never_fail_to_encode(sys.stdout, sys.stderr)
-    # a polite kill removes half-written files like Ctrl-C does
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    program.main()
+    try:
+        for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+            # one command, one core; read when NumPy loads, so set before
+            os.environ.setdefault(name, "1")
+        never_fail_to_encode(sys.stdout, sys.stderr)
+        # a polite kill removes half-written files like Ctrl-C does
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
+        program.main()
+    except KeyboardInterrupt:
+        # before a command runs, and after it has told how it ended, there is nothing to tell
+        sys.exit(INTERRUPTED)

@@ -118,7 +118,7 @@ def facts(found: Path) -> dict[str, object]:
 def print_path(found: Path) -> None:
     """Print a row for each strength, the chosen one marked, and what to know about it."""
     from discreet.analyst.summary import notes, penalty_line
-    from discreet.cli.render import print_table
+    from discreet.cli.render import LABEL, labelled, print_table
 
     rows = [
         (CHOSEN if place == found.best else "", f"{strength:.6g}", str(nonzero), f"{criterion:.6g}")
@@ -128,12 +128,12 @@ def print_path(found: Path) -> None:
     ]
     best = found.fit()
     print_table(f"{best.target} on {', '.join(best.features)}", ("", "strength", "nonzero slopes", "criterion"), rows)
-    say(f"Chosen   {penalty_line(best)}")
+    say(labelled("Chosen", penalty_line(best), LABEL))
     guarantee = found.release.guarantee
     if guarantee is not None:
-        say(f"Promise  {guarantee.sentence()}")
+        say(labelled("Promise", guarantee.sentence(), LABEL))
     for note in notes(best):
-        say(f"Note     {note}")
+        say(labelled("Note", note, LABEL))
 
 
 def repeated(release_path: str, penalty: str, l1_ratio: str | None, choice: ColumnChoice) -> str:

@@ -15,13 +15,14 @@ from discreet.cli.options import (
     delimiter_sign,
     fitted,
     force_option,
+    json_option,
     model_options,
     reading_options,
     refuse_overwriting,
 )
 from discreet.cli.progress import ReadProgress
 from discreet.cli.session import Session
-from discreet.cli.terminal import complain, say
+from discreet.cli.terminal import complain, say, say_json
 from discreet.errors import DataError, OutputError, SpecError
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ _KINDS: Final = (".csv", ".parquet")
 @reading_options
 @click.option("-o", "--output", required=True, metavar="OUT", help="Where to write: a .csv or a .parquet file.")
 @force_option
+@json_option
 @debug_option
 @click.pass_obj
 def command(
@@ -53,6 +55,7 @@ def command(
     delimiter: str,
     output: str,
     force: bool,
+    as_json: bool,
     **choice: Unpack[ModelChoice],
 ) -> None:
     """Predict the rows of NEW with a model of the release R.json.
@@ -76,10 +79,13 @@ def command(
     refuse_overwriting(output, new, release_path)
     with replacing(output, force=force) as temporary, ReadProgress() as progress:
         source = open_source(new, reading=ReadOptions(encoding=encoding, delimiter=delimiter_sign(delimiter)))
-        write_batches(predicted(model, source, progress), temporary, kind)
+        rows = write_batches(predicted(model, source, progress), temporary, kind)
     session.written.append(output)
     if not made.private:
         complain("notice", NOT_PRIVATE)
+    if as_json:
+        say_json({"path": output, "target": model.target, "rows": rows})
+        return
     say(f"Predictions of {model.target} are in {output}; values outside their bounds were clipped as in the release")
 
 
@@ -100,15 +106,18 @@ def predicted(model: Fit, source: Source, progress: Callable[[float | None], Non
         progress(source.share_read)
 
 
-def write_batches(batches: Iterator[RecordBatch], path: Path, kind: str) -> None:
-    """Write batches as they come, one in memory at a time."""
+def write_batches(batches: Iterator[RecordBatch], path: Path, kind: str) -> int:
+    """Write batches as they come, one in memory at a time; give the number of rows."""
     first = next(batches, None)
     if first is None:
         raise DataError("the table has no rows; there is nothing to predict")
     with _writer(path, kind, first.schema) as write:
         write(first)
+        rows: int = first.num_rows
         for batch in batches:
             write(batch)
+            rows += batch.num_rows
+    return rows
 
 
 @contextmanager

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import click
 
@@ -23,6 +23,8 @@ from discreet.errors import AfterSpendError, OutputError
 if TYPE_CHECKING:
     from discreet.privacy.spend import SpendHook, SpendReceipt, SpendRequest
     from discreet.releases import Release
+
+_LABEL: Final = 12  # columns of the words on the left
 
 
 @click.command("release", short_help="Publish a table's noisy moments; spends budget.")
@@ -129,14 +131,19 @@ def facts(made: Release, output: str) -> dict[str, object]:
 
 def summary(made: Release, output: str) -> str:
     """Say what was published, under which promise, and where it is."""
-    lines = [
-        f"Published   {len(made.totals)} noisy sums of products of the columns {', '.join(made.columns)}",
-        f"Mechanism   {made.mechanism}, calibration {made.noise.calibration}, grid 2^-{made.noise.grid_bits}",
+    from discreet.cli.render import labelled
+
+    published = f"{len(made.totals)} noisy sums of products of the columns {', '.join(made.columns)}"
+    fields = [
+        ("Published", published),
+        ("Mechanism", f"{made.mechanism}, calibration {made.noise.calibration}, grid 2^-{made.noise.grid_bits}"),
     ]
     if made.units_public is not None:
-        lines.append(f"Rows        {made.units_public:,} (public)")
+        units = "Rows" if made.design.unit.id is None else "Persons"
+        fields.append((units, f"{made.units_public:,} (public)"))
     if made.guarantee is not None:
-        lines.append(f"Promise     {made.guarantee.sentence()}")
-    ledger = "untracked: no ledger was used" if made.anchor == "untracked" else made.anchor
-    lines += [f"Ledger      {ledger}", f"File        {output}", f"Next        discreet fit {output}"]
-    return "\n".join(lines)
+        fields.append(("Promise", made.guarantee.sentence()))
+    fields.append(("Ledger", "untracked: no ledger was used" if made.anchor == "untracked" else made.anchor))
+    # paths and commands are copied, so they stay on one line
+    lines = [labelled(*field, _LABEL) for field in fields]
+    return "\n".join([*lines, f"File        {output}", f"Next        discreet fit {output}"])

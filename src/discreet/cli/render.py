@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
+import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from discreet.cli.terminal import say, say_styled, visible
+from discreet.cli.terminal import say, say_styled
+from discreet.markup import visible
 
 if TYPE_CHECKING:
     from discreet.analyst.model import Fit
 
 NOT_PRIVATE: Final = "NOT PRIVATE: this release carries no privacy guarantee; do not publish anything made from it"
+LABEL: Final = 9  # columns of the words on the left
+_NARROWEST, _WIDEST = 60, 100  # lines of sentences, whatever the terminal
+_NAME: Final = 12  # letters of the first column that a table keeps on one line
 
 
 def on_terminal() -> bool:
@@ -19,8 +25,31 @@ def on_terminal() -> bool:
     return sys.stdout is not None and sys.stdout.isatty()
 
 
+def text_width() -> int | None:
+    """Columns for sentences on a terminal; none elsewhere, where a sentence stays on its line."""
+    return min(max(shutil.get_terminal_size().columns, _NARROWEST), _WIDEST) if on_terminal() else None
+
+
+def wrapped(text: str, indent: str = "") -> str:
+    """Break one line where a terminal would, but between words; the lines after the first are indented."""
+    width = text_width()
+    if width is None:
+        return text
+    return textwrap.fill(text, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+
+
+def labelled(label: str, text: str, columns: int) -> str:
+    """Put text beside a label, wrapped on a terminal.
+
+    >>> labelled("Note", "this", 6)
+    'Note  this'
+    """
+    return wrapped(f"{label:<{columns}}{text}", " " * columns)
+
+
 def print_fit(fit: Fit) -> None:
-    """Print a fitted model: coefficients, rows, penalty and promise."""
+    """Print a fitted model: coefficients with their errors, rows, penalty and promise."""
+    from discreet.analyst.coefficient_table import HEADERS, cells
     from discreet.analyst.summary import notes, penalty_line, row_count
 
     if not fit.release.private:
@@ -28,39 +57,64 @@ def print_fit(fit: Fit) -> None:
     if not on_terminal():
         say(fit.summary().rstrip("\n"))
         return
-    rows = [(name, f"{value:.6g}") for name, value in fit.params.items()]
-    print_table(f"{fit.target}: linear regression from a release", ("coefficient", "value"), rows)
-    say(f"Rows     {row_count(fit)}")
-    say(f"Penalty  {penalty_line(fit)}")
+    print_table(f"{fit.target}: linear regression from a release", HEADERS, cells(fit))
+    say(labelled("Rows", row_count(fit), LABEL))
+    say(labelled("Penalty", penalty_line(fit), LABEL))
     guarantee = fit.release.guarantee
     if guarantee is not None:
-        say(f"Promise  {guarantee.sentence()}")
+        say(labelled("Promise", guarantee.sentence(), LABEL))
     for note in notes(fit):
-        say(f"Note     {note}")
+        say(labelled("Note", note, LABEL))
 
 
 def print_table(title: str, headers: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """Print a table whose first column is text and whose other columns are numbers."""
     shown = [[visible(cell) for cell in row] for row in rows]
-    say(title)
+    say(wrapped(title))
     if not on_terminal():
         say(aligned(headers, shown))
         return
+    from rich.box import SIMPLE_HEAVY
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    table = Table()
-    for place, header in enumerate(headers):
+    console = Console()
+    natural = [max(map(len, column)) for column in zip(headers, *shown, strict=True)]
+    if sum(natural) + 3 * len(natural) + 1 <= console.width:
+        table, widths = Table(), natural
+    else:
+        # without frames there is room for more; what still does not fit runs over the edge, but no number is cut
+        table = Table(box=SIMPLE_HEAVY, show_edge=False, pad_edge=False, padding=0)
+        widths = narrowed(headers, shown, console.width)
+        console.width = max(console.width, sum(widths) + len(widths))
+    for place, (header, width) in enumerate(zip(headers, widths, strict=True)):
         style = "red" if "NOT PRIVATE" in header else None
-        table.add_column(Text(header), justify="right" if place else "left", style=style)
+        table.add_column(Text(header), justify="right" if place else "left", style=style, width=width, overflow="fold")
     for row in shown:
         # as text, because a name such as region[south] would be read as markup
         table.add_row(*(Text(cell) for cell in row))
-    console = Console()
     with console.capture() as capture:
         console.print(table)
     say_styled(capture.get().rstrip("\n"))
+
+
+def narrowed(headers: Sequence[str], rows: Sequence[Sequence[str]], room: int) -> list[int]:
+    """Widths of columns one blank apart that fit if they can: names are folded first, then headers at their blanks.
+
+    >>> narrowed(("", "std err"), [("a long name indeed", "1.25")], 22)
+    [14, 7]
+    >>> narrowed(("", "std err"), [("a long name indeed", "1.25")], 10)
+    [12, 4]
+    """
+    widths = [max(map(len, column)) for column in zip(headers, *rows, strict=True)]
+    excess = sum(widths) + len(widths) - 1 - room
+    for place, (header, *cells) in enumerate(zip(headers, *rows, strict=True)):
+        least = max(len(word) for word in ("", *header.split(), *(cells if place else ())))
+        cut = min(max(excess, 0), max(widths[place] - (least if place else max(least, _NAME)), 0))
+        widths[place] -= cut
+        excess -= cut
+    return widths
 
 
 def print_warning(text: str) -> None:

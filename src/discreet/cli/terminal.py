@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import sys
-import unicodedata
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -15,22 +14,9 @@ from typing import Final, TextIO
 import click
 
 from discreet.errors import OutputError, PrivacyNotice
+from discreet.markup import visible
 
-# control, format (which has the bidirectional marks), surrogate, line and paragraph separator
-_HIDDEN: Final = frozenset(("Cc", "Cf", "Cs", "Zl", "Zp"))
 _PACKAGE: Final = str(Path(__file__).parents[1])
-
-
-def visible(text: str, *, keep: str = "") -> str:
-    r"""Write signs that would steer a terminal as escapes.
-
-    >>> print(visible("red \x1b[31m, two\nlines"))
-    red \x1b[31m, two\nlines
-    """
-    return "".join(
-        sign.encode("unicode_escape").decode() if unicodedata.category(sign) in _HIDDEN and sign not in keep else sign
-        for sign in text
-    )
 
 
 def say(text: str = "") -> None:

@@ -34,7 +34,7 @@ class ArrowFile(ABC):
     def column_types(self, names: Sequence[str]) -> Mapping[str, DataType]:
         """Types of the declared columns; refuse a file that lacks one or holds it twice."""
         schema = self._schema()
-        check_names(names, schema.names)
+        check_file_names(self.path, names, schema.names)
         return {name: schema.field(name).type for name in names}
 
     def batches(self, columns: Mapping[str, Readable], batch_rows: int) -> Iterator[tuple[RecordBatch, float]]:
@@ -121,3 +121,14 @@ def _has_footer(raw: MemoryMappedFile) -> bool:
     head = bytes(raw.read(len(IPC_MAGIC)))
     raw.seek(0)
     return head == IPC_MAGIC
+
+
+def check_file_names(path: Path, wanted: Sequence[str], found: Sequence[str]) -> None:
+    """Refuse a file that lacks a declared column or holds it twice, by its name: a pattern may match many."""
+    try:
+        check_names(wanted, found)
+    except DataError as error:
+        problem = DataError(f"{error} (file {path.name!r})")
+    else:
+        return
+    raise problem

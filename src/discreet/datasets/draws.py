@@ -7,11 +7,15 @@ to that stream. And a bell that ends leaves no value outside bounds that follow 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
+from discreet.datasets.bundled import plain_table
+from discreet.datasets.dataset import Dataset
+from discreet.design.columns import Categorical
+from discreet.design.model import Design
 from discreet.errors import SpecError
 
 FloatArray: TypeAlias = npt.NDArray[np.float64]
@@ -62,3 +66,27 @@ def linear(coefficients: Mapping[str, float], columns: Mapping[str, npt.ArrayLik
     terms = [value * np.asarray(columns[name], dtype=np.float64) for name, value in slopes.items()]
     total: FloatArray = np.sum(terms, axis=0)
     return total + coefficients["Intercept"]
+
+
+def simulated(
+    draw: Draws,
+    design: Design,
+    columns: Mapping[str, npt.ArrayLike],
+    levels: Mapping[str, npt.NDArray[np.str_]],
+    coefficients: Mapping[str, float],
+    sd: float,
+    **about: Any,  # noqa: ANN401  # name, title, reasons and note of the data set
+) -> Dataset:
+    """A data set whose target is linear in numbers and levels, plus bell-shaped noise that is drawn last.
+
+    >>> draw, design = Draws(rows=4, seed=1), Design("y", {"y": (0, 9), "x": (0, 1)})
+    >>> about = {"name": "made", "title": "y on x", "reasons": {}, "note": "made up"}
+    >>> simulated(draw, design, {"x": draw.uniform()}, {}, {"Intercept": 3.0, "x": 2.0}, 0.5, **about).table.num_rows
+    4
+    """
+    # by declaration: a small table may lack a level
+    declared = {name: column.levels for name, column in design.columns.items() if isinstance(column, Categorical)}
+    indicators = {f"{name}[{level}]": cells == level for name, cells in levels.items() for level in declared[name]}
+    target = linear(coefficients, {**columns, **indicators}) + draw.bell(0, sd)
+    table = plain_table({**columns, **levels, design.target: target}, design)
+    return Dataset(data=table, design=design, simulated=True, coefficients=coefficients, **about)

@@ -6,9 +6,8 @@ from typing import Final
 
 import numpy as np
 
-from discreet.datasets.bundled import plain_table
 from discreet.datasets.dataset import Dataset
-from discreet.datasets.draws import Draws, linear
+from discreet.datasets.draws import Draws, simulated
 from discreet.design.model import Design
 
 ROWS: Final = 20_000
@@ -82,15 +81,15 @@ def simulated_census(rows: int = ROWS, seed: int = SEED) -> Dataset:
     exper = np.floor(draw.uniform() * (58 - educ))
     columns = {"educ": educ, "exper": exper, "exper25sq": (exper - 25) ** 2, "female": draw.share(0.5)}
     region = np.array(_REGIONS)[draw.codes((0.3, 0.3, 0.2, 0.2))]
-    indicators = {f"region[{level}]": region == level for level in _REGIONS}
-    lweekinc = linear(COEFFICIENTS, columns | indicators) + draw.bell(0, _SD)
-    return Dataset(
+    return simulated(
+        draw,
+        design,
+        columns,
+        {"region": region},
+        COEFFICIENTS,
+        _SD,
         name="simulated-census",
         title="log weekly income on schooling, experience, sex and region, simulated",
-        data=plain_table({**columns, "region": region, "lweekinc": lweekinc}, design),
-        design=design,
         reasons=_REASONS,
         note=_NOTE,
-        simulated=True,
-        coefficients=COEFFICIENTS,
     )

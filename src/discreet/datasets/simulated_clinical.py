@@ -6,9 +6,8 @@ from typing import Final
 
 import numpy as np
 
-from discreet.datasets.bundled import plain_table
 from discreet.datasets.dataset import Dataset
-from discreet.datasets.draws import Draws, linear
+from discreet.datasets.draws import Draws, simulated
 from discreet.design.model import Design
 
 ROWS: Final = 5_000
@@ -82,15 +81,15 @@ def simulated_clinical(rows: int = ROWS, seed: int = SEED) -> Dataset:
         "smoker": draw.share(0.25),
     }
     arm = np.array(_ARMS)[draw.codes((1 / 3, 1 / 3, 1 / 3))]
-    indicators = {f"arm[{level}]": arm == level for level in _ARMS}
-    after = linear(COEFFICIENTS, columns | indicators) + draw.bell(0, _SD)
-    return Dataset(
+    return simulated(
+        draw,
+        design,
+        columns,
+        {"arm": arm},
+        COEFFICIENTS,
+        _SD,
         name="simulated-clinical",
         title="blood pressure after treatment on that before, treatment arm and person, simulated",
-        data=plain_table({**columns, "arm": arm, "after": after}, design),
-        design=design,
         reasons=_REASONS,
         note=_NOTE,
-        simulated=True,
-        coefficients=COEFFICIENTS,
     )

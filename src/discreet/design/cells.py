@@ -8,6 +8,7 @@ from __future__ import annotations
 import numbers
 from collections.abc import Iterable
 from decimal import Decimal
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -30,6 +31,15 @@ def cell_array(column: Readable, cells: Iterable[object]) -> pa.Array:
             return pa.array([_text(cell) for cell in cells], pa.string())
         return pa.array([None if isinstance(cell, bool | np.bool_) else _number(cell) for cell in cells], pa.float64())
     return pa.array([_name(cell) for cell in cells], pa.string())
+
+
+def whole_numbers_below(kind: np.dtype[np.floating[Any]]) -> float:
+    """Where floats of this type, read as doubles, begin to skip whole numbers: there two ids may have become one.
+
+    >>> whole_numbers_below(np.dtype(np.float64)) == 2**53, whole_numbers_below(np.dtype(np.float32)) == 2**24
+    (True, True)
+    """
+    return 2.0 ** (min(np.finfo(kind).nmant, np.finfo(np.float64).nmant) + 1)
 
 
 def _number(cell: object) -> float | None:
@@ -55,4 +65,9 @@ def _text(cell: object) -> str | None:
 def _name(cell: object) -> str | None:
     if isinstance(cell, numbers.Integral) and not isinstance(cell, bool | np.timedelta64):
         return str(int(cell))
+    if isinstance(cell, float | np.floating):
+        number = _number(cell)
+        kind = cell.dtype if isinstance(cell, np.floating) else np.dtype(np.float64)
+        sure = number is not None and number.is_integer() and abs(number) < whole_numbers_below(kind)
+        return str(int(number)) if sure and number is not None else None
     return _text(cell)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Final
+from typing import Any, Final
 
 from discreet.design.columns import (
     Boolean,
@@ -28,6 +28,9 @@ COLUMN_KEYS: Final = ("bounds", "levels", "reference", "dtype", "missing", "form
 def column_from(declaration: object) -> Column | Derived:
     """A column from any of the short forms: a pair of numbers, a list of levels, `bool`, a table, or a column.
 
+    Pairs and levels may come as a list, a tuple or a NumPy array. Two numbers are always bounds: two levels that are
+    whole numbers are declared as a table, `{"levels": [1, 2]}`.
+
     >>> column_from((0, 10))
     Numeric(bounds=(0.0, 10.0), missing='error')
     >>> column_from(["a", "b"]).levels
@@ -37,12 +40,12 @@ def column_from(declaration: object) -> Column | Derived:
     """
     if isinstance(declaration, Numeric | Boolean | Categorical | SplineBasis | Derived):
         return _unresolved(declaration)
-    if declaration is bool or declaration == "bool":
+    if declaration is bool or (isinstance(declaration, str) and declaration == "bool"):
         return Boolean()
     if isinstance(declaration, Mapping):
         return _column_from_table(declaration)
-    if isinstance(declaration, list | tuple):
-        items = tuple(declaration)
+    items = _plain_items(declaration)
+    if items is not None:
         if len(items) == 2 and all(is_number(item) for item in items):
             return Numeric(items)
         if items and all(isinstance(item, str) or type(item) is int for item in items):
@@ -99,19 +102,35 @@ def _column_from_table(table: Mapping[str, object]) -> Column | Derived:
     if "bounds" in table:
         return replace(Numeric(_pair(table["bounds"]), missing), is_released=release)
     if "levels" in table:
-        levels = table["levels"]
-        if not isinstance(levels, list | tuple):
-            raise SpecError(f"levels are a list; {short(levels)} came")
-        return Categorical(tuple(levels), _checked_reference(table.get("reference")), missing)
+        levels = _plain_items(table["levels"])
+        if levels is None:
+            raise SpecError(f"levels are a list; {short(table['levels'])} came")
+        return Categorical(levels, _checked_reference(table.get("reference")), missing)
     if table["dtype"] != "bool":
         raise SpecError(f"dtype {table['dtype']!r} is not known; allowed: 'bool'")
     return Boolean(missing, is_released=release)
 
 
 def _pair(bounds: object) -> tuple[float, float]:
-    if not isinstance(bounds, list | tuple) or len(bounds) != 2:
+    items = _plain_items(bounds)
+    if items is None or len(items) != 2:
         raise SpecError(f"bounds are a pair [low, high]; {short(bounds)} came")
-    return bounds[0], bounds[1]
+    return items[0], items[1]
+
+
+def _plain_items(given: object) -> tuple[Any, ...] | None:
+    """Items of a list, a tuple or an array, numbers of NumPy as Python's own; none for anything else.
+
+    >>> _plain_items([1, "a"]), _plain_items("ab")
+    ((1, 'a'), None)
+    """
+    given = _plain(given)
+    return tuple(map(_plain, given)) if isinstance(given, list | tuple) else None
+
+
+def _plain(given: Any) -> Any:  # noqa: ANN401  # whatever a person may declare
+    # by its method and not by its type: a design without formulas does not load NumPy
+    return given.tolist() if hasattr(given, "tolist") and not isinstance(given, type) else given
 
 
 def _missing_from(rule: object) -> Missing:

@@ -14,19 +14,18 @@ from discreet.errors import SpecError
 
 def resolved(columns: Mapping[str, Column | Derived]) -> dict[str, Column]:
     """Every column with its bounds or levels, those of derived columns from the columns they use, in the same order."""
-    formulas = {name: column.formula for name, column in columns.items() if isinstance(column, Derived)}
+    derived = {name: column for name, column in columns.items() if isinstance(column, Derived)}
+    formulas = {name: column.formula for name, column in derived.items()}
     ranges = {name: _range(column) for name, column in columns.items() if isinstance(column, Numeric | Boolean)}
     ready: dict[str, Column] = {name: column for name, column in columns.items() if not isinstance(column, Derived)}
     for name in order(formulas, list(ranges)):
-        column = columns[name]
-        if isinstance(column, Derived):
-            try:
-                made = _made(column, ranges)
-            except SpecError as error:
-                raise SpecError(f"column {name!r}: {error}") from None
-            ready[name] = made
-            if isinstance(made, Numeric | Boolean):
-                ranges[name] = _range(made)
+        try:
+            made = _made(derived[name], ranges)
+        except SpecError as error:
+            raise SpecError(f"column {name!r}: {error}") from None
+        ready[name] = made
+        if isinstance(made, Numeric | Boolean):
+            ranges[name] = _range(made)
     used = {name for formula in formulas.values() for name in formula.names}
     for name, column in ready.items():
         if isinstance(column, Numeric | Boolean) and not column.is_released and name not in used:
@@ -51,7 +50,7 @@ def _made(column: Derived, ranges: Mapping[str, tuple[float, float]]) -> Column:
         return Numeric((low, high), formula=formula)
     if not low <= column.bounds[0] < column.bounds[1] <= high:
         raise SpecError(
-            f"the bounds [{column.bounds[0]:g}, {column.bounds[1]:g}] are wider than [{low:g}, {high:g}], "
+            f"the bounds [{column.bounds[0]:g}, {column.bounds[1]:g}] reach outside [{low:g}, {high:g}], "
             "which follows from the columns used; bounds of a formula can only be tightened"
         )
     return Numeric(column.bounds, formula=formula)
@@ -66,10 +65,10 @@ def needed(columns: Mapping[str, Column], wanted: Iterable[str]) -> dict[str, Ba
     found: dict[str, Base] = {}
     for name in wanted:
         column = columns[name]
-        if column.formula is not None:
-            found |= needed(columns, column.formula.names)
-        elif not isinstance(column, SplineBasis):
+        if column.formula is None:
             found[name] = column
+        else:
+            found |= needed(columns, column.formula.names)
     return found
 
 

@@ -21,6 +21,10 @@ from discreet.privacy.unit import PrivacyUnit
 CONSTANT: Final = "1"
 INTERCEPT: Final = "Intercept"
 _KEYS: Final = ("target", "intercept", "radius", "columns", "unit")
+_NO_WEIGHTS: Final = (
+    "weights is a reserved key; weighted regression is not supported yet, because a weight changes how far one row can "
+    "move the sums; leave it out"
+)
 
 
 @dataclass(frozen=True)
@@ -33,6 +37,7 @@ class Design:
         Name of the declared column to explain by default; numeric or boolean.
     columns
         Name to declaration: `(low, high)` bounds, a list of levels, `bool`, a table as in design.toml, or a column.
+        Two numbers are always bounds: two levels that are whole numbers are declared as `{"levels": [1, 2]}`.
     intercept
         Whether models get an intercept by default.
     radius
@@ -40,6 +45,8 @@ class Design:
         the fit towards the rows inside it.
     unit
         Whose presence is hidden: `PrivacyUnit` or a table such as `{"neighbours": "replace"}`.
+    weights
+        Reserved: leave it out.
 
     Examples
     --------
@@ -63,7 +70,11 @@ class Design:
         intercept: bool = True,
         radius: float | None = None,
         unit: PrivacyUnit | Mapping[str, object] | None = None,
+        *,
+        weights: object = None,
     ) -> None:
+        if weights is not None:
+            raise SpecError(_NO_WEIGHTS)
         if not isinstance(columns, Mapping):
             raise SpecError(f"columns are a table of name to declaration; {type(columns).__name__} came")
         _set = object.__setattr__
@@ -78,6 +89,10 @@ class Design:
     def _check(self) -> None:
         if self.target == "":
             raise SpecError("target is blank; name the column to explain")
+        if not self.columns:
+            raise SpecError(
+                f"no column is declared; declare the target {self.target!r} and at least one column besides it"
+            )
         if not isinstance(self.target, str) or self.target not in self.columns:
             raise SpecError.unknown_name("target", str(self.target), self.columns)
         target = self.columns[self.target]
@@ -159,6 +174,8 @@ class Design:
         if not isinstance(table, Mapping):
             raise SpecError(f"a design is a table; {type(table).__name__} came")
         for key in table:
+            if key == "weights":
+                raise SpecError(_NO_WEIGHTS)
             if key not in _KEYS:
                 raise SpecError.unknown_name("key", str(key), _KEYS)
         for key in ("target", "columns"):

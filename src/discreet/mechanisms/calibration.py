@@ -81,7 +81,7 @@ def noise_law(
         sigmas = block_sigmas(domain, neighbours, part, shares, count_public=count_public, rows_per_unit=rows_per_unit)
         steps = _steps(sigmas, domain, count_public=count_public)
         if robust:
-            steps |= residual_steps(domain, neighbours, mu * math.sqrt(ROBUST_SHARE), rows_per_unit)
+            steps |= residual_steps(domain, neighbours, mu * math.sqrt(ROBUST_SHARE))
         return NoiseLaw(domain.grid_bits, steps, calibration)
 
     if budget.currency != "approximate":
@@ -136,9 +136,9 @@ def in_steps(block: Block, scaled: float, domain: RowDomain) -> int:
     return rounded_up(math.ceil(sigma))  # [P11]
 
 
-def residual_steps(domain: RowDomain, neighbours: Neighbours, mu: float, rows_per_unit: int) -> dict[Block, int]:
+def residual_steps(domain: RowDomain, neighbours: Neighbours, mu: float) -> dict[Block, int]:
     """Noise of the Gram of residual rows for a release that is mu-Gaussian-private by itself."""
-    sigma = residual_sensitivity(domain, neighbours) * rows_per_unit / mu
+    sigma = residual_sensitivity(domain, neighbours) / mu
     return {
         "residual_diagonal": in_steps("residual_diagonal", sigma, domain),
         "residual_off_diagonal": in_steps("residual_off_diagonal", sigma / math.sqrt(2), domain),

@@ -19,7 +19,7 @@ Currency = Literal["approximate", "zcdp", "gdp"]
 REFERENCE_DELTA = 1e-6
 
 _EPSILON_ADVICE = "take an epsilon between 0.1 and 8"
-_DELTA_ADVICE = "take a delta well below one over the number of rows, such as 1e-6, or 0 for pure DP"
+_DELTA_ADVICE = "take a delta well below one over the number of rows, such as 1e-6"
 _FIELDS: dict[str, tuple[str, ...]] = {
     "approximate": ("currency", "epsilon", "delta"),
     "zcdp": ("currency", "rho"),
@@ -47,7 +47,7 @@ class PrivacyBudget:
     epsilon : float
         Finite and above 0.
     delta : float
-        At least 0 and below 1; 0 is pure DP.
+        At least 0 and below 1; 0 is pure DP, which no Gaussian mechanism can promise.
 
     Attributes
     ----------
@@ -128,7 +128,7 @@ class PrivacyBudget:
         if self.delta == 0:
             raise SpecError(
                 f"epsilon = {self.epsilon:g} with delta = 0; a Gaussian mechanism needs delta > 0; "
-                "give a delta such as 1e-6 or choose a pure mechanism"
+                "give a delta such as 1e-6"
             )
         return gaussian.mu_from(self.epsilon, self.delta)
 

@@ -4,25 +4,13 @@ from __future__ import annotations
 
 import math
 import re
-import unicodedata
 from typing import Final
 
-# control, format (which has the bidirectional marks), surrogate, private use, unassigned, line and paragraph separator
-_HIDDEN: Final = frozenset(("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"))
+from discreet.markup import visible as visible
+
 _DIGITS: Final = 4
 _SMALLEST_P: Final = 0.001
 _JOINED: Final = "\N{NO-BREAK SPACE}"
-
-
-def visible(text: str) -> str:
-    r"""Write signs that cannot be seen, or that steer the text around them, as escapes.
-
-    >>> print(visible("abc\u202ecba\x1b"))
-    abc\u202ecba\x1b
-    """
-    return "".join(
-        sign.encode("unicode_escape").decode() if unicodedata.category(sign) in _HIDDEN else sign for sign in text
-    )
 
 
 def shortened(text: str, letters: int) -> str:
