@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from discreet.design.model import Design
     from discreet.errors import DiscreetError
     from discreet.estimator import PrivateLinearRegression
+    from discreet.planning import plan
     from discreet.privacy.budget import PrivacyBudget
-    from discreet.privacy.guarantee import Guarantee
     from discreet.privacy.unit import PrivacyUnit
     from discreet.releases import Release
     from discreet.workflow import release
@@ -33,13 +33,13 @@ _HOMES = {
     "Design": "discreet.design.model",
     "DiscreetError": "discreet.errors",
     "Fit": "discreet.analyst.model",
-    "Guarantee": "discreet.privacy.guarantee",
     "PrivacyBudget": "discreet.privacy.budget",
     "PrivacyUnit": "discreet.privacy.unit",
     "PrivateLinearRegression": "discreet.estimator",
     "Release": "discreet.releases",
     "fit": "discreet.analyst.model",
     "path": "discreet.analyst.path",
+    "plan": "discreet.planning",
     "release": "discreet.workflow",
 }
 
@@ -51,13 +51,13 @@ __all__ = [
     "Design",
     "DiscreetError",
     "Fit",
-    "Guarantee",
     "PrivacyBudget",
     "PrivacyUnit",
     "PrivateLinearRegression",
     "Release",
     "fit",
     "path",
+    "plan",
     "release",
 ]
 

@@ -203,3 +203,13 @@ def test_a_reader_that_left_is_no_failure_once_the_file_is_written(
     result = call(*COMMAND)
     assert (result.exit_code, result.stderr) == (0, "")
     assert (folder / "out.json").exists()
+
+
+def test_robust_standard_errors_are_paid_for_by_a_flag(folder: Path, call: Call) -> None:
+    words = ("release", "people.csv", "--design", "design.toml", "--epsilon", "1", "--delta", "1e-6")
+    made = call(*words, "--robust", "--residual-bound", "50000", "-o", "robust.json")
+    assert made.exit_code == 0, made.stderr
+    assert Release.load("robust.json").residuals is not None
+    refused = call(*words, "--residual-bound", "0.5", "-o", "plain.json")
+    assert refused.exit_code == 2
+    assert "without moments" in refused.stderr

@@ -16,6 +16,7 @@ import discreet
 from discreet.curator.moments import accumulate
 from discreet.curator.opening import open_source
 from discreet.curator.persons import PersonCap, known_persons, row_digests
+from discreet.curator.residuals import ResidualGram
 from discreet.curator.source import ComputeOptions
 from discreet.design.cells import cell_array
 from discreet.design.columns import Identifier
@@ -206,6 +207,14 @@ def test_persons_whose_rows_are_all_dropped_still_count_as_persons():
     moments = accumulate(open_source(table), plan, RowDomain.of(plan), ComputeOptions())
     assert moments.units == 2
     assert moments.totals[0] == 4**16
+
+
+def test_residuals_of_persons_without_rows_sum_to_nothing():
+    dropping = {name: {**column.to_dict(), "missing": "drop"} for name, column in design().columns.items()}
+    plan = Design("y", dropping, unit={"id": "person", "max_rows": 2})
+    gram = ResidualGram(RowDomain.of(plan), 4, [0.0] * 4, 0.5, 2)
+    table = table_of([("p", None, "a", 0.0)])
+    assert set(accumulate(open_source(table), plan, RowDomain.of(plan), ComputeOptions(), gram).totals) == {0}
 
 
 def test_an_id_of_another_type_is_refused():

@@ -17,13 +17,13 @@ PUBLIC = [
     "Design",
     "DiscreetError",
     "Fit",
-    "Guarantee",
     "PrivacyBudget",
     "PrivacyUnit",
     "PrivateLinearRegression",
     "Release",
     "fit",
     "path",
+    "plan",
     "release",
 ]
 

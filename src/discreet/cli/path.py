@@ -48,7 +48,7 @@ def command(
     as_json: bool,
     **choice: Unpack[ColumnChoice],
 ) -> None:
-    """Fit a linear model of the release R.json at 100 strengths, strong to weak, and mark the one to choose.
+    """Fit a linear model of the release R.json at 100 strengths or more, strong to weak, and mark the one to choose.
 
     The criterion is the expected squared error of a prediction, for the target scaled to [-1, 1], computed from the
     release alone; only its differences count.

@@ -36,6 +36,10 @@ _LABEL: Final = 12  # columns of the words on the left
 @click.option(
     "--grid-bits", type=int, default=16, show_default=True, metavar="BITS", help="Rows are rounded to steps of 2^-BITS."
 )
+@click.option("--robust", is_flag=True, help="Pay for robust standard errors too: a second pass, 30 % of the budget.")
+@click.option(
+    "--residual-bound", metavar="B", help="With --robust: where residuals are clipped, in the target's units."
+)
 @reading_options
 @click.option("--allow-weak-privacy", is_flag=True, help="Accept epsilon above 20 or delta above 1e-3.")
 @click.option("-o", "--output", required=True, metavar="R.json", help="Where to write the release.")
@@ -51,6 +55,8 @@ def command(
     delta: str,
     mechanism: str,
     grid_bits: int,
+    robust: bool,
+    residual_bound: str | None,
     encoding: str,
     delimiter: str,
     allow_weak_privacy: bool,
@@ -63,6 +69,7 @@ def command(
     DATA is a CSV, Parquet or Arrow file, a folder of Parquet files, or a pattern in quotes. Every run spends again.
     """
     loss, failure = number("epsilon", epsilon), number("delta", delta)
+    bound = None if residual_bound is None else number("residual-bound", residual_bound)
 
     from discreet.curator.source import ComputeOptions
     from discreet.design.model import Design
@@ -81,6 +88,8 @@ def command(
             delta=failure,
             mechanism=mechanism,
             grid_bits=grid_bits,
+            moments="robust" if robust else "plain",
+            residual_bound=bound,
             allow_weak_privacy=allow_weak_privacy,
             encoding=encoding,
             delimiter=delimiter_sign(delimiter),
