@@ -111,3 +111,19 @@ def test_the_shape_of_an_array_is_told_without_its_rows() -> None:
 
 def test_a_table_without_declared_columns_gives_nothing() -> None:
     assert list(frame_batches({"x": [1]}, {}, 10)) == []
+
+
+class Broken:
+    """A column of a library that fails, and quotes a cell as it does."""
+
+    def __len__(self) -> int:
+        return 1
+
+    def __arrow_array__(self, type=None):  # noqa: A002  # Arrow's name
+        raise ValueError("SECRETCELL")
+
+
+def test_a_column_whose_library_fails_is_refused_without_its_words() -> None:
+    with pytest.raises(DataError, match="a type that Arrow does not know") as caught:
+        read({"x": Broken()}, "x")
+    assert caught.value.__context__ is None
