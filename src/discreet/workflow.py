@@ -14,7 +14,7 @@ from discreet.curator.source import ComputeOptions
 from discreet.design.columns import Numeric
 from discreet.design.domain import DEFAULT_GRID_BITS, RowDomain
 from discreet.design.model import Design
-from discreet.errors import PrivacyNotice, SpecError
+from discreet.errors import DataError, PrivacyNotice, SpecError
 from discreet.mechanisms.noise import ExactSampler
 from discreet.mechanisms.registry import mechanism_named
 from discreet.privacy.budget import PrivacyBudget, check_strength
@@ -118,6 +118,8 @@ def release(
     coefficients = residual_coefficients(made)
     gram = ResidualGram(domain, len(coefficients), coefficients, bound, design.unit.max_rows)
     second = accumulate(source, design, domain, options, gram)
+    if second.units != sums.units:
+        raise DataError("the table gave other rows when it was read again; give a file or a table that stays the same")
     noisy = chosen.randomise_residuals(second, law, ExactSampler())
     return replace(made, residuals=ResidualPart(coefficients, bound, noisy))
 

@@ -354,3 +354,33 @@ def test_digests_depend_on_key_and_values_and_spread():
     # halves of 20,000 spread digests differ by less than 6 standard deviations: false alarm below 2e-9
     high = int((one > 2**63).sum())
     assert abs(high - 10_000) < 6 * np.sqrt(5_000)
+
+
+def test_ids_written_with_and_without_a_point_are_one_person(tmp_path):
+    parts = tmp_path / "parts"
+    parts.mkdir()
+    (parts / "a.csv").write_text("person,x,g,y\n1,0.1,a,0\n2,0.2,b,0\n")
+    (parts / "b.csv").write_text("person,x,g,y\n1.0,0.3,a,0\n2.0,0.4,b,0\n-3.00,0.4,b,0\n")
+    plan = design(1, "replace")
+    moments = accumulate(open_source(parts / "*.csv"), plan, RowDomain.of(plan), ComputeOptions())
+    assert moments.units == 3
+    assert moments.totals[0] == 3 * 4**16
+
+
+@pytest.mark.parametrize("kind", ["category", "text", "whole"])
+def test_dictionaries_of_ids_are_read_in_every_kind_of_text(kind):
+    import polars as pl
+
+    column = {
+        "category": pl.Series(["a", "b", "a"], dtype=pl.Categorical),
+        "text": pl.Series(["a", "b", "a"]),
+        "whole": pl.Series([1, 2, 1]),
+    }[kind]
+    frame = pl.DataFrame({"person": column, "x": [0.1, 0.2, 0.3], "g": ["a", "b", "c"], "y": [0.0, 0.0, 0.0]})
+    assert exact_release(frame, design(1)).moments[0, 0] == 2
+
+
+def test_an_id_of_thousands_of_digits_is_no_id():
+    total = {name: {**column.to_dict(), "missing": "drop"} for name, column in design().columns.items()}
+    plan = Design("y", total, unit={"id": "person", "max_rows": 2})
+    assert totals([(10**5000, 0.5, "a", 0.0), ("p", 0.5, "a", 0.0)], plan)[0] == 4**16

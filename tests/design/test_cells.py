@@ -86,3 +86,17 @@ def test_ids_are_text_or_whole_numbers():
 def test_a_category_of_pandas_is_read_cell_by_cell():
     series = pd.Series(["a", "b", None], dtype="category")
     np.testing.assert_array_equal(read(COLUMNS["text levels"], series, lambda cells: cells), [0, 1, np.nan])
+
+
+def test_columns_of_polars_keep_the_type_of_their_maker():
+    import polars as pl
+
+    column = Numeric((0, 2.0**64))
+    for last in (3, 2**63 + 5):
+        values = read(column, pl.Series([1, 2, last], dtype=pl.UInt64), lambda cells: cells)
+        assert values.tolist() == [1.0, 2.0, float(last)]
+
+
+def test_text_that_is_no_text_is_missing_in_arrays_as_in_lists():
+    values = np.array(["a", "b\ud800", "b"])
+    np.testing.assert_array_equal(read(COLUMNS["text levels"], values, lambda cells: cells), [0, np.nan, 1])

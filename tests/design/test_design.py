@@ -163,7 +163,7 @@ def test_a_ball_over_too_many_columns_for_64_bit_norms_is_refused():
     design = Design("y", {"y": (0, 1), **{f"x{j}": (0, 1) for j in range(2048)}}, radius=2.0)
     with pytest.raises(SpecError, match="lower grid_bits"):
         RowDomain.of(design, 26)
-    RowDomain.of(design, 25)
+    RowDomain.of(design, 24)
 
 
 def test_weights_are_reserved_in_a_design_file_and_fine_as_the_name_of_a_column():

@@ -16,7 +16,7 @@ from discreet.curator.residuals import ResidualGram
 from discreet.curator.source import ComputeOptions
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
-from discreet.errors import SpecError
+from discreet.errors import DataError, SpecError
 from discreet.mechanisms.calibration import ROBUST_SHARE, lattice_gap
 from discreet.mechanisms.gaussian import GaussianMoments
 from discreet.mechanisms.sensitivity import residual_sensitivity
@@ -236,3 +236,30 @@ def test_row_orders_of_persons_give_one_residual_gram():
         options = ComputeOptions(chunk_rows=int(rng.integers(1, 50)), batch_rows=int(rng.integers(1, 50)))
         results.add(accumulate(open_source(table), design, RowDomain.of(design), options, gram).totals)
     assert len(results) == 1
+
+
+def test_a_table_that_is_used_up_or_changes_between_the_passes_is_refused(monkeypatch):
+    import pyarrow as pa
+
+    table = pa.table({"x": [0.5] * 9, "y": [0.25] * 9})
+
+    class Once:
+        def __init__(self):
+            self.reader = table.to_reader()
+
+        def __arrow_c_stream__(self, requested_schema=None):
+            return self.reader.__arrow_c_stream__(requested_schema)
+
+    design = Design("y", {"x": (0, 1), "y": (0, 1)})
+    with pytest.raises(SpecError, match="read again"):
+        discreet.release(Once(), design, epsilon=1.0, delta=1e-6, moments="robust")
+    monkeypatch.setattr("discreet.curator.frames.reads_once", lambda _: False)
+    total = Design("y", {name: {"bounds": [0, 1], "missing": "drop"} for name in ("x", "y")})
+    with pytest.raises(DataError, match="other rows when it was read again"):
+        discreet.release(Once(), total, epsilon=1.0, delta=1e-6, moments="robust")
+
+
+def test_a_coefficient_that_is_no_number_counts_as_nothing():
+    design = Design("y", {"x": (0, 1), "y": (0, 1)})
+    table = {"x": [0.5, 1.0], "y": [0.5, 1.0]}
+    assert residual_totals(table, design, [float("nan"), 0.5], 0.5) == residual_totals(table, design, [0.0, 0.5], 0.5)

@@ -163,7 +163,11 @@ def known_persons(name: str, values: Array, *, total: bool) -> tuple[Array, npt.
     from discreet.design.cells import whole_numbers_below
 
     if pa.types.is_dictionary(values.type):
-        values = values.dictionary_decode()
+        # entries first: decoding has no kernel for some kinds of text
+        entries = values.dictionary
+        if pa.types.is_string_view(entries.type):
+            entries = entries.cast(pa.string())
+        values = entries.take(values.indices)
     kind = values.type
     text = pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
     if not (text or pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_null(kind)):
@@ -176,7 +180,8 @@ def known_persons(name: str, values: Array, *, total: bool) -> tuple[Array, npt.
         whole = pc.and_(pc.equal(pc.floor(numbers), numbers), pc.less(pc.abs(numbers), limit))
         values = pc.if_else(whole, numbers, pa.scalar(None, pa.float64())).cast(pa.int64())
         problem = f"a cell that is missing or no whole number below 2**{math.log2(limit):.0f}"
-    persons = values.cast(pa.string())
+    # whole numbers with a gap among them are written 1.0, 2.0 by some; the ids must not depend on that gap
+    persons = pc.replace_substring_regex(values.cast(pa.string()), r"^(-?[0-9]+)\.0*$", r"\1")
     if persons.null_count == 0:
         return persons, None
     if not total:

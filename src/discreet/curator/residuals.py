@@ -40,7 +40,8 @@ class ResidualGram:
         self, domain: RowDomain, size: int, coefficients: Sequence[float], bound: float, rows_per_person: int = 1
     ) -> None:
         self._gram = ExactGram(size, domain.grid_bits)
-        self._coefficients = [float(np.clip(c, -_LARGEST_COEFFICIENT, _LARGEST_COEFFICIENT)) for c in coefficients]
+        finite = np.nan_to_num(np.asarray(coefficients, dtype=np.float64), nan=0.0)
+        self._coefficients = np.clip(finite, -_LARGEST_COEFFICIENT, _LARGEST_COEFFICIENT).tolist()
         self._unit = float(domain.unit)
         self._bound = bound
         self._norm2 = domain.norm2_bound + domain.unit**2

@@ -8,12 +8,14 @@ from __future__ import annotations
 import numbers
 from collections.abc import Iterable
 from decimal import Decimal
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
 
 from discreet.design.columns import Boolean, Categorical, Numeric, Readable
+
+_LONGEST_ID_BITS: Final = 4096
 
 
 def cell_array(column: Readable, cells: Iterable[object]) -> pa.Array:
@@ -64,7 +66,9 @@ def _text(cell: object) -> str | None:
 
 def _name(cell: object) -> str | None:
     if isinstance(cell, numbers.Integral) and not isinstance(cell, bool | np.timedelta64):
-        return str(int(cell))
+        whole = int(cell)
+        # Python does not write out longer numbers, and nobody is called by one
+        return str(whole) if whole.bit_length() < _LONGEST_ID_BITS else None
     if isinstance(cell, float | np.floating):
         number = _number(cell)
         kind = cell.dtype if isinstance(cell, np.floating) else np.dtype(np.float64)

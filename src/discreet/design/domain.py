@@ -65,10 +65,8 @@ class RowDomain:
             grid_bits=grid_bits,
         )
         # squared norms of rows are summed in 64-bit integers
-        if domain.radius is not None and not domain.box_norm2 < 2**63:
-            raise SpecError(
-                f"{len(regressors)} columns with a radius do not fit grid_bits = {grid_bits}; lower grid_bits"
-            )
+        if not domain.box_norm2 < 2**62:
+            raise SpecError(f"{len(regressors)} columns do not fit grid_bits = {grid_bits}; lower grid_bits")
         return domain
 
     @property

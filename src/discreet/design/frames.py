@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +21,7 @@ from discreet.errors import DataError, SpecError
 if TYPE_CHECKING:
     from pyarrow import Array, RecordBatch, RecordBatchReader
 
+_LASTING: Final = frozenset(("pandas", "polars", "pyarrow", "duckdb", "_duckdb"))
 AnyArray: TypeAlias = npt.NDArray[Any]  # of any element type: the declaration decides later which are allowed
 
 
@@ -34,8 +35,11 @@ def is_frame(data: object) -> bool:
 
 
 def reads_once(data: object) -> bool:
-    """Whether reading this object uses it up."""
-    return isinstance(data, pa.RecordBatchReader)
+    """Whether reading this object may use it up: a stream of a library that is not known to give it again."""
+    if isinstance(data, pa.RecordBatchReader):
+        return True
+    known = type(data).__module__.partition(".")[0] in _LASTING
+    return hasattr(data, "__arrow_c_stream__") and not (known or isinstance(data, Mapping | np.ndarray))
 
 
 def frame_batches(data: object, columns: Mapping[str, Readable], batch_rows: int) -> Iterator[RecordBatch]:
@@ -112,11 +116,15 @@ def _opened(data: object) -> RecordBatchReader:
 
 def _next(reader: RecordBatchReader) -> RecordBatch | None:
     try:
-        return reader.read_next_batch()
+        batch = reader.read_next_batch()
+        # text that is no text would fail later, outside of our handlers
+        batch.validate(full=True)
     except StopIteration:
         return None
     except Exception:
         problem = DataError("the table could not be read to its end; check the query or file behind it")
+    else:
+        return batch
     raise problem
 
 
@@ -164,7 +172,7 @@ def _plain(name: str, column: Readable, values: Any) -> AnyArray | Array:  # noq
             raise DataError(f"column {name!r} is not one-dimensional; give one value for each row")
         if values.dtype.kind == "c":
             raise DataError(f"column {name!r} holds complex numbers; its declaration needs real ones")
-        if values.dtype != object:
+        if values.dtype.kind not in "OU":
             return values
         values = values.tolist()
     if isinstance(values, pa.ChunkedArray):
@@ -197,6 +205,9 @@ def _arrow(name: str, values: Any) -> Array:  # noqa: ANN401  # as above
                     plain = plain.astype(np.float64)
             # Arrow reads native byte order only
             return pa.array(plain.astype(plain.dtype.newbyteorder("="), copy=False), mask=mask)
+        if hasattr(values, "__arrow_c_stream__") and not hasattr(values, "__arrow_array__"):
+            # the type of its maker; `pa.array` would look at the cells for one
+            return pa.chunked_array(values).combine_chunks()
         return pa.array(values)
     except Exception:
         problem = DataError(f"column {name!r} has a type that Arrow does not know; give it a type of numbers or text")
