@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -182,3 +185,17 @@ def test_only_needed_columns_are_asked_of_a_table():
     plan = design()
     assert list(needed(plan.columns, ["mix"])) == ["exper", "age"]
     assert list(needed(plan.columns, ["age", "curve"])) == ["age"]
+
+
+def test_arrays_of_a_batch_are_let_go_at_once():
+    """Bounded memory: nothing may hold a batch until the garbage collector comes by."""
+    plan = design()
+    arrays = {name: np.asarray(values) for name, values in table_of(20).items()}
+    watched = [weakref.ref(values) for values in arrays.values()]
+    gc.disable()
+    try:
+        made = completed(plan.columns, plan.offered, arrays)
+        del made, arrays
+        assert [ref() for ref in watched] == [None] * 3
+    finally:
+        gc.enable()

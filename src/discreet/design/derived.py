@@ -92,18 +92,22 @@ def completed(columns: Mapping[str, Column], wanted: Iterable[str], base: Mappin
         Shape (m,), or (basis functions, m) for a spline.
     """
     values: dict[str, FloatArray] = {}
-
-    def value(name: str) -> FloatArray:
-        if name not in values:
-            column = columns[name]
-            if isinstance(column, SplineBasis):
-                return column.formula.basis({use: value(use) for use in column.formula.names}, dict(column.ranges))
-            if column.formula is None:
-                plain = base[name]
-            else:
-                plain = column.formula.evaluate({use: value(use) for use in column.formula.names})
-            values[name] = np.clip(plain, *column.bounds) if isinstance(column, Numeric) else plain
-        return values[name]
-
     # a column of the table that no formula uses is clipped once, by the encoder
-    return [base[name] if columns[name].formula is None else value(name) for name in wanted]
+    return [base[name] if columns[name].formula is None else _value(columns, base, values, name) for name in wanted]
+
+
+def _value(
+    columns: Mapping[str, Column], base: Mapping[str, FloatArray], values: dict[str, FloatArray], name: str
+) -> FloatArray:
+    """Values of a column inside its bounds, computed once and kept in `values`."""
+    if name not in values:
+        column = columns[name]
+        if column.formula is None:
+            plain = base[name]
+        else:
+            used = {use: _value(columns, base, values, use) for use in column.formula.names}
+            if isinstance(column, SplineBasis):
+                return column.formula.basis(used, dict(column.ranges))
+            plain = column.formula.evaluate(used)
+        values[name] = np.clip(plain, *column.bounds) if isinstance(column, Numeric) else plain
+    return values[name]
