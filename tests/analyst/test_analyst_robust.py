@@ -73,9 +73,9 @@ def coverage(replications, rows, epsilon, seed):
 
 
 def test_robust_intervals_hold_and_plain_ones_do_not():
-    """150 releases through the public path: 95 % is missed by 8 points with probability below 1e-4 for three rates."""
-    plain, robust = coverage(150, 5_000, 15.0, seed=2)
-    assert robust.min() > 0.87
+    """500 releases through the public path; a rate of 94 % below 85 %, or nine points of difference gone: below 1e-9."""
+    plain, robust = coverage(500, 5_000, 15.0, seed=2)
+    assert robust.min() > 0.85
     assert plain[1] < robust[1]
 
 
