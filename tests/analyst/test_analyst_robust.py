@@ -73,7 +73,7 @@ def coverage(replications, rows, epsilon, seed):
 
 
 def test_robust_intervals_hold_and_plain_ones_do_not():
-    """500 releases through the public path; a rate of 94 % below 85 %, or nine points of difference gone: below 1e-9."""
+    """500 releases through the public path; 94 % seen as 85 %, or nine points of difference gone: below 1e-9."""
     plain, robust = coverage(500, 5_000, 15.0, seed=2)
     assert robust.min() > 0.85
     assert plain[1] < robust[1]
