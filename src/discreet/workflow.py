@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
-from typing import Literal
+from typing import Final, Literal
 
 from discreet import __version__
-from discreet.curator.moments import accumulate
+from discreet.curator.moments import Moments, accumulate
 from discreet.curator.opening import ReadOptions, open_source
 from discreet.curator.residuals import ResidualGram
-from discreet.curator.source import ComputeOptions
+from discreet.curator.source import ComputeOptions, Source
 from discreet.design.columns import Numeric
 from discreet.design.domain import DEFAULT_GRID_BITS, RowDomain
 from discreet.design.model import Design
-from discreet.errors import DataError, PrivacyNotice, SpecError
+from discreet.errors import AfterSpendError, DataError, PrivacyNotice, SpecError
 from discreet.mechanisms.noise import ExactSampler
 from discreet.mechanisms.registry import mechanism_named
 from discreet.privacy.budget import PrivacyBudget, check_strength
 from discreet.privacy.spend import SpendHook, SpendRequest, untracked
 from discreet.releases import Release, ResidualPart
+
+_SECOND: Final = "the second reading failed after the budget was spent, and nothing was published:"
 
 
 def release(
@@ -117,11 +119,22 @@ def release(
 
     coefficients = residual_coefficients(made)
     gram = ResidualGram(domain, len(coefficients), coefficients, bound, design.unit.max_rows)
-    second = accumulate(source, design, domain, options, gram)
+    second = _read_again(source, design, domain, options, gram)
     if second.units != sums.units:
-        raise DataError("the table gave other rows when it was read again; give a file or a table that stays the same")
+        raise AfterSpendError(f"{_SECOND} the table gave other rows than before; give one that stays the same")
     noisy = chosen.randomise_residuals(second, law, ExactSampler())
     return replace(made, residuals=ResidualPart(coefficients, bound, noisy))
+
+
+def _read_again(
+    source: Source, design: Design, domain: RowDomain, options: ComputeOptions, gram: ResidualGram
+) -> Moments:
+    """The second pass; an error in it comes after the spend, and says so."""
+    try:
+        return accumulate(source, design, domain, options, gram)
+    except DataError as error:
+        problem = AfterSpendError(f"{_SECOND} {error}")
+    raise problem
 
 
 def _checked_bound(design: Design, moments: str, residual_bound: float | None) -> float | None:

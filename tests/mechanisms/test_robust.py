@@ -16,12 +16,13 @@ from discreet.curator.residuals import ResidualGram
 from discreet.curator.source import ComputeOptions
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
-from discreet.errors import DataError, SpecError
+from discreet.errors import AfterSpendError, SpecError
 from discreet.mechanisms.calibration import ROBUST_SHARE, lattice_gap
 from discreet.mechanisms.gaussian import GaussianMoments
 from discreet.mechanisms.sensitivity import residual_sensitivity
 from discreet.privacy.budget import PrivacyBudget
 from discreet.privacy.gaussian import compose, delta_from
+from discreet.privacy.spend import untracked
 from tables import random_design, random_table
 
 RELATIONS = ("add-remove", "replace")
@@ -255,8 +256,25 @@ def test_a_table_that_is_used_up_or_changes_between_the_passes_is_refused(monkey
         discreet.release(Once(), design, epsilon=1.0, delta=1e-6, moments="robust")
     monkeypatch.setattr("discreet.curator.frames.reads_once", lambda _: False)
     total = Design("y", {name: {"bounds": [0, 1], "missing": "drop"} for name in ("x", "y")})
-    with pytest.raises(DataError, match="other rows when it was read again"):
+    with pytest.raises(AfterSpendError, match=r"after the budget was spent.*other rows than before") as caught:
         discreet.release(Once(), total, epsilon=1.0, delta=1e-6, moments="robust")
+    assert caught.value.exit_code == 5
+
+
+def test_an_error_in_the_second_reading_says_that_the_budget_is_spent(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("x,y\n0.5,0.5\n0.25,1\n")
+    design = Design("y", {"x": (0, 1), "y": (0, 1)})
+
+    def spend_and_spoil(request):
+        path.write_text("x,y\n0.5,SECRETCELL\n")
+        return untracked(request)
+
+    with pytest.raises(AfterSpendError, match="after the budget was spent") as caught:
+        discreet.release(path, design, epsilon=1.0, delta=1e-6, moments="robust", spend=spend_and_spoil)
+    assert "SECRETCELL" not in str(caught.value)
+    assert caught.value.__context__ is None
+    assert caught.value.exit_code == 5
 
 
 def test_a_coefficient_that_is_no_number_counts_as_nothing():
