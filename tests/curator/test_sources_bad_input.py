@@ -6,53 +6,23 @@ import base64
 import contextlib
 import os
 import re
-import traceback
 from collections.abc import Callable
 from pathlib import Path
 
-import duckdb
 import numpy as np
-import pandas as pd
-import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pyarrow.parquet.encryption as parquet_encryption
 import pytest
 from pyarrow import ipc
+from refusals import COLUMNS, GOOD, HEADER, read_all, refusal
 
 from discreet.curator.csv_files import CsvFile
 from discreet.curator.opening import ReadOptions, open_source
 from discreet.design.arrow import declared_arrays
 from discreet.design.columns import Boolean, Categorical, Numeric
 from discreet.design.encoder import settle_missing
-from discreet.errors import DataError, DiscreetError, SpecError
-
-COLUMNS = {"x": Numeric((0, 1)), "yes": Boolean(), "g": Categorical(("a", "b")), "n": Categorical((1, 2))}
-CANARIES = ("918273.5", "918273", "SECRETCELL")
-HEADER = "x,yes,g,n\n"
-GOOD = "0.5,true,a,1\n"
-
-
-def read_all(data: object, reading: ReadOptions | None = None) -> None:
-    """What a release does before it adds rows up."""
-    source = open_source(data, reading=reading or ReadOptions())
-    for batch in source.batches(COLUMNS, 64):
-        settle_missing(COLUMNS, declared_arrays(batch, COLUMNS))
-
-
-def refusal(data: object, kind: type[DiscreetError], reading: ReadOptions | None = None) -> str:
-    """The message of the refusal, after a search for cells in everything that comes with it."""
-    with pytest.raises(kind) as caught:
-        read_all(data, reading)
-    error = caught.value
-    assert type(error) is kind
-    assert error.exit_code == 2
-    assert error.__context__ is None
-    assert error.__cause__ is None
-    told = "".join(traceback.format_exception(error)) + repr(error) + repr(error.args)
-    assert not any(canary in told for canary in CANARIES)
-    assert "\n" not in str(error)
-    return str(error)
+from discreet.errors import DataError, SpecError
 
 
 def csv_file(folder: Path, content: str | bytes, name: str = "t.csv") -> Path:
@@ -451,84 +421,6 @@ def test_a_reader_that_gives_up_without_a_reason_is_no_leak(tmp_path, monkeypatc
 @pytest.mark.parametrize("name", ["PAR1", "PARENT", "FEA1", "ARROW1", "SQLite"])
 def test_a_column_may_be_called_like_a_format(name, tmp_path) -> None:
     read_all(csv_file(tmp_path, f"{name},{HEADER}z,{GOOD}"))
-
-
-FRAME_FAULTS: dict[str, tuple[Callable[[], object], type[DiscreetError], str]] = {
-    "pandas mixed": (lambda: frame(x=pd.Series([918273.5, "SECRETCELL"], dtype=object)), DataError, "'x' has a cell"),
-    "pandas text": (lambda: frame(x=["SECRETCELL", "918273.5"]), DataError, "'x' has type"),
-    "pandas duplicate labels": (lambda: pd.concat([frame(), frame()], axis=1), DataError, "'x' twice"),
-    "pandas labels alike": (lambda: frame().assign(X=1), DataError, "case, blanks"),
-    "pandas MultiIndex": (
-        lambda: frame().set_axis(pd.MultiIndex.from_product([["SECRETCELL"], COLUMNS]), axis=1), DataError, "no column"
-    ),
-    "pandas dates": (lambda: frame(x=pd.to_datetime(["2020-01-01", "2020-01-02"])), DataError, "timestamp"),
-    "pandas durations": (lambda: frame(x=pd.to_timedelta([1, 2], "s")), DataError, "duration"),
-    "pandas complex": (lambda: frame(x=[1j, 2j]), DataError, "complex"),
-    "pandas missing": (lambda: frame(x=[0.5, None]), DataError, "'x' has a cell"),
-    "pandas infinite": (lambda: frame(x=[0.5, np.inf]), DataError, "'x' has a cell"),
-    "polars lists": (lambda: pl.DataFrame(frame().to_dict("list") | {"x": [[1.0], [2.0]]}), DataError, "list"),
-    "polars lazy": (lambda: pl.DataFrame({"x": [1.0]}).lazy(), SpecError, r".collect\(\)"),
-    "polars series": (lambda: pl.Series([1.0]).to_list(), SpecError, "type list cannot be read"),
-    "arrow struct": (lambda: arrow(x=pa.array([{"a": 1}, {"a": 2}])), DataError, "struct"),
-    "arrow binary": (lambda: arrow(x=pa.array([b"SECRETCELL", b""])), DataError, "binary"),
-    "arrow text levels as numbers": (lambda: arrow(g=pa.array([918273.5, 1])), DataError, "'g' has type double"),
-    "arrow duplicate": (
-        lambda: pa.Table.from_arrays([pa.array([1.0])] * 5, names=[*COLUMNS, "x"]), DataError, "'x' twice"
-    ),
-    "arrow reader that fails": (lambda: failing_reader(), DataError, "to its end"),
-    "duckdb early": (lambda: duckdb.connect().sql(QUERY.format(rows=2)), DataError, "cannot be turned|to its end"),
-    "duckdb late": (lambda: duckdb.connect().sql(QUERY.format(rows=900_000)), DataError, "cannot be turned|to its end"),
-    "numpy one dimension": (lambda: np.full(918273, 0.5), SpecError, "1 dimensions"),
-    "numpy other width": (lambda: np.zeros((918273, 3)), SpecError, "3 columns"),
-    "numpy complex": (lambda: np.zeros((5, 4), complex), DataError, "complex"),
-    "numpy mixed objects": (lambda: np.array([[0.5, 1, "a", 1], ["SECRETCELL"] * 4], object), DataError, "'x'"),
-    "structured without a column": (lambda: np.zeros(3, [("x", "f8")]), DataError, "no column 'yes'"),
-    "structured with a wide field": (
-        lambda: np.zeros(3, [("x", "f8", 2), ("yes", "?"), ("g", "U1"), ("n", "i8")]), DataError, "one-dimensional"
-    ),
-    "mapping of other lengths": (lambda: {"x": [0.1], "yes": [True] * 2, "g": ["a"], "n": [1]}, DataError, "lengths"),
-    "mapping of generators": (lambda: {name: iter([1]) for name in COLUMNS}, DataError, "not a column"),
-    "mapping of scalars": (lambda: dict.fromkeys(COLUMNS, 918273.5), DataError, "'x' is float"),
-    "mapping mixed": (lambda: frame().to_dict("list") | {"x": [0.1, "SECRETCELL"]}, DataError, "'x' has a cell"),
-    "pandas series": (lambda: pd.Series([918273.5]), DataError, "cannot be turned"),
-    "arrow array": (lambda: pa.chunked_array([["SECRETCELL"]]), DataError, "cannot be turned"),
-    "none": (lambda: None, SpecError, "NoneType"),
-    "number": (lambda: 918273.5, SpecError, "float"),
-    "generator": (lambda: iter([1.0]), SpecError, "cannot be read"),
-}  # fmt: skip
-QUERY = (
-    "select cast(case when i = {rows} - 1 then 'SECRETCELL' else '0.5' end as double) x, true yes, 'a' g, 1 n "
-    "from range({rows}) t(i)"
-)
-
-
-def frame(**other: object) -> pd.DataFrame:
-    return pd.DataFrame({"x": [0.1, 0.2], "yes": [True, False], "g": ["a", "b"], "n": [1, 2]} | other)
-
-
-def arrow(**other: pa.Array) -> pa.Table:
-    return pa.table({"x": [0.1, 0.2], "yes": [True, False], "g": ["a", "b"], "n": [1, 2]} | other)
-
-
-def failing_reader() -> pa.RecordBatchReader:
-    def batches():
-        yield arrow().to_batches()[0]
-        raise RuntimeError("SECRETCELL")
-
-    return pa.RecordBatchReader.from_batches(arrow().schema, batches())
-
-
-@pytest.mark.parametrize("fault", FRAME_FAULTS)
-def test_a_faulty_frame_is_refused(fault) -> None:
-    make, kind, pattern = FRAME_FAULTS[fault]
-    message = refusal(make(), kind)
-    assert re.search(pattern, message), message
-
-
-def test_columns_that_are_not_declared_may_hold_anything() -> None:
-    read_all(frame(other=pd.Series([1, "x"], dtype=object)))
-    read_all(pl.DataFrame(frame().to_dict("list")).with_columns(other=pl.Series([object(), 1], dtype=pl.Object)))
-    read_all(arrow(other=pa.array([{"a": [1]}, None])))
 
 
 @pytest.mark.parametrize("encoding", ["nonsense", "base64", "zlib", "rot13", "undefined", "a\0b", "", 8, None])

@@ -1,0 +1,209 @@
+"""The formula language: levels, splines, and the order in which formulas are computed."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+from discreet.design import splines
+from discreet.design.formula import order, parse
+from discreet.errors import SpecError
+
+NAMES = ("age", "wage", "years at school")
+WRITTEN = ("age", "wage", "`years at school`")
+
+
+def test_ranges_of_the_other_kinds():
+    assert parse("a < 5").interval({"a": (0, 1)}) == (0, 1)
+    assert parse("not a < 5 or a > 6").interval({"a": (0, 1)}) == (0, 1)
+    assert parse("cut(a, 1, 2)").interval({"a": (0, 2)}) == (0, 2)
+    assert parse("spline(a, 1)").interval({"a": (0, 2)}) == (0, 1)
+
+
+@pytest.mark.parametrize(
+    ("text", "bounds", "message"),
+    [
+        ("log(wage)", (0, 60), "log(wage) has no finite value for some wage in [0, 60]: log needs numbers above 0; "
+         "tighten the bounds of its columns, or use clip or log1p"),
+        ("1 + log2(wage - 5)", (0, 60), "log2(wage - 5) has no finite value for some wage - 5 in [-5, 55]: log2 needs"),
+        ("log1p(wage)", (-1, 1), "log1p needs numbers above -1; tighten the bounds of its columns, or use clip"),
+        ("3 / wage", (0, 60), "3 / wage has no finite value for some wage in [0, 60]: the divisor can be 0; tighten"),
+        ("wage / (wage - 1)", (0, 60), "for some wage in [0, 60] and wage - 1 in [-1, 59]: the divisor can be 0"),
+        ("wage + 1 / 0", (0, 1), "1 / 0 has no finite value: the divisor can be 0"),
+        ("sqrt(wage)", (-1, 1), "a square root needs numbers from 0 on; tighten the bounds of its columns"),
+        ("wage ** 0.5", (-1, 1), "wage ** 0.5 has no finite value for some wage in [-1, 1]: a square root needs"),
+        ("exp(wage)", (0, 1000), "exp(wage) has no finite value for some wage in [0, 1000]: the result does not fit"),
+        ("wage ** 8", (0, 1e40), "the result does not fit double precision"),
+        ("log(wage) < 3", (0, 1), "log needs numbers above 0"),
+        ("cut(log(wage), 1)", (0, 1), "log needs numbers above 0"),
+        ("cut(wage, 10, 70)", (0, 60), "70 is not inside the range [0, 60] of wage; move it inside, or widen"),
+        ("cut(wage, 0, 7)", (0, 60), "0 is not inside the range [0, 60] of wage"),
+        ("spline(wage, 10, 60)", (0, 60), "60 is not inside the range [0, 60] of wage"),
+        ("spline(2 * wage, 0)", (0, 60), "0 is not inside the range [0, 120] of 2 * wage"),
+        ("spline(wage, 0)", (-1.7e308, 1.7e308), "is too wide for a spline; rescale the column"),
+        ("wage", (0, math.inf), "the bounds [0, inf] of 'wage' are no finite range; declare two increasing numbers"),
+        ("wage", (2, 1), "are no finite range"),
+        ("wgae", (2, 3), "unknown numeric or boolean column 'wgae'; allowed: wage. Did you mean 'wage'?"),
+    ],
+)  # fmt: skip
+def test_bounds_that_do_not_fit_say_which_part_and_what_to_do(text, bounds, message):
+    with pytest.raises(SpecError) as caught:
+        parse(text).interval({"wage": bounds})
+    assert str(caught.value).startswith(f'formula "{text}": ')
+    assert message in str(caught.value)
+
+
+# levels and splines
+
+
+def test_levels_are_left_closed_intervals_with_names():
+    formula = parse("cut(age, -0.5, 30, 50, 65)")
+    assert formula.levels() == ("<-0.5", "-0.5 to 30", "30 to 50", "50 to 65", ">=65")
+    ages = {"age": np.array([-1, -0.5, 29.999, 30, math.nextafter(50, 0), 50, 65, 99])}
+    assert formula.evaluate(ages).tolist() == [0, 1, 1, 2, 2, 3, 4, 4]
+    assert parse("cut(age, 3)").levels() == ("<3", ">=3")
+    assert (formula.width, parse("age").width) == (4, 1)
+
+
+def test_each_kind_answers_only_its_own_questions():
+    with pytest.raises(SpecError, match=r"it is numeric and has no levels; write cut\(\.\.\.\)"):
+        parse("age").levels()
+    with pytest.raises(SpecError, match=r"it is levels and has no basis; write spline\(\.\.\.\)"):
+        parse("cut(age, 1)").basis({"age": np.zeros(1)}, {"age": (0, 2)})
+    with pytest.raises(SpecError, match="a spline gives several columns; ask for its basis"):
+        parse("spline(age, 1)").evaluate({"age": np.zeros(1)})
+
+
+CURVES = [
+    ([25.0, 40.0, 60.0], 3, (18.0, 90.0)),
+    ([0.0], 1, (-1.0, 1.0)),
+    ([0.1, 0.2, 0.3, 0.31], 2, (0.0, 1.0)),
+    ([1e5, 1e5 + 1e-6], 5, (99_999.0, 100_001.0)),
+    ([-3e-9, 2e-9], 4, (-1e-8, 1e-8)),
+]
+
+
+@pytest.mark.parametrize(("knots", "degree", "bounds"), CURVES)
+def test_a_basis_is_not_negative_sums_to_one_and_has_short_supports(knots, degree, bounds):
+    low, high = bounds
+    rng = np.random.default_rng(8)
+    near = [math.nextafter(x, side) for x in (low, *knots, high) for side in (low, high)]
+    x = np.concatenate([np.linspace(low, high, 500), rng.uniform(low, high, 3000), knots, near, [low, high]])
+    found = splines.basis(x, knots, degree, bounds)
+    assert found.shape == (len(knots) + degree + 1, len(x))
+    assert found.min() >= 0
+    assert found.max() <= 1
+    # multiples of 2**-40, so that these sums are exact
+    steps = found * 2.0**40
+    assert np.array_equal(steps, np.rint(steps))
+    totals = steps.astype(np.int64).sum(axis=0)
+    assert totals.max() <= 2**40
+    # each of degree + 1 functions is rounded down by less than one step, next to a rounding error far below a step
+    assert totals.min() >= 2**40 - degree - 1
+    squares = [sum(int(value) ** 2 for value in row) for row in steps.T]
+    assert max(squares) <= 2**80
+    every = [low] * (degree + 1) + list(knots) + [high] * (degree + 1)
+    for place, values in enumerate(found):
+        outside = (x < every[place]) | (x > every[place + degree + 1])
+        assert not values[outside].any()
+    assert found[0, -2] == found[-1, -1] == 1
+
+
+@pytest.mark.parametrize(("knots", "degree", "bounds"), CURVES)
+def test_a_basis_agrees_with_a_reference_and_is_continuous(knots, degree, bounds):
+    from scipy.interpolate import BSpline
+
+    low, high = bounds
+    every = np.array([low] * (degree + 1) + knots + [high] * (degree + 1))
+    x = np.random.default_rng(9).uniform(low, high, 400)
+    expected = BSpline.design_matrix(x, every, degree).toarray().T
+    # rounding down to 2**-40
+    np.testing.assert_allclose(splines.basis(x, knots, degree, bounds), expected, rtol=0, atol=1e-11)
+    beside = np.array([[math.nextafter(knot, low), knot] for knot in knots])
+    left, right = (splines.basis(side, knots, degree, bounds) for side in beside.T)
+    gap = min(np.diff([low, *knots, high]))
+    np.testing.assert_allclose(left, right, rtol=0, atol=1e-11 + 10 * degree * np.spacing(max(map(abs, bounds))) / gap)
+
+
+def test_a_spline_leaves_out_its_first_function_and_stays_inside_its_bounds():
+    formula = parse("spline(2 * age, 50, 80, 120)")
+    bounds = {"age": (18.0, 90.0)}
+    ages = np.array([-5.0, 18.0, 33.3, 90.0, 1e9, np.nan])
+    found = formula.basis({"age": ages}, bounds)
+    assert found.shape == (formula.width, 6) == (6, 6)
+    whole = splines.basis(2 * ages[:5], [50.0, 80.0, 120.0], 3, (36.0, 180.0))
+    assert np.array_equal(found[:, :5], whole[1:])
+    assert not found[:, :2].any()
+    assert found[-1, 3:5].tolist() == [1, 1]
+    assert np.isnan(found[:, 5]).all()
+    with pytest.raises(SpecError, match="is not inside the range"):
+        formula.basis({"age": ages}, {"age": (18.0, 60.0)})
+    with pytest.raises(SpecError, match="unknown numeric or boolean column 'age'"):
+        formula.basis({"agee": ages}, bounds)
+
+
+def test_a_basis_value_does_not_depend_on_its_place():
+    rng = np.random.default_rng(6)
+    ages = rng.uniform(18, 90, 9000)
+    formula, bounds = parse("spline(log(age), 3.2, 4, 4.2)"), {"age": (18.0, 90.0)}
+    whole = formula.basis({"age": ages}, bounds)
+    for length in range(1, 68):
+        start = int(rng.integers(0, len(ages) - length))
+        part = formula.basis({"age": ages[start : start + length]}, bounds)
+        assert part.tobytes() == whole[:, start : start + length].tobytes()
+
+
+# several formulas
+
+
+def test_formulas_are_ordered_by_what_they_need():
+    formulas = {
+        "total": parse("rate2 + log_rate"),
+        "rate2": parse("rate ** 2"),
+        "rate": parse("wage / hours"),
+        "log_rate": parse("log(rate)"),
+        "group": parse("cut(total, 5)"),
+        "high": parse("rate > 3"),
+        "extra": parse("high * wage"),
+    }
+    found = order(formulas, ["wage", "hours"])
+    assert sorted(found) == sorted(formulas)
+    for name in found:
+        for needed in formulas[name].names:
+            assert needed in ("wage", "hours") or found.index(needed) < found.index(name)
+    assert order({}, ["wage"]) == ()
+
+
+def test_a_long_chain_of_formulas_is_ordered():
+    formulas = {f"c{k}": parse(f"c{k + 1} + 1") for k in range(3000)}
+    assert order(formulas, {"c3000"})[-1] == "c0"
+
+
+@pytest.mark.parametrize(
+    ("formulas", "message"),
+    [
+        ({"b": "agge + 1"}, "column 'b': formula \"agge + 1\": unknown numeric or boolean column 'agge'; allowed: age, "
+         "wage, b. Did you mean 'age'?"),
+        ({"b": "b + 1"}, "the formulas 'b' -> 'b' need each other; start one of them from declared columns"),
+        ({"b": "c + 1", "c": "d * age", "d": "b"}, "need each other"),
+        ({"g": "cut(age, 30)", "b": "g + 1"}, "column 'b': formula \"g + 1\": 'g' is made by cut or spline and is not "
+         "a number; use the column it is made from"),
+        ({"age": "wage + 1"}, "column 'age' has both a formula and a declaration of its own; keep one"),
+    ],
+)  # fmt: skip
+def test_formulas_that_cannot_be_ordered_say_why(formulas, message):
+    with pytest.raises(SpecError) as caught:
+        order({name: parse(text) for name, text in formulas.items()}, ["age", "wage"])
+    assert message in str(caught.value)
+
+
+def test_a_cycle_is_named_in_the_order_of_its_needs():
+    formulas = {"b": parse("c + 1"), "c": parse("d * age"), "d": parse("b")}
+    with pytest.raises(SpecError) as caught:
+        order(formulas, ["age"])
+    names = str(caught.value).removeprefix("the formulas ").split(" need each")[0].replace("'", "").split(" -> ")
+    assert names[0] == names[-1]
+    assert all(following in formulas[name].names for name, following in itertools.pairwise(names))
