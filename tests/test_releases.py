@@ -15,7 +15,8 @@ import pytest
 import discreet
 from discreet.errors import OutputError, ReleaseFileError
 from discreet.output import check_output
-from discreet.releases import BLOCKS, NoiseLaw, Release, _digest, symmetric
+from discreet.releases import BLOCKS, NoiseLaw, Release, symmetric
+from discreet.releases.release import digest_of
 from discreet.testing.not_private import exact_release, seeded_release
 from tables import random_design, random_table
 
@@ -41,7 +42,7 @@ def edited(release: Release, **changes) -> str:
             place.pop(last)
         else:
             place[last] = value
-    return json.dumps({**body, "digest": _digest(body)})
+    return json.dumps({**body, "digest": digest_of(body)})
 
 
 DELETE = object()
@@ -323,4 +324,4 @@ def test_seeded_noise_repeats_and_exact_noise_is_zero():
 def test_noise_parameters_are_laid_out_block_by_block():
     law = NoiseLaw(16, {block: k + 1 for k, block in enumerate(BLOCKS)}, "gaussian")
     assert law.steps(4) == [1, 2, 2, 5, 3, 4, 6, 3, 6, 7]
-    assert symmetric([1, 2, 3], 2, 2).tolist() == [[0.5, 1.0], [1.0, 1.5]]
+    assert symmetric([1, 2, 3], 2).tolist() == [[1.0, 2.0], [2.0, 3.0]]

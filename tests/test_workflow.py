@@ -10,7 +10,7 @@ import pytest
 
 import discreet
 from discreet.errors import BudgetError, PrivacyNotice, SpecError
-from discreet.mechanisms.registry import mechanism_named
+from discreet.planning import noise_law_for
 from discreet.privacy.spend import SpendReceipt
 
 DESIGN = discreet.Design("y", {"x": (0, 1), "y": (0, 10)})
@@ -68,10 +68,8 @@ def test_a_refused_spend_draws_no_noise(monkeypatch):
 
 
 def test_the_noise_law_is_known_before_the_data():
-    from discreet.design.domain import RowDomain
-    from discreet.privacy.budget import PrivacyBudget
 
-    planned = mechanism_named("gaussian").noise_model(DESIGN, RowDomain.of(DESIGN), PrivacyBudget(1.0, 1e-6))
+    planned = noise_law_for(DESIGN, 1.0, 1e-6)
     release = discreet.release(TABLE, DESIGN, epsilon=1.0, delta=1e-6)
     assert release.noise == planned
     assert (planned.entry_sd(3) == release.noise_sd).all()

@@ -28,7 +28,7 @@ try:
 except ImportError as error:
     raise missing_extra("sklearn", "scikit-learn") from error
 
-_RELEASE_OPTIONS: Final = ("epsilon", "delta", "mechanism", "grid_bits", "allow_weak_privacy")
+_RELEASE_OPTIONS: Final = ("epsilon", "delta", "mechanism", "settings", "grid_bits", "allow_weak_privacy")
 _FIT_OPTIONS: Final = ("penalty", "strength", "l1_ratio")
 _ADVICE: Final = "they are never read from the data; declare them from what is known without it, such as"
 
@@ -48,7 +48,7 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
     Parameters
     ----------
     epsilon, delta
-        Budget of one fit; the Gaussian mechanism needs `delta` above 0.
+        Budget of one fit; without `delta` the promise is pure, and the noise larger.
     bounds
         Declarations of the columns of `X`, made without looking at them; values outside are clipped. Name to
         `(low, high)`, list of levels, `bool` or anything else that `Design` takes; or one pair `(low, high)` for all
@@ -58,7 +58,7 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
         `(low, high)` of `y`, or `bool`.
     missing
         Cells that are missing or not finite: `error`, `drop` or `{"fill": VALUE}`, unless `bounds` say drop or fill.
-    fit_intercept, radius, neighbours, penalty, strength, l1_ratio, mechanism, grid_bits, allow_weak_privacy
+    fit_intercept, radius, neighbours, penalty, strength, l1_ratio, mechanism, settings, grid_bits, allow_weak_privacy
         As in `discreet.Design` (`intercept`, `radius`, `unit`), `discreet.fit` and `discreet.release`.
 
     Attributes
@@ -94,7 +94,8 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
         radius: float | None = None,
         neighbours: str = "add-remove",
         missing: object = "error",
-        mechanism: str = "gaussian",
+        mechanism: str = "auto",
+        settings: Mapping[str, object] | None = None,
         grid_bits: int = DEFAULT_GRID_BITS,
         allow_weak_privacy: bool = False,
     ) -> None:
@@ -103,7 +104,8 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
         self.penalty, self.strength, self.l1_ratio = penalty, strength, l1_ratio
         self.fit_intercept, self.radius = fit_intercept, radius
         self.neighbours, self.missing = neighbours, missing
-        self.mechanism, self.grid_bits, self.allow_weak_privacy = mechanism, grid_bits, allow_weak_privacy
+        self.mechanism, self.settings = mechanism, settings
+        self.grid_bits, self.allow_weak_privacy = grid_bits, allow_weak_privacy
 
     def fit(self, X: object, y: object, **refused: object) -> Self:
         """Make one release of the rows and fit the model to it; every call spends the budget.

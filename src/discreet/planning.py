@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from dataclasses import replace
 
 from discreet.analyst.planning import Guess, Plan, expected_release, planned, smallest
 from discreet.design.domain import DEFAULT_GRID_BITS, RowDomain
 from discreet.design.model import Design
 from discreet.errors import PrivacyNotice, SpecError
-from discreet.mechanisms.registry import mechanism_named
+from discreet.mechanisms.choice import AUTO, chosen_mechanism
 from discreet.privacy.budget import PrivacyBudget, check_strength
 from discreet.releases import NoiseLaw, Release
 
@@ -27,8 +28,9 @@ def plan(
     spread: float = 3**-0.5,
     target_spread: float = 3**-0.5,
     level: float = 0.95,
-    mechanism: str = "gaussian",
+    mechanism: str = AUTO,
     moments: str = "plain",
+    settings: Mapping[str, object] | None = None,
 ) -> Plan:
     """What accuracy to expect of the full model, from declarations and guesses alone.
 
@@ -38,7 +40,7 @@ def plan(
         The declarations of the release to be made.
     rows
         Expected number of rows.
-    epsilon, delta, mechanism, moments
+    epsilon, delta, mechanism, moments, settings
         As for `discreet.release`.
     rsquared
         Guessed share of the target's variance that the model explains.
@@ -58,13 +60,19 @@ def plan(
     if not isinstance(design, Design):
         raise SpecError(f"a Design is needed; {type(design).__name__} came. Use Design(...) or Design.load(path)")
     guess = Guess(rows, rsquared, spread, target_spread)
-    law = noise_law_for(design, epsilon, delta, mechanism=mechanism, moments=moments)
+    law = noise_law_for(design, epsilon, delta, mechanism=mechanism, moments=moments, settings=settings)
     expected = expected_release(design, law, guess)
     return planned(expected, epsilon=epsilon, delta=delta, rows=rows, level=level)
 
 
 def noise_law_for(
-    design: Design, epsilon: float, delta: float, *, mechanism: str = "gaussian", moments: str = "plain"
+    design: Design,
+    epsilon: float,
+    delta: float,
+    *,
+    mechanism: str = AUTO,
+    moments: str = "plain",
+    settings: Mapping[str, object] | None = None,
 ) -> NoiseLaw:
     """The noise that a release with this budget will have, entry by entry."""
     if moments not in ("plain", "robust"):
@@ -73,7 +81,8 @@ def noise_law_for(
     for notice in check_strength(budget, allow_weak_privacy=False):
         warnings.warn(notice, PrivacyNotice, stacklevel=3)
     domain = RowDomain.of(design, DEFAULT_GRID_BITS)
-    return mechanism_named(mechanism).noise_model(design, domain, budget, robust=moments == "robust")
+    wished = dict(settings or {}) | ({"robust": True} if moments == "robust" else {})
+    return chosen_mechanism(mechanism, design, domain, budget, wished)[2]
 
 
 def smallest_epsilon(design: Design, coefficient: str, width: float, *, delta: float, **options: float) -> float | None:

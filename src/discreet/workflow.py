@@ -3,25 +3,28 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Final, Literal
 
 from discreet import __version__
-from discreet.curator.moments import Moments, accumulate
+from discreet.curator.moments import Moments, Sums, accumulate
 from discreet.curator.opening import ReadOptions, open_source
 from discreet.curator.residuals import ResidualGram
-from discreet.curator.source import ComputeOptions, Source
+from discreet.curator.source import ComputeOptions
 from discreet.design.columns import Numeric
 from discreet.design.domain import DEFAULT_GRID_BITS, RowDomain
 from discreet.design.model import Design
 from discreet.errors import AfterSpendError, DataError, PrivacyNotice, SpecError
+from discreet.mechanisms.choice import AUTO, chosen_mechanism
 from discreet.mechanisms.noise import ExactSampler
-from discreet.mechanisms.registry import mechanism_named
+from discreet.mechanisms.registry import Job, NoisyMoments, Passes, Published
+from discreet.mechanisms.robust import residuals_with_noise
 from discreet.privacy.budget import PrivacyBudget, check_strength
 from discreet.privacy.spend import SpendHook, SpendRequest, untracked
 from discreet.releases import Release, ResidualPart
 
-_SECOND: Final = "the second reading failed after the budget was spent, and nothing was published:"
+_LATER: Final = "a later reading failed after the budget was spent, and nothing was published:"
 
 
 def release(
@@ -30,7 +33,8 @@ def release(
     *,
     epsilon: float,
     delta: float = 0.0,
-    mechanism: str = "gaussian",
+    mechanism: str = AUTO,
+    settings: Mapping[str, object] | None = None,
     moments: Literal["plain", "robust"] = "plain",
     residual_bound: float | None = None,
     grid_bits: int = DEFAULT_GRID_BITS,
@@ -40,7 +44,7 @@ def release(
     compute: ComputeOptions | None = None,
     spend: SpendHook = untracked,
 ) -> Release:
-    """Publish noisy moments of a table: the one call that sees rows and spends budget.
+    """Publish what a mechanism makes of a table: the one call that sees rows and spends budget.
 
     Parameters
     ----------
@@ -50,9 +54,11 @@ def release(
     design
         Bounds, levels and rules, declared without looking at the data.
     epsilon, delta
-        The budget. The Gaussian mechanism needs `delta` above 0.
+        The budget. With `delta` = 0 the promise is pure, and the noise larger.
     mechanism
-        Name of the mechanism.
+        Name of the mechanism. `auto`: the joint Gaussian release, or without delta the pure one of least error.
+    settings
+        Public settings of the mechanism by name; `discreet mechanisms` lists them.
     moments
         `robust` also releases what heteroskedasticity-consistent standard errors of the full model need, from a second
         pass over the table; both passes are charged, the second with 30 % of the budget.
@@ -87,53 +93,77 @@ def release(
     budget = PrivacyBudget(epsilon, delta)
     for notice in check_strength(budget, allow_weak_privacy):
         warnings.warn(notice, PrivacyNotice, stacklevel=2)
-    chosen = mechanism_named(mechanism)
     domain = RowDomain.of(design, grid_bits)
     bound = _checked_bound(design, moments, residual_bound)
-    law = chosen.noise_model(design, domain, budget, robust=bound is not None)
+    wished = dict(settings or {}) | ({} if bound is None else {"robust": True})
+    chosen, public, law = chosen_mechanism(mechanism, design, domain, budget, wished)
     options = compute or ComputeOptions()
     source = open_source(data, reading=ReadOptions(encoding=encoding, delimiter=delimiter))
-    if bound is not None and not source.repeatable:
-        raise SpecError("robust standard errors read the table twice; give a file or a table that can be read again")
-    sums = accumulate(source, design, domain, options)
+    if (bound is not None or chosen.kind == "coefficients") and not source.repeatable:
+        what = "robust standard errors read" if bound is not None else f"the mechanism {chosen.name!r} reads"
+        raise SpecError(f"{what} the table more than once; give a file or a table that can be read again")
+    passes = chosen.passes(Job(design, domain, law, public, ExactSampler()))
+    first = accumulate(source, design, domain, options, next(passes))
     request = SpendRequest(
-        mechanism=chosen.name, budget=budget, unit=design.unit, description=f"{moments} moments of {design.target}"
+        mechanism=chosen.name, budget=budget, unit=design.unit, description=f"{chosen.kind} of {design.target}"
     )
     # recorded before the draw: a crash must not give a free answer
     receipt = spend(request)
+
+    def read(sums: Sums) -> Moments:
+        return _read_again(lambda: accumulate(source, design, domain, options, sums), first.units)
+
+    published = _carried_out(passes, first, read)
     made = Release(
         design=design,
         guarantee=chosen.guarantee(design, budget),
         mechanism=chosen.name,
         mechanism_version=chosen.version,
         noise=law,
-        totals=chosen.randomise(sums, law, ExactSampler()),
-        units_public=sums.units if design.unit.neighbours == "replace" else None,
+        totals=published.totals if isinstance(published, NoisyMoments) else (),
+        units_public=first.units if design.unit.neighbours == "replace" else None,
         anchor=receipt.anchor,
         made_by=f"discreet {__version__}",
+        coefficients=None if isinstance(published, NoisyMoments) else published,
+        scalars=published.scalars if isinstance(published, NoisyMoments) else {},
+        settings=public,
+        numerics=chosen.card.numerics,
     )
-    if bound is None:
-        return made
+    return made if bound is None else _with_residuals(made, domain, bound, read)
+
+
+def _carried_out(passes: Passes, moments: Moments, read: Callable[[Sums], Moments]) -> Published:
+    """Give the mechanism the sums it asks for, one pass after another, until it publishes."""
+    while True:
+        try:
+            wanted = passes.send(moments)
+        except StopIteration as done:
+            published: Published = done.value
+            return published
+        moments = read(wanted)
+
+
+def _with_residuals(made: Release, domain: RowDomain, bound: float, read: Callable[[Sums], Moments]) -> Release:
+    """Add what robust standard errors need, from one more pass."""
     # only this needs the analyst's rooms, which plain releases do without
     from discreet.analyst.robust import residual_coefficients
 
     coefficients = residual_coefficients(made)
-    gram = ResidualGram(domain, len(coefficients), coefficients, bound, design.unit.max_rows)
-    second = _read_again(source, design, domain, options, gram)
-    if second.units != sums.units:
-        raise AfterSpendError(f"{_SECOND} the table gave other rows than before; give one that stays the same")
-    noisy = chosen.randomise_residuals(second, law, ExactSampler())
+    again = read(ResidualGram(domain, len(coefficients), coefficients, bound, made.design.unit.max_rows))
+    noisy = residuals_with_noise(again.totals, made.noise, ExactSampler())
     return replace(made, residuals=ResidualPart(coefficients, bound, noisy))
 
 
-def _read_again(
-    source: Source, design: Design, domain: RowDomain, options: ComputeOptions, gram: ResidualGram
-) -> Moments:
-    """The second pass; an error in it comes after the spend, and says so."""
+def _read_again(reading: Callable[[], Moments], units: int) -> Moments:
+    """A pass after the first; an error in it comes after the spend, and says so."""
     try:
-        return accumulate(source, design, domain, options, gram)
+        moments = reading()
     except DataError as error:
-        problem = AfterSpendError(f"{_SECOND} {error}")
+        problem = AfterSpendError(f"{_LATER} {error}")
+    else:
+        if moments.units == units:
+            return moments
+        problem = AfterSpendError(f"{_LATER} the table gave other rows than before; give one that stays the same")
     raise problem
 
 

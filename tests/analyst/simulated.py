@@ -11,7 +11,7 @@ from discreet.analyst.estimates import NotEstimable
 from discreet.analyst.rsquared import OUTSIDE
 from discreet.analyst.solve import NotEstimableError
 from discreet.design.domain import DEFAULT_GRID_BITS, RowDomain
-from discreet.mechanisms.registry import mechanism_named
+from discreet.mechanisms.choice import chosen_mechanism
 from discreet.privacy.budget import PrivacyBudget
 from discreet.testing.not_private import exact_release
 
@@ -61,8 +61,9 @@ class NoisyReleases:
 
     def __init__(self, design: discreet.Design, epsilons, delta: float = 1e-6) -> None:
         domain = RowDomain.of(design, DEFAULT_GRID_BITS)
-        mechanism = mechanism_named("gaussian")
-        self.laws = {one: mechanism.noise_model(design, domain, PrivacyBudget(one, delta)) for one in epsilons}
+        self.laws = {
+            one: chosen_mechanism("gaussian", design, domain, PrivacyBudget(one, delta))[2] for one in epsilons
+        }
         self.design = design
         self._steps = {
             one: np.array([float(s) for s in law.steps(len(design.released))]) for one, law in self.laws.items()

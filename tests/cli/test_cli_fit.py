@@ -142,12 +142,12 @@ def test_a_terminal_gets_a_loud_line_for_a_release_that_is_not_private(
 
 
 def test_a_field_that_is_not_known_is_a_notice(folder: Path, call: Call) -> None:
-    from discreet.releases import _digest
+    from discreet.releases.release import digest_of
 
     body = json.loads((folder / PATH).read_text())
     del body["digest"]
     body["later"] = 1
-    (folder / "later.json").write_text(json.dumps(body | {"digest": _digest(body)}))
+    (folder / "later.json").write_text(json.dumps(body | {"digest": digest_of(body)}))
     result = call("fit", "later.json", "--json")
     assert result.exit_code == 0, result.stderr
     assert result.stderr.startswith("notice: the release file has a field 'later'")

@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 from cli_folder import CANARY, DESIGN, PEOPLE, SECRET, Call, contents
 
-import discreet.releases
 import discreet.workflow
 from discreet.errors import OutputError
 from discreet.releases import Release
@@ -135,7 +134,7 @@ def test_a_failure_to_write_after_the_draw_is_exit_5(folder: Path, call: Call, m
     def full(*_: object, **__: object) -> None:
         raise OutputError("cannot write 'out.json': No space left on device")
 
-    monkeypatch.setattr(discreet.releases, "write_bytes", full)
+    monkeypatch.setattr("discreet.releases.release.write_bytes", full)
     before = contents(folder)
     result = call(*COMMAND)
     assert result.exit_code == 5

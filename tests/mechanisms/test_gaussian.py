@@ -31,6 +31,10 @@ UNIT_BALL = RowDomain(5, 0, 0, 1.0, False, 16)
 FALSE_ALARM = 1e-9
 
 
+def gaussian_law(design, budget):
+    return GaussianMoments().noise_model(design, RowDomain.of(design), budget, {"robust": False})
+
+
 def exact_mu2(domain, law) -> Fraction:
     """Exact joint loss of an added corner row under the noise that is really drawn."""
     unit4 = domain.unit**4
@@ -86,7 +90,7 @@ def test_worst_pairs_spend_the_budget_and_no_more(columns, neighbours, drop):
     declared = {name: column_from(what).to_dict() | rule for name, what in columns.items()}
     design = Design("y", declared, unit={"neighbours": neighbours})
     epsilon, delta = 1.0, 1e-6
-    law = GaussianMoments().noise_model(design, RowDomain.of(design), PrivacyBudget(epsilon, delta))
+    law = gaussian_law(design, PrivacyBudget(epsilon, delta))
     pairs = [(pair.table, pair.neighbour) for pair in GaussianMoments().worst_pairs(design)]
     if drop and neighbours == "replace":
         corner = pairs[0][0]
@@ -111,7 +115,7 @@ def test_the_noise_of_a_person_with_three_rows_is_three_times_that_of_a_row():
     laws = []
     for unit in ({}, {"id": "person", "max_rows": 3}):
         design = Design("y", columns, unit=unit)
-        laws.append(GaussianMoments().noise_model(design, RowDomain.of(design), budget))
+        laws.append(gaussian_law(design, budget))
     for block in BLOCKS:
         assert laws[1].sigma[block] / laws[0].sigma[block] == pytest.approx(3, rel=1e-9)
 
@@ -165,7 +169,7 @@ def test_total_variation_between_discrete_and_rounded_gaussian_is_below_the_prov
 def test_the_count_is_exact_only_where_it_is_public(neighbours, missing, person):
     columns = {"x": {"bounds": [0, 1], "missing": missing}, "y": (0, 1)}
     design = Design("y", columns, unit={"neighbours": neighbours, "id": person})
-    law = GaussianMoments().noise_model(design, RowDomain.of(design), PrivacyBudget(1.0, 1e-6))
+    law = gaussian_law(design, PrivacyBudget(1.0, 1e-6))
     assert (law.sigma["count"] == 0) == (neighbours == "replace" and missing == "error" and person is None)
     assert all(law.sigma[block] > 0 for block in BLOCKS if block != "count")
 
@@ -260,11 +264,11 @@ def test_noise_is_added_in_unlimited_integers():
 
 
 def test_the_registry_knows_its_mechanisms_and_refuses_others():
-    assert list(mechanisms()) == ["gaussian"]
+    assert "gaussian" in mechanisms()
     gaussian = mechanism_named("gaussian")
-    assert (gaussian.kind, gaussian.domain) == ("moments", "box or ball")
+    assert (gaussian.kind, gaussian.card.domain) == ("moments", "box or ball")
     assert ExactSampler().private
-    with pytest.raises(SpecError, match=r"unknown mechanism 'gausian'; allowed: gaussian. Did you mean 'gaussian'\?"):
+    with pytest.raises(SpecError, match=r"unknown mechanism 'gausian'; allowed: auto, .*Did you mean 'gaussian'\?"):
         mechanism_named("gausian")
 
 

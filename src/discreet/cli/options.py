@@ -202,3 +202,16 @@ def refuse_overwriting(output: str, *inputs: str) -> None:
             continue
         if same:
             raise OutputError(f"the output {output!r} is the input {given!r}; choose another name")
+
+
+def settings_table(words: tuple[str, ...]) -> dict[str, object]:
+    """Settings of a mechanism from words such as `passes=10`."""
+    from discreet.errors import SpecError
+
+    table: dict[str, object] = {}
+    for word in words:
+        name, sign, value = word.partition("=")
+        if not sign or not name.strip() or name.strip() in table:
+            raise SpecError(f"--setting {word!r} is not allowed; write each setting once, as NAME=VALUE")
+        table[name.strip()] = value.strip()
+    return table

@@ -14,6 +14,7 @@ from discreet.cli.options import (
     number,
     reading_options,
     refuse_overwriting,
+    settings_table,
 )
 from discreet.cli.progress import ReadProgress
 from discreet.cli.session import Session
@@ -32,7 +33,8 @@ _LABEL: Final = 12  # columns of the words on the left
 @click.option("--design", "design_path", required=True, metavar="FILE", help="The declared bounds and levels, as TOML.")
 @click.option("--epsilon", required=True, metavar="E", help="Privacy loss to spend, such as 1.")
 @click.option("--delta", default="0", show_default=True, metavar="D", help="Probability of failure, such as 1e-6.")
-@click.option("--mechanism", default="gaussian", show_default=True, metavar="NAME", help="How noise is added.")
+@click.option("--mechanism", default="auto", show_default=True, metavar="NAME", help="One of `discreet mechanisms`.")
+@click.option("--setting", "settings", multiple=True, metavar="NAME=VALUE", help="Public setting of the mechanism.")
 @click.option(
     "--grid-bits", type=int, default=16, show_default=True, metavar="BITS", help="Rows are rounded to steps of 2^-BITS."
 )
@@ -54,6 +56,7 @@ def command(
     epsilon: str,
     delta: str,
     mechanism: str,
+    settings: tuple[str, ...],
     grid_bits: int,
     robust: bool,
     residual_bound: str | None,
@@ -87,6 +90,7 @@ def command(
             epsilon=loss,
             delta=failure,
             mechanism=mechanism,
+            settings=settings_table(settings),
             grid_bits=grid_bits,
             moments="robust" if robust else "plain",
             residual_bound=bound,

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import NoReturn, Protocol
+from typing import NoReturn, Protocol, runtime_checkable
+
+import numpy as np
+import numpy.typing as npt
 
 from discreet.curator.exact_gram import ExactGram, chunk_rows
 from discreet.curator.persons import PersonCap, known_persons
-from discreet.curator.residuals import ResidualGram
 from discreet.curator.rows import FloatArray, GridRows
 from discreet.curator.source import ComputeOptions, Source
 from discreet.design.arrow import declared_arrays
@@ -26,6 +28,15 @@ class Sums(Protocol):
 
     def totals(self) -> tuple[int, ...]:
         """The exact sums."""
+        ...
+
+
+@runtime_checkable
+class PersonSums(Protocol):
+    """Sums that treat the rows of one person together."""
+
+    def add_persons(self, chunk: FloatArray, starts: npt.NDArray[np.intp]) -> None:
+        """Take a chunk of whole persons, whose rows stand together from each of `starts` on."""
         ...
 
 
@@ -82,9 +93,9 @@ class Moments:
 def accumulate(
     source: Source, design: Design, domain: RowDomain, options: ComputeOptions, sums: Sums | None = None
 ) -> Moments:
-    """Read a source once and sum its products exactly, in memory that does not grow with the number of rows.
+    """Read a source once and sum exactly, in memory that does not grow with the number of rows.
 
-    `sums` takes something else of each row than its products.
+    `sums` is what is summed of each row: its products unless given.
     """
     size = len(design.released)
     rows = GridRows(design, domain, chunk_rows(options.chunk_rows, size, domain.grid_bits))
@@ -124,7 +135,7 @@ def _sum_persons(source: Source, design: Design, rows: GridRows, gram: Sums, opt
             settled, keep = settle_missing(columns, arrays)
             cap.add(persons, keep, rows.encoded(rows.completed(settled)))
             options.told(source)
-        if isinstance(gram, ResidualGram):
+        if isinstance(gram, PersonSums):
             for chunk, starts in cap.whole_persons(rows.unit, rows.capacity):
                 gram.add_persons(chunk, starts)
         else:

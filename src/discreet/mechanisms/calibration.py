@@ -14,7 +14,7 @@ from discreet.privacy.budget import PrivacyBudget
 from discreet.privacy.gaussian import mu_from
 from discreet.privacy.unit import Neighbours
 from discreet.privacy.zcdp import rho_from
-from discreet.releases import BLOCKS, Block, Calibration, NoiseLaw
+from discreet.releases import BLOCKS, Calibration, NoiseLaw
 
 # shares of mu^2: within 1.19-1.27 of the least coefficient variance for d = 1, 5, 20; an equal split is 2.1-2.5
 DEFAULT_SHARES: Final = Blocks(count=0.03, sum_x=0.12, gram=0.35, sum_y=0.10, cross=0.35, target_square=0.05)
@@ -110,13 +110,13 @@ def lattice_gap(law: NoiseLaw, size: int, epsilon: float) -> float:
     return (1 + math.exp(epsilon)) * distance * _ROUNDING
 
 
-def _steps(sigmas: Blocks, domain: RowDomain, *, count_public: bool) -> dict[Block, int]:
-    scaled: dict[Block, float] = {
+def _steps(sigmas: Blocks, domain: RowDomain, *, count_public: bool) -> dict[str, int]:
+    scaled: dict[str, float] = {
         "count": sigmas.count, "sum_x": sigmas.sum_x, "gram_diagonal": sigmas.gram,
         "gram_off_diagonal": sigmas.gram / math.sqrt(2), "sum_y": sigmas.sum_y, "cross": sigmas.cross,
         "target_square": sigmas.target_square,
     }  # fmt: skip
-    steps: dict[Block, int] = {}
+    steps: dict[str, int] = {}
     for block in BLOCKS:
         if block == "count" and count_public:
             steps[block] = 0
@@ -125,7 +125,7 @@ def _steps(sigmas: Blocks, domain: RowDomain, *, count_public: bool) -> dict[Blo
     return steps
 
 
-def in_steps(block: Block, scaled: float, domain: RowDomain) -> int:
+def in_steps(block: str, scaled: float, domain: RowDomain) -> int:
     """A standard deviation in steps of the product grid, rounded up to what the sampler takes."""
     sigma = scaled * 4**domain.grid_bits * _ROUNDING
     if not sigma <= MAX_SIGMA:
@@ -136,7 +136,7 @@ def in_steps(block: Block, scaled: float, domain: RowDomain) -> int:
     return rounded_up(math.ceil(sigma))  # [P11]
 
 
-def residual_steps(domain: RowDomain, neighbours: Neighbours, mu: float) -> dict[Block, int]:
+def residual_steps(domain: RowDomain, neighbours: Neighbours, mu: float) -> dict[str, int]:
     """Noise of the Gram of residual rows for a release that is mu-Gaussian-private by itself."""
     sigma = residual_sensitivity(domain, neighbours) / mu
     return {

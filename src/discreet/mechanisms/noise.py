@@ -1,16 +1,18 @@
-"""The one place where noise is drawn: exact discrete Gaussian variates on the integers, from OpenDP."""
+"""The one place where noise is drawn: exact discrete variates on the integers, from OpenDP."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import secrets
+from collections.abc import Callable, Sequence
 from typing import Any, Final, Protocol
 
 # above this the sampler's 64-bit result could saturate with probability above exp(-2000)
 MAX_SIGMA: Final = 2**57
+_LARGEST: Final = 2**63 - 1
 
 
 class Sampler(Protocol):
-    """Draws independent discrete Gaussian variates on the integers."""
+    """Draws independent variates on the integers."""
 
     @property
     def private(self) -> bool:
@@ -19,6 +21,14 @@ class Sampler(Protocol):
 
     def draw(self, sigmas: Sequence[int]) -> list[int]:
         """One variate for each parameter: P(z) proportional to exp(-z^2 / (2 sigma^2)); 0 where sigma is 0."""
+        ...
+
+    def laplace(self, scales: Sequence[int]) -> list[int]:
+        """One variate for each parameter: P(z) proportional to exp(-|z| / scale); 0 where the scale is 0."""
+        ...
+
+    def bits(self, how_many: int) -> int:
+        """A uniform whole number of at least 0 and below 2**how_many."""
         ...
 
 
@@ -32,25 +42,63 @@ class ExactSampler:
     private = True
 
     def draw(self, sigmas: Sequence[int]) -> list[int]:
-        """One variate for each parameter; draws of one parameter come in one call."""
-        drawn = [0] * len(sigmas)
-        places: dict[int, list[int]] = {}
-        for place, sigma in enumerate(sigmas):
-            if not 0 <= sigma <= MAX_SIGMA:
-                raise ValueError("sigma is outside what the sampler draws exactly")
-            if sigma:
-                places.setdefault(sigma, []).append(place)
-        for sigma, where in places.items():
-            for place, value in zip(where, _variates(sigma, len(where)), strict=True):
-                drawn[place] = value
-        return drawn
+        """Discrete Gaussian variates; draws of one parameter come in one call."""
+        return _grouped(sigmas, _gaussian)
+
+    def laplace(self, scales: Sequence[int]) -> list[int]:
+        """Discrete Laplace variates without limit of size; draws of one parameter come in one call."""
+        return _grouped(scales, _laplace)
+
+    def bits(self, how_many: int) -> int:
+        """Uniform bits from the operating system."""
+        return secrets.randbits(how_many)
 
 
-def _variates(sigma: int, how_many: int) -> list[int]:
+def _grouped(scales: Sequence[int], variates: Callable[[int, int], list[int]]) -> list[int]:
+    drawn = [0] * len(scales)
+    places: dict[int, list[int]] = {}
+    for place, scale in enumerate(scales):
+        if not 0 <= scale <= MAX_SIGMA:
+            raise ValueError("sigma is outside what the sampler draws exactly")
+        if scale:
+            places.setdefault(scale, []).append(place)
+    for scale, where in places.items():
+        for place, value in zip(where, variates(scale, len(where)), strict=True):
+            drawn[place] = value
+    return drawn
+
+
+def _gaussian(sigma: int, how_many: int) -> list[int]:
     domains, measurements, metrics = _opendp()
     # drawn for input 0 and added later in unlimited integers, so that no 64-bit sum can saturate
     noise = measurements.make_gaussian(
         domains.vector_domain(domains.atom_domain(T="i64")), metrics.l2_distance(T="f64"), scale=_as_double(sigma)
+    )
+    return [int(value) for value in noise([0] * how_many)]
+
+
+def _laplace(scale: int, how_many: int) -> list[int]:
+    return [_unlimited(value, scale) for value in _saturating_laplace(scale, how_many)]
+
+
+def _unlimited(value: int, scale: int) -> int:
+    """The variate that a 64-bit one stands for: where it saturated, the law has no memory, so the rest is drawn anew.
+
+    Beyond the largest 64-bit number the size of a discrete Laplace variate is that number plus a geometric variate, and
+    a discrete Laplace variate that is not negative is geometric.
+    """
+    if -_LARGEST < value < _LARGEST:
+        return value
+    rest = -1
+    while rest < 0:
+        (rest,) = _laplace(scale, 1)
+    return _LARGEST + rest if value > 0 else -_LARGEST - rest
+
+
+def _saturating_laplace(scale: int, how_many: int) -> list[int]:
+    domains, measurements, metrics = _opendp()
+    noise = measurements.make_laplace(
+        domains.vector_domain(domains.atom_domain(T="i64")), metrics.l1_distance(T="i64"), scale=_as_double(scale)
     )
     return [int(value) for value in noise([0] * how_many)]
 

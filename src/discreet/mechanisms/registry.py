@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Generator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Literal, Protocol, TypeAlias
 
-from discreet.curator.moments import Moments
+from discreet.curator.moments import Moments, Sums
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.errors import SpecError
 from discreet.mechanisms.noise import Sampler
+from discreet.mechanisms.settings import Setting
 from discreet.privacy.budget import PrivacyBudget
 from discreet.privacy.guarantee import Guarantee
-from discreet.releases import NoiseLaw
+from discreet.releases import Coefficients, NoiseLaw, Settings
 
 Table: TypeAlias = Mapping[str, Sequence[object]]
 
@@ -25,6 +26,64 @@ class NeighbourPair:
     name: str
     table: Table
     neighbour: Table
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """What the mechanism table says of a mechanism.
+
+    Attributes
+    ----------
+    summary
+        One line for people who choose.
+    document
+        The source document it stands in, or none of them.
+    notion
+        `pure`: epsilon alone, delta = 0 allowed; `approximate`: needs delta above 0; `both`: either.
+    domain
+        Which declared set of rows its noise makes use of.
+    needs
+        What a design must declare for it, in words; empty if nothing beyond bounds.
+    numerics
+        `exact` or `idealised`; see `Release.numerics`.
+    references
+        Author and year.
+    settings
+        Public settings by name.
+    """
+
+    summary: str
+    document: str
+    notion: Literal["pure", "approximate", "both"]
+    domain: Literal["box", "ball", "box or ball"]
+    needs: tuple[str, ...]
+    numerics: Literal["exact", "idealised"]
+    references: tuple[str, ...]
+    settings: Mapping[str, Setting] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """Everything public that a mechanism runs with, and the source of its noise."""
+
+    design: Design
+    domain: RowDomain
+    law: NoiseLaw
+    settings: Settings
+    sampler: Sampler
+
+
+@dataclass(frozen=True, slots=True)
+class NoisyMoments:
+    """What a mechanism of kind `moments` publishes; none where an entry is not released."""
+
+    totals: tuple[int | None, ...]
+    scalars: Mapping[str, int] = field(default_factory=dict)
+
+
+Published: TypeAlias = NoisyMoments | Coefficients
+# asks for one pass over the table after another, gets exact sums, and gives what is published
+Passes: TypeAlias = Generator[Sums, Moments, Published]
 
 
 class Mechanism(Protocol):
@@ -46,14 +105,12 @@ class Mechanism(Protocol):
         ...
 
     @property
-    def domain(self) -> Literal["box or ball"]:
-        """Which declared sets of rows its sensitivity covers."""
+    def card(self) -> Card:
+        """What the mechanism table says."""
         ...
 
-    def noise_model(
-        self, design: Design, domain: RowDomain, budget: PrivacyBudget, *, robust: bool = False
-    ) -> NoiseLaw:
-        """The law of its noise, from public quantities alone; `robust`: with a part for robust standard errors."""
+    def noise_model(self, design: Design, domain: RowDomain, budget: PrivacyBudget, settings: Settings) -> NoiseLaw:
+        """The law of its noise, from public quantities alone; refuses what it cannot keep."""
         ...
 
     def guarantee(self, design: Design, budget: PrivacyBudget) -> Guarantee:
@@ -64,12 +121,8 @@ class Mechanism(Protocol):
         """Neighbouring tables for audits and tightness tests."""
         ...
 
-    def randomise(self, moments: Moments, law: NoiseLaw, sampler: Sampler) -> tuple[int, ...]:
-        """Noisy totals."""
-        ...
-
-    def randomise_residuals(self, moments: Moments, law: NoiseLaw, sampler: Sampler) -> tuple[int, ...]:
-        """Noisy totals of the Gram of residual rows."""
+    def passes(self, job: Job) -> Passes:
+        """The randomised map. The first pass is asked for before any noise is drawn; the sums stay inside."""
         ...
 
 
@@ -81,7 +134,7 @@ def mechanism_named(name: str) -> Mechanism:
     """
     known = mechanisms()
     if name not in known:
-        raise SpecError.unknown_name("mechanism", str(name), known)
+        raise SpecError.unknown_name("mechanism", str(name), ("auto", *known))
     return known[name]
 
 

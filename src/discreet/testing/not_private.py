@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
 
 from discreet import __version__
 from discreet.curator.moments import accumulate
@@ -10,7 +13,8 @@ from discreet.curator.opening import open_source
 from discreet.curator.source import ComputeOptions
 from discreet.design.domain import DEFAULT_GRID_BITS, RowDomain
 from discreet.design.model import Design
-from discreet.mechanisms.registry import mechanism_named
+from discreet.mechanisms.choice import AUTO, chosen_mechanism
+from discreet.mechanisms.registry import Job, NoisyMoments, Published
 from discreet.privacy.budget import PrivacyBudget
 from discreet.releases import BLOCKS, NoiseLaw, Release
 
@@ -36,33 +40,50 @@ def seeded_release(
     *,
     seed: int,
     epsilon: float,
-    delta: float,
-    mechanism: str = "gaussian",
+    delta: float = 0.0,
+    mechanism: str = AUTO,
+    settings: Mapping[str, object] | None = None,
     grid_bits: int = DEFAULT_GRID_BITS,
 ) -> Release:
     """The mechanism with noise from a seed, NOT PRIVATE: whoever knows the seed can take the noise away."""
-    chosen = mechanism_named(mechanism)
     domain = RowDomain.of(design, grid_bits)
-    law = chosen.noise_model(design, domain, PrivacyBudget(epsilon, delta))
-    moments = accumulate(open_source(data), design, domain, ComputeOptions())
-    totals = chosen.randomise(moments, law, SeededSampler(seed))
-    return _not_private(f"{mechanism}-seeded", design, law, totals, moments.units)
+    chosen, public, law = chosen_mechanism(mechanism, design, domain, PrivacyBudget(epsilon, delta), settings)
+    source = open_source(data)
+    passes = chosen.passes(Job(design, domain, law, public, SeededSampler(seed)))
+    wanted = next(passes)
+    while True:
+        moments = accumulate(source, design, domain, ComputeOptions(), wanted)
+        try:
+            wanted = passes.send(moments)
+        except StopIteration as done:
+            published: Published = done.value
+            made = _not_private(f"{chosen.name}-seeded", design, law, (), moments.units)
+            if isinstance(published, NoisyMoments):
+                return replace(made, totals=published.totals, scalars=published.scalars, settings=public)
+            return replace(made, coefficients=published, settings=public, numerics=chosen.card.numerics)
 
 
 class SeededSampler:
-    """Rounded normal variates from a seed, NOT PRIVATE."""
+    """Rounded variates from a seed, NOT PRIVATE; the same seed gives the same sequence."""
 
     private = False
 
     def __init__(self, seed: int) -> None:
-        self._seed = seed
+        self._random = np.random.default_rng(seed)
 
     def draw(self, sigmas: Sequence[int]) -> list[int]:
-        """One variate for each parameter; the same seed gives the same variates."""
-        import numpy as np
-
-        normal = np.random.default_rng(self._seed).standard_normal(len(sigmas))
+        """A rounded normal variate for each parameter."""
+        normal = self._random.standard_normal(len(sigmas))
         return [round(sigma * float(value)) for sigma, value in zip(sigmas, normal, strict=True)]
+
+    def laplace(self, scales: Sequence[int]) -> list[int]:
+        """A rounded Laplace variate for each parameter."""
+        variates = self._random.laplace(size=len(scales))
+        return [round(scale * float(value)) for scale, value in zip(scales, variates, strict=True)]
+
+    def bits(self, how_many: int) -> int:
+        """A uniform whole number below 2**how_many."""
+        return int.from_bytes(self._random.bytes((how_many + 7) // 8)) >> (-how_many % 8)
 
 
 def _not_private(name: str, design: Design, law: NoiseLaw, totals: tuple[int, ...], rows: int) -> Release:
@@ -71,7 +92,7 @@ def _not_private(name: str, design: Design, law: NoiseLaw, totals: tuple[int, ..
         guarantee=None,
         mechanism=name,
         mechanism_version="0",
-        noise=NoiseLaw(law.grid_bits, law.sigma, "none"),
+        noise=replace(law, calibration="none"),
         totals=totals,
         units_public=rows if design.unit.neighbours == "replace" else None,
         anchor="untracked",

@@ -1,0 +1,79 @@
+"""Public settings of a mechanism: declared with their range, checked before any data is opened."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from discreet.errors import SpecError
+from discreet.releases import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One public number, word or switch that a mechanism takes.
+
+    Attributes
+    ----------
+    default
+        Its value unless given; its type is the type that is taken.
+    about
+        What it does, in one line.
+    low, high
+        Smallest and largest number allowed.
+    choices
+        Words allowed.
+    """
+
+    default: bool | int | float | str
+    about: str
+    low: float = -math.inf
+    high: float = math.inf
+    choices: tuple[str, ...] = ()
+
+
+def checked_settings(mechanism: str, declared: Mapping[str, Setting], given: Mapping[str, object] | None) -> Settings:
+    """Every declared setting with its value: the one given, or the default.
+
+    >>> dict(checked_settings("m", {"passes": Setting(10, "how often", 1, 100)}, {"passes": "4"}))
+    {'passes': 4}
+    """
+    values = dict(given or {})
+    if values and not declared:
+        raise SpecError(f"the mechanism {mechanism!r} has no settings; leave out {', '.join(map(str, values))}")
+    for name in values:
+        if name not in declared:
+            raise SpecError.unknown_name(f"setting of {mechanism!r}", str(name), declared)
+    return MappingProxyType({
+        name: _checked(name, setting, values.get(name, setting.default)) for name, setting in declared.items()
+    })  # fmt: skip
+
+
+def _checked(name: str, setting: Setting, value: object) -> bool | int | float | str:
+    default = setting.default
+    if isinstance(default, bool):
+        if value in ("true", "false"):
+            return value == "true"
+        if isinstance(value, bool):
+            return value
+        raise SpecError(f"the setting {name!r} is true or false; {value!r} came")
+    if isinstance(default, str):
+        if value not in setting.choices:
+            raise SpecError.unknown_name(f"value of the setting {name!r}", str(value), setting.choices)
+        return str(value)
+    return _number(name, setting, value, whole=isinstance(default, int))
+
+
+def _number(name: str, setting: Setting, value: object, *, whole: bool) -> int | float:
+    kind = "whole number" if whole else "number"
+    try:
+        number = float(value) if isinstance(value, str | int | float) and not isinstance(value, bool) else math.nan
+    except (ValueError, OverflowError):
+        number = math.nan
+    if math.isnan(number) or (whole and number != round(number) if math.isfinite(number) else True):
+        raise SpecError(f"the setting {name!r} is a {kind}; {value!r} came")
+    if not setting.low <= number <= setting.high:
+        raise SpecError(f"the setting {name!r} is {number:g}; allowed: {setting.low:g} to {setting.high:g}")
+    return round(number) if whole else number

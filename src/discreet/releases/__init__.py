@@ -1,0 +1,39 @@
+"""RELEASE: the published value, and nothing that only the curator may see.
+
+Sees: a design, noisy numbers with the law of their noise, a guarantee.
+Never: a row, an exact sum, a seed, or an exact number of rows that is not public under the neighbouring relation.
+Hands on: one value with a canonical JSON form (release.schema.json) that is checked whole when it is read back.
+
+The room is called `releases` because `discreet.release` is the public function that makes one.
+"""
+
+from discreet.releases.noise import (
+    BLOCKS,
+    RESIDUAL_BLOCKS,
+    Block,
+    Calibration,
+    FloatArray,
+    NoiseFamily,
+    NoiseLaw,
+    block_of,
+    symmetric,
+)
+from discreet.releases.parts import Coefficients, ResidualPart, Settings
+from discreet.releases.release import NOT_PRIVATE_SUFFIX, Release
+
+__all__ = [
+    "BLOCKS",
+    "NOT_PRIVATE_SUFFIX",
+    "RESIDUAL_BLOCKS",
+    "Block",
+    "Calibration",
+    "Coefficients",
+    "FloatArray",
+    "NoiseFamily",
+    "NoiseLaw",
+    "Release",
+    "ResidualPart",
+    "Settings",
+    "block_of",
+    "symmetric",
+]

@@ -1,0 +1,117 @@
+"""The law of the noise in a release, as it is published."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Final, Literal, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+FloatArray: TypeAlias = npt.NDArray[np.float64]
+
+Block = Literal[
+    "count", "sum_x", "gram_diagonal", "gram_off_diagonal", "sum_y", "cross", "target_square",
+    "residual_diagonal", "residual_off_diagonal",
+]  # fmt: skip
+BLOCKS: Final[tuple[Block, ...]] = (
+    "count", "sum_x", "gram_diagonal", "gram_off_diagonal", "sum_y", "cross", "target_square",
+)  # fmt: skip
+RESIDUAL_BLOCKS: Final[tuple[Block, ...]] = ("residual_diagonal", "residual_off_diagonal")
+DIAGONAL_BLOCKS: Final = ("count", "gram_diagonal", "target_square")
+
+NoiseFamily = Literal["discrete-gaussian", "discrete-laplace", "k-norm", "wishart"]
+FAMILIES: Final = ("discrete-gaussian", "discrete-laplace", "k-norm", "wishart")
+Calibration = Literal["gaussian", "discrete-zcdp", "pure", "chi-square", "composed", "bound", "none"]
+CALIBRATIONS: Final = ("gaussian", "discrete-zcdp", "pure", "chi-square", "composed", "bound", "none")
+
+
+@dataclass(frozen=True)
+class NoiseLaw:
+    """Noise on the product grid, one scale for each block of the moments or each statistic of another mechanism.
+
+    Attributes
+    ----------
+    grid_bits
+        A scaled value is `2**grid_bits` steps, a product `4**grid_bits`.
+    sigma
+        Scale of each released block in steps of the product grid, as whole numbers; 0 only for a count that is public,
+        or where the noise is switched off. A block that is absent is not released.
+    calibration
+        `gaussian`: exact Gaussian accounting with the lattice gap paid in delta; `discrete-zcdp`: the discrete law's
+        own concentrated privacy; `pure`: epsilon alone; `chi-square`: the exact loss of Wishart noise; `composed`:
+        several pieces through an accountant; `bound`: a proved upper bound on delta; `none`: not private.
+    family
+        `discrete-gaussian`: independent entries, the scale is the standard deviation. `discrete-laplace`: independent,
+        P(z) proportional to exp(-|z| / scale). `k-norm`: entries scale * z, z with density proportional to exp(-|z|)
+        in `parameters["dimension"]` dimensions, rounded. `wishart`: entries scale * W with `parameters["degrees"]`
+        degrees of freedom, less their mean, rounded.
+    parameters
+        What else the family needs, as whole numbers.
+    """
+
+    grid_bits: int
+    sigma: Mapping[str, int]
+    calibration: Calibration
+    family: NoiseFamily = "discrete-gaussian"
+    parameters: Mapping[str, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "sigma", MappingProxyType(dict(self.sigma)))
+        object.__setattr__(self, "parameters", MappingProxyType(dict(self.parameters)))
+
+    def steps(self, size: int) -> list[int]:
+        """Scale of every entry of the upper triangle, row by row, for `size` columns; 0 where none is released."""
+        return [self.sigma.get(block, 0) for block in entry_blocks(size)]
+
+    def sd(self, block: str) -> float:
+        """Standard deviation of a block's noise in scaled units; NaN for a block that is not released."""
+        if block not in self.sigma:
+            return math.nan
+        return float(self.sigma[block] / 4**self.grid_bits) * self._factor(block)
+
+    def entry_sd(self, size: int) -> FloatArray:
+        """Standard deviation of every entry in scaled units, shape (size, size); NaN where none is released."""
+        by_block = {block: self.sd(block) for block in BLOCKS}
+        return symmetric([by_block[block] for block in entry_blocks(size)], size)
+
+    def _factor(self, block: str) -> float:
+        if self.family == "discrete-laplace":
+            return math.sqrt(2)
+        if self.family == "k-norm":
+            return math.sqrt(self.parameters["dimension"] + 1)
+        if self.family == "wishart":
+            return math.sqrt(self.parameters["degrees"] * (2 if block in DIAGONAL_BLOCKS else 1))
+        return 1.0
+
+
+def entry_blocks(size: int) -> list[Block]:
+    """Blocks of the entries of the upper triangle, row by row."""
+    return [block_of(i, j, size) for i in range(size) for j in range(i, size)]
+
+
+def block_of(i: int, j: int, size: int) -> Block:
+    """Block of the entry (i, j), i <= j, of the moments of (1, x, y).
+
+    >>> block_of(0, 0, 4), block_of(1, 2, 4), block_of(1, 3, 4)
+    ('count', 'gram_off_diagonal', 'cross')
+    """
+    last = size - 1
+    if j == last:
+        return "sum_y" if i == 0 else "target_square" if i == last else "cross"
+    if i == 0:
+        return "count" if j == 0 else "sum_x"
+    return "gram_diagonal" if i == j else "gram_off_diagonal"
+
+
+def symmetric(upper: Iterable[float], size: int) -> FloatArray:
+    """A symmetric matrix from its upper triangle, row by row."""
+    out = np.empty((size, size))
+    entries = iter(upper)
+    for i in range(size):
+        for j in range(i, size):
+            out[i, j] = out[j, i] = next(entries)
+    return out

@@ -1,0 +1,44 @@
+"""Parts of a release beside its moments: settings, coefficients, what robust standard errors need."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+Settings: TypeAlias = Mapping[str, bool | int | float | str]
+
+
+@dataclass(frozen=True)
+class Coefficients:
+    """What a mechanism publishes that fits one model inside the wall.
+
+    Attributes
+    ----------
+    values
+        Scaled coefficients of (1, x), the constant first; the constant is 0 in a design without intercept.
+    trace
+        Released coefficients after each pass, in order, where the mechanism publishes its way.
+    """
+
+    values: tuple[float, ...]
+    trace: tuple[tuple[float, ...], ...] = ()
+
+
+@dataclass(frozen=True)
+class ResidualPart:
+    """What robust standard errors need: a noisy sum of squared residuals times products of (1, x).
+
+    Attributes
+    ----------
+    coefficients
+        Scaled coefficients of (1, x), read off the noisy moments, at which the residuals were taken.
+    bound
+        Public bound at which residuals were clipped, in scaled units of the target.
+    totals
+        Upper triangle of the noisy sum of v v', v = (residual / bound) * (1, x), row by row, on the product grid.
+    """
+
+    coefficients: tuple[float, ...]
+    bound: float
+    totals: tuple[int, ...]

@@ -1,0 +1,213 @@
+"""From the text of a release file to checked values: nothing that does not hold together is let through."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from typing import Any, Final, cast
+
+from discreet.design.domain import MAX_GRID_BITS
+from discreet.design.model import Design
+from discreet.errors import ReleaseFileError, SpecError
+from discreet.privacy.guarantee import Guarantee
+from discreet.releases.noise import BLOCKS, CALIBRATIONS, FAMILIES, RESIDUAL_BLOCKS, NoiseLaw, entry_blocks
+from discreet.releases.parts import Coefficients, ResidualPart, Settings
+
+FORMAT: Final = "discreet-release"
+SCHEMA_VERSION: Final = 1
+FIELDS: Final = frozenset((
+    "format", "schema", "kind", "private", "design", "guarantee", "mechanism", "columns", "noise", "totals",
+    "units_public", "anchor", "made_by",
+))  # fmt: skip
+OPTIONAL: Final = frozenset(("residuals", "coefficients", "scalars"))
+_NEEDED: Final[Mapping[str, set[str]]] = {"k-norm": {"dimension"}, "wishart": {"degrees"}}
+_NEVER_ABSENT: Final = ("count", "gram_diagonal", "cross")
+
+
+def parsed(text: str) -> dict[str, Any]:
+    """The table of a release file of a known schema."""
+
+    def refuse(name: str) -> float:
+        raise ReleaseFileError(f"the number {name} is not allowed in a release file")
+
+    def unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
+        table = dict(pairs)
+        if len(table) != len(pairs):
+            raise ReleaseFileError("a key stands twice in the release file")
+        return table
+
+    try:
+        body = json.loads(text, parse_constant=refuse, object_pairs_hook=unique)
+    except (json.JSONDecodeError, RecursionError):
+        raise ReleaseFileError("this is not a release file: it is cut or not JSON") from None
+    except ValueError:
+        raise ReleaseFileError("a number in the release file is too long") from None
+    if not isinstance(body, dict) or body.get("format") != FORMAT:
+        raise ReleaseFileError(f"this is not a release file: its format is not {FORMAT!r}")
+    schema = body.get("schema")
+    if not isinstance(schema, int) or isinstance(schema, bool) or schema < 1:
+        raise ReleaseFileError("the release file has no schema version")
+    if schema > SCHEMA_VERSION:
+        raise ReleaseFileError(
+            f"the release file has schema {schema}, this version reads up to {SCHEMA_VERSION}; update discreet"
+        )
+    return body
+
+
+def release_fields(body: Mapping[str, object]) -> dict[str, Any]:
+    """Constructor arguments of the release that a file holds."""
+    missing = sorted(FIELDS - set(body))
+    if missing:
+        raise ReleaseFileError(f"the release file has no field {missing[0]!r}")
+    if body["kind"] not in ("moments", "coefficients"):
+        raise ReleaseFileError(f"a release of kind {body['kind']!r} is not known to this version; update discreet")
+    private = body["guarantee"] is not None
+    try:
+        design = Design.from_dict(_ordered(_table(body["design"], "design")))
+        guarantee = Guarantee.from_dict(_table(body["guarantee"], "guarantee")) if private else None
+    except SpecError as error:
+        raise ReleaseFileError(f"the release file does not hold together: {error}") from None
+    if body["private"] is not private or (guarantee is not None and guarantee.unit != design.unit):
+        raise ReleaseFileError("guarantee, design and the mark 'private' contradict each other")
+    if body["columns"] != list(design.released):
+        raise ReleaseFileError("the released columns are not those of the design")
+    units = None if body["units_public"] is None else _whole(body["units_public"], "units_public")
+    if private and (units is None) == (design.unit.neighbours == "replace"):
+        raise ReleaseFileError("the public number of units contradicts the neighbouring relation")
+    mechanism = _table(body["mechanism"], "mechanism")
+    numerics = mechanism.get("numerics", "exact")
+    if numerics not in ("exact", "idealised"):
+        raise ReleaseFileError("mechanism.numerics must be 'exact' or 'idealised'")
+    read = _moments if body["kind"] == "moments" else _coefficients
+    return {
+        "design": design,
+        "guarantee": guarantee,
+        "mechanism": _text(mechanism.get("name"), "mechanism.name"),
+        "mechanism_version": _text(mechanism.get("version"), "mechanism.version"),
+        "units_public": units,
+        "anchor": _text(body["anchor"], "anchor"),
+        "made_by": _text(body["made_by"], "made_by"),
+        "settings": _settings(_table(mechanism.get("settings", {}), "mechanism.settings")),
+        "numerics": numerics,
+        **read(body, design, private=private),
+    }
+
+
+def _moments(body: Mapping[str, object], design: Design, *, private: bool) -> dict[str, Any]:
+    size = len(design.released)
+    totals = body["totals"]
+    if not isinstance(totals, list) or len(totals) != size * (size + 1) // 2:
+        raise ReleaseFileError(f"'totals' is not the upper triangle of a {size} x {size} matrix")
+    if "coefficients" in body:
+        raise ReleaseFileError("a release of moments has no field 'coefficients'")
+    residuals = _residual_part(_table(body["residuals"], "residuals"), size - 1) if "residuals" in body else None
+    scalars = _wholes(_table(body.get("scalars", {}), "scalars"), "scalars")
+    noise = _noise_law(_table(body["noise"], "noise"))
+    blocks = {*BLOCKS, *(RESIDUAL_BLOCKS if residuals else ())}
+    wrong = set(noise.sigma) - blocks - set(scalars)
+    absent = ({*_NEVER_ABSENT, *scalars} | (set(RESIDUAL_BLOCKS) if residuals else set())) - set(noise.sigma)
+    if wrong or absent:
+        raise ReleaseFileError(f"noise.sigma must give the blocks {', '.join((*BLOCKS, *RESIDUAL_BLOCKS, *scalars))}")
+    if private and any(value < (block != "count") for block, value in noise.sigma.items()):
+        raise ReleaseFileError("noise.sigma must be positive")
+    if private and (noise.sigma["count"] == 0) != design.count_public:
+        raise ReleaseFileError("the noise of the count contradicts the neighbouring relation")
+    for block, total in zip(entry_blocks(size), totals, strict=True):
+        if (total is None) != (block not in noise.sigma):
+            raise ReleaseFileError(f"'totals' and noise.sigma differ on whether the block {block!r} is released")
+    whole = tuple(None if total is None else _whole(total, "totals") for total in totals)
+    return {"noise": noise, "totals": whole, "residuals": residuals, "scalars": scalars}
+
+
+def _coefficients(body: Mapping[str, object], design: Design, *, private: bool) -> dict[str, Any]:
+    size = len(design.released) - 1
+    if body["totals"] != [] or "residuals" in body or "scalars" in body:
+        raise ReleaseFileError("a release of coefficients has no sums")
+    table = _table(body.get("coefficients"), "coefficients")
+    trace = table.get("trace")
+    if not isinstance(trace, list):
+        raise ReleaseFileError("coefficients.trace must be a list")
+    noise = _noise_law(_table(body["noise"], "noise"))
+    if not noise.sigma or (private and min(noise.sigma.values()) < 1):
+        raise ReleaseFileError("noise.sigma must be positive")
+    values = _floats(table.get("values"), size, "coefficients.values")
+    if not design.intercept and values[0] != 0:
+        raise ReleaseFileError("the model has no intercept, but coefficients.values gives one")
+    steps = tuple(_floats(step, size, "coefficients.trace") for step in trace)
+    return {"noise": noise, "totals": (), "coefficients": Coefficients(values, steps)}
+
+
+def _residual_part(table: Mapping[str, object], size: int) -> ResidualPart:
+    coefficients = _floats(table.get("coefficients"), size, "residuals.coefficients")
+    bound, totals = table.get("bound"), table.get("totals")
+    if not _is_float(bound) or not cast("float", bound) > 0:
+        raise ReleaseFileError("residuals.bound must be a positive number")
+    if not isinstance(totals, list) or len(totals) != size * (size + 1) // 2:
+        raise ReleaseFileError(f"residuals.totals is not the upper triangle of a {size} x {size} matrix")
+    whole = tuple(_whole(total, "residuals.totals") for total in totals)
+    return ResidualPart(coefficients, cast("float", bound), whole)
+
+
+def _floats(values: object, size: int, name: str) -> tuple[float, ...]:
+    if not isinstance(values, list) or len(values) != size or not all(map(_is_float, values)):
+        raise ReleaseFileError(f"{name} must be {size} numbers")
+    return tuple(values)
+
+
+def _is_float(value: object) -> bool:
+    return isinstance(value, float) and math.isfinite(value)
+
+
+def _settings(table: Mapping[str, object]) -> Settings:
+    for name, value in table.items():
+        if not isinstance(value, bool | int | float | str):
+            raise ReleaseFileError(f"mechanism.settings.{name} is not a plain value")
+    return cast("Settings", table)
+
+
+def _ordered(table: Mapping[str, object]) -> dict[str, object]:
+    """The design's table with its columns in their declared order, which sorted keys do not keep."""
+    columns, order = _table(table.get("columns"), "design.columns"), table.get("order")
+    if not isinstance(order, list) or sorted(columns) != sorted(map(str, order)):
+        raise ReleaseFileError("design.order does not list the declared columns")
+    rest = {key: value for key, value in table.items() if key != "order"}
+    return rest | {"columns": {name: columns[name] for name in order}}
+
+
+def _noise_law(table: Mapping[str, object]) -> NoiseLaw:
+    bits, calibration, family = table.get("grid_bits"), table.get("calibration"), table.get("family")
+    if family not in FAMILIES or calibration not in CALIBRATIONS:
+        raise ReleaseFileError("the law of the noise is not known to this version")
+    if not isinstance(bits, int) or isinstance(bits, bool) or not 0 < bits <= MAX_GRID_BITS:
+        raise ReleaseFileError("noise.grid_bits is out of range")
+    sigma = _wholes(_table(table.get("sigma"), "noise.sigma"), "noise.sigma")
+    if any(value < 0 for value in sigma.values()):
+        raise ReleaseFileError("noise.sigma must be positive")
+    parameters = _wholes(_table(table.get("parameters", {}), "noise.parameters"), "noise.parameters")
+    if not _NEEDED.get(family, set()) <= set(parameters) or any(value < 1 for value in parameters.values()):
+        raise ReleaseFileError(f"noise.parameters are not those of the family {family!r}")
+    return NoiseLaw(grid_bits=bits, sigma=sigma, calibration=calibration, family=family, parameters=parameters)
+
+
+def _table(value: object, name: str) -> Mapping[str, object]:
+    if not isinstance(value, dict):
+        raise ReleaseFileError(f"the field {name!r} is not a table")
+    return value
+
+
+def _text(value: object, name: str) -> str:
+    if not isinstance(value, str) or not value:
+        raise ReleaseFileError(f"the field {name!r} is not text")
+    return value
+
+
+def _wholes(table: Mapping[str, object], name: str) -> dict[str, int]:
+    return {key: _whole(value, f"{name}.{key}") for key, value in table.items()}
+
+
+def _whole(value: object, name: str) -> int:
+    digits = value.removeprefix("-") if isinstance(value, str) else ""
+    if not (digits.isascii() and digits.isdigit() and len(digits) <= 100):
+        raise ReleaseFileError(f"the field {name!r} must hold whole numbers as decimal text")
+    return int(cast("str", value))

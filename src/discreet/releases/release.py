@@ -1,0 +1,250 @@
+"""The release: the published value, and its canonical JSON."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from types import MappingProxyType
+from typing import Final, Literal
+
+from discreet.design.model import Design
+from discreet.errors import OutputError, ReleaseFileError, SpecError
+from discreet.markup import html_table
+from discreet.output import write_bytes
+from discreet.privacy.guarantee import Guarantee
+from discreet.releases.noise import FloatArray, NoiseLaw, symmetric
+from discreet.releases.parts import Coefficients, ResidualPart, Settings
+from discreet.releases.reading import FIELDS, FORMAT, OPTIONAL, SCHEMA_VERSION, parsed, release_fields
+
+NOT_PRIVATE_SUFFIX: Final = ".NOT-PRIVATE.json"
+
+
+@dataclass(frozen=True)
+class Release:
+    """What the curator publishes and the analyst reads; nothing else crosses the wall.
+
+    Attributes
+    ----------
+    design
+        The declarations the release was made under.
+    guarantee
+        The privacy promise; none for a release that is NOT PRIVATE.
+    mechanism, mechanism_version
+        Which mechanism made it.
+    noise
+        Law of the noise.
+    totals
+        Noisy sums of products on the integer grid: upper triangle of the moments of (1, x, y), row by row; none where
+        an entry is not released. Empty in a release of coefficients.
+    units_public
+        The number of privacy units in the table (rows, or persons) where the neighbouring relation makes it public.
+    anchor
+        Where the spend is recorded; `untracked` without a ledger.
+    made_by
+        Name and version of the software.
+    residuals
+        For robust standard errors, if they were paid for.
+    coefficients
+        In a release of kind `coefficients`: the model that was fitted inside the wall.
+    scalars
+        Further noisy numbers by name, on the product grid.
+    settings
+        Public settings of the mechanism.
+    numerics
+        `exact`: noise and sums are whole numbers, the proof covers the bits. `idealised`: the proof is for real
+        numbers and the published value is a floating-point solution.
+    """
+
+    design: Design
+    guarantee: Guarantee | None
+    mechanism: str
+    mechanism_version: str
+    noise: NoiseLaw
+    totals: tuple[int | None, ...]
+    units_public: int | None
+    anchor: str
+    made_by: str
+    residuals: ResidualPart | None = None
+    coefficients: Coefficients | None = None
+    scalars: Mapping[str, int] = field(default_factory=dict)
+    settings: Settings = field(default_factory=dict)
+    numerics: Literal["exact", "idealised"] = "exact"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "scalars", MappingProxyType(dict(self.scalars)))
+        object.__setattr__(self, "settings", MappingProxyType(dict(self.settings)))
+
+    @property
+    def kind(self) -> Literal["moments", "coefficients"]:
+        """What it holds: noisy moments, from which any model can be fitted, or the coefficients of one model."""
+        return "moments" if self.coefficients is None else "coefficients"
+
+    @property
+    def private(self) -> bool:
+        """Whether a mechanism with a budget made this release."""
+        return self.guarantee is not None
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the released columns: "1" first, the target last."""
+        return self.design.released
+
+    @cached_property
+    def moments(self) -> FloatArray:
+        """Noisy sums of products of the scaled columns, shape (p, p); NaN where an entry is not released."""
+        self._need_moments()
+        unit = 4**self.noise.grid_bits
+        entries = (math.nan if total is None else total / unit for total in self.totals)
+        return _frozen(symmetric(entries, len(self.columns)))
+
+    @cached_property
+    def noise_sd(self) -> FloatArray:
+        """Standard deviation of the noise in each entry of `moments`, shape (p, p); NaN where none is released."""
+        self._need_moments()
+        return _frozen(self.noise.entry_sd(len(self.columns)))
+
+    def _need_moments(self) -> None:
+        if self.kind != "moments":
+            raise SpecError(
+                f"a release by {self.mechanism!r} holds the coefficients of one model and no moments; "
+                "read release.coefficients or fit it, or release with a mechanism of kind 'moments'"
+            )
+
+    @cached_property
+    def residual_moments(self) -> FloatArray | None:
+        """Noisy sum of squared residuals times products of the scaled (1, x), shape (p-1, p-1), if it was released."""
+        if self.residuals is None:
+            return None
+        unit = 4**self.noise.grid_bits
+        matrix = symmetric((total / unit for total in self.residuals.totals), len(self.columns) - 1)
+        # rows of one person were averaged over as many as count, before they were squared
+        return _frozen(matrix * (self.residuals.bound * self.design.unit.max_rows) ** 2)
+
+    @cached_property
+    def digest(self) -> str:
+        """Fingerprint of everything published."""
+        return digest_of(self._body())
+
+    def to_json(self) -> str:
+        """The canonical text of the release file."""
+        return json.dumps({**self._body(), "digest": self.digest}, indent=1, sort_keys=True, ensure_ascii=True) + "\n"
+
+    def save(self, path: str | Path, *, force: bool = False) -> None:
+        """Write the release as JSON; an existing file is left alone unless `force`."""
+        if not self.private and not str(path).endswith(NOT_PRIVATE_SUFFIX):
+            raise OutputError(f"this release is NOT PRIVATE; its file name must end in {NOT_PRIVATE_SUFFIX!r}")
+        write_bytes(path, self.to_json().encode(), force=force)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Release:
+        """Read a release file; a changed, cut or newer file is refused."""
+        try:
+            content = Path(path).read_bytes()
+        except OSError as error:
+            raise ReleaseFileError(f"cannot read {str(path)!r}: {error.strerror}") from None
+        try:
+            return cls.from_json(content.decode())
+        except UnicodeDecodeError:
+            raise ReleaseFileError(f"{str(path)!r} is not a release file: it is not UTF-8 text") from None
+        except ReleaseFileError as error:
+            raise ReleaseFileError(f"{str(path)!r}: {error}") from None
+
+    @classmethod
+    def from_json(cls, text: str) -> Release:
+        """Read a release from the text of its file."""
+        body = parsed(text)
+        digest = body.pop("digest", None)
+        if digest != digest_of(body):
+            raise ReleaseFileError("the digest does not match the content: the file was edited or damaged")
+        for key in sorted(set(body) - FIELDS - OPTIONAL):
+            warnings.warn(f"the release file has a field {key!r} that this version does not know", stacklevel=2)
+        return cls(**release_fields(body))
+
+    def _body(self) -> dict[str, object]:
+        body: dict[str, object] = {
+            "format": FORMAT,
+            "schema": SCHEMA_VERSION,
+            "kind": self.kind,
+            "private": self.private,
+            "design": self.design.to_dict() | {"order": list(self.design.columns)},
+            "guarantee": None if self.guarantee is None else self.guarantee.to_dict(),
+            "mechanism": {
+                "name": self.mechanism,
+                "version": self.mechanism_version,
+                "numerics": self.numerics,
+                "settings": dict(self.settings),
+            },
+            "columns": list(self.columns),
+            "noise": {
+                "family": self.noise.family,
+                "calibration": self.noise.calibration,
+                "grid_bits": self.noise.grid_bits,
+                "sigma": {block: str(sigma) for block, sigma in self.noise.sigma.items()},
+                "parameters": {name: str(value) for name, value in self.noise.parameters.items()},
+            },
+            "totals": [None if total is None else str(total) for total in self.totals],
+            "units_public": None if self.units_public is None else str(self.units_public),
+            "anchor": self.anchor,
+            "made_by": self.made_by,
+        }
+        if self.residuals is not None:
+            part = self.residuals
+            body["residuals"] = {
+                "coefficients": list(part.coefficients),
+                "bound": part.bound,
+                "totals": [str(total) for total in part.totals],
+            }
+        if self.coefficients is not None:
+            fitted = self.coefficients
+            body["coefficients"] = {"values": list(fitted.values), "trace": [list(step) for step in fitted.trace]}
+        if self.scalars:
+            body["scalars"] = {name: str(value) for name, value in self.scalars.items()}
+        return body
+
+    def __repr__(self) -> str:
+        promise = (
+            "NOT PRIVATE"
+            if self.guarantee is None
+            else (f"epsilon={self.guarantee.epsilon:g}, delta={self.guarantee.delta:g}, {self.guarantee.neighbours}")
+        )
+        return f"<Release of {', '.join(self.columns[1:])}: {self.mechanism}, {promise}>"
+
+    def _repr_html_(self) -> str:
+        promise = (
+            "NOT PRIVATE: this release carries no guarantee." if self.guarantee is None else self.guarantee.sentence()
+        )
+        source = f"Mechanism {self.mechanism}; spend recorded: {self.anchor}."
+        if self.coefficients is not None:
+            names = ("Intercept", *self.columns[1:-1])
+            cells = [[name, f"{value:.4g}"] for name, value in zip(names, self.coefficients.values, strict=True)]
+            notes = (promise, f"{source} Coefficients of the scaled columns.")
+            return html_table(
+                f"Release of a model of {self.columns[-1]}", ["coefficient", "scaled value"], cells, notes
+            )
+        rows = [
+            [name, _cell(self.moments[0, place]), _cell(self.noise_sd[0, place])]
+            for place, name in enumerate(self.columns)
+        ]
+        notes = (promise, f"{source} Sums are of the scaled columns.")
+        return html_table(f"Release of {', '.join(self.columns[1:])}", ["column", "noisy sum", "noise sd"], rows, notes)
+
+
+def _cell(value: float) -> str:
+    return "not released" if math.isnan(value) else f"{value:,.1f}"
+
+
+def _frozen(matrix: FloatArray) -> FloatArray:
+    matrix.flags.writeable = False
+    return matrix
+
+
+def digest_of(body: Mapping[str, object]) -> str:
+    """Fingerprint of the body of a release file."""
+    canonical = json.dumps(body, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    return "sha256:" + hashlib.sha256(canonical.encode()).hexdigest()
