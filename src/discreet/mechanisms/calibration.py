@@ -21,8 +21,8 @@ DEFAULT_SHARES: Final = Blocks(count=0.03, sum_x=0.12, gram=0.35, sum_y=0.10, cr
 # share of mu^2 that robust standard errors take for their own Gram
 ROBUST_SHARE: Final = 0.3
 # the part of delta that the step from the continuous to the lattice law may cost
-_LATTICE_SHARE: Final = 0.01
-_ROUNDING: Final = 1 + 2**-40
+LATTICE_SHARE: Final = 0.01
+ROUNDING: Final = 1 + 2**-40
 
 
 def block_sigmas(
@@ -90,9 +90,9 @@ def noise_law(
         raise SpecError("delta = 0 came; the Gaussian mechanism needs delta above 0, for instance delta = 1e-6")
     continuous = law(mu_from(budget.epsilon, budget.delta), "gaussian")
     gap = lattice_gap(continuous, size, budget.epsilon)
-    if gap <= _LATTICE_SHARE * budget.delta:
-        return law(mu_from(budget.epsilon, (budget.delta - gap) / _ROUNDING), "gaussian")  # [P9]
-    return law(math.sqrt(2 * rho_from(budget.epsilon, budget.delta)) / _ROUNDING, "discrete-zcdp")  # [P10]
+    if gap <= LATTICE_SHARE * budget.delta:
+        return law(mu_from(budget.epsilon, (budget.delta - gap) / ROUNDING), "gaussian")  # [P9]
+    return law(math.sqrt(2 * rho_from(budget.epsilon, budget.delta)) / ROUNDING, "discrete-zcdp")  # [P10]
 
 
 def lattice_gap(law: NoiseLaw, size: int, epsilon: float) -> float:
@@ -107,7 +107,7 @@ def lattice_gap(law: NoiseLaw, size: int, epsilon: float) -> float:
     distance = math.fsum(
         entries.get(block, 1) / (16 * float(sigma) ** 2) for block, sigma in law.sigma.items() if sigma
     )
-    return (1 + math.exp(epsilon)) * distance * _ROUNDING
+    return (1 + math.exp(epsilon)) * distance * ROUNDING
 
 
 def _steps(sigmas: Blocks, domain: RowDomain, *, count_public: bool) -> dict[str, int]:
@@ -127,7 +127,7 @@ def _steps(sigmas: Blocks, domain: RowDomain, *, count_public: bool) -> dict[str
 
 def in_steps(block: str, scaled: float, domain: RowDomain) -> int:
     """A standard deviation in steps of the product grid, rounded up to what the sampler takes."""
-    sigma = scaled * 4**domain.grid_bits * _ROUNDING
+    sigma = scaled * 4**domain.grid_bits * ROUNDING
     if not sigma <= MAX_SIGMA:
         raise SpecError(
             f"the noise of block '{block}' has a standard deviation of {scaled:.3g} scaled units, too much "
