@@ -18,6 +18,8 @@ from discreet.design.domain import DEFAULT_GRID_BITS
 from discreet.design.frames import check_names
 from discreet.design.model import Design
 from discreet.errors import DataError, DiscreetError, PrivacyNotice, SpecError, missing_extra
+from discreet.mechanisms.choice import AUTO
+from discreet.mechanisms.registry import mechanism_named
 from discreet.privacy.budget import PrivacyBudget
 from discreet.releases import BLOCKS, NoiseLaw, Release
 from discreet.workflow import release
@@ -59,7 +61,8 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
     missing
         Cells that are missing or not finite: `error`, `drop` or `{"fill": VALUE}`, unless `bounds` say drop or fill.
     fit_intercept, radius, neighbours, penalty, strength, l1_ratio, mechanism, settings, grid_bits, allow_weak_privacy
-        As in `discreet.Design` (`intercept`, `radius`, `unit`), `discreet.fit` and `discreet.release`.
+        As in `discreet.Design` (`intercept`, `radius`, `unit`), `discreet.fit` and `discreet.release`. A mechanism of
+        kind `coefficients` fits its own model, and the penalty is not used.
 
     Attributes
     ----------
@@ -94,7 +97,7 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
         radius: float | None = None,
         neighbours: str = "add-remove",
         missing: object = "error",
-        mechanism: str = "auto",
+        mechanism: str = AUTO,
         settings: Mapping[str, object] | None = None,
         grid_bits: int = DEFAULT_GRID_BITS,
         allow_weak_privacy: bool = False,
@@ -123,8 +126,7 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
             why = "the noise is calibrated to rows that count once each, so there are no weights; leave them out"
             raise SpecError(f"fit got {', '.join(refused)}; it takes X and y only: {why}")
         budget = PrivacyBudget(self.epsilon, self.delta)
-        options = {name: getattr(self, name) for name in _FIT_OPTIONS}
-        _try_options(options)
+        options = self._fit_options()
         table = self._columns(X, reset=True)
         target, values = _target(y, table)
         design = self._design(list(table), target)
@@ -147,6 +149,19 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
         constant, slopes = np.split(model.coefficients, [int(model.model.intercept)])
         self.fit_, self.coef_, self.intercept_ = model, slopes.copy(), float(constant.sum())
         return self
+
+    def _fit_options(self) -> dict[str, Any]:
+        """How the release will be fitted, checked before the spend; nothing for a mechanism that fits by itself."""
+        options = {name: getattr(self, name) for name in _FIT_OPTIONS}
+        _try_options(options)
+        if self.mechanism == AUTO or mechanism_named(self.mechanism).kind == "moments":
+            return options
+        if self.penalty not in ("adaptive", "none"):
+            raise SpecError(
+                f"penalty={self.penalty!r} came with mechanism={self.mechanism!r}, which fits one model by itself and "
+                "leaves nothing to penalise; leave the penalty out, or choose a mechanism of kind 'moments'"
+            )
+        return {}
 
     def predict(self, X: object) -> npt.NDArray[np.float64]:
         """Predict the target, row for row, from features clipped to their bounds.

@@ -81,8 +81,7 @@ def noise_law_for(
     for notice in check_strength(budget, allow_weak_privacy=False):
         warnings.warn(notice, PrivacyNotice, stacklevel=3)
     domain = RowDomain.of(design, DEFAULT_GRID_BITS)
-    wished = dict(settings or {}) | ({"robust": True} if moments == "robust" else {})
-    return chosen_mechanism(mechanism, design, domain, budget, wished)[2]
+    return chosen_mechanism(mechanism, design, domain, budget, settings, robust=moments == "robust")[2]
 
 
 def smallest_epsilon(design: Design, coefficient: str, width: float, *, delta: float, **options: float) -> float | None:

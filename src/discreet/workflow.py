@@ -95,8 +95,7 @@ def release(
         warnings.warn(notice, PrivacyNotice, stacklevel=2)
     domain = RowDomain.of(design, grid_bits)
     bound = _checked_bound(design, moments, residual_bound)
-    wished = dict(settings or {}) | ({} if bound is None else {"robust": True})
-    chosen, public, law = chosen_mechanism(mechanism, design, domain, budget, wished)
+    chosen, public, law = chosen_mechanism(mechanism, design, domain, budget, settings, robust=bound is not None)
     options = compute or ComputeOptions()
     source = open_source(data, reading=ReadOptions(encoding=encoding, delimiter=delimiter))
     if (bound is not None or chosen.kind == "coefficients") and not source.repeatable:

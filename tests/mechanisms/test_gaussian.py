@@ -32,7 +32,7 @@ FALSE_ALARM = 1e-9
 
 
 def gaussian_law(design, budget):
-    return GaussianMoments().noise_model(design, RowDomain.of(design), budget, {"robust": False})
+    return GaussianMoments().noise_model(design, RowDomain.of(design), budget, {})
 
 
 def exact_mu2(domain, law) -> Fraction:

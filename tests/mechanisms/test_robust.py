@@ -118,8 +118,8 @@ def test_both_parts_together_spend_the_budget_and_no_more(unit):
     design = Design("y", {"x": (0, 1), "z": (0, 1), "y": (0, 1)}, unit=unit)
     domain = RowDomain.of(design)
     epsilon, delta = 1.0, 1e-6
-    law = GaussianMoments().noise_model(design, domain, PrivacyBudget(epsilon, delta), {"robust": True})
-    plain = GaussianMoments().noise_model(design, domain, PrivacyBudget(epsilon, delta), {"robust": False})
+    law = GaussianMoments(robust=True).noise_model(design, domain, PrivacyBudget(epsilon, delta), {})
+    plain = GaussianMoments().noise_model(design, domain, PrivacyBudget(epsilon, delta), {})
     second = residual_sensitivity(domain, design.unit.neighbours) * 4**16 / law.sigma["residual_diagonal"]
     # the first part is the plain release with less of the budget
     ratio = plain.sigma["cross"] / law.sigma["cross"]

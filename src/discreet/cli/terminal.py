@@ -6,7 +6,7 @@ import json
 import os
 import sys
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final, TextIO
@@ -29,7 +29,7 @@ def say_styled(text: str) -> None:
     _echo(text)
 
 
-def say_json(document: Mapping[str, object]) -> None:
+def say_json(document: Mapping[str, object] | Sequence[object]) -> None:
     """Print one JSON document on stdout."""
     _echo(json.dumps(document, indent=1, ensure_ascii=True, allow_nan=False))
 

@@ -9,7 +9,9 @@ import numpy as np
 
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
-from discreet.mechanisms.registry import Mechanism, mechanism_named, mechanisms
+from discreet.errors import SpecError
+from discreet.mechanisms.gaussian import GaussianMoments
+from discreet.mechanisms.registry import Mechanism, mechanism_named
 from discreet.mechanisms.settings import checked_settings
 from discreet.privacy.budget import PrivacyBudget
 from discreet.releases import NoiseLaw, Settings
@@ -20,21 +22,33 @@ _PURE: Final = ("laplace", "k-norm")
 
 
 def chosen_mechanism(
-    name: str, design: Design, domain: RowDomain, budget: PrivacyBudget, given: Mapping[str, object] | None = None
+    name: str,
+    design: Design,
+    domain: RowDomain,
+    budget: PrivacyBudget,
+    given: Mapping[str, object] | None = None,
+    *,
+    robust: bool = False,
 ) -> tuple[Mechanism, Settings, NoiseLaw]:
-    """The mechanism to use, its settings and its noise; with `auto` the one of least predicted error."""
-    if name == AUTO:
-        candidates = [mechanism for mechanism in _PURE if mechanism in mechanisms()] if budget.delta == 0 else []
-        made = [_prepared(candidate, design, domain, budget, given) for candidate in candidates or ["gaussian"]]
-        return min(made, key=lambda one: predicted_error(one[2], len(design.released)))
-    return _prepared(name, design, domain, budget, given)
+    """The mechanism to use, its settings and its noise; with `auto` the one of least predicted error.
+
+    With `robust` it also keeps a share for what robust standard errors need, which only `gaussian` does.
+    """
+    if robust:
+        if name not in (AUTO, "gaussian"):
+            raise SpecError(f"robust standard errors come with the mechanism 'gaussian' only; {name!r} was asked for")
+        return _prepared(GaussianMoments(robust=True), design, domain, budget, given)
+    if name != AUTO:
+        return _prepared(mechanism_named(name), design, domain, budget, given)
+    candidates = _PURE if budget.delta == 0 else ("gaussian",)
+    made = [_prepared(mechanism_named(candidate), design, domain, budget, given) for candidate in candidates]
+    return min(made, key=lambda one: predicted_error(one[2], len(design.released)))
 
 
 def _prepared(
-    name: str, design: Design, domain: RowDomain, budget: PrivacyBudget, given: Mapping[str, object] | None
+    mechanism: Mechanism, design: Design, domain: RowDomain, budget: PrivacyBudget, given: Mapping[str, object] | None
 ) -> tuple[Mechanism, Settings, NoiseLaw]:
-    mechanism = mechanism_named(name)
-    settings = checked_settings(name, mechanism.card.settings, given)
+    settings = checked_settings(mechanism.name, mechanism.card.settings, given)
     return mechanism, settings, mechanism.noise_model(design, domain, budget, settings)
 
 

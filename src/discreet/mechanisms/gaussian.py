@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Final, Literal
+from dataclasses import dataclass
+from typing import ClassVar, Literal
 
 from discreet.curator.exact_gram import ExactGram
 from discreet.curator.moments import Moments
@@ -12,20 +13,28 @@ from discreet.mechanisms.calibration import noise_law
 from discreet.mechanisms.noise import Sampler
 from discreet.mechanisms.promise import promise
 from discreet.mechanisms.registry import Card, Job, NeighbourPair, NoisyMoments, Passes
-from discreet.mechanisms.settings import Setting
 from discreet.mechanisms.worst_pairs import corner_pairs
 from discreet.privacy.budget import PrivacyBudget
 from discreet.privacy.guarantee import Guarantee
 from discreet.releases import NoiseLaw, Settings
 
 
+@dataclass(frozen=True, slots=True)
 class GaussianMoments:
-    """Adds independent discrete Gaussian noise to the exact moments, calibrated jointly over all blocks."""
+    """Adds independent discrete Gaussian noise to the exact moments, calibrated jointly over all blocks.
 
-    name: Final = "gaussian"
-    version: Final = "1"
-    kind: Final[Literal["moments"]] = "moments"
-    card: Final = Card(
+    Attributes
+    ----------
+    robust
+        Whether a share of the budget is kept for what robust standard errors need (robust.proof.md).
+    """
+
+    robust: bool = False
+
+    name: ClassVar[str] = "gaussian"
+    version: ClassVar[str] = "1"
+    kind: ClassVar[Literal["moments"]] = "moments"
+    card: ClassVar[Card] = Card(
         summary="Joint Gaussian release of all moments; any model and valid intervals from one release.",
         document="none of the five; it stands where the thesis and the notebook point to",
         notion="approximate",
@@ -33,7 +42,6 @@ class GaussianMoments:
         needs=(),
         numerics="exact",
         references=("Balle & Wang 2018", "Canonne, Kamath & Steinke 2020", "Dong, Roth & Su 2022"),
-        settings={"robust": Setting(False, "a second pass for robust standard errors, 30 % of the budget")},
     )
 
     def noise_model(self, design: Design, domain: RowDomain, budget: PrivacyBudget, settings: Settings) -> NoiseLaw:
@@ -45,7 +53,7 @@ class GaussianMoments:
             budget,
             count_public=design.count_public,
             rows_per_unit=design.unit.max_rows,
-            robust=bool(settings["robust"]),
+            robust=self.robust,
         )
 
     def guarantee(self, design: Design, budget: PrivacyBudget) -> Guarantee:

@@ -1,0 +1,231 @@
+"""One interface for all: every mechanism of the registry releases, saves, loads, fits, predicts, plans and refuses.
+
+A mechanism that is absent from the registry does not exist, and one that is in it passes here.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import discreet
+from discreet.analyst.estimates import NotEstimable
+from discreet.analyst.solve import NotEstimableError
+from discreet.cli.main import program
+from discreet.errors import SpecError
+from discreet.mechanisms.registry import mechanism_named, mechanisms
+from discreet.mechanisms.table import mechanism_table, table_row
+from discreet.planning import noise_law_for
+from discreet.releases import Release
+
+NAMES = sorted(mechanisms())
+COLUMNS = {"x": (0, 10), "b": bool, "g": ["red", "green", "blue"], "y": (-5, 5)}
+FEW = {"x": (0, 10), "y": (-5, 5)}
+ROWS = 400
+
+
+def table(rows: int = ROWS, seed: int = 5) -> dict[str, list[object]]:
+    rng = np.random.default_rng(seed)
+    x = rng.uniform(0, 10, rows)
+    b = rng.random(rows) < 0.4
+    g = rng.choice(["red", "green", "blue"], rows)
+    y = 0.4 * x - 2 + b + (g == "blue") + rng.normal(0, 0.5, rows)
+    return {"x": x.tolist(), "b": b.tolist(), "g": g.tolist(), "y": y.tolist(), "who": list(range(rows))}
+
+
+def budget(name: str) -> dict[str, float]:
+    return {"epsilon": 5.0, "delta": 0.0 if mechanism_named(name).card.notion == "pure" else 1e-6}
+
+
+def made(name: str, columns=None, data=None, **declared) -> Release:
+    design = discreet.Design("y", columns or COLUMNS, **declared)
+    return discreet.release(data or table(), design, mechanism=name, **budget(name))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_it_releases_saves_loads_fits_and_predicts(name, tmp_path):
+    release = made(name)
+    assert (release.mechanism, release.kind) == (name, mechanism_named(name).kind)
+    assert release.guarantee.epsilon == 5.0
+    release.save(tmp_path / "r.json")
+    again = Release.load(tmp_path / "r.json")
+    assert again.to_json() == release.to_json()
+    assert again == release
+    options = {"penalty": "adaptive"} if release.kind == "moments" else {}
+    fit = discreet.fit(again, **options)
+    assert fit.names == ("Intercept", "x", "b", "g[green]", "g[blue]")
+    predicted = fit.predict({"x": [1.0, 9.0], "b": [True, False], "g": ["red", "blue"]})
+    assert predicted.shape == (2,)
+    assert np.isfinite(predicted).all()
+    assert np.isfinite(fit.coefficients).all()
+    assert "y" in fit.summary()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_standard_error_is_ever_nan(name):
+    release = made(name, FEW)
+    try:
+        fit = discreet.fit(release)
+    except NotEstimableError:
+        return
+    for error, interval in zip(fit.bse.values(), fit.conf_int().values(), strict=True):
+        assert isinstance(error, NotEstimable) or (math.isfinite(error) and error > 0)
+        assert isinstance(interval, NotEstimable) or all(map(math.isfinite, interval))
+        assert isinstance(error, NotEstimable) == isinstance(interval, NotEstimable)
+    if release.kind == "coefficients":
+        assert all(isinstance(error, NotEstimable) and error.reason for error in fit.bse.values())
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_planned_noise_is_the_released_noise(name):
+    release = made(name, FEW)
+    law = noise_law_for(release.design, **budget(name), mechanism=name)
+    assert law == release.noise
+    plan = discreet.plan(release.design, rows=ROWS, **budget(name), mechanism=name)
+    assert len(plan.coefficients) == 2
+    if release.kind == "moments":
+        assert np.array_equal(np.array(plan.noise_sd), release.noise_sd, equal_nan=True)
+        assert all(law.sd(block) > 0 for block in law.sigma)
+    else:
+        assert all(coefficient.reason for coefficient in plan.coefficients)
+
+
+@pytest.mark.parametrize("neighbours", ["add-remove", "replace"])
+@pytest.mark.parametrize("name", NAMES)
+def test_both_neighbouring_relations_release_or_are_refused_before_data(name, neighbours):
+    unit = {"neighbours": neighbours}
+    if neighbours not in table_row(name).neighbours:
+        with pytest.raises(SpecError):
+            made(name, unit=unit, data="no such file.csv")
+        return
+    release = made(name, unit=unit)
+    assert release.guarantee.neighbours == neighbours
+    assert release.units_public == (ROWS if neighbours == "replace" else None)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_persons_with_two_rows_release_with_more_noise_or_are_refused_before_data(name):
+    data = table()
+    data["who"] = [row // 2 for row in range(ROWS)]
+    unit = {"id": "who", "max_rows": 2}
+    if not table_row(name).persons:
+        with pytest.raises(SpecError):
+            made(name, unit=unit, data="no such file.csv")
+        return
+    persons, rows = made(name, unit=unit, data=data), made(name)
+    for statistic, sigma in persons.noise.sigma.items():
+        # the same map for rows that weigh twice as much
+        assert sigma >= 1.99 * rows.noise.sigma[statistic], statistic
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_model_without_intercept_is_released(name):
+    release = made(name, intercept=False)
+    options = {"penalty": "adaptive"} if release.kind == "moments" else {}
+    fit = discreet.fit(release, **options)
+    assert fit.names == ("x", "b", "g[green]", "g[blue]")
+    assert np.isfinite(fit.coefficients).all()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_missing_cells_follow_their_rule_under_replace(name):
+    if "replace" not in table_row(name).neighbours:
+        pytest.skip("the table says that this mechanism is for add-remove only")
+    columns = {"x": {"bounds": [0, 10], "missing": "drop"}, "y": {"bounds": [-5, 5], "missing": {"fill": 0}}}
+    data = {"x": [1.0, None, 3.0] * 20, "y": [1.0, 2.0, None] * 20}
+    release = made(name, columns, data, unit={"neighbours": "replace"})
+    assert release.units_public == 60
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_budget_that_it_cannot_keep_is_refused_before_data(name):
+    notion = mechanism_named(name).card.notion
+    design = discreet.Design("y", FEW)
+    for epsilon, delta in ((0.0, 1e-6), (-1.0, 1e-6), (math.nan, 1e-6), (1.0, 1.5), (21.0, 1e-6)):
+        with pytest.raises(discreet.DiscreetError):
+            discreet.release("no such file.csv", design, epsilon=epsilon, delta=delta, mechanism=name)
+    if notion == "approximate":
+        with pytest.raises(SpecError, match="delta"):
+            discreet.release("no such file.csv", design, epsilon=1.0, mechanism=name)
+    with pytest.raises(SpecError, match="setting"):
+        discreet.release("no such file.csv", design, **budget(name), mechanism=name, settings={"nonsense": 1})
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_setting_has_a_default_that_is_allowed_and_a_range_that_is_kept(name):
+    design = discreet.Design("y", FEW)
+    for key, setting in mechanism_named(name).card.settings.items():
+        noise_law_for(design, **budget(name), mechanism=name, settings={key: setting.default})
+        wrong = "neither" if isinstance(setting.default, bool) or setting.choices else math.nan
+        with pytest.raises(SpecError, match=key):
+            noise_law_for(design, **budget(name), mechanism=name, settings={key: wrong})
+
+
+@pytest.mark.parametrize("neighbours", ["add-remove", "replace"])
+@pytest.mark.parametrize("name", NAMES)
+def test_it_names_neighbouring_tables_for_audits(name, neighbours):
+    design = discreet.Design("y", COLUMNS, unit={"neighbours": neighbours})
+    if neighbours not in table_row(name).neighbours:
+        return
+    pairs = mechanism_named(name).worst_pairs(design)
+    assert pairs
+    for pair in pairs:
+        assert set(pair.table) == set(pair.neighbour) == {"x", "b", "g", "y"}
+        lengths = [len(next(iter(side.values()))) for side in (pair.table, pair.neighbour)]
+        assert abs(lengths[0] - lengths[1]) == (1 if neighbours == "add-remove" else 0)
+        assert pair.table != pair.neighbour
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_it_has_a_proof_a_page_and_a_row_in_the_table(name):
+    source = Path(inspect.getfile(type(mechanism_named(name))))
+    assert source.with_suffix("").with_suffix(".proof.md").exists() or source.with_suffix(".proof.md").exists()
+    assert (Path(__file__).parents[2] / "docs" / "reference" / f"{name}.md").exists()
+    row = table_row(name)
+    assert row.references
+    assert row.summary.endswith(".")
+    for noise in row.noise.values():
+        assert isinstance(noise, str) or all(sd > 0 and math.isfinite(sd) for sd in noise.values())
+    assert json.loads(json.dumps(row.to_dict(), allow_nan=False))["name"] == name
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_estimator_takes_it(name):
+    data = table()
+    X = np.column_stack([data["x"]])
+    model = discreet.PrivateLinearRegression(
+        **budget(name), bounds={"x0": (0, 10)}, target_bounds=(-5, 5), mechanism=name
+    ).fit(X, np.array(data["y"]))
+    assert model.release_.mechanism == name
+    assert np.isfinite(model.predict(X[:3])).all()
+
+
+def test_the_estimator_refuses_a_penalty_that_a_mechanism_leaves_no_room_for():
+    named = [name for name in NAMES if mechanism_named(name).kind == "coefficients"]
+    for name in named:
+        model = discreet.PrivateLinearRegression(
+            **budget(name), bounds=(0, 1), target_bounds=(0, 1), mechanism=name, penalty="ridge", strength=1.0
+        )
+        with pytest.raises(SpecError, match="fits one model by itself"):
+            model.fit([[0.5]], [0.5])
+
+
+def test_the_command_lists_every_mechanism(capsys):
+    with pytest.raises(SystemExit):
+        program.main(["mechanisms", "--json"])
+    rows = json.loads(capsys.readouterr().out)
+    assert [row["name"] for row in rows] == list(mechanisms())
+    with pytest.raises(SystemExit):
+        program.main(["mechanisms"])
+    told = capsys.readouterr().out
+    for name in NAMES:
+        assert f"\n{name} " in told
+        with pytest.raises(SystemExit):
+            program.main(["mechanisms", name])
+        assert name in capsys.readouterr().out
+    assert len(mechanism_table()) == len(NAMES)

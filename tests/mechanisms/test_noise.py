@@ -1,0 +1,84 @@
+"""The sampler of discrete Laplace variates: its law, its lack of a limit, its place for uniform bits."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from discreet.mechanisms import noise
+from discreet.mechanisms.noise import MAX_SIGMA, ExactSampler
+from discreet.testing.not_private import SeededSampler
+
+# a statistical test below alarms falsely with probability at most this
+FALSE_ALARM = 1e-9
+
+
+def test_small_scales_follow_the_discrete_probabilities():
+    draws = np.array(ExactSampler().laplace([2] * 20_000))
+    z = np.arange(-12, 13)
+    inside = draws[np.abs(draws) <= 12]
+    observed = np.array([(inside == value).sum() for value in z])
+
+    def p_value(scale: float) -> float:
+        p = np.exp(-np.abs(z) / scale)
+        return float(stats.chisquare(observed, p / p.sum() * observed.sum()).pvalue)
+
+    assert p_value(2.0) > FALSE_ALARM
+    assert p_value(2.2) < FALSE_ALARM
+    assert p_value(1.8) < FALSE_ALARM
+
+
+def test_large_scales_follow_the_laplace_law():
+    scale = 2**40
+    draws = np.array(ExactSampler().laplace([scale] * 20_000), dtype=float)
+    # the size is exponential, so twice the sum over the scale is chi-square with 40,000 degrees of freedom
+    statistic = 2 * np.abs(draws).sum() / scale
+    low, high = stats.chi2.ppf([FALSE_ALARM / 2, 1 - FALSE_ALARM / 2], 40_000)
+    assert low < statistic < high
+    assert not low < statistic * 1.05 < high
+    assert not low < statistic * 0.95 < high
+    assert abs((draws > 0).mean() - 0.5) < 6.2 * 0.5 / np.sqrt(20_000)
+
+
+def test_a_scale_of_0_gives_0_and_each_place_has_its_own_scale():
+    draws = np.array([ExactSampler().laplace([2**20, 0, 2**40]) for _ in range(300)], dtype=float)
+    assert (draws[:, 1] == 0).all()
+    # a mean size of 300 exponentials is within 0.5 of its scale but for one case in 1e9
+    assert np.abs(draws[:, 0]).mean() == pytest.approx(2**20, rel=0.5)
+    assert np.abs(draws[:, 2]).mean() == pytest.approx(2**40, rel=0.5)
+
+
+@pytest.mark.parametrize("scale", [-1, MAX_SIGMA * 2, 2**53 + 1])
+def test_the_sampler_refuses_what_it_cannot_draw_exactly(scale):
+    with pytest.raises(ValueError, match="sigma"):
+        ExactSampler().laplace([scale])
+
+
+@pytest.mark.parametrize(("saturated", "sign"), [(2**63 - 1, 1), (-(2**63), -1), (-(2**63) + 1, -1)])
+def test_a_saturated_draw_goes_on_beyond_64_bits(monkeypatch, saturated, sign):
+    """The law has no memory: the rest is the next draw that is not negative, which may saturate again."""
+    drawn = iter([[saturated], [-3], [2**63 - 1], [-1], [5]])
+    monkeypatch.setattr(noise, "_saturating_laplace", lambda scale, how_many: next(drawn))
+    assert ExactSampler().laplace([2**57]) == [sign * (2 * (2**63 - 1) + 5)]
+
+
+def test_bits_are_uniform():
+    values = np.array([ExactSampler().bits(3) for _ in range(8_000)])
+    assert stats.chisquare(np.bincount(values, minlength=8)).pvalue > FALSE_ALARM
+    assert ExactSampler().bits(0) == 0
+
+
+def test_the_seeded_sampler_repeats_itself_and_is_not_private():
+    assert not SeededSampler(1).private
+    for draw in (
+        lambda sampler: sampler.draw([2**30] * 5),
+        lambda sampler: sampler.laplace([2**30] * 5),
+        lambda sampler: [sampler.bits(77) for _ in range(5)],
+    ):
+        first, again, other = draw(SeededSampler(1)), draw(SeededSampler(1)), draw(SeededSampler(2))
+        assert first == again
+        assert first != other
+    assert 0 <= max(SeededSampler(3).bits(5) for _ in range(200)) < 32
+    scaled = np.array(SeededSampler(4).laplace([2**30] * 20_000)) / 2**30
+    assert np.abs(scaled).mean() == pytest.approx(1, abs=6.2 / np.sqrt(20_000))

@@ -1,0 +1,88 @@
+"""Settings of a mechanism: checked by name, type and range, from Python values and from words of a command line."""
+
+from __future__ import annotations
+
+import pytest
+
+from discreet.cli.options import settings_table
+from discreet.errors import SpecError
+from discreet.mechanisms.settings import Setting, checked_settings
+
+DECLARED = {
+    "passes": Setting(10, "how often", 1, 100),
+    "threshold": Setting(0.5, "where", 0.01, 4.0),
+    "form": Setting("score", "which", choices=("score", "moment")),
+    "squares": Setting(False, "whether"),
+}
+
+
+def test_what_is_left_out_has_its_default():
+    assert dict(checked_settings("m", DECLARED, None)) == {
+        "passes": 10,
+        "threshold": 0.5,
+        "form": "score",
+        "squares": False,
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "kept"),
+    [
+        ("passes", 3, 3),
+        ("passes", "100", 100),
+        ("passes", 7.0, 7),
+        ("threshold", 2, 2.0),
+        ("threshold", "1e-2", 0.01),
+        ("form", "moment", "moment"),
+        ("squares", True, True),
+        ("squares", "true", True),
+        ("squares", "false", False),
+    ],
+)
+def test_values_and_words_are_taken(name, given, kept):
+    value = checked_settings("m", DECLARED, {name: given})[name]
+    assert value == kept
+    assert type(value) is type(DECLARED[name].default)
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "words"),
+    [
+        ("passes", 0, r"'passes' is 0; allowed: 1 to 100"),
+        ("passes", 101, "allowed: 1 to 100"),
+        ("passes", 2.5, "'passes' is a whole number; 2.5 came"),
+        ("passes", "many", "whole number"),
+        ("passes", True, "whole number"),
+        ("passes", None, "whole number"),
+        ("passes", 10**400, "whole number"),
+        ("passes", float("inf"), "whole number"),
+        ("threshold", float("nan"), "is a number"),
+        ("threshold", "-inf", "is a number"),
+        ("threshold", 5.0, r"allowed: 0.01 to 4"),
+        ("form", "scores", "Did you mean 'score'"),
+        ("form", 3, "score, moment"),
+        ("squares", 1, "true or false"),
+        ("squares", "yes", "true or false"),
+    ],
+)
+def test_what_is_not_allowed_is_refused_by_name(name, given, words):
+    with pytest.raises(SpecError, match=words):
+        checked_settings("m", DECLARED, {name: given})
+
+
+def test_unknown_settings_are_refused():
+    with pytest.raises(SpecError, match=r"unknown setting of 'm' 'pases'.*Did you mean 'passes'"):
+        checked_settings("m", DECLARED, {"pases": 1})
+    with pytest.raises(SpecError, match="the mechanism 'm' has no settings; leave out passes"):
+        checked_settings("m", {}, {"passes": 1})
+
+
+def test_words_of_the_command_line_become_a_table():
+    assert settings_table(("passes=4", " form = moment ")) == {"passes": "4", "form": "moment"}
+    assert settings_table(()) == {}
+
+
+@pytest.mark.parametrize("words", [("passes",), ("=4",), ("passes=4", "passes=5")])
+def test_words_that_are_no_settings_are_refused(words):
+    with pytest.raises(SpecError, match="as NAME=VALUE"):
+        settings_table(words)
