@@ -1,0 +1,149 @@
+"""The directives `mechanism-table` and `mechanism-picture`, read off the mechanisms themselves."""
+
+from __future__ import annotations
+
+import io
+import math
+import re
+
+from docutils import nodes
+from docutils.parsers.rst import Directive
+from matplotlib import rc_context
+from matplotlib.figure import Figure
+from sphinx.application import Sphinx
+
+from discreet.design.domain import RowDomain
+from discreet.design.model import Design
+from discreet.errors import SpecError
+from discreet.mechanisms.choice import predicted_error
+from discreet.mechanisms.registry import mechanism_named
+from discreet.mechanisms.settings import checked_settings
+from discreet.mechanisms.table import TableRow, mechanism_table
+from discreet.privacy.budget import PrivacyBudget
+
+SIZE = 5
+EPSILONS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
+DELTA = {"pure": "0", "approximate": "above 0", "both": "0 or above"}
+LINES = ("-", "--", ":", "-.")
+COLUMNS = (
+    "mechanism",
+    "publishes",
+    "delta",
+    "neighbours",
+    "persons",
+    "rows in",
+    "numerics",
+    "d = 5",
+    "d = 20",
+    "document",
+)
+
+
+class MechanismTable(Directive):
+    """One row for each mechanism of the registry."""
+
+    def run(self) -> list[nodes.Node]:
+        """Give the table."""
+        table = nodes.table(classes=["mechanisms"])
+        group = nodes.tgroup(cols=len(COLUMNS))
+        table += group
+        group += [nodes.colspec(colwidth=1) for _ in COLUMNS]
+        head, body = nodes.thead(), nodes.tbody()
+        group += [head, body]
+        head += _row([nodes.paragraph(text=name) for name in COLUMNS])
+        for row in mechanism_table():
+            body += _row(_cells(row))
+        return [table]
+
+
+def _cells(row: TableRow) -> list[nodes.Node]:
+    link = nodes.paragraph()
+    link += nodes.reference("", "", nodes.literal(text=row.name), refuri=f"{row.name}.html", internal=True)
+    words = [
+        row.kind,
+        DELTA[row.notion],
+        "both" if len(row.neighbours) > 1 else " ".join(row.neighbours),
+        "several rows" if row.persons else "one row",
+        row.domain,
+        row.numerics,
+        *(_noise(noise) for noise in row.noise.values()),
+        row.document,
+    ]
+    return [link, *(nodes.paragraph(text=text) for text in words)]
+
+
+def _noise(noise: object) -> str:
+    if not isinstance(noise, dict):
+        return "refused"
+    statistic = "equation" if "equation" in noise else max(noise, key=noise.get)
+    return f"{noise[statistic]:.3g}"
+
+
+def _row(cells: list[nodes.Node]) -> nodes.row:
+    row = nodes.row()
+    row += [nodes.entry("", cell) for cell in cells]
+    return row
+
+
+class MechanismPicture(Directive):
+    """Noise against epsilon, beside the joint Gaussian release where both publish moments."""
+
+    required_arguments = 1
+
+    def run(self) -> list[nodes.Node]:
+        """Give the picture as inline SVG."""
+        name = self.arguments[0]
+        lines = _lines(name)
+        if mechanism_named(name).kind == "moments" and name != "gaussian":
+            lines |= {f"gaussian: {label}": line for label, line in _lines("gaussian").items()}
+        caption = f"Standard deviation of the noise in scaled units against epsilon, {SIZE} numbers in a box."
+        return [nodes.raw("", _svg(lines, caption), format="html"), nodes.paragraph(text=caption, classes=["caption"])]
+
+
+def _lines(name: str) -> dict[str, list[tuple[float, float]]]:
+    mechanism = mechanism_named(name)
+    design = Design("y", {**{f"x{j}": (-1, 1) for j in range(SIZE)}, "y": (-1, 1)})
+    settings = checked_settings(name, mechanism.card.settings, None)
+    delta = 0.0 if mechanism.card.notion == "pure" else 1e-6
+    lines: dict[str, list[tuple[float, float]]] = {}
+    for epsilon in EPSILONS:
+        try:
+            law = mechanism.noise_model(design, RowDomain.of(design), PrivacyBudget(epsilon, delta), settings)
+        except SpecError:
+            continue
+        if mechanism.kind == "moments":
+            points = {"one normal equation": math.sqrt(predicted_error(law, SIZE + 2)), "X'y": law.sd("cross")}
+        else:
+            points = {statistic.replace("_", " "): law.sd(statistic) for statistic in law.sigma}
+        for label, sd in points.items():
+            lines.setdefault(label, []).append((epsilon, sd))
+    return lines
+
+
+def _svg(lines: dict[str, list[tuple[float, float]]], caption: str) -> str:
+    with rc_context({"svg.fonttype": "none", "svg.hashsalt": "discreet", "font.size": 11}):
+        figure = Figure(figsize=(6.4, 3.4), layout="constrained")
+        axes = figure.subplots()
+        for place, (label, points) in enumerate(lines.items()):
+            axes.loglog(
+                *zip(*points, strict=True), LINES[place % len(LINES)], marker="o", ms=4, label=label, color=f"C{place}"
+            )
+        axes.set_xlabel("epsilon")
+        axes.set_ylabel("noise sd")
+        axes.legend(frameon=False)
+        axes.spines[["top", "right"]].set_visible(False)
+        drawn = io.StringIO()
+        figure.savefig(drawn, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
+    svg = drawn.getvalue()[drawn.getvalue().index("<svg") :]
+    # black is the colour of the text, light or dark
+    svg = svg.replace("#000000", "currentColor")
+    svg = re.sub(r'(<svg[^>]*?) width="[^"]*"', r'\1 width="100%" style="max-width:40rem"', svg, count=1)
+    svg = re.sub(r'(<svg[^>]*?) height="[^"]*"', r"\1", svg, count=1)
+    return svg.replace("<svg", f'<svg role="img" aria-label="{caption}"', 1)
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Make the directives known."""
+    app.add_directive("mechanism-table", MechanismTable)
+    app.add_directive("mechanism-picture", MechanismPicture)
+    return {"parallel_read_safe": True}
