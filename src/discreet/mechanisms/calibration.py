@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import fields
+from dataclasses import dataclass, fields, replace
 from typing import Final
 
 from discreet.design.domain import RowDomain
@@ -23,6 +23,25 @@ ROBUST_SHARE: Final = 0.3
 # the part of delta that the step from the continuous to the lattice law may cost
 LATTICE_SHARE: Final = 0.01
 ROUNDING: Final = 1 + 2**-40
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """One more number that is released beside the moments, under the same calibration.
+
+    Attributes
+    ----------
+    name
+        In the law of the noise and among the scalars of the release.
+    reach
+        Its largest change between neighbouring tables, in scaled units of a product.
+    share
+        Of mu^2, above 0 and below 1; the moments get the rest.
+    """
+
+    name: str
+    reach: float
+    share: float
 
 
 def block_sigmas(
@@ -66,22 +85,26 @@ def noise_law(
     count_public: bool,
     rows_per_unit: int = 1,
     robust: bool = False,
+    shares: Blocks = DEFAULT_SHARES,
+    beside: Beside | None = None,
 ) -> NoiseLaw:
     """The law of the noise for a budget, from public quantities alone.
 
-    The count is left exact only where the number of rows that count is public. With `robust` a share of mu^2 goes to
-    the Gram of residual rows (robust.proof.md), and the moments get the rest.
+    The count is left exact only where the number of rows that count is public. A block with share 0 is not released:
+    it has no noise, costs nothing and is absent from the law. With `robust` a share of mu^2 goes to the Gram of
+    residual rows (robust.proof.md), with `beside` a share to one more number; the moments get the rest.
     """
+    spent_elsewhere = (ROBUST_SHARE if robust else 0.0) + (0.0 if beside is None else beside.share)
 
     def law(mu: float, calibration: Calibration) -> NoiseLaw:
-        shares = DEFAULT_SHARES
-        if count_public:
-            shares = Blocks(**{f.name: 0.0 if f.name == "count" else getattr(shares, f.name) for f in fields(Blocks)})
-        part = mu * math.sqrt(1 - ROBUST_SHARE) if robust else mu
-        sigmas = block_sigmas(domain, neighbours, part, shares, count_public=count_public, rows_per_unit=rows_per_unit)
+        charged = replace(shares, count=0.0) if count_public else shares
+        part = mu * math.sqrt(1 - spent_elsewhere)
+        sigmas = block_sigmas(domain, neighbours, part, charged, count_public=count_public, rows_per_unit=rows_per_unit)
         steps = _steps(sigmas, domain, count_public=count_public)
         if robust:
             steps |= residual_steps(domain, neighbours, mu * math.sqrt(ROBUST_SHARE))
+        if beside is not None:
+            steps[beside.name] = in_steps(beside.name, beside.reach / (mu * math.sqrt(beside.share)), domain)
         return NoiseLaw(domain.grid_bits, steps, calibration)
 
     if budget.currency != "approximate":
@@ -120,8 +143,8 @@ def _steps(sigmas: Blocks, domain: RowDomain, *, count_public: bool) -> dict[str
     for block in BLOCKS:
         if block == "count" and count_public:
             steps[block] = 0
-            continue
-        steps[block] = in_steps(block, scaled[block], domain)
+        elif scaled[block] < math.inf:
+            steps[block] = in_steps(block, scaled[block], domain)
     return steps
 
 

@@ -1,0 +1,79 @@
+"""The smallest eigenvalue of a Gram of whole rows, rounded down, without rounding errors. Proof: adassp.proof.md."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, TypeAlias
+
+import numpy as np
+
+WholeMatrix: TypeAlias = Sequence[Sequence[int]]
+
+# a unit vector in whole numbers: finer than the doubles it comes from
+_VECTOR_BITS: Final = 62
+
+
+def smallest_eigenvalue(gram: WholeMatrix) -> int:
+    """The largest whole number t for which gram - t I is positive semidefinite.
+
+    Doubles only propose where to look; comparisons of whole numbers decide, so that the result is a function of the
+    matrix alone, whatever the machine.
+
+    Parameters
+    ----------
+    gram
+        Symmetric positive semidefinite matrix of whole numbers, such as a sum of products of whole rows.
+
+    Examples
+    --------
+    >>> [smallest_eigenvalue(gram) for gram in ([[2, 1], [1, 2]], [[3, 1], [1, 2]], [[4, 2], [2, 1]])]
+    [1, 1, 0]
+    """
+    high = _rayleigh_floor(gram, _direction(gram))  # [P1]
+    if high == 0 or _is_semidefinite_at(gram, high):
+        return high
+    step = 1
+    while (low := max(high - step, 0)) > 0 and not _is_semidefinite_at(gram, low):
+        high, step = low, 2 * step
+    while high - low > 1:  # [P2]
+        middle = (low + high) // 2
+        low, high = (middle, high) if _is_semidefinite_at(gram, middle) else (low, middle)
+    return low
+
+
+def _direction(gram: WholeMatrix) -> list[int]:
+    """A whole vector close to the direction of the smallest eigenvalue; any vector but 0 would do."""
+    try:
+        vectors = np.linalg.eigh(np.array(gram, dtype=np.float64))[1]
+    except np.linalg.LinAlgError:
+        vectors = np.eye(len(gram))
+    return [round(float(value) * 2**_VECTOR_BITS) for value in vectors[:, 0]]
+
+
+def _rayleigh_floor(gram: WholeMatrix, vector: Sequence[int]) -> int:
+    """The Rayleigh quotient of a whole vector, rounded down."""
+    products = (sum(entry * value for entry, value in zip(row, vector, strict=True)) for row in gram)
+    form = sum(value * product for value, product in zip(vector, products, strict=True))
+    return form // sum(value * value for value in vector)
+
+
+def _is_semidefinite_at(gram: WholeMatrix, shift: int) -> bool:
+    """Whether gram - shift I is positive semidefinite, by elimination without fractions (Bareiss 1968)."""
+    rest = [list(row) for row in gram]
+    for i, row in enumerate(rest):
+        row[i] -= shift
+    size, last = len(rest), 1
+    for k, top in enumerate(rest):
+        pivot = top[k]
+        if pivot < 0 or (pivot == 0 and any(top[k + 1 :])):
+            return False
+        if pivot == 0:
+            continue
+        for i in range(k + 1, size):
+            row, factor = rest[i], top[i]
+            row[i:] = [
+                (pivot * entry - factor * above) // last  # [P3]
+                for entry, above in zip(row[i:], top[i:], strict=True)
+            ]
+        last = pivot
+    return True
