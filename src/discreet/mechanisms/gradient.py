@@ -1,0 +1,93 @@
+"""Least squares by full-batch gradient descent with clipped residuals and noise. Proof: gradient.proof.md."""
+
+from __future__ import annotations
+
+from typing import Final, Literal
+
+import numpy as np
+
+from discreet.curator.scores import ScoreSum
+from discreet.design.domain import RowDomain
+from discreet.design.model import Design
+from discreet.mechanisms.iterates import fitted_places, longest, noisy_score, published, score_reach, stepped
+from discreet.mechanisms.pieces import Piece, pieces_law
+from discreet.mechanisms.promise import promise
+from discreet.mechanisms.registry import Card, Job, NeighbourPair, Passes
+from discreet.mechanisms.robust_loss import RobustLoss
+from discreet.mechanisms.settings import Setting
+from discreet.mechanisms.worst_pairs import corner_pairs
+from discreet.privacy.budget import PrivacyBudget
+from discreet.privacy.guarantee import Guarantee
+from discreet.releases import NoiseLaw, Settings
+
+# share of mu^2 for the number of rows, which sets the length of a step
+COUNT_SHARE: Final = 0.02
+
+
+class NoisyGradientDescent:
+    """Descends along noisy sums of clipped gradients of the squared loss, with a step of fixed length."""
+
+    name: Final = "gradient"
+    version: Final = "1"
+    kind: Final[Literal["coefficients"]] = "coefficients"
+    card: Final = Card(
+        summary="Full-batch noisy gradient descent on the squared loss with clipped residuals.",
+        document="none of the five; the general-purpose rival of their methods",
+        notion="approximate",
+        domain="box or ball",
+        needs=("a table that can be read several times",),
+        numerics="exact",
+        references=("Song, Chaudhuri & Sarwate 2013", "Bassily, Smith & Thakurta 2014", "Dong, Roth & Su 2022"),
+        settings={
+            "iterations": Setting(50, "steps, each a pass over the table that is charged", 1, 1000),
+            "clip": Setting(0.25, "residuals are clipped at this, in scaled units of the target", 1e-4, 2.0),
+            "step": Setting(1.9, "length of a step; below 2 it goes downhill on every table", 1e-3, 100.0),
+            "average": Setting(True, "publish the mean of the last half of the iterates, not the last one"),
+        },
+    )
+
+    def noise_model(self, design: Design, domain: RowDomain, budget: PrivacyBudget, settings: Settings) -> NoiseLaw:
+        """The law of the noise: design, budget and settings in, no data."""
+        return pieces_law(domain, budget, gradient_pieces(design, domain, int(settings["iterations"])))
+
+    def guarantee(self, design: Design, budget: PrivacyBudget) -> Guarantee:
+        """The promise in the currency of the budget, with the conditions it stands on."""
+        return promise(design, budget)
+
+    def worst_pairs(self, design: Design) -> tuple[NeighbourPair, ...]:
+        """Corner rows: at coefficients 0 their gradients are as long as any, and opposite where the target flips."""
+        return corner_pairs(design)
+
+    def passes(self, job: Job) -> Passes:
+        """One pass for the number of rows, one for each step."""
+        size, intercept = len(job.design.released) - 1, job.design.intercept
+        clipped = RobustLoss(1.0, float(job.settings["clip"]))
+        moments = yield ScoreSum(job.domain, size, [0.0] * size, np.ones_like)
+        # (psi/bound) has slope 1/bound, so the Hessian of what is summed is at most rows * longest^2 / bound
+        curvature = row_bound(moments.totals[0], job) * longest(job.design, job.domain) ** 2
+        rate = float(job.settings["step"]) * clipped.bound / curvature
+        theta = np.zeros(size)
+        iterates = []
+        for _ in range(int(job.settings["iterations"])):
+            moments = yield ScoreSum(job.domain, size, theta.tolist(), clipped.score, intercept=intercept)
+            theta = stepped(theta, rate * noisy_score(moments.totals, job))
+            iterates.append(theta)
+        return published(iterates, average=bool(job.settings["average"]))
+
+
+def gradient_pieces(design: Design, domain: RowDomain, iterations: int) -> dict[str, Piece]:
+    """What is released: the number of rows unless it is public, and a sum of clipped gradients for each step."""
+    score = Piece(score_reach(design, domain), 1 - COUNT_SHARE, len(fitted_places(design)), iterations)
+    if design.count_public:
+        return {"score": score}
+    return {"count": Piece(float(design.unit.max_rows), COUNT_SHARE, 1), "score": score}  # [P1]
+
+
+def row_bound(total: int, job: Job) -> float:
+    """A number of rows that is seldom below the exact one and never below 1, from a sum of ones in grid steps."""
+    unit = job.domain.unit
+    if job.design.count_public:
+        return max(1.0, total / unit)
+    (variate,) = job.sampler.draw([job.law.sigma["count"]])
+    noisy = total * unit + variate  # [P2]
+    return max(1.0, max(0.0, noisy / unit**2) + 2 * job.law.sd("count"))

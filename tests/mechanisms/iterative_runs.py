@@ -1,0 +1,81 @@
+"""Rows of a table on the grid, sums over them, and runs of mechanisms that read a table several times."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+
+from discreet.curator.moments import Moments, accumulate
+from discreet.curator.opening import open_source
+from discreet.curator.source import ComputeOptions
+from discreet.design.domain import RowDomain
+from discreet.mechanisms.registry import Job
+from discreet.mechanisms.settings import checked_settings
+from discreet.privacy.budget import PrivacyBudget
+
+
+class Kept:
+    """Keeps the rows (1, x, y) themselves; for tests alone."""
+
+    def __init__(self):
+        self.chunks = []
+
+    def add(self, chunk):
+        self.chunks.append(chunk.copy())
+
+    def totals(self):
+        return ()
+
+
+def grid_rows(table, design, grid_bits=16):
+    """The rows (1, x, y) of a table in grid steps, shape (p, rows)."""
+    kept = Kept()
+    accumulate(open_source(table), design, RowDomain.of(design, grid_bits), ComputeOptions(), kept)
+    return np.concatenate(kept.chunks, axis=1)
+
+
+def summed(sums, rows):
+    """The exact totals of a fresh `sums` over rows."""
+    sums.add(np.ascontiguousarray(rows))
+    return sums.totals()
+
+
+def neighbours_of(rows, place, relation):
+    """Two sets of rows that differ in the row at `place`: left out, or exchanged for the last one; the rest is kept."""
+    rest = np.delete(rows[:, :-1], place, axis=1)
+    one = np.concatenate([rest, rows[:, [place]]], axis=1)
+    return (one, rest) if relation == "add-remove" else (one, np.concatenate([rest, rows[:, [-1]]], axis=1))
+
+
+def losses(one, other, sigmas) -> Fraction:
+    """Sum of squared changes over squared noise, exactly."""
+    return sum((Fraction((a - b) ** 2, s**2) for a, b, s in zip(one, other, sigmas, strict=True)), start=Fraction(0))
+
+
+class NoNoise:
+    """Draws zeros, NOT PRIVATE."""
+
+    private = False
+
+    def draw(self, sigmas):
+        return [0] * len(sigmas)
+
+
+def prepared(mechanism, design, epsilon=1.0, delta=1e-6, sampler=None, grid_bits=16, **given):
+    """A job of a mechanism."""
+    domain = RowDomain.of(design, grid_bits)
+    settings = checked_settings(mechanism.name, mechanism.card.settings, given)
+    law = mechanism.noise_model(design, domain, PrivacyBudget(epsilon, delta), settings)
+    return Job(design, domain, law, settings, sampler or NoNoise())
+
+
+def carried_out(mechanism, job, rows):
+    """What a mechanism publishes for rows in grid steps."""
+    passes = mechanism.passes(job)
+    sums = next(passes)
+    while True:
+        try:
+            sums = passes.send(Moments(summed(sums, rows), job.domain.grid_bits, rows.shape[1]))
+        except StopIteration as done:
+            return done.value
