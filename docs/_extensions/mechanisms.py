@@ -25,51 +25,46 @@ SIZE = 5
 EPSILONS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
 DELTA = {"pure": "0", "approximate": "above 0", "both": "0 or above"}
 LINES = ("-", "--", ":", "-.")
-COLUMNS = (
-    "mechanism",
-    "publishes",
-    "delta",
-    "neighbours",
-    "persons",
-    "rows in",
-    "numerics",
-    "d = 5",
-    "d = 20",
-    "document",
-)
+COSTS = ("mechanism", "publishes", "delta", "neighbours", "persons", "numerics", "d = 5", "d = 20")
+SOURCES = ("mechanism", "document", "rows in", "needs", "status", "references")
 
 
 class MechanismTable(Directive):
-    """One row for each mechanism of the registry."""
+    """One row for each mechanism of the registry: what it costs, or where it comes from."""
+
+    required_arguments = 1
 
     def run(self) -> list[nodes.Node]:
         """Give the table."""
+        names, cells = {"costs": (COSTS, _costs), "sources": (SOURCES, _sources)}[self.arguments[0]]
         table = nodes.table(classes=["mechanisms"])
-        group = nodes.tgroup(cols=len(COLUMNS))
+        group = nodes.tgroup(cols=len(names))
         table += group
-        group += [nodes.colspec(colwidth=1) for _ in COLUMNS]
+        group += [nodes.colspec(colwidth=1) for _ in names]
         head, body = nodes.thead(), nodes.tbody()
         group += [head, body]
-        head += _row([nodes.paragraph(text=name) for name in COLUMNS])
+        head += _row([nodes.paragraph(text=name) for name in names])
         for row in mechanism_table():
-            body += _row(_cells(row))
+            link = nodes.paragraph()
+            link += nodes.reference("", "", nodes.literal(text=row.name), refuri=f"{row.name}.html", internal=True)
+            body += _row([link, *(nodes.paragraph(text=text) for text in cells(row))])
         return [table]
 
 
-def _cells(row: TableRow) -> list[nodes.Node]:
-    link = nodes.paragraph()
-    link += nodes.reference("", "", nodes.literal(text=row.name), refuri=f"{row.name}.html", internal=True)
-    words = [
+def _costs(row: TableRow) -> list[str]:
+    return [
         row.kind,
         DELTA[row.notion],
         "both" if len(row.neighbours) > 1 else " ".join(row.neighbours),
         "several rows" if row.persons else "one row",
-        row.domain,
         row.numerics,
         *(_noise(noise) for noise in row.noise.values()),
-        row.document,
     ]
-    return [link, *(nodes.paragraph(text=text) for text in words)]
+
+
+def _sources(row: TableRow) -> list[str]:
+    needs = "; ".join(row.needs) or "bounds and levels"
+    return [row.document, row.domain, needs, row.status, "; ".join(row.references)]
 
 
 def _noise(noise: object) -> str:

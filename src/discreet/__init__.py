@@ -44,7 +44,11 @@ _HOMES = {
 }
 
 # rooms that users visit by name, and what of them to load; they are no public names of their own
-_ROOMS = {"datasets": "discreet.datasets", "testing": "discreet.testing.not_private"}
+_ROOMS = {
+    "datasets": "discreet.datasets",
+    "primitives": "discreet.primitives",
+    "testing": "discreet.testing.not_private",
+}
 
 __all__ = [
     "ComputeOptions",

@@ -1,0 +1,280 @@
+"""The Laplace mechanism: one weighted sum over all coordinates, noise on a public grid."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence, Sized
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, cast
+
+import numpy.typing as npt
+
+from discreet.errors import SpecError
+from discreet.mechanisms.primitives.arguments import (
+    checked_epsilon,
+    checked_level,
+    checked_neighbours,
+    data_fractions,
+    data_whole,
+    promised,
+    public_count,
+    public_fraction,
+    public_length,
+)
+from discreet.mechanisms.primitives.error_law import laplace_bound
+from discreet.mechanisms.primitives.lattice import default_step, laplace_noise, laplace_noises, on_grid, scale_in_steps
+from discreet.privacy.guarantee import Guarantee
+from discreet.privacy.rounding import up
+
+Changes = float | Sequence[float] | Sequence[Sequence[float]] | npt.NDArray[Any]
+PerCoordinate = float | Sequence[float] | npt.NDArray[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class NoisyValues:
+    """Values with Laplace noise, the noise they have, and the promise.
+
+    Attributes
+    ----------
+    values : tuple of float
+        The noisy values, multiples of `steps`.
+    scales : tuple of float
+        Scale b of each coordinate: mean absolute error about b, standard deviation about b sqrt(2).
+    steps : tuple of float
+        The public grid of each coordinate.
+    guarantee : Guarantee
+    """
+
+    values: tuple[float, ...]
+    scales: tuple[float, ...]
+    steps: tuple[float, ...]
+    guarantee: Guarantee
+
+    def half_widths(self, level: float = 0.95) -> tuple[float, ...]:
+        """How far from each exact value the noisy one lies at most, each with probability `level` of its own.
+
+        Examples
+        --------
+        >>> round(laplace([3.0], changes=1.0, epsilon=1.0).half_widths(0.95)[0], 4)
+        2.9957
+        """
+        level = checked_level(level)
+        return tuple(
+            (laplace_bound(b / step, 1, level) + 0.5) * step for b, step in zip(self.scales, self.steps, strict=True)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class NoisyWholeNumbers:
+    """Whole numbers with discrete Laplace noise of one scale.
+
+    Attributes
+    ----------
+    values : tuple of int
+    scale : float
+        P(noise = z) is proportional to exp(-abs(z) / scale).
+    guarantee : Guarantee
+    """
+
+    values: tuple[int, ...]
+    scale: float
+    guarantee: Guarantee
+
+    def half_width(self, level: float = 0.95) -> int:
+        """How far from its exact value a noisy one lies at most, each with probability `level` of its own.
+
+        Examples
+        --------
+        >>> discrete_laplace([7], sensitivity=1, epsilon=1.0).half_width(0.95)
+        3
+        """
+        return laplace_bound(self.scale, 1, checked_level(level))
+
+
+def laplace(
+    values: Sequence[Any] | npt.NDArray[Any],
+    changes: Changes,
+    *,
+    scales: PerCoordinate | None = None,
+    epsilon: float | None = None,
+    weights: PerCoordinate | None = None,
+    step: PerCoordinate | None = None,
+    neighbours: str = "add-remove",
+) -> NoisyValues:
+    """Release numbers with Laplace noise; the loss is one weighted sum, not one epsilon for each coordinate.
+
+    epsilon = max over possible changes of the sum over coordinates of change / b. Values are rounded to a public
+    grid, changes are rounded up to it, and the noise is the exact discrete Laplace law on that grid.
+
+    Parameters
+    ----------
+    values : sequence of numbers
+        The exact values; how many there are is public.
+    changes : number, vector or list of vectors
+        The most that one neighbour changes each coordinate; several vectors where neighbours change one thing or
+        another, but not all at once. They bound the change of the very numbers given.
+    scales : number or vector, optional
+        The scales b; the promise follows from them.
+    epsilon : float, optional
+        Instead of scales: the promise; the scales follow.
+    weights : number or vector, optional
+        With epsilon: scales are proportional to the weights; by default to the largest change of each coordinate.
+    step : number or vector, optional
+        The grid; by default a power of two about 2^-30 of the largest change.
+    neighbours : {"add-remove", "replace"}
+        The relation for which `changes` was derived.
+
+    Returns
+    -------
+    NoisyValues
+
+    Examples
+    --------
+    A sum of numbers in [0, 10] and a count, together:
+
+    >>> both = laplace([4213.0, 977.0], changes=[10, 1], epsilon=1.0)
+    >>> both.scales
+    (20.0, 2.0)
+    >>> laplace([4213.0, 977.0], changes=[[10, 0], [0, 1]], epsilon=1.0).scales
+    (10.0, 1.0)
+    >>> laplace([4213.0], changes=10, scales=40).guarantee.epsilon
+    0.25
+    """
+    relation = checked_neighbours(neighbours)
+    if (scales is None) == (epsilon is None):
+        raise SpecError("give exactly one of scales and epsilon; with epsilon the scales are worked out")
+    vectors = change_vectors(changes)
+    width = len(vectors[0])
+    reach = [max(vector[k] for vector in vectors) for k in range(width)]
+    grid = [default_step(change) for change in reach] if step is None else _vector("step", step, width)
+    # a rounded value moves by at most the change rounded up to whole steps
+    steps = [[Fraction(math.ceil(c / g)) for c, g in zip(vector, grid, strict=True)] for vector in vectors]  # [P7]
+    if epsilon is None:
+        wanted = _vector("scales", cast("PerCoordinate", scales), width)
+    else:
+        proportions = reach if weights is None else _vector("weights", weights, width)
+        in_grid = [[c * g for c, g in zip(vector, grid, strict=True)] for vector in steps]
+        wanted = _scales(in_grid, checked_epsilon(epsilon), proportions)
+    drawn = [scale_in_steps(b, g) for b, g in zip(wanted, grid, strict=True)]
+    spent = up(_loss(steps, [Fraction(b) for b in drawn]))  # [P8]
+    promise = checked_epsilon(spent if epsilon is None else epsilon)
+    if public_length("values", values) != width:
+        raise SpecError(f"values has {len(values)} entries, changes has {width} coordinates; give one change each")
+    exact = data_fractions("values", values)
+    noise = laplace_noises(drawn)
+    noisy = tuple(float((on_grid(x, g) + z) * g) for x, g, z in zip(exact, grid, noise, strict=True))  # [P9]
+    return NoisyValues(
+        noisy,
+        tuple(float(Fraction(b) * g) for b, g in zip(drawn, grid, strict=True)),
+        tuple(float(g) for g in grid),
+        promised(promise, 0.0, relation, "the stated changes hold for every pair of neighbouring tables"),
+    )
+
+
+def discrete_laplace(
+    counts: Sequence[Any] | npt.NDArray[Any], sensitivity: int, epsilon: float, *, neighbours: str = "add-remove"
+) -> NoisyWholeNumbers:
+    """Release whole numbers with discrete Laplace noise of scale sensitivity / epsilon.
+
+    Parameters
+    ----------
+    counts : sequence of int
+        The exact numbers; how many there are is public.
+    sensitivity : int
+        The most that one neighbour changes all of them together: the sum of absolute changes.
+    epsilon : float
+        From 1e-9 to 1e6.
+    neighbours : {"add-remove", "replace"}
+        The relation for which `sensitivity` was derived.
+
+    Returns
+    -------
+    NoisyWholeNumbers
+
+    Examples
+    --------
+    >>> noisy = discrete_laplace([120, 80, 12], sensitivity=1, epsilon=0.5)
+    >>> len(noisy.values), noisy.scale
+    (3, 2.0)
+    """
+    relation = checked_neighbours(neighbours)
+    promise = checked_epsilon(epsilon)
+    scale = scale_in_steps(public_count("sensitivity", sensitivity) / Fraction(promise), Fraction(1))
+    noise = laplace_noise(scale, public_length("counts", counts))
+    exact = data_whole("counts", counts)
+    return NoisyWholeNumbers(
+        tuple(count + z for count, z in zip(exact, noise, strict=True)),  # [P10]
+        scale,
+        promised(promise, 0.0, relation, "the stated sensitivity holds for every pair of neighbouring tables"),
+    )
+
+
+def laplace_epsilon(changes: Changes, scales: PerCoordinate) -> float:
+    """The loss of Laplace noise with these scales: max over changes of the sum of change / b, rounded up.
+
+    Examples
+    --------
+    >>> laplace_epsilon([10, 1], [20, 2]), laplace_epsilon([[10, 0], [0, 1]], [20, 2])
+    (1.0, 0.5)
+    """
+    vectors = change_vectors(changes)
+    return up(_loss(vectors, _vector("scales", scales, len(vectors[0]))))
+
+
+def laplace_scales(changes: Changes, epsilon: float, weights: PerCoordinate | None = None) -> tuple[float, ...]:
+    """Scales proportional to the weights whose loss is epsilon, rounded up.
+
+    Examples
+    --------
+    >>> laplace_scales([10, 1], 1.0), laplace_scales([10, 1], 1.0, weights=[30, 1])
+    ((20.0, 2.0), (40.0, 1.3333333333333335))
+    """
+    vectors = change_vectors(changes)
+    width = len(vectors[0])
+    reach = [max(vector[k] for vector in vectors) for k in range(width)]
+    proportions = reach if weights is None else _vector("weights", weights, width)
+    return tuple(up(b) for b in _scales(vectors, checked_epsilon(epsilon), proportions))
+
+
+def change_vectors(changes: Changes) -> list[list[Fraction]]:
+    """One or several vectors of absolute changes, checked.
+
+    >>> change_vectors(2)
+    [[Fraction(2, 1)]]
+    """
+    given: Any = changes
+    if not _several(given):
+        given = [[given]]
+    elif not any(_several(entry) for entry in given):
+        given = [given]
+    elif not all(_several(entry) for entry in given):
+        raise SpecError("changes mixes numbers and vectors; give a number, a vector, or vectors of one length")
+    vectors = [[public_fraction("change", change, zero=True) for change in vector] for vector in given]
+    if not vectors or not vectors[0] or len({len(vector) for vector in vectors}) > 1:
+        raise SpecError("changes must be a number, a vector, or vectors of one length; give one entry a coordinate")
+    if not all(any(vector[k] for vector in vectors) for k in range(len(vectors[0]))):
+        raise SpecError("a coordinate has change 0 in every vector; nobody changes it, so publish it without noise")
+    return vectors
+
+
+def _several(given: object) -> bool:
+    return isinstance(given, Sized) and not isinstance(given, str | bytes)
+
+
+def _vector(name: str, given: PerCoordinate, width: int) -> list[Fraction]:
+    if not _several(given):
+        return [public_fraction(name, given)] * width
+    numbers = [public_fraction(name, number) for number in cast("Sequence[float]", given)]
+    if len(numbers) != width:
+        raise SpecError(f"{name} has {len(numbers)} entries for {width} coordinates; give one each, or one for all")
+    return numbers
+
+
+def _loss(vectors: list[list[Fraction]], scales: list[Fraction]) -> Fraction:
+    return max(sum((c / b for c, b in zip(vector, scales, strict=True)), Fraction(0)) for vector in vectors)
+
+
+def _scales(vectors: list[list[Fraction]], epsilon: float, weights: list[Fraction]) -> list[Fraction]:
+    factor = _loss(vectors, weights) / Fraction(epsilon)
+    return [weight * factor for weight in weights]

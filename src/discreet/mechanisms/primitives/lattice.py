@@ -1,0 +1,110 @@
+"""Noise on whole numbers, in bulk, and the grids on which other numbers live."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Final
+
+from discreet.errors import SpecError
+from discreet.mechanisms.noise import MAX_SIGMA, ExactSampler
+from discreet.privacy.rounding import up
+
+# draws of one call; a call holds its numbers several times over
+CHUNK: Final = 2**17
+# how many binary digits finer than the sensitivity a grid is unless told otherwise
+GRID_BITS: Final = 30
+_LARGEST: Final = 2**63 - 1
+
+
+def default_step(size: Fraction) -> Fraction:
+    """The power of two that is 2^30 to 2^31 times smaller than `size`.
+
+    >>> default_step(Fraction(3)) == Fraction(2, 2**30)
+    True
+    """
+    exponent = size.numerator.bit_length() - size.denominator.bit_length()
+    if Fraction(2) ** exponent > size:
+        exponent -= 1
+    return Fraction(2) ** (exponent - GRID_BITS)
+
+
+def on_grid(value: Fraction, step: Fraction) -> int:
+    """The nearest multiple of `step`, as a whole number of steps; ties go up.
+
+    Ties must not go to the even one: 1/2 and 3/2, one step apart, would become 0 and 2.
+
+    >>> on_grid(Fraction(7, 10), Fraction(1, 4)), on_grid(Fraction(1, 2), Fraction(1))
+    (3, 1)
+    """
+    return math.floor(value / step + Fraction(1, 2))  # [P29]
+
+
+def scale_in_steps(scale: Fraction, step: Fraction) -> float:
+    """A scale as a double in steps, rounded up; what the sampler cannot draw is refused."""
+    steps = scale / step
+    if steps > MAX_SIGMA:
+        raise SpecError(
+            f"noise of scale {float(scale):.3g} on a grid of {float(step):.3g} is too fine for the 64-bit sampler; "
+            f"take a step of at least {float(scale / MAX_SIGMA):.3g}"
+        )
+    return up(steps)
+
+
+def laplace_noise(scale: float, how_many: int) -> list[int]:
+    """Independent discrete Laplace variates without limit of size: P(z) proportional to exp(-|z| / scale).
+
+    >>> len(laplace_noise(1.5, 3))
+    3
+    """
+    drawn: list[int] = []
+    while len(drawn) < how_many:
+        drawn += _laplace_chunk(scale, min(CHUNK, how_many - len(drawn)))
+    return [_unlimited(value, scale) for value in drawn]  # [P3]
+
+
+def laplace_noises(scales: Sequence[float]) -> list[int]:
+    """One discrete Laplace variate for each scale; those of one scale come in one call.
+
+    >>> len(laplace_noises([1.5, 2.0, 1.5]))
+    3
+    """
+    of_scale = {scale: iter(laplace_noise(scale, times)) for scale, times in Counter(scales).items()}
+    return [next(of_scale[scale]) for scale in scales]
+
+
+def gaussian_noise(sigma: int, how_many: int) -> list[int]:
+    """Independent discrete Gaussian variates: P(z) proportional to exp(-z^2 / (2 sigma^2)).
+
+    >>> len(gaussian_noise(4, 3))
+    3
+    """
+    sampler = ExactSampler()
+    drawn: list[int] = []
+    while len(drawn) < how_many:
+        drawn += sampler.draw([sigma] * min(CHUNK, how_many - len(drawn)))
+    return drawn
+
+
+def _laplace_chunk(scale: float, how_many: int) -> list[int]:
+    from opendp.domains import atom_domain, vector_domain
+    from opendp.measurements import make_laplace
+    from opendp.metrics import l1_distance
+    from opendp.mod import enable_features
+
+    enable_features("contrib")
+    # drawn for input 0 and added later in unlimited integers, so that no 64-bit sum can saturate
+    noise = make_laplace(vector_domain(atom_domain(T="i64")), l1_distance(T="i64"), scale=scale)
+    return [int(value) for value in noise([0] * how_many)]
+
+
+def _unlimited(value: int, scale: float) -> int:
+    """The variate that a 64-bit one stands for: where it saturated, the rest of it is drawn anew."""
+    if -_LARGEST < value < _LARGEST:
+        return value
+    rest = -1
+    while rest < 0:
+        (rest,) = laplace_noise(scale, 1)
+    return int(math.copysign(1, value)) * (_LARGEST + rest)
