@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import copy
 import json
+import math
 import os
+import pickle
 import socket
 import stat
+from dataclasses import replace
 from importlib.resources import files
 
 import jsonschema
@@ -13,9 +17,9 @@ import numpy as np
 import pytest
 
 import discreet
-from discreet.errors import OutputError, ReleaseFileError
+from discreet.errors import OutputError, ReleaseFileError, SpecError
 from discreet.output import check_output
-from discreet.releases import BLOCKS, NoiseLaw, Release, symmetric
+from discreet.releases import BLOCKS, Coefficients, NoiseLaw, Release, symmetric
 from discreet.releases.release import digest_of
 from discreet.testing.not_private import exact_release, seeded_release
 from tables import random_design, random_table
@@ -116,7 +120,19 @@ def test_every_single_changed_character_of_the_content_is_noticed():
 BAD_CHANGES = {
     "newer": ({"schema": 2}, "schema 2, this version reads up to 1; update discreet"),
     "no version": ({"schema": True}, "no schema version"),
-    "other kind": ({"kind": "coefficients"}, "kind 'coefficients' is not known to this version"),
+    "other kind": ({"kind": "samples"}, "kind 'samples' is not known to this version"),
+    "kind without its part": ({"kind": "coefficients"}, "a release of coefficients has no sums"),
+    "both kinds": ({"coefficients": {"values": [], "trace": []}}, "a release of moments has no field 'coefficients'"),
+    "numerics": ({"mechanism__numerics": "perfect"}, "must be 'exact' or 'idealised'"),
+    "settings": ({"mechanism__settings": {"passes": [1]}}, "mechanism.settings.passes is not a plain value"),
+    "parameters": ({"noise__family": "k-norm"}, "noise.parameters are not those of the family 'k-norm'"),
+    "no degrees": (
+        {"noise__family": "wishart", "noise__parameters": {"degrees": "0"}},
+        "noise.parameters are not those of the family 'wishart'",
+    ),
+    "scalars": ({"scalars": {"smallest_eigenvalue": "5"}}, "must give the blocks"),
+    "sum without its law": ({"noise__sigma__target_square": DELETE}, "differ on whether the block 'target_square'"),
+    "law without its sum": ({"totals": ["1"] * 20 + [None]}, "differ on whether the block 'target_square'"),
     "missing field": ({"anchor": DELETE}, "no field 'anchor'"),
     "not private yet promised": ({"private": False}, "contradict each other"),
     "promise gone": ({"guarantee": None}, "contradict each other"),
@@ -163,6 +179,9 @@ def test_a_robust_part_that_does_not_hold_together_is_refused():
     table = {"x": [0.1, 0.9], "y": [0.3, 0.4]}
     release = discreet.release(table, design, epsilon=1.0, delta=1e-6, moments="robust")
     jsonschema.validate(json.loads(release.to_json()), SCHEMA)
+    # in steps of the product grid and of the squared bound, 1/2
+    assert release.residual_moments[0, 1] == release.residuals.totals[1] / 4**16 / 4
+    assert (release.residual_moments == release.residual_moments.T).all()
     bad = {
         "residuals__coefficients": ([1.0], "must be 2 numbers"),
         "residuals__bound": (0.0, "must be a positive number"),
@@ -176,6 +195,120 @@ def test_a_robust_part_that_does_not_hold_together_is_refused():
     for coefficients in ([1.0, "x"], [1.0, True], "ab"):
         with pytest.raises(ReleaseFileError, match="must be 2 numbers"):
             Release.from_json(edited(release, residuals__coefficients=coefficients))
+
+
+# -- coefficients, absent sums and other laws of the noise -------------------------------------------------------------
+
+
+def fitted_inside(**options) -> Release:
+    """A release of the coefficients of one model, as a mechanism of that kind makes it."""
+    plain = a_release(**options)
+    values = (0.25 if plain.design.intercept else 0.0, 0.5, -0.125, 1e-17, 2.0)
+    law = NoiseLaw(16, {"score": 2**34, "start": 2**20}, "composed", "discrete-laplace", {"passes": 2})
+    return replace(
+        plain, mechanism="steps", noise=law, totals=(), coefficients=Coefficients(values, (values, values)),
+        settings={"passes": 2, "averaged": True, "rate": 0.5, "loss": "huber"}, numerics="idealised",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("options", [{}, {"intercept": False}, {"unit": {"neighbours": "replace"}}], ids=str)
+def test_a_release_of_coefficients_survives_its_file_and_holds_no_moments(options):
+    release = fitted_inside(**options)
+    assert (release.kind, a_release().kind) == ("coefficients", "moments")
+    loaded = Release.from_json(release.to_json())
+    assert loaded == release
+    assert dict(loaded.settings) == {"passes": 2, "averaged": True, "rate": 0.5, "loss": "huber"}
+    jsonschema.validate(json.loads(release.to_json()), SCHEMA)
+    for part in ("moments", "noise_sd"):
+        with pytest.raises(SpecError, match=r"coefficients of one model and no moments; read release\.coefficients"):
+            getattr(loaded, part)
+    assert loaded.residual_moments is None
+    shown = loaded._repr_html_()
+    assert "Coefficients of the scaled columns" in shown
+    assert "0.5" in shown
+    assert "steps" in repr(loaded)
+
+
+BAD_COEFFICIENTS = {
+    "sums": ({"totals": ["1"]}, "a release of coefficients has no sums"),
+    "scalars": ({"scalars": {}}, "a release of coefficients has no sums"),
+    "none": ({"coefficients": DELETE}, "'coefficients' is not a table"),
+    "short": ({"coefficients__values": [1.0]}, "coefficients.values must be 5 numbers"),
+    "whole numbers": ({"coefficients__values": [1] * 5}, "coefficients.values must be 5 numbers"),
+    "no trace": ({"coefficients__trace": DELETE}, "coefficients.trace must be a list"),
+    "short step": ({"coefficients__trace": [[1.0]]}, "coefficients.trace must be 5 numbers"),
+    "no noise": ({"noise__sigma": {}}, "noise.sigma must be positive"),
+    "noise of nothing": ({"noise__sigma__score": "0"}, "noise.sigma must be positive"),
+}
+
+
+@pytest.mark.parametrize("name", BAD_COEFFICIENTS)
+def test_a_release_of_coefficients_that_does_not_hold_together_is_refused(name):
+    changes, message = BAD_COEFFICIENTS[name]
+    with pytest.raises(ReleaseFileError, match=message):
+        Release.from_json(edited(fitted_inside(), **changes))
+
+
+def test_a_model_without_intercept_has_no_constant():
+    text = edited(fitted_inside(intercept=False), coefficients__values=[1.0, 0.5, -0.125, 0.0, 2.0])
+    with pytest.raises(ReleaseFileError, match="has no intercept, but"):
+        Release.from_json(text)
+
+
+def test_coefficients_that_are_not_private_may_have_no_noise():
+    release = replace(fitted_inside(), guarantee=None, noise=NoiseLaw(16, {"score": 0}, "none"))
+    assert Release.from_json(release.to_json()) == release
+
+
+def without(release: Release, *absent: str) -> Release:
+    """The same release as a mechanism makes it that leaves blocks out."""
+    sigma = {block: scale for block, scale in release.noise.sigma.items() if block not in absent}
+    kept = NoiseLaw(16, {block: int(block in sigma) for block in BLOCKS}, "none").steps(len(release.columns))
+    totals = tuple(total if keep else None for total, keep in zip(release.totals, kept, strict=True))
+    return replace(release, noise=replace(release.noise, sigma=sigma), totals=totals)
+
+
+def test_sums_that_were_not_released_are_absent_and_said_to_be():
+    release = without(a_release(), "target_square", "sum_x", "sum_y")
+    loaded = Release.from_json(release.to_json())
+    assert loaded == release
+    jsonschema.validate(json.loads(release.to_json()), SCHEMA)
+    assert np.isnan(loaded.moments[-1, -1])
+    assert np.isnan(loaded.noise_sd[0, 1:]).all()
+    assert np.isfinite(loaded.moments[1:-1, 1:]).all()
+    assert "not released" in loaded._repr_html_()
+    assert "not released" not in a_release()._repr_html_()
+    assert math.isnan(loaded.noise.sd("sum_x"))
+
+
+def test_further_numbers_have_a_name_and_a_scale():
+    plain = a_release()
+    law = replace(plain.noise, sigma={**plain.noise.sigma, "smallest_eigenvalue": 2**33})
+    release = replace(plain, noise=law, scalars={"smallest_eigenvalue": -(2**40)})
+    assert Release.from_json(release.to_json()) == release
+    jsonschema.validate(json.loads(release.to_json()), SCHEMA)
+    assert release.noise.sd("smallest_eigenvalue") == 2.0
+
+
+def test_a_law_can_be_copied_and_sent():
+    law = fitted_inside().noise
+    assert pickle.loads(pickle.dumps(law)) == copy.deepcopy(law) == law
+
+
+def test_standard_deviations_follow_the_family():
+    """Variances of Laplace (2 b^2), of a vector with density exp(-|z|) (D + 1), of Wishart entries (m, twice on it)."""
+    sigma = dict.fromkeys(BLOCKS, 4**16)
+    found = {
+        family: NoiseLaw(16, sigma, "none", family, parameters).entry_sd(3)
+        for family, parameters in (
+            ("discrete-gaussian", {}), ("discrete-laplace", {}),
+            ("k-norm", {"dimension": 8}), ("wishart", {"degrees": 9}),
+        )
+    }  # fmt: skip
+    assert (found["discrete-gaussian"] == 1).all()
+    assert found["discrete-laplace"] == pytest.approx(np.full((3, 3), math.sqrt(2)))
+    assert found["k-norm"] == pytest.approx(np.full((3, 3), 3.0))
+    assert found["wishart"] == pytest.approx(3 * (1 + (math.sqrt(2) - 1) * np.eye(3)))
 
 
 BAD_TEXTS = {

@@ -4,13 +4,24 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from dataclasses import replace
+from typing import Any, NamedTuple
 
-from discreet.analyst.planning import Guess, Plan, expected_release, planned, smallest
+from discreet.analyst.planning import (
+    Asked,
+    Guess,
+    Plan,
+    expected_release,
+    planned,
+    planned_inside,
+    smallest,
+)
+from discreet.analyst.released_sums import centred, check_moments
+from discreet.analyst.two_releases import both_laws, with_law
 from discreet.design.domain import DEFAULT_GRID_BITS, RowDomain
 from discreet.design.model import Design
 from discreet.errors import PrivacyNotice, SpecError
 from discreet.mechanisms.choice import AUTO, chosen_mechanism
+from discreet.mechanisms.registry import Mechanism
 from discreet.privacy.budget import PrivacyBudget, check_strength
 from discreet.releases import NoiseLaw, Release
 
@@ -33,6 +44,8 @@ def plan(
     settings: Mapping[str, object] | None = None,
 ) -> Plan:
     """What accuracy to expect of the full model, from declarations and guesses alone.
+
+    A mechanism that publishes coefficients has no widths that could be told; then the plan gives its noise and says so.
 
     Parameters
     ----------
@@ -60,9 +73,11 @@ def plan(
     if not isinstance(design, Design):
         raise SpecError(f"a Design is needed; {type(design).__name__} came. Use Design(...) or Design.load(path)")
     guess = Guess(rows, rsquared, spread, target_spread)
-    law = noise_law_for(design, epsilon, delta, mechanism=mechanism, moments=moments, settings=settings)
-    expected = expected_release(design, law, guess)
-    return planned(expected, epsilon=epsilon, delta=delta, rows=rows, level=level)
+    chosen, law = _chosen(design, epsilon, delta, mechanism, moments, settings)
+    asked = Asked(epsilon, delta, rows, level, chosen.name)
+    if chosen.kind == "coefficients":
+        return planned_inside(design, law, asked)
+    return planned(expected_release(design, law, guess), asked)
 
 
 def noise_law_for(
@@ -74,17 +89,37 @@ def noise_law_for(
     moments: str = "plain",
     settings: Mapping[str, object] | None = None,
 ) -> NoiseLaw:
-    """The noise that a release with this budget will have, entry by entry."""
+    """The noise that a release with this budget will have, statistic by statistic."""
+    return _chosen(design, epsilon, delta, mechanism, moments, settings)[1]
+
+
+def _chosen(
+    design: Design,
+    epsilon: float,
+    delta: float,
+    mechanism: str,
+    moments: str = "plain",
+    settings: Mapping[str, object] | None = None,
+    grid_bits: int = DEFAULT_GRID_BITS,
+) -> tuple[Mechanism, NoiseLaw]:
     if moments not in ("plain", "robust"):
         raise SpecError.unknown_name("moments", str(moments), ("plain", "robust"))
     budget = PrivacyBudget(epsilon, delta)
     for notice in check_strength(budget, allow_weak_privacy=False):
         warnings.warn(notice, PrivacyNotice, stacklevel=3)
-    domain = RowDomain.of(design, DEFAULT_GRID_BITS)
-    return chosen_mechanism(mechanism, design, domain, budget, settings, robust=moments == "robust")[2]
+    domain = RowDomain.of(design, grid_bits)
+    chosen, _, law = chosen_mechanism(mechanism, design, domain, budget, settings, robust=moments == "robust")
+    return chosen, law
 
 
-def smallest_epsilon(design: Design, coefficient: str, width: float, *, delta: float, **options: float) -> float | None:
+def smallest_epsilon(
+    design: Design,
+    coefficient: str,
+    width: float,
+    *,
+    delta: float,
+    **options: Any,  # noqa: ANN401  # those of plan
+) -> float | None:
     """The smallest epsilon, at most 20, at which a coefficient's interval is as narrow as wanted; none if none is.
 
     `options` are those of `plan`, without epsilon.
@@ -93,36 +128,77 @@ def smallest_epsilon(design: Design, coefficient: str, width: float, *, delta: f
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PrivacyNotice)
         return smallest(
-            lambda epsilon: plan(design, epsilon=epsilon, delta=delta, **options),  # type: ignore[arg-type]
+            lambda epsilon: _with_widths(plan(design, epsilon=epsilon, delta=delta, **options)),
             coefficient,
             width,
             _EPSILON_SPAN,
         )
 
 
-def smallest_rows(design: Design, coefficient: str, width: float, *, epsilon: float, **options: float) -> float | None:
+def smallest_rows(
+    design: Design,
+    coefficient: str,
+    width: float,
+    *,
+    epsilon: float,
+    **options: Any,  # noqa: ANN401  # those of plan
+) -> float | None:
     """The smallest number of rows at which a coefficient's interval is as narrow as wanted; none if none is."""
     _check_width(width)
     return smallest(
-        lambda rows: plan(design, rows=rows, epsilon=epsilon, **options),  # type: ignore[arg-type]
+        lambda rows: _with_widths(plan(design, rows=rows, epsilon=epsilon, **options)),
         coefficient,
         width,
         _ROWS_SPAN,
     )
 
 
-def second_release(release: Release, *, epsilon: float, delta: float, level: float = 0.95) -> tuple[Plan, Plan]:
+def _with_widths(made: Plan) -> Plan:
+    if "target_square" not in {one.statistic for one in made.noise}:
+        raise SpecError(
+            f"no budget and no number of rows gives a width: {made.coefficients[0].reason}. Leave the width out"
+        )
+    return made
+
+
+class SecondRelease(NamedTuple):
+    """What a release gives now, what a second one of the same table would give, and what both together would."""
+
+    now: Plan
+    second: Plan
+    both: Plan
+
+
+def second_release(
+    release: Release, *, epsilon: float, delta: float, level: float = 0.95, mechanism: str = AUTO
+) -> SecondRelease:
     """What the full model of a release gives now, and what another release of the same table is expected to give.
 
-    The sums of the first stand in for those of the table; the second would spend its own budget on top.
+    The sums of the first stand in for those of the table; the second would spend its own budget on top. `both`: every
+    sum is the mean of the two, weighted with the inverse of its variance.
     """
     guarantee = release.guarantee
     if guarantee is None:
         raise SpecError("this release is NOT PRIVATE, so nothing was spent that a second one could be compared with")
-    rows = float(release.moments[0, 0])
-    now = planned(release, epsilon=guarantee.epsilon, delta=guarantee.delta, rows=rows, level=level, correct=False)
-    other = replace(release, noise=replace(noise_law_for(release.design, epsilon, delta), calibration="none"))
-    return now, planned(other, epsilon=epsilon, delta=delta, rows=rows, level=level, correct=False)
+    check_moments(release, "a plan for a second release")
+    chosen, law = _chosen(release.design, epsilon, delta, mechanism, grid_bits=release.noise.grid_bits)
+    if chosen.kind == "coefficients":
+        raise SpecError(
+            f"the mechanism {chosen.name!r} publishes coefficients, which cannot be put together with the sums of this "
+            "release; plan a second release with a mechanism of kind 'moments'"
+        )
+    rows = float(centred(release).moments[0, 0])
+    spent = Asked(guarantee.epsilon, guarantee.delta, rows, level, release.mechanism)
+    more = Asked(epsilon, delta, rows, level, chosen.name)
+    # the losses of two releases add up
+    total = Asked(
+        guarantee.epsilon + epsilon, guarantee.delta + delta, rows, level, f"{spent.mechanism}, {chosen.name}"
+    )
+    return SecondRelease(
+        now=planned(release, spent, correct=False),
+        second=planned(with_law(centred(release), law), more, correct=False),
+        both=planned(with_law(centred(release), both_laws(release.noise, law)), total, correct=False),
+    )
 
 
 def _check_width(width: object) -> None:

@@ -13,6 +13,7 @@ from discreet.analyst.solve import NotEstimableError
 from discreet.design.domain import DEFAULT_GRID_BITS, RowDomain
 from discreet.mechanisms.choice import chosen_mechanism
 from discreet.privacy.budget import PrivacyBudget
+from discreet.releases import NoiseLaw
 from discreet.testing.not_private import exact_release
 
 INTERCEPT, RESIDUAL_SD = 0.5, 0.5
@@ -57,13 +58,11 @@ class Population:
 
 
 class NoisyReleases:
-    """Releases of one exact one at many budgets, with Gaussian noise of the law that the mechanism would use."""
+    """Releases of one exact one at many budgets, with noise of the law that the mechanism would use."""
 
-    def __init__(self, design: discreet.Design, epsilons, delta: float = 1e-6) -> None:
+    def __init__(self, design: discreet.Design, epsilons, delta: float = 1e-6, mechanism: str = "gaussian") -> None:
         domain = RowDomain.of(design, DEFAULT_GRID_BITS)
-        self.laws = {
-            one: chosen_mechanism("gaussian", design, domain, PrivacyBudget(one, delta))[2] for one in epsilons
-        }
+        self.laws = {one: chosen_mechanism(mechanism, design, domain, PrivacyBudget(one, delta))[2] for one in epsilons}
         self.design = design
         self._steps = {
             one: np.array([float(s) for s in law.steps(len(design.released))]) for one, law in self.laws.items()
@@ -73,10 +72,21 @@ class NoisyReleases:
         return exact_release(table, self.design)
 
     def at(self, exact: discreet.Release, epsilon: float, random: np.random.Generator) -> discreet.Release:
-        steps = self._steps[epsilon]
-        noise = (steps * random.standard_normal(len(steps))).round().tolist()
+        law, steps = self.laws[epsilon], self._steps[epsilon]
+        noise = (steps * _variates(law, random, len(steps))).round().tolist()
         totals = tuple(total + int(value) for total, value in zip(exact.totals, noise, strict=True))
-        return replace(exact, noise=self.laws[epsilon], totals=totals)
+        return replace(exact, noise=law, totals=totals)
+
+
+def _variates(law: NoiseLaw, random: np.random.Generator, count: int) -> np.ndarray:
+    """Variates of unit scale: normal, Laplace, or the first coordinates of a K-norm vector."""
+    if law.family == "discrete-laplace":
+        return random.laplace(size=count)
+    if law.family == "k-norm":
+        normals = random.standard_normal(max(law.parameters["dimension"], count))
+        length = random.gamma(law.parameters["dimension"])
+        return length * normals[:count] / np.linalg.norm(normals)
+    return random.standard_normal(count)
 
 
 @dataclass

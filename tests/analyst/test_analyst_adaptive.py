@@ -10,10 +10,11 @@ import pytest
 from made_releases import made
 from scipy import stats
 
-from discreet.analyst.adaptive import adaptive_ridge
+from discreet.analyst.adaptive import EIGENVALUE, adaptive_ridge, released_bound
 from discreet.analyst.model import fit
 from discreet.analyst.noise_norm import _draws, _norms, ensemble_edge, noise_norm_quantile
 from discreet.analyst.normal_equations import normal_equations
+from discreet.analyst.penalised_gram import penalised_gram
 from discreet.analyst.seeded import standard_normals
 from discreet.analyst.selection import choose
 from discreet.analyst.solve import NotEstimableError
@@ -283,3 +284,61 @@ def test_one_file_gives_one_fit():
     other = dataclasses.replace(release, made_by="another maker")
     assert fit(other, penalty="adaptive").ridge != fit(release, penalty="adaptive").ridge
     assert fit(other, penalty="adaptive").ridge == pytest.approx(fit(release, penalty="adaptive").ridge, rel=0.5)
+
+
+# -- an eigenvalue that was released ---------------------------------------------------------------------------------
+
+
+def with_eigenvalue(source, value, sd):
+    """The same release with a noisy smallest eigenvalue of the Gram of (1, x), in scaled units."""
+    release = source.release
+    unit = 4**release.noise.grid_bits
+    noise = dataclasses.replace(release.noise, sigma={**release.noise.sigma, EIGENVALUE: round(sd * unit)})
+    return dataclasses.replace(release, noise=noise, scalars={EIGENVALUE: round(value * unit)})
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+def test_a_released_eigenvalue_lowers_the_ridge_by_what_it_is_surely_worth(intercept):
+    source = made(DESIGN, table(300), sigma=12.0, seed=2)
+    q = adaptive_ridge(equations_of(source.release, intercept=intercept), source.release.digest).noise_norm
+    release = with_eigenvalue(source, 1.5 * q, 0.1 * q)
+    model = choose(release, intercept=intercept)
+    bound = released_bound(release, model)
+    assert bound == pytest.approx(1.5 * q - stats.norm.ppf(0.95) * 0.1 * q, rel=1e-6)
+    rule = adaptive_ridge(normal_equations(release, model), release.digest, bound)
+    assert rule.at_least == max(bound, rule.smallest - rule.noise_norm)
+    assert rule.ridge == pytest.approx(max(2 * rule.noise_norm - rule.at_least, rule.noise_norm - rule.smallest))
+    assert fit(release, penalty="adaptive", intercept=intercept).ridge == rule.ridge
+    without = adaptive_ridge(normal_equations(release, model), release.digest)
+    assert rule.ridge < without.ridge
+    assert rule.smallest + rule.ridge >= 0.99 * rule.noise_norm
+
+
+def test_a_released_eigenvalue_below_its_noise_changes_nothing():
+    source = made(DESIGN, table(300), sigma=12.0, seed=2)
+    release = with_eigenvalue(source, 3.0, 40.0)
+    equations = equations_of(release)
+    bound = released_bound(release, choose(release))
+    assert bound < 0
+    plain = adaptive_ridge(equations, release.digest)
+    assert adaptive_ridge(equations, release.digest, bound).ridge == plain.ridge > 0
+
+
+def test_the_released_eigenvalue_says_nothing_of_a_model_that_has_the_target_among_its_features():
+    release = with_eigenvalue(made(DESIGN, table(300), sigma=12.0), 50.0, 1.0)
+    assert released_bound(release, choose(release, target="a")) == -math.inf
+    assert released_bound(release, choose(release, target="a", features=["b"])) > 0
+    assert released_bound(made(DESIGN, table(300), sigma=12.0).release, choose(release)) == -math.inf
+
+
+@pytest.mark.parametrize("trial", range(40))
+def test_no_gram_that_is_penalised_has_a_smaller_eigenvalue_than_the_gram_of_all_columns(trial):
+    """Sub-models, with the means taken out or moved to another origin: what the bound stands on, without noise."""
+    random = np.random.default_rng(trial)
+    source = made(DESIGN, table(int(random.integers(5, 60)), seed=trial))
+    everything = equations_of(source.release).A
+    features = [str(name) for name in random.choice(FEATURES, random.integers(1, 5), replace=False)]
+    for intercept in (True, False):
+        equations = equations_of(source.release, features=features, intercept=intercept)
+        smallest = penalised_gram(equations, "d").smallest
+        assert smallest >= np.linalg.eigvalsh(everything)[0] * (1 - 1e-9) - 1e-9

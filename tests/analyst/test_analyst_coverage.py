@@ -77,9 +77,9 @@ def test_penalised_intervals_cover_the_penalised_coefficients_not_the_truth():
     for _ in range(runs):
         exact = noisy.exact(population.table(1000, random))
         result = fit(noisy.at(exact, 0.5, random), penalty="adaptive")
-        pulls = result._inputs.pulls
+        pulls = result._inputs.basis.pulls
         assert pulls.any()
-        equations = fit(exact)._inputs.equations
+        equations = fit(exact)._inputs.basis.equations
         scaled = np.append(population.truth["Intercept"] / population.bound, population.beta / population.bound)
         target = np.linalg.solve(equations.A + np.diag(pulls), equations.A @ scaled)
         place = result.names.index("x0")

@@ -194,7 +194,7 @@ def test_the_residual_variance_is_right_on_average():
         known = float(at_truth @ noise) / score.df
         values.append((score.s2 - known) * 25)
         seen.append(score.s2 * 25)
-        bare.append((residual_sum(result._inputs.equations, result._inputs.exact) / score.df - known) * 25)
+        bare.append((residual_sum(result._inputs.basis.equations, result._inputs.basis.exact) / score.df - known) * 25)
     error = np.std(values) / np.sqrt(len(values))
     assert abs(np.mean(values) - truth) < 6.5 * error
     assert abs(np.mean(bare) - truth) > 6.5 * error
@@ -353,9 +353,9 @@ def test_the_laplace_quantile_is_used_where_it_is_the_larger():
 
 def test_sums_of_squares_are_rounded_once():
     result = fit(made(Design("y", COLUMNS), table(50)).release)
-    equations = result._inputs.equations
+    equations = result._inputs.basis.equations
     tiny = equations.c - 2 * equations.b @ result.scaled_coefficients
-    assert residual_sum(equations, result._inputs.exact) == pytest.approx(
+    assert residual_sum(equations, result._inputs.basis.exact) == pytest.approx(
         tiny + result.scaled_coefficients @ equations.A @ result.scaled_coefficients
     )
     assert total_sum(equations) == pytest.approx(equations.c - equations.b[0] ** 2 / equations.A[0, 0])

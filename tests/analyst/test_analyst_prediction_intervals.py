@@ -31,7 +31,7 @@ def test_the_interval_of_a_mean_is_that_of_the_same_combination_of_coefficients(
         (sd,) = test.sd.values()
         np.testing.assert_allclose(got.conf_int(0.9), [ends], rtol=1e-9)
         np.testing.assert_allclose(got.se_mean, [sd], rtol=1e-9)
-        assert unit_map(result._inputs.equations).shape == (len(weights), len(weights))
+        assert unit_map(result._inputs.units).shape == (len(weights), len(weights))
 
 
 def test_dropped_rows_are_masked_and_say_why(release):

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import statsmodels.api as sm
+from scipy import stats
 
 import discreet
 from discreet.design.model import Design
@@ -81,13 +82,16 @@ def test_robust_intervals_hold_and_plain_ones_do_not():
 
 @pytest.mark.slow
 def test_coverage_of_robust_intervals_under_unequal_variances():
+    """The noise cannot be seeded: a true coverage of 93.5 % fails a count with probability 1e-9 at most."""
+    lowest = stats.binom.ppf(1e-9, 500, 0.935) / 500
     print("\ncoverage of 95 % intervals, errors whose spread depends on x, 500 releases (Intercept, x, z)")
     for rows, epsilon in ((2_000, 5.0), (10_000, 1.0), (10_000, 5.0), (50_000, 1.0)):
         plain, robust = coverage(500, rows, epsilon, seed=rows)
         print(
             f"  n {rows:6,} epsilon {epsilon:g}: plain {np.round(100 * plain, 1)}, robust {np.round(100 * robust, 1)}"
         )
-        assert robust.min() > 0.92
+        assert robust.min() >= lowest
+        assert plain[1] < robust[1]
 
 
 def test_robust_fits_say_what_they_need():

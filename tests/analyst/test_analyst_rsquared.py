@@ -85,7 +85,7 @@ def test_the_noise_of_both_sums_is_that_of_the_released_ones(intercept):
     design = Design("y", {"y": (-1, 9), "x": (1, 3)})
     source = made(design, {"x": x.tolist(), "y": (x + random.normal(0, 0.3, 300)).tolist()}, sigma=1e-3).release
     result = fit(source, intercept=intercept)
-    score, equations = result._score, result._inputs.equations
+    score, equations = result._score, result._inputs.basis.equations
     t = score.contrast
     M = source.moments[np.ix_([0, 2, 1], [0, 2, 1])] if source.columns[1] == "y" else source.moments
     around = np.zeros(3)

@@ -167,7 +167,7 @@ CASES: dict[str, tuple[Prepare, str]] = {
     "delta one": (options("--delta", "1"), "delta"),
     "delta NaN": (options("--delta", "nan"), "delta"),
     "delta text": (options("--delta", "tiny"), "not a number"),
-    "delta zero with Gaussian": (options("--delta", "0"), "delta above 0"),
+    "delta zero with Gaussian": (options("--delta", "0", "--mechanism", "gaussian"), "delta above 0"),
     "delta above 1e-3": (options("--delta", "0.01"), "--allow-weak-privacy"),
     "mechanism unknown": (options("--mechanism", "gausian"), "Did you mean 'gaussian'?"),
     "grid text": (options("--grid-bits", "many"), "--grid-bits"),

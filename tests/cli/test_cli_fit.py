@@ -13,6 +13,7 @@ from discreet.analyst.model import fit
 from discreet.design.model import Design
 from discreet.releases import Release
 from discreet.testing.not_private import exact_release
+from discreet.workflow import release
 
 PATH = "income.release.json"
 
@@ -152,3 +153,75 @@ def test_a_field_that_is_not_known_is_a_notice(folder: Path, call: Call) -> None
     assert result.exit_code == 0, result.stderr
     assert result.stderr.startswith("notice: the release file has a field 'later'")
     assert "params" in json.loads(result.stdout)
+
+
+@pytest.fixture
+def robust_release(folder: Path) -> str:
+    rows = 3000
+    table = {"x": [(i % 101) / 101 for i in range(rows)], "y": [(i % 101) / 202 + (i % 7) / 20 for i in range(rows)]}
+    design = Design("y", {"x": (0, 1), "y": (0, 1)})
+    release(table, design, epsilon=8.0, delta=1e-6, moments="robust").save(folder / "robust.json")
+    return "robust.json"
+
+
+def test_robust_standard_errors_are_asked_for_with_a_word(robust_release: str, call: Call) -> None:
+    result = call("fit", robust_release, "--robust")
+    assert result.exit_code == 0, result.stderr
+    assert result.stdout == fit(Release.load(robust_release)).robust().summary()
+    assert "Standard errors are robust" in result.stdout
+    document = json.loads(call("fit", robust_release, "--robust", "--json").stdout)
+    assert document == fit(Release.load(robust_release)).robust().to_dict()
+
+
+def test_robust_standard_errors_that_cannot_be_given_are_refused(robust_release: str, call: Call) -> None:
+    for words, message in (
+        ((PATH, "--robust"), "release with moments='robust'"),
+        ((robust_release, "--robust", "--penalty", "adaptive"), "without a penalty"),
+        ((robust_release, "--robust", "--no-intercept"), "declared full model"),
+    ):
+        result = call("fit", *words)
+        assert result.exit_code == 2
+        assert message in result.stderr
+        assert result.stderr.count("\n") == 1
+
+
+@pytest.fixture
+def inside(folder: Path) -> str:
+    table = {"x": [(i % 101) / 101 for i in range(500)], "y": [(i % 101) / 202 + (i % 7) / 20 for i in range(500)]}
+    design = Design("y", {"x": (0, 1), "y": (0, 1)})
+    made = release(table, design, epsilon=2.0, delta=1e-6, mechanism="frank-wolfe", settings={"iterations": 3})
+    made.save(folder / "inside.json")
+    return "inside.json"
+
+
+def test_a_release_of_coefficients_is_fitted_shown_and_predicted_with(
+    inside: str, folder: Path, call: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    result = call("fit", inside)
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert result.stdout == fit(Release.load(inside)).summary()
+    document = json.loads(call("fit", inside, "--json").stdout)
+    assert document["bse"] == {"Intercept": None, "x": None}
+    assert "publishes coefficients" in document["reasons"]["x"]
+    (folder / "rows.csv").write_text("x\n0.5\n0.75\n")
+    assert call("predict", inside, "rows.csv", "-o", "out.csv").exit_code == 0
+    written = [float(line.split(",")[1]) for line in (folder / "out.csv").read_text().splitlines()[1:]]
+    assert written == pytest.approx(fit(Release.load(inside)).predict({"x": [0.5, 0.75]}).tolist())
+    page = call("report", inside, "-o", "inside.html")
+    assert (page.exit_code, page.stderr) == (0, "")
+    assert "No standard errors, intervals or p-values" in (folder / "inside.html").read_text()
+    monkeypatch.setattr("discreet.cli.render.on_terminal", lambda: True)
+    shown = call("fit", inside)
+    assert shown.exit_code == 0
+    assert "not released" in shown.stdout
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("fit", "--penalty", "ridge", "--strength", "1"), ("fit", "--target", "x"), ("path",), ("fit", "--robust")],
+)
+def test_what_a_release_of_coefficients_does_not_hold_is_refused(inside: str, call: Call, words: tuple[str]) -> None:
+    result = call(words[0], inside, *words[1:])
+    assert result.exit_code == 2
+    assert "'frank-wolfe' published the coefficients" in result.stderr
+    assert result.stderr.count("\n") == 1

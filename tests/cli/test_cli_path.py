@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 from pathlib import Path
 
@@ -13,6 +14,7 @@ import discreet
 from discreet.design.model import Design
 from discreet.releases import Release
 from discreet.testing.not_private import exact_release, seeded_release
+from discreet.workflow import release
 
 PATH = "income.release.json"
 
@@ -121,3 +123,23 @@ def test_a_repair_is_told(folder: Path, call: Call) -> None:
         assert "Repaired:" in told.stdout
         notes = json.loads(call(command[0], "weak.NOT-PRIVATE.json", *command[1:], "--json").stdout)["notes"]
         assert any(note.startswith("Repaired:") for note in notes)
+
+
+def test_without_the_square_of_the_target_no_strength_is_chosen(folder: Path, call: Call) -> None:
+    rows = 4000
+    table = {"x": [(i % 101) / 101 for i in range(rows)], "y": [(i % 101) / 202 + (i % 7) / 20 for i in range(rows)]}
+    design = Design("y", {"x": (0, 1), "y": (0, 1)})
+    release(table, design, epsilon=8.0, delta=1e-6, mechanism="ssp").save(folder / "ssp.json")
+    result = call("path", "ssp.json", "--plot", "path.svg")
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert ">" not in result.stdout
+    assert "Chosen   none: the release holds no sum of squares of the target" in result.stdout
+    (line,) = [line for line in result.stdout.splitlines() if line.startswith("Next")]
+    assert "criterion" not in line
+    assert call(*shlex.split(line.removeprefix("Next"))[1:]).exit_code == 0
+    document = json.loads(call("path", "ssp.json", "--json").stdout)
+    assert (document["best"], document["path"][0]["criterion"]) == (None, None)
+    assert "no sum of squares" in document["criterion_reason"]
+    refused = call("fit", "ssp.json", "--penalty", "lasso", "--strength", "criterion")
+    assert refused.exit_code == 2
+    assert "give a strength as a number" in refused.stderr

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,8 @@ import pytest
 from cli_folder import Call
 
 import discreet
-from discreet.analyst.planning import Guess, expected_release, planned
+from discreet.analyst.planning import Asked, Guess, expected_release, planned
+from discreet.analyst.two_releases import both_laws
 from discreet.design.model import Design
 from discreet.errors import SpecError
 from discreet.mechanisms.registry import mechanisms
@@ -27,16 +29,59 @@ def planned_folder(folder: Path) -> Path:
     return folder
 
 
+def budget_of(name: str) -> dict[str, float]:
+    """A budget that the mechanism takes."""
+    return {"epsilon": 2.0, "delta": 0.0 if mechanisms()[name].card.notion == "pure" else 1e-6}
+
+
 @pytest.mark.parametrize("name", mechanisms())
 @pytest.mark.parametrize("neighbours", ["add-remove", "replace"])
-@pytest.mark.parametrize("moments", ["plain", "robust"])
-def test_planned_noise_is_the_noise_of_the_release(name, neighbours, moments):
+def test_planned_noise_is_the_noise_of_the_release(name, neighbours):
     design = Design("y", {"x": (0, 1), "y": (0, 1)}, unit={"neighbours": neighbours})
-    law = noise_law_for(design, 1.0, 1e-6, mechanism=name, moments=moments)
-    made = discreet.release({"x": [0.5], "y": [0.5]}, design, epsilon=1.0, delta=1e-6, mechanism=name, moments=moments)
+    budget = budget_of(name)
+    law = noise_law_for(design, *budget.values(), mechanism=name)
+    made = discreet.release({"x": [0.5] * 50, "y": [0.5, 0.7] * 25}, design, **budget, mechanism=name)
     assert law == made.noise
-    planning = plan(design, rows=100, epsilon=1.0, delta=1e-6, mechanism=name, moments=moments)
+    planning = plan(design, rows=100, **budget, mechanism=name)
+    assert planning.mechanism == name
+    assert {one.statistic: one.sd for one in planning.noise} == {key: law.sd(key) for key in law.sigma}
+    json.dumps(planning.to_dict(), allow_nan=False)
+    if made.kind == "moments":
+        planned_sds = np.array(planning.noise_sd, dtype=float)
+        assert np.array_equal(planned_sds, made.noise_sd, equal_nan=True)
+    else:
+        assert planning.noise_sd == ()
+        assert not planning.estimable
+        assert all("publishes coefficients" in one.reason for one in planning.coefficients)
+        assert [one.name for one in planning.coefficients] == ["Intercept", "x"]
+
+
+@pytest.mark.parametrize("neighbours", ["add-remove", "replace"])
+def test_planned_noise_of_a_robust_release_is_its_noise(neighbours):
+    design = Design("y", {"x": (0, 1), "y": (0, 1)}, unit={"neighbours": neighbours})
+    law = noise_law_for(design, 1.0, 1e-6, moments="robust")
+    made = discreet.release({"x": [0.5], "y": [0.5]}, design, epsilon=1.0, delta=1e-6, moments="robust")
+    assert law == made.noise
+    planning = plan(design, rows=100, epsilon=1.0, delta=1e-6, moments="robust")
     assert np.array_equal(np.array(planning.noise_sd), made.noise_sd)
+    assert "residual_diagonal" in {one.statistic for one in planning.noise}
+
+
+def test_a_plan_without_widths_says_why_and_no_budget_mends_it():
+    design = Design("y", {"x": (0, 1), "y": (0, 1)})
+    for name, reason in (("ssp", "no sum of squares of the target"), ("frank-wolfe", "publishes coefficients")):
+        options = {"delta": 1e-6, "mechanism": name}
+        made = plan(design, rows=1000, epsilon=1.0, **options)
+        assert not made.estimable
+        assert all(reason in one.reason for one in made.coefficients)
+        for search in (
+            lambda options=options: smallest_epsilon(design, "x", 0.1, rows=1000, **options),
+            lambda options=options: smallest_rows(design, "x", 0.1, epsilon=1.0, **options),
+        ):
+            with pytest.raises(SpecError, match=rf"no budget and no number of rows gives a width: .*{reason}"):
+                search()
+    settled = plan(design, rows=10_000, epsilon=1.0, delta=1e-6, mechanism="ssp", settings={"target_square": True})
+    assert settled.estimable
 
 
 def test_expected_sums_are_those_of_a_table_with_the_guessed_properties():
@@ -92,18 +137,15 @@ def test_a_hopeless_plan_says_which_coefficients_will_not_be_estimable():
     without = Design("y", COLUMNS, intercept=False)
     hopeless = expected_release(without, law, Guess(1))
     broken = tuple(-total for total in hopeless.totals)
-    from dataclasses import replace
-
-    names = [
-        c.name
-        for c in planned(replace(hopeless, totals=broken), epsilon=0.1, delta=1e-6, rows=1, level=0.9).coefficients
-    ]
+    asked = Asked(0.1, 1e-6, 1, 0.9, "gaussian")
+    names = [c.name for c in planned(replace(hopeless, totals=broken), asked).coefficients]
     assert names[0] == "x"
 
 
 BAD_GUESSES = [
     {"rows": 0}, {"rows": float("nan")}, {"rows": "many"}, {"rsquared": 1.0}, {"rsquared": -0.1}, {"spread": 0.0},
-    {"target_spread": 2.0}, {"epsilon": -1.0}, {"delta": 0.0}, {"moments": "odd"}, {"mechanism": "odd"}, {"level": 2.0},
+    {"target_spread": 2.0}, {"epsilon": -1.0}, {"delta": 0.0, "mechanism": "gaussian"}, {"moments": "odd"},
+    {"mechanism": "odd"}, {"level": 2.0},
 ]  # fmt: skip
 
 
@@ -125,11 +167,49 @@ def test_what_a_second_release_would_buy():
     x = rng.uniform(-1, 1, 5_000)
     table = {"x": x, "y": x + rng.normal(0, 0.2, 5_000)}
     release = discreet.release(table, design, epsilon=1.0, delta=1e-6)
-    now, then = second_release(release, epsilon=5.0, delta=1e-6)
+    now, then, both = second_release(release, epsilon=5.0, delta=1e-6)
     assert then.coefficients[1].width < now.coefficients[1].width
     assert now.coefficients[1].std_error == discreet.fit(release).bse["x"]
+    assert (both.epsilon, both.delta) == (6.0, 2e-6)
+    assert both.coefficients[1].std_error < then.coefficients[1].std_error
+    # inverse variances add up, entry by entry
+    entries = [np.array(one.noise_sd) for one in (now, then, both)]
+    np.testing.assert_allclose(entries[0] ** -2 + entries[1] ** -2, entries[2] ** -2, rtol=1e-8)
     with pytest.raises(SpecError, match="NOT PRIVATE"):
         second_release(exact_release(table, design), epsilon=5.0, delta=1e-6)
+    with pytest.raises(SpecError, match="cannot be put together with the sums"):
+        second_release(release, epsilon=5.0, delta=1e-6, mechanism="frank-wolfe")
+    inside = discreet.release(table, design, epsilon=1.0, delta=1e-6, mechanism="frank-wolfe")
+    with pytest.raises(SpecError, match="a plan for a second release needs sums of products"):
+        second_release(inside, epsilon=5.0, delta=1e-6)
+
+
+def test_a_second_release_of_another_kind_is_put_together_with_the_first():
+    rng = np.random.default_rng(6)
+    design = Design("y", {"x": (-1, 1), "y": (-2, 2)}, unit={"neighbours": "replace"})
+    x = rng.uniform(-1, 1, 5_000)
+    table = {"x": x, "y": x + rng.normal(0, 0.2, 5_000)}
+    release = discreet.release(table, design, epsilon=1.0, delta=1e-6, grid_bits=20)
+    now, then, both = second_release(release, epsilon=5.0, delta=0.0, mechanism="laplace")
+    assert (now.mechanism, then.mechanism, both.mechanism) == ("gaussian", "laplace", "gaussian, laplace")
+    # on the finer grid of the first release the noise of the second is the same
+    assert then.noise_sd[1][1] == pytest.approx(
+        noise_law_for(design, 5.0, 0.0, mechanism="laplace").sd("gram_diagonal")
+    )
+    assert both.noise_sd[0][0] == 0.0, "the number of rows is public"
+    # a release without y'y gains it from a second one, and then its value is not known beforehand
+    part = discreet.release(table, design, epsilon=1.0, delta=1e-6, mechanism="ssp")
+    assert not any(one.estimable for one in second_release(part, epsilon=5.0, delta=1e-6))
+
+
+def test_a_mean_of_two_laws_keeps_the_heavier_tails():
+    first = noise_law_for(DESIGN, 1.0, 0.0, mechanism="laplace")
+    second = noise_law_for(DESIGN, 1.0, 1e-6)
+    assert both_laws(second, second).family == "discrete-gaussian"
+    for pair in ((first, second), (second, first)):
+        law = both_laws(*pair)
+        assert law.family == "discrete-laplace"
+        assert law.sd("cross") == pytest.approx((first.sd("cross") ** -2 + second.sd("cross") ** -2) ** -0.5)
 
 
 def test_the_command_prints_tables_and_answers(planned_folder: Path, call: Call) -> None:
@@ -151,8 +231,35 @@ def test_json_of_a_plan_and_of_a_second_release(planned_folder: Path, call: Call
     assert len(document["over_epsilon"]) == 6
     second = call("plan", "--from", "income.release.json", *options)
     assert second.exit_code == 0, second.stderr
-    assert set(json.loads(second.stdout)) == {"now", "second"}
-    assert "second one" in call("plan", "--from", "income.release.json", *options[:-1]).stdout
+    assert set(json.loads(second.stdout)) == {"now", "second", "both"}
+    shown = call("plan", "--from", "income.release.json", *options[:-1]).stdout
+    assert "2 a second one, epsilon 1; 3 both together" in shown
+    assert "width 3" in shown
+
+
+def test_a_mechanism_of_coefficients_is_planned_with_its_noise_and_the_reason(planned_folder: Path, call: Call) -> None:
+    words = ("plan", "--design", "plan.toml", "--rows", "2000", "--epsilon", "1", "--delta", "1e-6")
+    result = call(*words, "--mechanism", "frank-wolfe", "--setting", "iterations=3")
+    assert result.exit_code == 0, result.stderr
+    assert "mechanism frank-wolfe" in result.stdout
+    assert result.stdout.count("not estimable: the mechanism 'frank-wolfe' publishes coefficients") == 1
+    assert "Noise of each statistic" in result.stdout
+    assert "selection" in result.stdout
+    assert "over epsilon" not in result.stdout
+    document = json.loads(call(*words, "--mechanism", "frank-wolfe", "--json").stdout)
+    assert document["coefficients"][0]["width"] is None
+    assert document["noise"]["selection"] > 0
+    for more, message in ((("--coefficient", "x", "--width", "1"), "gives a width"), (("--plot", "w.svg"), "no width")):
+        refused = call(*words, "--mechanism", "frank-wolfe", *more)
+        assert refused.exit_code == 2
+        assert message in refused.stderr
+    assert not (planned_folder / "w.svg").exists()
+
+
+def test_a_robust_release_is_planned_with_what_it_costs(planned_folder: Path, call: Call) -> None:
+    words = ("plan", "--design", "plan.toml", "--rows", "50000", "--epsilon", "1", "--delta", "1e-6", "--json")
+    plain, robust = (json.loads(call(*words, *more).stdout) for more in ((), ("--robust",)))
+    assert robust["noise"]["cross"] > plain["noise"]["cross"]
 
 
 @pytest.mark.parametrize(
@@ -162,7 +269,7 @@ def test_json_of_a_plan_and_of_a_second_release(planned_folder: Path, call: Call
         (("--design", "plan.toml", "--rows", "9", "--epsilon", "1", "--width", "2"), "go together"),
         (("--design", "plan.toml", "--rows", "x", "--epsilon", "1"), "rows"),
         (("--design", "none.toml", "--rows", "9", "--epsilon", "1", "--delta", "1e-6"), "cannot read the design"),
-        (("--design", "plan.toml", "--rows", "9", "--epsilon", "1"), "delta"),
+        (("--design", "plan.toml", "--rows", "9", "--epsilon", "1", "--mechanism", "gaussian"), "delta"),
     ],
 )
 def test_a_wrong_plan_is_one_line_and_exit_code_2(planned_folder: Path, call: Call, words, message) -> None:
@@ -176,7 +283,7 @@ def test_a_wrong_plan_is_one_line_and_exit_code_2(planned_folder: Path, call: Ca
 def test_a_picture_needs_matplotlib(monkeypatch):
     import sys
 
-    from discreet.analyst.planning import width_figure
+    from discreet.analyst.plan_plot import width_figure
 
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     with pytest.raises(SpecError, match="plots"):

@@ -122,7 +122,7 @@ def test_a_wrong_declaration_is_refused_before_anything_is_spent(case):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"delta": 0.0}, "needs delta above 0"),
+        ({"delta": 0.0, "mechanism": "gaussian"}, "needs delta above 0"),
         ({"epsilon": 21}, "allow_weak_privacy=True"),
         ({"mechanism": "magic"}, "unknown mechanism"),
         ({"grid_bits": 99}, "grid"),

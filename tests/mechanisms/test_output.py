@@ -190,7 +190,7 @@ def test_the_noise_has_the_stated_law_and_a_wrong_scale_is_rejected():
 @pytest.mark.filterwarnings("ignore::discreet.errors.PrivacyNotice")
 @pytest.mark.parametrize("intercept", [True, False])
 def test_as_epsilon_grows_it_meets_ridge_regression(intercept):
-    """To four digits at epsilon = 1e6, inside the ball and on its border."""
+    """At epsilon = 1e6 within seven standard deviations of what noise is left (below 1e-10 a case), three digits."""
     rng = np.random.default_rng(8)
     x, v = rng.uniform(-1, 1, (2, 4000))
     y = np.clip(0.2 + 0.5 * x - 0.3 * v + rng.normal(0, 0.1, 4000), -1, 1)
@@ -211,7 +211,10 @@ def test_as_epsilon_grows_it_meets_ridge_regression(intercept):
         )  # fmt: skip
         got = release.coefficients.values
         assert intercept or got[0] == 0.0
-        np.testing.assert_allclose(got[0 if intercept else 1 :], expected, atol=1e-4)
+        noise = release.noise.sd("coefficients")
+        assert noise < 1e-4
+        # the rows were rounded to the grid
+        np.testing.assert_allclose(got[0 if intercept else 1 :], expected, atol=7 * noise + 2e-5, rtol=0)
 
 
 def test_an_empty_table_gives_noise_about_nothing():

@@ -14,6 +14,7 @@ from discreet.privacy.unit import PrivacyUnit
 from discreet.releases import NoiseLaw, Release
 from discreet.report.attacker import attacker
 from discreet.report.making import DeclaredColumn, Making, NoiseLine
+from discreet.report.trace import Way
 from discreet.report.usage import Usage
 from discreet.report.view import Coefficient, Effect, ModelView, Promise, ReportView
 from discreet.testing.not_private import seeded_release
@@ -27,6 +28,7 @@ MODEL = ModelView(
     penalty="none (ordinary least squares)",
     penalised=False,
     interval_target="least squares",
+    no_intervals=None,
     rsquared=0.64,
     rsquared_low=0.5,
     rsquared_high=0.75,
@@ -35,8 +37,12 @@ MODEL = ModelView(
     notes=("A note.",),
 )
 MAKING = Making(
+    kind="moments",
     mechanism="gaussian",
     version="1",
+    settings=(),
+    numerics="exact",
+    family="discrete Gaussian",
     calibration="exact",
     grid_bits=16,
     anchor="untracked",
@@ -71,12 +77,13 @@ PLAIN = ReportView(
         Effect("region[south]", None, None, None, None, None),
     ),
     target_width=200_000.0,
+    trace=(),
     diagnostics=(
         Diagnostic("D003", "A title", "A text.", "serious"),
         Diagnostic("D009", "Another", "More text.", "note"),
     ),
     making=MAKING,
-    usage=Usage(("discreet fit R.json",), ("import discreet",)),
+    usage=Usage("Any number of models.", ("discreet fit R.json",), ("import discreet",)),
 )
 SHRUNK = replace(
     PLAIN,
@@ -88,7 +95,7 @@ SHRUNK = replace(
 )  # fmt: skip
 LASSO = replace(
     PLAIN,
-    model=replace(MODEL, penalty="lasso", penalised=True, interval_target="none"),
+    model=replace(MODEL, penalty="lasso", penalised=True, interval_target="none", no_intervals="no intervals here"),
     coefficients=(replace(PLAIN.coefficients[2], reason="no intervals here"),),
     effects=(Effect("region[south]", 8142.5, None, None, None, None),),
 )
@@ -103,8 +110,27 @@ PERSONS = replace(
 BARE = replace(
     PLAIN, private=False, promise=None, attacker=None, refusal="twins", model=None, coefficients=(), effects=()
 )
+INSIDE = replace(
+    PLAIN,
+    rows=None,
+    rows_sd=0.0,
+    model=replace(
+        MODEL, penalty="as the mechanism 'steps' fitted it", interval_target="none", no_intervals="no sums",
+        rsquared=None, rsquared_low=None, rsquared_high=None, rsquared_reason="no sums", residual_sd=None,
+    ),
+    coefficients=tuple(
+        Coefficient(name, 793.2, None, None, None, None, None, None, None, "no sums") for name in ("Intercept", "age")
+    ),
+    effects=(Effect("age", 57_110.0, None, None, None, None),),
+    trace=(Way("Intercept", (0.0, 0.2, 0.1), 0.1), Way("age", (0.5, 0.5, 0.5), 0.5), Way("zero", (0.0,), 0.0)),
+    making=replace(
+        MAKING, kind="coefficients", mechanism="steps", settings=(("passes", "3"), ("averaged", "yes")),
+        numerics="idealised", family="discrete Laplace", noise=(NoiseLine("score", 8.4, None),), units_public=None,
+    ),
+    usage=Usage("One model.", ("discreet fit R.json",), ("fit.params",)),
+)  # fmt: skip
 CASES: dict[str, ReportView] = {
-    "plain": PLAIN, "shrunk": SHRUNK, "lasso": LASSO, "persons": PERSONS, "bare": BARE,
+    "plain": PLAIN, "shrunk": SHRUNK, "lasso": LASSO, "persons": PERSONS, "bare": BARE, "inside": INSIDE,
 }  # fmt: skip
 
 

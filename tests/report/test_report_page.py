@@ -26,7 +26,8 @@ POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 ELEMENTS = {
     "html", "head", "meta", "title", "style", "body", "main", "header", "nav", "a", "p", "h1", "h2", "h3", "dl", "dt",
     "dd", "div", "section", "sup", "span", "strong", "ul", "li", "table", "thead", "tbody", "tr", "th", "td", "figure",
-    "figcaption", "svg", "g", "path", "defs", "use", "text", "article", "details", "summary", "code", "pre", "footer",
+    "figcaption", "svg", "g", "path", "polyline", "defs", "use", "text", "article", "details", "summary", "code", "pre",
+    "footer",
 }  # fmt: skip
 HOSTILE = (
     "<img src=x onerror=alert(1)>", "\"'></script><b onclick=a>", "{{7*7}}", "{% raw %}", "=HYPERLINK(\"x\")",

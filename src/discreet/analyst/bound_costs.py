@@ -18,6 +18,7 @@ from typing import Final
 import numpy as np
 
 from discreet.analyst.noise_covariance import product_covariance
+from discreet.analyst.released_sums import centred
 from discreet.analyst.selection import SubModel
 from discreet.design.columns import Numeric
 from discreet.releases import FloatArray, Release
@@ -54,7 +55,9 @@ class BoundCost:
 
 
 def bound_costs(release: Release, model: SubModel) -> tuple[BoundCost, ...]:
-    """Costs of the numeric columns of a model with intercept, dearest first; empty where the sums are indefinite.
+    """Costs of the numeric columns of a model with intercept, dearest first.
+
+    Empty where the sums are indefinite or were not released.
 
     Parameters
     ----------
@@ -63,9 +66,15 @@ def bound_costs(release: Release, model: SubModel) -> tuple[BoundCost, ...]:
     model
         Which columns.
     """
+    if release.kind != "moments":
+        return ()
     positions = [0, *model.positions, model.target_position]
-    M = release.moments[np.ix_(positions, positions)]
-    variance = release.noise_sd[np.ix_(positions, positions)] ** 2
+    M = centred(release).moments[np.ix_(positions, positions)]
+    if np.isnan(M[:-1]).any():
+        return ()
+    # the square of the target only tells its spread
+    square_known = not np.isnan(M[-1, -1])
+    M, variance = np.nan_to_num(M), np.nan_to_num(release.noise_sd[np.ix_(positions, positions)]) ** 2
     if not variance.any() or not _definite(M[:-1, :-1]):
         return ()
     before = _privacy_error(M, variance)
@@ -75,7 +84,8 @@ def bound_costs(release: Release, model: SubModel) -> tuple[BoundCost, ...]:
         column = release.design.columns.get(name)
         if not isinstance(column, Numeric):
             continue
-        mean, spread = float(M[0, place] / M[0, 0]), _spread(M, place)
+        mean = float(M[0, place] / M[0, 0])
+        spread = _spread(M, place) if square_known or place < len(M) - 1 else None
         T = np.eye(len(M))
         T[place, place] = 1 / _INNER
         T[place, 0] = -np.clip(mean, -_INNER, _INNER) / _INNER

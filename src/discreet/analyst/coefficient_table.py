@@ -65,13 +65,13 @@ def plain_values(fit: Inferred) -> dict[str, object]:
         "sampling_sd": dict(zip(fit.names, _plain(fit.sampling_sd), strict=True)),
         "privacy_sd": dict(zip(fit.names, _plain(fit.privacy_sd), strict=True)),
         "reasons": reasons(fit),
-        "df_resid": fit.df_resid,
-        "s2": _or_null(fit.s2),
-        "s2_reason": _why(fit.s2),
-        "rsquared": _or_null(fit.rsquared),
-        "rsquared_adj": _or_null(fit.rsquared_adj),
+        "df_resid": plain_number(fit.df_resid),
+        "s2": plain_number(fit.s2),
+        "s2_reason": plain_reason(fit.s2),
+        "rsquared": plain_number(fit.rsquared),
+        "rsquared_adj": plain_number(fit.rsquared_adj),
         "rsquared_conf_int": None if isinstance(about_r2, NotEstimable) else list(about_r2),
-        "rsquared_reason": _why(fit.rsquared) or _why(about_r2),
+        "rsquared_reason": plain_reason(fit.rsquared) or plain_reason(about_r2),
     }
 
 
@@ -93,12 +93,14 @@ def cells(fit: Inferred) -> list[tuple[str, ...]]:
 
 
 def _plain(values: ByName[float | NotEstimable]) -> list[float | None]:
-    return [_or_null(value) for value in values.values()]
+    return [plain_number(value) for value in values.values()]
 
 
-def _or_null(value: float | NotEstimable) -> float | None:
+def plain_number(value: float | NotEstimable) -> float | None:
+    """Give the number, or nothing."""
     return None if isinstance(value, NotEstimable) else value
 
 
-def _why(value: object) -> str | None:
+def plain_reason(value: object) -> str | None:
+    """Say why there is no number; nothing if there is one."""
     return value.reason if isinstance(value, NotEstimable) else None

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Final
 
 from discreet.analyst.criterion import criterion_values
 from discreet.analyst.estimates import Interval, NotEstimable, Number
-from discreet.analyst.model import fit, read_model
+from discreet.analyst.model import check_release, fit, read_model
 from discreet.analyst.penalised import penalised_slopes
 from discreet.analyst.reference_law import DEFAULT_LEVEL, checked_level
+from discreet.analyst.released_sums import NO_SQUARE, check_moments
 from discreet.analyst.repair import slope_equations
 from discreet.analyst.solve import NotEstimableError
 from discreet.errors import SpecError
@@ -152,9 +153,10 @@ def compare_models(
     wanted: Sequence[Iterable[str]] = list(models)
     if not wanted:
         raise SpecError("no models came to compare; give lists of features, such as [['age'], ['age', 'region']]")
+    check_release(release)
+    check_moments(release, "a comparison of models")
     compared = [_compared(release, features, target, intercept, checked) for features in wanted]
-    chosen = read_model(release, target, [], True)[0].target
-    return ModelComparison(chosen, tuple(compared))
+    return ModelComparison(release.design.target if target is None else target, tuple(compared))
 
 
 def _compared(
@@ -174,9 +176,11 @@ def _compared(
         problem = slope_equations(equations, release.digest)
         slopes = penalised_slopes(problem, [0.0], 0.0)
         repaired = slopes[0].repair > 0
-        (value,) = criterion_values(problem, slopes).tolist()
-        half = float(equations.half[-1])
-        error = value * half * half
+        error = NO_SQUARE
+        if equations.has_square:
+            (value,) = criterion_values(problem, slopes).tolist()
+            half = float(equations.half[-1])
+            error = value * half * half
     except NotEstimableError:
         error = NotEstimable("the noise leaves no count of rows to speak of")
     return ComparedModel(model.features, len(model.names), adjusted, ends, error, repaired)

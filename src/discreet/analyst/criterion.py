@@ -27,8 +27,10 @@ from typing import Final
 
 import numpy as np
 
+from discreet.analyst.normal_equations import NormalEquations
 from discreet.analyst.penalised import Slopes, default_strengths, penalised_slopes, weaker_strengths
 from discreet.analyst.repair import SlopeEquations
+from discreet.errors import SpecError
 from discreet.releases import FloatArray
 
 _ROUNDING: Final = 1e-12  # of the largest value; what one row in a billion changes is larger
@@ -54,8 +56,18 @@ class Flattery:
     privacy: float
 
 
+def check_criterion(equations: NormalEquations) -> None:
+    """Refuse to choose a strength where the sum of squares of the target was not released."""
+    if not equations.has_square:
+        raise SpecError(
+            "choosing a strength by the criterion needs the sum of squares of the target, which this release does not "
+            "hold; give a strength as a number"
+        )
+
+
 def criterion_values(problem: SlopeEquations, solutions: Sequence[Slopes]) -> FloatArray:
     """Expected squared prediction error for each row and the scaled target, corrected for all noise, shape (m,)."""
+    check_criterion(problem.equations)
     s2 = residual_variance(problem)
     terms = [flattery(problem, slopes) for slopes in solutions]
     return np.array([one.residual + 2 * s2 * one.freedom + 2 * one.privacy for one in terms]) / problem.rows

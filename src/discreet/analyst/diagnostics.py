@@ -8,13 +8,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final, Literal, TypeAlias
 
 import numpy as np
 
 from discreet.analyst.bound_costs import bound_costs
+from discreet.analyst.estimates import NotEstimable
 from discreet.analyst.evidence import Evidence
 from discreet.analyst.fitted import Fit
+from discreet.analyst.released_model import no_errors
+from discreet.analyst.released_sums import counted_rows
 from discreet.analyst.selection import SubModel, choose
 from discreet.design.model import INTERCEPT
 from discreet.releases import FloatArray, Release
@@ -92,7 +95,9 @@ def diagnose(release: Release, fit: Fit | None = None, model: SubModel | None = 
     if model is None:
         model = choose(release) if fit is None else fit.model
     evidence = Evidence(release, model, fit)
-    found = [finding for check in CHECKS for finding in check(evidence)]
+    # a release of coefficients holds no sums to look at
+    checks = CHECKS if release.kind == "moments" else PROMISE_CHECKS
+    found = [finding for check in checks for finding in check(evidence)]
     return tuple(sorted(found, key=lambda finding: (SEVERITIES.index(finding.severity), finding.number)))
 
 
@@ -251,16 +256,40 @@ def _large_delta(evidence: Evidence) -> Iterator[Diagnostic]:
     guarantee = evidence.release.guarantee
     if guarantee is None:
         return
-    rows = max(evidence.equations.nobs, 1.0)
+    counted = counted_rows(evidence.release)[0]
+    rows = 1.0 if isinstance(counted, NotEstimable) else max(counted, 1.0)
     if guarantee.delta > min(_DELTA_HIGH, 1 / rows):
+        size = "" if isinstance(counted, NotEstimable) else f", and the table has about {rows:,.0f} rows"
         text = (
-            f"Delta is {guarantee.delta:g}, and the table has about {rows:,.0f} rows. A delta above one over the "
+            f"Delta is {guarantee.delta:g}{size}. A delta above one over the "
             "number of rows would even allow a release that reveals a row picked by chance; take a delta far below."
         )
         yield Diagnostic("D011", "Weak privacy: a large delta", text, "caution")
 
 
-CHECKS: Final[tuple[Callable[[Evidence], Iterator[Diagnostic]], ...]] = (
-    _not_private, _no_count, _indefinite, _nearly_indefinite, _noisy_directions, _shrinkage, _repair, _collinear,
-    _dearest_bound, _large_epsilon, _large_delta,
+def _idealised(evidence: Evidence) -> Iterator[Diagnostic]:
+    release = evidence.release
+    if release.numerics == "idealised":
+        text = (
+            f"The proof of the mechanism {release.mechanism!r} is about real numbers, and what is published is the "
+            "result of floating-point arithmetic. The last digits of such a result are not covered by the promise."
+        )
+        yield Diagnostic("D012", "The promise is for idealised arithmetic", text, "caution")
+
+
+def _no_errors(evidence: Evidence) -> Iterator[Diagnostic]:
+    release = evidence.release
+    if release.kind == "coefficients":
+        yield Diagnostic("D013", "No standard errors", f"{_sentence(no_errors(release).reason)}.", "caution")
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+Check: TypeAlias = Callable[[Evidence], Iterator[Diagnostic]]
+PROMISE_CHECKS: Final[tuple[Check, ...]] = (_not_private, _large_epsilon, _large_delta, _idealised, _no_errors)
+SUM_CHECKS: Final[tuple[Check, ...]] = (
+    _no_count, _indefinite, _nearly_indefinite, _noisy_directions, _shrinkage, _repair, _collinear, _dearest_bound,
 )  # fmt: skip
+CHECKS: Final = (*PROMISE_CHECKS, *SUM_CHECKS)

@@ -4,35 +4,68 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Final
 
+from discreet.analyst.estimates import NotEstimable
 from discreet.analyst.normal_equations import NormalEquations
+from discreet.analyst.released_sums import NO_SQUARE
 from discreet.analyst.selection import SubModel
+from discreet.analyst.units import Units
 from discreet.releases import FloatArray
+
+L1: Final = NotEstimable(
+    "a penalty on absolute values has no intervals here; use penalty='none', 'ridge' or 'adaptive'"
+)
+
+
+@dataclass(frozen=True, eq=False)
+class ErrorBasis:
+    """What standard errors, intervals and tests are computed from.
+
+    Attributes
+    ----------
+    equations
+        Of the model, with the sum of squares of the target.
+    exact
+        Coefficients of z with all digits, shape (k,).
+    pulls
+        What was added to the diagonal, shape (k,).
+    meat
+        For robust standard errors: the released middle of the sandwich, shape (k, k).
+    """
+
+    equations: NormalEquations
+    exact: tuple[Fraction, ...]
+    pulls: FloatArray
+    meat: FloatArray | None = None
 
 
 @dataclass(frozen=True, eq=False)
 class FitInputs:
-    """Equations, exact solution and penalty of a fit.
+    """Model and units of a fit, and what its errors can be told from.
 
     Attributes
     ----------
     model
         Which target, features and intercept.
-    equations
-        Of the model.
-    exact
-        Coefficients of z with all digits, shape (k,).
-    pulls
-        What was added to the diagonal, shape (k,); none for a penalty on absolute values.
+    units
+        In which it was solved.
     penalised
         Whether anything was asked to pull the coefficients towards 0.
-    meat
-        For robust standard errors: the released middle of the sandwich, shape (k, k).
+    basis
+        What the errors are computed from, or why nothing can be said of them.
     """
 
     model: SubModel
-    equations: NormalEquations
-    exact: tuple[Fraction, ...]
-    pulls: FloatArray | None
+    units: Units
     penalised: bool
-    meat: FloatArray | None = None
+    basis: ErrorBasis | NotEstimable
+
+
+def error_basis(
+    equations: NormalEquations, exact: tuple[Fraction, ...], pulls: FloatArray | None
+) -> ErrorBasis | NotEstimable:
+    """Give what the errors of solved coefficients are computed from, or why there is nothing."""
+    if pulls is None:
+        return L1
+    return ErrorBasis(equations, exact, pulls) if equations.has_square else NO_SQUARE

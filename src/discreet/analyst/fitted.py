@@ -5,18 +5,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from discreet.analyst.coefficient_table import plain_values
-from discreet.analyst.fit_inputs import FitInputs
+from discreet.analyst.coefficient_table import plain_number, plain_reason, plain_values
+from discreet.analyst.estimates import NotEstimable, Number
+from discreet.analyst.fit_inputs import ErrorBasis, FitInputs, error_basis
 from discreet.analyst.inferred import Inferred
 from discreet.analyst.normal_equations import NormalEquations
 from discreet.analyst.parameters import Parameters
 from discreet.analyst.penalties import Penalty, PenaltyWish
+from discreet.analyst.released_model import no_errors, released_units, released_values
+from discreet.analyst.released_sums import counted_rows
 from discreet.analyst.residual_meat import robust_meat
 from discreet.analyst.selection import SubModel
 from discreet.analyst.solve import Solution
 from discreet.analyst.summary import notes, summary_text
+from discreet.analyst.units import Units
 from discreet.design.columns import Base
-from discreet.releases import FloatArray, Release
+from discreet.errors import SpecError
+from discreet.releases import Coefficients, FloatArray, Release
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -46,7 +51,8 @@ class Fit(Inferred):
     coefficients
         In the order of `names`, in original units.
     nobs, nobs_sd
-        Number of rows, noisy or public, and the standard deviation of its noise.
+        Number of rows, noisy or public, and the standard deviation of its noise; not estimable where it was not
+        released.
     """
 
     release: Release
@@ -59,7 +65,7 @@ class Fit(Inferred):
     repair: float
     scaled_coefficients: FloatArray
     coefficients: FloatArray
-    nobs: float
+    nobs: Number
     nobs_sd: float
     _constant: float = field(repr=False)
     _gains: FloatArray = field(repr=False)
@@ -95,14 +101,18 @@ class Fit(Inferred):
     @property
     def is_robust(self) -> bool:
         """Whether the standard errors hold whatever the spread of the errors depends on."""
-        return self._inputs.meat is not None
+        return isinstance(self._inputs.basis, ErrorBasis) and self._inputs.basis.meat is not None
 
     def robust(self) -> Fit:
         """The same fit with standard errors that hold whatever the spread of the errors depends on.
 
         They need a release made with `moments="robust"` and describe its declared full model, fitted without a penalty.
         """
-        return replace(self, _inputs=replace(self._inputs, meat=robust_meat(self.release, self.model, self.penalty)))
+        meat = robust_meat(self.release, self.model, self.penalty)
+        basis = self._inputs.basis
+        if isinstance(basis, NotEstimable):
+            raise SpecError(f"this fit has no standard errors at all: {basis.reason}")
+        return replace(self, _inputs=replace(self._inputs, basis=replace(basis, meat=meat)))
 
     def predict(self, frame: object) -> FloatArray:
         """Predict the target, row for row, in original units.
@@ -152,8 +162,9 @@ class Fit(Inferred):
             "repair": self.repair,
             "params": dict(self.params),
             **plain_values(self),
-            "nobs": self.nobs,
-            "nobs_public": self.nobs_sd == 0,
+            "nobs": plain_number(self.nobs),
+            "nobs_reason": plain_reason(self.nobs),
+            "nobs_public": self.nobs_sd == 0 and not isinstance(self.nobs, NotEstimable),
             "private": self.release.private,
             "epsilon": None if guarantee is None else guarantee.epsilon,
             "delta": None if guarantee is None else guarantee.delta,
@@ -193,8 +204,40 @@ def assembled(
 
     `pulls` has one number for each coefficient; a penalty on absolute values cannot be put that way and has none.
     """
+    return _made(
+        release,
+        model,
+        wish,
+        equations,
+        solution,
+        error_basis(equations, solution.exact, pulls),
+        strength=strength,
+        ridge=ridge,
+        repair=repair,
+    )
+
+
+def as_released(release: Release, model: SubModel, wish: PenaltyWish, fitted: Coefficients) -> Fit:
+    """Put the fit together that a release of coefficients holds."""
+    solution = Solution(released_values(fitted.values, model))
+    return _made(release, model, wish, released_units(release, model), solution, no_errors(release))
+
+
+def _made(
+    release: Release,
+    model: SubModel,
+    wish: PenaltyWish,
+    units: Units,
+    solution: Solution,
+    basis: ErrorBasis | NotEstimable,
+    *,
+    strength: float | None = None,
+    ridge: float = 0.0,
+    repair: float = 0.0,
+) -> Fit:
     theta = solution.coefficients
-    constant, gains = _prediction_terms(equations, theta)
+    constant, gains = units.prediction_terms(theta)
+    nobs, nobs_sd = counted_rows(release)
     return Fit(
         release=release,
         model=model,
@@ -205,21 +248,13 @@ def assembled(
         ridge=ridge,
         repair=repair,
         scaled_coefficients=_frozen(theta),
-        coefficients=_frozen(equations.original_units(solution.exact)),
-        nobs=equations.nobs,
-        nobs_sd=equations.nobs_sd,
+        coefficients=_frozen(units.original_units(solution.exact)),
+        nobs=nobs,
+        nobs_sd=nobs_sd,
         _constant=constant,
         _gains=_frozen(gains),
-        _inputs=FitInputs(model, equations, solution.exact, pulls, wish.penalty != "none"),
+        _inputs=FitInputs(model, units, wish.penalty != "none", basis),
     )
-
-
-def _prediction_terms(equations: NormalEquations, theta: FloatArray) -> tuple[float, FloatArray]:
-    """Constant and gains of the prediction from scaled features, in the units of the target."""
-    half, mid = float(equations.half[-1]), float(equations.mid[-1])
-    if equations.intercept:
-        return mid + half * float(theta[0]), half * theta[1:]
-    return half * float(theta @ equations.shift[:-1]), half * theta
 
 
 def _frozen(values: FloatArray) -> FloatArray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy as np
 from discreet.analyst.estimates import ByName, Interval, NotEstimable, Number
 from discreet.analyst.hypotheses import Hypotheses
 from discreet.analyst.quantities import Quantities
-from discreet.analyst.reference_law import DEFAULT_LEVEL, checked_level
+from discreet.analyst.reference_law import DEFAULT_LEVEL, checked_level, tail_probability
 from discreet.errors import SpecError
 from discreet.releases import FloatArray
 
@@ -105,7 +106,10 @@ def contrast_test(about: Quantities | NotEstimable, claims: Hypotheses, effects:
 
 
 def joint_test(about: Quantities | NotEstimable, claims: Hypotheses, *, use_f: bool) -> JointTest:
-    """Test all hypotheses together; refused where one of them alone cannot be tested."""
+    """Test all hypotheses together; refused where one of them alone cannot be tested.
+
+    With pure-epsilon noise the p-value is at least that of Bonferroni's rule for the principal errors one by one.
+    """
     from scipy.special import chdtrc, fdtrc
 
     count = len(claims.values)
@@ -121,6 +125,9 @@ def joint_test(about: Quantities | NotEstimable, claims: Hypotheses, *, use_f: b
     distance = (about.estimates - claims.values) / about.scale
     covariance = about.L @ about.inference.covariance @ about.L.T
     wald = float(distance @ np.linalg.solve(covariance, distance))
-    if use_f:
-        return JointTest(wald / count, float(fdtrc(count, df, wald / count)), count, df)
-    return JointTest(wald, float(chdtrc(count, wald)), count, None)
+    pvalue = float(fdtrc(count, df, wald / count)) if use_f else float(chdtrc(count, wald))
+    if about.family == "laplace":
+        # the statistic is a sum of squares of as many standardised errors; one of them has at least the mean share
+        far = tail_probability(math.sqrt(wald / count), about.family, df)
+        pvalue = max(pvalue, min(1.0, count * far))
+    return JointTest(wald / count, pvalue, count, df) if use_f else JointTest(wald, pvalue, count, None)

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from discreet.analyst.estimates import ByName, Interval, NotEstimable, Number
-from discreet.analyst.fit_inputs import FitInputs
+from discreet.analyst.fit_inputs import ErrorBasis, FitInputs
 from discreet.analyst.hypotheses import HypothesisSpec, hypotheses
 from discreet.analyst.hypothesis_tests import ContrastTest, JointTest, contrast_test, joint_test
 from discreet.analyst.inference import ScoreInference, score_inference
 from discreet.analyst.quantities import TOO_WIDE, Quantities, quantities, unit_map
-from discreet.analyst.reference_law import DEFAULT_LEVEL, Family, checked_level, critical_value
+from discreet.analyst.reference_law import DEFAULT_LEVEL, Family, checked_level, critical_value, family_of
 from discreet.analyst.rsquared import VarianceRatio, rsquared, rsquared_interval, variance_ratio
 from discreet.analyst.simultaneous import Simultaneous, checked_way, simultaneous_value
 from discreet.releases import FloatArray, Release
@@ -25,9 +25,6 @@ if TYPE_CHECKING:
 
     from discreet.analyst.prediction_intervals import Prediction
 
-L1: Final = NotEstimable(
-    "a penalty on absolute values has no intervals here; use penalty='none', 'ridge' or 'adaptive'"
-)
 FEW_ROWS: Final = NotEstimable("there are not more rows than coefficients")
 NO_RESIDUAL: Final = NotEstimable("the noise leaves no residual variance above 0 at this budget")
 PENALISED: Final = NotEstimable("R^2 describes the line of least squares; use penalty='none'")
@@ -43,7 +40,7 @@ class Inferred:
     release: Release
     coefficients: FloatArray
     scaled_coefficients: FloatArray
-    nobs: float
+    nobs: Number
     _inputs: FitInputs
 
     @property
@@ -54,26 +51,32 @@ class Inferred:
     @property
     def interval_target(self) -> str:
         """Which coefficients the intervals are for: `least squares`, `penalised`, or `none` where there are none."""
-        if self._inputs.pulls is None:
+        if isinstance(self._inputs.basis, NotEstimable):
             return "none"
         return "penalised" if self._inputs.penalised else "least squares"
 
     @property
     def _family(self) -> Family:
-        # every law that a release can hold so far is Gaussian
-        return "gaussian"
+        return family_of(self.release.noise.family)
 
     @cached_property
-    def _score(self) -> ScoreInference | NotEstimable:
-        if self._inputs.pulls is None:
-            return L1
-        if self.df_resid <= 0:
+    def _known(self) -> tuple[ErrorBasis, ScoreInference] | NotEstimable:
+        basis = self._inputs.basis
+        if isinstance(basis, NotEstimable):
+            return basis
+        rows = basis.equations.nobs
+        if rows <= len(self.names):
             return FEW_ROWS
-        score = score_inference(self._inputs.equations, self._inputs.exact, self._inputs.pulls)
-        if self._inputs.meat is None:
-            return score
-        correction = self.nobs / self.df_resid
-        return replace(score, sampling=correction * score.inverse @ self._inputs.meat @ score.inverse)
+        score = score_inference(basis.equations, basis.exact, basis.pulls)
+        if basis.meat is not None:
+            correction = rows / (rows - len(self.names))
+            score = replace(score, sampling=correction * score.inverse @ basis.meat @ score.inverse)
+        return basis, score
+
+    @property
+    def _score(self) -> ScoreInference | NotEstimable:
+        known = self._known
+        return known if isinstance(known, NotEstimable) else known[1]
 
     @cached_property
     def _quantities(self) -> Quantities | NotEstimable:
@@ -87,7 +90,7 @@ class Inferred:
             return score
         # weights may leave double precision here; then nothing is said of any combination
         with np.errstate(over="ignore", invalid="ignore"):
-            L = weights @ unit_map(self._inputs.equations)
+            L = weights @ unit_map(self._inputs.units)
         return quantities(score, names, L, estimates, self._family)
 
     def _refused(self, reason: NotEstimable) -> ByName[Number]:
@@ -168,9 +171,9 @@ class Inferred:
         return out
 
     @property
-    def df_resid(self) -> float:
+    def df_resid(self) -> Number:
         """Rows less coefficients; noisy unless the number of rows is public."""
-        return self.nobs - len(self.names)
+        return self.nobs if isinstance(self.nobs, NotEstimable) else self.nobs - len(self.names)
 
     @property
     def s2(self) -> Number:
@@ -180,34 +183,39 @@ class Inferred:
             return score
         if score.s2 <= 0 and score.variance.any():
             return NO_RESIDUAL
-        half = float(self._inputs.equations.half[-1])
+        half = float(self._inputs.units.half[-1])
         value = score.s2 * half * half
         return value if math.isfinite(value) else TOO_WIDE
 
     @cached_property
     def _ratio(self) -> VarianceRatio | NotEstimable:
-        score = self._score
-        if isinstance(score, NotEstimable):
-            return score
-        if self._inputs.pulls is not None and self._inputs.pulls.any():
+        known = self._known
+        if isinstance(known, NotEstimable):
+            return known
+        basis, score = known
+        if basis.pulls.any():
             return PENALISED
         if score.variance.any():
             for name, sd in self.bse.items():
                 if isinstance(sd, NotEstimable):
                     return NotEstimable(f"{name}: {sd.reason}")
-        return variance_ratio(score, self._inputs.equations)
+        return variance_ratio(score, basis.equations)
 
     @property
     def rsquared(self) -> Number:
         """Share of the target's variance that the line explains; around 0 in a model without intercept."""
-        ratio = self._ratio
-        return ratio if isinstance(ratio, NotEstimable) else rsquared(ratio, self._z(DEFAULT_LEVEL), adjusted=False)
+        return self._rsquared(adjusted=False)
 
     @property
     def rsquared_adj(self) -> Number:
         """R^2 from variances rather than sums, so that a feature that says nothing does not raise it."""
+        return self._rsquared(adjusted=True)
+
+    def _rsquared(self, *, adjusted: bool) -> Number:
         ratio = self._ratio
-        return ratio if isinstance(ratio, NotEstimable) else rsquared(ratio, self._z(DEFAULT_LEVEL), adjusted=True)
+        if isinstance(ratio, NotEstimable):
+            return ratio
+        return rsquared(ratio, self._z(DEFAULT_LEVEL, ratio), adjusted=adjusted)
 
     def rsquared_conf_int(self, level: float = DEFAULT_LEVEL) -> Interval:
         """Give an interval for the R^2 of the population behind the rows.
@@ -219,10 +227,10 @@ class Inferred:
         """
         checked = checked_level(level)
         ratio = self._ratio
-        return ratio if isinstance(ratio, NotEstimable) else rsquared_interval(ratio, self._z(checked))
+        return ratio if isinstance(ratio, NotEstimable) else rsquared_interval(ratio, self._z(checked, ratio))
 
-    def _z(self, level: float) -> float:
-        return critical_value(level, self._family, self.df_resid)
+    def _z(self, level: float, ratio: VarianceRatio) -> float:
+        return critical_value(level, self._family, ratio.residual_rows)
 
     def t_test(self, spec: HypothesisSpec) -> ContrastTest:
         """Test linear hypotheses one by one.
@@ -270,7 +278,7 @@ class Inferred:
             frame,
             self.release.design,
             inputs.model.features,
-            inputs.equations,
+            inputs.units,
             self.scaled_coefficients,
             self._score,
             self._family,

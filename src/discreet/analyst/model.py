@@ -6,13 +6,14 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from discreet.analyst.adaptive import adaptive_ridge
-from discreet.analyst.criterion import best_of, chosen_path
-from discreet.analyst.fitted import Fit, assembled
+from discreet.analyst.adaptive import adaptive_ridge, released_bound
+from discreet.analyst.criterion import best_of, check_criterion, chosen_path
+from discreet.analyst.fitted import Fit, as_released, assembled
 from discreet.analyst.model_formula import parse_model
 from discreet.analyst.normal_equations import NormalEquations, normal_equations
 from discreet.analyst.penalised import Slopes, penalised_slopes, with_intercept
 from discreet.analyst.penalties import Criterion, Penalty, PenaltyWish, checked_wish
+from discreet.analyst.released_model import check_declared
 from discreet.analyst.repair import SlopeEquations, slope_equations
 from discreet.analyst.selection import SubModel, choose
 from discreet.analyst.solve import solve_ols, solve_ridge
@@ -34,6 +35,8 @@ def fit(
     l1_ratio: float | None = None,
 ) -> Fit:
     """Fit a linear model to a release; any number of models of one release cost nothing more.
+
+    A release of coefficients holds one model, the declared one, and that is what comes back.
 
     Parameters
     ----------
@@ -81,11 +84,17 @@ def fit(
     wish = checked_wish(penalty, strength, l1_ratio)
     if formula is not None:
         target, features, intercept = _by_formula(release, formula, target, features, intercept)
+    check_release(release)
+    if release.coefficients is not None:
+        declared = choose(release, target, features, intercept)
+        check_declared(release, declared, wish)
+        return as_released(release, declared, wish, release.coefficients)
     model, equations = read_model(release, target, features, intercept)
     if wish.strength is None:
         return _without_strength(release, model, equations, wish)
     problem = slope_equations(equations, release.digest)
     if wish.strength == "criterion":
+        check_criterion(equations)
         along, values = chosen_path(problem, wish.l1_share)
         slopes = along[best_of(values)]
     else:
@@ -98,12 +107,13 @@ def _by_formula(
 ) -> tuple[str, tuple[str, ...], bool | None]:
     if (target, features, intercept) != (None, None, None):
         raise SpecError("a formula came together with target, features or intercept; say the model once")
-    _check_release(release)
+    check_release(release)
     named = parse_model(formula, release)
     return named.target, named.features, named.intercept
 
 
-def _check_release(release: object) -> None:
+def check_release(release: object) -> None:
+    """Refuse what is no release, such as a path."""
     if not isinstance(release, Release):
         raise SpecError(f"fit needs a Release; {type(release).__name__} came. Load one with Release.load(path)")
 
@@ -112,7 +122,7 @@ def read_model(
     release: Release, target: str | None, features: Iterable[str] | None, intercept: bool | None
 ) -> tuple[SubModel, NormalEquations]:
     """Pick a model of a release by declared names and set up its normal equations."""
-    _check_release(release)
+    check_release(release)
     model = choose(release, target, features, intercept)
     return model, normal_equations(release, model)
 
@@ -136,7 +146,7 @@ def _without_strength(release: Release, model: SubModel, equations: NormalEquati
     A, b = equations.whole_gram, equations.whole_b
     if wish.penalty == "none":
         return assembled(release, model, equations, wish, solve_ols(A, b), pulls=np.zeros(len(b)))
-    rule = adaptive_ridge(equations, release.digest)
+    rule = adaptive_ridge(equations, release.digest, released_bound(release, model))
     pulls = np.where(rule.penalised, rule.ridge, 0.0)
     solution = solve_ridge(A, b, pulls, unit=equations.unit)
     return assembled(release, model, equations, wish, solution, ridge=rule.ridge, pulls=pulls)

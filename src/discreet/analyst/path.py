@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from discreet.analyst.criterion import best_of, chosen_path, criterion_values
+from discreet.analyst.estimates import NotEstimable
 from discreet.analyst.fitted import Fit
 from discreet.analyst.model import at_strength, read_model
-from discreet.analyst.penalised import Slopes, penalised_slopes, with_intercept
+from discreet.analyst.penalised import Slopes, default_strengths, penalised_slopes, with_intercept
 from discreet.analyst.penalties import (
     WITH_STRENGTH,
     Penalty,
@@ -22,6 +23,7 @@ from discreet.analyst.penalties import (
     checked_ratio,
     checked_strength,
 )
+from discreet.analyst.released_sums import NO_SQUARE
 from discreet.analyst.repair import SlopeEquations, slope_equations
 from discreet.analyst.selection import SubModel
 from discreet.errors import SpecError
@@ -47,6 +49,7 @@ class Path:
         Expected squared prediction error of a row, for the target scaled to [-1, 1], at each strength: the noisy
         residual sum corrected for all that it flatters by, computed from the release alone, shape (m,). With large
         noise it may be negative; only its differences choose. The derivation heads `discreet.analyst.criterion`.
+        Not estimable where the release holds no sum of squares of the target; then no strength is the best.
     """
 
     release: Release
@@ -54,7 +57,7 @@ class Path:
     penalty: Penalty
     l1_ratio: float | None
     strengths: FloatArray
-    criterion: FloatArray
+    criterion: FloatArray | NotEstimable
     _problem: SlopeEquations = field(repr=False)
     _slopes: Sequence[Slopes] = field(repr=False)
 
@@ -66,6 +69,8 @@ class Path:
     @property
     def best(self) -> int:
         """Which strength the criterion chooses; of those equal but for rounding the strongest."""
+        if isinstance(self.criterion, NotEstimable):
+            raise SpecError(f"no strength is the best: {self.criterion.reason}. Choose one by its place in strengths")
         return best_of(self.criterion)
 
     @property
@@ -75,7 +80,11 @@ class Path:
         At the weakest of the default strengths the penalty is as good as none: what is left is least squares or, where
         the noise calls for it, the repair. At the strongest nothing that the model explains stands out from the noise.
         """
-        if len(self.strengths) == 1 or 0 < self.best < len(self.strengths) - 1:
+        if (
+            isinstance(self.criterion, NotEstimable)
+            or len(self.strengths) == 1
+            or 0 < self.best < len(self.strengths) - 1
+        ):
             return None
         return "weakest" if self.best else "strongest"
 
@@ -116,7 +125,8 @@ class Path:
         from discreet.analyst.path_plot import path_figure, save_figure
 
         slopes = np.column_stack([one.values for one in self._slopes])
-        figure = path_figure(self.strengths, slopes, self.model.slopes, self.best, self._title)
+        best = None if isinstance(self.criterion, NotEstimable) else self.best
+        figure = path_figure(self.strengths, slopes, self.model.slopes, best, self._title)
         if path is not None:
             save_figure(figure, path, force=force)
         return figure
@@ -129,9 +139,11 @@ class Path:
     def __repr__(self) -> str:
         private = "" if self.release.private else ", NOT PRIVATE"
         edge = "" if self.edge is None else f", the {self.edge} of them"
+        known = not isinstance(self.criterion, NotEstimable)
+        best = f"best {self.strengths[self.best]:g}{edge}" if known else "none of them chosen"
         return (
             f"<Path of {self.model.target} on {', '.join(self.names)}: penalty {self.penalty}, "
-            f"{len(self.strengths)} strengths, best {self.strengths[self.best]:g}{edge}{private}>"
+            f"{len(self.strengths)} strengths, {best}{private}>"
         )
 
 
@@ -184,15 +196,26 @@ def path(
     model, equations = read_model(release, target, features, intercept)
     problem = slope_equations(equations, release.digest)
     share = PenaltyWish(name, None, ratio).l1_share
+    slopes, values = _solved(problem, share, given)
+    used = np.array([one.strength for one in slopes])
+    used.flags.writeable = False
+    return Path(release, model, name, ratio, used, values, problem, slopes)
+
+
+def _solved(
+    problem: SlopeEquations, share: float, given: FloatArray | None
+) -> tuple[list[Slopes], FloatArray | NotEstimable]:
+    """Slopes at the given strengths or the default ones, and the criterion of each if the release can tell it."""
+    if not problem.equations.has_square:
+        strengths = default_strengths(problem, share) if given is None else given
+        return penalised_slopes(problem, strengths.tolist(), share), NO_SQUARE
     if given is None:
         slopes, values = chosen_path(problem, share)
     else:
         slopes = penalised_slopes(problem, given.tolist(), share)
         values = criterion_values(problem, slopes)
-    used = np.array([one.strength for one in slopes])
-    for array in (used, values):
-        array.flags.writeable = False
-    return Path(release, model, name, ratio, used, values, problem, slopes)
+    values.flags.writeable = False
+    return slopes, values
 
 
 def _checked_strengths(penalty: Penalty, strengths: object) -> FloatArray:

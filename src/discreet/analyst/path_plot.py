@@ -1,4 +1,4 @@
-"""The picture of a path; the only module of the room that draws."""
+"""The picture of a path, and how pictures are saved."""
 
 from __future__ import annotations
 
@@ -18,7 +18,9 @@ _FORMATS: Final = (".png", ".svg", ".pdf")
 _NAMED_LINES: Final = 20  # a longer legend hides the picture
 
 
-def path_figure(strengths: FloatArray, slopes: FloatArray, names: Sequence[str], best: int, title: str) -> Figure:
+def path_figure(
+    strengths: FloatArray, slopes: FloatArray, names: Sequence[str], best: int | None, title: str
+) -> Figure:
     """Draw slopes, shape (m, number of strengths), against strengths on a logarithmic axis."""
     try:
         from matplotlib.figure import Figure
@@ -31,7 +33,8 @@ def path_figure(strengths: FloatArray, slopes: FloatArray, names: Sequence[str],
         # matplotlib leaves labels that begin with an underscore out of a legend
         axes.plot(strengths, values, label=f" {name}" if name.startswith("_") else name)
     axes.axhline(0.0, color="0.7", linewidth=0.8, zorder=0)
-    axes.axvline(strengths[best], color="black", linestyle="--", label=f"chosen: {strengths[best]:.3g}")
+    if best is not None:
+        axes.axvline(strengths[best], color="black", linestyle="--", label=f"chosen: {strengths[best]:.3g}")
     axes.set_xscale("log")
     axes.set_xlabel("strength")
     axes.set_ylabel("slope of the scaled column")

@@ -69,7 +69,7 @@ def penalised_gram(equations: NormalEquations, digest: str) -> PenalisedGram:
         noise_map = np.eye(size)
     if len(gram) == 0:
         return PenalisedGram(gram, right, 0.0, math.inf, penalised)
-    noise_norm = noise_norm_quantile(equations.block_sd[:-1, :-1], noise_map, digest)
+    noise_norm = noise_norm_quantile(equations.block_sd[:-1, :-1], noise_map, digest, equations.law)
     return PenalisedGram(gram, right, noise_norm, float(np.linalg.eigvalsh(gram)[0]), penalised)
 
 

@@ -8,21 +8,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from dataclasses import asdict, dataclass, replace
+from typing import Final
 
 import numpy as np
 
 from discreet.analyst.estimates import NotEstimable
 from discreet.analyst.model import fit
+from discreet.analyst.reference_law import checked_level
 from discreet.analyst.solve import NotEstimableError
 from discreet.design.columns import Categorical, Numeric, SplineBasis
 from discreet.design.model import Design
-from discreet.errors import SpecError, missing_extra
-from discreet.releases import FloatArray, NoiseLaw, Release
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from discreet.errors import SpecError
+from discreet.releases import FloatArray, NoiseLaw, Release, block_of
 
 _MOST_ROWS: Final = 1e12
 
@@ -73,15 +71,34 @@ class PlannedCoefficient:
 
 
 @dataclass(frozen=True, slots=True)
+class PlannedNoise:
+    """Standard deviation of the noise of one statistic, or of each entry of a block of sums, in scaled units."""
+
+    statistic: str
+    sd: float
+
+
+@dataclass(frozen=True, slots=True)
 class Plan:
-    """Expected accuracy of the full model at one budget."""
+    """Expected accuracy of the full model at one budget.
+
+    Attributes
+    ----------
+    noise
+        Of every statistic that the mechanism publishes or uses.
+    noise_sd
+        Of every sum of products, shape (p, p), none where it is not released; empty for a mechanism that publishes
+        coefficients.
+    """
 
     epsilon: float
     delta: float
     rows: float
     level: float
+    mechanism: str
     coefficients: tuple[PlannedCoefficient, ...]
-    noise_sd: tuple[tuple[float, ...], ...]
+    noise: tuple[PlannedNoise, ...]
+    noise_sd: tuple[tuple[float | None, ...], ...]
 
     @property
     def estimable(self) -> bool:
@@ -95,17 +112,10 @@ class Plan:
             "delta": self.delta,
             "rows": self.rows,
             "level": self.level,
+            "mechanism": self.mechanism,
             "estimable": self.estimable,
-            "coefficients": [
-                {
-                    "name": c.name,
-                    "std_error": c.std_error,
-                    "width": c.width,
-                    "privacy_share": c.privacy_share,
-                    "reason": c.reason,
-                }
-                for c in self.coefficients
-            ],
+            "coefficients": [asdict(coefficient) for coefficient in self.coefficients],
+            "noise": {one.statistic: one.sd for one in self.noise},
         }
 
 
@@ -131,23 +141,45 @@ def expected_release(design: Design, law: NoiseLaw, guess: Guess) -> Release:
 
 
 def release_of(design: Design, law: NoiseLaw, moments: FloatArray) -> Release:
-    """A release whose noisy sums are these."""
+    """A release whose noisy sums are these, as far as the law has noise for them."""
     steps = 4**law.grid_bits
     size = len(design.released)
-    totals = tuple(round(float(moments[i, j]) * steps) for i in range(size) for j in range(i, size))
+    totals = tuple(
+        round(float(moments[i, j]) * steps) if block_of(i, j, size) in law.sigma else None
+        for i in range(size)
+        for j in range(i, size)
+    )
     return Release(design, None, "planned", "0", replace(law, calibration="none"), totals, None, "untracked", "a plan")
 
 
-def planned(release: Release, *, epsilon: float, delta: float, rows: float, level: float, correct: bool = True) -> Plan:
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a plan was made for: budget, expected rows, level of the intervals and name of the mechanism."""
+
+    epsilon: float
+    delta: float
+    rows: float
+    level: float
+    mechanism: str
+
+    def answered(
+        self, coefficients: Sequence[PlannedCoefficient], law: NoiseLaw, sds: FloatArray | None = None
+    ) -> Plan:
+        """The plan that answers it."""
+        noise = tuple(PlannedNoise(name, law.sd(name)) for name in law.sigma)
+        entries = [] if sds is None else sds.tolist()
+        known = tuple(tuple(None if math.isnan(sd) else sd for sd in row) for row in entries)
+        return Plan(self.epsilon, self.delta, self.rows, self.level, self.mechanism, tuple(coefficients), noise, known)
+
+
+def planned(release: Release, asked: Asked, *, correct: bool = True) -> Plan:
     """Read the accuracy off a release; `correct`: its sums are expected ones and hold no noise."""
-    sds = tuple(map(tuple, release.noise_sd.tolist()))
+    checked_level(asked.level)
     try:
         model = fit(_without_correction(release) if correct else release)
     except NotEstimableError as refusal:
-        names = ("Intercept", *release.columns[1:-1]) if release.design.intercept else release.columns[1:-1]
-        found = tuple(PlannedCoefficient(name, None, None, None, str(refusal)) for name in names)
-        return Plan(epsilon, delta, rows, level, found, sds)
-    errors, intervals, shares = model.bse, model.conf_int(level), model.privacy_share
+        return asked.answered(_refused(release.design, str(refusal)), release.noise, release.noise_sd)
+    errors, intervals, shares = model.bse, model.conf_int(asked.level), model.privacy_share
     coefficients = []
     for name in model.names:
         error, interval, share = errors[name], intervals[name], shares[name]
@@ -156,7 +188,23 @@ def planned(release: Release, *, epsilon: float, delta: float, rows: float, leve
             coefficients.append(PlannedCoefficient(name, None, None, None, reason))
         else:
             coefficients.append(PlannedCoefficient(name, error, interval[1] - interval[0], share, None))
-    return Plan(epsilon, delta, rows, level, tuple(coefficients), sds)
+    return asked.answered(coefficients, release.noise, release.noise_sd)
+
+
+def planned_inside(design: Design, law: NoiseLaw, asked: Asked) -> Plan:
+    """What can be said of a mechanism that publishes coefficients: its noise, and why there are no widths."""
+    checked_level(asked.level)
+    reason = (
+        f"the mechanism {asked.mechanism!r} publishes coefficients; how far its noise moves them depends on the table, "
+        "so no width can be told before or after"
+    )
+    return asked.answered(_refused(design, reason), law)
+
+
+def _refused(design: Design, reason: str) -> list[PlannedCoefficient]:
+    slopes = design.released[1:-1]
+    names = ("Intercept", *slopes) if design.intercept else slopes
+    return [PlannedCoefficient(name, None, None, None, reason) for name in names]
 
 
 def smallest(
@@ -191,17 +239,16 @@ def width_of(plan: Plan, coefficient: str) -> float | None:
 def _without_correction(release: Release) -> Release:
     """Take out of y'y what inference will add for noise that expected sums do not have."""
     model = fit(release)
-    if isinstance(model.s2, NotEstimable):
+    exact = fit(replace(release, noise=replace(release.noise, sigma=dict.fromkeys(release.noise.sigma, 0))))
+    noisy_s2, s2, df = model.s2, exact.s2, model.df_resid
+    if isinstance(noisy_s2, NotEstimable) or isinstance(s2, NotEstimable) or isinstance(df, NotEstimable):
         return release
     target = release.design.columns[release.design.target]
     half = target.half if isinstance(target, Numeric) else 1.0
-    exact = fit(replace(release, noise=replace(release.noise, sigma=dict.fromkeys(release.noise.sigma, 0))))
-    if isinstance(exact.s2, NotEstimable):
-        return release
-    excess = (model.s2 - exact.s2) / half**2 * model.df_resid
-    totals = list(release.totals)
-    totals[-1] -= round(excess * 4**release.noise.grid_bits)
-    return replace(release, totals=tuple(totals))
+    excess = (noisy_s2 - s2) / half**2 * df
+    *others, square = release.totals
+    corrected = (square or 0) - round(excess * 4**release.noise.grid_bits)
+    return replace(release, totals=(*others, corrected))
 
 
 def _regressors(design: Design, spread: float) -> tuple[FloatArray, FloatArray]:
@@ -231,24 +278,3 @@ def _regressors(design: Design, spread: float) -> tuple[FloatArray, FloatArray]:
 
 def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-
-
-def width_figure(plans: Sequence[Plan]) -> Figure:
-    """Expected widths of all coefficients over epsilon, as a picture."""
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise missing_extra("plots", "matplotlib") from None
-    figure = Figure(figsize=(8, 5), layout="constrained")
-    axes = figure.add_subplot()
-    for place, first in enumerate(plans[0].coefficients):
-        known = [(plan.epsilon, width) for plan in plans if (width := plan.coefficients[place].width) is not None]
-        if known:
-            axes.plot(*zip(*known, strict=True), marker="o", label=f" {first.name}")
-    axes.set_xscale("log")
-    axes.set_yscale("log")
-    axes.set_xlabel("epsilon")
-    axes.set_ylabel("expected width of the interval")
-    for text in axes.legend().get_texts():
-        text.set_parse_math(False)
-    return figure

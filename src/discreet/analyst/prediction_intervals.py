@@ -11,10 +11,10 @@ import numpy.typing as npt
 
 from discreet.analyst.estimates import NotEstimable, Number
 from discreet.analyst.inference import ContrastTerms, ScoreInference, contrast_terms, fieller_ends
-from discreet.analyst.normal_equations import NormalEquations
 from discreet.analyst.prediction import array_batches, check_frame, encoded_columns, row_count
 from discreet.analyst.quantities import estimable, gate, taken, why_not
 from discreet.analyst.reference_law import DEFAULT_LEVEL, Family, checked_level, critical_value
+from discreet.analyst.units import Units
 from discreet.design.model import Design
 from discreet.releases import FloatArray
 
@@ -145,7 +145,7 @@ def prediction(
     frame: object,
     design: Design,
     features: Sequence[str],
-    equations: NormalEquations,
+    units: Units,
     theta: FloatArray,
     inference: ScoreInference | NotEstimable,
     family: Family,
@@ -157,7 +157,7 @@ def prediction(
     ----------
     frame, design, features
         As for `predict_frame`.
-    equations, theta
+    units, theta
         Of the model, and its scaled coefficients, shape (k,).
     inference
         Of the coefficients, or why there is none.
@@ -166,11 +166,11 @@ def prediction(
     s2
         Residual variance, or why there is none.
     """
-    half, mid = float(equations.half[-1]), float(equations.mid[-1])
+    half = float(units.half[-1])
     kept, means, parts = [np.zeros(0, dtype=np.bool_)], [np.zeros(0)], [_no_terms()]
-    for Z, keep in _regressors(frame, design, features, equations):
+    for Z, keep in _regressors(frame, design, features, units):
         kept.append(keep)
-        means.append((mid if equations.intercept else 0.0) + half * (Z @ theta))
+        means.append(units.base + half * (Z @ theta))
         for start in range(0, len(Z), _ROWS):
             rows = Z[start : start + _ROWS]
             if isinstance(inference, NotEstimable):
@@ -191,7 +191,7 @@ def _no_terms(size: int = 0) -> ContrastTerms:
 
 
 def _regressors(
-    frame: object, design: Design, features: Sequence[str], equations: NormalEquations
+    frame: object, design: Design, features: Sequence[str], units: Units
 ) -> Iterator[tuple[FloatArray, BoolArray]]:
     """Rows of z, some at a time, and which rows of the table these are."""
     check_frame(frame)
@@ -200,8 +200,8 @@ def _regressors(
         yield np.ones((size, 1)), np.ones(size, dtype=np.bool_)
         return
     for arrays in array_batches(frame, design, features):
-        scaled, keep = encoded_columns(arrays, design, features, len(equations.half) - 1)
-        rows = scaled.T + equations.shift[:-1]
-        if equations.intercept:
+        scaled, keep = encoded_columns(arrays, design, features, len(units.half) - 1)
+        rows = scaled.T + units.shift[:-1]
+        if units.intercept:
             rows = np.column_stack([np.ones(len(rows)), rows])
         yield rows, np.ones(len(rows), dtype=np.bool_) if keep is None else keep

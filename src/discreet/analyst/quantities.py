@@ -13,8 +13,8 @@ import numpy.typing as npt
 
 from discreet.analyst.estimates import ByName, Interval, NotEstimable, Number
 from discreet.analyst.inference import GATE, ContrastTerms, ScoreInference, contrast_terms, fieller_ends
-from discreet.analyst.normal_equations import NormalEquations
 from discreet.analyst.reference_law import DEFAULT_LEVEL, Family, critical_value, tail_probability
+from discreet.analyst.units import Units
 from discreet.releases import FloatArray
 
 TOO_WIDE: Final = NotEstimable("the number is too large for double precision; rescale the declared columns")
@@ -157,17 +157,17 @@ def taken(terms: ContrastTerms, chosen: npt.NDArray[np.bool_]) -> ContrastTerms:
     return ContrastTerms(terms.sampling[chosen], terms.privacy[chosen], terms.q1[chosen], terms.q2[chosen])
 
 
-def unit_map(equations: NormalEquations) -> FloatArray:
+def unit_map(units: Units) -> FloatArray:
     """Derivative of the coefficients in original units by those of z, shape (k, k).
 
     A slope is theta_j half_y / half_j; an intercept is half_y theta_0 less the slopes times the middles.
     """
-    *_, half_y = equations.half.tolist()
+    *_, half_y = units.half.tolist()
     # the largest ratio of declared scales may leave double precision; whoever uses it then says so
     with np.errstate(over="ignore"):
-        slopes = half_y / equations.half[:-1]
-        if not equations.intercept:
+        slopes = half_y / units.half[:-1]
+        if not units.intercept:
             return np.diag(slopes)
         out = np.diag(np.append(half_y, slopes))
-        out[0, 1:] = -slopes * equations.mid[:-1]
+        out[0, 1:] = -slopes * units.mid[:-1]
     return out

@@ -6,9 +6,23 @@ import math
 from typing import Final, Literal
 
 from discreet.errors import SpecError
+from discreet.releases import NoiseFamily
 
 Family = Literal["gaussian", "laplace"]
 DEFAULT_LEVEL: Final = 0.95
+
+
+def family_of(noise: NoiseFamily) -> Family:
+    """The law that errors are held against for a family of noise.
+
+    Pure-epsilon noise has tails up to those of Laplace's law: one term may dominate an error. The entries of K-norm
+    noise depend on each other, but they are uncorrelated, so that variances are right, and no combination of them has
+    a heavier tail at the usual levels. Wishart noise with its many degrees of freedom is nearly Gaussian.
+
+    >>> family_of("k-norm"), family_of("wishart")
+    ('laplace', 'gaussian')
+    """
+    return "laplace" if noise in ("discrete-laplace", "k-norm") else "gaussian"
 
 
 def checked_level(level: object) -> float:

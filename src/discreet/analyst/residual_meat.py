@@ -16,6 +16,11 @@ def robust_meat(release: Release, model: SubModel, penalty: Penalty) -> FloatArr
     Where noise left it indefinite the nearest matrix that is not takes its place, which can only widen intervals.
     """
     whole = release.residual_moments
+    if release.kind == "coefficients":
+        raise SpecError(
+            f"robust standard errors need residuals and sums, and the mechanism {release.mechanism!r} published the "
+            "coefficients of one model; release with mechanism='gaussian' and moments='robust'"
+        )
     if whole is None:
         raise SpecError(
             "robust standard errors need residuals, which this release has none of; "

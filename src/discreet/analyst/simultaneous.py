@@ -32,6 +32,7 @@ def simultaneous_value(about: Quantities, level: float, way: Simultaneous, diges
 
     `bonferroni` shares the misses out evenly. `max-t` takes the quantile of the largest of the standardised errors,
     which have the correlations of the sandwich covariance, and is never wider than the former but for simulation.
+    Correlations do not tell the joint law of pure-epsilon noise: there both are Bonferroni's value.
 
     Parameters
     ----------
@@ -47,7 +48,7 @@ def simultaneous_value(about: Quantities, level: float, way: Simultaneous, diges
     count = len(about.names)
     bonferroni = about.critical(1 - (1 - level) / count)
     rank = math.ceil(round(level * (_DRAWS + 1), 6))
-    if way == "bonferroni" or count == 1 or rank > _DRAWS:
+    if way == "bonferroni" or count == 1 or rank > _DRAWS or about.family == "laplace":
         return bonferroni
     from scipy.special import chdtri
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from discreet.analyst.coefficient_table import HEADERS, cells, reasons
 from discreet.analyst.estimates import NotEstimable
+from discreet.analyst.released_model import off_centre
 
 if TYPE_CHECKING:
     from discreet.analyst.fitted import Fit
@@ -33,12 +34,22 @@ PENALISED_INTERVALS: Final = (
     "least squares."
 )
 ROBUST: Final = "Standard errors are robust: they hold whatever the spread of the errors depends on."
+AS_RELEASED: Final = (
+    "The model was fitted inside and published with noise; the release holds this one model and no sums, so no other "
+    "can be read from it."
+)
+OFF_CENTRE: Final = (
+    "The model has no free constant: its line goes through the middles of the declared bounds, where all scaled "
+    "columns are 0, and predictions are made that way."
+)
 _WIDTH: Final = 88
 
 
 def notes(fit: Fit) -> list[str]:
     """Say what a reader of the coefficients must know about the rows behind them and about the penalty."""
     out = [CLIPPED] if fit.release.design.radius is None else [CLIPPED, SHRUNK]
+    if fit.release.kind == "coefficients":
+        out += [AS_RELEASED, *([OFF_CENTRE] if off_centre(fit.release) else [])]
     if fit.penalised:
         out.append(PENALISED)
     if fit.repair > 0:
@@ -53,6 +64,8 @@ def row_count(fit: Fit) -> str:
 
     A noisy count is shown to whole rows, never as if it were exact.
     """
+    if isinstance(fit.nobs, NotEstimable):
+        return "not released"
     count = f"{round(fit.nobs):,}"
     if fit.nobs_sd > 0:
         return f"about {count} (noisy count)"
@@ -61,6 +74,8 @@ def row_count(fit: Fit) -> str:
 
 def penalty_line(fit: Fit) -> str:
     """Name the penalty and the ridge it came to."""
+    if fit.release.kind == "coefficients":
+        return f"as the mechanism {fit.release.mechanism!r} fitted it, before the release"
     if not fit.penalised:
         return "none (ordinary least squares)"
     strength = "" if fit.strength is None else f", strength {fit.strength:g}"
@@ -91,7 +106,7 @@ def error_notes(fit: Fit) -> list[str]:
     """Say what the standard errors hold, which coefficients have none and why, and whose intervals they are."""
     shares = [share for share in fit.privacy_share.values() if not isinstance(share, NotEstimable)]
     out = []
-    if shares and fit.release.noise_sd.any():
+    if shares and any(fit.release.noise.sigma.values()):
         worst = max(shares)
         narrower = f"; without it that interval would be {(1 - worst) ** 0.5:.3g} times as wide" if worst < 1 else ""
         out.append(f"{PRIVACY_PART} {worst:.0%} here{narrower}.")

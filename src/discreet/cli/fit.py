@@ -13,15 +13,20 @@ from discreet.cli.terminal import complain, say_json
 @click.command("fit", short_help="Fit a model to a release; free.")
 @click.argument("release_path", metavar="R.json")
 @model_options
+@click.option("--robust", is_flag=True, help="Robust standard errors, if the release was made with --robust.")
 @json_option
 @debug_option
-def command(release_path: str, as_json: bool, **choice: Unpack[ModelChoice]) -> None:
-    """Fit a linear model to the release R.json; any number of models cost nothing."""
+def command(release_path: str, robust: bool, as_json: bool, **choice: Unpack[ModelChoice]) -> None:
+    """Fit a linear model to the release R.json; any number of models cost nothing.
+
+    A release of coefficients holds one model, the declared one.
+    """
     from discreet.cli.render import NOT_PRIVATE, print_fit
     from discreet.releases import Release
 
     made = Release.load(release_path)
-    model = fitted(made, choice)
+    plain = fitted(made, choice)
+    model = plain.robust() if robust else plain
     if not as_json:
         print_fit(model)
         return

@@ -77,21 +77,25 @@ def command(
     print_path(found)
     if plot is not None:
         say(f"Picture  {plot}")
-    say(f"Next     {repeated(release_path, penalty, l1_ratio, choice)}")
+    strength = "criterion" if None not in criteria(found) else f"{found.strengths[-1]:g}"
+    say(f"Next     {repeated(release_path, penalty, strength, l1_ratio, choice)}")
 
 
 def facts(found: Path) -> dict[str, object]:
     """Give what `--json` prints."""
+    from discreet.analyst.coefficient_table import plain_reason
     from discreet.analyst.summary import notes
 
     guarantee = found.release.guarantee
+    reason = plain_reason(found.criterion)
     return {
         "target": found.model.target,
         "features": list(found.model.features),
         "intercept": found.model.intercept,
         "penalty": found.penalty,
         "l1_ratio": found.l1_ratio,
-        "best": found.best,
+        "best": found.best if reason is None else None,
+        "criterion_reason": reason,
         "path": [
             {
                 "strength": strength,
@@ -102,7 +106,7 @@ def facts(found: Path) -> dict[str, object]:
             for strength, nonzero, criterion, coefficients in zip(
                 found.strengths.tolist(),
                 nonzero_slopes(found),
-                found.criterion.tolist(),
+                criteria(found),
                 found.coefficients.T.tolist(),
                 strict=True,
             )
@@ -111,35 +115,56 @@ def facts(found: Path) -> dict[str, object]:
         "epsilon": None if guarantee is None else guarantee.epsilon,
         "delta": None if guarantee is None else guarantee.delta,
         "neighbours": None if guarantee is None else guarantee.neighbours,
-        "notes": notes(found.fit()),
+        "notes": notes(found.fit(None if reason is None else 0)),
     }
 
 
 def print_path(found: Path) -> None:
     """Print a row for each strength, the chosen one marked, and what to know about it."""
+    from discreet.analyst.estimates import NotEstimable
     from discreet.analyst.summary import notes, penalty_line
     from discreet.cli.render import LABEL, labelled, print_table
 
+    chosen = None if isinstance(found.criterion, NotEstimable) else found.best
     rows = [
-        (CHOSEN if place == found.best else "", f"{strength:.6g}", str(nonzero), f"{criterion:.6g}")
+        (
+            CHOSEN if place == chosen else "",
+            f"{strength:.6g}",
+            str(nonzero),
+            "-" if criterion is None else f"{criterion:.6g}",
+        )
         for place, (strength, nonzero, criterion) in enumerate(
-            zip(found.strengths.tolist(), nonzero_slopes(found), found.criterion.tolist(), strict=True)
+            zip(found.strengths.tolist(), nonzero_slopes(found), criteria(found), strict=True)
         )
     ]
-    best = found.fit()
-    print_table(f"{best.target} on {', '.join(best.features)}", ("", "strength", "nonzero slopes", "criterion"), rows)
-    say(labelled("Chosen", penalty_line(best), LABEL))
+    title = f"{found.model.target} on {', '.join(found.model.features)}"
+    print_table(title, ("", "strength", "nonzero slopes", "criterion"), rows)
+    shown = found.fit(None if chosen is not None else 0)
+    if isinstance(found.criterion, NotEstimable):
+        say(labelled("Chosen", f"none: {found.criterion.reason}", LABEL))
+    else:
+        say(labelled("Chosen", penalty_line(shown), LABEL))
     guarantee = found.release.guarantee
     if guarantee is not None:
         say(labelled("Promise", guarantee.sentence(), LABEL))
-    for note in notes(best):
+    for note in notes(shown):
         say(labelled("Note", note, LABEL))
 
 
-def repeated(release_path: str, penalty: str, l1_ratio: str | None, choice: ColumnChoice) -> str:
-    """Give the command that fits the model at the chosen strength."""
+def criteria(found: Path) -> list[float] | list[None]:
+    """Give the criterion at each strength, or nothing where the release cannot tell it."""
+    from discreet.analyst.estimates import NotEstimable
+
+    if isinstance(found.criterion, NotEstimable):
+        return [None] * len(found.strengths)
+    values: list[float] = found.criterion.tolist()
+    return values
+
+
+def repeated(release_path: str, penalty: str, strength: str, l1_ratio: str | None, choice: ColumnChoice) -> str:
+    """Give the command that fits the model at the chosen strength, or at one to be filled in."""
     given = {"--target": choice["target"], "--features": choice["features"], "--l1-ratio": l1_ratio}
-    words = ["discreet", "fit", release_path, "--penalty", penalty, "--strength", "criterion"]
+    words = ["discreet", "fit", release_path, "--penalty", penalty, "--strength", strength]
     for flag, text in given.items():
         words += [] if text is None else [flag, text]
     return shlex.join([*words, *(["--no-intercept"] if choice["no_intercept"] else [])])

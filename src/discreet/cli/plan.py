@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from discreet.cli.options import debug_option, force_option, json_option, number
+from discreet.cli.options import debug_option, force_option, json_option, number, settings_table
 from discreet.cli.session import Session
 from discreet.cli.terminal import say, say_json
 from discreet.errors import PrivacyNotice, SpecError
@@ -24,6 +24,9 @@ EPSILONS: Final = (0.1, 0.5, 1.0, 2.0, 5.0, 10.0)
 @click.option("--rows", metavar="N", help="Expected number of rows.")
 @click.option("--epsilon", metavar="E", required=True, help="The budget.")
 @click.option("--delta", metavar="D", default="0", help="The budget; above 0 for the Gaussian mechanism.")
+@click.option("--mechanism", default="auto", show_default=True, metavar="NAME", help="One of `discreet mechanisms`.")
+@click.option("--setting", "settings", multiple=True, metavar="NAME=VALUE", help="Public setting of the mechanism.")
+@click.option("--robust", is_flag=True, help="Plan for a release with --robust.")
 @click.option("--rsquared", metavar="R", default="0.5", show_default=True, help="Guessed share of variance explained.")
 @click.option("--spread", metavar="S", help="Guessed sd of a regressor in half widths of its bounds; 0.577 if even.")
 @click.option("--target-spread", metavar="S", help="The same for the target.")
@@ -42,6 +45,9 @@ def command(
     rows: str | None,
     epsilon: str,
     delta: str,
+    mechanism: str,
+    settings: tuple[str, ...],
+    robust: bool,
     rsquared: str,
     spread: str | None,
     target_spread: str | None,
@@ -57,14 +63,14 @@ def command(
     budget = number("epsilon", epsilon), number("delta", delta)
     wanted = number("level", level)
     if from_path is not None:
-        _second(from_path, budget, wanted, as_json=as_json)
+        _second(from_path, budget, wanted, mechanism, as_json=as_json)
         return
     if design_path is None or rows is None:
         raise SpecError("--design and --rows are missing; say which release is planned, or --from R.json")
     if (coefficient is None) != (width is None):
         raise SpecError("--coefficient and --width go together; say which interval is to be how wide")
     from discreet.analyst.path_plot import save_figure
-    from discreet.analyst.planning import width_figure
+    from discreet.analyst.plan_plot import width_figure
     from discreet.design.model import Design
     from discreet.output import check_output
     from discreet.planning import plan, smallest_epsilon, smallest_rows
@@ -72,16 +78,22 @@ def command(
     if plot is not None:
         check_output(plot, force=force)
     design = Design.load(design_path)
-    options = {"rsquared": number("rsquared", rsquared), "level": wanted}
+    options: dict[str, Any] = {
+        "rsquared": number("rsquared", rsquared),
+        "level": wanted,
+        "mechanism": mechanism,
+        "settings": settings_table(settings),
+        "moments": "robust" if robust else "plain",
+    }
     for name, text in (("spread", spread), ("target_spread", target_spread)):
         if text is not None:
             options[name] = number(name, text)
     count = number("rows", rows)
-    made = plan(design, rows=count, epsilon=budget[0], delta=budget[1], **options)  # type: ignore[arg-type]
+    made = plan(design, rows=count, epsilon=budget[0], delta=budget[1], **options)
     with warnings.catch_warnings():
         # a table over budgets recommends none of them
         warnings.simplefilter("ignore", PrivacyNotice)
-        over = [plan(design, rows=count, epsilon=e, delta=budget[1], **options) for e in EPSILONS]  # type: ignore[arg-type]
+        over = [plan(design, rows=count, epsilon=e, delta=budget[1], **options) for e in EPSILONS]
     answers: dict[str, float | None] = {}
     if coefficient is not None and width is not None:
         target = number("width", width)
@@ -97,24 +109,44 @@ def command(
     if as_json:
         say_json(made.to_dict() | {"over_epsilon": [other.to_dict() for other in over]} | answers)
         return
-    _print(f"Expected at epsilon {budget[0]:g}, about {count:,.0f} rows", [made])
-    _print_over(over)
+    _print(f"Expected at epsilon {budget[0]:g}, about {count:,.0f} rows, mechanism {made.mechanism}", [made])
+    _print_reasons(made)
+    if any(one.width for other in over for one in other.coefficients):
+        _print_over(over)
+    else:
+        _print_noise(made)
     for name, answer in answers.items():
         found = "not within reach" if answer is None else f"{answer:,.3g}"
         say(f"{name.replace('_', ' ')} for {coefficient} within {width}: {found}")
     say("No data was opened. The guesses are yours: try others with --rsquared and --spread.")
 
 
-def _second(path: str, budget: tuple[float, float], level: float, *, as_json: bool) -> None:
+def _second(path: str, budget: tuple[float, float], level: float, mechanism: str, *, as_json: bool) -> None:
     from discreet.planning import second_release
     from discreet.releases import Release
 
-    now, then = second_release(Release.load(path), epsilon=budget[0], delta=budget[1], level=level)
+    found = second_release(Release.load(path), epsilon=budget[0], delta=budget[1], level=level, mechanism=mechanism)
     if as_json:
-        say_json({"now": now.to_dict(), "second": then.to_dict()})
+        say_json({name: plan.to_dict() for name, plan in found._asdict().items()})
         return
-    _print(f"This release, epsilon {now.epsilon:g}, and a second one, epsilon {then.epsilon:g}", [now, then])
+    now, then, _ = found
+    title = f"1 this release, epsilon {now.epsilon:g}; 2 a second one, epsilon {then.epsilon:g}; 3 both together"
+    _print(title, found)
+    for made in found:
+        _print_reasons(made)
     say("A second release spends its own budget on top of the first.")
+
+
+def _print_reasons(made: Plan) -> None:
+    for reason in dict.fromkeys(one.reason for one in made.coefficients if one.reason is not None):
+        say(f"not estimable: {reason.removeprefix('not estimable: ')}")
+
+
+def _print_noise(made: Plan) -> None:
+    from discreet.cli.render import print_table
+
+    rows = [(one.statistic, f"{one.sd:.4g}") for one in made.noise]
+    print_table("Noise of each statistic, in scaled units", ("statistic", "standard deviation"), rows)
 
 
 def _print(title: str, plans: Sequence[Plan]) -> None:

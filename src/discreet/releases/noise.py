@@ -63,6 +63,10 @@ class NoiseLaw:
         object.__setattr__(self, "sigma", MappingProxyType(dict(self.sigma)))
         object.__setattr__(self, "parameters", MappingProxyType(dict(self.parameters)))
 
+    def __reduce__(self) -> tuple[object, ...]:
+        # read-only mappings do not travel by themselves
+        return NoiseLaw, (self.grid_bits, dict(self.sigma), self.calibration, self.family, dict(self.parameters))
+
     def steps(self, size: int) -> list[int]:
         """Scale of every entry of the upper triangle, row by row, for `size` columns; 0 where none is released."""
         return [self.sigma.get(block, 0) for block in entry_blocks(size)]

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 #: name of each component, in the order of the page
 COMPONENTS: Final = (
-    "banner", "promise", "attacker", "coefficients", "forest", "diagnostics", "making", "usage", "facts",
+    "banner", "promise", "attacker", "coefficients", "forest", "trace", "diagnostics", "making", "usage", "facts",
 )  # fmt: skip
 
 

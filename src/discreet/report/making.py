@@ -5,16 +5,32 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+from discreet.analyst.estimates import NotEstimable
+from discreet.analyst.released_sums import counted_rows
 from discreet.design.columns import Categorical, Column, Fill, Missing, Numeric, SplineBasis
 from discreet.design.model import Design
-from discreet.releases import Block, Calibration, Release
+from discreet.releases import Calibration, NoiseFamily, Release
 
 _CALIBRATIONS: Final[dict[Calibration, str]] = {
     "gaussian": "exact Gaussian accounting; the step to whole numbers is paid from delta",
     "discrete-zcdp": "concentrated privacy of the discrete Gaussian law itself",
+    "pure": "epsilon alone: the largest ratio of probabilities, no delta",
+    "chi-square": "the exact loss of Wishart noise, from one chi-square variate",
+    "composed": "several pieces, added up by an accountant",
+    "bound": "a proved upper bound on delta",
     "none": "none: NOT PRIVATE",
 }
-_BLOCKS: Final[dict[Block, str]] = {
+_FAMILIES: Final[dict[NoiseFamily, str]] = {
+    "discrete-gaussian": "discrete Gaussian: each number has independent noise",
+    "discrete-laplace": "discrete Laplace: each number has independent noise",
+    "k-norm": "K-norm: one random direction and length for all numbers; they are uncorrelated, not independent",
+    "wishart": "Wishart, less its mean: a random matrix; its entries are uncorrelated, not independent",
+}
+_NUMERICS: Final = {
+    "exact": "exact: noise and sums are whole numbers, and the proof covers what is published to the last digit",
+    "idealised": "idealised: the proof is for real numbers, and what is published comes from floating-point arithmetic",
+}
+_STATISTICS: Final = {
     "count": "number of rows",
     "sum_x": "sums of regressors",
     "gram_diagonal": "squares of regressors",
@@ -22,12 +38,14 @@ _BLOCKS: Final[dict[Block, str]] = {
     "sum_y": "sum of the target",
     "cross": "regressors times target",
     "target_square": "square of the target",
+    "residual_diagonal": "squared residuals times squares",
+    "residual_off_diagonal": "squared residuals times products",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class NoiseLine:
-    """Noise of one block: its standard deviation in scaled units, and the same over the number of rows."""
+    """Noise of one statistic: its standard deviation in scaled units, and the same over the number of rows."""
 
     block: str
     sd: float
@@ -51,6 +69,12 @@ class Making:
 
     Attributes
     ----------
+    kind
+        `moments` or `coefficients`.
+    family, numerics
+        Law of the noise and arithmetic of the mechanism, in words.
+    settings
+        Public settings of the mechanism, as name and value.
     grid_bits
         A scaled value is a whole number of steps of 2**-grid_bits.
     anchor
@@ -61,8 +85,12 @@ class Making:
         Number of rows or persons, where it is public.
     """
 
+    kind: str
     mechanism: str
     version: str
+    settings: tuple[tuple[str, str], ...]
+    numerics: str
+    family: str
     calibration: str
     grid_bits: int
     anchor: str
@@ -80,8 +108,12 @@ def making(release: Release) -> Making:
     """Read from a release how it was made."""
     design = release.design
     return Making(
+        kind=release.kind,
         mechanism=release.mechanism,
         version=release.mechanism_version,
+        settings=tuple((name, _plainly(value)) for name, value in sorted(release.settings.items())),
+        numerics=_NUMERICS[release.numerics],
+        family=_family(release),
         calibration=_CALIBRATIONS[release.noise.calibration],
         grid_bits=release.noise.grid_bits,
         anchor=release.anchor,
@@ -96,15 +128,27 @@ def making(release: Release) -> Making:
     )
 
 
+def _family(release: Release) -> str:
+    words = _FAMILIES[release.noise.family]
+    # a known number, which every reader takes away
+    return words if release.settings.get("debiased", True) else words.replace("less its mean", "its mean left in")
+
+
 def _noise_lines(release: Release) -> tuple[NoiseLine, ...]:
-    rows = float(release.moments[0, 0])
-    step = 4**release.noise.grid_bits
-    return tuple(
-        NoiseLine(
-            label, release.noise.sigma[block] / step, release.noise.sigma[block] / step / rows if rows > 0 else None
-        )
-        for block, label in _BLOCKS.items()
-    )
+    """One line for each statistic with noise, blocks of sums in the order of the file format."""
+    counted = counted_rows(release)[0]
+    rows = None if isinstance(counted, NotEstimable) or counted <= 0 else counted
+    names = [name for name in _STATISTICS if name in release.noise.sigma]
+    names += [name for name in sorted(release.noise.sigma) if name not in _STATISTICS]
+    return tuple(_noise_line(name, release.noise.sd(name), rows) for name in names)
+
+
+def _noise_line(name: str, sd: float, rows: float | None) -> NoiseLine:
+    return NoiseLine(_STATISTICS.get(name, name.replace("_", " ")), sd, None if rows is None else sd / rows)
+
+
+def _plainly(value: bool | int | float | str) -> str:
+    return ("no", "yes")[value] if isinstance(value, bool) else f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def _declared(design: Design, name: str) -> DeclaredColumn:

@@ -6,10 +6,21 @@ import csv
 import io
 import shlex
 from dataclasses import dataclass
+from typing import Final
 
 from discreet.analyst.fitted import Fit
 from discreet.analyst.selection import choose
 from discreet.releases import NOT_PRIVATE_SUFFIX, Release
+
+_ANY_MODEL: Final = "Any number of models can be read from the release at no further cost in privacy."
+_ONE_MODEL: Final = (
+    "The release holds the one model that was declared; reading it and predicting with it cost nothing further in "
+    "privacy. Another model needs another release."
+)
+_WITH_ERRORS: Final = (
+    "fit.params, fit.bse, fit.conf_int(0.95), fit.pvalues",
+    "fit.get_prediction(new_rows).conf_int()",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,12 +29,15 @@ class Usage:
 
     Attributes
     ----------
+    about
+        What can be read from the release.
     commands
         For a shell.
     python
         For Python.
     """
 
+    about: str
     commands: tuple[str, ...]
     python: tuple[str, ...]
 
@@ -37,14 +51,15 @@ def usage(release: Release, fit: Fit | None) -> Usage:
         ["discreet", "predict", file, "new.csv", *flags, "-o", "predictions.csv"],
         ["discreet", "report", file, *flags, "-o", "R.html"],
     ]
+    one_model = release.kind == "coefficients"
+    read = ("fit.params", "fit.predict(new_rows)") if one_model else _WITH_ERRORS
     python = (
         "import discreet",
         f"release = discreet.Release.load({file!r})",
         f"fit = discreet.fit({', '.join(['release', *arguments])})",
-        "fit.params, fit.bse, fit.conf_int(0.95), fit.pvalues",
-        "fit.get_prediction(new_rows).conf_int()",
+        *read,
     )
-    return Usage(tuple(shlex.join(words) for words in commands), python)
+    return Usage(_ONE_MODEL if one_model else _ANY_MODEL, tuple(shlex.join(words) for words in commands), python)
 
 
 def _flags(fit: Fit) -> list[str]:

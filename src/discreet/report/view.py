@@ -10,6 +10,7 @@ from discreet.analyst.diagnostics import Diagnostic, diagnose
 from discreet.analyst.estimates import NotEstimable
 from discreet.analyst.fitted import Fit
 from discreet.analyst.reference_law import DEFAULT_LEVEL, checked_level
+from discreet.analyst.released_sums import counted_rows
 from discreet.analyst.selection import SubModel
 from discreet.analyst.summary import error_notes, notes, penalty_line
 from discreet.design.columns import Numeric
@@ -18,6 +19,7 @@ from discreet.privacy.guarantee import Guarantee
 from discreet.releases import Release
 from discreet.report.attacker import Attacker, attacker
 from discreet.report.making import Making, making
+from discreet.report.trace import Way, ways
 from discreet.report.usage import Usage, usage
 
 
@@ -82,6 +84,8 @@ class ModelView:
         Whether its coefficients are pulled towards 0 on purpose.
     interval_target
         What the intervals are for: `least squares`, `penalised` or `none`.
+    no_intervals
+        Why there are none for any coefficient, if so.
     rsquared, rsquared_low, rsquared_high, rsquared_reason
         Adjusted R^2 with its interval, or why there is none.
     residual_sd
@@ -94,6 +98,7 @@ class ModelView:
     penalty: str
     penalised: bool
     interval_target: str
+    no_intervals: str | None
     rsquared: float | None
     rsquared_low: float | None
     rsquared_high: float | None
@@ -111,7 +116,7 @@ class ReportView:
     private
         Whether there is a promise at all.
     rows, rows_sd
-        Number of rows, noisy or public, and the standard deviation of its noise.
+        Number of rows, noisy or public, and the standard deviation of its noise; missing where it was not released.
     level
         Of the intervals.
     refusal
@@ -120,10 +125,12 @@ class ReportView:
         Missing and empty if no model can be read from the release.
     target_width
         Width of the declared range of the target, which no effect exceeds but by noise.
+    trace
+        How released coefficients went from pass to pass, where the mechanism publishes it.
     """
 
     private: bool
-    rows: float
+    rows: float | None
     rows_sd: float
     level: float
     promise: Promise | None
@@ -133,6 +140,7 @@ class ReportView:
     coefficients: tuple[Coefficient, ...]
     effects: tuple[Effect, ...]
     target_width: float
+    trace: tuple[Way, ...]
     diagnostics: tuple[Diagnostic, ...]
     making: Making
     usage: Usage
@@ -169,12 +177,13 @@ def report_view(
     if fit is not None and fit.release.digest != release.digest:
         raise SpecError("the fit was read from another release; fit this one")
     guarantee = release.guarantee
+    rows, rows_sd = counted_rows(release)
     coefficients = () if fit is None else _coefficients(fit, level)
     target = release.design.columns[release.design.target if fit is None else fit.target]
     return ReportView(
         private=release.private,
-        rows=float(release.moments[0, 0]),
-        rows_sd=float(release.noise_sd[0, 0]),
+        rows=None if isinstance(rows, NotEstimable) else rows,
+        rows_sd=rows_sd,
         level=level,
         promise=None if guarantee is None else _promise(guarantee),
         attacker=None if guarantee is None else attacker(guarantee),
@@ -183,6 +192,7 @@ def report_view(
         coefficients=coefficients,
         effects=() if fit is None else tuple(_effects(fit, coefficients)),
         target_width=target.bounds[1] - target.bounds[0] if isinstance(target, Numeric) else 1.0,
+        trace=ways(release),
         diagnostics=diagnose(release, fit, model),
         making=making(release),
         usage=usage(release, fit),
@@ -229,7 +239,7 @@ def _effects(fit: Fit, coefficients: tuple[Coefficient, ...]) -> list[Effect]:
         for _ in column.released(name)
     ]
     slopes = coefficients[1:] if fit.model.intercept else coefficients
-    # a penalty on absolute values gives estimates without intervals; elsewhere no interval means no estimate
+    # where nothing is known of any error the estimates stand alone; elsewhere no interval means no estimate
     alone = fit.interval_target == "none"
     return [_effect(slope, width, alone=alone) for slope, width in zip(slopes, widths, strict=True)]
 
@@ -256,6 +266,7 @@ def _model(fit: Fit, level: float) -> ModelView:
         penalty=penalty_line(fit),
         penalised=fit.penalised,
         interval_target=fit.interval_target,
+        no_intervals=next(iter(reasons(fit, level).values())) if fit.interval_target == "none" else None,
         rsquared=None if isinstance(adjusted, NotEstimable) else adjusted,
         rsquared_low=low,
         rsquared_high=high,
