@@ -134,7 +134,9 @@ def facts(made: Release, output: str) -> dict[str, object]:
         "epsilon": None if guarantee is None else guarantee.epsilon,
         "delta": None if guarantee is None else guarantee.delta,
         "neighbours": None if guarantee is None else guarantee.neighbours,
+        "kind": made.kind,
         "mechanism": made.mechanism,
+        "settings": dict(made.settings),
         "calibration": made.noise.calibration,
         "columns": list(made.columns),
         "units_public": made.units_public,
@@ -146,7 +148,10 @@ def summary(made: Release, output: str) -> str:
     """Say what was published, under which promise, and where it is."""
     from discreet.cli.render import labelled
 
-    published = f"{len(made.totals)} noisy sums of products of the columns {', '.join(made.columns)}"
+    columns = ", ".join(made.columns)
+    published = f"{sum(total is not None for total in made.totals)} noisy sums of products of the columns {columns}"
+    if made.coefficients is not None:
+        published = f"{len(made.coefficients.values)} coefficients of a model of {made.columns[-1]}"
     fields = [
         ("Published", published),
         ("Mechanism", f"{made.mechanism}, calibration {made.noise.calibration}, grid 2^-{made.noise.grid_bits}"),

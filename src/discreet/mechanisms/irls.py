@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Generator, Sequence
+from dataclasses import replace
 from typing import Final, Literal, TypeAlias
 
 import numpy as np
@@ -128,7 +129,6 @@ def _apart() -> float:
 def score_iterates(job: Job) -> _Iterates:
     """Steps by noisy sums of scores, multiplied by the inverse of one noisy Gram that lies above the exact one."""
     size = len(job.design.released) - 1
-    loss = _loss(job)
     moments = yield ExactGram(size + 1, job.domain.grid_bits)
     gram = noisy_gram(moments.totals, job)
     values, vectors = np.linalg.eigh(gram)
@@ -137,12 +137,27 @@ def score_iterates(job: Job) -> _Iterates:
     values = values + max(edge, 2 * edge - float(values[0]))
     theta = np.zeros(size)
     iterates = []
-    for _ in range(int(job.settings["iterations"])):
+    for loss in graduated(_loss(job), int(job.settings["iterations"])):
         moments = yield ScoreSum(job.domain, size, theta.tolist(), loss.score, intercept=job.design.intercept)
         score = loss.bound * noisy_score(moments.totals, job)
         theta = stepped(theta, vectors @ ((vectors.T @ score) / values))
         iterates.append(theta)
     return iterates
+
+
+def graduated(loss: RobustLoss, iterations: int) -> list[RobustLoss]:
+    """The loss of each iteration: thresholds fall from 1 to the one asked for over the first third of them.
+
+    At coefficients 0 no residual is larger than 1, so that the first step is one of least squares; with the last
+    threshold from the start a step would move a prediction by little more than it.
+
+    >>> [round(one.threshold, 3) for one in graduated(RobustLoss(1.0, 0.1), 6)]
+    [1.0, 0.316, 0.1, 0.1, 0.1, 0.1]
+    """
+    falling = iterations // 3
+    first = max(1.0, loss.threshold)
+    wide = [first * (loss.threshold / first) ** (step / falling) for step in range(falling)]
+    return [replace(loss, threshold=threshold) for threshold in wide] + [loss] * (iterations - falling)
 
 
 def moment_iterates(job: Job) -> _Iterates:
