@@ -19,7 +19,9 @@ PARAGRAPHS = ("## Claim", "## Assumptions", "## Errors do not depend on data", "
 
 
 def test_every_mechanism_has_a_proof_of_its_name():
-    assert {name.replace("-", "_") for name in mechanisms()} <= {proof.name.removesuffix(".proof.md") for proof in PROOFS}
+    assert {name.replace("-", "_") for name in mechanisms()} <= {
+        proof.name.removesuffix(".proof.md") for proof in PROOFS
+    }
 
 
 @pytest.mark.parametrize("proof", PROOFS, ids=lambda path: path.name)

@@ -18,6 +18,29 @@ FloatArray = npt.NDArray[np.float64]
 _LARGEST_COEFFICIENT: Final = 1e6
 
 
+def usable(coefficients: Sequence[float]) -> list[float]:
+    """Released coefficients, finite and not so large that a residual could overflow.
+
+    >>> usable([0.5, float("nan"), -1e300])
+    [0.5, 0.0, -1000000.0]
+    """
+    finite = np.nan_to_num(np.asarray(coefficients, dtype=np.float64), nan=0.0)
+    inside: list[float] = np.clip(finite, -_LARGEST_COEFFICIENT, _LARGEST_COEFFICIENT).tolist()
+    return inside
+
+
+def scaled_residuals(chunk: FloatArray, coefficients: Sequence[float], unit: float) -> FloatArray:
+    """Residuals of rows (1, x, y) in grid steps, shape (rows,), in scaled units of the target.
+
+    Each is a function of its own row with the same bits wherever it stands: columns are taken one by one, because a
+    matrix product could round differently from place to place.
+    """
+    residual: FloatArray = chunk[-1] / unit
+    for coefficient, column in zip(coefficients, chunk[:-1], strict=True):
+        residual -= coefficient * (column / unit)
+    return residual
+
+
 class ResidualGram:
     """Running exact sum of v v' over rows v = (clipped residual / bound) * (1, x) on the grid.
 
@@ -40,8 +63,7 @@ class ResidualGram:
         self, domain: RowDomain, size: int, coefficients: Sequence[float], bound: float, rows_per_person: int = 1
     ) -> None:
         self._gram = ExactGram(size, domain.grid_bits)
-        finite = np.nan_to_num(np.asarray(coefficients, dtype=np.float64), nan=0.0)
-        self._coefficients = np.clip(finite, -_LARGEST_COEFFICIENT, _LARGEST_COEFFICIENT).tolist()
+        self._coefficients = usable(coefficients)
         self._unit = float(domain.unit)
         self._bound = bound
         self._norm2 = domain.norm2_bound + domain.unit**2
@@ -64,10 +86,7 @@ class ResidualGram:
 
     def rows(self, chunk: FloatArray) -> FloatArray:
         """Whole numbers v of at most one scaled unit in every column, with a norm that (1, x) could have."""
-        residual = chunk[-1] / self._unit
-        # column by column: a matrix product could round differently from place to place
-        for coefficient, column in zip(self._coefficients, chunk[:-1], strict=True):
-            residual -= coefficient * (column / self._unit)
+        residual = scaled_residuals(chunk, self._coefficients, self._unit)
         np.clip(residual / self._bound, -1.0, 1.0, out=residual)
         v: FloatArray = np.rint(residual * chunk[:-1])  # [P1]
         shrink_to_ball(v, self._norm2)  # [P2]

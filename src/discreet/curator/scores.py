@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from discreet.curator.exact_gram import ExactGram
+from discreet.curator.residuals import scaled_residuals, usable
 from discreet.design.domain import RowDomain
 
 FloatArray: TypeAlias = npt.NDArray[np.float64]
 # from scaled residuals to numbers of at most 1 in size, each a function of its own residual alone
 Weight: TypeAlias = Callable[[FloatArray], FloatArray]
-
-# scaled coefficients beyond this are noise; a larger one could turn a residual into infinity minus infinity
-_LARGEST_COEFFICIENT: Final = 1e6
 
 
 class ScoreSum:
@@ -121,8 +119,7 @@ class _ResidualRows:
     def __init__(
         self, domain: RowDomain, coefficients: Sequence[float], weight: Weight, *, least: float, intercept: bool
     ) -> None:
-        finite = np.nan_to_num(np.asarray(coefficients, dtype=np.float64), nan=0.0)
-        self._coefficients = np.clip(finite, -_LARGEST_COEFFICIENT, _LARGEST_COEFFICIENT).tolist()
+        self._coefficients = usable(coefficients)
         self._unit = float(domain.unit)
         self._weight = weight
         self._least = least
@@ -130,10 +127,7 @@ class _ResidualRows:
 
     def weighted(self, chunk: FloatArray, columns: FloatArray) -> FloatArray:
         """Each of `columns` times the weight of its row of the chunk, rounded to whole numbers."""
-        residual = chunk[-1] / self._unit
-        # column by column: a matrix product could round differently from place to place
-        for coefficient, column in zip(self._coefficients, chunk[:-1], strict=True):
-            residual -= coefficient * (column / self._unit)
+        residual = scaled_residuals(chunk, self._coefficients, self._unit)
         weight = np.clip(np.nan_to_num(self._weight(residual), nan=0.0), self._least, 1.0)
         v: FloatArray = np.rint(weight * columns)  # [P1]
         if not self._intercept:

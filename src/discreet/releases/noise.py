@@ -47,8 +47,8 @@ class NoiseLaw:
     family
         `discrete-gaussian`: independent entries, the scale is the standard deviation. `discrete-laplace`: independent,
         `P(z)` proportional to `exp(-abs(z) / scale)`. `k-norm`: entries scale * z, z with density proportional to
-        `exp(-norm(z))` in `parameters["dimension"]` dimensions, rounded. `wishart`: entries scale * W with `parameters["degrees"]`
-        degrees of freedom, less their mean, rounded.
+        `exp(-norm(z))` in `parameters["dimension"]` dimensions, rounded. `wishart`: entries scale * W with
+        `parameters["degrees"]` degrees of freedom, less their mean, rounded.
     parameters
         What else the family needs, as whole numbers.
     """
