@@ -156,6 +156,10 @@ BAD_CHANGES = {
     "mechanism": ({"mechanism__name": ""}, "'mechanism.name' is not text"),
     "count without noise": ({"noise__sigma__count": "0"}, "the noise of the count contradicts"),
     "public where hidden": ({"units_public": "2"}, "the public number of units contradicts the neighbouring relation"),
+    "private without an account": ({"noise__calibration": "none"}, "not calibrated to any promise"),
+    "no delta over Gaussian noise": ({"guarantee__delta": 0.0}, "the promise has no delta"),
+    "scalar called like a block": ({"scalars": {"count": "5"}}, "has the name of a block"),
+    "coarse grid": ({"noise__grid_bits": 7}, "grid_bits is out of range"),
     "rows": ({"units_public": 3}, "'units_public' must hold whole numbers"),
 }
 
@@ -171,6 +175,13 @@ def test_a_file_that_does_not_hold_together_is_refused_even_with_a_matching_dige
 def test_a_number_of_units_that_is_public_must_be_given():
     text = edited(a_release(unit={"neighbours": "replace"}), units_public=None)
     with pytest.raises(ReleaseFileError, match="the public number of units contradicts the neighbouring relation"):
+        Release.from_json(text)
+
+
+@pytest.mark.parametrize(("units", "message"), [("17", "not the number of rows"), ("-3", "is negative")])
+def test_a_public_number_of_units_must_be_that_of_the_sums(units, message):
+    text = edited(a_release(unit={"neighbours": "replace"}), units_public=units)
+    with pytest.raises(ReleaseFileError, match=message):
         Release.from_json(text)
 
 

@@ -6,10 +6,11 @@ import base64
 import struct
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 import discreet
-from discreet.errors import BudgetError, PrivacyNotice, SpecError
+from discreet.errors import AfterSpendError, BudgetError, LedgerError, PrivacyNotice, SpecError
 from discreet.planning import noise_law_for
 from discreet.privacy.spend import SpendReceipt
 
@@ -137,3 +138,57 @@ def test_dropped_and_filled_tables_give_the_same_outcome_as_their_neighbours():
     for cell in (None, float("nan"), float("inf"), 1e300, -1e300):
         release = discreet.release({"x": [0.5, cell], "y": [1.0, cell]}, design, epsilon=1.0, delta=1e-6)
         assert release.private
+
+
+@pytest.mark.parametrize("change", ["unlink", "folder", "cells"])
+@pytest.mark.parametrize("mechanism", ["irls", "gaussian"])
+def test_whatever_fails_after_the_spend_says_so(tmp_path, mechanism, change):
+    """A table that goes away between two passes: the error says that the budget is gone, and nothing is published."""
+    path = tmp_path / "t.csv"
+    path.write_text("x,y\n0.5,0.5\n0.25,1\n")
+    spent = []
+
+    def hook(request):
+        spent.append(request)
+        path.unlink()
+        if change == "folder":
+            path.mkdir()
+        elif change == "cells":
+            path.write_text("x,y\n0.5,SECRETCELL\n0.25,1\n")
+        return SpendReceipt("ledger entry 1")
+
+    moments = "robust" if mechanism == "gaussian" else "plain"
+    with pytest.raises(AfterSpendError, match="after the budget was spent, and nothing was published") as caught:
+        discreet.release(path, DESIGN, epsilon=1.0, delta=1e-6, mechanism=mechanism, moments=moments, spend=hook)
+    assert len(spent) == 1
+    assert "SECRETCELL" not in str(caught.value)
+
+
+def test_a_failure_of_foreign_code_after_the_spend_is_told_without_its_words(monkeypatch):
+    def broken(*_):
+        raise RuntimeError("cell value 0.1234")
+
+    monkeypatch.setattr("discreet.mechanisms.gaussian.GaussianMoments.randomise", broken)
+    with pytest.raises(AfterSpendError, match=r"unexpected failure \(RuntimeError\)") as caught:
+        discreet.release(TABLE, DESIGN, epsilon=1.0, delta=1e-6)
+    assert "0.1234" not in str(caught.value)
+
+
+@pytest.mark.parametrize("receipt", [None, SpendReceipt(""), SpendReceipt(7)])
+def test_a_hook_that_gives_no_receipt_gets_no_noise_drawn(monkeypatch, receipt):
+    drawn = []
+    monkeypatch.setattr("discreet.mechanisms.noise.ExactSampler.draw", lambda *_: drawn.append(1))
+    with pytest.raises(LedgerError, match="no noise was drawn"):
+        discreet.release(TABLE, DESIGN, epsilon=1.0, delta=1e-6, spend=lambda _: receipt)
+    assert not drawn
+
+
+@pytest.mark.parametrize(("mechanism", "again"), [("irls", True), ("gradient", True), ("frank-wolfe", True),
+                                                 ("dpme", False), ("output", False), ("gaussian", False)])  # fmt: skip
+def test_a_table_that_can_be_read_once_serves_mechanisms_that_read_once(mechanism, again):
+    reader = pa.table(TABLE).to_reader()
+    if again:
+        with pytest.raises(SpecError, match=f"'{mechanism}' reads the table more than once"):
+            discreet.release(reader, DESIGN, epsilon=1.0, delta=1e-6, mechanism=mechanism)
+    else:
+        assert discreet.release(reader, DESIGN, epsilon=1.0, delta=1e-6, mechanism=mechanism).mechanism == mechanism

@@ -61,7 +61,7 @@ class LedgerError(DiscreetError):
 
 
 class AfterSpendError(DiscreetError):
-    """Something failed after the budget was spent; the same request can be repeated free of charge."""
+    """Something failed after the budget was spent; nothing was published."""
 
     exit_code = 5
 

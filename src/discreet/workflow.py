@@ -15,16 +15,16 @@ from discreet.curator.source import ComputeOptions
 from discreet.design.columns import Numeric
 from discreet.design.domain import DEFAULT_GRID_BITS, RowDomain
 from discreet.design.model import Design
-from discreet.errors import AfterSpendError, DataError, PrivacyNotice, SpecError
+from discreet.errors import AfterSpendError, DataError, DiscreetError, LedgerError, PrivacyNotice, SpecError
 from discreet.mechanisms.choice import AUTO, chosen_mechanism
 from discreet.mechanisms.noise import ExactSampler
 from discreet.mechanisms.registry import Job, NoisyMoments, Passes, Published
 from discreet.mechanisms.robust import residuals_with_noise
 from discreet.privacy.budget import PrivacyBudget, check_strength
-from discreet.privacy.spend import SpendHook, SpendRequest, untracked
+from discreet.privacy.spend import SpendHook, SpendReceipt, SpendRequest, untracked
 from discreet.releases import Release, ResidualPart
 
-_LATER: Final = "a later reading failed after the budget was spent, and nothing was published:"
+_LATER: Final = "the release failed after the budget was spent, and nothing was published:"
 
 
 def release(
@@ -98,7 +98,7 @@ def release(
     chosen, public, law = chosen_mechanism(mechanism, design, domain, budget, settings, robust=bound is not None)
     options = compute or ComputeOptions()
     source = open_source(data, reading=ReadOptions(encoding=encoding, delimiter=delimiter))
-    if (bound is not None or chosen.kind == "coefficients") and not source.repeatable:
+    if (bound is not None or chosen.card.reads_again) and not source.repeatable:
         what = "robust standard errors read" if bound is not None else f"the mechanism {chosen.name!r} reads"
         raise SpecError(f"{what} the table more than once; give a file or a table that can be read again")
     passes = chosen.passes(Job(design, domain, law, public, ExactSampler()))
@@ -107,28 +107,52 @@ def release(
         mechanism=chosen.name, budget=budget, unit=design.unit, description=f"{chosen.kind} of {design.target}"
     )
     # recorded before the draw: a crash must not give a free answer
-    receipt = spend(request)
+    anchor = _recorded(spend(request))
 
     def read(sums: Sums) -> Moments:
-        return _read_again(lambda: accumulate(source, design, domain, options, sums), first.units)
+        again = accumulate(source, design, domain, options, sums)
+        if again.units != first.units:
+            raise DataError("the table gave other rows than before; give one that stays the same")
+        return again
 
-    published = _carried_out(passes, first, read)
-    made = Release(
-        design=design,
-        guarantee=chosen.guarantee(design, budget),
-        mechanism=chosen.name,
-        mechanism_version=chosen.version,
-        noise=law,
-        totals=published.totals if isinstance(published, NoisyMoments) else (),
-        units_public=first.units if design.unit.neighbours == "replace" else None,
-        anchor=receipt.anchor,
-        made_by=f"discreet {__version__}",
-        coefficients=None if isinstance(published, NoisyMoments) else published,
-        scalars=published.scalars if isinstance(published, NoisyMoments) else {},
-        settings=public,
-        numerics=chosen.card.numerics,
-    )
-    return made if bound is None else _with_residuals(made, domain, bound, read)
+    def made() -> Release:
+        published = _carried_out(passes, first, read)
+        release = Release(
+            design=design,
+            guarantee=chosen.guarantee(design, budget),
+            mechanism=chosen.name,
+            mechanism_version=chosen.version,
+            noise=law,
+            totals=published.totals if isinstance(published, NoisyMoments) else (),
+            units_public=first.units if design.unit.neighbours == "replace" else None,
+            anchor=anchor,
+            made_by=f"discreet {__version__}",
+            coefficients=None if isinstance(published, NoisyMoments) else published,
+            scalars=published.scalars if isinstance(published, NoisyMoments) else {},
+            settings=public,
+            numerics=chosen.card.numerics,
+        )
+        return release if bound is None else _with_residuals(release, domain, bound, read)
+
+    return _after_spend(made)
+
+
+def _recorded(receipt: object) -> str:
+    """Where the spend is recorded; a hook that does not say so gets no noise drawn."""
+    if isinstance(receipt, SpendReceipt) and isinstance(receipt.anchor, str) and receipt.anchor:
+        return receipt.anchor
+    raise LedgerError("the spend hook gave no SpendReceipt with an anchor; no noise was drawn, nothing was published")
+
+
+def _after_spend(made: Callable[[], Release]) -> Release:
+    """Make the release; whatever fails now comes after the spend, and says so without repeating foreign words."""
+    try:
+        return made()
+    except DiscreetError as error:
+        problem = AfterSpendError(f"{_LATER} {error}").with_traceback(error.__traceback__)
+    except Exception as error:
+        problem = AfterSpendError(f"{_LATER} unexpected failure ({type(error).__name__})").with_traceback(error.__traceback__)
+    raise problem
 
 
 def _carried_out(passes: Passes, moments: Moments, read: Callable[[Sums], Moments]) -> Published:
@@ -151,19 +175,6 @@ def _with_residuals(made: Release, domain: RowDomain, bound: float, read: Callab
     again = read(ResidualGram(domain, len(coefficients), coefficients, bound, made.design.unit.max_rows))
     noisy = residuals_with_noise(again.totals, made.noise, ExactSampler())
     return replace(made, residuals=ResidualPart(coefficients, bound, noisy))
-
-
-def _read_again(reading: Callable[[], Moments], units: int) -> Moments:
-    """A pass after the first; an error in it comes after the spend, and says so."""
-    try:
-        moments = reading()
-    except DataError as error:
-        problem = AfterSpendError(f"{_LATER} {error}")
-    else:
-        if moments.units == units:
-            return moments
-        problem = AfterSpendError(f"{_LATER} the table gave other rows than before; give one that stays the same")
-    raise problem
 
 
 def _checked_bound(design: Design, moments: str, residual_bound: float | None) -> float | None:

@@ -343,6 +343,8 @@ def test_huber_steps_end_even_where_they_do_not_stand_still(monkeypatch):
         ({"b": bool, "y": bool}, 1.0, 10_000, 2),
         (COLUMNS, 1000.0, 10**12, 1024),
         ({f"x{j}": (0, 1) for j in range(18)} | {"y": (0, 1)}, 1e6, 10**12, 2),
+        # the matrix of centres is what memory is short for
+        ({"g": [f"g{k}" for k in range(700)], "x": (0, 1), "y": (0, 1)}, 1e6, 10**12, 31),
     ],
 )
 def test_the_public_rule_of_bins(columns, epsilon, rows, bins):
@@ -351,9 +353,15 @@ def test_the_public_rule_of_bins(columns, epsilon, rows, bins):
     assert Partition.of(Design("y", columns), made).cells <= MAX_CELLS
 
 
+MANY_LEVELS = {name: [f"{name}{k}" for k in range(300)] for name in ("g", "h")}
 BAD = [
+    (MANY_LEVELS | {"y": bool}, {}, r"360,000 cells, about 2,\d\d\d MB; at most 1,048,576 cells and 512 MB"),
     ({}, {"bins": 1}, r"bins = 1.*at least 2"),
-    ({}, {"bins": 2000}, r"4,000,000 cells, about 953 MB; at most 1,048,576 cells are allowed; set fewer bins"),
+    (
+        {},
+        {"bins": 2000},
+        r"4,000,000 cells, about 953 MB; at most 1,048,576 cells and 512 MB are allowed; set fewer bins",
+    ),
     ({f"x{j}": (0, 1) for j in range(40)}, {}, r"at least 2\^42 cells"),
     ({f"x{j}": (0, 1) for j in range(1500)}, {"bins": 100_000}, r"at least 2\^\d+ cells"),
     ({f"g{j}": list("abcdefghij") for j in range(8)}, {}, r"cells.*fewer columns or levels"),

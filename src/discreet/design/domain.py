@@ -11,6 +11,7 @@ from discreet.design.model import Design
 from discreet.errors import SpecError
 
 DEFAULT_GRID_BITS = 16
+MIN_GRID_BITS = 8
 MAX_GRID_BITS = 26
 
 
@@ -51,8 +52,14 @@ class RowDomain:
     @classmethod
     def of(cls, design: Design, grid_bits: int = DEFAULT_GRID_BITS) -> RowDomain:
         """The domain that a design declares."""
-        if isinstance(grid_bits, bool) or not isinstance(grid_bits, int) or not 8 <= grid_bits <= MAX_GRID_BITS:
-            raise SpecError(f"grid_bits {grid_bits!r} is not allowed; choose a whole number from 8 to {MAX_GRID_BITS}")
+        if (
+            isinstance(grid_bits, bool)
+            or not isinstance(grid_bits, int)
+            or not MIN_GRID_BITS <= grid_bits <= MAX_GRID_BITS
+        ):
+            raise SpecError(
+                f"grid_bits {grid_bits!r} is not allowed; choose a whole number from {MIN_GRID_BITS} to {MAX_GRID_BITS}"
+            )
         _check_size(len(design.released))
         regressors = [design.columns[name] for name in design.regressors]
         single = sum(isinstance(c, Categorical) and len(c.levels) == 2 for c in regressors)

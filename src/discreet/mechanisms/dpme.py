@@ -27,6 +27,8 @@ from discreet.releases import Coefficients, NoiseLaw, Settings
 MAX_CELLS: Final = 2**20
 # exact counts, variates and noisy counts as Python integers, and arrays of the fit
 _BYTES_PER_CELL: Final = 250
+_COPIES_OF_CENTRES: Final = 3
+MAX_MEGABYTES: Final = 512
 _FEWEST_BINS: Final = 2
 _HUBER_STEPS: Final = 500
 _HUBER_CLOSE: Final = 1e-13
@@ -121,14 +123,26 @@ def public_bins(design: Design, epsilon: float, settings: Settings) -> int:
         wanted = math.ceil(round((epsilon * float(settings["expected_rows"])) ** (1 / (2 + numbers)), 9))
         fits = (MAX_CELLS / others) ** (1 / numbers) if numbers else 0.0
         bins = max(_FEWEST_BINS, min(wanted, math.floor(fits + 1e-9)))
+        while bins > _FEWEST_BINS and _megabytes(design, bins) > MAX_MEGABYTES:
+            bins -= 1
     cells = others * bins**numbers
-    if cells > MAX_CELLS:
+    megabytes = _megabytes(design, bins)
+    if cells > MAX_CELLS or megabytes > MAX_MEGABYTES:
         raise SpecError(
             f"{bins} intervals for each of {numbers} numbers, beside the levels of the other columns, make "
-            f"{_in_words(cells)} cells, about {_in_words(cells * _BYTES_PER_CELL >> 20)} MB; at most {MAX_CELLS:,} "
-            "cells are allowed; set fewer bins, declare fewer columns or levels, or use a mechanism of kind 'moments'"
+            f"{_in_words(cells)} cells, about {_in_words(megabytes)} MB; at most {MAX_CELLS:,} cells and "
+            f"{MAX_MEGABYTES:,} MB are allowed; set fewer bins, declare fewer columns or levels, or use a mechanism of "
+            "kind 'moments'"
         )
     return bins
+
+
+def _megabytes(design: Design, bins: int) -> int:
+    """Memory of a fit: so much for each cell, and a matrix of centres that is held a few times over."""
+    partition = Partition.of(design, bins)
+    regressors = partition.axes[:-1]
+    centres = math.prod(axis.cells for axis in regressors) * (1 + sum(axis.columns for axis in regressors))
+    return (partition.cells * _BYTES_PER_CELL + centres * 8 * _COPIES_OF_CENTRES) >> 20
 
 
 def _in_words(number: int) -> str:

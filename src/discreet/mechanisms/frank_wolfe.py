@@ -41,6 +41,7 @@ class PrivateFrankWolfe:
         needs=("a table that can be read once in each pass",),
         numerics="exact",
         references=("Talwar, Thakurta & Zhang 2015", "McSherry & Talwar 2007", "Cesar & Rogers 2021"),
+        reads_again=True,
         settings={
             "radius_l1": Setting(1.0, "largest sum of sizes of the scaled coefficients, constant included", 1e-3, 1e3),
             "iterations": Setting(20, "how many vertices are chosen, each in a pass over the table", 1, 1000),

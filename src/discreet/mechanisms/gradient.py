@@ -38,6 +38,7 @@ class NoisyGradientDescent:
         needs=("a table that can be read several times",),
         numerics="exact",
         references=("Song, Chaudhuri & Sarwate 2013", "Bassily, Smith & Thakurta 2014", "Dong, Roth & Su 2022"),
+        reads_again=True,
         settings={
             "iterations": Setting(50, "steps, each a pass over the table that is charged", 1, 1000),
             "clip": Setting(0.25, "residuals are clipped at this, in scaled units of the target", 1e-4, 2.0),

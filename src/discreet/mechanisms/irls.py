@@ -52,6 +52,7 @@ class PrivateIRLS:
         needs=("a table that can be read several times",),
         numerics="exact",
         references=("Park & Welling 2016", "Huber 1981", "Balle & Wang 2018", "Dong, Roth & Su 2022"),
+        reads_again=True,
         settings={
             "form": Setting("score", "noise on clipped scores, or on weighted moments", choices=("score", "moment")),
             "power": Setting(1.0, "the loss grows like this power of large residuals; 1 is Huber's", 1.0, 2.0),

@@ -50,6 +50,8 @@ class Card:
         Author and year.
     settings
         Public settings by name.
+    reads_again
+        Whether it reads the table more than once.
     """
 
     summary: str
@@ -60,6 +62,7 @@ class Card:
     numerics: Literal["exact", "idealised"]
     references: tuple[str, ...]
     settings: Mapping[str, Setting] = field(default_factory=dict)
+    reads_again: bool = False
 
 
 @dataclass(frozen=True, slots=True)

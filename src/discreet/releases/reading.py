@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping
 from typing import Any, Final, cast
 
-from discreet.design.domain import MAX_GRID_BITS
+from discreet.design.domain import MAX_GRID_BITS, MIN_GRID_BITS
 from discreet.design.model import Design
 from discreet.errors import ReleaseFileError, SpecError
 from discreet.privacy.guarantee import Guarantee
@@ -22,6 +22,7 @@ FIELDS: Final = frozenset((
 ))  # fmt: skip
 OPTIONAL: Final = frozenset(("residuals", "coefficients", "scalars"))
 _NEEDED: Final[Mapping[str, set[str]]] = {"k-norm": {"dimension"}, "wishart": {"degrees"}}
+_PURE: Final = ("discrete-laplace", "k-norm")
 _NEVER_ABSENT: Final = ("count", "gram_diagonal", "cross")
 
 
@@ -75,10 +76,14 @@ def release_fields(body: Mapping[str, object]) -> dict[str, Any]:
     units = None if body["units_public"] is None else _whole(body["units_public"], "units_public")
     if private and (units is None) == (design.unit.neighbours == "replace"):
         raise ReleaseFileError("the public number of units contradicts the neighbouring relation")
+    if units is not None and units < 0:
+        raise ReleaseFileError("the public number of units is negative")
     mechanism = _table(body["mechanism"], "mechanism")
     numerics = mechanism.get("numerics", "exact")
     if numerics not in ("exact", "idealised"):
         raise ReleaseFileError("mechanism.numerics must be 'exact' or 'idealised'")
+    noise = _noise_law(_table(body["noise"], "noise"))
+    _check_promise(noise, guarantee)
     read = _moments if body["kind"] == "moments" else _coefficients
     return {
         "design": design,
@@ -90,11 +95,24 @@ def release_fields(body: Mapping[str, object]) -> dict[str, Any]:
         "made_by": _text(body["made_by"], "made_by"),
         "settings": _settings(_table(mechanism.get("settings", {}), "mechanism.settings")),
         "numerics": numerics,
-        **read(body, design, private=private),
+        "noise": noise,
+        **read(body, design, noise, units, private=private),
     }
 
 
-def _moments(body: Mapping[str, object], design: Design, *, private: bool) -> dict[str, Any]:
+def _check_promise(noise: NoiseLaw, guarantee: Guarantee | None) -> None:
+    """A private release names the account of its noise, and promises without delta only what keeps it."""
+    if guarantee is None:
+        return
+    if noise.calibration == "none":
+        raise ReleaseFileError("the noise is not calibrated to any promise, but the release is marked private")
+    if guarantee.delta == 0 and (noise.calibration != "pure" or noise.family not in _PURE):
+        raise ReleaseFileError("the promise has no delta, but the noise is not of a kind that keeps it")
+
+
+def _moments(
+    body: Mapping[str, object], design: Design, noise: NoiseLaw, units: int | None, *, private: bool
+) -> dict[str, Any]:
     size = len(design.released)
     totals = body["totals"]
     if not isinstance(totals, list) or len(totals) != size * (size + 1) // 2:
@@ -103,7 +121,8 @@ def _moments(body: Mapping[str, object], design: Design, *, private: bool) -> di
         raise ReleaseFileError("a release of moments has no field 'coefficients'")
     residuals = _residual_part(_table(body["residuals"], "residuals"), size - 1) if "residuals" in body else None
     scalars = _wholes(_table(body.get("scalars", {}), "scalars"), "scalars")
-    noise = _noise_law(_table(body["noise"], "noise"))
+    if set(scalars) & {*BLOCKS, *RESIDUAL_BLOCKS}:
+        raise ReleaseFileError("a number in 'scalars' has the name of a block of the sums")
     blocks = {*BLOCKS, *(RESIDUAL_BLOCKS if residuals else ())}
     wrong = set(noise.sigma) - blocks - set(scalars)
     absent = ({*_NEVER_ABSENT, *scalars} | (set(RESIDUAL_BLOCKS) if residuals else set())) - set(noise.sigma)
@@ -117,10 +136,14 @@ def _moments(body: Mapping[str, object], design: Design, *, private: bool) -> di
         if (total is None) != (block not in noise.sigma):
             raise ReleaseFileError(f"'totals' and noise.sigma differ on whether the block {block!r} is released")
     whole = tuple(None if total is None else _whole(total, "totals") for total in totals)
-    return {"noise": noise, "totals": whole, "residuals": residuals, "scalars": scalars}
+    if private and design.count_public and whole[0] != cast("int", units) * 4**noise.grid_bits:
+        raise ReleaseFileError("the public number of units is not the number of rows in 'totals'")
+    return {"totals": whole, "residuals": residuals, "scalars": scalars}
 
 
-def _coefficients(body: Mapping[str, object], design: Design, *, private: bool) -> dict[str, Any]:
+def _coefficients(
+    body: Mapping[str, object], design: Design, noise: NoiseLaw, units: int | None, *, private: bool
+) -> dict[str, Any]:
     size = len(design.released) - 1
     if body["totals"] != [] or "residuals" in body or "scalars" in body:
         raise ReleaseFileError("a release of coefficients has no sums")
@@ -128,14 +151,13 @@ def _coefficients(body: Mapping[str, object], design: Design, *, private: bool) 
     trace = table.get("trace")
     if not isinstance(trace, list):
         raise ReleaseFileError("coefficients.trace must be a list")
-    noise = _noise_law(_table(body["noise"], "noise"))
     if not noise.sigma or (private and min(noise.sigma.values()) < 1):
         raise ReleaseFileError("noise.sigma must be positive")
     values = _floats(table.get("values"), size, "coefficients.values")
-    if not design.intercept and values[0] != 0:
-        raise ReleaseFileError("the model has no intercept, but coefficients.values gives one")
     steps = tuple(_floats(step, size, "coefficients.trace") for step in trace)
-    return {"noise": noise, "totals": (), "coefficients": Coefficients(values, steps)}
+    if not design.intercept and any(constant for constant, *_ in (values, *steps)):
+        raise ReleaseFileError("the model has no intercept, but 'coefficients' gives one")
+    return {"totals": (), "coefficients": Coefficients(values, steps)}
 
 
 def _residual_part(table: Mapping[str, object], size: int) -> ResidualPart:
@@ -179,7 +201,7 @@ def _noise_law(table: Mapping[str, object]) -> NoiseLaw:
     bits, calibration, family = table.get("grid_bits"), table.get("calibration"), table.get("family")
     if family not in FAMILIES or calibration not in CALIBRATIONS:
         raise ReleaseFileError("the law of the noise is not known to this version")
-    if not isinstance(bits, int) or isinstance(bits, bool) or not 0 < bits <= MAX_GRID_BITS:
+    if not isinstance(bits, int) or isinstance(bits, bool) or not MIN_GRID_BITS <= bits <= MAX_GRID_BITS:
         raise ReleaseFileError("noise.grid_bits is out of range")
     sigma = _wholes(_table(table.get("sigma"), "noise.sigma"), "noise.sigma")
     if any(value < 0 for value in sigma.values()):
