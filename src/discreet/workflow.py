@@ -151,7 +151,8 @@ def _after_spend(made: Callable[[], Release]) -> Release:
     except DiscreetError as error:
         problem = AfterSpendError(f"{_LATER} {error}").with_traceback(error.__traceback__)
     except Exception as error:
-        problem = AfterSpendError(f"{_LATER} unexpected failure ({type(error).__name__})").with_traceback(error.__traceback__)
+        what = f"unexpected failure ({type(error).__name__})"
+        problem = AfterSpendError(f"{_LATER} {what}").with_traceback(error.__traceback__)
     raise problem
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 
 from discreet.errors import DataError, SpecError
 from discreet.mechanisms.primitives import laplace as module
+from discreet.mechanisms.primitives.arguments import data_fractions
 from discreet.mechanisms.primitives.laplace import discrete_laplace, laplace, laplace_epsilon, laplace_scales
 
 
@@ -181,3 +183,21 @@ def test_bad_data_are_refused_without_their_values():
     for sensitivity in (0, 1.5, True):
         with pytest.raises(SpecError, match="sensitivity"):
             discrete_laplace([1], sensitivity, 1.0)
+
+
+@pytest.mark.skipif(np.finfo(np.longdouble).nmant <= 52, reason="long doubles are doubles on this machine")
+def test_extended_precision_is_taken_bit_for_bit():
+    """Rounded to doubles these two, which are 2 apart, would be 256 apart."""
+    one, other = (data_fractions("values", [np.longdouble(2) ** 60 + more]) for more in (127, 129))
+    assert other[0] - one[0] == 2
+    with pytest.raises(DataError):
+        data_fractions("values", [Decimal("0.1")])
+
+
+def test_a_noisy_value_beyond_the_doubles_is_the_largest_of_them():
+    released = laplace([1.797e308] * 40, changes=[1e305] * 40, epsilon=1.0)
+    assert np.isfinite(released.values).all()
+    # forty chances of nearly one half: none with probability below 1e-11
+    assert max(released.values) == np.finfo(float).max
+    with pytest.raises(SpecError, match="larger than a double holds"):
+        laplace([1.7e308], changes=1e308, epsilon=0.1)

@@ -28,6 +28,7 @@ from discreet.mechanisms.chi_square import (
     largest_shift,
     present_delta,
 )
+from discreet.mechanisms.choice import chosen_mechanism
 from discreet.mechanisms.gaussian import GaussianMoments
 from discreet.mechanisms.registry import Job
 from discreet.mechanisms.wishart import Scales, WishartMoments, wishart_noise
@@ -473,3 +474,16 @@ def test_a_person_with_one_row_is_served():
     design = Design("y", {"x": (0, 1), "y": (0, 1)}, unit={"id": "who"})
     assert law_of(design, settings=FEW).sigma == law_of(Design("y", {"x": (0, 1), "y": (0, 1)}), settings=FEW).sigma
     assert WishartMoments().guarantee(design, PrivacyBudget(1.0, 1e-6)).delta == 1e-6
+
+
+@pytest.mark.parametrize("epsilon", [30.5, 100.0, 1e6])
+def test_under_replace_a_weak_promise_is_served_by_that_of_30_at_once(epsilon):
+    design = Design("y", {"x": (0, 1), "y": (0, 1)}, unit={"neighbours": "replace"})
+    laws = [
+        chosen_mechanism("wishart", design, RowDomain.of(design), PrivacyBudget(one, 1e-6))[2] for one in (30, epsilon)
+    ]
+    assert laws[0] == laws[1]
+
+
+def test_where_the_distribution_function_is_1_to_all_digits_a_rest_is_still_charged():
+    assert present_delta(400, Fraction(300), Fraction(149)) >= Decimal("1e-100")

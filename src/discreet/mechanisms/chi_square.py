@@ -76,9 +76,9 @@ def present_delta(degrees: int, shift: Fraction, epsilon: Fraction) -> Decimal:
         start = r / (exponent.exp() - 1)
         low, _ = _cdf(degrees, start)
         if epsilon > _EPSILON_SMALL:
-            return 1 - low
+            return 1 - low + _NOTHING
         _, high = _cdf(degrees, start + r)
-        return 1 - low - eps.exp() * max(Decimal(0), 1 - high)  # [P3]
+        return 1 - low + _NOTHING - eps.exp() * max(Decimal(0), 1 - high)  # [P3]
 
 
 def largest_shift(degrees: int, epsilon: float, delta: float, *, exchanged: bool) -> tuple[float, float]:
@@ -116,16 +116,16 @@ def _float_delta(degrees: int, shift: float, epsilon: float, shares: FloatArray)
     rest = shift * ratio / -np.expm1(-(first + shift / 2) / a)
     absent = gammainc(s, (rest + shift) / 2) - factor * gammainc(s, rest / 2)
     over = shift / 2 - second
-    start = shift / np.expm1(np.maximum(over, 1e-12) / a)
+    start = shift / np.expm1(np.minimum(np.maximum(over, 1e-12) / a, 700))
     present = np.where(over > 0, gammaincc(s, start / 2) - later * gammaincc(s, (start + shift) / 2), 0.0)
     joint = absent + np.where(present > 0, np.where(factor > 0, factor, np.inf), 0.0) * np.maximum(present, 0.0)
     return np.where(shares == 1.0, np.maximum(absent, present), joint)
 
 
 def _cdf(degrees: int, value: Decimal) -> tuple[Decimal, Decimal]:
-    """Bounds of the chi-square distribution function at a value above 0."""
+    """Bounds of the chi-square distribution function at a value above 0, the lower one up to 1e-100."""
     if value > 8 * degrees + 2000:
-        return 1 - _NOTHING, Decimal(1)
+        return Decimal(1), Decimal(1)
     x, s = value / 2, Decimal(degrees) / 2
     # Gamma(s + 1), from Gamma(1) = 1 or Gamma(1/2) = sqrt(pi)
     gamma = Decimal(1) if degrees % 2 == 0 else _PI.sqrt()

@@ -78,10 +78,19 @@ def _gaussian(sigma: int, how_many: int) -> list[int]:
 
 
 def _laplace(scale: int, how_many: int) -> list[int]:
+    return laplace_variates(_as_double(scale), how_many)
+
+
+def laplace_variates(scale: float, how_many: int) -> list[int]:
+    """Independent discrete Laplace variates without limit of size: P(z) proportional to exp(-|z| / scale).
+
+    >>> len(laplace_variates(1.5, 3))
+    3
+    """
     return [_unlimited(value, scale) for value in _saturating_laplace(scale, how_many)]
 
 
-def _unlimited(value: int, scale: int) -> int:
+def _unlimited(value: int, scale: float) -> int:
     """The variate that a 64-bit one stands for: where it saturated, the law has no memory, so the rest is drawn anew.
 
     Beyond the largest 64-bit number the size of a discrete Laplace variate is that number plus a geometric variate, and
@@ -91,14 +100,14 @@ def _unlimited(value: int, scale: int) -> int:
         return value
     rest = -1
     while rest < 0:
-        (rest,) = _laplace(scale, 1)
+        (rest,) = laplace_variates(scale, 1)
     return _LARGEST + rest if value > 0 else -_LARGEST - rest
 
 
-def _saturating_laplace(scale: int, how_many: int) -> list[int]:
+def _saturating_laplace(scale: float, how_many: int) -> list[int]:
     domains, measurements, metrics = _opendp()
     noise = measurements.make_laplace(
-        domains.vector_domain(domains.atom_domain(T="i64")), metrics.l1_distance(T="i64"), scale=_as_double(scale)
+        domains.vector_domain(domains.atom_domain(T="i64")), metrics.l1_distance(T="i64"), scale=scale
     )
     return [int(value) for value in noise([0] * how_many)]
 

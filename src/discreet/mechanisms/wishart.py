@@ -38,6 +38,7 @@ _MOST_WORK: Final = 4_000_000
 _MOST_COLUMNS: Final = 200
 _MOST_STEPS: Final = 2**40
 _SPARE_BITS: Final = 96
+_MOST_EXCHANGED: Final = 30.0
 _PURE: Final = (
     "delta = 0 came; Wishart noise needs delta above 0, for instance delta = 1e-6. The published claim that it keeps "
     "epsilon alone is false for every epsilon: with probability 1 - exp(-epsilon) the noisy matrix minus the matrix of "
@@ -169,9 +170,10 @@ def _dot(one: Sequence[Interval], other: Sequence[Interval], uniforms: Uniforms)
 
 def _scales(domain: RowDomain, size: int, budget: PrivacyBudget, degrees: int, *, exchanged: bool) -> Scales:
     """Scales whose delta is proved to be at most that of the budget."""
-    shift, share = largest_shift(degrees - size + 1, budget.epsilon, budget.delta, exchanged=exchanged)
+    served = _served(budget, exchanged=exchanged)
+    shift, share = largest_shift(degrees - size + 1, served, budget.delta, exchanged=exchanged)
     parts = _column_shares(norm2(domain), size - 2)
-    epsilon = Fraction(budget.epsilon)
+    epsilon = Fraction(served)
     while True:
         reach = (1.0, norm2(domain), 1.0)
         steps = [domain.unit * math.sqrt(r2 / (part * shift)) for r2, part in zip(reach, parts, strict=True)]
@@ -189,6 +191,11 @@ def _scales(domain: RowDomain, size: int, budget: PrivacyBudget, degrees: int, *
         if delta <= budget.delta:
             return scales  # [P9]
         shift *= 1 - 1e-6
+
+
+def _served(budget: PrivacyBudget, *, exchanged: bool) -> float:
+    """The epsilon that noise is made for: with two steps a larger one gains nothing and would lose digits."""
+    return min(budget.epsilon, _MOST_EXCHANGED) if exchanged else budget.epsilon
 
 
 def _column_shares(r2: float, columns: int) -> tuple[float, float, float]:
@@ -210,7 +217,8 @@ def _least_square(size: int, budget: PrivacyBudget, most: int, *, exchanged: boo
     """Degrees of freedom at which noise that keeps its mean has the least mean square over all entries."""
 
     def cost(degrees: int) -> float:
-        shift, _ = largest_shift(degrees - size + 1, budget.epsilon, budget.delta, exchanged=exchanged)
+        served = _served(budget, exchanged=exchanged)
+        shift, _ = largest_shift(degrees - size + 1, served, budget.delta, exchanged=exchanged)
         return degrees * (degrees + size + 1) / shift**2
 
     wide = sorted({round(float(k)) for k in np.geomspace(size + 2, most, 25)})

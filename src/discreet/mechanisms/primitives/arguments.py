@@ -152,9 +152,10 @@ def _exact(value: object) -> Fraction:
         raise TypeError
     if isinstance(value, Rational):
         return Fraction(int(value.numerator), int(value.denominator))
-    if not isinstance(value, Real):
-        raise TypeError
-    return Fraction(float(value))
+    # every bit of a number counts: a wider float rounded to a double could move by more than it changed
+    if isinstance(value, float | np.floating):
+        return Fraction(*value.as_integer_ratio())
+    raise TypeError
 
 
 def _double(value: object) -> float:

@@ -22,7 +22,7 @@ from discreet.mechanisms.primitives.arguments import (
     public_length,
 )
 from discreet.mechanisms.primitives.error_law import gaussian_bound
-from discreet.mechanisms.primitives.lattice import default_step, gaussian_noise, on_grid
+from discreet.mechanisms.primitives.lattice import default_step, gaussian_noise, nearest_double, on_grid
 from discreet.privacy.gaussian import mu_from
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.rounding import root_up, up
@@ -132,7 +132,7 @@ def gaussian(
     exact = data_fractions("values", values)
     noise = gaussian_noise(noise_law.steps, width)
     return GaussianValues(
-        tuple(float((on_grid(x, grid) + z) * grid) for x, z in zip(exact, noise, strict=True)),  # [P12]
+        tuple(nearest_double((on_grid(x, grid) + z) * grid) for x, z in zip(exact, noise, strict=True)),  # [P12]
         float(noise_law.steps * grid),
         float(grid),
         noise_law.calibration,

@@ -23,7 +23,14 @@ from discreet.mechanisms.primitives.arguments import (
     public_length,
 )
 from discreet.mechanisms.primitives.error_law import laplace_bound
-from discreet.mechanisms.primitives.lattice import default_step, laplace_noise, laplace_noises, on_grid, scale_in_steps
+from discreet.mechanisms.primitives.lattice import (
+    default_step,
+    laplace_noise,
+    laplace_noises,
+    nearest_double,
+    on_grid,
+    scale_in_steps,
+)
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.rounding import up
 
@@ -163,7 +170,7 @@ def laplace(
         raise SpecError(f"values has {len(values)} entries, changes has {width} coordinates; give one change each")
     exact = data_fractions("values", values)
     noise = laplace_noises(drawn)
-    noisy = tuple(float((on_grid(x, g) + z) * g) for x, g, z in zip(exact, grid, noise, strict=True))  # [P9]
+    noisy = tuple(nearest_double((on_grid(x, g) + z) * g) for x, g, z in zip(exact, grid, noise, strict=True))  # [P9]
     return NoisyValues(
         noisy,
         tuple(float(Fraction(b) * g) for b, g in zip(drawn, grid, strict=True)),

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import Final
 
 from discreet.errors import SpecError
-from discreet.mechanisms.noise import MAX_SIGMA, ExactSampler
+from discreet.mechanisms.noise import MAX_SIGMA, ExactSampler, laplace_variates
 from discreet.privacy.rounding import up
 
 # draws of one call; a call holds its numbers several times over
 CHUNK: Final = 2**17
 # how many binary digits finer than the sensitivity a grid is unless told otherwise
 GRID_BITS: Final = 30
-_LARGEST: Final = 2**63 - 1
 
 
 def default_step(size: Fraction) -> Fraction:
@@ -42,9 +42,21 @@ def on_grid(value: Fraction, step: Fraction) -> int:
     return math.floor(value / step + Fraction(1, 2))  # [P29]
 
 
+def nearest_double(value: Fraction) -> float:
+    """The nearest double, or the largest one of that sign where a noisy value lies beyond it.
+
+    >>> nearest_double(Fraction(1, 2)), nearest_double(-Fraction(10) ** 400) == -sys.float_info.max
+    (0.5, True)
+    """
+    largest = sys.float_info.max
+    return float(min(max(value, -Fraction(largest)), Fraction(largest)))
+
+
 def scale_in_steps(scale: Fraction, step: Fraction) -> float:
     """A scale as a double in steps, rounded up; what the sampler cannot draw is refused."""
     steps = scale / step
+    if 2 * scale > Fraction(sys.float_info.max):
+        raise SpecError("the noise would be larger than a double holds; scale the values down or raise epsilon")
     if steps > MAX_SIGMA:
         raise SpecError(
             f"noise of scale {float(scale):.3g} on a grid of {float(step):.3g} is too fine for the 64-bit sampler; "
@@ -61,8 +73,8 @@ def laplace_noise(scale: float, how_many: int) -> list[int]:
     """
     drawn: list[int] = []
     while len(drawn) < how_many:
-        drawn += _laplace_chunk(scale, min(CHUNK, how_many - len(drawn)))
-    return [_unlimited(value, scale) for value in drawn]  # [P3]
+        drawn += laplace_variates(scale, min(CHUNK, how_many - len(drawn)))  # [P3]
+    return drawn
 
 
 def laplace_noises(scales: Sequence[float]) -> list[int]:
@@ -86,25 +98,3 @@ def gaussian_noise(sigma: int, how_many: int) -> list[int]:
     while len(drawn) < how_many:
         drawn += sampler.draw([sigma] * min(CHUNK, how_many - len(drawn)))
     return drawn
-
-
-def _laplace_chunk(scale: float, how_many: int) -> list[int]:
-    from opendp.domains import atom_domain, vector_domain
-    from opendp.measurements import make_laplace
-    from opendp.metrics import l1_distance
-    from opendp.mod import enable_features
-
-    enable_features("contrib")
-    # drawn for input 0 and added later in unlimited integers, so that no 64-bit sum can saturate
-    noise = make_laplace(vector_domain(atom_domain(T="i64")), l1_distance(T="i64"), scale=scale)
-    return [int(value) for value in noise([0] * how_many)]
-
-
-def _unlimited(value: int, scale: float) -> int:
-    """The variate that a 64-bit one stands for: where it saturated, the rest of it is drawn anew."""
-    if -_LARGEST < value < _LARGEST:
-        return value
-    rest = -1
-    while rest < 0:
-        (rest,) = laplace_noise(scale, 1)
-    return int(math.copysign(1, value)) * (_LARGEST + rest)
