@@ -36,8 +36,9 @@ def test_large_scales_follow_the_laplace_law():
     statistic = 2 * np.abs(draws).sum() / scale
     low, high = stats.chi2.ppf([FALSE_ALARM / 2, 1 - FALSE_ALARM / 2], 40_000)
     assert low < statistic < high
-    assert not low < statistic * 1.05 < high
-    assert not low < statistic * 0.95 < high
+    # a scale 15 % off is fifteen standard errors outside
+    assert not low < statistic * 1.15 < high
+    assert not low < statistic * 0.85 < high
     assert abs((draws > 0).mean() - 0.5) < 6.2 * 0.5 / np.sqrt(20_000)
 
 
