@@ -21,7 +21,8 @@ BAD_BUDGETS = [
     {"epsilon": 0}, {"epsilon": -1.0}, {"epsilon": float("nan")}, {"epsilon": float("inf")}, {"epsilon": "1"},
     {"epsilon": True}, {"delta": -1e-6}, {"delta": float("nan")}, {"delta": 1.0}, {"delta": 2.0},
     {"delta": 0.0, "mechanism": "gaussian"},
-    {"delta": 0.01}, {"epsilon": 21.0}, {"mechanism": "laplce"}, {"grid_bits": 40},
+    {"delta": 0.01}, {"epsilon": 21.0}, {"mechanism": "laplce"}, {"mechanism": []}, {"settings": "bins=4"},
+    {"grid_bits": 40},
 ]  # fmt: skip
 
 

@@ -42,6 +42,7 @@ def plan(
     mechanism: str = AUTO,
     moments: str = "plain",
     settings: Mapping[str, object] | None = None,
+    allow_weak_privacy: bool = False,
 ) -> Plan:
     """What accuracy to expect of the full model, from declarations and guesses alone.
 
@@ -53,7 +54,7 @@ def plan(
         The declarations of the release to be made.
     rows
         Expected number of rows.
-    epsilon, delta, mechanism, moments, settings
+    epsilon, delta, mechanism, moments, settings, allow_weak_privacy
         As for `discreet.release`.
     rsquared
         Guessed share of the target's variance that the model explains.
@@ -73,7 +74,7 @@ def plan(
     if not isinstance(design, Design):
         raise SpecError(f"a Design is needed; {type(design).__name__} came. Use Design(...) or Design.load(path)")
     guess = Guess(rows, rsquared, spread, target_spread)
-    chosen, law = _chosen(design, epsilon, delta, mechanism, moments, settings)
+    chosen, law = _chosen(design, epsilon, delta, mechanism, moments, settings, allow_weak_privacy=allow_weak_privacy)
     asked = Asked(epsilon, delta, rows, level, chosen.name)
     if chosen.kind == "coefficients":
         return planned_inside(design, law, asked)
@@ -101,11 +102,13 @@ def _chosen(
     moments: str = "plain",
     settings: Mapping[str, object] | None = None,
     grid_bits: int = DEFAULT_GRID_BITS,
+    *,
+    allow_weak_privacy: bool = False,
 ) -> tuple[Mechanism, NoiseLaw]:
     if moments not in ("plain", "robust"):
         raise SpecError.unknown_name("moments", str(moments), ("plain", "robust"))
     budget = PrivacyBudget(epsilon, delta)
-    for notice in check_strength(budget, allow_weak_privacy=False):
+    for notice in check_strength(budget, allow_weak_privacy):
         warnings.warn(notice, PrivacyNotice, stacklevel=3)
     domain = RowDomain.of(design, grid_bits)
     chosen, _, law = chosen_mechanism(mechanism, design, domain, budget, settings, robust=moments == "robust")

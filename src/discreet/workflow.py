@@ -96,6 +96,9 @@ def release(
     domain = RowDomain.of(design, grid_bits)
     bound = _checked_bound(design, moments, residual_bound)
     chosen, public, law = chosen_mechanism(mechanism, design, domain, budget, settings, robust=bound is not None)
+    if law.calibration == "pure":
+        # kept without delta, so none is promised away
+        budget = PrivacyBudget(epsilon)
     options = compute or ComputeOptions()
     source = open_source(data, reading=ReadOptions(encoding=encoding, delimiter=delimiter))
     if (bound is not None or chosen.card.reads_again) and not source.repeatable:

@@ -16,6 +16,7 @@ from discreet.analyst.diagnostics import diagnose
 from discreet.analyst.estimates import NotEstimable
 from discreet.analyst.model import fit
 from discreet.analyst.path import path
+from discreet.analyst.released_model import drowned, still_moving
 from discreet.analyst.selection import choose
 from discreet.design.model import Design
 from discreet.errors import SpecError
@@ -49,20 +50,35 @@ def test_features_may_stand_in_another_order():
     assert fit(release, "y ~ b + a + g").params["a"] == turned.params["a"]
 
 
-def test_a_model_without_intercept_goes_through_the_middles_and_says_so():
-    table = {"a": [0.0, 3.0], "b": [True, False], "g": ["p", "q"]}
-    lopsided = fit(fitted_inside(Design("y", DESIGN.columns, intercept=False)))
-    assert lopsided.names == ("a", "g[q]", "g[r]", "b")
-    # at the scaled point (-1/2, 0, 0, 1) and (1, 1, 0, 0)
-    scaled = lopsided.scaled_coefficients
-    np.testing.assert_allclose(
-        lopsided.predict(table), 5 + 5 * np.array([-scaled[0] / 2 + scaled[3], scaled[0] + scaled[1]]), rtol=1e-14
-    )
-    np.testing.assert_allclose(lopsided.get_prediction(table).predicted_mean, lopsided.predict(table), rtol=1e-14)
-    assert "goes through the middles" in " ".join(lopsided.summary().split())
+def test_a_model_without_intercept_goes_through_the_origin():
     centred = fit(fitted_inside(CENTRED))
     np.testing.assert_allclose(centred.predict({"a": [0.0], "b": [0.0]}), [0.0], atol=1e-15)
-    assert "goes through the middles" not in " ".join(centred.summary().split())
+    np.testing.assert_allclose(centred.get_prediction({"a": [0.0], "b": [0.0]}).predicted_mean, [0.0], atol=1e-15)
+
+
+@pytest.mark.parametrize(("steps", "told"), [(np.linspace(0, 1, 40), True), (np.full(40, 0.3), False)])
+def test_iterates_that_go_one_way_to_the_end_are_told(steps, told):
+    scatter = np.random.default_rng(4).normal(0, 0.02, (40, len(DESIGN.released) - 1))
+    trace = tuple(map(tuple, (scatter + steps[:, None]).tolist()))
+    release = fitted_inside()
+    moving = replace(release, coefficients=replace(release.coefficients, trace=trace))
+    assert (still_moving(moving) is not None) == told
+    assert ("still going one way" in " ".join(fit(moving).summary().split())) == told
+    assert any(found.number == "D014" for found in diagnose(moving)) == told
+    short = replace(release, coefficients=replace(release.coefficients, trace=trace[:8]))
+    assert still_moving(short) is None
+
+
+@pytest.mark.parametrize(("sd", "told"), [(1.0, True), (0.001, False)])
+def test_noise_as_large_as_the_coefficients_is_told(sd, told):
+    release = fitted_inside()
+    size = max(map(abs, release.coefficients.values))
+    law = replace(release.noise, sigma={"coefficients": round(sd * size * 4**release.noise.grid_bits)})
+    noisy = replace(release, noise=law)
+    assert (drowned(noisy) is not None) == told
+    assert any(found.number == "D015" for found in diagnose(noisy)) == told
+    other = replace(release, noise=replace(law, sigma={"score": 10**30}))
+    assert drowned(other) is None
 
 
 WRONG = {

@@ -288,3 +288,19 @@ def test_a_picture_needs_matplotlib(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     with pytest.raises(SpecError, match="plots"):
         width_figure([plan(DESIGN, rows=1000, epsilon=1.0, delta=1e-6)])
+
+
+def test_budgets_that_nobody_asked_for_may_be_refused_without_a_word(planned_folder: Path, call: Call) -> None:
+    """The table over epsilon starts at 0.1, where this strength is too small; the plan that was asked for is not."""
+    words = ["plan", "--design", "plan.toml", "--rows", "20000", "--delta", "1e-6", "--mechanism", "objective"]
+    result = call(*words, "--epsilon", "8", "--setting", "strength=3")
+    assert result.exit_code == 0, result.stderr
+    refused = call(*words, "--epsilon", "0.1", "--setting", "strength=3")
+    assert refused.exit_code == 2
+    assert "strength = 3 is too small for epsilon = 0.1" in refused.stderr
+
+
+def test_a_weak_promise_is_planned_if_it_is_allowed(planned_folder: Path, call: Call) -> None:
+    words = ["plan", "--design", "plan.toml", "--rows", "20000", "--delta", "1e-6", "--epsilon", "25"]
+    assert call(*words).exit_code == 2
+    assert call(*words, "--allow-weak-privacy").exit_code == 0

@@ -184,6 +184,16 @@ def test_an_unexpected_failure_after_the_spend_is_exit_5(
     assert CANARY not in result.output
 
 
+def test_the_summary_says_what_was_published(folder: Path, call: Call) -> None:
+    assert "10 noisy sums of products" in call(*COMMAND).stdout
+    robust = call(*COMMAND, "--robust", "--force")
+    assert "from a second pass those of residuals" in robust.stdout
+    inside = call(*COMMAND, "--mechanism", "dpme", "--setting", "bins=3", "--force")
+    assert "3 coefficients of a model of income" in inside.stdout
+    fewer = call(*COMMAND, "--mechanism", "ssp", "--force")
+    assert "9 noisy sums of products" in fewer.stdout
+
+
 def test_an_interrupt_is_exit_130_with_one_line(folder: Path, call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
     def stop(*_: object, **__: object) -> None:
         raise KeyboardInterrupt

@@ -29,7 +29,7 @@ from discreet.mechanisms.calibration import lattice_gap
 from discreet.mechanisms.eigenvalue import smallest_eigenvalue
 from discreet.mechanisms.noise import ExactSampler
 from discreet.mechanisms.registry import Job
-from discreet.mechanisms.ssp import SufficientStatistics, sums_released
+from discreet.mechanisms.ssp import SufficientStatistics
 from discreet.privacy.budget import PrivacyBudget
 from discreet.privacy.gaussian import delta_from, mu_from
 from discreet.privacy.zcdp import delta_from_rho
@@ -47,13 +47,13 @@ def law_of(design, budget=BUDGET, **settings):
 
 
 def eigenvalue_of(totals, design) -> int:
-    return smallest_eigenvalue(regressor_gram(totals, constant=sums_released(design)))
+    return smallest_eigenvalue(regressor_gram(totals, constant=design.needs_sums))
 
 
 def whole_reach(design) -> int:
     """The claimed reach of one row in steps of the product grid, a whole number."""
     domain = RowDomain.of(design)
-    return domain.norm2_bound + (domain.unit**2 if sums_released(design) else 0)
+    return domain.norm2_bound + (domain.unit**2 if design.needs_sums else 0)
 
 
 def joint_mu2(design, law, one, other) -> Fraction:

@@ -50,6 +50,7 @@ def made(name: str, columns=None, data=None, **declared) -> Release:
 @pytest.mark.parametrize("name", NAMES)
 def test_it_releases_saves_loads_fits_and_predicts(name, tmp_path):
     release = made(name)
+    assert (release.guarantee.delta == 0) == (release.noise.calibration == "pure")
     assert (release.mechanism, release.kind) == (name, mechanism_named(name).kind)
     assert release.guarantee.epsilon == 5.0
     release.save(tmp_path / "r.json")
@@ -125,12 +126,18 @@ def test_persons_with_two_rows_release_with_more_noise_or_are_refused_before_dat
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_model_without_intercept_is_released(name):
-    release = made(name, intercept=False)
+def test_a_model_without_intercept_goes_through_the_origin_or_is_refused(name):
+    lopsided = made(name, intercept=False) if mechanism_named(name).kind == "moments" else None
+    if lopsided is None:
+        with pytest.raises(SpecError, match="not symmetric around 0"):
+            made(name, intercept=False, data="no such file.csv")
+    centred = {"x": (-10, 10), "b": bool, "g": ["red", "green", "blue"], "y": (-5, 5)}
+    release = made(name, centred, intercept=False)
     options = {"penalty": "adaptive"} if release.kind == "moments" else {}
     fit = discreet.fit(release, **options)
     assert fit.names == ("x", "b", "g[green]", "g[blue]")
     assert np.isfinite(fit.coefficients).all()
+    assert fit.predict({"x": [0.0], "b": [False], "g": ["red"]}) == pytest.approx(0, abs=1e-12)
 
 
 @pytest.mark.parametrize("name", NAMES)

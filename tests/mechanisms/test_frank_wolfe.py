@@ -321,8 +321,11 @@ def test_as_epsilon_grows_it_meets_frank_wolfe_without_noise_bit_for_bit(interce
     Z, y = encoded(a_table())
     kept = Z if intercept else Z[:, 1:]
     expected = frank_wolfe_by_hand(kept, y, radius, 15, bound)
-    design = Design("y", COLUMNS, intercept=intercept)
-    made = released(design, 1e7, radius_l1=radius, iterations=15, residual_bound=bound).coefficients
+    # the same scaled rows, around 0 where there is no intercept
+    centred = a_table() | {"x": a_table()["x"] - 5}
+    design = Design("y", COLUMNS) if intercept else Design("y", COLUMNS | {"x": (-5, 5)}, intercept=False)
+    table = a_table() if intercept else centred
+    made = released(design, 1e7, table, radius_l1=radius, iterations=15, residual_bound=bound).coefficients
     assert list(made.values) == [*([] if intercept else [0.0]), *expected.tolist()]
     assert len(made.trace) == 15
     assert made.trace[-1] == made.values

@@ -18,7 +18,7 @@ from discreet.curator.source import ComputeOptions
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.errors import PrivacyNotice, SpecError
-from discreet.mechanisms.functional import FunctionalMechanism, monomial_weights, needs_sums
+from discreet.mechanisms.functional import FunctionalMechanism, monomial_weights
 from discreet.mechanisms.l1_sensitivity import l1_sensitivity
 from discreet.mechanisms.laplace import noisy_totals
 from discreet.mechanisms.noise import ExactSampler
@@ -43,7 +43,7 @@ def law_of(design, epsilon, *, target_square=False, delta=0.0):
 
 
 def delta_of(design, *, target_square) -> float:
-    weights = monomial_weights(sums=needs_sums(design), target_square=target_square)
+    weights = monomial_weights(sums=design.needs_sums, target_square=target_square)
     return l1_sensitivity(design, RowDomain.of(design), weights)
 
 

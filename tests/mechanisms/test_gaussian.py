@@ -282,7 +282,7 @@ def test_the_guarantee_says_when_the_number_of_rows_is_public():
     persons = Design("y", columns, unit={"neighbours": "replace", "id": "patient", "max_rows": 4})
     of_persons = GaussianMoments().guarantee(persons, budget)
     assert "the number of persons in the table is public" in of_persons.conditions
-    assert "each person has one patient" in of_persons.conditions
+    assert "each person has one value of 'patient'" in of_persons.conditions
     assert "any one person (patient), of whose rows at most 4 count" in of_persons.sentence()
 
 

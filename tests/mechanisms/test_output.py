@@ -231,7 +231,7 @@ def test_a_release_survives_its_file_and_says_what_it_stands_on(tmp_path):
     release.save(tmp_path / "r.json")
     assert discreet.Release.load(tmp_path / "r.json") == release
     assert (release.kind, release.numerics) == ("coefficients", "exact")
-    assert any("strength and bound" in condition for condition in release.guarantee.conditions)
+    assert any("settings" in condition for condition in release.guarantee.conditions)
 
 
 @pytest.mark.parametrize(

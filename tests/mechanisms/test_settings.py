@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from discreet.cli.options import settings_table
@@ -37,6 +38,10 @@ def test_what_is_left_out_has_its_default():
         ("squares", True, True),
         ("squares", "true", True),
         ("squares", "false", False),
+        ("squares", "True", True),
+        ("squares", np.True_, True),
+        ("passes", np.int64(4), 4),
+        ("threshold", np.float32(0.5), 0.5),
     ],
 )
 def test_values_and_words_are_taken(name, given, kept):
@@ -50,7 +55,7 @@ def test_values_and_words_are_taken(name, given, kept):
     [
         ("passes", 0, r"'passes' is 0; allowed: 1 to 100"),
         ("passes", 101, "allowed: 1 to 100"),
-        ("passes", 2.5, "'passes' is a whole number; 2.5 came"),
+        ("passes", 2.5, "'passes' is a whole number from 1 to 100; 2.5 came"),
         ("passes", "many", "whole number"),
         ("passes", True, "whole number"),
         ("passes", None, "whole number"),
@@ -68,6 +73,18 @@ def test_values_and_words_are_taken(name, given, kept):
 def test_what_is_not_allowed_is_refused_by_name(name, given, words):
     with pytest.raises(SpecError, match=words):
         checked_settings("m", DECLARED, {name: given})
+
+
+@pytest.mark.parametrize("given", ["passes=4", 5, ["passes"]])
+def test_settings_that_are_no_table_are_refused(given):
+    with pytest.raises(SpecError, match="settings are a table of name to value"):
+        checked_settings("m", DECLARED, given)
+
+
+def test_a_long_value_is_not_repeated_without_end():
+    with pytest.raises(SpecError, match="whole number") as caught:
+        checked_settings("m", DECLARED, {"passes": 10**5000})
+    assert len(str(caught.value)) < 150
 
 
 def test_unknown_settings_are_refused():

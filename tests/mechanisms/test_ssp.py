@@ -19,7 +19,7 @@ from discreet.errors import PrivacyNotice, SpecError
 from discreet.mechanisms.calibration import DEFAULT_SHARES, lattice_gap
 from discreet.mechanisms.noise import ExactSampler
 from discreet.mechanisms.settings import checked_settings
-from discreet.mechanisms.ssp import SufficientStatistics, released_shares, sums_released, with_noise
+from discreet.mechanisms.ssp import SufficientStatistics, released_shares, with_noise
 from discreet.privacy.budget import PrivacyBudget
 from discreet.privacy.gaussian import delta_from, mu_from
 from discreet.privacy.zcdp import delta_from_rho
@@ -60,7 +60,7 @@ def test_only_what_the_model_needs_is_released(columns, intercept, blocks, targe
     law = law_of(design, target_square=target_square)
     wanted = blocks | ({"target_square"} if target_square else set())
     assert set(law.sigma) == wanted
-    assert sums_released(design) == ("sum_x" in wanted)
+    assert design.needs_sums == ("sum_x" in wanted)
     size = len(design.released)
     totals = with_noise(range(size * (size + 1) // 2), law, ExactSampler())
     assert [total is None for total in totals] == [block not in wanted for block in entry_blocks(size)]

@@ -16,7 +16,7 @@ from discreet.analyst.bound_costs import bound_costs
 from discreet.analyst.estimates import NotEstimable
 from discreet.analyst.evidence import Evidence
 from discreet.analyst.fitted import Fit
-from discreet.analyst.released_model import no_errors
+from discreet.analyst.released_model import drowned, no_errors, still_moving
 from discreet.analyst.released_sums import counted_rows
 from discreet.analyst.selection import SubModel, choose
 from discreet.design.model import INTERCEPT
@@ -283,12 +283,26 @@ def _no_errors(evidence: Evidence) -> Iterator[Diagnostic]:
         yield Diagnostic("D013", "No standard errors", f"{_sentence(no_errors(release).reason)}.", "caution")
 
 
+def _still_moving(evidence: Evidence) -> Iterator[Diagnostic]:
+    text = still_moving(evidence.release)
+    if text is not None:
+        yield Diagnostic("D014", "The passes ended before the coefficients came to rest", text, "caution")
+
+
+def _drowned(evidence: Evidence) -> Iterator[Diagnostic]:
+    text = drowned(evidence.release)
+    if text is not None:
+        yield Diagnostic("D015", "Noise as large as the coefficients", text, "caution")
+
+
 def _sentence(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
 Check: TypeAlias = Callable[[Evidence], Iterator[Diagnostic]]
-PROMISE_CHECKS: Final[tuple[Check, ...]] = (_not_private, _large_epsilon, _large_delta, _idealised, _no_errors)
+PROMISE_CHECKS: Final[tuple[Check, ...]] = (
+    _not_private, _large_epsilon, _large_delta, _idealised, _no_errors, _still_moving, _drowned,
+)  # fmt: skip
 SUM_CHECKS: Final[tuple[Check, ...]] = (
     _no_count, _indefinite, _nearly_indefinite, _noisy_directions, _shrinkage, _repair, _collinear, _dearest_bound,
 )  # fmt: skip

@@ -153,12 +153,12 @@ class Fit(Inferred):
             "target": self.target,
             "features": list(self.features),
             "intercept": self.model.intercept,
-            "penalty": self.penalty,
-            "penalised": self.penalised,
+            "penalty": "as released" if self.release.kind == "coefficients" else self.penalty,
+            "penalised": None if self.release.kind == "coefficients" else self.penalised,
             "strength": self.strength,
             "strength_selected": self.selected,
             "l1_ratio": self.l1_ratio,
-            "ridge": self.ridge,
+            "ridge": None if self.release.kind == "coefficients" else self.ridge,
             "repair": self.repair,
             "params": dict(self.params),
             **plain_values(self),
@@ -185,7 +185,8 @@ class Fit(Inferred):
 
     def __repr__(self) -> str:
         private = "" if self.release.private else ", NOT PRIVATE"
-        return f"<Fit of {self.target} on {', '.join(self.names)}: penalty {self.penalty}{private}>"
+        how = f"by {self.release.mechanism}" if self.release.kind == "coefficients" else f"penalty {self.penalty}"
+        return f"<Fit of {self.target} on {', '.join(self.names)}: {how}{private}>"
 
 
 def assembled(

@@ -20,6 +20,8 @@ _ELSE: Final = (
     "answers any model"
 )
 
+_FEWEST_STEPS: Final = 3  # of a quarter of the iterates
+
 
 def check_declared(release: Release, model: SubModel, wish: PenaltyWish) -> None:
     """Refuse every model but the declared one, with what differs."""
@@ -50,19 +52,40 @@ def no_errors(release: Release) -> NotEstimable:
 
 
 def released_units(release: Release, model: SubModel) -> Units:
-    """Units of released coefficients: those of the scaled columns.
-
-    A model without intercept goes through the middles of the bounds, where all scaled columns are 0.
-    """
+    """Units of released coefficients: those of the scaled columns."""
     columns, half, mid = scaled_columns(release.design, model)
     return Units(np.zeros(len(columns)), half, mid, float(mid[-1]), model.intercept)
 
 
-def off_centre(release: Release) -> bool:
-    """Whether a released model without intercept misses the origin of the original units."""
-    design = release.design
-    return not design.intercept and any(
-        getattr(design.columns[name], "mid", 0.0) != 0 for name in (*design.regressors, design.target)
+def still_moving(release: Release) -> str | None:
+    """Say if the iterates of a release went one way to the end, farther than the scatter of a pass explains."""
+    trace = () if release.coefficients is None else release.coefficients.trace
+    quarter = len(trace) // 4
+    if quarter < _FEWEST_STEPS:
+        return None
+    before, last = np.array(trace[-2 * quarter : -quarter]), np.array(trace[-quarter:])
+    moved = np.abs(last.mean(axis=0) - before.mean(axis=0))
+    scatter = np.maximum(last.std(axis=0), before.std(axis=0))
+    # steps that go one way move farther than they scatter; noise around a point of rest moves the mean by far less
+    if not (moved > 1.5 * scatter).any():
+        return None
+    return (
+        "In the last half of the passes the coefficients were still going one way, farther than the noise of a pass "
+        "explains: more iterations would move them on. The iterates are in the release."
+    )
+
+
+def drowned(release: Release) -> str | None:
+    """Say if noise of a known size in every coefficient is nearly as large as the coefficients."""
+    if release.coefficients is None or "coefficients" not in release.noise.sigma:
+        return None
+    sd, largest = release.noise.sd("coefficients"), max(map(abs, release.coefficients.values))
+    if sd <= largest / 4:
+        return None
+    return (
+        f"Every scaled coefficient has noise of standard deviation {sd:.2g}, and the largest of them has size "
+        f"{largest:.2g}: they say little more than noise would. A larger epsilon or strength, or a mechanism of kind "
+        "'moments', would help."
     )
 
 

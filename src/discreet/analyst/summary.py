@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from discreet.analyst.coefficient_table import HEADERS, cells, reasons
 from discreet.analyst.estimates import NotEstimable
-from discreet.analyst.released_model import off_centre
+from discreet.analyst.released_model import drowned, still_moving
 
 if TYPE_CHECKING:
     from discreet.analyst.fitted import Fit
@@ -38,10 +38,6 @@ AS_RELEASED: Final = (
     "The model was fitted inside and published with noise; the release holds this one model and no sums, so no other "
     "can be read from it."
 )
-OFF_CENTRE: Final = (
-    "The model has no free constant: its line goes through the middles of the declared bounds, where all scaled "
-    "columns are 0, and predictions are made that way."
-)
 _WIDTH: Final = 88
 
 
@@ -49,8 +45,8 @@ def notes(fit: Fit) -> list[str]:
     """Say what a reader of the coefficients must know about the rows behind them and about the penalty."""
     out = [CLIPPED] if fit.release.design.radius is None else [CLIPPED, SHRUNK]
     if fit.release.kind == "coefficients":
-        out += [AS_RELEASED, *([OFF_CENTRE] if off_centre(fit.release) else [])]
-    if fit.penalised:
+        out += [AS_RELEASED, *filter(None, (still_moving(fit.release), drowned(fit.release)))]
+    if fit.penalised and (fit.ridge > 0 or fit.l1_ratio is not None or fit.penalty == "lasso"):
         out.append(PENALISED)
     if fit.repair > 0:
         out.append(REPAIRED.format(shift=fit.repair))

@@ -13,10 +13,12 @@ from discreet.cli.terminal import say, say_json
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from discreet.mechanisms.settings import Setting
     from discreet.mechanisms.table import TableRow
 
 _LABEL: Final = 13  # columns of the words on the left
 _HEADERS: Final = ("mechanism", "publishes", "delta", "numerics", "neighbours", "noise, 5", "noise, 20")
+_AUTO: Final = "gaussian where delta is above 0; otherwise laplace or k-norm, whichever has the smaller predicted error"
 _DELTA: Final = {"pure": "none", "approximate": "needed", "both": "optional"}
 
 
@@ -33,6 +35,12 @@ def command(session: Session, name: str | None, as_json: bool) -> None:
     """
     from discreet.mechanisms.table import mechanism_table, table_row
 
+    if name == "auto":
+        if as_json:
+            say_json({"name": "auto", "summary": _AUTO})
+        else:
+            say(_AUTO)
+        return
     if name is not None:
         row = table_row(name)
         if as_json:
@@ -56,7 +64,7 @@ def print_rows(rows: tuple[TableRow, ...]) -> None:
         for row in rows
     ]
     print_table("Mechanisms of discreet release --mechanism NAME", _HEADERS, cells)
-    say(labelled("auto", "gaussian where delta is above 0; otherwise laplace or k-norm, by predicted error", _LABEL))
+    say(labelled("auto", _AUTO, _LABEL))
     say(f"{'Next':<{_LABEL}}discreet mechanisms NAME")
 
 
@@ -80,8 +88,18 @@ def print_row(row: TableRow) -> None:
     for size, noise in row.noise.items():
         say(labelled(f"Noise, d = {size}", _whole(noise), _LABEL + 2))
     if row.settings:
-        cells = [(name, str(one.default), one.about) for name, one in row.settings.items()]
-        print_table("Settings (--setting NAME=VALUE)", ("name", "default", "meaning"), cells)
+        cells = [(name, _word(one.default), _allowed(one), one.about) for name, one in row.settings.items()]
+        print_table("Settings (--setting NAME=VALUE)", ("name", "default", "allowed", "meaning"), cells)
+
+
+def _word(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _allowed(setting: Setting) -> str:
+    if isinstance(setting.default, bool):
+        return "true, false"
+    return ", ".join(setting.choices) or f"{setting.low:g} to {setting.high:g}"
 
 
 def _relations(row: TableRow) -> str:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 import click
@@ -27,6 +28,7 @@ EPSILONS: Final = (0.1, 0.5, 1.0, 2.0, 5.0, 10.0)
 @click.option("--mechanism", default="auto", show_default=True, metavar="NAME", help="One of `discreet mechanisms`.")
 @click.option("--setting", "settings", multiple=True, metavar="NAME=VALUE", help="Public setting of the mechanism.")
 @click.option("--robust", is_flag=True, help="Plan for a release with --robust.")
+@click.option("--allow-weak-privacy", is_flag=True, help="Accept epsilon above 20 or delta above 1e-3.")
 @click.option("--rsquared", metavar="R", default="0.5", show_default=True, help="Guessed share of variance explained.")
 @click.option("--spread", metavar="S", help="Guessed sd of a regressor in half widths of its bounds; 0.577 if even.")
 @click.option("--target-spread", metavar="S", help="The same for the target.")
@@ -48,6 +50,7 @@ def command(
     mechanism: str,
     settings: tuple[str, ...],
     robust: bool,
+    allow_weak_privacy: bool,
     rsquared: str,
     spread: str | None,
     target_spread: str | None,
@@ -84,6 +87,7 @@ def command(
         "mechanism": mechanism,
         "settings": settings_table(settings),
         "moments": "robust" if robust else "plain",
+        "allow_weak_privacy": allow_weak_privacy,
     }
     for name, text in (("spread", spread), ("target_spread", target_spread)):
         if text is not None:
@@ -93,7 +97,7 @@ def command(
     with warnings.catch_warnings():
         # a table over budgets recommends none of them
         warnings.simplefilter("ignore", PrivacyNotice)
-        over = [plan(design, rows=count, epsilon=e, delta=budget[1], **options) for e in EPSILONS]
+        over = list(_over_epsilon(lambda e: plan(design, rows=count, epsilon=e, delta=budget[1], **options)))
     answers: dict[str, float | None] = {}
     if coefficient is not None and width is not None:
         target = number("width", width)
@@ -119,6 +123,13 @@ def command(
         found = "not within reach" if answer is None else f"{answer:,.3g}"
         say(f"{name.replace('_', ' ')} for {coefficient} within {width}: {found}")
     say("No data was opened. The guesses are yours: try others with --rsquared and --spread.")
+
+
+def _over_epsilon(planned: Callable[[float], Plan]) -> Iterator[Plan]:
+    """Plans over epsilon; a mechanism may refuse some of them, which nobody asked for."""
+    for epsilon in EPSILONS:
+        with suppress(SpecError):
+            yield planned(epsilon)
 
 
 def _second(path: str, budget: tuple[float, float], level: float, mechanism: str, *, as_json: bool) -> None:

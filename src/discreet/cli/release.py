@@ -150,6 +150,8 @@ def summary(made: Release, output: str) -> str:
 
     columns = ", ".join(made.columns)
     published = f"{sum(total is not None for total in made.totals)} noisy sums of products of the columns {columns}"
+    if made.residuals is not None:
+        published += ", and from a second pass those of residuals, for robust standard errors"
     if made.coefficients is not None:
         published = f"{len(made.coefficients.values)} coefficients of a model of {made.columns[-1]}"
     fields = [

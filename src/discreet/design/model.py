@@ -154,6 +154,21 @@ class Design:
         return self.unit.neighbours == "replace" and self.unit.id is None and not drops
 
     @property
+    def centred(self) -> bool:
+        """Whether scaling keeps the origin: the bounds of every released number are symmetric around 0."""
+        released = (self.columns[name] for name in (*self.regressors, self.target))
+        return all(not isinstance(column, Numeric) or column.mid == 0 for column in released)
+
+    @property
+    def needs_sums(self) -> bool:
+        """Whether its model needs sums of x and y: for an intercept, or to put back an origin that scaling moved.
+
+        >>> Design("y", {"y": (-1, 1), "x": (-5, 5), "b": bool}, intercept=False).needs_sums
+        False
+        """
+        return self.intercept or not self.centred
+
+    @property
     def total(self) -> bool:
         """Whether every table, even an empty one, can be released: no rule turns a cell into an error."""
         return all(column.missing != "error" for column in self.table_columns.values())

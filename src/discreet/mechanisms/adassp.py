@@ -17,7 +17,7 @@ from discreet.mechanisms.promise import promise
 from discreet.mechanisms.registry import Card, Job, NeighbourPair, NoisyMoments, Passes, Table
 from discreet.mechanisms.sensitivity import Blocks, norm2
 from discreet.mechanisms.settings import Setting
-from discreet.mechanisms.ssp import TARGET_SQUARE, released_shares, sums_released, with_noise
+from discreet.mechanisms.ssp import TARGET_SQUARE, released_shares, with_noise
 from discreet.mechanisms.worst_pairs import corner_pairs
 from discreet.privacy.budget import PrivacyBudget
 from discreet.privacy.guarantee import Guarantee
@@ -36,7 +36,7 @@ class AdaptiveSufficientStatistics:
     kind: ClassVar[Literal["moments"]] = "moments"
     card: ClassVar[Card] = Card(
         summary="X'X, X'y and the smallest eigenvalue of X'X, which sets the ridge of an adaptive fit.",
-        document="thesis, Algorithms 2 and 3",
+        document="thesis of Kalaja, Algorithms 2 and 3",
         notion="approximate",
         domain="box or ball",
         needs=(f"at most {_MOST_COLUMNS} columns of (1, x)",),
@@ -80,7 +80,7 @@ class AdaptiveSufficientStatistics:
     def passes(self, job: Job) -> Passes:
         """One pass: exact moments, the eigenvalue of their Gram, then noise on all of it."""
         moments = yield ExactGram(len(job.design.released), job.domain.grid_bits)
-        exact = smallest_eigenvalue(regressor_gram(moments.totals, constant=sums_released(job.design)))
+        exact = smallest_eigenvalue(regressor_gram(moments.totals, constant=job.design.needs_sums))
         totals = with_noise(moments.totals, job.law, job.sampler)
         (noise,) = job.sampler.draw([job.law.sigma[EIGENVALUE]])
         return NoisyMoments(totals, {EIGENVALUE: exact + noise})  # [P5]
@@ -109,7 +109,7 @@ def eigenvalue_reach(design: Design, domain: RowDomain) -> float:
     >>> eigenvalue_reach(design, RowDomain.of(design))
     3.0
     """
-    longest = norm2(domain) + (1.0 if sums_released(design) else 0.0)
+    longest = norm2(domain) + (1.0 if design.needs_sums else 0.0)
     return longest * design.unit.max_rows  # [P6]
 
 
@@ -132,7 +132,7 @@ def _right_angles(design: Design) -> tuple[NeighbourPair, ...]:
         return ()
     if set(design.table_columns) != {*numbers, design.target}:
         return ()
-    constant = sums_released(design)
+    constant = design.needs_sums
     names = list(numbers)
     first = {} if constant else {names[0]: 1}
     # rows w with c.w = 0 for the corner row c, often enough that the direction of c is left to one row

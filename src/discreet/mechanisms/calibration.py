@@ -8,7 +8,7 @@ from typing import Final
 
 from discreet.design.domain import RowDomain
 from discreet.errors import SpecError
-from discreet.mechanisms.noise import MAX_SIGMA, rounded_up
+from discreet.mechanisms.noise import MAX_SIGMA, NO_DELTA, rounded_up
 from discreet.mechanisms.sensitivity import Blocks, block_maxima, residual_sensitivity, weighted_loss
 from discreet.privacy.budget import PrivacyBudget
 from discreet.privacy.gaussian import mu_from
@@ -110,7 +110,7 @@ def noise_law(
     if budget.currency != "approximate":
         raise SpecError(f"a budget in {budget.currency} came; state it as epsilon and delta for this mechanism")
     if not budget.delta > 0:
-        raise SpecError("delta = 0 came; the Gaussian mechanism needs delta above 0, for instance delta = 1e-6")
+        raise SpecError(NO_DELTA)
     continuous = law(mu_from(budget.epsilon, budget.delta), "gaussian")
     gap = lattice_gap(continuous, size, budget.epsilon)
     if gap <= LATTICE_SHARE * budget.delta:

@@ -49,6 +49,12 @@ def _prepared(
     mechanism: Mechanism, design: Design, domain: RowDomain, budget: PrivacyBudget, given: Mapping[str, object] | None
 ) -> tuple[Mechanism, Settings, NoiseLaw]:
     settings = checked_settings(mechanism.name, mechanism.card.settings, given)
+    if mechanism.kind == "coefficients" and not design.intercept and not design.centred:
+        raise SpecError(
+            f"intercept = false came with bounds that are not symmetric around 0; the line of {mechanism.name!r} would "
+            "then miss the origin; declare bounds such as (-90, 90), leave the intercept in, or take a mechanism of "
+            "kind 'moments'"
+        )
     return mechanism, settings, mechanism.noise_model(design, domain, budget, settings)
 
 

@@ -42,7 +42,7 @@ class PerturbedHistogram:
     kind: Final[Literal["coefficients"]] = "coefficients"
     card: Final = Card(
         summary="Noisy counts of cells of (x, y), then least squares or Huber regression on their centres.",
-        document="report 003 on the functional mechanism, which compares itself with it",
+        document="technical report of Dandekar et al., which compares itself with it",
         notion="both",
         domain="box",
         needs=("few columns: the number of cells is a product over columns", "no radius and no spline"),

@@ -35,7 +35,7 @@ class PrivateFrankWolfe:
     kind: Final[Literal["coefficients"]] = "coefficients"
     card: Final = Card(
         summary="The lasso over an L1 ball, one private choice of a column in each pass; for many columns.",
-        document="named in report 003; the algorithm is from the paper",
+        document="named in the technical report of Dandekar et al.; the algorithm is from the paper cited",
         notion="both",
         domain="box or ball",
         needs=("a table that can be read once in each pass",),

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Final, Literal
 
 from discreet.curator.exact_gram import ExactGram
-from discreet.design.columns import Numeric
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.mechanisms.laplace import l1_pairs, noisy_totals, pure_law
@@ -25,7 +24,7 @@ class FunctionalMechanism:
     kind: Final[Literal["moments"]] = "moments"
     card: Final = Card(
         summary="Laplace noise of one scale on the polynomial of the squared loss; ridge, LASSO and elastic net of it.",
-        document="technical report, corrected",
+        document="technical report of Dandekar et al., corrected",
         notion="pure",
         domain="box or ball",
         needs=(),
@@ -36,7 +35,7 @@ class FunctionalMechanism:
 
     def noise_model(self, design: Design, domain: RowDomain, budget: PrivacyBudget, settings: Settings) -> NoiseLaw:
         """The law of the noise: design and budget in, no data."""
-        weights = monomial_weights(sums=needs_sums(design), target_square=bool(settings["target_square"]))
+        weights = monomial_weights(sums=design.needs_sums, target_square=bool(settings["target_square"]))
         return pure_law(design, domain, budget, weights)
 
     def guarantee(self, design: Design, budget: PrivacyBudget) -> Guarantee:
@@ -51,21 +50,6 @@ class FunctionalMechanism:
     def worst_pairs(self, design: Design) -> tuple[NeighbourPair, ...]:
         """Corner rows, added or exchanged; under `replace` also rows part of the way to the opposite corner."""
         return l1_pairs(design)
-
-
-def needs_sums(design: Design) -> bool:
-    """Whether the sums of x and y are coefficients of the polynomial: a constant stands in it, declared or by scaling.
-
-    A line through the origin of the declared columns is one through the origin of the scaled ones only if every bound
-    is symmetric around 0; otherwise scaling moves the origin, and the polynomial has the monomials of a constant.
-
-    >>> needs_sums(Design("y", {"y": (-1, 1), "x": (-2, 2)}, intercept=False))
-    False
-    >>> needs_sums(Design("y", {"y": (-1, 1), "x": (0, 2)}, intercept=False))
-    True
-    """
-    released = (design.columns[name] for name in (*design.regressors, design.target))
-    return design.intercept or any(isinstance(column, Numeric) and column.mid != 0 for column in released)
 
 
 def monomial_weights(*, sums: bool, target_square: bool) -> dict[str, float]:

@@ -36,7 +36,7 @@ class GaussianMoments:
     kind: ClassVar[Literal["moments"]] = "moments"
     card: ClassVar[Card] = Card(
         summary="Joint Gaussian release of all moments; any model and valid intervals from one release.",
-        document="none of the five; it stands where the thesis and the notebook point to",
+        document="beyond the five: what the thesis of Kalaja and the notebook of Neunhoeffer point to",
         notion="approximate",
         domain="box or ball",
         needs=(),

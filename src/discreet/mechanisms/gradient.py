@@ -32,7 +32,7 @@ class NoisyGradientDescent:
     kind: Final[Literal["coefficients"]] = "coefficients"
     card: Final = Card(
         summary="Full-batch noisy gradient descent on the squared loss with clipped residuals.",
-        document="none of the five; the general-purpose rival of their methods",
+        document="beyond the five: the general-purpose rival of their methods",
         notion="approximate",
         domain="box or ball",
         needs=("a table that can be read several times",),
@@ -40,7 +40,7 @@ class NoisyGradientDescent:
         references=("Song, Chaudhuri & Sarwate 2013", "Bassily, Smith & Thakurta 2014", "Dong, Roth & Su 2022"),
         reads_again=True,
         settings={
-            "iterations": Setting(50, "steps, each a pass over the table that is charged", 1, 1000),
+            "iterations": Setting(200, "steps, each a pass over the table that is charged", 1, 1000),
             "clip": Setting(0.25, "residuals are clipped at this, in scaled units of the target", 1e-4, 2.0),
             "step": Setting(1.9, "length of a step; below 2 it goes downhill on every table", 1e-3, 100.0),
             "average": Setting(True, "publish the mean of the last half of the iterates, not the last one"),

@@ -46,7 +46,7 @@ class PrivateIRLS:
     kind: Final[Literal["coefficients"]] = "coefficients"
     card: Final = Card(
         summary="Robust regression by reweighted least squares; outliers in the target move it little.",
-        document="the note on iteratively reweighted least squares, with other noise and accounting",
+        document="note of Park & Welling, with other noise and accounting",
         notion="approximate",
         domain="box or ball",
         needs=("a table that can be read several times",),

@@ -39,7 +39,7 @@ class KNormMoments:
     kind: Final[Literal["moments"]] = "moments"
     card: Final = Card(
         summary="Joint release of all moments under epsilon alone; any model from one release.",
-        document="none; recommended pure mechanism on a ball (Hardt & Talwar 2010)",
+        document="beyond the five",
         notion="pure",
         domain="box or ball",
         needs=(),

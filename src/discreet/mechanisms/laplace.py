@@ -36,7 +36,7 @@ class LaplaceMoments:
     kind: Final[Literal["moments"]] = "moments"
     card: Final = Card(
         summary="Joint Laplace release of all moments under epsilon alone; any model from one release.",
-        document="R notebook (PSIlence scheme) and technical report, corrected",
+        document="notebook of Neunhoeffer and technical report of Dandekar et al., corrected",
         notion="pure",
         domain="box or ball",
         needs=(),

@@ -9,6 +9,10 @@ from typing import Any, Final, Protocol
 # above this the sampler's 64-bit result could saturate with probability above exp(-2000)
 MAX_SIGMA: Final = 2**57
 _LARGEST: Final = 2**63 - 1
+NO_DELTA: Final = (
+    "delta = 0 came; Gaussian noise needs delta above 0, for instance delta = 1e-6; without delta leave the mechanism "
+    "at 'auto'"
+)
 
 
 class Sampler(Protocol):

@@ -42,7 +42,7 @@ class ObjectivePerturbation:
     kind: Final[Literal["coefficients"]] = "coefficients"
     card: Final = Card(
         summary="Ridge coefficients inside a public ball, from an objective with a random linear term.",
-        document="none of the five",
+        document="beyond the five",
         notion="approximate",
         domain="box or ball",
         needs=("a public ridge strength and a public bound on the length of the scaled coefficients",),
@@ -82,7 +82,7 @@ class ObjectivePerturbation:
 
     def guarantee(self, design: Design, budget: PrivacyBudget) -> Guarantee:
         """The promise in the currency of the budget, with the conditions it stands on."""
-        return promise(design, budget, "strength and bound were chosen without looking at the data")
+        return promise(design, budget)
 
     def passes(self, job: Job) -> Passes:
         """One pass: exact moments, a random linear term, the minimum on the lattice, a little noise on it."""

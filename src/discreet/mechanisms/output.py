@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Final, Literal
 
 from discreet.curator.exact_gram import ExactGram
@@ -32,13 +33,13 @@ class OutputPerturbation:
     kind: Final[Literal["coefficients"]] = "coefficients"
     card: Final = Card(
         summary="Ridge coefficients inside a public ball, plus Gaussian noise for how far a row can move them.",
-        document="none of the five",
+        document="beyond the five",
         notion="approximate",
         domain="box or ball",
         needs=("a public ridge strength and a public bound on the length of the scaled coefficients",),
         numerics="exact",
         references=("Chaudhuri, Monteleoni & Sarwate 2011", "Balle & Wang 2018"),
-        settings=BALL_SETTINGS,
+        settings={**BALL_SETTINGS, "strength": replace(BALL_SETTINGS["strength"], default=1000.0)},
     )
 
     def noise_model(self, design: Design, domain: RowDomain, budget: PrivacyBudget, settings: Settings) -> NoiseLaw:
@@ -48,7 +49,7 @@ class OutputPerturbation:
 
     def guarantee(self, design: Design, budget: PrivacyBudget) -> Guarantee:
         """The promise in the currency of the budget, with the conditions it stands on."""
-        return promise(design, budget, "strength and bound were chosen without looking at the data")
+        return promise(design, budget)
 
     def passes(self, job: Job) -> Passes:
         """One pass: exact moments, their minimum on the lattice, then noise on every coefficient."""

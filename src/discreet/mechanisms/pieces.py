@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from discreet.design.domain import RowDomain
 from discreet.errors import SpecError
 from discreet.mechanisms.calibration import LATTICE_SHARE, ROUNDING, in_steps
+from discreet.mechanisms.noise import NO_DELTA
 from discreet.privacy.budget import PrivacyBudget
 from discreet.privacy.gaussian import mu_from
 from discreet.privacy.zcdp import rho_from
@@ -54,7 +55,7 @@ def pieces_law(domain: RowDomain, budget: PrivacyBudget, pieces: Mapping[str, Pi
     if budget.currency != "approximate":
         raise SpecError(f"a budget in {budget.currency} came; state it as epsilon and delta for this mechanism")
     if not budget.delta > 0:
-        raise SpecError("delta = 0 came; Gaussian noise needs delta above 0, for instance delta = 1e-6")
+        raise SpecError(NO_DELTA)
     total = math.fsum(piece.share for piece in pieces.values())
 
     def law(mu: float, calibration: Calibration) -> NoiseLaw:

@@ -136,7 +136,7 @@ def mechanism_named(name: str) -> Mechanism:
     'moments'
     """
     known = mechanisms()
-    if name not in known:
+    if not isinstance(name, str) or name not in known:
         raise SpecError.unknown_name("mechanism", str(name), ("auto", *known))
     return known[name]
 

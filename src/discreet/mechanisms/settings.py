@@ -6,6 +6,9 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import cast
+
+import numpy as np
 
 from discreet.errors import SpecError
 from discreet.releases import Settings
@@ -40,6 +43,8 @@ def checked_settings(mechanism: str, declared: Mapping[str, Setting], given: Map
     >>> dict(checked_settings("m", {"passes": Setting(10, "how often", 1, 100)}, {"passes": "4"}))
     {'passes': 4}
     """
+    if given is not None and not isinstance(given, Mapping):
+        raise SpecError(f"settings are a table of name to value, such as {{'iterations': 10}}; {shown(given)} came")
     values = dict(given or {})
     if values and not declared:
         raise SpecError(f"the mechanism {mechanism!r} has no settings; leave out {', '.join(map(str, values))}")
@@ -54,11 +59,10 @@ def checked_settings(mechanism: str, declared: Mapping[str, Setting], given: Map
 def _checked(name: str, setting: Setting, value: object) -> bool | int | float | str:
     default = setting.default
     if isinstance(default, bool):
-        if value in ("true", "false"):
-            return value == "true"
-        if isinstance(value, bool):
-            return value
-        raise SpecError(f"the setting {name!r} is true or false; {value!r} came")
+        word = str(value).lower()
+        if isinstance(value, bool | np.bool_ | str) and word in ("true", "false"):
+            return word == "true"
+        raise SpecError(f"the setting {name!r} is true or false; {shown(value)} came")
     if isinstance(default, str):
         if value not in setting.choices:
             raise SpecError.unknown_name(f"value of the setting {name!r}", str(value), setting.choices)
@@ -67,13 +71,27 @@ def _checked(name: str, setting: Setting, value: object) -> bool | int | float |
 
 
 def _number(name: str, setting: Setting, value: object, *, whole: bool) -> int | float:
-    kind = "whole number" if whole else "number"
+    kind = f"{'whole number' if whole else 'number'} from {setting.low:g} to {setting.high:g}"
+    plain = isinstance(value, str | int | float | np.integer | np.floating) and not isinstance(value, bool)
     try:
-        number = float(value) if isinstance(value, str | int | float) and not isinstance(value, bool) else math.nan
+        number = float(cast("float", value)) if plain else math.nan
     except (ValueError, OverflowError):
         number = math.nan
     if math.isnan(number) or (whole and number != round(number) if math.isfinite(number) else True):
-        raise SpecError(f"the setting {name!r} is a {kind}; {value!r} came")
+        raise SpecError(f"the setting {name!r} is a {kind}; {shown(value)} came")
     if not setting.low <= number <= setting.high:
         raise SpecError(f"the setting {name!r} is {number:g}; allowed: {setting.low:g} to {setting.high:g}")
     return round(number) if whole else number
+
+
+def shown(value: object) -> str:
+    """A value as an error message repeats it: not without end.
+
+    >>> shown("x" * 100)
+    "'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx..."
+    """
+    try:
+        text = repr(value)
+    except ValueError:  # a whole number of too many digits
+        text = f"a {type(value).__name__}"
+    return text if len(text) <= 40 else f"{text[:37]}..."

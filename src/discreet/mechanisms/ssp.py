@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import ClassVar, Final, Literal
 
 from discreet.curator.exact_gram import ExactGram
-from discreet.design.columns import Numeric
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.mechanisms.calibration import DEFAULT_SHARES, noise_law
@@ -34,7 +33,7 @@ class SufficientStatistics:
     kind: ClassVar[Literal["moments"]] = "moments"
     card: ClassVar[Card] = Card(
         summary="X'X and X'y of one model and nothing else; least squares, or ridge where noise outweighs signal.",
-        document="thesis, section 3.1",
+        document="thesis of Kalaja, section 3.1",
         notion="approximate",
         domain="box or ball",
         needs=(),
@@ -69,24 +68,9 @@ class SufficientStatistics:
         return NoisyMoments(with_noise(moments.totals, job.law, job.sampler))
 
 
-def sums_released(design: Design) -> bool:
-    """Whether the model needs the sums of x and y: for an intercept, or to put back middles that are not 0.
-
-    A line without intercept goes through the origin of the original units. Only where every column has its middle there
-    are X'X and X'y of the scaled columns all that it needs.
-
-    >>> sums_released(Design("y", {"y": (-1, 1), "x": (-5, 5), "b": bool}, intercept=False))
-    False
-    >>> sums_released(Design("y", {"y": (-1, 1), "x": (0, 5), "b": bool}, intercept=False))
-    True
-    """
-    columns = (design.columns[name] for name in (*design.regressors, design.target))
-    return design.intercept or any(isinstance(column, Numeric) and column.mid != 0 for column in columns)
-
-
 def released_shares(design: Design, *, target_square: bool) -> Blocks:
     """Shares of mu^2 of the blocks that are released, before they are brought to a sum of 1; 0 for all others."""
-    sums = sums_released(design)
+    sums = design.needs_sums
     return Blocks(
         count=DEFAULT_SHARES.count,
         sum_x=DEFAULT_SHARES.sum_x if sums else 0.0,

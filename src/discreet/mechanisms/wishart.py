@@ -90,7 +90,7 @@ class WishartMoments:
     kind: Final[Literal["moments"]] = "moments"
     card: Final = Card(
         summary="Moments with Wishart noise: positive semidefinite if its mean is kept; no gain over Gaussian.",
-        document="IRLS note (6)-(10), its claim of epsilon alone replaced by the exact (epsilon, delta)",
+        document="note of Park & Welling, equations (6) to (10), with its exact (epsilon, delta) for epsilon alone",
         notion="approximate",
         domain="box or ball",
         needs=("one row for each person",),

@@ -101,7 +101,7 @@ def report_noisy_max(
     >>> report_noisy_max([12, 3000, 40], sensitivity=1, epsilon=1.0, monotone=True).index
     1
     """
-    relation = checked_neighbours(neighbours)
+    relation = _checked_relation(neighbours, monotone=monotone)
     promise = checked_epsilon(epsilon)
     reach = public_fraction("sensitivity", sensitivity)
     grid = default_step(reach) if step is None else public_fraction("step", step)
@@ -157,7 +157,7 @@ def exponential_mechanism(
     >>> exponential_mechanism(["red", "blue"], [2, 900], sensitivity=1, epsilon=1.0).candidate
     'blue'
     """
-    relation = checked_neighbours(neighbours)
+    relation = _checked_relation(neighbours, monotone=monotone)
     promise = checked_epsilon(epsilon)
     reach = public_fraction("sensitivity", sensitivity)
     how_many = public_length("candidates", candidates)
@@ -170,6 +170,16 @@ def exponential_mechanism(
     while not bernoulli_exp((best - exact[index]) * rate):  # [P19]
         index = below(how_many)
     return Choice(candidates[index], index, _selected(promise, relation, monotone=monotone))
+
+
+def _checked_relation(neighbours: str, *, monotone: bool) -> Neighbours:
+    relation = checked_neighbours(neighbours)
+    if monotone and relation == "replace":
+        raise SpecError(
+            "monotone = True came with neighbours = 'replace', where one score can fall while another rises; the "
+            "smaller noise would spend up to twice the epsilon; leave monotone out, or hide presence with 'add-remove'"
+        )
+    return relation
 
 
 def _selected(epsilon: float, neighbours: Neighbours, *, monotone: bool) -> Guarantee:

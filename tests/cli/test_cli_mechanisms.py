@@ -1,0 +1,32 @@
+"""`discreet mechanisms`: the table, one mechanism in full, and `auto`."""
+
+from __future__ import annotations
+
+import json
+
+from cli_folder import Call
+
+
+def test_one_mechanism_is_told_with_the_range_of_every_setting(call: Call) -> None:
+    result = call("mechanisms", "irls")
+    assert result.exit_code == 0
+    for words in ("score, moment", "basic", "1 to 1000", "true, false", "Park & Welling", "Noise, d = 20"):
+        assert words in result.stdout
+    assert "True" not in result.stdout
+
+
+def test_a_refused_design_is_told_as_such(call: Call) -> None:
+    assert "Noise, d = 20  refused: " in call("mechanisms", "dpme").stdout
+    noise = json.loads(call("mechanisms", "dpme", "--json").stdout)["noise"]
+    assert list(noise["20"]) == ["refused"]
+
+
+def test_auto_says_what_it_takes(call: Call) -> None:
+    assert call("mechanisms", "auto").stdout.startswith("gaussian where delta is above 0")
+    assert json.loads(call("mechanisms", "auto", "--json").stdout)["name"] == "auto"
+
+
+def test_an_unknown_name_is_one_line_and_exit_code_2(call: Call) -> None:
+    result = call("mechanisms", "gausian")
+    assert result.exit_code == 2
+    assert "Did you mean 'gaussian'" in result.stderr
