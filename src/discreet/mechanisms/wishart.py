@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
 from typing import Final, Literal
 
@@ -99,6 +100,7 @@ class WishartMoments:
         settings={
             "debiased": Setting(True, "take the mean of the noise away; false keeps a positive semidefinite matrix"),
             "degrees": Setting(10_000, "most degrees of freedom of the noise", 10, 100_000),
+            "fewest": Setting(False, "noise of the scale of one row, with the fewest degrees that keep the budget"),
         },
     )
 
@@ -108,9 +110,13 @@ class WishartMoments:
         most, debiased = int(settings["degrees"]), bool(settings["debiased"])
         _check(design, budget, size, most, debiased=debiased)
         exchanged = design.unit.neighbours == "replace"
-        # with the mean away, more degrees give less noise: the law tends to the Gaussian one
-        degrees = most if debiased else _least_square(size, budget, most, exchanged=exchanged)
-        scales = _scales(domain, size, budget, degrees, exchanged=exchanged)
+        if settings["fewest"]:
+            scales = _stretched(domain, size, 1.0)
+            degrees = _fewest_degrees(scales.shift(domain), size, budget, most, exchanged=exchanged)
+        else:
+            # with the mean away, more degrees give less noise: the law tends to the Gaussian one
+            degrees = most if debiased else _least_square(size, budget, most, exchanged=exchanged)
+            scales = _scales(domain, size, budget, degrees, exchanged=exchanged)
         sigma = scales.blocks(count_public=design.count_public)
         return NoiseLaw(domain.grid_bits, sigma, "chi-square", "wishart", {"degrees": degrees})
 
@@ -172,25 +178,48 @@ def _scales(domain: RowDomain, size: int, budget: PrivacyBudget, degrees: int, *
     """Scales whose delta is proved to be at most that of the budget."""
     served = _served(budget, exchanged=exchanged)
     shift, share = largest_shift(degrees - size + 1, served, budget.delta, exchanged=exchanged)
-    parts = _column_shares(norm2(domain), size - 2)
-    epsilon = Fraction(served)
     while True:
-        reach = (1.0, norm2(domain), 1.0)
-        steps = [domain.unit * math.sqrt(r2 / (part * shift)) for r2, part in zip(reach, parts, strict=True)]
-        if not max(steps) <= _MOST_STEPS:
-            raise SpecError(
-                f"the noise of a column is {max(steps):.3g} grid steps, beyond any use; raise epsilon or delta"
-            )
-        scales = Scales(*(math.ceil(step) for step in steps))
-        exact = scales.shift(domain)
-        nu = degrees - size + 1
-        if exchanged:
-            delta = exchanged_delta(nu, exact, epsilon, epsilon * Fraction(share))
-        else:
-            delta = added_delta(nu, exact, epsilon)
-        if delta <= budget.delta:
+        scales = _stretched(domain, size, shift)
+        if _proved(scales.shift(domain), degrees - size + 1, served, share, exchanged=exchanged) <= budget.delta:
             return scales  # [P9]
         shift *= 1 - 1e-6
+
+
+def _stretched(domain: RowDomain, size: int, shift: float) -> Scales:
+    """Scales at which the longest row, each column divided by its scale, has about this squared length."""
+    parts = _column_shares(norm2(domain), size - 2)
+    reach = (1.0, norm2(domain), 1.0)
+    steps = [domain.unit * math.sqrt(r2 / (part * shift)) for r2, part in zip(reach, parts, strict=True)]
+    if not max(steps) <= _MOST_STEPS:
+        raise SpecError(f"the noise of a column is {max(steps):.3g} grid steps, beyond any use; raise epsilon or delta")
+    return Scales(*(math.ceil(step) for step in steps))
+
+
+def _proved(shift: Fraction, nu: int, epsilon: float, share: float, *, exchanged: bool) -> Decimal:
+    """Delta at epsilon, from above; with `exchanged` this share of epsilon goes to the first of two steps."""
+    exact = Fraction(epsilon)
+    return exchanged_delta(nu, shift, exact, exact * Fraction(share)) if exchanged else added_delta(nu, shift, exact)
+
+
+def _fewest_degrees(shift: Fraction, size: int, budget: PrivacyBudget, most: int, *, exchanged: bool) -> int:
+    """The fewest degrees of freedom, by bisection, at which this shift is proved to keep the budget."""
+    served = _served(budget, exchanged=exchanged)
+
+    def keeps(degrees: int) -> bool:
+        nu = degrees - size + 1
+        _, share = largest_shift(nu, served, budget.delta, exchanged=exchanged)
+        return _proved(shift, nu, served, share, exchanged=exchanged) <= budget.delta
+
+    low, high = size + 1, most
+    if not keeps(most):
+        raise SpecError(
+            f"noise of the scale of one row needs more than {most} degrees of freedom for this budget; raise the "
+            "setting 'degrees', or leave 'fewest' out"
+        )
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if keeps(middle) else (middle, high)
+    return high  # [P10]
 
 
 def _served(budget: PrivacyBudget, *, exchanged: bool) -> float:
