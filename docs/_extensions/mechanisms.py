@@ -58,7 +58,7 @@ def _costs(row: TableRow) -> list[str]:
         "both" if len(row.neighbours) > 1 else " ".join(row.neighbours),
         "several rows" if row.persons else "one row",
         row.numerics,
-        *(_noise(noise) for noise in row.noise.values()),
+        *(_noise(row, size) for size in row.noise),
     ]
 
 
@@ -67,11 +67,9 @@ def _sources(row: TableRow) -> list[str]:
     return [row.document, row.domain, needs, row.status, "; ".join(row.references)]
 
 
-def _noise(noise: object) -> str:
-    if not isinstance(noise, dict):
-        return "refused"
-    statistic = "equation" if "equation" in noise else max(noise, key=noise.get)
-    return f"{noise[statistic]:.3g}"
+def _noise(row: TableRow, size: int) -> str:
+    noise = row.main_noise(size)
+    return "refused" if noise is None else f"{noise:.3g}"
 
 
 def _row(cells: list[nodes.Node]) -> nodes.row:

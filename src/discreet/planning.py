@@ -173,7 +173,14 @@ class SecondRelease(NamedTuple):
 
 
 def second_release(
-    release: Release, *, epsilon: float, delta: float, level: float = 0.95, mechanism: str = AUTO
+    release: Release,
+    *,
+    epsilon: float,
+    delta: float,
+    level: float = 0.95,
+    mechanism: str = AUTO,
+    settings: Mapping[str, object] | None = None,
+    allow_weak_privacy: bool = False,
 ) -> SecondRelease:
     """What the full model of a release gives now, and what another release of the same table is expected to give.
 
@@ -184,7 +191,15 @@ def second_release(
     if guarantee is None:
         raise SpecError("this release is NOT PRIVATE, so nothing was spent that a second one could be compared with")
     check_moments(release, "a plan for a second release")
-    chosen, law = _chosen(release.design, epsilon, delta, mechanism, grid_bits=release.noise.grid_bits)
+    chosen, law = _chosen(
+        release.design,
+        epsilon,
+        delta,
+        mechanism,
+        settings=settings,
+        grid_bits=release.noise.grid_bits,
+        allow_weak_privacy=allow_weak_privacy,
+    )
     if chosen.kind == "coefficients":
         raise SpecError(
             f"the mechanism {chosen.name!r} publishes coefficients, which cannot be put together with the sums of this "

@@ -304,3 +304,19 @@ def test_a_weak_promise_is_planned_if_it_is_allowed(planned_folder: Path, call: 
     words = ["plan", "--design", "plan.toml", "--rows", "20000", "--delta", "1e-6", "--epsilon", "25"]
     assert call(*words).exit_code == 2
     assert call(*words, "--allow-weak-privacy").exit_code == 0
+
+
+def test_a_second_release_is_planned_with_its_settings(planned_folder: Path, call: Call) -> None:
+    design = discreet.Design("y", {"x": (-1, 1), "y": (-2, 2)})
+    rows = {"x": np.linspace(-1, 1, 500), "y": np.linspace(-1, 1, 500)}
+    discreet.release(rows, design, epsilon=4.0, delta=1e-6).save("first.json")
+    words = ["plan", "--from", "first.json", "--epsilon", "4", "--delta", "1e-6", "--mechanism", "wishart", "--json"]
+    many, few = (
+        json.loads(call(*words, "--setting", f"degrees={degrees}").stdout)["second"]["coefficients"][1]["width"]
+        for degrees in (10_000, 30)
+    )
+    assert few > many
+    assert "no settings" in call(*words[:-3], "--setting", "bins=3").stderr
+    refused = call(*words, "--robust")
+    assert refused.exit_code == 2
+    assert "--robust came with --from" in refused.stderr

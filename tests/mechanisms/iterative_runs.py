@@ -14,6 +14,8 @@ from discreet.mechanisms.registry import Job
 from discreet.mechanisms.settings import checked_settings
 from discreet.privacy.budget import PrivacyBudget
 
+COLUMNS = {"x": (-1, 1), "b": bool, "g": ["a", "b", "c"], "y": (-1, 1)}
+
 
 class Kept:
     """Keeps the rows (1, x, y) themselves; for tests alone."""
@@ -79,3 +81,11 @@ def carried_out(mechanism, job, rows):
             sums = passes.send(Moments(summed(sums, rows), job.domain.grid_bits, rows.shape[1]))
         except StopIteration as done:
             return done.value
+
+
+def simulated(rows, rng, *, outliers=0.1):
+    x, b = rng.uniform(-1, 1, rows), rng.random(rows) < 0.4
+    g = rng.choice(["a", "b", "c"], rows)
+    y = 0.1 + 0.4 * x - 0.2 * b + 0.15 * (g == "b") + rng.normal(0, 0.1, rows)
+    y[rng.random(rows) < outliers] = 1.0
+    return {"x": x, "b": b, "g": g, "y": np.clip(y, -1, 1)}

@@ -60,7 +60,14 @@ def print_rows(rows: tuple[TableRow, ...]) -> None:
     from discreet.cli.render import labelled, print_table
 
     cells = [
-        (row.name, row.kind, _DELTA[row.notion], row.numerics, _relations(row), *(_main(n) for n in row.noise.values()))
+        (
+            row.name,
+            row.kind,
+            _DELTA[row.notion],
+            row.numerics,
+            _relations(row),
+            *(_main(row, size) for size in row.noise),
+        )
         for row in rows
     ]
     print_table("Mechanisms of discreet release --mechanism NAME", _HEADERS, cells)
@@ -106,11 +113,9 @@ def _relations(row: TableRow) -> str:
     return "both" if len(row.neighbours) > 1 else " ".join(row.neighbours)
 
 
-def _main(noise: Mapping[str, float] | str) -> str:
-    if isinstance(noise, str):
-        return "refused"
-    statistic = "equation" if "equation" in noise else max(noise, key=lambda name: noise[name])
-    return f"{noise[statistic]:.3g}"
+def _main(row: TableRow, size: int) -> str:
+    noise = row.main_noise(size)
+    return "refused" if noise is None else f"{noise:.3g}"
 
 
 def _whole(noise: Mapping[str, float] | str) -> str:

@@ -206,8 +206,6 @@ def refuse_overwriting(output: str, *inputs: str) -> None:
 
 def settings_table(words: tuple[str, ...]) -> dict[str, object]:
     """Settings of a mechanism from words such as `passes=10`."""
-    from discreet.errors import SpecError
-
     table: dict[str, object] = {}
     for word in words:
         name, sign, value = word.partition("=")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
@@ -66,7 +66,17 @@ def command(
     budget = number("epsilon", epsilon), number("delta", delta)
     wanted = number("level", level)
     if from_path is not None:
-        _second(from_path, budget, wanted, mechanism, as_json=as_json)
+        if robust:
+            raise SpecError("--robust came with --from, which plans sums alone; leave it out")
+        second: dict[str, Any] = {
+            "epsilon": budget[0],
+            "delta": budget[1],
+            "level": wanted,
+            "mechanism": mechanism,
+            "settings": settings_table(settings),
+            "allow_weak_privacy": allow_weak_privacy,
+        }
+        _second(from_path, second, as_json=as_json)
         return
     if design_path is None or rows is None:
         raise SpecError("--design and --rows are missing; say which release is planned, or --from R.json")
@@ -108,7 +118,7 @@ def command(
             design, coefficient, target, epsilon=budget[0], delta=budget[1], **options
         )
     if plot is not None:
-        save_figure(width_figure(over), plot, force=force)
+        save_figure(width_figure(over or [made]), plot, force=force)
         session.written.append(plot)
     if as_json:
         say_json(made.to_dict() | {"over_epsilon": [other.to_dict() for other in over]} | answers)
@@ -132,11 +142,11 @@ def _over_epsilon(planned: Callable[[float], Plan]) -> Iterator[Plan]:
             yield planned(epsilon)
 
 
-def _second(path: str, budget: tuple[float, float], level: float, mechanism: str, *, as_json: bool) -> None:
+def _second(path: str, options: Mapping[str, Any], *, as_json: bool) -> None:
     from discreet.planning import second_release
     from discreet.releases import Release
 
-    found = second_release(Release.load(path), epsilon=budget[0], delta=budget[1], level=level, mechanism=mechanism)
+    found = second_release(Release.load(path), **options)
     if as_json:
         say_json({name: plan.to_dict() for name, plan in found._asdict().items()})
         return

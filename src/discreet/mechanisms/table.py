@@ -60,6 +60,13 @@ class TableRow:
     references: tuple[str, ...]
     settings: Mapping[str, Setting]
 
+    def main_noise(self, size: int) -> float | None:
+        """The figure that a table shows for so many regressors; none where the mechanism refuses them."""
+        noise = self.noise[size]
+        if isinstance(noise, str):
+            return None
+        return noise.get("equation", max(noise.values()))
+
     def to_dict(self) -> dict[str, object]:
         """The row as plain values for JSON."""
         return {
