@@ -28,7 +28,8 @@ from discreet.privacy.zcdp import delta_from_rho
 from tables import random_design, random_table
 
 RELATIONS = ("add-remove", "replace")
-DEFAULT = {"strength": 100.0, "bound": 1.0}
+DEFAULT = {"loss": "squared", "strength": 100.0, "bound": 1.0, "threshold": 0.1}
+HUBER = {**DEFAULT, "loss": "huber"}
 ONE_COLUMN = {"x": (-1, 1), "y": (-1, 1)}
 STEP = Fraction(1, 4**16)
 
@@ -56,7 +57,7 @@ def test_each_linear_term_has_a_partner_with_the_same_minimum_within_the_claimed
     while pairs < 1000:
         design = random_design(rng, neighbours=neighbours)
         design = Design("y", design.columns, radius=design.radius, unit=design.unit, intercept=bool(rng.random() < 0.5))
-        settings = {"strength": float(10 ** rng.uniform(-1, 2)), "bound": float(10 ** rng.uniform(-1, 0.5))}
+        settings = {**DEFAULT, "strength": float(10 ** rng.uniform(-1, 2)), "bound": float(10 ** rng.uniform(-1, 0.5))}
         strength = Fraction(settings["strength"])
         reach = RowReach.of(design, RowDomain.of(design), settings["bound"])
         base = random_table(design, 4, rng)
@@ -184,7 +185,7 @@ def test_exact_laws_in_one_dimension_keep_the_promise(neighbours, epsilon, delta
     """
     unit = {"id": "p", "max_rows": 2} if neighbours == "two rows" else {"neighbours": neighbours}
     design = Design("y", ONE_COLUMN, unit=unit, intercept=False)
-    law = law_of(design, epsilon, delta, {"strength": strength, "bound": bound})
+    law = law_of(design, epsilon, delta, {**DEFAULT, "strength": strength, "bound": bound})
     rows = [(1.0, 1.0), (1.0, -1.0), (1.0, 0.0), (0.5, 1.0), (0.0, 0.0)]
     pairs = list(itertools.combinations_with_replacement(rows, 2))
     changes = {
@@ -222,7 +223,7 @@ def test_the_linear_term_is_calibrated_on_the_bound(unit):
 @pytest.mark.parametrize(("bound", "best"), [(0.1, 0), (4.0, 1)])
 def test_the_better_of_two_bounds_sets_the_noise_under_replace(bound, best):
     design = Design("y", ONE_COLUMN, unit={"neighbours": "replace"}, intercept=False)
-    law = law_of(design, 0.5, 1e-3, {"strength": 100.0, "bound": bound})
+    law = law_of(design, 0.5, 1e-3, {**DEFAULT, "bound": bound})
     bounds = shifts(design, RowReach.of(design, RowDomain.of(design), bound), bound)
     left = 0.49 - volume_loss(1, 1.0, 1, 100.0)
     sds = [shift.length / mu_from(left, 0.94e-3 / 2**shift.halvings) for shift in bounds]
@@ -265,7 +266,7 @@ def published(design, law, moments, settings=DEFAULT, sampler=None):
 def test_the_published_coefficient_has_the_stated_law_and_a_wrong_scale_is_rejected():
     """One coefficient inside the ball is linear in the linear term: 1000 draws, false alarm 1e-9, 30 % off is seen."""
     design = Design("y", ONE_COLUMN, intercept=False)
-    settings = {"strength": 100.0, "bound": 4.0}
+    settings = {**DEFAULT, "bound": 4.0}
     law = law_of(design, settings=settings)
     table = {"x": [0.5, 1.0], "y": [0.5, -1.0]}
     moments = accumulate(open_source(table), design, RowDomain.of(design), ComputeOptions())
@@ -318,8 +319,9 @@ def test_as_epsilon_and_the_table_grow_it_meets_ridge_regression(intercept):
     Z = np.column_stack([np.ones(rows), x, v])[:, 0 if intercept else 1 :]
     expected = np.linalg.solve(Z.T @ Z + 100 * np.eye(Z.shape[1]), Z.T @ y)
     release = discreet.release(
-        {"x": x, "v": v, "y": y}, design, epsilon=1e6, delta=1e-6, mechanism="objective", allow_weak_privacy=True
-    )
+        {"x": x, "v": v, "y": y}, design, epsilon=1e6, delta=1e-6, mechanism="objective", settings=DEFAULT,
+        allow_weak_privacy=True,
+    )  # fmt: skip
     sd = release.noise.sd("linear") / np.linalg.eigvalsh(Z.T @ Z).min()
     assert sd < 3e-4
     assert intercept or release.coefficients.values[0] == 0.0
@@ -336,7 +338,7 @@ def test_noise_falls_with_epsilon_until_the_lattice_stops_it():
 def test_the_limit_of_half_a_square_holds_where_delta_is_large():
     """The bound is proved for mu^2 / 2 up to the epsilon that is left; a large delta would ask for more."""
     design = Design("y", ONE_COLUMN, intercept=False)
-    law = law_of(design, 0.02, 0.4, {"strength": 1e6, "bound": 1.0})
+    law = law_of(design, 0.02, 0.4, {**DEFAULT, "strength": 1e6})
     reach = RowReach.of(design, RowDomain.of(design), 1.0)
     mu = reach.norm * reach.residual / law.sd("linear")
     left = 0.02 * 0.98 - volume_loss(1, reach.norm, 1, 1e6)
@@ -349,8 +351,10 @@ def test_the_limit_of_half_a_square_holds_where_delta_is_large():
     [
         ({}, PrivacyBudget.zcdp(0.1), DEFAULT, 16, "epsilon and delta"),
         ({}, PrivacyBudget(1.0), DEFAULT, 16, "delta above 0"),
-        ({}, PrivacyBudget(0.1, 1e-6), {"strength": 1.0, "bound": 1.0}, 16, "raise strength to 39.8 or more"),
+        ({}, PrivacyBudget(0.1, 1e-6), {**DEFAULT, "strength": 1.0}, 16, "raise strength to 39.8 or more"),
         ({}, PrivacyBudget(16.0, 1e-9), DEFAULT, 8, "too coarse"),
+        ({}, PrivacyBudget(1.0, 1e-6), {**HUBER, "threshold": 0.003}, 8, "threshold = 0.003 is less than a step"),
+        ({}, PrivacyBudget(1.0, 1e-6), {**HUBER, "strength": 5e-4}, 16, "allowed: 0.001 or more, or 0"),
         ({"id": "p", "max_rows": 501}, PrivacyBudget(1.0, 1e-6), DEFAULT, 16, "max_rows = 501 is too many"),
         ({"id": "p", "max_rows": 251, "neighbours": "replace"}, PrivacyBudget(1.0, 1e-6), DEFAULT, 16, "251 is too"),
     ],
@@ -363,7 +367,7 @@ def test_what_it_cannot_keep_is_refused_before_data(unit, budget, settings, grid
 
 def test_the_strength_that_a_refusal_names_is_accepted():
     design = Design("y", ONE_COLUMN)
-    assert law_of(design, 0.1, 1e-6, {"strength": 39.8, "bound": 1.0}).sd("linear") > 0
+    assert law_of(design, 0.1, 1e-6, {**DEFAULT, "strength": 39.8}).sd("linear") > 0
 
 
 def test_a_release_survives_its_file_and_says_what_it_stands_on(tmp_path):

@@ -6,25 +6,21 @@ in a design without intercept. All arithmetic is on whole numbers; proof: output
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.mechanisms.sensitivity import norm2
 from discreet.mechanisms.settings import Setting
+from discreet.mechanisms.whole_numbers import Whole, factors, solution, symmetric_whole
 from discreet.releases import Settings
-
-# whole numbers without limit of size
-Whole = npt.NDArray[Any]
 
 BALL_SETTINGS: Final[Mapping[str, Setting]] = MappingProxyType({
     "strength": Setting(100.0, "ridge penalty, in units of the sums of scaled products, constant included", 1e-3, 1e12),
@@ -79,9 +75,7 @@ def rounding_reach(size: int) -> float:
 
 def normal_equations(totals: Sequence[int], size: int, *, intercept: bool) -> tuple[Whole, Whole]:
     """Sums of z z' and of z y from the upper triangle of the moments of (1, x, y), in steps of the product grid."""
-    full = np.zeros((size, size), dtype=object)
-    for (i, j), total in zip(itertools.combinations_with_replacement(range(size), 2), totals, strict=True):
-        full[i, j] = full[j, i] = total
+    full = symmetric_whole(totals, size)
     first = 0 if intercept else 1
     return full[first:-1, first:-1], full[first:-1, -1]
 
@@ -134,15 +128,15 @@ class _Problem:
         """
         nu = 0
         for _ in range(sweeps):
-            factors = _factors(self._lifted(nu), self.bits)
-            theta = _solution(factors, self.linear, self.bits)
+            factored = factors(self._lifted(nu), self.bits)
+            theta = solution(factored, self.linear, self.bits)
             norm = max(math.isqrt(theta @ theta), 1)
             inside = nu == 0 and norm < self.bound
             # whole-number division towards zero: no coordinate leaves the ball
             point = theta if inside else np.sign(theta) * (abs(theta) * self.bound // (norm + 1))
             if self.certified(point, nu):
                 return point
-            curvature = max(int(theta @ _solution(factors, theta, self.bits)), 1)
+            curvature = max(int(theta @ solution(factored, theta, self.bits)), 1)
             step = ((norm - self.bound) * norm * norm << self.bits) // (self.bound * curvature)
             nu = max(0, nu + step)
         return None
@@ -162,28 +156,3 @@ class _Problem:
     def _lifted(self, nu: int) -> Whole:
         lifted: Whole = self.matrix + nu * np.identity(len(self.linear), dtype=object)
         return lifted
-
-
-def _factors(matrix: Whole, bits: int) -> tuple[Whole, list[int]]:
-    """L and d with L diag(d) L' close to the matrix, in units of 2**-bits; below the diagonal of L only."""
-    rest = matrix.copy()
-    pivots: list[int] = []
-    for j in range(len(rest)):
-        # a pivot that rounding left at nothing makes a poor solution, which is then not certified
-        pivot = max(int(rest[j, j]), 1)
-        column = rest[j + 1 :, j].copy()
-        rest[j + 1 :, j] = (column << bits) // pivot
-        rest[j + 1 :, j + 1 :] -= np.multiply.outer(rest[j + 1 :, j], column) >> bits
-        pivots.append(pivot)
-    return rest, pivots
-
-
-def _solution(factors: tuple[Whole, list[int]], right: Whole, bits: int) -> Whole:
-    lower, pivots = factors
-    out: Whole = right.copy()
-    for j in range(len(out)):
-        out[j + 1 :] -= (lower[j + 1 :, j] * out[j]) >> bits
-    out = (out << bits) // np.array(pivots, dtype=object)
-    for j in reversed(range(len(out) - 1)):
-        out[j] -= int(lower[j + 1 :, j] @ out[j + 1 :]) >> bits
-    return out

@@ -51,7 +51,7 @@ class Card:
     settings
         Public settings by name.
     reads_again
-        Whether it reads the table more than once.
+        Whether it reads the table more than once; or the setting and the value of it with which it does.
     """
 
     summary: str
@@ -62,7 +62,14 @@ class Card:
     numerics: Literal["exact", "idealised"]
     references: tuple[str, ...]
     settings: Mapping[str, Setting] = field(default_factory=dict)
-    reads_again: bool = False
+    reads_again: bool | tuple[str, str] = False
+
+    def rereads(self, settings: Settings) -> bool:
+        """Whether the table is read more than once with these settings."""
+        if isinstance(self.reads_again, bool):
+            return self.reads_again
+        name, value = self.reads_again
+        return settings[name] == value
 
 
 @dataclass(frozen=True, slots=True)
