@@ -7,13 +7,13 @@ from dataclasses import replace
 from typing import Final, Literal
 
 from discreet.curator.exact_gram import ExactGram
-from discreet.design.columns import Numeric
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.mechanisms.ball_ridge import BALL_SETTINGS, RowReach, normal_equations, ridge_in_ball, rounding_reach
 from discreet.mechanisms.pieces import Piece, pieces_law
 from discreet.mechanisms.promise import promise
 from discreet.mechanisms.registry import Card, Job, NeighbourPair, Passes
+from discreet.mechanisms.steered_pairs import steered_pairs
 from discreet.mechanisms.worst_pairs import corner_pairs
 from discreet.privacy.budget import PrivacyBudget
 from discreet.privacy.guarantee import Guarantee
@@ -21,8 +21,6 @@ from discreet.releases import Coefficients, NoiseLaw, Settings
 
 # covers the rounding of some tens of double operations, each relative 2**-53
 _UP: Final = 1 + 2**-44
-# how far from the middle the rows stand that steer the coefficients of a worst pair, as a part of the bounds
-_ASIDE: Final = 1 / 16
 
 
 class OutputPerturbation:
@@ -62,8 +60,8 @@ class OutputPerturbation:
         return in_scaled_units(noisy, design, job.domain)
 
     def worst_pairs(self, design: Design) -> tuple[NeighbourPair, ...]:
-        """Corner rows; and, beside rows that steer the coefficients away from it, a corner row with its target low."""
-        return ball_pairs(design)
+        """Corner rows; and a corner row beside rows that hold the coefficients where its residual is largest."""
+        return ball_pairs(design, float(self.card.settings["strength"].default))
 
 
 def coefficient_count(design: Design) -> int:
@@ -78,8 +76,11 @@ def coefficient_reach(design: Design, domain: RowDomain, settings: Settings) -> 
     >>> round(coefficient_reach(design, RowDomain.of(design), {"strength": 100.0, "bound": 1.0}), 6)
     0.033473
     """
-    bound = float(settings["bound"])
-    exact = minimum_reach(RowReach.of(design, domain, bound), float(settings["strength"]), bound)
+    bound, strength = float(settings["bound"]), float(settings["strength"])
+    reach = RowReach.of(design, domain, bound)
+    exact = minimum_reach(reach, strength, bound)
+    if design.unit.neighbours == "replace":
+        exact = min(exact, exchange_reach(reach, strength, bound))
     step = math.ldexp(1.0, -2 * domain.grid_bits)
     return (exact + 2 * rounding_reach(coefficient_count(design)) * step) * _UP  # [P3]
 
@@ -95,38 +96,28 @@ def minimum_reach(reach: RowReach, strength: float, bound: float) -> float:
     return min(reach.residual * steepest, 2 * bound) * _UP  # [P1]
 
 
+def exchange_reach(reach: RowReach, strength: float, bound: float) -> float:
+    """Largest change of the exact minimum where rows are exchanged one by one; a bound that serves large strengths.
+
+    The residuals of an old and of a new row cannot both be largest and pull the same way.
+
+    >>> reach = RowReach(norm=1.0, residual=2.0, rows=2)
+    >>> round(exchange_reach(reach, 100.0, 1.0), 6), round(minimum_reach(reach, 100.0, 1.0), 6)
+    (0.025981, 0.039216)
+    """
+    part = reach.norm * bound
+    sine = 2 * part / (1 + math.sqrt(1 + 8 * part**2))
+    pair = 2 * reach.norm * math.sqrt(1 - sine**2) * (1 + part * sine)
+    return reach.rows / 2 * pair / strength * _UP  # [P8]
+
+
 def in_scaled_units(steps: list[int], design: Design, domain: RowDomain) -> Coefficients:
     """Published coefficients of (1, x) from whole steps of the product grid."""
     values = [step / 4**domain.grid_bits for step in steps]
     return Coefficients(tuple(values if design.intercept else [0.0, *values]))
 
 
-def ball_pairs(design: Design) -> tuple[NeighbourPair, ...]:
-    """Neighbouring tables on which ridge coefficients inside a ball move far."""
-    return (*corner_pairs(design), *_steered(design))
-
-
-def _steered(design: Design) -> tuple[NeighbourPair, ...]:
-    """A corner row added where the coefficients are long and point away from it, at the default settings.
-
-    Rows just beside the middle carry a large target: they pull hard and hardly stiffen the objective.
-    """
-    columns = design.table_columns
-    target = columns[design.target]
-    slopes = sum(isinstance(column, Numeric) for name, column in columns.items() if name != design.target)
-    if not isinstance(target, Numeric) or slopes == 0 or design.unit.neighbours != "add-remove":
-        return ()
-    strength, bound = (float(BALL_SETTINGS[name].default) for name in ("strength", "bound"))
-    twice = math.ceil(strength * bound / (2 * _ASIDE * math.sqrt(slopes)))
-    corner = corner_pairs(design)[0].neighbour
-    low, high = target.bounds
-    table: dict[str, list[object]] = {}
-    for name, column in columns.items():
-        pair = [corner[name][0]] * 2
-        if name == design.target:
-            pair = [high, low]
-        elif isinstance(column, Numeric):
-            pair = [column.mid + column.half * _ASIDE, column.mid - column.half * _ASIDE]
-        table[name] = pair * twice
-    added = {name: [*rows, low if name == design.target else corner[name][0]] for name, rows in table.items()}
-    return (NeighbourPair("corner row against the fit", added, table),)
+def ball_pairs(design: Design, strength: float | None = None) -> tuple[NeighbourPair, ...]:
+    """Neighbouring tables on which ridge coefficients inside a ball move far; `strength` is the common one if none."""
+    lam, bound = (float(BALL_SETTINGS[name].default) for name in ("strength", "bound"))
+    return (*corner_pairs(design), *steered_pairs(design, lam if strength is None else strength, bound))
