@@ -8,14 +8,14 @@ from dataclasses import replace
 from typing import Final, Literal
 
 from discreet import __version__
-from discreet.curator.moments import Moments, Sums, accumulate
+from discreet.curator.moments import Moments, Sums, Table
 from discreet.curator.opening import ReadOptions, open_source
 from discreet.curator.residuals import ResidualGram
 from discreet.curator.source import ComputeOptions
 from discreet.design.columns import Numeric
 from discreet.design.domain import DEFAULT_GRID_BITS, RowDomain
 from discreet.design.model import Design
-from discreet.errors import AfterSpendError, DataError, DiscreetError, LedgerError, PrivacyNotice, SpecError
+from discreet.errors import AfterSpendError, DiscreetError, LedgerError, PrivacyNotice, SpecError
 from discreet.mechanisms.choice import AUTO, chosen_mechanism
 from discreet.mechanisms.noise import ExactSampler
 from discreet.mechanisms.registry import Job, NoisyMoments, Passes, Published
@@ -97,47 +97,47 @@ def release(
     bound = _checked_bound(design, moments, residual_bound)
     chosen, public, law = chosen_mechanism(mechanism, design, domain, budget, settings, robust=bound is not None)
     if law.calibration == "pure":
+        if budget.delta > 0:
+            warnings.warn(
+                f"delta = {budget.delta:g} is not used by {chosen.name!r} with these settings: the release promises "
+                "delta = 0; leave delta out, or take a mechanism that makes use of it",
+                PrivacyNotice,
+                stacklevel=2,
+            )
         # kept without delta, so none is promised away
         budget = PrivacyBudget(epsilon)
-    options = compute or ComputeOptions()
     source = open_source(data, reading=ReadOptions(encoding=encoding, delimiter=delimiter))
-    if (bound is not None or chosen.card.reads_again) and not source.repeatable:
-        what = "robust standard errors read" if bound is not None else f"the mechanism {chosen.name!r} reads"
-        raise SpecError(f"{what} the table more than once; give a file or a table that can be read again")
+    again = bound is not None or chosen.card.rereads(public)
+    table = Table(source, design, domain, compute or ComputeOptions(), again=again)
     passes = chosen.passes(Job(design, domain, law, public, ExactSampler()))
-    first = accumulate(source, design, domain, options, next(passes))
-    request = SpendRequest(
-        mechanism=chosen.name, budget=budget, unit=design.unit, description=f"{chosen.kind} of {design.target}"
-    )
-    # recorded before the draw: a crash must not give a free answer
-    anchor = _recorded(spend(request))
-
-    def read(sums: Sums) -> Moments:
-        again = accumulate(source, design, domain, options, sums)
-        if again.units != first.units:
-            raise DataError("the table gave other rows than before; give one that stays the same")
-        return again
-
-    def made() -> Release:
-        published = _carried_out(passes, first, read)
-        release = Release(
-            design=design,
-            guarantee=chosen.guarantee(design, budget),
-            mechanism=chosen.name,
-            mechanism_version=chosen.version,
-            noise=law,
-            totals=published.totals if isinstance(published, NoisyMoments) else (),
-            units_public=first.units if design.unit.neighbours == "replace" else None,
-            anchor=anchor,
-            made_by=f"discreet {__version__}",
-            coefficients=None if isinstance(published, NoisyMoments) else published,
-            scalars=published.scalars if isinstance(published, NoisyMoments) else {},
-            settings=public,
-            numerics=chosen.card.numerics,
+    with table:
+        first = table.sums(next(passes))
+        request = SpendRequest(
+            mechanism=chosen.name, budget=budget, unit=design.unit, description=f"{chosen.kind} of {design.target}"
         )
-        return release if bound is None else _with_residuals(release, domain, bound, read)
+        # recorded before the draw: a crash must not give a free answer
+        anchor = _recorded(spend(request))
 
-    return _after_spend(made)
+        def made() -> Release:
+            published = _carried_out(passes, first, table.sums)
+            release = Release(
+                design=design,
+                guarantee=chosen.guarantee(design, budget),
+                mechanism=chosen.name,
+                mechanism_version=chosen.version,
+                noise=law,
+                totals=published.totals if isinstance(published, NoisyMoments) else (),
+                units_public=first.units if design.unit.neighbours == "replace" else None,
+                anchor=anchor,
+                made_by=f"discreet {__version__}",
+                coefficients=None if isinstance(published, NoisyMoments) else published,
+                scalars=published.scalars if isinstance(published, NoisyMoments) else {},
+                settings=public,
+                numerics=chosen.card.numerics,
+            )
+            return release if bound is None else _with_residuals(release, domain, bound, table.sums)
+
+        return _after_spend(made)
 
 
 def _recorded(receipt: object) -> str:

@@ -103,7 +103,7 @@ def test_a_signal_is_exit_130_and_leaves_no_file(sent: signal.Signals, stage: st
         "import sys, time, pathlib\n"
         "import discreet.workflow, discreet.output\n"
         "def wait(*a, **k):\n    print('ready', flush=True)\n    time.sleep(60)\n"
-        + ("discreet.workflow.accumulate = wait\n" if stage == "before" else "pathlib.Path.write_bytes = wait\n")
+        + ("discreet.workflow.Table.sums = wait\n" if stage == "before" else "pathlib.Path.write_bytes = wait\n")
         + "from discreet.cli.main import run\nrun()"
     )
     before = contents(folder)

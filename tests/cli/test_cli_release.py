@@ -132,6 +132,16 @@ def test_weak_budgets_bring_notices_on_stderr(budget: tuple[str, ...], words: st
     json.loads(result.stdout)
 
 
+def test_a_delta_that_is_not_used_brings_a_notice_on_stderr(folder: Path, call: Call) -> None:
+    result = call(*COMMAND, "--mechanism", "laplace", "--json")
+    assert result.exit_code == 0, result.stderr
+    assert result.stderr == (
+        "notice: delta = 1e-06 is not used by 'laplace' with these settings: the release promises delta = 0; leave "
+        "delta out, or take a mechanism that makes use of it\n"
+    )
+    assert json.loads(result.stdout)["delta"] == 0
+
+
 def test_a_failure_to_write_after_the_draw_is_exit_5(folder: Path, call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: object, **__: object) -> None:
         raise OutputError("cannot write 'out.json': No space left on device")
@@ -151,7 +161,7 @@ def test_an_unexpected_failure_names_its_type_and_nothing_else(
     def broken(*_: object, **__: object) -> None:
         raise ValueError(f"bad cell {CANARY}") from KeyError(SECRET)
 
-    monkeypatch.setattr(discreet.workflow, "accumulate", broken)
+    monkeypatch.setattr(discreet.workflow.Table, "sums", broken)
     result = call(*COMMAND)
     assert result.exit_code == 2
     assert result.stderr == (
@@ -198,7 +208,7 @@ def test_an_interrupt_is_exit_130_with_one_line(folder: Path, call: Call, monkey
     def stop(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(discreet.workflow, "accumulate", stop)
+    monkeypatch.setattr(discreet.workflow.Table, "sums", stop)
     result = call(*COMMAND)
     assert result.exit_code == 130
     assert result.stderr == "error: interrupted; nothing was written\n"

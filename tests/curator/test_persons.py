@@ -249,7 +249,7 @@ def test_the_spill_folder_is_private_and_goes_away(tmp_path, monkeypatch):
         KeyboardInterrupt(),
     ],
 )
-@pytest.mark.parametrize("at", ["CREATE", "INSERT", "SELECT count"])
+@pytest.mark.parametrize("at", ["CREATE", "INSERT", "SELECT"])
 def test_an_interrupt_of_the_database_is_one_of_the_user_and_leaves_no_folder(error, at, tmp_path, monkeypatch):
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.setattr("tempfile.tempdir", None)
@@ -298,6 +298,11 @@ def stopping(at, error):
                 raise error
             return self.real.execute(statement)
 
+        def sql(self, statement):
+            if statement.startswith(at):
+                raise error
+            return self.real.sql(statement)
+
         def close(self):
             self.real.close()
             if at == "close":
@@ -313,10 +318,10 @@ def test_a_signal_while_the_database_sorts_ends_the_program_like_any_interrupt(s
         "import os, threading, time\n"
         "from discreet.cli.main import run\n"
         "from discreet.curator.persons import PersonCap\n"
-        "chunks = PersonCap.chunks\n"
+        "keep = PersonCap.keep\n"
         f"def late():\n    time.sleep(0.02)\n    os.kill(os.getpid(), {int(sent)})\n"
-        "def asked(*given):\n    threading.Thread(target=late).start()\n    return chunks(*given)\n"
-        "PersonCap.chunks = asked\n"
+        "def asked(*given):\n    threading.Thread(target=late).start()\n    return keep(*given)\n"
+        "PersonCap.keep = asked\n"
         "run()"
     )
     rng = np.random.default_rng(8)

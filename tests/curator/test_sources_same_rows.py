@@ -222,15 +222,13 @@ def test_every_source_gives_the_same_arrays(kind, batch_rows, tmp_path) -> None:
 
 
 @pytest.mark.parametrize("kind", [kind for kind in MAKERS if kind != "pyarrow reader"])
-def test_a_repeatable_source_gives_its_rows_again(kind, tmp_path) -> None:
+def test_every_other_source_gives_its_rows_again(kind, tmp_path) -> None:
     source = open_source(MAKERS[kind](tmp_path))
-    assert source.repeatable
     assert_same_bits(arrays_of(source, 500), arrays_of(source, 65_536))
 
 
 def test_a_reader_is_used_up_by_its_first_reading() -> None:
     source = open_source(TABLE.to_reader())
-    assert not source.repeatable
     arrays_of(source, 500)
     with pytest.raises(SpecError, match="used up"):
         source.batches(COLUMNS, 500)

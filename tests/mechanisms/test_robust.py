@@ -16,13 +16,12 @@ from discreet.curator.residuals import ResidualGram
 from discreet.curator.source import ComputeOptions
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
-from discreet.errors import AfterSpendError, SpecError
+from discreet.errors import SpecError
 from discreet.mechanisms.calibration import ROBUST_SHARE, lattice_gap
 from discreet.mechanisms.gaussian import GaussianMoments
 from discreet.mechanisms.sensitivity import residual_sensitivity
 from discreet.privacy.budget import PrivacyBudget
 from discreet.privacy.gaussian import compose, delta_from
-from discreet.privacy.spend import untracked
 from tables import random_design, random_table
 
 RELATIONS = ("add-remove", "replace")
@@ -182,15 +181,10 @@ def test_bad_robust_requests_are_refused(options, message):
         discreet.release({"x": [0.5], "y": [0.5]}, design, epsilon=1.0, delta=1e-6, **options)
 
 
-def test_robust_needs_an_intercept_and_a_table_that_can_be_read_again():
-    import pyarrow as pa
-
+def test_robust_needs_an_intercept():
     columns = {"x": (0, 1), "y": bool}
     with pytest.raises(SpecError, match="intercept"):
         discreet.release({}, Design("y", columns, intercept=False), epsilon=1.0, delta=1e-6, moments="robust")
-    reader = pa.table({"x": [0.5], "y": [True]}).to_reader()
-    with pytest.raises(SpecError, match="read again"):
-        discreet.release(reader, Design("y", columns), epsilon=1.0, delta=1e-6, moments="robust")
     table = {"x": [0.5] * 9, "y": [True] * 9}
     release = discreet.release(
         table, Design("y", columns), epsilon=1.0, delta=1e-6, moments="robust", residual_bound=0.5
@@ -237,44 +231,6 @@ def test_row_orders_of_persons_give_one_residual_gram():
         options = ComputeOptions(chunk_rows=int(rng.integers(1, 50)), batch_rows=int(rng.integers(1, 50)))
         results.add(accumulate(open_source(table), design, RowDomain.of(design), options, gram).totals)
     assert len(results) == 1
-
-
-def test_a_table_that_is_used_up_or_changes_between_the_passes_is_refused(monkeypatch):
-    import pyarrow as pa
-
-    table = pa.table({"x": [0.5] * 9, "y": [0.25] * 9})
-
-    class Once:
-        def __init__(self):
-            self.reader = table.to_reader()
-
-        def __arrow_c_stream__(self, requested_schema=None):
-            return self.reader.__arrow_c_stream__(requested_schema)
-
-    design = Design("y", {"x": (0, 1), "y": (0, 1)})
-    with pytest.raises(SpecError, match="read again"):
-        discreet.release(Once(), design, epsilon=1.0, delta=1e-6, moments="robust")
-    monkeypatch.setattr("discreet.curator.frames.reads_once", lambda _: False)
-    total = Design("y", {name: {"bounds": [0, 1], "missing": "drop"} for name in ("x", "y")})
-    with pytest.raises(AfterSpendError, match=r"after the budget was spent.*other rows than before") as caught:
-        discreet.release(Once(), total, epsilon=1.0, delta=1e-6, moments="robust")
-    assert caught.value.exit_code == 5
-
-
-def test_an_error_in_the_second_reading_says_that_the_budget_is_spent(tmp_path):
-    path = tmp_path / "t.csv"
-    path.write_text("x,y\n0.5,0.5\n0.25,1\n")
-    design = Design("y", {"x": (0, 1), "y": (0, 1)})
-
-    def spend_and_spoil(request):
-        path.write_text("x,y\n0.5,SECRETCELL\n")
-        return untracked(request)
-
-    with pytest.raises(AfterSpendError, match="after the budget was spent") as caught:
-        discreet.release(path, design, epsilon=1.0, delta=1e-6, moments="robust", spend=spend_and_spoil)
-    assert "SECRETCELL" not in str(caught.value)
-    assert caught.value.__context__ is None
-    assert caught.value.exit_code == 5
 
 
 def test_a_coefficient_that_is_no_number_counts_as_nothing():

@@ -27,18 +27,13 @@ class FrameSource:
         self._used = False
 
     @property
-    def repeatable(self) -> bool:
-        """Whether the same rows can be read again: all tables but a reader that is used up by reading."""
-        return not reads_once(self._data)
-
-    @property
     def share_read(self) -> float | None:
         """None: the number of rows of a lazy table is not known before its end."""
         return None
 
     def batches(self, columns: Mapping[str, Readable], batch_rows: int) -> Iterator[RecordBatch]:
         """Record batches that hold the declared columns, in their order."""
-        if self._used and not self.repeatable:
+        if self._used and reads_once(self._data):
             raise SpecError(
                 f"this {type(self._data).__name__} was read before and is used up; "
                 "give a table or a file, which can be read again"

@@ -1,13 +1,16 @@
-"""Exact sums over a table: read once, summed in whole numbers, handed to a mechanism and to nothing else."""
+"""Exact sums over a table: in whole numbers, handed to a mechanism and to nothing else."""
 
 from __future__ import annotations
 
+from contextlib import ExitStack
+from types import TracebackType
 from typing import NoReturn, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 
 from discreet.curator.exact_gram import ExactGram, chunk_rows
+from discreet.curator.kept_rows import KeptRows
 from discreet.curator.persons import PersonCap, known_persons
 from discreet.curator.rows import FloatArray, GridRows
 from discreet.curator.source import ComputeOptions, Source
@@ -90,55 +93,113 @@ class Moments:
         return "<Moments: sensitive, not shown>"
 
 
+class Table:
+    """A source with its design, summed as often as a mechanism asks, in memory that does not grow with the rows.
+
+    The source is read once. Where it will be summed again, or units are persons, the rows that count wait on disk until
+    the table is closed: all passes see the same rows, also of a source that can be read only once or that changes.
+
+    Parameters
+    ----------
+    source, design, domain, options
+        Where rows come from, what they mean, and how the work is done.
+    again
+        Whether `sums` will be called more than once.
+
+    Examples
+    --------
+    >>> from discreet.curator.opening import open_source
+    >>> design = Design("y", {"y": (-1, 1), "x": (-1, 1)})
+    >>> rows = open_source({"x": [1.0, 0.5], "y": [1.0, 1.0]})
+    >>> with Table(rows, design, RowDomain.of(design), ComputeOptions(), again=True) as table:
+    ...     table.sums().units, table.sums().units
+    (2, 2)
+    """
+
+    def __init__(
+        self, source: Source, design: Design, domain: RowDomain, options: ComputeOptions, *, again: bool = False
+    ) -> None:
+        self._source = source
+        self._design = design
+        self._domain = domain
+        self._options = options
+        self._again = again
+        self._size = len(design.released)
+        self._chunk_rows = chunk_rows(options.chunk_rows, self._size, domain.grid_bits)
+        self._open = ExitStack()
+        self._kept: tuple[KeptRows, int] | None = None
+
+    def __enter__(self) -> Table:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._open.close()
+
+    def sums(self, sums: Sums | None = None) -> Moments:
+        """Sum all rows exactly, once; `sums` is what is summed of each: its products unless given."""
+        gram = ExactGram(self._size, self._domain.grid_bits) if sums is None else sums
+        if self._design.unit.id is not None and self._kept is None:
+            kept = self._open.enter_context(KeptRows(self._size))
+            self._kept = kept, self._keep(kept)
+        units = self._sum_source(gram) if self._kept is None else self._sum_kept(gram, *self._kept)
+        if units == 0 and not self._design.total:
+            raise DataError("the table has no rows")
+        return Moments(gram.totals(), self._domain.grid_bits, units)
+
+    def _sum_source(self, gram: Sums) -> int:
+        """Sum every row that its rules keep, set them aside if they are wanted again; give the number of rows read."""
+        read = 0
+        columns = self._design.table_columns
+        rows = GridRows(self._design, self._domain, self._chunk_rows)
+        kept = self._open.enter_context(KeptRows(self._size)) if self._again else None
+        for batch in self._source.batches(columns, self._options.batch_rows):
+            read += batch.num_rows
+            settled, _ = settle_missing(columns, declared_arrays(batch, columns))
+            for chunk in rows.add(rows.completed(settled)):
+                _take(chunk, gram, kept)
+            self._options.told(self._source)
+        _take(rows.rest(), gram, kept)
+        self._kept = None if kept is None else (kept, read)
+        return read
+
+    def _sum_kept(self, gram: Sums, kept: KeptRows, units: int) -> int:
+        """Sum the rows that were set aside; give the number of units read from the source."""
+        if self._design.unit.id is not None and isinstance(gram, PersonSums):
+            for chunk, starts in kept.whole_persons(self._domain.unit, self._chunk_rows):
+                gram.add_persons(chunk, starts)
+        else:
+            for chunk in kept.chunks(self._domain.unit, self._chunk_rows):
+                gram.add(chunk)
+        return units
+
+    def _keep(self, kept: KeptRows) -> int:
+        """Read the source and set aside the rows that count; give the number of persons read."""
+        name = str(self._design.unit.id)
+        columns = self._design.table_columns
+        rows = GridRows(self._design, self._domain, self._chunk_rows)
+        with PersonCap(self._design) as cap:
+            for batch in self._source.batches({**columns, name: Identifier()}, self._options.batch_rows):
+                arrays = declared_arrays(batch, columns)
+                persons, known = known_persons(name, batch.column(name), total=self._design.total)
+                if known is not None:
+                    arrays = [values[known] for values in arrays]
+                settled, keep = settle_missing(columns, arrays)
+                cap.add(persons, keep, rows.encoded(rows.completed(settled)))
+                self._options.told(self._source)
+            return cap.keep(kept, self._chunk_rows)
+
+
+def _take(chunk: FloatArray, gram: Sums, kept: KeptRows | None) -> None:
+    gram.add(chunk)
+    if kept is not None:
+        kept.add(np.ones(chunk.shape[1], dtype=np.bool_), chunk[1:].astype(np.int32))
+
+
 def accumulate(
     source: Source, design: Design, domain: RowDomain, options: ComputeOptions, sums: Sums | None = None
 ) -> Moments:
-    """Read a source once and sum exactly, in memory that does not grow with the number of rows.
-
-    `sums` is what is summed of each row: its products unless given.
-    """
-    size = len(design.released)
-    rows = GridRows(design, domain, chunk_rows(options.chunk_rows, size, domain.grid_bits))
-    gram = ExactGram(size, domain.grid_bits) if sums is None else sums
-    summed = _sum_rows if design.unit.id is None else _sum_persons
-    units = summed(source, design, rows, gram, options)
-    if units == 0 and not design.total:
-        raise DataError("the table has no rows")
-    return Moments(gram.totals(), domain.grid_bits, units)
-
-
-def _sum_rows(source: Source, design: Design, rows: GridRows, gram: Sums, options: ComputeOptions) -> int:
-    """Sum every row that its rules keep; give the number of rows read."""
-    read = 0
-    columns = design.table_columns
-    for batch in source.batches(columns, options.batch_rows):
-        read += batch.num_rows
-        settled, _ = settle_missing(columns, declared_arrays(batch, columns))
-        for chunk in rows.add(rows.completed(settled)):
-            gram.add(chunk)
-        options.told(source)
-    gram.add(rows.rest())
-    return read
-
-
-def _sum_persons(source: Source, design: Design, rows: GridRows, gram: Sums, options: ComputeOptions) -> int:
-    """Sum at most `max_rows` rows of each person; give the number of persons read."""
-    name = str(design.unit.id)
-    columns = design.table_columns
-    reading = {**columns, name: Identifier()}
-    with PersonCap(design) as cap:
-        for batch in source.batches(reading, options.batch_rows):
-            arrays = declared_arrays(batch, columns)
-            persons, known = known_persons(name, batch.column(name), total=design.total)
-            if known is not None:
-                arrays = [values[known] for values in arrays]
-            settled, keep = settle_missing(columns, arrays)
-            cap.add(persons, keep, rows.encoded(rows.completed(settled)))
-            options.told(source)
-        if isinstance(gram, PersonSums):
-            for chunk, starts in cap.whole_persons(rows.unit, rows.capacity):
-                gram.add_persons(chunk, starts)
-        else:
-            for chunk in cap.chunks(rows.unit, rows.capacity):
-                gram.add(chunk)
-        return cap.number()
+    """Sum a source exactly in one pass; see `Table.sums`."""
+    with Table(source, design, domain, options) as table:
+        return table.sums(sums)

@@ -102,8 +102,8 @@ def open_source(data: object, *, reading: ReadOptions = DEFAULT_READING) -> Sour
 
     Examples
     --------
-    >>> open_source({"x": [1.0, 2.0]}).repeatable
-    True
+    >>> type(open_source({"x": [1.0, 2.0]})).__name__
+    'FrameSource'
     """
     if isinstance(data, str | os.PathLike):
         return FileSource(found_files(os.fsdecode(data)), reading)
@@ -138,11 +138,6 @@ class FileSource:
             raise SpecError(f"the pattern matches files of several kinds ({', '.join(sorted(kinds))}); choose one")
         self.files = [_table_file(path, reading) for path in paths]
         self._share = 0.0
-
-    @property
-    def repeatable(self) -> bool:
-        """True: a regular file can be read again."""
-        return True
 
     @property
     def share_read(self) -> float | None:

@@ -1,8 +1,8 @@
 """Units of several rows: at most k rows of each person, whatever the order of the table.
 
 Kept are the k rows with the smallest keyed digest of their grid values, ties broken by the values themselves, so which
-rows stay depends on that person's rows alone. Rows wait on disk in a private folder and come back in chunks, so memory
-does not grow with the table.
+rows stay depends on that person's rows alone. Until that is decided all rows wait on disk in a private folder, so that
+memory does not grow with the table.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import math
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from discreet.curator.kept_rows import KeptRows
 from discreet.design.model import Design
 from discreet.errors import DataError, missing_extra
 
@@ -93,44 +94,22 @@ class PersonCap:
         self._database.execute("INSERT INTO entries SELECT * FROM batch")
         self._database.unregister("batch")
 
-    def number(self) -> int:
-        """How many persons stand in the table, also those whose rows are all dropped."""
-        return int(self._database.execute("SELECT count(DISTINCT person) FROM entries").fetchone()[0])
-
-    def chunks(self, unit: int, chunk_rows: int) -> Iterator[FloatArray]:
-        """The rows that stay, as chunks of shape (1 + columns, rows) in grid steps."""
-        for chunk, _ in self._kept(unit, chunk_rows):
-            yield chunk
-
-    def whole_persons(self, unit: int, chunk_rows: int) -> Iterator[tuple[FloatArray, npt.NDArray[np.intp]]]:
-        """The rows that stay, person by person, as chunks of whole persons with the place of each one's first row."""
-        held = np.empty((self._size + 1, 0))
-        held_first = np.empty(0, dtype=np.bool_)
-        for chunk, place in self._kept(unit, chunk_rows, "ORDER BY person, place"):
-            rows = np.concatenate([held, chunk], axis=1)
-            first = np.concatenate([held_first, place == 1])
-            # the last person may go on in the next chunk
-            end = int(np.flatnonzero(first)[-1])
-            held, held_first = rows[:, end:], first[end:]
-            if end:
-                yield rows[:, :end], np.flatnonzero(first[:end])
-        if held.shape[1]:
-            yield held, np.flatnonzero(held_first)
-
-    def _kept(self, unit: int, chunk_rows: int, order: str = "") -> Iterator[tuple[FloatArray, npt.NDArray[np.int64]]]:
+    def keep(self, kept: KeptRows, batch_rows: int) -> int:
+        """Set aside the rows that stay; give the number of persons, also of those whose rows are all dropped."""
         names = ", ".join(f"v{j}" for j in range(self._size))
+        # rows that no rule drops come first, so a place among the first is a place among those
         relation = self._database.sql(
-            f"SELECT {names}, row_number() OVER (PARTITION BY person ORDER BY digest, {names}) AS place "  # [P13]
-            f"FROM entries WHERE kept QUALIFY place <= {self._max_rows} {order}"
+            "SELECT row_number() OVER "
+            f"(PARTITION BY person ORDER BY kept DESC, digest, {names}) AS place, "  # [P13]
+            f"kept::TINYINT AS kept, {names} FROM entries QUALIFY place <= {self._max_rows} ORDER BY person, place"
         )
-        for batch in relation.to_arrow_reader(chunk_rows):
-            for start in range(0, batch.num_rows, chunk_rows):
-                part = batch.slice(start, chunk_rows)
-                chunk = np.empty((self._size + 1, part.num_rows))
-                chunk[0] = unit
-                for j in range(self._size):
-                    chunk[j + 1] = np.from_dlpack(part.column(j))
-                yield chunk, np.from_dlpack(part.column(self._size)).astype(np.int64)
+        persons = 0
+        for batch in relation.to_arrow_reader(batch_rows):
+            place, counts, *values = (np.from_dlpack(column) for column in batch.columns)
+            first, stays = place == 1, counts == 1
+            persons += int(first.sum())
+            kept.add(first[stays], np.array(values)[:, stays])
+        return persons
 
 
 def row_digests(values: npt.NDArray[np.int32], key: int) -> npt.NDArray[np.uint64]:
@@ -207,6 +186,8 @@ def _database(connect: Callable[..., Any], folder: Path) -> Any:  # noqa: ANN401
 def _lock_down(database: Any) -> None:  # noqa: ANN401  # as above
     for setting in _OFF:
         database.execute(f"SET {setting} = false")
+    # closing would put the file in order that is removed right after
+    database.execute("PRAGMA disable_checkpoint_on_shutdown")
     database.execute("SET lock_configuration = true")
 
 

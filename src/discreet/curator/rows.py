@@ -40,11 +40,6 @@ class GridRows:
         return completed(self._design.columns, self._columns, base)
 
     @property
-    def unit(self) -> int:
-        """Grid steps in one scaled unit."""
-        return self._domain.unit
-
-    @property
     def capacity(self) -> int:
         """Rows in a full chunk."""
         return int(self._buffer.shape[1])

@@ -17,11 +17,6 @@ class Source(Protocol):
     """A table that yields the declared columns by name, in batches of any size."""
 
     @property
-    def repeatable(self) -> bool:
-        """Whether the same rows can be read again."""
-        ...
-
-    @property
     def share_read(self) -> float | None:
         """Share of the input, 0 to 1, that the running `batches` has consumed; none where the length is not known."""
         ...

@@ -38,7 +38,7 @@ class PrivateFrankWolfe:
         document="named in the technical report of Dandekar et al.; the algorithm is from the paper cited",
         notion="both",
         domain="box or ball",
-        needs=("a table that can be read once in each pass",),
+        needs=(),
         numerics="exact",
         references=("Talwar, Thakurta & Zhang 2015", "McSherry & Talwar 2007", "Cesar & Rogers 2021"),
         reads_again=True,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, Protocol, TypeAlias
+from types import MappingProxyType
+from typing import Final, Literal, Protocol, TypeAlias
 
 from discreet.curator.moments import Moments, Sums
 from discreet.design.domain import RowDomain
@@ -17,6 +18,13 @@ from discreet.privacy.guarantee import Guarantee
 from discreet.releases import Coefficients, NoiseLaw, Settings
 
 Table: TypeAlias = Mapping[str, Sequence[object]]
+
+# methods that people may ask for by name, with why they are left out and what to take
+NOT_OFFERED: Final[Mapping[str, str]] = MappingProxyType({
+    "posterior": "the mechanism 'posterior' is not offered: no way is known to draw from the posterior inside its ball "
+    "exactly and in reasonable time, and without the ball the draw is noisier than 'objective'; take 'objective' with "
+    "loss = squared, or 'gaussian'",
+})  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +59,9 @@ class Card:
     settings
         Public settings by name.
     reads_again
-        Whether it reads the table more than once; or the setting and the value of it with which it does.
+        Whether it goes over the table more than once; or the setting and the value of it with which it does.
+    main
+        For coefficients: of several noisy statistics the one whose noise moves them most; none if there is one only.
     """
 
     summary: str
@@ -63,9 +73,10 @@ class Card:
     references: tuple[str, ...]
     settings: Mapping[str, Setting] = field(default_factory=dict)
     reads_again: bool | tuple[str, str] = False
+    main: str | None = None
 
     def rereads(self, settings: Settings) -> bool:
-        """Whether the table is read more than once with these settings."""
+        """Whether it goes over the table more than once with these settings."""
         if isinstance(self.reads_again, bool):
             return self.reads_again
         name, value = self.reads_again
@@ -143,6 +154,8 @@ def mechanism_named(name: str) -> Mechanism:
     'moments'
     """
     known = mechanisms()
+    if isinstance(name, str) and name.casefold() in NOT_OFFERED:
+        raise SpecError(NOT_OFFERED[name.casefold()])
     if not isinstance(name, str) or name not in known:
         raise SpecError.unknown_name("mechanism", str(name), ("auto", *known))
     return known[name]

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from discreet import __version__
-from discreet.curator.moments import accumulate
+from discreet.curator.moments import Table, accumulate
 from discreet.curator.opening import open_source
 from discreet.curator.source import ComputeOptions
 from discreet.design.domain import DEFAULT_GRID_BITS, RowDomain
@@ -48,19 +48,20 @@ def seeded_release(
     """The mechanism with noise from a seed, NOT PRIVATE: whoever knows the seed can take the noise away."""
     domain = RowDomain.of(design, grid_bits)
     chosen, public, law = chosen_mechanism(mechanism, design, domain, PrivacyBudget(epsilon, delta), settings)
-    source = open_source(data)
     passes = chosen.passes(Job(design, domain, law, public, SeededSampler(seed)))
     wanted = next(passes)
-    while True:
-        moments = accumulate(source, design, domain, ComputeOptions(), wanted)
-        try:
-            wanted = passes.send(moments)
-        except StopIteration as done:
-            published: Published = done.value
-            made = _not_private(f"{chosen.name}-seeded", design, law, (), moments.units)
-            if isinstance(published, NoisyMoments):
-                return replace(made, totals=published.totals, scalars=published.scalars, settings=public)
-            return replace(made, coefficients=published, settings=public, numerics=chosen.card.numerics)
+    with Table(open_source(data), design, domain, ComputeOptions(), again=True) as table:
+        while True:
+            moments = table.sums(wanted)
+            try:
+                wanted = passes.send(moments)
+            except StopIteration as done:
+                published: Published = done.value
+                break
+    made = _not_private(f"{chosen.name}-seeded", design, law, (), moments.units)
+    if isinstance(published, NoisyMoments):
+        return replace(made, totals=published.totals, scalars=published.scalars, settings=public)
+    return replace(made, coefficients=published, settings=public, numerics=chosen.card.numerics)
 
 
 class SeededSampler:

@@ -1,0 +1,315 @@
+"""A table summed again and again: rows of persons are decided once, other rows are read anew, nothing stays behind."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+import tracemalloc
+from collections import defaultdict
+from itertools import pairwise
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import discreet
+from discreet.curator.exact_gram import ExactGram
+from discreet.curator.kept_rows import KeptRows
+from discreet.curator.moments import Table, accumulate
+from discreet.curator.opening import open_source
+from discreet.curator.persons import PersonCap, row_digests
+from discreet.curator.residuals import ResidualGram
+from discreet.curator.rows import GridRows
+from discreet.curator.source import ComputeOptions
+from discreet.design.domain import RowDomain
+from discreet.design.model import Design
+from discreet.errors import AfterSpendError, BudgetError, DataError
+from discreet.privacy.spend import SpendReceipt
+from discreet.testing.not_private import seeded_release
+
+BUDGET = {"epsilon": 1.0, "delta": 1e-6}
+PERSONS = Design("y", {"x": (0, 1), "y": (0, 1)}, unit={"id": "person", "max_rows": 2})
+ROWS = Design("y", {"x": (0, 1), "y": (0, 1)})
+
+
+def random_persons(rng, rows, persons):
+    """Rows of random persons: some twins, some with a missing cell, some persons without any complete row."""
+    table = {
+        "person": [f"p{k}" for k in rng.integers(0, persons, rows)],
+        "x": rng.choice([0.0, 0.25, 1.0, *rng.random(5)], rows).tolist(),
+        "y": rng.random(rows).round(1).tolist(),
+    }
+    for at in np.flatnonzero(rng.random(rows) < 0.2):
+        table["x"][at] = None
+    return table
+
+
+def design(max_rows):
+    columns = {name: {"bounds": [0, 1], "missing": "drop"} for name in ("x", "y")}
+    return Design("y", columns, unit={"id": "person", "max_rows": max_rows})
+
+
+def rows_that_count(table, plan, domain):
+    """By definition: of each person the rows of least digest and value, as whole numbers (1, x, y)."""
+    complete = [at for at, x in enumerate(table["x"]) if x is not None]
+    rows = GridRows(plan, domain, 1)
+    cells = [np.array([table[name][at] for at in complete], dtype=float) for name in ("x", "y")]
+    grid = rows.encoded(cells).astype(np.int64)
+    with PersonCap(plan) as cap:
+        digests = row_digests(grid[1:].astype(np.int32), cap._key)
+    of_person = defaultdict(list)
+    for place, at in enumerate(complete):
+        of_person[table["person"][at]].append((int(digests[place]), *map(int, grid[:, place])))
+    return [[row[1:] for row in sorted(of_person[name])[: plan.unit.max_rows]] for name in sorted(of_person)]
+
+
+def products(persons):
+    kept = [row for rows in persons for row in rows]
+    return tuple(sum(row[i] * row[j] for row in kept) for i in range(3) for j in range(i, 3))
+
+
+@pytest.mark.parametrize("grid_bits", [16, 26])
+@pytest.mark.parametrize("max_rows", [1, 2, 5, 1000])
+def test_every_pass_gives_the_sums_of_the_definition_and_of_a_pass_anew(max_rows, grid_bits):
+    rng = np.random.default_rng([max_rows, grid_bits])
+    for _ in range(4):
+        rows = int(rng.integers(1, 120))
+        table = random_persons(rng, rows, int(rng.integers(1, 30)))
+        plan = design(max_rows)
+        domain = RowDomain.of(plan, grid_bits)
+        options = ComputeOptions(batch_rows=int(rng.integers(7, 200)), chunk_rows=int(rng.integers(1, 40)))
+        counting = rows_that_count(table, plan, domain)
+
+        def residuals(round_, domain=domain):
+            return ResidualGram(domain, 2, [0.1 * round_, 0.3], 0.5, max_rows)
+
+        with Table(open_source(table), plan, domain, options) as summed:
+            for round_ in range(3):
+                moments = summed.sums()
+                assert moments.totals == products(counting)
+                assert moments.units == len(set(table["person"]))
+                again = summed.sums(residuals(round_))
+                assert again.units == moments.units
+                one_by_one = residuals(round_)
+                for person in counting:
+                    one_by_one.add_persons(np.array(person, dtype=float).T, np.array([0]))
+                assert again.totals == one_by_one.totals()
+                anew = accumulate(open_source(table), plan, domain, ComputeOptions(), residuals(round_))
+                assert (again.totals, again.units) == (anew.totals, anew.units)
+
+
+class Watched:
+    """A source that counts how often it is read, and fails in the reads it is told to."""
+
+    def __init__(self, data, failing=()):
+        self.source = open_source(data)
+        self.reads = 0
+        self.failing = failing
+
+    @property
+    def repeatable(self):
+        return self.source.repeatable
+
+    @property
+    def share_read(self):
+        return self.source.share_read
+
+    def batches(self, columns, batch_rows):
+        self.reads += 1
+        yield from self.source.batches(columns, batch_rows)
+        if self.reads in self.failing:
+            raise DataError("cut short")
+
+
+TABLE = {"person": ["a", "a", "a", "b"], "x": [0.5, 0.25, 0.75, 1.0], "y": [0.0, 0.5, 1.0, 1.0]}
+
+
+@pytest.mark.parametrize("plan", [PERSONS, ROWS])
+def test_a_table_is_read_once_and_summed_as_often_as_asked(plan):
+    source, seen = Watched(TABLE), []
+    options = ComputeOptions(batch_rows=1, progress=seen.append)
+    with Table(source, plan, RowDomain.of(plan), options, again=True) as table:
+        first = table.sums()
+        assert [(again.totals, again.units) for again in (table.sums(), table.sums())] == [
+            (first.totals, first.units)
+        ] * 2
+    assert (source.reads, len(seen)) == (1, 4)
+
+
+@pytest.mark.parametrize("grid_bits", [8, 26])
+def test_rows_that_are_set_aside_come_back_to_the_bit(grid_bits):
+    rng = np.random.default_rng(grid_bits)
+    domain = RowDomain.of(ROWS, grid_bits)
+    data = {"x": rng.random(3000), "y": rng.random(3000)}
+    with Table(open_source(data), ROWS, domain, ComputeOptions(chunk_rows=256), again=True) as table:
+        assert table.sums().totals == table.sums().totals == table.sums(ExactGram(3, grid_bits)).totals
+
+
+def test_a_read_that_failed_is_not_taken_for_the_table():
+    with Table(Watched(TABLE, failing=(1,)), PERSONS, RowDomain.of(PERSONS), ComputeOptions()) as table:
+        with pytest.raises(DataError, match="cut short"):
+            table.sums()
+        expected = accumulate(open_source(TABLE), PERSONS, RowDomain.of(PERSONS), ComputeOptions())
+        assert table.sums().totals == expected.totals
+
+
+@pytest.mark.parametrize("plan", [PERSONS, ROWS])
+@pytest.mark.parametrize("options", [{"mechanism": "irls"}, {"mechanism": "gradient"}, {"moments": "robust"}], ids=str)
+def test_a_table_that_can_be_read_once_serves_every_mechanism(options, plan):
+    release = discreet.release(pa.table(TABLE).to_reader(), plan, **BUDGET, **options)
+    assert release.private
+    assert (release.residuals is not None) == ("moments" in options)
+
+
+@pytest.mark.parametrize("plan", [PERSONS, ROWS])
+def test_noise_from_a_seed_is_the_same_over_tables_that_can_and_cannot_be_read_again(plan):
+    made = [
+        seeded_release(data, plan, seed=3, mechanism="irls", **BUDGET).coefficients
+        for data in (TABLE, pa.table(TABLE).to_reader())
+    ]
+    assert made[0] == made[1]
+
+
+@pytest.mark.parametrize("plan", [PERSONS, ROWS])
+def test_a_file_may_go_away_after_the_first_pass(tmp_path, plan):
+    path = tmp_path / "t.csv"
+    path.write_text("person,x,y\na,0.5,0.5\nb,0.25,1\n")
+
+    def hook(_):
+        path.unlink()
+        return SpendReceipt("ledger entry 1")
+
+    assert discreet.release(path, plan, **BUDGET, mechanism="irls", spend=hook).anchor == "ledger entry 1"
+
+
+@pytest.fixture
+def files(tmp_path, monkeypatch):
+    """Every file of kept rows that is opened, in an empty folder for temporary things."""
+    made = []
+    real = tempfile.TemporaryFile
+
+    def recorded(**options):
+        made.append(real(**options))
+        return made[-1]
+
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr("tempfile.tempdir", None)
+    monkeypatch.setattr("tempfile.TemporaryFile", recorded)
+    return made
+
+
+def refuse(_):
+    raise BudgetError("nothing left")
+
+
+def stop(_):
+    raise KeyboardInterrupt
+
+
+def interrupted(_):
+    raise RuntimeError("interrupted by a colleague")
+
+
+ENDS = {
+    "published": ({}, None, None),
+    "table refused": ({"data": {**TABLE, "x": [None] * 4}}, None, DataError),
+    "spend refused": ({"spend": refuse}, None, BudgetError),
+    "interrupt in the hook": ({"spend": stop}, None, KeyboardInterrupt),
+    "a hook's own words are no interrupt": ({"spend": interrupted}, None, RuntimeError),
+    "failure in a later pass": ({}, RuntimeError("Query interrupted"), AfterSpendError),
+    "interrupt in a later pass": ({}, KeyboardInterrupt(), KeyboardInterrupt),
+}
+
+
+@pytest.mark.parametrize("end", ENDS)
+def test_nothing_of_the_rows_stays_behind_whatever_happens(end, files, tmp_path, monkeypatch):
+    options, error, raised = ENDS[end]
+    real, calls = KeptRows.chunks, []
+
+    def chunks(self, unit, chunk_rows):
+        calls.append(list(tmp_path.iterdir()))
+        if error is not None and len(calls) == 2:
+            # in the midst of a pass
+            yield next(real(self, unit, chunk_rows))
+            raise error
+        yield from real(self, unit, chunk_rows)
+
+    monkeypatch.setattr(KeptRows, "chunks", chunks)
+
+    def release():
+        return discreet.release(**{"data": TABLE, "design": PERSONS, "mechanism": "irls", **BUDGET, **options})
+
+    if raised is None:
+        assert release().private
+        assert len(calls) > 2
+    else:
+        with pytest.raises(raised) as caught:
+            release()
+        assert type(caught.value) is raised
+    # the database is gone before the first sum, and the file of kept rows has no name
+    assert all(seen == [] for seen in calls)
+    assert list(tmp_path.iterdir()) == []
+    assert [file.closed for file in files] == [True]
+
+
+def test_kept_rows_that_cannot_be_read_after_the_spend_end_as_any_failure_there(files):
+    def hook(_):
+        files[0].close()
+        return SpendReceipt("ledger entry 1")
+
+    with pytest.raises(AfterSpendError, match=r"unexpected failure \(ValueError\)"):
+        discreet.release(TABLE, PERSONS, **BUDGET, mechanism="irls", spend=hook)
+
+
+def test_a_closed_table_gives_nothing():
+    with Table(open_source(TABLE), PERSONS, RowDomain.of(PERSONS), ComputeOptions()) as table:
+        table.sums()
+    with pytest.raises(ValueError, match="closed file"):
+        table.sums()
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="a disk that is always full")
+def test_a_full_disk_stops_the_release_before_the_spend(monkeypatch):
+    monkeypatch.setattr("tempfile.TemporaryFile", lambda **_: open("/dev/full", "w+b"))  # noqa: SIM115
+    spent = []
+    for plan in (PERSONS, ROWS):
+        with pytest.raises(DataError, match=r"No space left.*set TMPDIR"):
+            discreet.release(TABLE, plan, **BUDGET, mechanism="irls", spend=spent.append)
+    assert spent == []
+
+
+def test_a_pass_over_kept_rows_takes_memory_by_the_chunk():
+    rows, columns, chunk_rows = 400_000, 8, 2_048
+    rng = np.random.default_rng(5)
+    first = np.zeros(rows, dtype=bool)
+    first[::3] = True
+    with KeptRows(columns) as kept:
+        kept.add(first, rng.integers(-(2**26), 2**26, (columns - 1, rows), dtype=np.int32))
+        tracemalloc.start()
+        try:
+            seen = sum(chunk.shape[1] for chunk in kept.chunks(1, chunk_rows))
+            whole = sum(chunk.shape[1] for chunk, _ in kept.whole_persons(1, chunk_rows))
+            peak = tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+    assert seen == whole == rows
+    # a chunk as numbers of the file and as doubles, twice; all rows would be 25,600,000
+    assert peak < 8 * chunk_rows * columns * 8
+
+
+@pytest.mark.parametrize("chunk_rows", [1, 2, 3, 7, 100])
+def test_whole_persons_are_never_cut(chunk_rows):
+    rng = np.random.default_rng(chunk_rows)
+    lengths = rng.integers(1, 9, 30)
+    owner = np.repeat(np.arange(30), lengths)
+    first = np.diff(owner, prepend=-1) > 0
+    with KeptRows(2) as kept:
+        # batches end anywhere
+        for low, high in pairwise([0, 5, 6, 50, len(owner)]):
+            kept.add(first[low:high], owner[None, low:high].astype(np.int32))
+        for _ in range(2):
+            chunks = [(chunk, starts) for chunk, starts in kept.whole_persons(9, chunk_rows)]
+            persons = [part for chunk, starts in chunks for part in np.split(chunk[1], starts[1:])]
+            assert [part.tolist() for part in persons] == [[k] * length for k, length in enumerate(lengths)]
+            assert all((chunk[0] == 9).all() and starts[0] == 0 for chunk, starts in chunks)
+            assert np.hstack(list(kept.chunks(9, chunk_rows)))[1].tolist() == owner.tolist()
