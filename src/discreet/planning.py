@@ -46,7 +46,8 @@ def plan(
 ) -> Plan:
     """What accuracy to expect of the full model, from declarations and guesses alone.
 
-    A mechanism that publishes coefficients has no widths that could be told; then the plan gives its noise and says so.
+    A mechanism that publishes coefficients has no widths that could be told; then the plan gives its noise and says so,
+    and, where that noise is added to the coefficients themselves, the `privacy_sd` of each of them.
 
     Parameters
     ----------

@@ -189,7 +189,7 @@ def test_robust_standard_errors_that_cannot_be_given_are_refused(robust_release:
 def inside(folder: Path) -> str:
     table = {"x": [(i % 101) / 101 for i in range(500)], "y": [(i % 101) / 202 + (i % 7) / 20 for i in range(500)]}
     design = Design("y", {"x": (0, 1), "y": (0, 1)})
-    made = release(table, design, epsilon=2.0, delta=1e-6, mechanism="frank-wolfe", settings={"iterations": 3})
+    made = release(table, design, epsilon=2.0, mechanism="frank-wolfe", settings={"iterations": 3})
     made.save(folder / "inside.json")
     return "inside.json"
 
@@ -214,6 +214,29 @@ def test_a_release_of_coefficients_is_fitted_shown_and_predicted_with(
     shown = call("fit", inside)
     assert shown.exit_code == 0
     assert "not released" in shown.stdout
+
+
+def test_noise_in_the_coefficients_themselves_is_told(
+    folder: Path, call: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = {"x": [(i % 101) / 101 for i in range(500)], "y": [(i % 101) / 202 + (i % 7) / 20 for i in range(500)]}
+    made = release(table, Design("y", {"x": (0, 1), "y": (0, 1)}), epsilon=2.0, delta=1e-6, mechanism="output")
+    made.save(folder / "added.json")
+    model = fit(made)
+    document = json.loads(call("fit", "added.json", "--json").stdout)
+    assert document["privacy_sd"] == dict(model.privacy_sd)
+    assert {name: tuple(ends) for name, ends in document["table_conf_int"].items()} == dict(model.table_conf_int())
+    assert document["bse"] == document["conf_int"] == {"Intercept": None, "x": None}
+    assert document["interval_target"] == "none"
+    assert call("fit", "added.json").stdout == model.summary()
+    assert call("report", "added.json", "-o", "added.html").exit_code == 0
+    page = (folder / "added.html").read_text()
+    assert "interval, this table" in page
+    assert "They count no sampling error" in page
+    monkeypatch.setattr("discreet.cli.render.on_terminal", lambda: True)
+    shown = call("fit", "added.json")
+    assert shown.exit_code == 0
+    assert "privacy sd" in shown.stdout
 
 
 @pytest.mark.parametrize(

@@ -30,8 +30,8 @@ def planned_folder(folder: Path) -> Path:
 
 
 def budget_of(name: str) -> dict[str, float]:
-    """A budget that the mechanism takes."""
-    return {"epsilon": 2.0, "delta": 0.0 if mechanisms()[name].card.notion == "pure" else 1e-6}
+    """A budget that the mechanism takes, with a delta only where it needs one."""
+    return {"epsilon": 2.0, "delta": 1e-6 if mechanisms()[name].card.notion == "approximate" else 0.0}
 
 
 @pytest.mark.parametrize("name", mechanisms())
@@ -254,6 +254,22 @@ def test_a_mechanism_of_coefficients_is_planned_with_its_noise_and_the_reason(pl
         assert refused.exit_code == 2
         assert message in refused.stderr
     assert not (planned_folder / "w.svg").exists()
+
+
+def test_noise_in_the_coefficients_themselves_is_told_before_any_data(planned_folder: Path, call: Call) -> None:
+    words = ("plan", "--design", "plan.toml", "--rows", "2000", "--epsilon", "1", "--delta", "1e-6")
+    result = call(*words, "--mechanism", "output")
+    assert result.exit_code == 0, result.stderr
+    document = json.loads(call(*words, "--mechanism", "output", "--json").stdout)
+    for one in document["coefficients"]:
+        assert one["privacy_sd"] > 0
+        assert one["width"] is None
+        assert [one["name"], f"{one['privacy_sd']:.4g}"] in [line.split() for line in result.stdout.splitlines()]
+    assert result.stdout.count("what its noise adds is known: the privacy sd") == 1
+    assert "depends on the table" not in result.stdout
+    refused = call(*words, "--mechanism", "output", "--coefficient", "x", "--width", "1")
+    assert refused.exit_code == 2
+    assert "no width for a population" in refused.stderr
 
 
 def test_a_robust_release_is_planned_with_what_it_costs(planned_folder: Path, call: Call) -> None:

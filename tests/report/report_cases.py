@@ -129,8 +129,14 @@ INSIDE = replace(
     ),
     usage=Usage("One model.", ("discreet fit R.json",), ("fit.params",)),
 )  # fmt: skip
+ADDED = replace(
+    INSIDE,
+    coefficients=tuple(replace(one, privacy_sd=12.5, table_low=768.7, table_high=817.7) for one in INSIDE.coefficients),
+    trace=(),
+)
 CASES: dict[str, ReportView] = {
     "plain": PLAIN, "shrunk": SHRUNK, "lasso": LASSO, "persons": PERSONS, "bare": BARE, "inside": INSIDE,
+    "added": ADDED,
 }  # fmt: skip
 
 

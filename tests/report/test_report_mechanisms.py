@@ -93,6 +93,21 @@ def test_the_view_of_coefficients_is_plain_and_complete() -> None:
     assert {line.per_row for line in view.making.noise} == {None}
 
 
+def test_noise_that_was_added_to_the_coefficients_is_shown_with_what_it_does_not_cover() -> None:
+    release = replace(inside(trace=False), noise=NoiseLaw(16, {"coefficients": 2**28}, "gaussian"))
+    model = fit(release)
+    view = report_view(release, model, level=0.9)
+    assert {row.name: row.privacy_sd for row in view.coefficients} == dict(model.privacy_sd)
+    assert {row.name: (row.table_low, row.table_high) for row in view.coefficients} == dict(model.table_conf_int(0.9))
+    assert all(row.std_error is row.low is row.p is None for row in view.coefficients)
+    text = words(render(view)).replace("\N{NO-BREAK SPACE}", " ")
+    assert "No standard errors, p-values or intervals for a population: the mechanism 'steps' publishes" in text
+    assert "privacy sd 90 % interval, this table" in text
+    assert "They count no sampling error and are no intervals for a population." in text
+    assert text.count("no sampling error") == 1, "said once, beside the numbers"
+    assert "interval, this table" not in words(page_of(inside()))
+
+
 def test_ways_are_drawn_inside_their_box_and_only_where_they_were_published() -> None:
     for way in ways(inside(intercept=False)):
         places = [tuple(map(float, pair.split(","))) for pair in way.points.split()]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from discreet.analyst.coefficient_noise import known_before
 from discreet.analyst.estimates import ByName, NotEstimable
 from discreet.analyst.reference_law import DEFAULT_LEVEL
 
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from discreet.analyst.inferred import Inferred
 
 HEADERS: Final = ("", "coef", "std err", "t", "P>|t|", "[0.025", "0.975]", "privacy")
+NOISE_HEADERS: Final = ("", "coef", "privacy sd", "this table [0.025", "0.975]")
 
 
 def table_columns(fit: Inferred, level: float = DEFAULT_LEVEL) -> dict[str, list[str] | list[float | None]]:
@@ -55,6 +57,7 @@ def plain_values(fit: Inferred) -> dict[str, object]:
     """Give all that is said about errors as values for JSON: null where there is no number, with the reason."""
     ends = fit.conf_int()
     about_r2 = fit.rsquared_conf_int()
+    table = fit.table_conf_int()
     return {
         "interval_level": DEFAULT_LEVEL,
         "interval_target": fit.interval_target,
@@ -64,6 +67,10 @@ def plain_values(fit: Inferred) -> dict[str, object]:
         "conf_int": {name: None if isinstance(pair, NotEstimable) else list(pair) for name, pair in ends.items()},
         "sampling_sd": dict(zip(fit.names, _plain(fit.sampling_sd), strict=True)),
         "privacy_sd": dict(zip(fit.names, _plain(fit.privacy_sd), strict=True)),
+        "table_conf_int": {
+            name: None if isinstance(pair, NotEstimable) else list(pair) for name, pair in table.items()
+        },
+        "table_conf_int_reason": next(filter(None, map(plain_reason, table.values())), None),
         "reasons": reasons(fit),
         "df_resid": plain_number(fit.df_resid),
         "s2": plain_number(fit.s2),
@@ -75,8 +82,15 @@ def plain_values(fit: Inferred) -> dict[str, object]:
     }
 
 
+def headers(fit: Inferred) -> tuple[str, ...]:
+    """Titles of the columns of `cells`: other ones where the noise of the coefficients is all that is known."""
+    return NOISE_HEADERS if known_before(fit.release.noise) else HEADERS
+
+
 def cells(fit: Inferred) -> list[tuple[str, ...]]:
-    """Rows of the table as text, in the order of `HEADERS`; a row that is not estimable says so."""
+    """Rows of the table as text, in the order of `headers`; a row that is not estimable says so."""
+    if known_before(fit.release.noise):
+        return _noise_cells(fit)
     ends = fit.conf_int()
     out: list[tuple[str, ...]] = []
     for name, value in zip(fit.names, fit.coefficients.tolist(), strict=True):
@@ -89,6 +103,18 @@ def cells(fit: Inferred) -> list[tuple[str, ...]]:
         out.append(
             (name, f"{value:.6g}", f"{sd:.4g}", f"{t:.4g}", f"{p:.3f}", f"{low:.5g}", f"{high:.5g}", f"{share:.0%}")
         )
+    return out
+
+
+def _noise_cells(fit: Inferred) -> list[tuple[str, ...]]:
+    sds, ends = fit.privacy_sd, fit.table_conf_int()
+    out: list[tuple[str, ...]] = []
+    for name, value in zip(fit.names, fit.coefficients.tolist(), strict=True):
+        pair = ends[name]
+        if isinstance(pair, NotEstimable):
+            out.append((name, f"{value:.6g}", "not", "estimable", ""))
+        else:
+            out.append((name, f"{value:.6g}", f"{sds[name]:.4g}", f"{pair[0]:.5g}", f"{pair[1]:.5g}"))
     return out
 
 

@@ -173,14 +173,14 @@ class Fit(Inferred):
         }
 
     def _repr_html_(self) -> str:
-        from discreet.analyst.coefficient_table import HEADERS, cells
+        from discreet.analyst.coefficient_table import cells, headers
         from discreet.markup import html_table
 
         guarantee = self.release.guarantee
         promise = "NOT PRIVATE: this release carries no guarantee." if guarantee is None else guarantee.sentence()
-        headers = ["coefficient", *HEADERS[1:]]
+        titles = ["coefficient", *headers(self)[1:]]
         return html_table(
-            f"{self.target}: linear regression from a release", headers, cells(self), [promise, *notes(self)]
+            f"{self.target}: linear regression from a release", titles, cells(self), [promise, *notes(self)]
         )
 
     def __repr__(self) -> str:

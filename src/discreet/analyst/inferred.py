@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from discreet.analyst.coefficient_noise import known_before, noise_sds, table_intervals
 from discreet.analyst.estimates import ByName, Interval, NotEstimable, Number
 from discreet.analyst.fit_inputs import ErrorBasis, FitInputs
 from discreet.analyst.hypotheses import HypothesisSpec, hypotheses
@@ -27,6 +28,9 @@ if TYPE_CHECKING:
 
 FEW_ROWS: Final = NotEstimable("there are not more rows than coefficients")
 NO_RESIDUAL: Final = NotEstimable("the noise leaves no residual variance above 0 at this budget")
+NOISE_IN_SUMS: Final = NotEstimable(
+    "the noise of this release is in sums and not in the coefficients; conf_int() counts it together with sampling"
+)
 PENALISED: Final = NotEstimable("R^2 describes the line of least squares; use penalty='none'")
 
 
@@ -110,7 +114,12 @@ class Inferred:
 
     @property
     def privacy_sd(self) -> ByName[Number]:
-        """The part of each standard error that the noise of the release adds."""
+        """The part of each standard error that the noise of the release adds.
+
+        Known also for a release of coefficients whose noise was added to the coefficients themselves.
+        """
+        if known_before(self.release.noise):
+            return ByName(self.names, noise_sds(self.release.noise, self._inputs.units))
         about = self._quantities
         return self._refused(about) if isinstance(about, NotEstimable) else about.privacy_sd()
 
@@ -155,6 +164,24 @@ class Inferred:
         if way is None:
             return about.intervals(about.critical(checked))
         return about.intervals(simultaneous_value(about, checked, way, self.release.digest))
+
+    def table_conf_int(self, level: float = DEFAULT_LEVEL) -> ByName[Interval]:
+        """Give an interval for what would have been published of this very table without noise, penalty included.
+
+        It counts no sampling error and is no interval for a population. It is there only for a release of coefficients
+        whose noise was added to the coefficients themselves.
+
+        Parameters
+        ----------
+        level
+            Between 0 and 1.
+        """
+        checked, noise = checked_level(level), self.release.noise
+        if known_before(noise):
+            return table_intervals(noise, self._inputs.units, self.names, self.coefficients.tolist(), checked)
+        basis = self._inputs.basis
+        reason = basis if isinstance(basis, NotEstimable) and self.release.kind == "coefficients" else NOISE_IN_SUMS
+        return ByName(self.names, [reason] * len(self.names))
 
     def cov_params(self) -> FloatArray | NotEstimable:
         """Sandwich covariance of the coefficients, shape (k, k), if every one of them is estimable."""

@@ -13,6 +13,8 @@ from typing import Final
 
 import numpy as np
 
+from discreet.analyst.coefficient_noise import known_before
+from discreet.analyst.coefficient_table import plain_number
 from discreet.analyst.estimates import NotEstimable
 from discreet.analyst.model import fit
 from discreet.analyst.reference_law import checked_level
@@ -20,7 +22,7 @@ from discreet.analyst.solve import NotEstimableError
 from discreet.design.columns import Categorical, Numeric, SplineBasis
 from discreet.design.model import Design
 from discreet.errors import SpecError
-from discreet.releases import FloatArray, NoiseLaw, Release, block_of
+from discreet.releases import Coefficients, FloatArray, NoiseLaw, Release, block_of
 
 _MOST_ROWS: Final = 1e12
 
@@ -61,13 +63,20 @@ class Guess:
 
 @dataclass(frozen=True, slots=True)
 class PlannedCoefficient:
-    """What to expect of one coefficient, in original units; none where it will not be estimable."""
+    """What to expect of one coefficient, in original units; none where it will not be estimable.
+
+    Attributes
+    ----------
+    privacy_sd
+        Standard deviation that the noise of the release brings; it may be known where `reason` says why no more is.
+    """
 
     name: str
     std_error: float | None
     width: float | None
     privacy_share: float | None
     reason: str | None
+    privacy_sd: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +158,24 @@ def release_of(design: Design, law: NoiseLaw, moments: FloatArray) -> Release:
         for i in range(size)
         for j in range(i, size)
     )
-    return Release(design, None, "planned", "0", replace(law, calibration="none"), totals, None, "untracked", "a plan")
+    return _planned_release(design, law, totals)
+
+
+def _planned_release(
+    design: Design, law: NoiseLaw, totals: tuple[int | None, ...], coefficients: Coefficients | None = None
+) -> Release:
+    return Release(
+        design=design,
+        guarantee=None,
+        mechanism="planned",
+        mechanism_version="0",
+        noise=replace(law, calibration="none"),
+        totals=totals,
+        units_public=None,
+        anchor="untracked",
+        made_by="a plan",
+        coefficients=coefficients,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,6 +206,7 @@ def planned(release: Release, asked: Asked, *, correct: bool = True) -> Plan:
     except NotEstimableError as refusal:
         return asked.answered(_refused(release.design, str(refusal)), release.noise, release.noise_sd)
     errors, intervals, shares = model.bse, model.conf_int(asked.level), model.privacy_share
+    sds = model.privacy_sd
     coefficients = []
     for name in model.names:
         error, interval, share = errors[name], intervals[name], shares[name]
@@ -187,18 +214,28 @@ def planned(release: Release, asked: Asked, *, correct: bool = True) -> Plan:
             reason = next(v.reason for v in (error, interval, share) if isinstance(v, NotEstimable))
             coefficients.append(PlannedCoefficient(name, None, None, None, reason))
         else:
-            coefficients.append(PlannedCoefficient(name, error, interval[1] - interval[0], share, None))
+            width = interval[1] - interval[0]
+            coefficients.append(PlannedCoefficient(name, error, width, share, None, plain_number(sds[name])))
     return asked.answered(coefficients, release.noise, release.noise_sd)
 
 
 def planned_inside(design: Design, law: NoiseLaw, asked: Asked) -> Plan:
     """What can be said of a mechanism that publishes coefficients: its noise, and why there are no widths."""
     checked_level(asked.level)
+    if not known_before(law):
+        reason = (
+            f"the mechanism {asked.mechanism!r} publishes coefficients; how far its noise moves them depends on the "
+            "table, so no width can be told before or after"
+        )
+        return asked.answered(_refused(design, reason), law)
     reason = (
-        f"the mechanism {asked.mechanism!r} publishes coefficients; how far its noise moves them depends on the table, "
-        "so no width can be told before or after"
+        f"the mechanism {asked.mechanism!r} publishes coefficients and no sums, so no standard error and no width "
+        "for a population can be told before or after; what its noise adds is known: the privacy sd"
     )
-    return asked.answered(_refused(design, reason), law)
+    nothing = Coefficients((0.0,) * (len(design.released) - 1))
+    sds = fit(_planned_release(design, law, (), nothing)).privacy_sd
+    told = [replace(one, privacy_sd=plain_number(sds[one.name])) for one in _refused(design, reason)]
+    return asked.answered(told, law)
 
 
 def _refused(design: Design, reason: str) -> list[PlannedCoefficient]:

@@ -8,6 +8,7 @@ from typing import Final
 
 import numpy as np
 
+from discreet.analyst.coefficient_noise import known_before
 from discreet.analyst.estimates import NotEstimable
 from discreet.analyst.penalties import PenaltyWish
 from discreet.analyst.selection import SubModel
@@ -21,6 +22,8 @@ _ELSE: Final = (
 )
 
 _FEWEST_STEPS: Final = 3  # of a quarter of the iterates
+_FALSE_ALARM: Final = 0.01  # over all coefficients, for steps of nothing but noise
+_MATTERS: Final = 1e-3  # of the largest coefficient
 
 
 def check_declared(release: Release, model: SubModel, wish: PenaltyWish) -> None:
@@ -44,7 +47,13 @@ def check_declared(release: Release, model: SubModel, wish: PenaltyWish) -> None
 
 
 def no_errors(release: Release) -> NotEstimable:
-    """Why nothing is known of the errors of released coefficients."""
+    """Why the errors of released coefficients cannot be told, or no more of them than their noise."""
+    if known_before(release.noise):
+        return NotEstimable(
+            f"the mechanism {release.mechanism!r} publishes coefficients and no sums, from which sampling errors "
+            "cannot be told; what its noise adds is known (privacy_sd, table_conf_int); for standard errors, tests and "
+            "intervals for a population release with a mechanism of kind 'moments'"
+        )
     return NotEstimable(
         f"the mechanism {release.mechanism!r} publishes coefficients and no sums, from which their errors cannot be "
         "told; for intervals release with a mechanism of kind 'moments'"
@@ -58,21 +67,42 @@ def released_units(release: Release, model: SubModel) -> Units:
 
 
 def still_moving(release: Release) -> str | None:
-    """Say if the iterates of a release went one way to the end, farther than the scatter of a pass explains."""
-    trace = () if release.coefficients is None else release.coefficients.trace
+    """Say if the iterates of a release went one way to the end, farther than noise can carry them.
+
+    What moved is the mean of the last quarter of the iterates less that of the quarter before; a way that goes on
+    leaves the published mean of both at least half of that from where it leads. The most that noise can do is a random
+    walk: iterates that are pulled towards a point of rest move less. The scale of its steps comes from the change
+    between one step and the next, in which a steady way cancels. Its variates have correlation -1/2, so that a third
+    of their degrees of freedom is lost.
+
+    With steps of pure noise the false alarm is at most 1 % over all coefficients. For iterates at rest it is rarer:
+    none in 6,600 simulated releases of `irls` and `gradient` (see the tests). A move below a thousandth of the largest
+    coefficient is not told.
+    """
+    trace = np.array(() if release.coefficients is None else release.coefficients.trace)
     quarter = len(trace) // 4
     if quarter < _FEWEST_STEPS:
         return None
-    before, last = np.array(trace[-2 * quarter : -quarter]), np.array(trace[-quarter:])
-    moved = np.abs(last.mean(axis=0) - before.mean(axis=0))
-    scatter = np.maximum(last.std(axis=0), before.std(axis=0))
-    # steps that go one way move farther than they scatter; noise around a point of rest moves the mean by far less
-    if not (moved > 1.5 * scatter).any():
+    # without the part of a step that was carried into the next one, by a public rule, noise is independent again
+    carried = release.noise.parameters.get("momentum_per_mille", 0) / 1000
+    free = ((trace[1:] - carried * trace[:-1]) / (1 - carried))[-2 * quarter :]
+    moved = np.abs(free[quarter:].mean(axis=0) - free[:quarter].mean(axis=0))
+    turns = np.diff(free, n=2, axis=0)
+    walk = np.sqrt(np.square(turns).mean(axis=0) / 2 * (2 * quarter**2 + 1) / (3 * quarter))
+    limit = _student(len(turns) / 1.5, _FALSE_ALARM / (2 * free.shape[1])) * walk
+    if not (moved > np.maximum(limit, _MATTERS * np.abs(trace[-1]).max())).any():
         return None
     return (
-        "In the last half of the passes the coefficients were still going one way, farther than the noise of a pass "
-        "explains: more iterations would move them on. The iterates are in the release."
+        "In the last half of the passes the coefficients were still going one way, farther than the noise of the "
+        "passes can carry them: more iterations would move them on. The iterates are in the release."
     )
+
+
+def _student(degrees: float, tail: float) -> float:
+    """What a variate of Student's law exceeds with that probability."""
+    from scipy.special import stdtrit
+
+    return -float(stdtrit(degrees, tail))
 
 
 def drowned(release: Release) -> str | None:

@@ -6,7 +6,8 @@ import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from discreet.analyst.coefficient_table import HEADERS, cells, reasons
+from discreet.analyst.coefficient_noise import known_before
+from discreet.analyst.coefficient_table import cells, headers, reasons
 from discreet.analyst.estimates import NotEstimable
 from discreet.analyst.released_model import drowned, still_moving
 
@@ -37,6 +38,11 @@ ROBUST: Final = "Standard errors are robust: they hold whatever the spread of th
 AS_RELEASED: Final = (
     "The model was fitted inside and published with noise; the release holds this one model and no sums, so no other "
     "can be read from it."
+)
+THIS_TABLE: Final = (
+    "Column 'privacy sd': standard deviation of the noise that was added to the coefficient. The 95 % intervals 'this "
+    "table' are for the coefficients that the mechanism would have published of this very table without noise, its "
+    "penalty included; they count no sampling error and are no intervals for a population."
 )
 _WIDTH: Final = 88
 
@@ -89,7 +95,7 @@ def summary_text(fit: Fit) -> str:
         f"Rows:     {row_count(fit)}",
         *textwrap.wrap(f"Penalty:  {penalty_line(fit)}", _WIDTH, subsequent_indent=" " * 10),
         "-" * _WIDTH,
-        *_aligned([HEADERS, *cells(fit)]),
+        *_aligned([headers(fit), *cells(fit)]),
         "-" * _WIDTH,
     ]
     promise = "NOT PRIVATE: this release carries no privacy guarantee." if guarantee is None else guarantee.sentence()
@@ -106,10 +112,14 @@ def error_notes(fit: Fit) -> list[str]:
         worst = max(shares)
         narrower = f"; without it that interval would be {(1 - worst) ** 0.5:.3g} times as wide" if worst < 1 else ""
         out.append(f"{PRIVACY_PART} {worst:.0%} here{narrower}.")
+    what = "Not estimable"
+    if known_before(fit.release.noise):
+        out.append(THIS_TABLE)
+        what = "Standard errors and tests are not estimable"
     by_reason: dict[str, list[str]] = {}
     for name, reason in reasons(fit).items():
         by_reason.setdefault(reason, []).append(name)
-    out += [f"Not estimable ({', '.join(names)}): {reason}." for reason, names in by_reason.items()]
+    out += [f"{what} ({', '.join(names)}): {reason}." for reason, names in by_reason.items()]
     if shares and fit.penalised:
         out.append(PENALISED_INTERVALS)
     return out

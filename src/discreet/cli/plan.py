@@ -173,6 +173,11 @@ def _print_noise(made: Plan) -> None:
 def _print(title: str, plans: Sequence[Plan]) -> None:
     from discreet.cli.render import print_table
 
+    told = [one for plan in plans for one in plan.coefficients]
+    if all(one.width is None for one in told) and any(one.privacy_sd for one in told):
+        sds = [(one.name, "-" if one.privacy_sd is None else f"{one.privacy_sd:.4g}") for one in told]
+        print_table(title, ("coefficient", "privacy sd"), sds)
+        return
     headers = ["coefficient"]
     for number_of, _ in enumerate(plans, start=1):
         tag = "" if len(plans) == 1 else f" {number_of}"

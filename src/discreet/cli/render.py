@@ -49,7 +49,7 @@ def labelled(label: str, text: str, columns: int) -> str:
 
 def print_fit(fit: Fit) -> None:
     """Print a fitted model: coefficients with their errors, rows, penalty and promise."""
-    from discreet.analyst.coefficient_table import HEADERS, cells
+    from discreet.analyst.coefficient_table import cells, headers
     from discreet.analyst.summary import notes, penalty_line, row_count
 
     if not fit.release.private:
@@ -57,7 +57,7 @@ def print_fit(fit: Fit) -> None:
     if not on_terminal():
         say(fit.summary().rstrip("\n"))
         return
-    print_table(f"{fit.target}: linear regression from a release", HEADERS, cells(fit))
+    print_table(f"{fit.target}: linear regression from a release", headers(fit), cells(fit))
     say(labelled("Rows", row_count(fit), LABEL))
     say(labelled("Penalty", penalty_line(fit), LABEL))
     guarantee = fit.release.guarantee

@@ -40,6 +40,7 @@ class NoiseLaw:
     sigma
         Scale of each released block in steps of the product grid, as whole numbers; 0 only for a count that is public,
         or where the noise is switched off. A block that is absent is not released.
+        `coefficients` alone: all noise was added to the published coefficients, after everything else.
     calibration
         `gaussian`: exact Gaussian accounting with the lattice gap paid in delta; `discrete-zcdp`: the discrete law's
         own concentrated privacy; `pure`: epsilon alone; `chi-square`: the exact loss of Wishart noise; `composed`:

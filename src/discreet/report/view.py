@@ -38,7 +38,13 @@ class Promise:
 
 @dataclass(frozen=True, slots=True)
 class Coefficient:
-    """One line of the table; numbers are missing where the release cannot give them, and `reason` says why."""
+    """One line of the table; numbers are missing where the release cannot give them, and `reason` says why.
+
+    Attributes
+    ----------
+    table_low, table_high
+        Ends of the interval for what would have been published of this very table without noise, where it is known.
+    """
 
     name: str
     estimate: float
@@ -50,6 +56,8 @@ class Coefficient:
     privacy_sd: float | None
     privacy_share: float | None
     reason: str | None
+    table_low: float | None = None
+    table_high: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,17 +223,23 @@ def _promise(guarantee: Guarantee) -> Promise:
 def _coefficients(fit: Fit, level: float) -> tuple[Coefficient, ...]:
     why = reasons(fit, level)
     columns = table_columns(fit, level)
+    pairs = fit.table_conf_int(level).items()
+    table = {name: (None, None) if isinstance(pair, NotEstimable) else pair for name, pair in pairs}
+    # what the noise alone brings may be known where nothing else is
+    always = ("privacy_sd",) if fit.interval_target == "none" else ()
     return tuple(
         Coefficient(
             name=name,
             estimate=fit.params[name],
             reason=why.get(name),
             **{
-                field: None if name in why else columns[field][place]
+                field: None if name in why and field not in always else columns[field][place]
                 for field in ("std_error", "low", "high", "p", "sampling_sd", "privacy_sd", "privacy_share")
             },  # type: ignore[arg-type]  # the columns of numbers hold numbers or nothing
+            table_low=ends[0],
+            table_high=ends[1],
         )
-        for place, name in enumerate(fit.names)
+        for place, (name, ends) in enumerate(table.items())
     )
 
 
