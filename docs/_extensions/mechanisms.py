@@ -24,8 +24,9 @@ from discreet.privacy.budget import PrivacyBudget
 SIZE = 5
 EPSILONS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
 DELTA = {"pure": "0", "approximate": "above 0", "both": "0 or above"}
+STYLE = {"svg.fonttype": "none", "svg.hashsalt": "discreet", "font.size": 11}
 LINES = ("-", "--", ":", "-.")
-COSTS = ("mechanism", "publishes", "delta", "neighbours", "persons", "numerics", "d = 5", "d = 20")
+COSTS = ("mechanism", "publishes", "delta", "neighbours", "persons", "numerics", "noise of", "d = 5", "d = 20")
 SOURCES = ("mechanism", "document", "rows in", "needs", "status", "references")
 
 
@@ -58,6 +59,7 @@ def _costs(row: TableRow) -> list[str]:
         "both" if len(row.neighbours) > 1 else " ".join(row.neighbours),
         "several rows" if row.persons else "one row",
         row.numerics,
+        row.main,
         *(_noise(row, size) for size in row.noise),
     ]
 
@@ -114,7 +116,7 @@ def _lines(name: str) -> dict[str, list[tuple[float, float]]]:
 
 
 def _svg(lines: dict[str, list[tuple[float, float]]], caption: str) -> str:
-    with rc_context({"svg.fonttype": "none", "svg.hashsalt": "discreet", "font.size": 11}):
+    with rc_context(STYLE):
         figure = Figure(figsize=(6.4, 3.4), layout="constrained")
         axes = figure.subplots()
         for place, (label, points) in enumerate(lines.items()):
@@ -125,8 +127,13 @@ def _svg(lines: dict[str, list[tuple[float, float]]], caption: str) -> str:
         axes.set_ylabel("noise sd")
         axes.legend(frameon=False)
         axes.spines[["top", "right"]].set_visible(False)
-        drawn = io.StringIO()
-        figure.savefig(drawn, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
+        return inline_svg(figure, caption)
+
+
+def inline_svg(figure: Figure, caption: str) -> str:
+    """Give a figure as SVG for a page: as wide as the text, in its colour, read aloud by its caption."""
+    drawn = io.StringIO()
+    figure.savefig(drawn, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
     svg = drawn.getvalue()[drawn.getvalue().index("<svg") :]
     # black is the colour of the text, light or dark
     svg = svg.replace("#000000", "currentColor")

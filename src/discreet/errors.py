@@ -29,10 +29,13 @@ class SpecError(DiscreetError, ValueError):
 
         >>> print(SpecError.unknown_name("column", "aeg", ["age", "income"]))
         unknown column 'aeg'; allowed: age, income. Did you mean 'age'?
+        >>> print(SpecError.unknown_name("column", "AGE", ["age", "income"]))
+        unknown column 'AGE'; allowed: age, income. Did you mean 'age'?
         """
         names = list(allowed)
-        near = get_close_matches(name, names, n=1)
-        hint = f". Did you mean '{near[0]}'?" if near else ""
+        folded = {one.casefold(): one for one in names}
+        near = get_close_matches(name.casefold(), folded, n=1)
+        hint = f". Did you mean '{folded[near[0]]}'?" if near else ""
         return cls(f"unknown {what} {name!r}; allowed: {', '.join(names)}{hint}")
 
 

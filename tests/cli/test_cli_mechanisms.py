@@ -26,7 +26,29 @@ def test_auto_says_what_it_takes(call: Call) -> None:
     assert json.loads(call("mechanisms", "auto", "--json").stdout)["name"] == "auto"
 
 
+def test_the_table_names_the_statistic_whose_noise_it_shows(call: Call) -> None:
+    lines = {line.split()[0]: line.split() for line in call("mechanisms").stdout.splitlines() if line}
+    rows = {row["name"]: row for row in json.loads(call("mechanisms", "--json").stdout)}
+    for name, statistic in (("gaussian", "equation"), ("irls", "score"), ("gradient", "score"), ("objective", "linear"),
+                            ("dpme", "cells")):  # fmt: skip
+        assert rows[name]["main"] == statistic
+        shown = [f"{sds[statistic]:.3g}" if statistic in sds else "refused" for sds in rows[name]["noise"].values()]
+        assert lines[name][-3:] == [statistic, *shown]
+
+
+def test_a_setting_says_with_what_it_counts(call: Call) -> None:
+    told = call("mechanisms", "dpme").stdout
+    assert "only with loss = huber" in told
+    settings = {one["name"]: one for one in json.loads(call("mechanisms", "dpme", "--json").stdout)["settings"]}
+    assert settings["threshold"]["only_with"] == {"loss": "huber"}
+    assert settings["loss"]["only_with"] is None
+
+
 def test_an_unknown_name_is_one_line_and_exit_code_2(call: Call) -> None:
     result = call("mechanisms", "gausian")
     assert result.exit_code == 2
     assert "Did you mean 'gaussian'" in result.stderr
+    result = call("mechanisms", "posterior")
+    assert result.exit_code == 2
+    assert "not offered" in result.stderr
+    assert result.stderr.count("\n") == 1

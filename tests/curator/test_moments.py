@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 import pickle
+from contextlib import nullcontext
 from fractions import Fraction
 
 import numpy as np
@@ -188,8 +189,14 @@ def test_a_wide_design_gets_smaller_chunks():
 
 def test_too_many_columns_are_refused_before_reading():
     design = Design("y", {"g": {"levels": list(range(12_000))}, "y": (0, 1)})
-    with pytest.raises(SpecError, match="12001 released columns need about"):
+    with pytest.raises(SpecError, match=r"12001 released columns need about .* MB .*; allowed: 4096 MB, 9459 columns;"):
         RowDomain.of(design)
+    for columns, fits in ((9459, True), (9460, False)):
+        # the constant, the target, and an indicator for every level but the first
+        design = Design("y", {"g": {"levels": list(range(columns - 1))}, "y": (0, 1)})
+        assert len(design.released) == columns
+        with nullcontext() if fits else pytest.raises(SpecError, match="9460 released columns"):
+            RowDomain.of(design)
 
 
 def test_rows_after_the_ball_clip_are_inside_exactly():

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import warnings
+from pathlib import Path
+
 import pytest
 
 import discreet
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
-from discreet.errors import SpecError
+from discreet.errors import PrivacyNotice, SpecError
 from discreet.mechanisms.choice import chosen_mechanism, predicted_error
+from discreet.mechanisms.registry import NOT_OFFERED, mechanisms
 from discreet.privacy.budget import PrivacyBudget
 
 BOX = {"x": (-1, 1), "z": (-1, 1), "y": (-1, 1)}
@@ -56,3 +60,42 @@ def test_a_line_that_would_miss_the_origin_is_refused_before_data():
         discreet.release("no such file.csv", lopsided, epsilon=1.0, delta=1e-6, mechanism="irls")
     assert lopsided.needs_sums
     assert not Design("y", BOX, intercept=False).needs_sums
+
+
+@pytest.mark.parametrize("name", ["DPME", "Gaussian", "K-Norm", "AUTO"])
+def test_a_name_in_other_letters_gets_a_suggestion(name):
+    with pytest.raises(SpecError, match=f"Did you mean '{name.lower()}'"):
+        discreet.release("no such file.csv", Design("y", BOX), epsilon=1.0, delta=1e-6, mechanism=name)
+
+
+@pytest.mark.parametrize("name", ["posterior", "Posterior"])
+def test_a_known_method_that_is_not_offered_says_why_and_what_to_take(name):
+    with pytest.raises(SpecError, match=r"'posterior' is not offered: .*exactly.*; take 'objective'") as caught:
+        discreet.release("no such file.csv", Design("y", BOX), epsilon=1.0, delta=1e-6, mechanism=name)
+    assert "unknown" not in str(caught.value)
+    assert NOT_OFFERED.keys().isdisjoint(mechanisms())
+
+
+@pytest.mark.parametrize(
+    ("name", "settings"),
+    [("laplace", {}), ("k-norm", {}), ("functional", {}), ("dpme", {}), ("frank-wolfe", {"iterations": 1})],
+)
+def test_a_delta_that_is_not_used_is_told(name, settings):
+    table = {"x": [0.5] * 9, "z": [0.1] * 9, "y": [0.2] * 9}
+    words = f"delta = 1e-06 is not used by '{name}'.*promises delta = 0; leave delta out"
+    with pytest.warns(PrivacyNotice, match=words) as told:
+        release = discreet.release(table, Design("y", BOX), epsilon=1.0, delta=1e-6, mechanism=name, settings=settings)
+    assert [Path(one.filename).name for one in told] == ["test_choice.py"]
+    assert release.guarantee.delta == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "settings"),
+    [("auto", {}), ("gaussian", {}), ("dpme", {"noise": "gaussian"}), ("frank-wolfe", {"iterations": 100})],
+)
+def test_a_delta_that_is_used_brings_no_notice(name, settings):
+    table = {"x": [0.5] * 9, "z": [0.1] * 9, "y": [0.2] * 9}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        release = discreet.release(table, Design("y", BOX), epsilon=1.0, delta=1e-6, mechanism=name, settings=settings)
+    assert release.guarantee.delta == 1e-6

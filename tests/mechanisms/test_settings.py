@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import discreet
 from discreet.cli.options import settings_table
 from discreet.errors import SpecError
+from discreet.mechanisms.registry import mechanism_named, mechanisms
 from discreet.mechanisms.settings import Setting, checked_settings
 
 DECLARED = {
@@ -53,7 +55,7 @@ def test_values_and_words_are_taken(name, given, kept):
 @pytest.mark.parametrize(
     ("name", "given", "words"),
     [
-        ("passes", 0, r"'passes' is 0; allowed: 1 to 100"),
+        ("passes", 0, r"'passes' is 0; allowed: 1 to 100; give a number in that range, or leave it out for 10$"),
         ("passes", 101, "allowed: 1 to 100"),
         ("passes", 2.5, "'passes' is a whole number from 1 to 100; 2.5 came"),
         ("passes", "many", "whole number"),
@@ -65,6 +67,7 @@ def test_values_and_words_are_taken(name, given, kept):
         ("threshold", "-inf", "is a number"),
         ("threshold", 5.0, r"allowed: 0.01 to 4"),
         ("form", "scores", "Did you mean 'score'"),
+        ("form", "MOMENT", "Did you mean 'moment'"),
         ("form", 3, "score, moment"),
         ("squares", 1, "true or false"),
         ("squares", "yes", "true or false"),
@@ -73,6 +76,71 @@ def test_values_and_words_are_taken(name, given, kept):
 def test_what_is_not_allowed_is_refused_by_name(name, given, words):
     with pytest.raises(SpecError, match=words):
         checked_settings("m", DECLARED, {name: given})
+
+
+DEPENDENT = {
+    "loss": Setting("squares", "which", choices=("squares", "huber")),
+    "threshold": Setting(0.25, "where", 0.01, 4.0, only_with=("loss", "huber")),
+    "bins": Setting(0, "how many; 0: by rule", 0, 100),
+    "expected": Setting(1000, "for the rule", 1, 10**6, only_with=("bins", 0)),
+    "wide": Setting(False, "whether"),
+    "sides": Setting("two", "which", choices=("one", "two"), only_with=("wide", True)),
+}
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"threshold": 0.5}, r"'threshold' counts only with loss = huber; leave it out or set loss = huber$"),
+        ({"threshold": "0.5", "loss": "squares"}, "only with loss = huber"),
+        ({"bins": 5, "expected": 10}, "'expected' counts only with bins = 0; leave it out or set bins = 0$"),
+        ({"sides": "one"}, "'sides' counts only with wide = true; leave it out or set wide = true$"),
+    ],
+)
+def test_a_setting_without_effect_is_refused(given, words):
+    with pytest.raises(SpecError, match=words):
+        checked_settings("m", DEPENDENT, given)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"threshold": 0.5, "loss": "huber"},
+        {"threshold": 0.25},
+        {"threshold": "0.25", "loss": "squares"},
+        {"expected": 10},
+        {"bins": 5, "expected": 1000},
+        {"sides": "one", "wide": True},
+    ],
+)
+def test_a_setting_that_counts_and_a_default_that_does_not_are_taken(given):
+    whole = checked_settings("m", DEPENDENT, given)
+    # those of a release are passed on whole
+    assert checked_settings("m", DEPENDENT, whole) == whole
+
+
+@pytest.mark.parametrize("name", sorted(mechanisms()))
+def test_what_a_setting_counts_with_is_a_setting_and_a_value_it_can_have(name):
+    declared = mechanism_named(name).card.settings
+    for setting in declared.values():
+        if setting.only_with is not None:
+            other, value = setting.only_with
+            assert checked_settings(name, declared, {other: value})[other] == value
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "words"),
+    [
+        ("dpme", {"threshold": 0.1}, "'threshold' counts only with loss = huber"),
+        ("dpme", {"bins": 4, "expected_rows": 50}, "'expected_rows' counts only with bins = 0"),
+        ("objective", {"bound": 2.0}, "'bound' counts only with loss = squared"),
+        ("objective", {"loss": "squared", "threshold": 0.2}, "'threshold' counts only with loss = huber"),
+    ],
+)
+def test_mechanisms_refuse_settings_without_effect_before_data(name, given, words):
+    design = discreet.Design("y", {"x": (0, 1), "y": (0, 1)})
+    with pytest.raises(SpecError, match=words):
+        discreet.release("no such file.csv", design, epsilon=1.0, delta=1e-6, mechanism=name, settings=given)
 
 
 @pytest.mark.parametrize("given", ["passes=4", 5, ["passes"]])

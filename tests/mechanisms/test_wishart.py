@@ -455,7 +455,8 @@ BAD = [
     (PrivacyBudget(1.0, 1e-6), {"unit": {"id": "who", "max_rows": 2}}, {}, "max_rows = 2"),
     (PrivacyBudget(1.0, 1e-6), {"unit": {"neighbours": "replace"}}, {"debiased": False}, "public number of rows"),
     (PrivacyBudget(1.0, 1e-6), {"columns": {f"x{j}": (0, 1) for j in range(9)}}, {"degrees": 10}, "degrees = 10"),
-    (PrivacyBudget(1.0, 1e-6), {"columns": {f"x{j}": (0, 1) for j in range(199)}}, {}, "201 released columns"),
+    (PrivacyBudget(1.0, 1e-6), {"columns": {f"x{j}": (0, 1) for j in range(199)}}, {}, "^201 released columns came;"),
+    (PrivacyBudget(1.0, 1e-6), {"columns": {f"x{j}": (0, 1) for j in range(199)}}, {}, "200; .* or take 'gaussian'$"),
     (PrivacyBudget(1.0, 1e-6), {"columns": {f"x{j}": (0, 1) for j in range(99)}}, {"degrees": 100_000}, "to 39603"),
     (PrivacyBudget(1e-6, 1e-30), {"columns": {f"x{j}": (0, 1) for j in range(6)}}, {"degrees": 10}, "beyond any use"),
 ]
@@ -467,6 +468,14 @@ def test_what_it_cannot_keep_is_refused_from_public_numbers(budget, design, sett
     declared = Design("y", columns, unit=design.get("unit"))
     with pytest.raises(SpecError, match=message):
         WishartMoments().noise_model(declared, RowDomain.of(declared), budget, DEFAULTS | settings)
+
+
+@pytest.mark.parametrize("columns", [199, 600, 2000])
+def test_above_the_limit_of_columns_no_degrees_are_spoken_of(columns):
+    design = Design("y", {**{f"x{j}": (0, 1) for j in range(columns)}, "y": (0, 1)})
+    with pytest.raises(SpecError, match="allowed: at most 200;") as caught:
+        law_of(design)
+    assert "degrees" not in str(caught.value)
 
 
 def test_a_person_with_one_row_is_served():

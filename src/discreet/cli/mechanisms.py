@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from discreet.mechanisms.table import TableRow
 
 _LABEL: Final = 13  # columns of the words on the left
-_HEADERS: Final = ("mechanism", "publishes", "delta", "numerics", "neighbours", "noise, 5", "noise, 20")
+_HEADERS: Final = ("mechanism", "publishes", "delta", "numerics", "relation", "noise of", "d = 5", "d = 20")
 _AUTO: Final = "gaussian where delta is above 0; otherwise laplace or k-norm, whichever has the smaller predicted error"
 _DELTA: Final = {"pure": "none", "approximate": "needed", "both": "optional"}
 
@@ -30,8 +30,9 @@ _DELTA: Final = {"pure": "none", "approximate": "needed", "both": "optional"}
 def command(session: Session, name: str | None, as_json: bool) -> None:
     """List the mechanisms that `release --mechanism` takes, or tell all about the one called NAME.
 
-    Noise is the standard deviation, in scaled units, of the statistic that matters most at epsilon = 1 and
-    delta = 1e-6 (0 for a pure mechanism), for 5 and for 20 regressors.
+    Noise is the standard deviation, in scaled units, of the statistic named before it at epsilon = 1 and
+    delta = 1e-6 (0 for a pure mechanism), for 5 and for 20 regressors: for moments one normal equation, for
+    coefficients what moves them most. Figures of different statistics do not compare.
     """
     from discreet.mechanisms.table import mechanism_table, table_row
 
@@ -66,6 +67,7 @@ def print_rows(rows: tuple[TableRow, ...]) -> None:
             _DELTA[row.notion],
             row.numerics,
             _relations(row),
+            row.main,
             *(_main(row, size) for size in row.noise),
         )
         for row in rows
@@ -95,7 +97,7 @@ def print_row(row: TableRow) -> None:
     for size, noise in row.noise.items():
         say(labelled(f"Noise, d = {size}", _whole(noise), _LABEL + 2))
     if row.settings:
-        cells = [(name, _word(one.default), _allowed(one), one.about) for name, one in row.settings.items()]
+        cells = [(name, _word(one.default), _allowed(one), _meaning(one)) for name, one in row.settings.items()]
         print_table("Settings (--setting NAME=VALUE)", ("name", "default", "allowed", "meaning"), cells)
 
 
@@ -107,6 +109,10 @@ def _allowed(setting: Setting) -> str:
     if isinstance(setting.default, bool):
         return "true, false"
     return ", ".join(setting.choices) or f"{setting.low:g} to {setting.high:g}"
+
+
+def _meaning(setting: Setting) -> str:
+    return f"{setting.about}; only with {setting.condition}" if setting.condition else setting.about
 
 
 def _relations(row: TableRow) -> str:

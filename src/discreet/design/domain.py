@@ -13,6 +13,9 @@ from discreet.errors import SpecError
 DEFAULT_GRID_BITS = 16
 MIN_GRID_BITS = 8
 MAX_GRID_BITS = 26
+MAX_MEGABYTES = 4096
+# six arrays of doubles
+_BYTES_PER_PRODUCT = 6 * 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,9 +104,10 @@ class RowDomain:
 
 
 def _check_size(released: int) -> None:
-    megabytes = released * released * 8 * 6 / 2**20
-    if not megabytes <= 4096:
+    if not released * released * _BYTES_PER_PRODUCT <= MAX_MEGABYTES << 20:
+        megabytes = released * released * _BYTES_PER_PRODUCT / 2**20
+        most = math.isqrt((MAX_MEGABYTES << 20) // _BYTES_PER_PRODUCT)
         raise SpecError(
-            f"{released} released columns need about {megabytes:.0f} MB for their products; "
-            "declare fewer columns or levels"
+            f"{released} released columns need about {megabytes:.0f} MB for their products; allowed: "
+            f"{MAX_MEGABYTES} MB, {most} columns; declare fewer columns or levels"
         )

@@ -50,10 +50,14 @@ class PerturbedHistogram:
         references=("Lei 2011", "Huber 1964", "Canonne, Kamath & Steinke 2020"),
         settings={
             "bins": Setting(0, "intervals that each number is cut into; 0: from epsilon and expected_rows", 0, 100_000),
-            "expected_rows": Setting(10_000, "public guess of the number of rows, for the rule of bins", 1, 10**12),
+            "expected_rows": Setting(
+                10_000, "public guess of the number of rows, for the rule of bins", 1, 10**12, only_with=("bins", 0)
+            ),
             "noise": Setting("laplace", "law of the noise of a count", choices=("laplace", "gaussian")),
             "loss": Setting("squares", "what is fitted to the centres", choices=("squares", "huber")),
-            "threshold": Setting(0.25, "for huber: residuals count fully up to it, in scaled units", 0.001, 10.0),
+            "threshold": Setting(
+                0.25, "residuals count fully up to it, in scaled units", 0.001, 10.0, only_with=("loss", "huber")
+            ),
         },
     )
 

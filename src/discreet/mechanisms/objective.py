@@ -56,7 +56,7 @@ class ObjectivePerturbation:
         document="beyond the five",
         notion="approximate",
         domain="box or ball",
-        needs=("a public ridge strength", "a table that can be read several times, with loss = huber"),
+        needs=("a public threshold of residuals, or a public bound on the length of the scaled coefficients",),
         numerics="exact",
         references=(
             "Chaudhuri, Monteleoni & Sarwate 2011",
@@ -65,11 +65,14 @@ class ObjectivePerturbation:
             "Redberg, Koskela & Wang 2023",
         ),
         reads_again=("loss", HUBER),
+        main="linear",
         settings={
             "loss": Setting(HUBER, "Huber's, or squared inside a ball of coefficients", choices=(HUBER, SQUARED)),
             "strength": replace(_STRENGTH, default=0.0, low=0.0, about=f"{_STRENGTH.about}; 0: set by the budget"),
-            "bound": replace(BALL_SETTINGS["bound"], about="largest length of the scaled coefficients, squared loss"),
-            "threshold": Setting(0.1, "residual up to which Huber's loss is squared, in scaled units", 1e-4, 2.0),
+            "bound": replace(BALL_SETTINGS["bound"], only_with=("loss", SQUARED)),
+            "threshold": Setting(
+                0.1, "residual up to which the loss is squared, in scaled units", 1e-4, 2.0, only_with=("loss", HUBER)
+            ),
         },
     )
 

@@ -28,6 +28,8 @@ class Setting:
         Smallest and largest number allowed.
     choices
         Words allowed.
+    only_with
+        Another setting and the value of it without which this one has no effect; none if it always counts.
     """
 
     default: bool | int | float | str
@@ -35,6 +37,19 @@ class Setting:
     low: float = -math.inf
     high: float = math.inf
     choices: tuple[str, ...] = ()
+    only_with: tuple[str, bool | int | float | str] | None = None
+
+    @property
+    def condition(self) -> str:
+        """What it counts with, in words; empty if it always counts.
+
+        >>> Setting(0.1, "where", only_with=("loss", "huber")).condition
+        'loss = huber'
+        """
+        if self.only_with is None:
+            return ""
+        name, value = self.only_with
+        return f"{name} = {str(value).lower() if isinstance(value, bool) else value}"
 
 
 def checked_settings(mechanism: str, declared: Mapping[str, Setting], given: Mapping[str, object] | None) -> Settings:
@@ -51,9 +66,14 @@ def checked_settings(mechanism: str, declared: Mapping[str, Setting], given: Map
     for name in values:
         if name not in declared:
             raise SpecError.unknown_name(f"setting of {mechanism!r}", str(name), declared)
-    return MappingProxyType({
-        name: _checked(name, setting, values.get(name, setting.default)) for name, setting in declared.items()
-    })  # fmt: skip
+    checked = {name: _checked(name, setting, values.get(name, setting.default)) for name, setting in declared.items()}
+    for name, setting in declared.items():
+        if setting.only_with is not None and checked[name] != setting.default:
+            other, value = setting.only_with
+            if checked[other] != value:
+                counts = setting.condition
+                raise SpecError(f"the setting {name!r} counts only with {counts}; leave it out or set {counts}")
+    return MappingProxyType(checked)
 
 
 def _checked(name: str, setting: Setting, value: object) -> bool | int | float | str:
@@ -80,7 +100,10 @@ def _number(name: str, setting: Setting, value: object, *, whole: bool) -> int |
     if math.isnan(number) or (whole and number != round(number) if math.isfinite(number) else True):
         raise SpecError(f"the setting {name!r} is a {kind}; {shown(value)} came")
     if not setting.low <= number <= setting.high:
-        raise SpecError(f"the setting {name!r} is {number:g}; allowed: {setting.low:g} to {setting.high:g}")
+        raise SpecError(
+            f"the setting {name!r} is {number:g}; allowed: {setting.low:g} to {setting.high:g}; give a number in that "
+            f"range, or leave it out for {setting.default:g}"
+        )
     return round(number) if whole else number
 
 

@@ -43,6 +43,8 @@ class TableRow:
         By number of regressors: standard deviation of the noise of each statistic in scaled units at epsilon = 1
         (delta = 1e-6 unless pure), for numbers in a box under `add-remove`; `equation` is what the noise does to one
         normal equation. Text where the mechanism refuses such a design.
+    main
+        The statistic whose noise a table shows: `equation` for moments, for coefficients the one that moves them most.
     """
 
     name: str
@@ -59,13 +61,14 @@ class TableRow:
     noise: Mapping[int, Mapping[str, float] | str]
     references: tuple[str, ...]
     settings: Mapping[str, Setting]
+    main: str
 
     def main_noise(self, size: int) -> float | None:
         """The figure that a table shows for so many regressors; none where the mechanism refuses them."""
         noise = self.noise[size]
         if isinstance(noise, str):
             return None
-        return noise.get("equation", max(noise.values()))
+        return noise[self.main]
 
     def to_dict(self) -> dict[str, object]:
         """The row as plain values for JSON."""
@@ -85,6 +88,7 @@ class TableRow:
                 str(size): {"refused": noise} if isinstance(noise, str) else dict(noise)
                 for size, noise in self.noise.items()
             },
+            "main": self.main,
             "references": list(self.references),
             "settings": [
                 {
@@ -94,6 +98,7 @@ class TableRow:
                     "low": setting.low if math.isfinite(setting.low) else None,
                     "high": setting.high if math.isfinite(setting.high) else None,
                     "choices": list(setting.choices),
+                    "only_with": None if setting.only_with is None else dict([setting.only_with]),
                 }
                 for name, setting in self.settings.items()
             ],
@@ -133,6 +138,7 @@ def table_row(name: str) -> TableRow:
         noise={size: _cost(mechanism, size) for size in SIZES},
         references=card.references,
         settings=card.settings,
+        main="equation" if mechanism.kind == "moments" else card.main or _only_statistic(mechanism),
     )
 
 
@@ -151,6 +157,11 @@ def _noise(mechanism: Mechanism, size: int, unit: PrivacyUnit) -> NoiseLaw | Non
         return _law(mechanism, size, unit)
     except SpecError:
         return None
+
+
+def _only_statistic(mechanism: Mechanism) -> str:
+    (statistic,) = _law(mechanism, 3, PrivacyUnit()).sigma
+    return statistic
 
 
 def _cost(mechanism: Mechanism, size: int) -> Mapping[str, float] | str:

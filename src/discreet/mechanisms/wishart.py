@@ -90,7 +90,7 @@ class WishartMoments:
     version: Final = "1"
     kind: Final[Literal["moments"]] = "moments"
     card: Final = Card(
-        summary="Moments with Wishart noise: positive semidefinite if its mean is kept; no gain over Gaussian.",
+        summary="Moments with Wishart noise: positive semidefinite as they are, if the mean of the noise is kept.",
         document="note of Park & Welling, equations (6) to (10), with its exact (epsilon, delta) for epsilon alone",
         notion="approximate",
         domain="box or ball",
@@ -276,8 +276,13 @@ def _check(design: Design, budget: PrivacyBudget, size: int, most: int, *, debia
             "debiased = false came with a public number of rows; its entry has no noise, so the matrix would not be "
             "positive semidefinite; leave it out or declare neighbours = 'add-remove'"
         )
-    if size > _MOST_COLUMNS or not size + 2 <= most <= _MOST_WORK // size:
+    if size > _MOST_COLUMNS:
         raise SpecError(
-            f"{size} released columns and degrees = {most} came; allowed: at most {_MOST_COLUMNS} columns, and degrees "
-            f"from {size + 2} to {_MOST_WORK // size} for as many; change the setting 'degrees' or take 'gaussian'"
+            f"{size} released columns came; allowed: at most {_MOST_COLUMNS}; declare fewer columns or levels, or take "
+            "'gaussian'"
+        )
+    if not size + 2 <= most <= _MOST_WORK // size:
+        raise SpecError(
+            f"{size} released columns and degrees = {most} came; allowed for as many columns: degrees from {size + 2} "
+            f"to {_MOST_WORK // size}; change the setting 'degrees' or take 'gaussian'"
         )
