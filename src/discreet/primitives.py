@@ -14,9 +14,8 @@ from discreet.mechanisms.primitives.laplace import (
     NoisyWholeNumbers,
     discrete_laplace,
     laplace,
-    laplace_epsilon,
-    laplace_scales,
 )
+from discreet.mechanisms.primitives.laplace_loss import laplace_epsilon, laplace_scales
 from discreet.mechanisms.primitives.mean import PrivateMean, private_mean
 from discreet.mechanisms.primitives.randomised_response import (
     NotEstimable,

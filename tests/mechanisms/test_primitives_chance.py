@@ -120,6 +120,8 @@ def test_grids_are_powers_of_two_below_the_size_they_serve():
         assert 1 in (step.numerator, step.denominator)
         assert step.numerator & (step.numerator - 1) == 0
     assert lattice.scale_in_steps(Fraction(1, 3), Fraction(1)) >= Fraction(1, 3)
+    with pytest.raises(SpecError, match="raise epsilon"):
+        lattice.scale_in_steps(Fraction(2**58))
     with pytest.raises(SpecError, match="take a step of at least"):
         lattice.scale_in_steps(Fraction(2**58), Fraction(1))
 

@@ -87,13 +87,15 @@ def test_the_print_is_short_and_the_room_opens_by_its_name():
     assert set(discreet.primitives.__all__) <= set(dir(discreet.primitives))
 
 
+@pytest.mark.filterwarnings("ignore::discreet.errors.PrivacyNotice")
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
         ({"counts": []}, "empty"),
         ({"epsilon": -1}, "epsilon"),
         ({"delta": 1}, "delta"),
-        ({"delta": 0.9}, "delta"),
+        ({"delta": 0.9, "allow_weak_privacy": True}, "delta"),
+        ({"delta": math.nan}, "delta"),
         ({"max_memberships": 0}, "max_memberships"),
         ({"max_memberships": 4}, "at most 3"),
         ({"level": 0}, "level"),
@@ -107,6 +109,10 @@ def test_bad_settings_are_refused(settings, message):
 
 def test_bad_counts_are_refused_without_their_values():
     for delta in (0.0, 1e-6):
+        for counts in ([5, -7777], np.array([5, -7777])):
+            with pytest.raises(DataError, match="below 0, which is no count") as refused:
+                counting_queries(counts, 1.0, delta=delta)
+            assert "7777" not in str(refused.value)
         with pytest.raises(DataError) as refused:
             counting_queries([7777.5], 1.0, delta=delta)
         assert "7777" not in str(refused.value)

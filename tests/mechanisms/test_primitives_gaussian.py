@@ -27,6 +27,7 @@ def without_noise(monkeypatch):
     monkeypatch.setattr(module, "gaussian_noise", lambda sigma, how_many: [0] * how_many)
 
 
+@pytest.mark.filterwarnings("ignore::discreet.errors.PrivacyNotice")
 @pytest.mark.usefixtures("without_noise")
 @pytest.mark.parametrize("step", [None, 1 / 32])
 @pytest.mark.parametrize("width", [1, 5])
@@ -38,7 +39,9 @@ def test_no_pair_of_neighbours_moves_further_than_the_noise_is_made_for(step, wi
         change = draws.normal(size=width) * draws.choice([1.0, 1e-3], size=width)
         change /= np.linalg.norm(change) * (1 + 1e-12)
         moved = [Fraction(a) + 5 * Fraction(c) for a, c in zip(x, change, strict=True)]
-        one, other = (gaussian(values, 5.0, epsilon, delta, step=step) for values in (x, moved))
+        one, other = (
+            gaussian(values, 5.0, epsilon, delta, step=step, allow_weak_privacy=True) for values in (x, moved)
+        )
         mu2 = sum((Fraction(a) - Fraction(b)) ** 2 for a, b in zip(one.values, other.values, strict=True))
         mu = math.sqrt(mu2 / Fraction(one.sigma) ** 2)
         assert one.calibration == "analytic"
@@ -48,10 +51,11 @@ def test_no_pair_of_neighbours_moves_further_than_the_noise_is_made_for(step, wi
     assert delta_from(epsilon, furthest * 1.1) > delta
 
 
+@pytest.mark.filterwarnings("ignore::discreet.errors.PrivacyNotice")
 @pytest.mark.parametrize("epsilon", [0.3, 1.0, 3.0])
 def test_the_exact_loss_of_the_lattice_law_is_below_delta_and_near_it(epsilon):
     delta = 0.01
-    noisy = gaussian([0.0], 1.0, epsilon, delta, step=1 / 200)
+    noisy = gaussian([0.0], 1.0, epsilon, delta, step=1 / 200, allow_weak_privacy=True)
     assert noisy.calibration == "analytic"
     sigma = noisy.sigma * 200
     z = np.arange(-int(30 * sigma), int(30 * sigma))
@@ -71,7 +75,7 @@ def test_calibrations_are_the_textbook_ones():
     classical = gaussian([0.0], 2.0, 0.5, 1e-6, calibration="classical")
     assert classical.sigma == pytest.approx(2 * math.sqrt(2 * math.log(1.25e6)) / 0.5, rel=1e-8)
     assert classical.calibration == "classical"
-    with pytest.raises(SpecError, match="below 1 only"):
+    with pytest.raises(SpecError, match="below 1 only; say calibration='analytic'"):
         gaussian([0.0], 1.0, 1.0, 1e-6, calibration="classical")
     with pytest.raises(SpecError, match="finer step"):
         gaussian([0.0], 1.0, 0.5, 1e-6, calibration="classical", step=1.0)
@@ -85,9 +89,10 @@ def test_the_classical_formula_is_larger_than_needed_wherever_it_is_allowed(delt
     assert delta > 1e-5 or delta_from(30.0, 30 / math.sqrt(2 * math.log(1.25 / delta))) > delta
 
 
+@pytest.mark.filterwarnings("ignore::discreet.errors.PrivacyNotice")
 @pytest.mark.parametrize(("epsilon", "step"), [(1.0, 1.0), (800.0, None)])
 def test_a_coarse_grid_or_a_huge_epsilon_uses_the_discrete_law_itself(epsilon, step):
-    noisy = gaussian([3.0], 4.0, epsilon, 1e-6, step=step)
+    noisy = gaussian([3.0], 4.0, epsilon, 1e-6, step=step, allow_weak_privacy=epsilon > 20)
     assert noisy.calibration == "discrete-zcdp"
     moved = 4.0 + noisy.step
     assert delta_from_rho(epsilon, (moved / noisy.sigma) ** 2 / 2) <= 1e-6
@@ -112,6 +117,8 @@ def test_noise_has_the_stated_standard_deviation_and_another_is_rejected():
         (([1.0], 1.0, -1, 1e-6), "epsilon"),
         (([1.0], 1.0, 1.0, 0.0), "delta"),
         (([1.0], 1.0, 1.0, True), "delta"),
+        (([1.0], 1.0, 1.0, math.nan), "delta"),
+        (([1.0], 1.0, 1.0, 0.01), "allow_weak_privacy=True"),
     ],
 )
 def test_bad_settings_are_refused(arguments, message):
@@ -122,6 +129,10 @@ def test_bad_settings_are_refused(arguments, message):
 def test_other_bad_arguments_are_refused():
     with pytest.raises(SpecError, match="calibration"):
         gaussian([1.0], 1.0, 1.0, 1e-6, calibration="analytical")
+    with pytest.raises(SpecError, match="larger than a double holds"):
+        gaussian([1.0], 1e308, 1.0, 1e-6)
+    with pytest.raises(SpecError, match="finer than doubles"):
+        gaussian([1.0], 1e-320, 1.0, 1e-6)
     with pytest.raises(SpecError, match="coarser step"):
         gaussian([1.0], 1.0, 1.0, 1e-6, step=1e-20)
     with pytest.raises(DataError, match="no finite number"):

@@ -12,7 +12,8 @@ import pytest
 from discreet.errors import DataError, SpecError
 from discreet.mechanisms.primitives import laplace as module
 from discreet.mechanisms.primitives.arguments import data_fractions
-from discreet.mechanisms.primitives.laplace import discrete_laplace, laplace, laplace_epsilon, laplace_scales
+from discreet.mechanisms.primitives.laplace import discrete_laplace, laplace
+from discreet.mechanisms.primitives.laplace_loss import laplace_epsilon, laplace_scales
 
 
 @pytest.fixture
@@ -37,6 +38,7 @@ def exact_loss(one, other, drawn) -> Fraction:
     )  # fmt: skip
 
 
+@pytest.mark.filterwarnings("ignore::discreet.errors.PrivacyNotice")
 @pytest.mark.parametrize("by_epsilon", [True, False])
 def test_no_pair_of_neighbours_loses_more_than_the_promise_and_some_reach_it(seen, by_epsilon):
     draws = random.Random(11)
@@ -55,6 +57,7 @@ def test_no_pair_of_neighbours_loses_more_than_the_promise_and_some_reach_it(see
         )
         if draws.random() < 0.3:
             settings["step"] = draws.choice([1e-3, 0.25])
+        settings["allow_weak_privacy"] = True
         values = [draws.uniform(-100, 100) for _ in range(width)]
         if halves:
             # values and changes that fall on ties of the grid
@@ -148,7 +151,15 @@ def test_whole_numbers_stay_whole_and_have_the_stated_scale():
     [
         ({"changes": 1}, "exactly one"),
         ({"changes": 1, "scales": 1, "epsilon": 1}, "exactly one"),
-        ({"changes": -1, "epsilon": 1}, "above 0"),
+        ({"changes": 1, "scales": 1, "weights": 1}, "weights came with scales"),
+        ({"changes": -1, "epsilon": 1}, "from 0 to"),
+        ({"changes": float("nan"), "epsilon": 1}, "change"),
+        ({"changes": 10**400, "epsilon": 1}, "change"),
+        ({"changes": {1.0}, "epsilon": 1}, "not a number"),
+        ({"changes": np.array(1.0), "epsilon": 1}, "not a number"),
+        ({"changes": 1, "epsilon": 1, "step": -1}, "step"),
+        ({"changes": 1e-320, "epsilon": 1}, "finer than doubles"),
+        ({"changes": 1, "epsilon": 1, "neighbours": np.array([1, 2])}, "neighbours"),
         ({"changes": [1, 2], "epsilon": 1}, "one change each"),
         ({"changes": [[1], [1, 2]], "epsilon": 1}, "of one length"),
         ({"changes": [1, [2]], "epsilon": 1}, "mixes"),
@@ -177,9 +188,11 @@ def test_bad_data_are_refused_without_their_values():
         with pytest.raises(DataError) as refused:
             discrete_laplace(counts, 1, 1.0)
         assert "7777" not in str(refused.value)
-    for nothing in ([], 5, "ab"):
+    for nothing in ([], 5, "ab", {1: 1}, {1}, np.array(7777)):
         with pytest.raises((SpecError, DataError), match="counts is"):
             discrete_laplace(nothing, 1, 1.0)
+    with pytest.raises(SpecError, match="raise epsilon"):
+        discrete_laplace([1], 2**60, 1.0)
     for sensitivity in (0, 1.5, True):
         with pytest.raises(SpecError, match="sensitivity"):
             discrete_laplace([1], sensitivity, 1.0)
@@ -201,3 +214,10 @@ def test_a_noisy_value_beyond_the_doubles_is_the_largest_of_them():
     assert max(released.values) == np.finfo(float).max
     with pytest.raises(SpecError, match="larger than a double holds"):
         laplace([1.7e308], changes=1e308, epsilon=0.1)
+
+
+def test_losses_and_scales_beyond_the_doubles_are_refused():
+    with pytest.raises(SpecError, match="larger than a double holds"):
+        laplace_epsilon(1e308, 1e-308)
+    with pytest.raises(SpecError, match="larger than a double holds"):
+        laplace_scales(1e308, 1e-9)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from discreet.errors import DataError, SpecError
+from discreet.errors import DataError, PrivacyNotice, SpecError
 from discreet.mechanisms.primitives import randomised_response as module
 from discreet.mechanisms.primitives.randomised_response import (
     NotEstimable,
@@ -78,7 +78,8 @@ def test_q_from_epsilon_is_the_largest_double_that_keeps_it(epsilon):
 
 
 def test_a_huge_epsilon_still_leaves_a_coin():
-    asked = randomised_response([True], epsilon=1000.0)
+    with pytest.warns(PrivacyNotice, match="WEAK PRIVACY"):
+        asked = randomised_response([True], epsilon=1000.0, allow_weak_privacy=True)
     assert asked.q < 1
     assert asked.guarantee.epsilon == 1000.0
 
@@ -153,7 +154,9 @@ def test_plausible_deniability_is_bayes_rule():
         ({}, "exactly one"),
         ({"q": 0.5, "epsilon": 1.0}, "exactly one"),
         ({"q": 1}, "below 1"),
-        ({"q": -0.1}, "above 0"),
+        ({"q": -0.1}, "at least 0 and below 1"),
+        ({"q": math.nan}, "at least 0 and below 1"),
+        ({"q": 1e-12}, "0, or at least 1e-09"),
         ({"q": True}, "not a number"),
         ({"epsilon": 0}, "epsilon"),
     ],
@@ -171,5 +174,10 @@ def test_bad_answers_are_refused_without_their_values():
     with pytest.raises(SpecError, match="empty"):
         randomised_response([], q=0.5)
     assert len(randomised_response(np.array([True, False]), q=0.5).said) == 2
+    for answers in (np.ones((2, 2), dtype=bool), np.array(True), {True}, np.ma.array([True, False], mask=[0, 1])):
+        with pytest.raises(DataError, match=r"one-dimensional array|mask"):
+            randomised_response(answers, q=0.5)
+    with pytest.raises(SpecError, match="said = 'no'"):
+        randomised_response([True], q=0.5).posterior(0.1, said="no")
     with pytest.raises(SpecError, match="level"):
         randomised_response([True], q=0.5).estimate(level=95)

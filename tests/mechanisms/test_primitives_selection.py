@@ -165,6 +165,9 @@ def test_bad_arguments_are_refused(function, extra):
             function(*extra, [1], sensitivity, epsilon)
     with pytest.raises(SpecError, match="epsilon"):
         function(*extra, [1], 1, 0)
+    for monotone in ("no", 1, None, np.zeros(2)):
+        with pytest.raises(SpecError, match="True or False"):
+            function(*extra, [1], 1, 1.0, monotone=monotone)
     with pytest.raises(SpecError, match="neighbours"):
         function(*extra, [1], 1, 1, neighbours="swap")
     with pytest.raises(SpecError, match="empty"):

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence, Sized
+import sys
+import warnings
+from collections.abc import Mapping, Sequence, Set, Sized
 from fractions import Fraction
 from numbers import Rational, Real
 from typing import Any, Final, cast, get_args
@@ -11,7 +13,8 @@ from typing import Any, Final, cast, get_args
 import numpy as np
 import numpy.typing as npt
 
-from discreet.errors import DataError, SpecError
+from discreet.errors import DataError, PrivacyNotice, SpecError
+from discreet.privacy.budget import PrivacyBudget, check_strength
 from discreet.privacy.checks import positive, within
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.unit import Neighbours, PrivacyUnit
@@ -30,24 +33,58 @@ def checked_epsilon(epsilon: object) -> float:
     return within("epsilon", epsilon, EPSILON_LOWEST, EPSILON_HIGHEST, advice="take an epsilon between 0.1 and 8")
 
 
+def checked_strength(epsilon: float, delta: float, allow_weak_privacy: object) -> None:
+    """Refuse a promise that hides next to nothing unless it is meant; give notice of one that hides little.
+
+    To be called by the function that a user calls, so that a notice names the user's line.
+
+    >>> checked_strength(1.0, 0.0, allow_weak_privacy=False)
+    """
+    for notice in check_strength(PrivacyBudget(epsilon, delta), checked_flag("allow_weak_privacy", allow_weak_privacy)):
+        warnings.warn(notice, PrivacyNotice, stacklevel=3)
+
+
+def checked_flag(name: str, value: object) -> bool:
+    """True or False, and nothing that only counts as one of them.
+
+    >>> checked_flag("monotone", False)
+    False
+    """
+    if not isinstance(value, bool | np.bool_):
+        raise SpecError(f"{name} = {value!r}; allowed: True or False; say which")
+    return bool(value)
+
+
 def checked_level(level: object) -> float:
     """A level of confidence from 0.5 to 1 - 1e-9.
 
     >>> checked_level(0.95)
     0.95
     """
-    return within("level", level, 0.5, 1 - 1e-9, advice="take 0.95")
+    number = _double(level)
+    if not 0.5 <= number <= 1 - 1e-9:
+        raise SpecError(f"level = {level!r}; allowed: at least 0.5 and below 1, at most 1 - 1e-9; take 0.95")
+    return number
 
 
-def checked_neighbours(neighbours: str) -> Neighbours:
+def checked_name(what: str, name: object, allowed: tuple[str, ...]) -> str:
+    """One of the allowed names.
+
+    >>> checked_name("method", "laplace", ("laplace", "squared-error"))
+    'laplace'
+    """
+    if not isinstance(name, str) or name not in allowed:
+        raise SpecError.unknown_name(what, str(name), allowed)
+    return name
+
+
+def checked_neighbours(neighbours: object) -> Neighbours:
     """One of the two relations.
 
     >>> checked_neighbours("replace")
     'replace'
     """
-    if neighbours not in get_args(Neighbours):
-        raise SpecError.unknown_name("neighbours", str(neighbours), get_args(Neighbours))
-    return cast("Neighbours", neighbours)
+    return cast("Neighbours", checked_name("neighbours", neighbours, get_args(Neighbours)))
 
 
 def public_fraction(name: str, value: object, *, zero: bool = False) -> Fraction:
@@ -56,10 +93,12 @@ def public_fraction(name: str, value: object, *, zero: bool = False) -> Fraction
     >>> public_fraction("sensitivity", 0.5)
     Fraction(1, 2)
     """
-    if zero and isinstance(value, Real) and not isinstance(value, bool) and value == 0:
-        return Fraction(0)
-    positive(name, value, advice="give a finite number above 0 that is fixed without looking at the data")
-    return _exact(value)
+    advice = "give a finite number that is fixed without looking at the data"
+    if zero:
+        within(name, value, 0.0, sys.float_info.max, advice=advice)
+    else:
+        positive(name, value, advice=advice)
+    return exact_number(value)
 
 
 def public_count(name: str, value: object, highest: int | None = None) -> int:
@@ -82,8 +121,9 @@ def data_fractions(name: str, values: Sequence[Any] | npt.NDArray[Any]) -> list[
     >>> data_fractions("values", [0.5, 2])
     [Fraction(1, 2), Fraction(2, 1)]
     """
+    _refuse_other_shapes(name, values)
     try:
-        return [_exact(value) for value in _flat(name, values)]
+        return [exact_number(value) for value in values]
     except (TypeError, ValueError, OverflowError):
         raise DataError(f"{name} holds something that is no finite number; give numbers only") from None
 
@@ -94,12 +134,12 @@ def data_whole(name: str, values: Sequence[Any] | npt.NDArray[Any]) -> list[int]
     >>> data_whole("counts", [3, 0])
     [3, 0]
     """
-    if isinstance(values, np.ndarray) and values.ndim == 1 and values.dtype.kind in "iu":
+    _refuse_other_shapes(name, values)
+    if isinstance(values, np.ndarray) and values.dtype.kind in "iu":
         return cast("list[int]", values.tolist())
-    flat = _flat(name, values)
-    if any(isinstance(value, bool) or not isinstance(value, int | np.integer) for value in flat):
+    if any(isinstance(value, bool) or not isinstance(value, int | np.integer) for value in values):
         raise DataError(f"{name} holds something that is no whole number; give whole numbers only")
-    return [int(value) for value in flat]
+    return [int(value) for value in values]
 
 
 def data_floats(name: str, values: Sequence[Any] | npt.NDArray[Any]) -> npt.NDArray[np.float64]:
@@ -108,10 +148,13 @@ def data_floats(name: str, values: Sequence[Any] | npt.NDArray[Any]) -> npt.NDAr
     >>> data_floats("values", [1, 2.5])
     array([1. , 2.5])
     """
-    if isinstance(values, np.ndarray) and values.ndim == 1 and values.dtype.kind in "fiub":
-        numbers = values.astype(np.float64)
+    _refuse_other_shapes(name, values)
+    if isinstance(values, np.ndarray) and values.dtype.kind in "fiub":
+        # a long double beyond the doubles becomes infinite, and is refused below
+        with np.errstate(over="ignore"):
+            numbers = values.astype(np.float64)
     else:
-        numbers = np.array([_double(value) for value in _flat(name, values)])
+        numbers = np.array([_double(value) for value in values], dtype=np.float64)
     if not np.isfinite(numbers).all():
         raise DataError(f"{name} holds something that is no finite number; fill or drop such entries by a public rule")
     return numbers
@@ -123,11 +166,21 @@ def public_length(name: str, values: object) -> int:
     >>> public_length("counts", [4, 5])
     2
     """
-    if isinstance(values, str | bytes) or not isinstance(values, Sized):
-        raise DataError(f"{name} is not a list; give a list or a one-dimensional array")
-    if len(values) < 1:
+    _refuse_other_shapes(name, values)
+    how_many = len(cast("Sized", values))
+    if how_many < 1:
         raise SpecError(f"{name} is empty; give at least one entry")
-    return len(values)
+    return how_many
+
+
+def is_list(values: object) -> bool:
+    """Whether the entries come in an order, each as often as it is there.
+
+    >>> is_list([1, 1]), is_list({1, 1}), is_list("11")
+    (True, False, False)
+    """
+    unordered = isinstance(values, str | bytes | bytearray | Mapping | Set)
+    return isinstance(values, Sized) and not unordered and getattr(values, "ndim", 1) > 0
 
 
 def promised(epsilon: float, delta: float, neighbours: Neighbours, *conditions: str) -> Guarantee:
@@ -139,15 +192,12 @@ def promised(epsilon: float, delta: float, neighbours: Neighbours, *conditions: 
     return Guarantee(epsilon, delta, PrivacyUnit(neighbours=neighbours), (*conditions, _ALONE))
 
 
-def _flat(name: str, values: Sequence[Any] | npt.NDArray[Any]) -> list[Any]:
-    if isinstance(values, str | bytes) or not isinstance(values, Sized):
-        raise DataError(f"{name} is not a list of numbers; give a list or a one-dimensional array")
-    if getattr(values, "ndim", 1) != 1:
-        raise DataError(f"{name} has more than one dimension; give a list or a one-dimensional array")
-    return list(values)
+def exact_number(value: object) -> Fraction:
+    """A number as the fraction that it is; what is no finite number raises an error of Python's own.
 
-
-def _exact(value: object) -> Fraction:
+    >>> exact_number(0.25)
+    Fraction(1, 4)
+    """
     if isinstance(value, bool | np.bool_):
         raise TypeError
     if isinstance(value, Rational):
@@ -156,6 +206,15 @@ def _exact(value: object) -> Fraction:
     if isinstance(value, float | np.floating):
         return Fraction(*value.as_integer_ratio())
     raise TypeError
+
+
+def _refuse_other_shapes(name: str, values: object) -> None:
+    if not is_list(values):
+        raise DataError(f"{name} is not a list; give a list or a one-dimensional array")
+    if getattr(values, "ndim", 1) != 1:
+        raise DataError(f"{name} has more than one dimension; give a list or a one-dimensional array")
+    if isinstance(values, np.ma.MaskedArray):
+        raise DataError(f"{name} has a mask, and what is masked would count; fill or drop it by a public rule")
 
 
 def _double(value: object) -> float:

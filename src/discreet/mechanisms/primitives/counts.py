@@ -10,10 +10,12 @@ from typing import Any, Final, Literal
 
 import numpy.typing as npt
 
+from discreet.errors import DataError
 from discreet.mechanisms.primitives.arguments import (
     checked_epsilon,
     checked_level,
     checked_neighbours,
+    checked_strength,
     data_whole,
     promised,
     public_count,
@@ -78,6 +80,7 @@ def counting_queries(
     max_memberships: int | None = None,
     neighbours: str = "add-remove",
     level: float = 0.95,
+    allow_weak_privacy: bool = False,
 ) -> NoisyCounts:
     """Release many counts together under one promise.
 
@@ -88,7 +91,7 @@ def counting_queries(
     Parameters
     ----------
     counts : sequence of int
-        The exact counts; their number K is public.
+        The exact counts, none below 0; their number K is public.
     epsilon : float
         From 1e-9 to 1e6.
     delta : float
@@ -100,6 +103,8 @@ def counting_queries(
         What is hidden.
     level : float
         Of the bound that holds for all counts at once.
+    allow_weak_privacy : bool
+        Accept epsilon above 20 or delta above 1e-3.
 
     Returns
     -------
@@ -116,6 +121,7 @@ def counting_queries(
     relation = checked_neighbours(neighbours)
     promise = checked_epsilon(epsilon)
     delta = probability_below_one("delta", delta, advice="take 0 or a delta such as 1e-6")
+    checked_strength(promise, delta, allow_weak_privacy)
     level = checked_level(level)
     how_many = public_length("counts", counts)
     memberships = how_many if max_memberships is None else public_count("max_memberships", max_memberships, how_many)
@@ -123,8 +129,8 @@ def counting_queries(
     conditions = (f"a person stands in at most {memberships} of the {how_many} counts, once in each",)
     guarantee = promised(promise, delta, relation, *conditions)
     if delta == 0:
-        scale = scale_in_steps(moved / Fraction(promise), Fraction(1))  # [P27]
-        exact = data_whole("counts", counts)
+        scale = scale_in_steps(moved / Fraction(promise))  # [P27]
+        exact = _checked_counts(counts)
         noise = laplace_noise(scale, how_many)
         return NoisyCounts(
             tuple(count + z for count, z in zip(exact, noise, strict=True)),
@@ -139,7 +145,7 @@ def counting_queries(
         )
     fine = 1 << _FINE_BITS
     steps = lattice_sigma(Fraction(root_up(Fraction(moved * fine**2))), how_many, promise, delta).steps  # [P28]
-    exact = data_whole("counts", counts)
+    exact = _checked_counts(counts)
     noise = gaussian_noise(steps, how_many)
     sigma = steps / fine
     return NoisyCounts(
@@ -153,3 +159,10 @@ def counting_queries(
         level,
         guarantee,
     )
+
+
+def _checked_counts(counts: Sequence[Any] | npt.NDArray[Any]) -> list[int]:
+    exact = data_whole("counts", counts)
+    if min(exact) < 0:
+        raise DataError("counts holds something below 0, which is no count; other whole numbers: discrete_laplace")
+    return exact

@@ -15,14 +15,22 @@ from discreet.mechanisms.noise import MAX_SIGMA, rounded_up
 from discreet.mechanisms.primitives.arguments import (
     checked_epsilon,
     checked_level,
+    checked_name,
     checked_neighbours,
+    checked_strength,
     data_fractions,
     promised,
     public_fraction,
     public_length,
 )
 from discreet.mechanisms.primitives.error_law import gaussian_bound
-from discreet.mechanisms.primitives.lattice import default_step, gaussian_noise, nearest_double, on_grid
+from discreet.mechanisms.primitives.lattice import (
+    checked_step,
+    gaussian_noise,
+    nearest_double,
+    on_grid,
+    refuse_beyond_doubles,
+)
 from discreet.privacy.gaussian import mu_from
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.rounding import root_up, up
@@ -88,6 +96,7 @@ def gaussian(
     calibration: str = "analytic",
     step: float | None = None,
     neighbours: str = "add-remove",
+    allow_weak_privacy: bool = False,
 ) -> GaussianValues:
     """Release numbers with Gaussian noise on a public grid.
 
@@ -107,6 +116,8 @@ def gaussian(
         The grid; by default a power of two about 2^-30 of the sensitivity.
     neighbours : {"add-remove", "replace"}
         The relation for which `sensitivity` was derived.
+    allow_weak_privacy : bool
+        Accept epsilon above 20 or delta above 1e-3.
 
     Returns
     -------
@@ -121,14 +132,19 @@ def gaussian(
     """
     relation = checked_neighbours(neighbours)
     promise = checked_epsilon(epsilon)
-    if calibration not in ("analytic", "classical"):
-        raise SpecError.unknown_name("calibration", str(calibration), ("analytic", "classical"))
+    checked_strength(promise, delta, allow_weak_privacy)
+    if checked_name("calibration", calibration, ("analytic", "classical")) == "classical" and promise >= 1:
+        raise SpecError(
+            f"epsilon = {promise:g}; the classical calibration is proved below 1 only; say calibration='analytic', "
+            "which is exact for every epsilon"
+        )
     reach = public_fraction("sensitivity", sensitivity)
-    grid = default_step(reach) if step is None else public_fraction("step", step)
+    grid = checked_step(step, reach)
     width = public_length("values", values)
     # rounding moves each end of a change by at most half a step a coordinate
     moved = reach / grid + Fraction(root_up(Fraction(width)))  # [P11]
     noise_law = lattice_sigma(moved, width, promise, delta, classical=calibration == "classical")
+    refuse_beyond_doubles(noise_law.steps * grid)
     exact = data_fractions("values", values)
     noise = gaussian_noise(noise_law.steps, width)
     return GaussianValues(

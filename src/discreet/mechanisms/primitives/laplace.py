@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence, Sized
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, cast
@@ -15,16 +15,25 @@ from discreet.mechanisms.primitives.arguments import (
     checked_epsilon,
     checked_level,
     checked_neighbours,
+    checked_strength,
     data_fractions,
     data_whole,
     promised,
     public_count,
-    public_fraction,
     public_length,
 )
 from discreet.mechanisms.primitives.error_law import laplace_bound
+from discreet.mechanisms.primitives.laplace_loss import (
+    Changes,
+    PerCoordinate,
+    change_vectors,
+    double_up,
+    loss_of,
+    per_coordinate,
+    scales_for,
+)
 from discreet.mechanisms.primitives.lattice import (
-    default_step,
+    checked_step,
     laplace_noise,
     laplace_noises,
     nearest_double,
@@ -32,10 +41,6 @@ from discreet.mechanisms.primitives.lattice import (
     scale_in_steps,
 )
 from discreet.privacy.guarantee import Guarantee
-from discreet.privacy.rounding import up
-
-Changes = float | Sequence[float] | Sequence[Sequence[float]] | npt.NDArray[Any]
-PerCoordinate = float | Sequence[float] | npt.NDArray[Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +113,7 @@ def laplace(
     weights: PerCoordinate | None = None,
     step: PerCoordinate | None = None,
     neighbours: str = "add-remove",
+    allow_weak_privacy: bool = False,
 ) -> NoisyValues:
     """Release numbers with Laplace noise; the loss is one weighted sum, not one epsilon for each coordinate.
 
@@ -131,6 +137,8 @@ def laplace(
         The grid; by default a power of two about 2^-30 of the largest change.
     neighbours : {"add-remove", "replace"}
         The relation for which `changes` was derived.
+    allow_weak_privacy : bool
+        Accept epsilon above 20.
 
     Returns
     -------
@@ -151,21 +159,25 @@ def laplace(
     relation = checked_neighbours(neighbours)
     if (scales is None) == (epsilon is None):
         raise SpecError("give exactly one of scales and epsilon; with epsilon the scales are worked out")
+    if scales is not None and weights is not None:
+        raise SpecError("weights came with scales, which leave nothing to weigh; give weights with epsilon only")
     vectors = change_vectors(changes)
     width = len(vectors[0])
     reach = [max(vector[k] for vector in vectors) for k in range(width)]
-    grid = [default_step(change) for change in reach] if step is None else _vector("step", step, width)
+    given = [None] * width if step is None else per_coordinate("step", step, width)
+    grid = [checked_step(one, change) for one, change in zip(given, reach, strict=True)]
     # a rounded value moves by at most the change rounded up to whole steps
     steps = [[Fraction(math.ceil(c / g)) for c, g in zip(vector, grid, strict=True)] for vector in vectors]  # [P7]
     if epsilon is None:
-        wanted = _vector("scales", cast("PerCoordinate", scales), width)
+        wanted = per_coordinate("scales", cast("PerCoordinate", scales), width)
     else:
-        proportions = reach if weights is None else _vector("weights", weights, width)
+        proportions = reach if weights is None else per_coordinate("weights", weights, width)
         in_grid = [[c * g for c, g in zip(vector, grid, strict=True)] for vector in steps]
-        wanted = _scales(in_grid, checked_epsilon(epsilon), proportions)
+        wanted = scales_for(in_grid, checked_epsilon(epsilon), proportions)
     drawn = [scale_in_steps(b, g) for b, g in zip(wanted, grid, strict=True)]
-    spent = up(_loss(steps, [Fraction(b) for b in drawn]))  # [P8]
+    spent = double_up(loss_of(steps, [Fraction(b) for b in drawn]))  # [P8]
     promise = checked_epsilon(spent if epsilon is None else epsilon)
+    checked_strength(promise, 0.0, allow_weak_privacy)
     if public_length("values", values) != width:
         raise SpecError(f"values has {len(values)} entries, changes has {width} coordinates; give one change each")
     exact = data_fractions("values", values)
@@ -180,7 +192,12 @@ def laplace(
 
 
 def discrete_laplace(
-    counts: Sequence[Any] | npt.NDArray[Any], sensitivity: int, epsilon: float, *, neighbours: str = "add-remove"
+    counts: Sequence[Any] | npt.NDArray[Any],
+    sensitivity: int,
+    epsilon: float,
+    *,
+    neighbours: str = "add-remove",
+    allow_weak_privacy: bool = False,
 ) -> NoisyWholeNumbers:
     """Release whole numbers with discrete Laplace noise of scale sensitivity / epsilon.
 
@@ -194,6 +211,8 @@ def discrete_laplace(
         From 1e-9 to 1e6.
     neighbours : {"add-remove", "replace"}
         The relation for which `sensitivity` was derived.
+    allow_weak_privacy : bool
+        Accept epsilon above 20.
 
     Returns
     -------
@@ -207,7 +226,8 @@ def discrete_laplace(
     """
     relation = checked_neighbours(neighbours)
     promise = checked_epsilon(epsilon)
-    scale = scale_in_steps(public_count("sensitivity", sensitivity) / Fraction(promise), Fraction(1))
+    checked_strength(promise, 0.0, allow_weak_privacy)
+    scale = scale_in_steps(public_count("sensitivity", sensitivity) / Fraction(promise))
     noise = laplace_noise(scale, public_length("counts", counts))
     exact = data_whole("counts", counts)
     return NoisyWholeNumbers(
@@ -215,73 +235,3 @@ def discrete_laplace(
         scale,
         promised(promise, 0.0, relation, "the stated sensitivity holds for every pair of neighbouring tables"),
     )
-
-
-def laplace_epsilon(changes: Changes, scales: PerCoordinate) -> float:
-    """The loss of Laplace noise with these scales: max over changes of the sum of change / b, rounded up.
-
-    Examples
-    --------
-    >>> laplace_epsilon([10, 1], [20, 2]), laplace_epsilon([[10, 0], [0, 1]], [20, 2])
-    (1.0, 0.5)
-    """
-    vectors = change_vectors(changes)
-    return up(_loss(vectors, _vector("scales", scales, len(vectors[0]))))
-
-
-def laplace_scales(changes: Changes, epsilon: float, weights: PerCoordinate | None = None) -> tuple[float, ...]:
-    """Scales proportional to the weights whose loss is epsilon, rounded up.
-
-    Examples
-    --------
-    >>> laplace_scales([10, 1], 1.0), laplace_scales([10, 1], 1.0, weights=[30, 1])
-    ((20.0, 2.0), (40.0, 1.3333333333333335))
-    """
-    vectors = change_vectors(changes)
-    width = len(vectors[0])
-    reach = [max(vector[k] for vector in vectors) for k in range(width)]
-    proportions = reach if weights is None else _vector("weights", weights, width)
-    return tuple(up(b) for b in _scales(vectors, checked_epsilon(epsilon), proportions))
-
-
-def change_vectors(changes: Changes) -> list[list[Fraction]]:
-    """One or several vectors of absolute changes, checked.
-
-    >>> change_vectors(2)
-    [[Fraction(2, 1)]]
-    """
-    given: Any = changes
-    if not _several(given):
-        given = [[given]]
-    elif not any(_several(entry) for entry in given):
-        given = [given]
-    elif not all(_several(entry) for entry in given):
-        raise SpecError("changes mixes numbers and vectors; give a number, a vector, or vectors of one length")
-    vectors = [[public_fraction("change", change, zero=True) for change in vector] for vector in given]
-    if not vectors or not vectors[0] or len({len(vector) for vector in vectors}) > 1:
-        raise SpecError("changes must be a number, a vector, or vectors of one length; give one entry a coordinate")
-    if not all(any(vector[k] for vector in vectors) for k in range(len(vectors[0]))):
-        raise SpecError("a coordinate has change 0 in every vector; nobody changes it, so publish it without noise")
-    return vectors
-
-
-def _several(given: object) -> bool:
-    return isinstance(given, Sized) and not isinstance(given, str | bytes)
-
-
-def _vector(name: str, given: PerCoordinate, width: int) -> list[Fraction]:
-    if not _several(given):
-        return [public_fraction(name, given)] * width
-    numbers = [public_fraction(name, number) for number in cast("Sequence[float]", given)]
-    if len(numbers) != width:
-        raise SpecError(f"{name} has {len(numbers)} entries for {width} coordinates; give one each, or one for all")
-    return numbers
-
-
-def _loss(vectors: list[list[Fraction]], scales: list[Fraction]) -> Fraction:
-    return max(sum((c / b for c, b in zip(vector, scales, strict=True)), Fraction(0)) for vector in vectors)
-
-
-def _scales(vectors: list[list[Fraction]], epsilon: float, weights: list[Fraction]) -> list[Fraction]:
-    factor = _loss(vectors, weights) / Fraction(epsilon)
-    return [weight * factor for weight in weights]

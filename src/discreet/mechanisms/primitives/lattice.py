@@ -11,6 +11,7 @@ from typing import Final
 
 from discreet.errors import SpecError
 from discreet.mechanisms.noise import MAX_SIGMA, ExactSampler, laplace_variates
+from discreet.mechanisms.primitives.arguments import public_fraction
 from discreet.privacy.rounding import up
 
 # draws of one call; a call holds its numbers several times over
@@ -52,12 +53,34 @@ def nearest_double(value: Fraction) -> float:
     return float(min(max(value, -Fraction(largest)), Fraction(largest)))
 
 
-def scale_in_steps(scale: Fraction, step: Fraction) -> float:
-    """A scale as a double in steps, rounded up; what the sampler cannot draw is refused."""
-    steps = scale / step
-    if 2 * scale > Fraction(sys.float_info.max):
+def checked_step(step: object, reach: Fraction) -> Fraction:
+    """The grid as given, or by default the one for changes of size `reach`; one finer than the doubles is refused.
+
+    >>> checked_step(None, Fraction(1)) == Fraction(1, 2**30), checked_step(0.25, Fraction(1))
+    (True, Fraction(1, 4))
+    """
+    grid = default_step(reach) if step is None else public_fraction("step", step)
+    if grid < Fraction(sys.float_info.min):
+        raise SpecError("the grid would be finer than doubles are; scale the values up or take a coarser step")
+    return grid
+
+
+def refuse_beyond_doubles(scale: Fraction) -> None:
+    """Refuse noise whose bounds no double holds; at the highest level of confidence a bound is 21 scales."""
+    if 32 * scale > Fraction(sys.float_info.max):
         raise SpecError("the noise would be larger than a double holds; scale the values down or raise epsilon")
-    if steps > MAX_SIGMA:
+
+
+def scale_in_steps(scale: Fraction, step: Fraction | None = None) -> float:
+    """A scale as a double in steps, rounded up, or in whole numbers without a step; what cannot be drawn is refused."""
+    steps = scale if step is None else scale / step
+    refuse_beyond_doubles(scale)
+    if steps > MAX_SIGMA and step is None:
+        raise SpecError(
+            f"noise of scale {float(scale):.3g} on whole numbers is beyond the 64-bit sampler, which goes up to "
+            f"{MAX_SIGMA:.3g}; raise epsilon"
+        )
+    if step is not None and steps > MAX_SIGMA:
         raise SpecError(
             f"noise of scale {float(scale):.3g} on a grid of {float(step):.3g} is too fine for the 64-bit sampler; "
             f"take a step of at least {float(scale / MAX_SIGMA):.3g}"

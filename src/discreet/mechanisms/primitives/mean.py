@@ -14,13 +14,16 @@ from discreet.errors import SpecError
 from discreet.mechanisms.primitives.arguments import (
     checked_epsilon,
     checked_level,
+    checked_name,
     checked_neighbours,
+    checked_strength,
     data_floats,
     promised,
     public_length,
 )
 from discreet.mechanisms.primitives.error_law import gaussian_bound, laplace_bound
 from discreet.mechanisms.primitives.lattice import laplace_noise, scale_in_steps
+from discreet.mechanisms.primitives.quotient import quotient_interval
 from discreet.mechanisms.primitives.squared_error import grid_size, squared_error_draw
 from discreet.privacy.checks import within
 from discreet.privacy.guarantee import Guarantee
@@ -83,7 +86,12 @@ class _Range:
 
     def number(self, scaled: float) -> float:
         """The number at a scaled place, moved into the bounds."""
-        return float(min(self.high, max(self.low, self.middle + self.half * min(1.0, max(-1.0, scaled)))))
+        return float(min(self.high, max(self.low, self.middle + self.half * _inside(scaled))))
+
+
+def _inside(scaled: float) -> float:
+    """The nearest place in [-1, 1]; it is nearer to every mean, so an interval around it holds what it held before."""
+    return min(1.0, max(-1.0, scaled))
 
 
 def private_mean(
@@ -93,8 +101,9 @@ def private_mean(
     *,
     neighbours: str = "add-remove",
     method: str = "laplace",
-    count_share: float = 0.25,
+    count_share: float | None = None,
     level: float = 0.95,
+    allow_weak_privacy: bool = False,
 ) -> PrivateMean:
     """Release the mean of numbers that are clipped to public bounds.
 
@@ -109,16 +118,18 @@ def private_mean(
     bounds : tuple of two floats
         Public; numbers outside are moved to them.
     epsilon : float
-        From 1e-9 to 1e6.
+        Up to 1e6, and not so small that the noise is beyond a 64-bit sampler.
     neighbours : {"add-remove", "replace"}
         What is hidden: whether somebody is in, or what one says.
     method : {"laplace", "squared-error"}
         "squared-error" (replace only) draws t with density proportional to exp(-(n epsilon / 2) (mean - t)^2) inside
         the bounds scaled to [0, 1]. It keeps the same epsilon with far more noise: for teaching.
-    count_share : float
-        Under add-remove: the part of epsilon for the count, from 0.01 to 0.99.
+    count_share : float, optional
+        Under add-remove: the part of epsilon for the count, from 0.01 to 0.99; by default 0.25.
     level : float
         Of the interval.
+    allow_weak_privacy : bool
+        Accept epsilon above 20.
 
     Returns
     -------
@@ -132,11 +143,13 @@ def private_mean(
     """
     relation = checked_neighbours(neighbours)
     promise = checked_epsilon(epsilon)
+    checked_strength(promise, 0.0, allow_weak_privacy)
     span = _range(bounds)
-    share = within("count_share", count_share, 0.01, 0.99, advice="take 0.25")
+    if relation == "replace" and count_share is not None:
+        raise SpecError("count_share came with neighbours = 'replace', where the count is public; leave it out")
+    share = within("count_share", 0.25 if count_share is None else count_share, 0.01, 0.99, advice="take 0.25")
     level = checked_level(level)
-    if method not in _METHODS:
-        raise SpecError.unknown_name("method", str(method), _METHODS)
+    checked_name("method", method, _METHODS)
     if relation == "add-remove":
         if method == "squared-error":
             raise SpecError("method 'squared-error' needs a public number of entries; say neighbours='replace'")
@@ -164,9 +177,9 @@ def _range(bounds: tuple[float, float]) -> _Range:
 
 
 def _shifted(total: int, size: int, span: _Range, epsilon: float, level: float) -> tuple[float, tuple[float, float]]:
-    scale = scale_in_steps(2 * UNIT / Fraction(epsilon), Fraction(1))  # [P21]
+    scale = scale_in_steps(2 * UNIT / Fraction(epsilon))  # [P21]
     noisy = total + laplace_noise(scale, 1)[0]
-    centre = noisy / (size * UNIT)
+    centre = _inside(noisy / (size * UNIT))
     # half a step for the rounding of each number
     reach = (laplace_bound(scale, 1, level) / size + 0.5) / UNIT
     return span.number(centre), (span.number(centre - reach), span.number(centre + reach))
@@ -176,18 +189,17 @@ def _quotient(
     values: Sequence[Any] | npt.NDArray[Any], span: _Range, epsilon: float, share: float, level: float
 ) -> tuple[float | None, tuple[float, float], int]:
     for_count = Fraction(share) * Fraction(epsilon)
-    scale = scale_in_steps(UNIT / (Fraction(epsilon) - for_count), Fraction(1))  # [P22]
-    count_scale = scale_in_steps(1 / for_count, Fraction(1))
+    scale = scale_in_steps(UNIT / (Fraction(epsilon) - for_count))  # [P22]
+    count_scale = scale_in_steps(1 / for_count)
     numbers = data_floats("values", values)
     total = span.total(numbers) + laplace_noise(scale, 1)[0]
     size = len(numbers) + laplace_noise(count_scale, 1)[0]  # [P23]
     if size < 1:
         return None, (span.low, span.high), size
-    # each of the two holds with half of the risk; a scaled mean is at most 1 in size
-    each = (1 + level) / 2
-    reach = (laplace_bound(scale, 1, each) / UNIT + laplace_bound(count_scale, 1, each)) / size + 0.5 / UNIT
-    centre = total / (size * UNIT)
-    return span.number(centre), (span.number(centre - reach), span.number(centre + reach)), size
+    centre = _inside(total / (size * UNIT))
+    low, high = quotient_interval(centre, size, UNIT, (scale, count_scale), level)
+    # half a step for the rounding of each number
+    return span.number(centre), (span.number(low - 0.5 / UNIT), span.number(high + 0.5 / UNIT)), size
 
 
 def _drawn(total: int, size: int, span: _Range, epsilon: float, level: float) -> tuple[float, tuple[float, float]]:

@@ -14,14 +14,17 @@ import numpy.typing as npt
 
 from discreet.errors import DataError, SpecError
 from discreet.mechanisms.primitives.arguments import (
+    EPSILON_LOWEST,
     checked_epsilon,
+    checked_flag,
     checked_level,
+    checked_strength,
+    exact_number,
     promised,
-    public_fraction,
     public_length,
 )
 from discreet.mechanisms.primitives.chance import bernoulli
-from discreet.privacy.checks import within
+from discreet.privacy.checks import probability_below_one, within
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.mills import EIGHTY_DIGITS
 from discreet.privacy.rounding import down, up
@@ -109,12 +112,16 @@ class Responses:
         """
         belief = Fraction(within("prior", prior, 0.0, 1.0, advice="give the probability of a yes before the response"))
         agrees = (1 + self.q) / 2
-        of_yes, of_no = (agrees, 1 - agrees) if said else (1 - agrees, agrees)
+        of_yes, of_no = (agrees, 1 - agrees) if checked_flag("said", said) else (1 - agrees, agrees)
         return float(of_yes * belief / (of_yes * belief + of_no * (1 - belief)))
 
 
 def randomised_response(
-    answers: Sequence[Any] | npt.NDArray[Any], *, q: float | Fraction | None = None, epsilon: float | None = None
+    answers: Sequence[Any] | npt.NDArray[Any],
+    *,
+    q: float | Fraction | None = None,
+    epsilon: float | None = None,
+    allow_weak_privacy: bool = False,
 ) -> Responses:
     """Let each person say the truth with probability q and the toss of a fair coin otherwise.
 
@@ -126,9 +133,11 @@ def randomised_response(
     answers : sequence of bool
         The true answers; 0 and 1 will do.
     q : float or Fraction, optional
-        At least 0 and below 1, taken exactly.
+        At least 0 and below 1, taken exactly; above 0 at least 1e-9.
     epsilon : float, optional
         Instead of q: the largest q that keeps it, tanh(epsilon / 2), rounded down.
+    allow_weak_privacy : bool
+        Accept epsilon above 20, which is a q above 1 - 4e-9.
 
     Returns
     -------
@@ -147,10 +156,13 @@ def randomised_response(
         promise = checked_epsilon(epsilon)
         truth = truth_probability(promise)
     else:
-        truth = public_fraction("q", q, zero=True)
-        if truth >= 1:
-            raise SpecError(f"q = {q!r}; allowed: at least 0 and below 1; at q = 1 nobody is protected")
+        probability_below_one("q", q, advice="take 0.5; at q = 1 nobody is protected")
+        truth = exact_number(q)
+        if 0 < truth < EPSILON_LOWEST:
+            raise SpecError(f"q = {q!r}; allowed: 0, or at least {EPSILON_LOWEST:g} and below 1; take 0.5")
         promise = response_epsilon(truth)
+    # coins alone keep epsilon = 0, which is no budget but needs no leave either
+    checked_strength(max(promise, EPSILON_LOWEST), 0.0, allow_weak_privacy)
     true_answers = _booleans(answers)
     said = tuple(answer if bernoulli(truth) else bernoulli(_FAIR) for answer in true_answers)  # [P4]
     return Responses(said, truth, promised(promise, 0.0, "replace", "each person gives one answer"))

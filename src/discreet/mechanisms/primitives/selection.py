@@ -13,14 +13,16 @@ import numpy.typing as npt
 from discreet.errors import SpecError
 from discreet.mechanisms.primitives.arguments import (
     checked_epsilon,
+    checked_flag,
     checked_neighbours,
+    checked_strength,
     data_fractions,
     promised,
     public_fraction,
     public_length,
 )
 from discreet.mechanisms.primitives.chance import below, bernoulli_exp
-from discreet.mechanisms.primitives.lattice import default_step, laplace_noise, on_grid, scale_in_steps
+from discreet.mechanisms.primitives.lattice import checked_step, laplace_noise, on_grid, scale_in_steps
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.unit import Neighbours
 
@@ -70,6 +72,7 @@ def report_noisy_max(
     monotone: bool = False,
     neighbours: str = "add-remove",
     step: float | None = None,
+    allow_weak_privacy: bool = False,
 ) -> NoisyMax:
     """Report which score is largest after Laplace noise; however many scores, the promise is the same.
 
@@ -91,6 +94,8 @@ def report_noisy_max(
         The relation for which `sensitivity` and `monotone` hold.
     step : float, optional
         The grid of scores and noise; by default a power of two about 2^-30 of the sensitivity.
+    allow_weak_privacy : bool
+        Accept epsilon above 20.
 
     Returns
     -------
@@ -103,11 +108,12 @@ def report_noisy_max(
     """
     relation = _checked_relation(neighbours, monotone=monotone)
     promise = checked_epsilon(epsilon)
+    checked_strength(promise, 0.0, allow_weak_privacy)
     reach = public_fraction("sensitivity", sensitivity)
-    grid = default_step(reach) if step is None else public_fraction("step", step)
+    grid = checked_step(step, reach)
     moved = Fraction(math.ceil(reach / grid))  # [P15]
     factor = 1 if monotone else 2
-    scale = scale_in_steps(factor * moved / Fraction(promise), Fraction(1))  # [P16]
+    scale = scale_in_steps(factor * moved * grid / Fraction(promise), grid)  # [P16]
     noise = laplace_noise(scale, public_length("scores", scores))
     exact = data_fractions("scores", scores)
     noisy = [on_grid(score, grid) + z for score, z in zip(exact, noise, strict=True)]
@@ -123,6 +129,7 @@ def exponential_mechanism(
     *,
     monotone: bool = False,
     neighbours: str = "add-remove",
+    allow_weak_privacy: bool = False,
 ) -> Choice[Candidate]:
     """Choose a candidate with probability proportional to exp(epsilon utility / (2 sensitivity)), exactly.
 
@@ -142,6 +149,8 @@ def exponential_mechanism(
         Whether a neighbour moves all utilities in one direction.
     neighbours : {"add-remove", "replace"}
         The relation for which `sensitivity` and `monotone` hold.
+    allow_weak_privacy : bool
+        Accept epsilon above 20.
 
     Returns
     -------
@@ -159,6 +168,7 @@ def exponential_mechanism(
     """
     relation = _checked_relation(neighbours, monotone=monotone)
     promise = checked_epsilon(epsilon)
+    checked_strength(promise, 0.0, allow_weak_privacy)
     reach = public_fraction("sensitivity", sensitivity)
     how_many = public_length("candidates", candidates)
     if public_length("utilities", utilities) != how_many:
@@ -174,7 +184,7 @@ def exponential_mechanism(
 
 def _checked_relation(neighbours: str, *, monotone: bool) -> Neighbours:
     relation = checked_neighbours(neighbours)
-    if monotone and relation == "replace":
+    if checked_flag("monotone", monotone) and relation == "replace":
         raise SpecError(
             "monotone = True came with neighbours = 'replace', where one score can fall while another rises; the "
             "smaller noise would spend up to twice the epsilon; leave monotone out, or hide presence with 'add-remove'"
