@@ -14,7 +14,7 @@ from discreet.curator.scores import ScoreSum
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.errors import SpecError
-from discreet.mechanisms.gradient import NoisyGradientDescent, row_bound
+from discreet.mechanisms.gradient import NoisyGradientDescent, momentum, row_bound
 from discreet.mechanisms.iterates import LARGEST_COEFFICIENT, noisy_score
 from discreet.mechanisms.noise import ExactSampler
 from discreet.mechanisms.registry import mechanism_named
@@ -135,28 +135,29 @@ def simulated(rows, rng):
     return {"x": x, "b": b, "g": g, "y": np.clip(y, -1, 1)}
 
 
-def descent(rows, design, clip, step, iterations):
+def descent(rows, design, clip, step, iterations, carried):
     """The same descent without noise, in plain matrix products."""
     used = rows[slice(0 if design.intercept else 1, -1)] / 2**16
     y = rows[-1] / 2**16
     rate = step / (rows.shape[1] * (3 + design.intercept))
-    theta = np.zeros(len(used))
-    path = []
+    path = [np.zeros(len(used))] * 2
     for _ in range(iterations):
-        theta = theta + rate * used @ np.clip(y - theta @ used, -clip, clip)
-        path.append(theta)
-    return np.array(path)
+        ahead = path[-1] + carried * (path[-1] - path[-2])
+        path.append(ahead + rate * used @ np.clip(y - ahead @ used, -clip, clip))
+    return np.array(path[2:])
 
 
 @pytest.mark.parametrize("intercept", [True, False])
 @pytest.mark.parametrize("neighbours", RELATIONS)
-@pytest.mark.parametrize(("clip", "step"), [(0.1, 1.0), (2.0, 1.9)])
-def test_as_epsilon_grows_it_meets_the_descent_without_noise(intercept, neighbours, clip, step):
+@pytest.mark.parametrize(("clip", "step", "carried"), [(0.1, 1.0, 0.9), (2.0, 0.5, 0.9), (0.25, 1.9, None)])
+def test_as_epsilon_grows_it_meets_the_descent_without_noise(intercept, neighbours, clip, step, carried):
     design = Design("y", COLUMNS, intercept=intercept, unit={"neighbours": neighbours})
     rows = grid_rows(simulated(3000, np.random.default_rng(1)), design)
-    settings = {"iterations": 40, "clip": clip, "step": step}
+    settings = {"iterations": 40, "clip": clip, "step": step, "momentum": carried is not None}
+    if carried:
+        carried = max(0.5, round(1 - step * 40 / (30 * (3 + intercept)), 3))
     got = carried_out(GRADIENT, prepared(GRADIENT, design, 1e6, sampler=SeededSampler(2), **settings), rows)
-    expected = descent(rows, design, clip, step, 40)
+    expected = descent(rows, design, clip, step, 40, carried or 0.0)
     start = 0 if intercept else 1
     # four digits
     np.testing.assert_allclose(np.array(got.trace)[:, start:], expected, atol=1e-4)
@@ -164,6 +165,35 @@ def test_as_epsilon_grows_it_meets_the_descent_without_noise(intercept, neighbou
     assert np.abs(expected[-1] - expected[0]).max() > 0.05
     last = carried_out(GRADIENT, prepared(GRADIENT, design, 1e6, **settings, average=False), rows)
     assert last.values == last.trace[-1]
+
+
+@pytest.mark.parametrize("columns", [3, 20, 40])
+def test_with_defaults_it_has_come_to_rest_for_up_to_forty_columns_that_fill_their_bounds(columns):
+    """Within 0.003 of the fit it tends to, where the largest slope is 0.5; without momentum it is not."""
+    rng = np.random.default_rng(columns)
+    x = rng.uniform(-1, 1, (columns, 3000))
+    y = 0.5 * x[0] - 0.3 * x[1] + rng.normal(0, 0.1, 3000)
+    names = [f"x{j}" for j in range(columns)]
+    design = Design("y", dict.fromkeys([*names, "y"], (-1, 1)))
+    rows = grid_rows({**dict(zip(names, x, strict=True)), "y": np.clip(y, -1, 1)}, design)
+    # residuals beyond the clip are rarer than one in fifty, so that least squares is close to where it tends
+    expected = np.linalg.lstsq(rows[:-1].T, rows[-1], rcond=None)[0]
+
+    def farthest(**settings):
+        job = prepared(GRADIENT, design, 1e6, sampler=SeededSampler(5), **settings)
+        return np.abs(np.array(carried_out(GRADIENT, job, rows).values) - expected).max()
+
+    assert farthest() < 0.003
+    assert columns == 3 or farthest(momentum=False) > 0.03
+
+
+def test_momentum_is_public_and_told_in_the_release():
+    assert [momentum(length2, 200, 1.0) for length2 in (4, 21, 41, 101)] == [500, 683, 837, 900]
+    # half as many or half as long steps need more of it
+    assert momentum(11, 100, 1.0) == momentum(11, 200, 0.5) > momentum(11, 200, 1.0)
+    design = Design("y", {f"x{j}": (0, 1) for j in range(20)} | {"y": (0, 1)})
+    assert prepared(GRADIENT, design).law.parameters == {"momentum_per_mille": 683}
+    assert not prepared(GRADIENT, design, momentum=False).law.parameters
 
 
 def test_many_steps_with_a_wide_clip_end_at_least_squares():
@@ -174,21 +204,25 @@ def test_many_steps_with_a_wide_clip_end_at_least_squares():
     np.testing.assert_allclose(carried_out(GRADIENT, job, rows).values, expected, atol=1e-4)
 
 
-def test_below_a_step_of_two_every_step_without_noise_goes_downhill():
-    """Also where all rows stand in one corner and the curvature is as large as it can be."""
+@pytest.mark.parametrize(("step", "carried"), [(1.99, False), (1.0, True)])
+@pytest.mark.parametrize("clip", [2.0, 0.1])
+def test_every_step_without_noise_loses_energy(step, carried, clip):
+    """Loss and, with momentum, the energy of the step; also in one corner, where the curvature is largest."""
     design = Design("y", {"x": (0, 1), "z": (0, 1), "y": (0, 1)})
     rng = np.random.default_rng(6)
     corner = np.full((4, 400), 2.0**16)
     corner[-1] = np.rint(rng.uniform(-1, 1, 400) * 2**16)
     spread = np.concatenate([corner[:1], np.rint(rng.uniform(-1, 1, (3, 400)) * 2**16)])
     for rows in (corner, spread):
-        job = prepared(GRADIENT, design, clip=2.0, step=1.99, iterations=30)
+        job = prepared(GRADIENT, design, clip=clip, step=step, momentum=carried, iterations=30)
         scaled = rows / 2**16
-        values = [
-            float(np.square(scaled[-1] - np.array(theta) @ scaled[:-1]).sum())
-            for theta in ((0.0, 0.0, 0.0), *carried_out(GRADIENT, job, rows).trace)
-        ]
-        assert (np.diff(values) <= 1e-9 * values[0]).all()
+        path = np.array([(0.0, 0.0, 0.0), *carried_out(GRADIENT, job, rows).trace])
+        size = np.abs(scaled[-1] - path @ scaled[:-1])
+        loss = np.where(size <= clip, size**2 / 2, clip * size - clip**2 / 2).sum(axis=1)
+        moving = np.square(np.diff(path, axis=0)).sum(axis=1) * 400 * 3 / (2 * step)
+        energy = loss + carried * np.concatenate([[0.0], moving])
+        assert (np.diff(energy) <= 1e-9 * energy[0]).all()
+        assert loss[-1] < loss[0]
 
 
 def test_too_much_noise_gives_finite_coefficients_inside_the_box():
@@ -243,4 +277,4 @@ def test_the_registry_knows_it_and_its_promise():
     promised = GRADIENT.guarantee(design, PrivacyBudget(1.0, 1e-6))
     assert (promised.epsilon, promised.delta) == (1.0, 1e-6)
     with pytest.raises(SpecError, match="epsilon and delta"):
-        GRADIENT.noise_model(design, RowDomain.of(design), PrivacyBudget.gdp(0.5), {"iterations": 5})
+        GRADIENT.noise_model(design, RowDomain.of(design), PrivacyBudget.gdp(0.5), prepared(GRADIENT, design).settings)

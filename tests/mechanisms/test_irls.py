@@ -14,7 +14,7 @@ from scipy import optimize, stats
 from discreet.curator.exact_gram import ExactGram
 from discreet.curator.scores import ScoreSum, WeightedGram
 from discreet.design.model import Design
-from discreet.mechanisms.irls import PrivateIRLS, noise_edge, noisy_cross, noisy_gram
+from discreet.mechanisms.irls import PrivateIRLS, iteration_count, noise_edge, noisy_cross, noisy_gram
 from discreet.mechanisms.iterates import LARGEST_COEFFICIENT, noisy_score
 from discreet.mechanisms.noise import ExactSampler
 from discreet.mechanisms.robust_loss import RobustLoss
@@ -57,7 +57,7 @@ def fitted_part(totals, design, law, names):
 def loss_between(one, other, job, theta) -> Fraction:
     """Exact mu^2 of the whole release between two sets of rows if every iterate were `theta`."""
     design, domain, law = job.design, job.domain, job.law
-    size, times = len(design.released) - 1, int(job.settings["iterations"])
+    size, times = len(design.released) - 1, iteration_count(job.settings)
     robust = RobustLoss(job.settings["power"], job.settings["threshold"])
     if job.settings["form"] == "moment":
         parts = [
@@ -327,6 +327,26 @@ def test_at_an_ordinary_budget_scores_and_the_mean_of_iterates_give_the_better_f
     assert distance(average=False) > 1.3 * best
     assert distance(form="moment", iterations=5) > 4 * best
     assert distance(composition="basic") > 3 * best
+
+
+def test_with_defaults_it_comes_to_rest_though_outliers_sit_where_they_pull_most():
+    """A fifth of the rows, at one end of x, has target -1: least squares goes down, and the way back is long."""
+    design = Design("y", {"x": (-1, 1), "y": (-1, 1)})
+    rng = np.random.default_rng(4)
+    x = rng.uniform(-1, 1, 5000)
+    y = np.where(x > 0.6, -1.0, np.clip(0.4 * x + rng.normal(0, 0.05, 5000), -1, 1))
+    rows = grid_rows({"x": x, "y": y}, design)
+    expected = minimum(rows, design, 1.0, 0.1)
+
+    def slopes(epsilon, seeds, **settings):
+        jobs = [prepared(IRLS, design, epsilon, sampler=SeededSampler(seed), **settings) for seed in range(seeds)]
+        return np.array([carried_out(IRLS, job, rows).values[1] for job in jobs])
+
+    assert np.linalg.lstsq(rows[:2].T, rows[2], rcond=None)[0][1] < -0.1 < 0.2 < expected[1]
+    assert np.abs(slopes(1e6, 1) - expected[1]).max() < 1e-3
+    assert np.abs(slopes(1e6, 1, iterations=15) - expected[1]).min() > 0.03
+    # noise of the mean at (1, 1e-6) is about 0.002
+    assert np.abs(slopes(1.0, 10) - expected[1]).max() < 0.02
 
 
 def test_with_a_small_threshold_it_approaches_least_absolute_deviations():

@@ -67,7 +67,7 @@ class Untouchable:
         ({"epsilon": 1.0, "delta": 1e-6}, {"form": "scores"}, "form"),
         ({"epsilon": 1.0, "delta": 1e-6}, {"power": 0.5}, "power"),
         ({"epsilon": 1.0, "delta": 1e-6}, {"threshold": 0}, "threshold"),
-        ({"epsilon": 1.0, "delta": 1e-6}, {"iterations": 0}, "iterations"),
+        ({"epsilon": 1.0, "delta": 1e-6}, {"iterations": -1}, "iterations"),
         ({"epsilon": 1.0, "delta": 1e-6}, {"composition": "renyi"}, "composition"),
         ({"epsilon": 0.001, "delta": 1e-6, "grid_bits": 26}, {"iterations": 1000}, "lower grid_bits or raise epsilon"),
     ],
@@ -89,3 +89,13 @@ def test_the_registry_knows_it():
     assert mechanism_named("irls").kind == "coefficients"
     promised = IRLS.guarantee(Design("y", COLUMNS), PrivacyBudget(1.0, 1e-6))
     assert (promised.epsilon, promised.delta) == (1.0, 1e-6)
+
+
+@pytest.mark.parametrize(("form", "passes"), [("score", 100), ("moment", 10)])
+def test_without_a_number_of_iterations_the_form_has_its_usual_one(form, passes):
+    table, design = {"x": [0.5, -0.5], "y": [0.5, 0.0]}, Design("y", {"x": (-1, 1), "y": (-1, 1)})
+    budget = {"epsilon": 1.0, "delta": 1e-6, "mechanism": "irls"}
+    made = discreet.release(table, design, **budget, settings={"form": form})
+    assert len(made.coefficients.trace) == passes
+    asked = discreet.release(table, design, **budget, settings={"form": form, "iterations": passes})
+    assert asked.noise == made.noise

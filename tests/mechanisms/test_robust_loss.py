@@ -43,18 +43,20 @@ def test_the_bits_of_a_score_do_not_depend_on_its_place():
 
 @pytest.mark.parametrize("threshold", [1e-4, 0.1, 1.0, 2.0])
 @pytest.mark.parametrize("iterations", [1, 2, 3, 15, 100])
-def test_thresholds_fall_from_1_to_the_one_asked_for_within_the_first_third(threshold, iterations):
+def test_thresholds_fall_from_the_root_to_the_one_asked_for_within_the_first_third(threshold, iterations):
     losses = graduated(RobustLoss(1.5, threshold), iterations)
     thresholds = [loss.threshold for loss in losses]
     assert len(losses) == iterations
     assert all(loss.power == 1.5 for loss in losses)
     assert thresholds == sorted(thresholds, reverse=True)
     assert thresholds[iterations // 3 :] == [threshold] * (iterations - iterations // 3)
-    assert thresholds[0] == (max(1.0, threshold) if iterations >= 3 else threshold)
+    assert thresholds[0] == (max(threshold**0.5, threshold) if iterations >= 3 else threshold)
 
 
 def test_the_first_step_reaches_coefficients_that_the_last_threshold_would_not():
-    """At coefficients 0 the first score is that of least squares."""
-    residual = np.linspace(-1, 1, 9)
-    first = graduated(RobustLoss(1.0, 0.1), 15)[0]
+    """At first a residual counts as it is up to the root of the threshold, and with a threshold above 1 up to that."""
+    residual = np.linspace(-0.5, 0.5, 9)
+    first, *_, last = graduated(RobustLoss(1.0, 0.25), 15)
     assert (first.bound * first.score(residual) == residual).all()
+    assert (last.bound * last.score(residual) == np.clip(residual, -0.25, 0.25)).all()
+    assert graduated(RobustLoss(1.0, 2.0), 15) == [RobustLoss(1.0, 2.0)] * 15

@@ -23,7 +23,7 @@ _ELSE: Final = (
 
 _FEWEST_STEPS: Final = 3  # of a quarter of the iterates
 _FALSE_ALARM: Final = 0.01  # over all coefficients, for steps of nothing but noise
-_MATTERS: Final = 1e-3  # of the largest coefficient
+_MATTERS: Final = 5e-3  # of the largest coefficient
 
 
 def check_declared(release: Release, model: SubModel, wish: PenaltyWish) -> None:
@@ -75,12 +75,13 @@ def still_moving(release: Release) -> str | None:
     between one step and the next, in which a steady way cancels. Its variates have correlation -1/2, so that a third
     of their degrees of freedom is lost.
 
-    With steps of pure noise the false alarm is at most 1 % over all coefficients. For iterates at rest it is rarer:
-    none in 6,600 simulated releases of `irls` and `gradient` (see the tests). A move below a thousandth of the largest
-    coefficient is not told.
+    With steps of pure noise the false alarm is about 1 % over all coefficients. For iterates at rest it is rarer: none
+    in 2,400 simulated releases of `irls` and 480 of `gradient` at their defaults (3,000 and 20,000 rows, 1 to 40
+    columns, epsilon 1 and 4), while 15 passes of `irls` where 100 were needed were told in 200 of 200. A move below
+    half a per cent of the largest coefficient is not told.
     """
     trace = np.array(() if release.coefficients is None else release.coefficients.trace)
-    quarter = len(trace) // 4
+    quarter = (len(trace) + 1) // 4
     if quarter < _FEWEST_STEPS:
         return None
     # without the part of a step that was carried into the next one, by a public rule, noise is independent again

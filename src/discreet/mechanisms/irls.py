@@ -32,6 +32,8 @@ from discreet.releases import NoiseLaw, Settings, symmetric
 FloatArray: TypeAlias = npt.NDArray[np.float64]
 _Iterates: TypeAlias = Generator[Sums, Moments, list[FloatArray]]
 
+# a step by scores is short, one by moments solves the weighted equations
+USUAL_ITERATIONS: Final = {"score": 100, "moment": 10}
 # share of mu^2 for the Gram of the score form: it sets how fast iterates move, not where they come to rest
 GRAM_SHARE: Final = 0.1
 # share of mu^2 for the weighted Gram of the moment form
@@ -42,22 +44,23 @@ class PrivateIRLS:
     """Huber regression, or a loss of another power, from noisy sums of clipped scores or of weighted products."""
 
     name: Final = "irls"
-    version: Final = "1"
+    version: Final = "2"
     kind: Final[Literal["coefficients"]] = "coefficients"
     card: Final = Card(
         summary="Robust regression by reweighted least squares; outliers in the target move it little.",
         document="note of Park & Welling, with other noise and accounting",
         notion="approximate",
         domain="box or ball",
-        needs=("a table that can be read several times",),
+        needs=(),
         numerics="exact",
         references=("Park & Welling 2016", "Huber 1981", "Balle & Wang 2018", "Dong, Roth & Su 2022"),
         reads_again=True,
+        main="score",
         settings={
             "form": Setting("score", "noise on clipped scores, or on weighted moments", choices=("score", "moment")),
             "power": Setting(1.0, "the loss grows like this power of large residuals; 1 is Huber's", 1.0, 2.0),
             "threshold": Setting(0.1, "residual up to which the loss is squared, in scaled units", 1e-4, 2.0),
-            "iterations": Setting(15, "steps, each a pass over the table that is charged", 1, 1000),
+            "iterations": Setting(0, "charged steps, each a pass; 0: 100 for scores, 10 for moments", 0, 1000),
             "composition": Setting("exact", "accounting that sets the noise", choices=RULES),
             "average": Setting(True, "publish the mean of the last half of the iterates, not the last one"),
         },
@@ -65,7 +68,7 @@ class PrivateIRLS:
 
     def noise_model(self, design: Design, domain: RowDomain, budget: PrivacyBudget, settings: Settings) -> NoiseLaw:
         """The law of the noise: design, budget and settings in, no data."""
-        iterations, rule = int(settings["iterations"]), str(settings["composition"])
+        iterations, rule = iteration_count(settings), str(settings["composition"])
         if settings["form"] == "score":
             pieces = score_pieces(design, domain, iterations)
         else:
@@ -85,6 +88,15 @@ class PrivateIRLS:
         form = score_iterates if job.settings["form"] == "score" else moment_iterates
         iterates = yield from form(job)
         return published(iterates, average=bool(job.settings["average"]))
+
+
+def iteration_count(settings: Settings) -> int:
+    """How many steps there are: those that were asked for, or what the form usually needs.
+
+    >>> iteration_count({"iterations": 0, "form": "score"}), iteration_count({"iterations": 7, "form": "moment"})
+    (100, 7)
+    """
+    return int(settings["iterations"]) or USUAL_ITERATIONS[str(settings["form"])]
 
 
 def score_pieces(design: Design, domain: RowDomain, iterations: int) -> dict[str, Piece]:
@@ -138,7 +150,7 @@ def score_iterates(job: Job) -> _Iterates:
     values = values + max(edge, 2 * edge - float(values[0]))
     theta = np.zeros(size)
     iterates = []
-    for loss in graduated(_loss(job), int(job.settings["iterations"])):
+    for loss in graduated(_loss(job), iteration_count(job.settings)):
         moments = yield ScoreSum(job.domain, size, theta.tolist(), loss.score, intercept=job.design.intercept)
         score = loss.bound * noisy_score(moments.totals, job)
         theta = stepped(theta, vectors @ ((vectors.T @ score) / values))
@@ -147,16 +159,17 @@ def score_iterates(job: Job) -> _Iterates:
 
 
 def graduated(loss: RobustLoss, iterations: int) -> list[RobustLoss]:
-    """The loss of each iteration: thresholds fall from 1 to the one asked for over the first third of them.
+    """The loss of each iteration: thresholds fall to the one asked for over the first third of them.
 
-    At coefficients 0 no residual is larger than 1, so that the first step is one of least squares; with the last
-    threshold from the start a step would move a prediction by little more than it.
+    They start at its square root, in scaled units. With the last threshold from the start a step would move a
+    prediction by little more than it; with 1, the first steps would be those of least squares, and where outliers
+    lead these far away the rest of the passes would be spent on the way back.
 
-    >>> [round(one.threshold, 3) for one in graduated(RobustLoss(1.0, 0.1), 6)]
-    [1.0, 0.316, 0.1, 0.1, 0.1, 0.1]
+    >>> [round(one.threshold, 3) for one in graduated(RobustLoss(1.0, 0.04), 6)]
+    [0.2, 0.089, 0.04, 0.04, 0.04, 0.04]
     """
     falling = iterations // 3
-    first = max(1.0, loss.threshold)
+    first = max(math.sqrt(loss.threshold), loss.threshold)
     wide = [first * (loss.threshold / first) ** (step / falling) for step in range(falling)]
     return [replace(loss, threshold=threshold) for threshold in wide] + [loss] * (iterations - falling)
 
@@ -167,7 +180,7 @@ def moment_iterates(job: Job) -> _Iterates:
     loss = _loss(job)
     theta = np.zeros(size)
     iterates = []
-    for _ in range(int(job.settings["iterations"])):
+    for _ in range(iteration_count(job.settings)):
         moments = yield WeightedGram(job.domain, size, theta.tolist(), loss.root, intercept=job.design.intercept)
         gram = noisy_gram(moments.totals, job)
         cross = noisy_cross(moments.totals, job)
