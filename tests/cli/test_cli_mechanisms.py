@@ -10,7 +10,7 @@ from cli_folder import Call
 def test_one_mechanism_is_told_with_the_range_of_every_setting(call: Call) -> None:
     result = call("mechanisms", "irls")
     assert result.exit_code == 0
-    for words in ("score, moment", "basic", "1 to 1000", "true, false", "Park & Welling", "Noise, d = 20"):
+    for words in ("score, moment", "basic", "0 to 1000", "true, false", "Park & Welling", "Noise, d = 20"):
         assert words in result.stdout
     assert "True" not in result.stdout
 

@@ -59,6 +59,9 @@ def test_sums_are_exact_for_any_coefficients(grid_bits, intercept):
             sums.add(part)
         expected = by_hand(rows, point, fraction, threshold, 0 if intercept else 1)
         assert sums.totals() == expected
+        alone = HuberSums(domain_of(columns, grid_bits), point, digits, threshold, intercept=intercept, products=False)
+        alone.add(rows)
+        assert alone.totals() == expected[:size]
         inside += any(expected[size:])
     assert inside > 10
 

@@ -136,6 +136,17 @@ def test_precision_is_raised_until_the_certificate_holds():
     assert max(abs(a - b) for a, b in zip(few, enough, strict=True)) <= 1
 
 
+@pytest.mark.parametrize("strength", [1e-3, 3e-3, 0.1])
+@pytest.mark.parametrize("counts", [(1100, 1100, 1000, 800), (10, 10, 11, 9), (800, 800, 800, 800)])
+def test_targets_at_their_bounds_in_balanced_groups_take_some_hundred_passes_at_most(counts, strength):
+    """Hardly any row is inside the threshold on the way, so that full steps go far astray; 16 linear terms."""
+    rng = np.random.default_rng(counts[0])
+    x = np.repeat([-1.0, -1.0, 1.0, 1.0], counts)
+    rows = rows_of(x[:, None], np.repeat([-1.0, 1.0, -1.0, 1.0], counts))
+    passes = [solved(problem_of(rows, rng.normal(size=2) * 0.2, strength, 0.1), rows)[1] for _ in range(16)]
+    assert max(passes) < 300
+
+
 def test_a_table_without_rows_gives_minus_the_linear_term_over_the_penalty():
     rows = np.empty((3, 0))
     (constant, slope), passes = solved(problem_of(rows, [2.0, -4.0], 8.0, 0.1), rows)

@@ -48,6 +48,8 @@ class HuberSums:
         Where residuals are clipped, in grid steps of the target.
     intercept
         Whether z begins with the constant.
+    products
+        Whether the products are wanted; without, there are scores alone.
 
     Examples
     --------
@@ -61,7 +63,14 @@ class HuberSums:
     """
 
     def __init__(
-        self, domain: RowDomain, point: Sequence[int], digits: int, threshold: int, *, intercept: bool = True
+        self,
+        domain: RowDomain,
+        point: Sequence[int],
+        digits: int,
+        threshold: int,
+        *,
+        intercept: bool = True,
+        products: bool = True,
     ) -> None:
         self._bits = digit_bits(len(point), domain.grid_bits)
         self._mask = (1 << self._bits) - 1
@@ -72,7 +81,7 @@ class HuberSums:
         # no row has a larger residual than four units unless it is clipped whatever follows
         self._saturated = 4 * domain.unit
         self._scores: npt.NDArray[Any] = np.zeros((digits + 2, len(point)), dtype=object)
-        self._products = ExactGram(len(point), domain.grid_bits)
+        self._products = ExactGram(len(point), domain.grid_bits) if products else None
 
     def add(self, chunk: FloatArray) -> None:
         """Add a chunk of rows (1, x, y) in grid steps, shape (columns, rows)."""
@@ -81,11 +90,11 @@ class HuberSums:
             self._add(block[self._first : -1], block[-1])
 
     def totals(self) -> tuple[int, ...]:
-        """Scores in units of 2**-(2 grid_bits + digits * digit_bits), then the upper triangle of the products."""
+        """Scores in units of 2**-(2 grid_bits + digits * digit_bits), then the upper triangle of any products."""
         scores = [0] * self._scores.shape[1]
         for part in self._scores:
             scores = [(score << self._bits) + int(value) for score, value in zip(scores, part, strict=True)]
-        return (*scores, *self._products.totals())
+        return tuple(scores) if self._products is None else (*scores, *self._products.totals())
 
     def _add(self, z: FloatArray, y: FloatArray) -> None:
         head, tail = self._residuals(z, y)
@@ -93,7 +102,8 @@ class HuberSums:
         clipped = np.clip(head, -self._threshold, self._threshold)
         parts = [clipped >> self._bits, clipped & self._mask, *(digit * inside for digit in reversed(tail))]
         self._scores += (np.array(parts, dtype=np.float64) @ z.T).astype(np.int64).astype(object)  # [P11]
-        self._products.add(z * inside)
+        if self._products is not None:
+            self._products.add(z * inside)
 
     def _residuals(self, z: FloatArray, y: FloatArray) -> tuple[WholeArray, list[WholeArray]]:
         """Residuals rounded down to grid steps, those far beyond the threshold only by side; and digits after that."""

@@ -6,7 +6,7 @@ threshold c and c|r| - c^2/2 beyond it, over all theta. All arithmetic is on who
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
@@ -21,9 +21,8 @@ from discreet.mechanisms.whole_numbers import Whole, factors, solution, symmetri
 # 1 / SOLVER_STEPS as a power of two
 _TOLERANCE_BITS: Final = int(1 / SOLVER_STEPS).bit_length() - 1
 
-# where a full step of Newton's method does not go well: shorter ones, and steps with the curvature of all rows
-_NEWTON_HALVINGS: Final = (2, 4, 6, 8, 10, 12)
-_ABOVE_DOUBLINGS: Final = (2, 5)
+# parts of the better step that are tried next, in quarters
+_QUARTERS: Final = (5, 6, 7, 9, 11, 14)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,10 +65,14 @@ class HuberProblem:
         """Bits of one digit of a coefficient."""
         return digit_bits(len(self.linear), self.domain.grid_bits)
 
+    @property
+    def stiffness(self) -> int:
+        """Largest curvature over the least, or more, as a power of two."""
+        return (int(np.trace(self.gram)) // self.strength + 1).bit_length()
+
     def digits(self) -> int:
         """Digits after the point with which the exact minimum, rounded, can be certified."""
-        stiffness = int(np.trace(self.gram)) // self.strength + 1
-        bits = self.product_bits + _TOLERANCE_BITS + (stiffness * len(self.gram)).bit_length() + 1
+        bits = self.product_bits + _TOLERANCE_BITS + self.stiffness + len(self.gram).bit_length() + 1
         return -(-bits // self.digit_bits)
 
 
@@ -84,10 +87,6 @@ class _Visited:
     gradient: Whole
     inner: Whole
     merit: int
-
-    def gain_from(self, other: _Visited) -> int:
-        """By how much the objective is lower here than there, at least: it lies above its tangent here."""
-        return int(self.gradient @ (other.point - self.point))  # [P18]
 
 
 _Search: TypeAlias = Generator[Sums, Moments, list[int]]
@@ -122,42 +121,70 @@ class _Precision:
     def minimum(self) -> Generator[Sums, Moments, Whole | None]:
         """A certified point; none if steps at this precision are no longer an improvement."""
         ridge = self._step(self.above, self.problem.start << self.fraction)
-        (best,) = yield from self._visit(ridge)
+        best = yield from self._visit(ridge)
         lowest = best.merit
         while not self.certified(best):
             newton = self._step(factors(self._penalised(best.inner), self.bits), best.gradient)
-            (tried,) = yield from self._visit(best.point - newton)
+            tried = yield from self._visit(best.point - newton)
             if not 0 <= 4 * tried.merit < lowest:
-                above = self._step(self.above, best.gradient)
-                shorter = [newton >> halvings for halvings in _NEWTON_HALVINGS]
-                others = [above >> 1, *(above << doublings for doublings in _ABOVE_DOUBLINGS)]
-                visited = yield from self._visit(*(best.point - step for step in (*shorter, *others)))
-                tried = max((tried, *visited), key=lambda one: one.gain_from(best))
-                if tried.gain_from(best) <= 0:
+                step = yield from self._better(best, newton)
+                if step is None:
                     return None
+                tried = yield from self._visit(best.point - step)
             best, lowest = tried, min(lowest, tried.merit)
         return best.point
+
+    def _better(self, best: _Visited, newton: Whole) -> Generator[Sums, Moments, Whole | None]:
+        """A step that lowers the objective: part of Newton's, or one with a curvature above the exact one."""
+        above = self._step(self.above, best.gradient)
+        scales = range(0, self.problem.stiffness + 3, 2)
+        steps = [*(newton >> scale for scale in scales), above >> 1, *(above << scale for scale in scales)]
+        coarse, gain = yield from self._farthest_down(best, steps)
+        finer, more = yield from self._farthest_down(best, [coarse * quarters >> 2 for quarters in _QUARTERS])
+        if max(gain, more) <= 0:
+            return None
+        return finer if more > gain else coarse
+
+    def _farthest_down(self, best: _Visited, steps: Sequence[Whole]) -> Generator[Sums, Moments, tuple[Whole, int]]:
+        """The step whose end proves the largest fall of the objective, which lies above its tangent there."""
+        points = [best.point - step for step in steps]
+        moments = yield Together([self._sums(point, products=False) for point in points])
+        size = len(best.point)
+        gains = []
+        for i, (point, step) in enumerate(zip(points, steps, strict=True)):
+            gradient = self._gradient(point, moments.totals[i * size : (i + 1) * size])
+            gains.append(int(gradient @ step))  # [P18]
+        place = max(range(len(steps)), key=gains.__getitem__)
+        return steps[place], gains[place]
 
     def certified(self, visited: _Visited) -> bool:
         """Whether the point is provably within the tolerance of the exact minimum."""
         allowed = self.problem.strength << (self.fraction - self.problem.product_bits - _TOLERANCE_BITS)
         return bool(visited.gradient @ visited.gradient <= allowed**2)  # [P12]
 
-    def _visit(self, *points: Whole) -> Generator[Sums, Moments, list[_Visited]]:
-        """Gradient and curvature at points, from one pass."""
-        problem, digits = self.problem, self.digits
-        moments = yield Together([
-            HuberSums(problem.domain, point.tolist(), digits, problem.threshold, intercept=problem.intercept)
-            for point in points
-        ])  # fmt: skip
-        each = len(moments.totals) // len(points)
-        return [self._visited(point, moments.totals[i * each : (i + 1) * each]) for i, point in enumerate(points)]
-
-    def _visited(self, point: Whole, totals: tuple[int, ...]) -> _Visited:
-        scores = np.array(totals[: len(point)], dtype=object)
-        gradient = point * self.problem.strength + (self.problem.linear << self.fraction) - scores  # [P14]
+    def _visit(self, point: Whole) -> Generator[Sums, Moments, _Visited]:
+        """Gradient and curvature at a point, from one pass."""
+        moments = yield self._sums(point, products=True)
+        size = len(point)
+        gradient = self._gradient(point, moments.totals[:size])
         merit = int(gradient @ solution(self.above, gradient, self.bits))
-        return _Visited(point, gradient, symmetric_whole(totals[len(point) :], len(point)), merit)
+        return _Visited(point, gradient, symmetric_whole(moments.totals[size:], size), merit)
+
+    def _sums(self, point: Whole, *, products: bool) -> HuberSums:
+        problem = self.problem
+        return HuberSums(
+            problem.domain,
+            point.tolist(),
+            self.digits,
+            problem.threshold,
+            intercept=problem.intercept,
+            products=products,
+        )
+
+    def _gradient(self, point: Whole, scores: Sequence[int]) -> Whole:
+        penalty = point * self.problem.strength + (self.problem.linear << self.fraction)
+        gradient: Whole = penalty - np.array(scores, dtype=object)  # [P14]
+        return gradient
 
     def _penalised(self, products: Whole) -> Whole:
         lifted = products + self.problem.strength * np.identity(len(products), dtype=object)
