@@ -25,6 +25,7 @@ from discreet.mechanisms.objective import (
     reach_and_shifts,
     volume_loss,
 )  # fmt: skip
+from discreet.mechanisms.worst_pairs import across_pairs
 from discreet.privacy.budget import PrivacyBudget
 from discreet.privacy.gaussian import delta_from
 from tables import random_design, random_table
@@ -168,6 +169,50 @@ def test_exact_laws_in_one_dimension_keep_the_promise(unit, epsilon, delta, give
 
     assert worst(law.sd("linear")) <= delta
     assert worst(law.sd("linear") * less) > delta
+
+
+def density_in_two_dimensions(pair_rows, strength, threshold, sigma, grid):
+    """Density of constant and slope on a square grid: that of minus the gradient, times its change of volume."""
+    one, two = np.meshgrid(grid, grid, indexing="ij")
+    gradient = [strength * one, strength * two]
+    curvature = [np.full_like(one, strength), np.zeros_like(one), np.full_like(one, strength)]
+    for x, y in pair_rows:
+        residual = y - one - x * two
+        score, inside = np.clip(residual, -threshold, threshold), np.abs(residual) < threshold
+        gradient = [gradient[0] - score, gradient[1] - x * score]
+        curvature = [total + part * inside for total, part in zip(curvature, (1, x, x * x), strict=True)]
+    volume = curvature[0] * curvature[2] - curvature[1] ** 2
+    return np.exp(-(gradient[0] ** 2 + gradient[1] ** 2) / (2 * sigma**2)) / (2 * math.pi * sigma**2) * volume
+
+
+def test_the_first_worst_pair_keeps_the_promise_with_an_intercept_and_breaks_it_with_a_third_less_noise():
+    """Exact laws of two coefficients on a fine grid, at the strength that the budget sets."""
+    design = Design("y", ONE_COLUMN)
+    law = law_of(design)
+    strength, threshold = law.parameters["strength"] / STEP, 6553 / 2**16
+    pair = ObjectivePerturbation().worst_pairs(design)[0]
+    tables = [list(zip(table["x"], table["y"], strict=True)) for table in (pair.table, pair.neighbour)]
+    assert tables == [[(-1.0, 0.0), (1, 1)], [(-1.0, 0.0)]]
+
+    def spent(sigma):
+        reach = 7 * sigma / strength
+        grid, width = np.linspace(-reach, reach, 1501, retstep=True)
+        laws = [density_in_two_dimensions(rows, strength, threshold, sigma, grid) for rows in tables]
+        assert all(abs(law.sum() * width**2 - 1) < 1e-3 for law in laws)
+        return max(np.maximum(f - math.e * g, 0).sum() * width**2 for f, g in (laws, laws[::-1]))
+
+    assert spent(law.sd("linear")) <= 1e-6 < spent(law.sd("linear") * 2 / 3)
+
+
+def test_designs_without_a_row_at_right_angles_have_the_other_pairs():
+    for design in (
+        Design("y", ONE_COLUMN, intercept=False),
+        Design("y", {"y": bool, "x": (0, 1)}),
+        Design("y", {"y": (0, 1), "b": bool}),
+        Design("y", ONE_COLUMN, unit={"neighbours": "replace"}),
+    ):
+        assert across_pairs(design) == ()
+        assert ObjectivePerturbation().worst_pairs(design)
 
 
 @pytest.mark.parametrize("unit", [{}, {"neighbours": "replace"}, {"id": "p", "max_rows": 2}])

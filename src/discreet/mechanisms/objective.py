@@ -23,6 +23,7 @@ from discreet.mechanisms.promise import promise
 from discreet.mechanisms.registry import Card, Job, NeighbourPair, Passes
 from discreet.mechanisms.settings import Setting
 from discreet.mechanisms.whole_numbers import Whole
+from discreet.mechanisms.worst_pairs import across_pairs
 from discreet.privacy.budget import PrivacyBudget
 from discreet.privacy.gaussian import mu_from
 from discreet.privacy.guarantee import Guarantee
@@ -118,8 +119,8 @@ class ObjectivePerturbation:
         return in_scaled_units(noisy, design, job.domain)
 
     def worst_pairs(self, design: Design) -> tuple[NeighbourPair, ...]:
-        """Corner rows; and, beside rows that steer the coefficients away from it, a corner row with its target low."""
-        return ball_pairs(design)
+        """Corner rows, beside a row at right angles, or beside rows that steer coefficients of the squared loss."""
+        return (*across_pairs(design), *ball_pairs(design))
 
 
 @dataclass(frozen=True, slots=True)

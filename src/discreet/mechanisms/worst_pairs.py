@@ -33,6 +33,30 @@ def corner_pairs(design: Design) -> tuple[NeighbourPair, ...]:
     return tuple(pairs)
 
 
+def across_pairs(design: Design) -> tuple[NeighbourPair, ...]:
+    """A corner row added beside a row at right angles to it, which says nothing of the direction of the corner.
+
+    None without an intercept or numbers, or where rows are exchanged.
+
+    >>> design = Design("y", {"y": (-1, 1), "a": (-1, 1), "b": (0, 10)})
+    >>> [pair.table for pair in across_pairs(design)]
+    [{'y': [0.0, 1.0], 'a': [-0.5, 1.0], 'b': [2.5, 10.0]}]
+    """
+    columns = design.table_columns
+    numbers = [name for name, column in columns.items() if isinstance(column, Numeric) and name != design.target]
+    target = columns[design.target]
+    if design.unit.neighbours != "add-remove" or not (design.intercept and numbers and isinstance(target, Numeric)):
+        return ()
+    across = {name: _extreme(column, flipped=True) for name, column in columns.items()}
+    for name, column in columns.items():
+        if isinstance(column, Numeric):
+            across[name] = column.mid - (column.half / len(numbers) if name in numbers else 0.0)
+    beside: dict[str, list[object]] = {name: [value] for name, value in across.items()}
+    corner = _corner(design, flipped=frozenset())
+    added = {name: [*values, *corner[name]] for name, values in beside.items()}
+    return (NeighbourPair("corner row beside one at right angles", added, beside),)
+
+
 def _corner(design: Design, *, flipped: frozenset[str]) -> dict[str, list[object]]:
     return {name: [_extreme(column, flipped=name in flipped)] for name, column in design.table_columns.items()}
 
