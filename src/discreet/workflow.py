@@ -187,7 +187,7 @@ def _checked_bound(design: Design, moments: str, residual_bound: float | None) -
         raise SpecError.unknown_name("moments", str(moments), ("plain", "robust"))
     if moments == "plain":
         if residual_bound is not None:
-            raise SpecError("a residual bound came without moments='robust'; leave it out")
+            raise SpecError('a residual bound came without moments "robust" (--robust); leave it out')
         return None
     if not design.intercept:
         raise SpecError("robust standard errors are for a model with an intercept; leave out intercept = false")

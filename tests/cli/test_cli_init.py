@@ -39,6 +39,13 @@ def test_names_of_a_csv_file_become_columns_with_blanks(folder: Path, call: Call
         assert canary not in text + result.output
 
 
+def test_the_blanks_say_which_cells_a_boolean_column_takes(folder: Path, call: Call) -> None:
+    assert call("init", "people.csv", "-o", "new.toml").exit_code == 0
+    text, _ = written(folder)
+    assert '# dtype = "bool"   # instead, for true/false or 1/0; two other words are levels\n' in text
+    assert "yes or no" not in text
+
+
 def test_nothing_depends_on_the_rows(folder: Path, call: Call) -> None:
     assert call("init", "people.csv", "-o", "new.toml").exit_code == 0
     header, _, _ = (folder / "people.csv").read_bytes().partition(b"\n")

@@ -283,7 +283,9 @@ def test_a_robust_release_is_planned_with_what_it_costs(planned_folder: Path, ca
     [
         (("--epsilon", "1"), "--design and --rows are missing"),
         (("--design", "plan.toml", "--rows", "9", "--epsilon", "1", "--width", "2"), "go together"),
-        (("--design", "plan.toml", "--rows", "x", "--epsilon", "1"), "rows"),
+        (("--epsilon", "1", "--design", "plan.toml"), "error: --rows is missing"),
+        (("--epsilon", "1", "--rows", "9"), "error: --design is missing"),
+        (("--design", "plan.toml", "--rows", "50k", "--epsilon", "1"), "'50k' is not a number; write it like 50000"),
         (("--design", "none.toml", "--rows", "9", "--epsilon", "1", "--delta", "1e-6"), "cannot read the design"),
         (("--design", "plan.toml", "--rows", "9", "--epsilon", "1", "--mechanism", "gaussian"), "delta"),
     ],
@@ -294,6 +296,15 @@ def test_a_wrong_plan_is_one_line_and_exit_code_2(planned_folder: Path, call: Ca
     assert result.stderr.startswith("error:")
     assert message in result.stderr
     assert result.stderr.count("\n") == 1
+
+
+def test_with_persons_a_plan_says_which_rows_are_meant(planned_folder: Path, call: Call) -> None:
+    words = ("plan", "--rows", "20000", "--epsilon", "1", "--delta", "1e-6", "--design")
+    assert "about 20,000 rows, mechanism" in call(*words, "plan.toml").stdout
+    persons = Design("y", COLUMNS, unit={"id": "person", "max_rows": 3})
+    (planned_folder / "persons.toml").write_text(persons.to_toml())
+    assert "about 20,000 rows that count, at most 3 of a person, mechanism" in call(*words, "persons.toml").stdout
+    assert "Expected number of rows that count" in call("plan", "--help").stdout
 
 
 def test_a_picture_needs_matplotlib(monkeypatch):

@@ -162,6 +162,89 @@ def test_a_feature_called_prediction_is_refused(folder: Path, call: Call) -> Non
     assert "'prediction'" in result.stderr
 
 
+@pytest.mark.parametrize("out", ["out.csv", "out.parquet"])
+def test_columns_to_keep_are_copied_in_front(out: str, folder: Path, call: Call) -> None:
+    (folder / "ids.csv").write_text("who,age,region,when\n007,30,north,May\n,40,south,\n1e3,50,north,June\n")
+    result = call("predict", PATH, "ids.csv", "-o", out, "--keep", "who", "--keep", "when")
+    assert (result.exit_code, result.stderr) == (0, "")
+    text = arrow_csv.ConvertOptions(column_types={"who": pa.string()}, strings_can_be_null=True)
+    table = arrow_csv.read_csv(out, convert_options=text) if out == "out.csv" else pq.read_table(out)
+    assert table.column_names == ["who", "when", "age", "region", "prediction"]
+    assert table.column("who").to_pylist() == ["007", None, "1e3"]
+    assert table.column("when").to_pylist() == ["May", None, "June"]
+    rows = {"age": [30.0, 40.0, 50.0], "region": ["north", "south", "north"]}
+    assert table.column("prediction").to_pylist() == fit(Release.load(PATH)).predict(rows).tolist()
+
+
+@pytest.mark.parametrize("out", ["out.csv", "out.parquet"])
+@pytest.mark.parametrize(
+    "ids",
+    [
+        pa.array([2**60, 7], pa.int64()),
+        pa.array(["a", None]).dictionary_encode(),
+        pa.array([0, 86_400_000], pa.timestamp("ms")),
+        pa.array(["a", "b"], pa.large_string()),
+        pa.DictionaryArray.from_arrays(pa.array([1, None]), pa.array(["a", "b"], pa.string_view())),
+        pa.array([True, None]),
+        pa.nulls(2),
+    ],
+    ids=["int64", "dictionary", "timestamp", "large text", "dictionary of views", "boolean", "null"],
+)
+def test_columns_to_keep_stay_what_they_are(out: str, ids: pa.Array, folder: Path, call: Call) -> None:
+    from pyarrow import ipc
+
+    table = pa.table({"age": [30, 40], "region": ["north", "south"], "who": ids})
+    with ipc.new_file(folder / "new.arrow", table.schema) as file:
+        file.write_table(table)
+    result = call("predict", PATH, "new.arrow", "-o", out, "--keep", "who")
+    assert (result.exit_code, result.stderr) == (0, "")
+    if out == "out.parquet":
+        assert pq.read_table(out).column("who").to_pylist() == ids.to_pylist()
+    assert None not in predictions(out)[1]
+
+
+@pytest.mark.parametrize("out", ["out.csv", "out.parquet"])
+@pytest.mark.parametrize(("cell", "kind"), [(["SECRETCELL"], "list"), (b"SECRETCELL\xff", "binary")])
+def test_a_column_that_no_csv_can_hold_is_refused_by_name(out, cell, kind, folder: Path, call: Call) -> None:
+    pq.write_table(pa.table({"age": [30], "region": ["north"], "notes": [cell]}), folder / "new.parquet")
+    before = contents(folder)
+    result = call("predict", PATH, "new.parquet", "-o", out, "--keep", "notes")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert f"column 'notes' has type {kind}; numbers, text" in result.stderr
+    assert "SECRETCELL" not in result.stderr
+    assert contents(folder) == before
+
+
+def test_features_of_any_text_are_written(folder: Path, call: Call) -> None:
+    from pyarrow import ipc
+
+    views = pa.DictionaryArray.from_arrays(pa.array([1, 0]), pa.array(["north", "south"], pa.string_view()))
+    table = pa.table({"age": [30.0, 40.0], "region": views})
+    with ipc.new_file(folder / "new.arrow", table.schema) as file:
+        file.write_table(table)
+    result = call("predict", PATH, "new.arrow", "-o", "out.csv")
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert arrow_csv.read_csv("out.csv").column("region").to_pylist() == ["south", "north"]
+
+
+@pytest.mark.parametrize(
+    ("keep", "message"),
+    [
+        (("age",), "--keep 'age' names a feature, which is written anyway; leave it out"),
+        (("who", "who"), "--keep 'who' came twice; leave one out"),
+        (("prediction",), "--keep 'prediction' is called like the column to be written; rename it in the table"),
+        (("whoo",), "no column 'whoo', which is to be read; a name in it is much like this one"),
+    ],
+)
+def test_what_cannot_be_kept_is_refused(keep: tuple[str, ...], message: str, folder: Path, call: Call) -> None:
+    (folder / "ids.csv").write_text("who,age,region\n007,30,north\n")
+    before = contents(folder)
+    result = call("predict", PATH, "ids.csv", "-o", "out.csv", *(word for name in keep for word in ("--keep", name)))
+    assert result.exit_code == 2
+    assert message in result.stderr
+    assert contents(folder) == before
+
+
 def test_whole_number_levels_are_written_as_they_are_read(folder: Path, call: Call) -> None:
     design = Design("y", {"y": (0, 1), "ward": {"levels": [1, 2], "missing": "drop"}})
     exact_release({"y": [0.0, 1.0, 1.0], "ward": [1, 2, 2]}, design).save("w.NOT-PRIVATE.json")

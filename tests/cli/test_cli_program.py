@@ -95,7 +95,7 @@ def test_a_closed_stdout_is_no_failure(folder: Path) -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
-@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 @pytest.mark.parametrize("stage", ["before", "writing"])
 def test_a_signal_is_exit_130_and_leaves_no_file(sent: signal.Signals, stage: str, folder: Path) -> None:
     # stops where it is told to, says so, and waits for the signal
@@ -152,14 +152,18 @@ def test_run_keeps_to_one_core_and_ends_with_an_exit(
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("OMP_NUM_THREADS", "3")
     monkeypatch.setattr(sys, "argv", ["discreet", "--version"])
-    handler = signal.getsignal(signal.SIGTERM)
+    handlers = {sent: signal.getsignal(sent) for sent in (signal.SIGTERM, signal.SIGHUP)}
+    # as under nohup
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
         with pytest.raises(SystemExit) as ended:
             run()
         # through monkeypatch, so that they are taken away again
         threads = [os.environ[name] for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")]
     finally:
-        signal.signal(signal.SIGTERM, handler)
+        assert signal.getsignal(signal.SIGHUP) == signal.SIG_IGN
+        for sent, handler in handlers.items():
+            signal.signal(sent, handler)
         for name in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
             os.environ.pop(name, None)
     assert not ended.value.code
@@ -187,12 +191,16 @@ def test_an_interrupt_outside_a_command_is_exit_130_in_silence(
     for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
         monkeypatch.setenv(name, "1")
     monkeypatch.setattr(f"discreet.cli.main.{place}", stop)
-    handler = signal.getsignal(signal.SIGTERM)
+    handlers = {sent: signal.getsignal(sent) for sent in (signal.SIGTERM, signal.SIGHUP)}
+    # as under nohup
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
         with pytest.raises(SystemExit) as ended:
             run()
     finally:
-        signal.signal(signal.SIGTERM, handler)
+        assert signal.getsignal(signal.SIGHUP) == signal.SIG_IGN
+        for sent, handler in handlers.items():
+            signal.signal(sent, handler)
     assert ended.value.code == 130
     assert capsys.readouterr() == ("", "")
 

@@ -261,11 +261,11 @@ def test_an_interrupt_of_the_database_is_one_of_the_user_and_leaves_no_folder(er
 
 
 @pytest.mark.parametrize("at", ["SET", "CREATE", "INSERT"])
-def test_another_failure_of_the_database_stays_what_it_is(at, tmp_path, monkeypatch):
+def test_another_failure_of_the_database_is_told_without_its_words(at, tmp_path, monkeypatch):
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.setattr("tempfile.tempdir", None)
-    monkeypatch.setattr("discreet.curator.persons._duckdb_connect", lambda: stopping(at, duckdb.IOException("full")))
-    with pytest.raises(duckdb.IOException):
+    monkeypatch.setattr("discreet.curator.persons._duckdb_connect", lambda: stopping(at, duckdb.IOException("SECRET")))
+    with pytest.raises(DataError, match=r"^rows could not be set aside on disk; make room, or set TMPDIR"):
         totals([("p", 0.5, "a", 0.0)], design())
     assert list(tmp_path.iterdir()) == []
 
@@ -347,7 +347,7 @@ def test_the_database_reaches_nothing_outside_and_draws_nothing():
 
 def test_without_duckdb_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "duckdb", None)
-    with pytest.raises(SpecError, match=r"pip install 'discreet\[duckdb\]'"):
+    with pytest.raises(SpecError, match=r"^an id of persons needs 'duckdb'.*pip install 'discreet\[duckdb\]'"):
         totals([("p", 0.5, "a", 0.0)], design())
 
 

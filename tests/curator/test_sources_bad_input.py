@@ -136,6 +136,19 @@ def test_only_the_listed_words_are_true_or_false(word, tmp_path) -> None:
         list(open_source(path).batches(strict, 10))
 
 
+@pytest.mark.parametrize(
+    ("row", "mend"),
+    [
+        ("0.5,SECRETCELL,a,1\n", 'declare levels = ["no", "yes"] with the two words that can occur'),
+        ("SECRETCELL,true,a,1\n", "if it holds words, declare levels in place of bounds"),
+        ("0.5,true,a,SECRETCELL\n", "declare every level that can occur"),
+    ],
+)
+def test_words_of_another_kind_are_first_to_be_declared_and_last_to_be_dropped(row, mend, tmp_path) -> None:
+    message = refusal(csv_file(tmp_path, HEADER + GOOD + row), DataError)
+    assert message.index(mend) < message.index('missing = "drop" leaves out every row with such a cell')
+
+
 def parquet_bytes(**options) -> bytes:
     rng = np.random.default_rng(3)
     table = pa.table(
@@ -382,7 +395,7 @@ def test_files_with_other_schemas_are_named(tmp_path) -> None:
     csv_file(tmp_path, HEADER + GOOD, "a.csv")
     csv_file(tmp_path, "x,yes,g\n", "b.csv")
     assert refusal(str(tmp_path / "*.csv"), DataError) == (
-        "the table has no column 'n', which the design declares (file 'b.csv')"
+        "the table has no column 'n', which is to be read (file 'b.csv')"
     )
 
 
@@ -399,7 +412,7 @@ def test_the_file_of_a_pattern_that_lacks_a_column_is_named(ending, tmp_path) ->
             with ipc.new_file(path, table.schema) as file:
                 file.write_table(table)
     message = refusal(str(tmp_path / f"*.{ending}"), DataError)
-    assert message == f"the table has no column 'n', which the design declares (file 'm2.{ending}')"
+    assert message == f"the table has no column 'n', which is to be read (file 'm2.{ending}')"
 
 
 def test_a_name_may_begin_like_a_comment(tmp_path) -> None:

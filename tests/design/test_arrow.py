@@ -101,6 +101,14 @@ def test_other_types_are_refused_by_name(kind, column) -> None:
     assert "SECRETCELL" not in str(caught.value)
 
 
+@pytest.mark.parametrize("column", [NUMBER, TRUTH])
+@pytest.mark.parametrize("kind", ["text", "dictionary of text", "dates"])
+def test_a_column_of_words_may_have_levels(kind, column) -> None:
+    with pytest.raises(DataError) as caught:
+        read(column, WRONG[kind])
+    assert str(caught.value).endswith(", or declare levels if it holds words") == (kind != "dates")
+
+
 @pytest.mark.parametrize("values", [pa.array([1]), pa.array([1.5]), pa.array([True]), pa.array([b"a"])])
 def test_text_levels_need_text(values) -> None:
     with pytest.raises(DataError, match="levels are declared as text"):

@@ -42,6 +42,23 @@ def test_several_drop_rules_keep_only_complete_rows():
     assert [values.tolist() for values in arrays] == [[0.2], [0.3]]
 
 
-def test_the_error_rule_names_the_column_and_what_to_do():
-    with pytest.raises(DataError, match=r"column 'x' .* declare missing = \"drop\""):
-        settle_missing({"x": Numeric((0, 1))}, [np.array([np.nan])])
+@pytest.mark.parametrize(
+    ("column", "cell", "mend"),
+    [
+        (Numeric((0, 1)), "missing or not a finite number", "if it holds words, declare levels in place of bounds"),
+        (
+            Boolean(),
+            "missing or none of true, false, 1 and 0",
+            'declare levels = ["no", "yes"] with the two words that can occur',
+        ),
+        (Categorical(("a", "b")), "missing or none of the declared levels", "declare every level that can occur"),
+    ],
+)
+def test_the_error_rule_names_the_column_and_what_to_do(column, cell, mend):
+    with pytest.raises(DataError) as caught:
+        settle_missing({"x": column}, [np.array([np.nan])])
+    message = str(caught.value)
+    assert message.startswith(f"column 'x' has a cell that is {cell}; mend the table")
+    # dropping is the last thing to think of, and its price is told
+    assert message.index(mend) < message.index('missing = "drop" leaves out every row with such a cell')
+    assert "{fill" not in message

@@ -43,6 +43,16 @@ def test_a_declared_name_may_not_be_alike_to_another(other) -> None:
         check_names(["x"], [other])
 
 
+def test_a_name_much_like_the_wanted_one_is_hinted_at_and_not_repeated() -> None:
+    # without a header line the first row stands where names should, so what is found there may be cells
+    with pytest.raises(DataError) as caught:
+        check_names(["patent"], ["age", "Patient"])
+    told = "the table has no column 'patent', which is to be read; a name in it is much like this one: "
+    assert str(caught.value) == told + "compare the spelling"
+    with pytest.raises(DataError, match=r"which is to be read$"):
+        check_names(["patent"], ["age", "ward"])
+
+
 def test_a_composed_and_a_decomposed_name_are_alike() -> None:
     with pytest.raises(DataError, match="Unicode form"):
         check_names(["é"], ["é", "e\N{COMBINING ACUTE ACCENT}"])

@@ -87,6 +87,7 @@ REFUSED = {
     "no target bounds": ({"target_bounds": None}, "target_bounds are missing"),
     "unknown name": ({"bounds": {"x0": (0, 1), "x1": (0, 1), "age": (0, 1)}}, r"in bounds but not in X: \['age'\]"),
     "missing name": ({"bounds": {"x0": (0, 1)}}, r"in X but not in bounds: \['x1'\]"),
+    "how each kind is declared": ({"bounds": {"x0": (0, 1)}}, r"'ward': \['icu', 'surgery'\], 'urgent': bool\}"),
     "three pairs": ({"bounds": ((0, 1), (0, 1), (0, 1))}, "bounds are a tuple of another form"),
     "too many": ({"bounds": ([0, 0, 0], [1, 1, 1])}, "two arrays .* of 2 numbers"),
     "two pairs": ({"bounds": [(0, 1), (2, 3)]}, r"may be \(lows, highs\) or a pair for each of the two columns"),
@@ -161,6 +162,13 @@ def test_rows_of_the_wrong_form_are_refused_before_anything_is_spent(rows, y, er
 def test_weights_are_refused():
     with pytest.raises(SpecError, match=r"fit got sample_weight; it takes X and y only.*no weights; leave them out"):
         PrivateLinearRegression(**GOOD).fit(X, Y, sample_weight=np.ones(ROWS))
+
+
+@pytest.mark.usefixtures("nothing_is_spent")
+def test_groups_are_refused_with_the_way_to_protect_persons():
+    with pytest.raises(SpecError, match=r'fit got groups;.*discreet\.release.*unit=\{"id": "patient"') as caught:
+        PrivateLinearRegression(**GOOD).fit(X, Y, groups=np.arange(ROWS))
+    assert "weights" not in str(caught.value)
 
 
 def test_epsilon_has_no_default():

@@ -99,3 +99,36 @@ def test_a_delta_that_is_used_brings_no_notice(name, settings):
         warnings.simplefilter("error")
         release = discreet.release(table, Design("y", BOX), epsilon=1.0, delta=1e-6, mechanism=name, settings=settings)
     assert release.guarantee.delta == 1e-6
+
+
+@pytest.mark.parametrize("name", ["gaussian", "ssp", "adassp", "irls", "gradient", "objective", "output"])
+def test_a_mechanism_that_needs_delta_is_named_with_those_that_do_without(name):
+    with pytest.raises(SpecError) as caught:
+        discreet.release("no such file.csv", Design("y", BOX), epsilon=1.0, mechanism=name)
+    message = str(caught.value)
+    assert message.startswith(f"delta = 0 came; the mechanism '{name}' needs delta above 0, for instance delta = 1e-6")
+    without = {other for other in mechanisms() if f"'{other}'" in message} - {name}
+    own = mechanisms()[name].kind
+    assert without == ({"dpme", "frank-wolfe"} if own == "coefficients" else {"laplace", "k-norm", "functional"})
+    for other in without:
+        assert mechanisms()[other].kind == own
+        design = Design("y", BOX)
+        assert chosen_mechanism(other, design, RowDomain.of(design), PrivacyBudget(1.0))[0].name == other
+
+
+def test_robust_standard_errors_without_delta_are_refused_with_no_mechanism_in_their_place():
+    with pytest.raises(SpecError, match="robust standard errors need delta above 0") as caught:
+        discreet.release("no such file.csv", Design("y", BOX), epsilon=1.0, moments="robust")
+    assert "laplace" not in str(caught.value)
+
+
+def test_wishart_says_itself_why_it_needs_delta():
+    with pytest.raises(SpecError, match="published claim that it keeps epsilon alone is false"):
+        discreet.release("no such file.csv", Design("y", BOX), epsilon=1.0, mechanism="wishart")
+
+
+def test_a_setting_that_needs_delta_is_told_too():
+    with pytest.raises(SpecError, match=r"Gaussian noise needs delta above 0.*take another noise or mechanism"):
+        discreet.release(
+            "no such file.csv", Design("y", BOX), epsilon=1.0, mechanism="dpme", settings={"noise": "gaussian"}
+        )

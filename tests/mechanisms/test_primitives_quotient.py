@@ -140,3 +140,13 @@ def test_an_interval_around_a_mean_beyond_the_bounds_is_no_single_point(monkeypa
         result = private_mean(np.full(1000, 10.0), (0, 10), 1.0, neighbours=neighbours)
         assert result.value == result.interval[1] == 10
         assert 0.02 < 10 - result.interval[0] < 0.1
+
+
+@pytest.mark.filterwarnings("ignore::discreet.errors.PrivacyNotice")
+@pytest.mark.parametrize("epsilon", [1e5, 1e6])
+def test_an_interval_finer_than_doubles_ends_and_holds_the_mean(epsilon):
+    """Two neighbouring doubles are then farther apart than the digits that are asked for."""
+    for values in (np.full(10**5, 0.25), np.full(10**5, 1 / 3)):
+        low, high = private_mean(values, (0, 1), epsilon, level=0.999999, allow_weak_privacy=True).interval
+        assert low - 1e-9 <= values[0] <= high + 1e-9
+        assert high - low < 1e-6

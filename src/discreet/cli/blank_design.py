@@ -16,7 +16,7 @@ _BLANKS: Final = {
     None: (
         'bounds = ["", ""]  # lowest and highest value that can occur',
         "# levels = []      # instead, for a category: every value that can occur",
-        '# dtype = "bool"   # instead, for yes or no',
+        '# dtype = "bool"   # instead, for true/false or 1/0; two other words are levels',
     ),
     "boolean": ('dtype = "bool"',),
     "text": ("levels = []  # every value that can occur",),
@@ -59,7 +59,7 @@ def blank_design(file: str, columns: Sequence[tuple[str, str | None]], target: s
     [columns.age]
     bounds = ["", ""]  # lowest and highest value that can occur
     # levels = []      # instead, for a category: every value that can occur
-    # dtype = "bool"   # instead, for yes or no
+    # dtype = "bool"   # instead, for true/false or 1/0; two other words are levels
     <BLANKLINE>
     """
     times = Counter(name for name, _ in columns)

@@ -102,8 +102,10 @@ def run() -> NoReturn:
             # one command, one core; read when NumPy loads, so set before
             os.environ.setdefault(name, "1")
         never_fail_to_encode(sys.stdout, sys.stderr)
-        # a polite kill removes half-written files like Ctrl-C does
-        signal.signal(signal.SIGTERM, signal.default_int_handler)
+        # a polite kill, or a terminal that closes, removes half-written files like Ctrl-C does; nohup stays in force
+        for name in {"SIGTERM", "SIGHUP"} & {one.name for one in signal.Signals}:
+            if signal.getsignal(signal.Signals[name]) != signal.SIG_IGN:
+                signal.signal(signal.Signals[name], signal.default_int_handler)
         program.main()
     except KeyboardInterrupt:
         # before a command runs, and after it has told how it ended, there is nothing to tell

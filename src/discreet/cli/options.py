@@ -111,8 +111,8 @@ def model_options(command: Command) -> Command:
     )(command)
 
 
-def number(name: str, text: str) -> float:
-    """Read a number as people write it; the library judges its size.
+def number(name: str, text: str, like: str = "1.5 or 1e-6, with a decimal point") -> float:
+    """Read a number as people write it; the library judges its size, and `like` shows what is meant.
 
     >>> number("epsilon", "1e-6")
     1e-06
@@ -122,7 +122,7 @@ def number(name: str, text: str) -> float:
     discreet.errors.SpecError: epsilon '1,5' is not a number; write it like 1.5 or 1e-6, with a decimal point
     """
     if not _NUMBER.fullmatch(text.strip()):
-        raise SpecError(f"{name} {text!r} is not a number; write it like 1.5 or 1e-6, with a decimal point")
+        raise SpecError(f"{name} {text!r} is not a number; write it like {like}")
     return float(text)
 
 

@@ -22,7 +22,7 @@ EPSILONS: Final = (0.1, 0.5, 1.0, 2.0, 5.0, 10.0)
 
 @click.command("plan", short_help="What accuracy to expect; no data is opened.")
 @click.option("--design", "design_path", metavar="FILE", help="The design.toml of the release to be made.")
-@click.option("--rows", metavar="N", help="Expected number of rows.")
+@click.option("--rows", metavar="N", help="Expected number of rows that count.")
 @click.option("--epsilon", metavar="E", required=True, help="The budget.")
 @click.option("--delta", metavar="D", default="0", help="The budget; above 0 for the Gaussian mechanism.")
 @click.option("--mechanism", default="auto", show_default=True, metavar="NAME", help="One of `discreet mechanisms`.")
@@ -79,7 +79,9 @@ def command(
         _second(from_path, second, as_json=as_json)
         return
     if design_path is None or rows is None:
-        raise SpecError("--design and --rows are missing; say which release is planned, or --from R.json")
+        absent = [option for option, given in (("--design", design_path), ("--rows", rows)) if given is None]
+        verb = "is" if len(absent) == 1 else "are"
+        raise SpecError(f"{' and '.join(absent)} {verb} missing; say which release is planned, or --from R.json")
     if (coefficient is None) != (width is None):
         raise SpecError("--coefficient and --width go together; say which interval is to be how wide")
     from discreet.analyst.path_plot import save_figure
@@ -102,7 +104,7 @@ def command(
     for name, text in (("spread", spread), ("target_spread", target_spread)):
         if text is not None:
             options[name] = number(name, text)
-    count = number("rows", rows)
+    count = number("rows", rows, "50000 or 5e4")
     made = plan(design, rows=count, epsilon=budget[0], delta=budget[1], **options)
     with warnings.catch_warnings():
         # a table over budgets recommends none of them
@@ -123,7 +125,8 @@ def command(
     if as_json:
         say_json(made.to_dict() | {"over_epsilon": [other.to_dict() for other in over]} | answers)
         return
-    _print(f"Expected at epsilon {budget[0]:g}, about {count:,.0f} rows, mechanism {made.mechanism}", [made])
+    which = "" if design.unit.id is None else f" that count, at most {design.unit.max_rows} of a person"
+    _print(f"Expected at epsilon {budget[0]:g}, about {count:,.0f} rows{which}, mechanism {made.mechanism}", [made])
     _print_reasons(made)
     if any(one.width for other in over for one in other.coefficients):
         _print_over(over)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Unpack
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from discreet.analyst.model import Fit
     from discreet.curator.source import Source
-    from discreet.design.columns import Base
+    from discreet.design.columns import Readable
 
 PREDICTION: Final = "prediction"
 BATCH_ROWS: Final = 65_536
@@ -41,6 +41,7 @@ _KINDS: Final = (".csv", ".parquet")
 @click.argument("release_path", metavar="R.json")
 @click.argument("new")
 @model_options
+@click.option("--keep", multiple=True, metavar="NAME", help="Another column to copy to OUT, such as an id; repeatable.")
 @reading_options
 @click.option("-o", "--output", required=True, metavar="OUT", help="Where to write: a .csv or a .parquet file.")
 @force_option
@@ -51,6 +52,7 @@ def command(
     session: Session,
     release_path: str,
     new: str,
+    keep: tuple[str, ...],
     encoding: str,
     delimiter: str,
     output: str,
@@ -60,7 +62,8 @@ def command(
 ) -> None:
     """Predict the rows of NEW with a model of the release R.json.
 
-    OUT gets the features as they were read and a column 'prediction', empty where a row is dropped.
+    OUT gets the features as they were read and a column 'prediction', empty where a row is dropped. Its rows are those
+    of NEW in their order; other columns of NEW are left out, unless --keep names them.
     """
     from discreet.cli.render import NOT_PRIVATE
     from discreet.curator.opening import ReadOptions, open_source
@@ -76,10 +79,11 @@ def command(
         raise SpecError("the model has no features; every prediction is its intercept")
     if PREDICTION in model.features:
         raise SpecError(f"a feature is called {PREDICTION!r} like the column to be written; rename it in the design")
+    _check_kept(keep, model)
     refuse_overwriting(output, new, release_path)
     with replacing(output, force=force) as temporary, ReadProgress() as progress:
         source = open_source(new, reading=ReadOptions(encoding=encoding, delimiter=delimiter_sign(delimiter)))
-        rows = write_batches(predicted(model, source, progress), temporary, kind)
+        rows = write_batches(predicted(model, source, progress, keep), temporary, kind)
     session.written.append(output)
     if not made.private:
         complain("notice", NOT_PRIVATE)
@@ -89,17 +93,33 @@ def command(
     say(f"Predictions of {model.target} are in {output}; values outside their bounds were clipped as in the release")
 
 
-def predicted(model: Fit, source: Source, progress: Callable[[float | None], None]) -> Iterator[RecordBatch]:
-    """Yield the features of each batch with their predictions, all under one schema."""
+def _check_kept(keep: Sequence[str], model: Fit) -> None:
+    for name in keep:
+        if name in model.table_columns:
+            raise SpecError(f"--keep {name!r} names a feature, which is written anyway; leave it out")
+        if name == PREDICTION:
+            raise SpecError(f"--keep {name!r} is called like the column to be written; rename it in the table")
+        if keep.count(name) > 1:
+            raise SpecError(f"--keep {name!r} came twice; leave one out")
+
+
+def predicted(
+    model: Fit, source: Source, progress: Callable[[float | None], None], keep: Sequence[str] = ()
+) -> Iterator[RecordBatch]:
+    """Yield the columns to keep, the features and the predictions of each batch, all under one schema."""
     import numpy as np
     import pyarrow as pa
 
     from discreet.design.arrow import declared_arrays
+    from discreet.design.columns import Identifier
 
-    columns = model.table_columns
+    features = model.table_columns
+    columns = {**dict.fromkeys(keep, Identifier()), **features}
     schema = None
     for batch in source.batches(columns, BATCH_ROWS):
-        values = model.predict_arrays(declared_arrays(batch, columns))
+        values = model.predict_arrays(declared_arrays(batch, features))
+        for name in keep:
+            _check_plain(name, batch.column(name).type)
         schema = schema or _schema(batch, columns)
         cells = [_as_type(batch.column(name), schema.field(name).type) for name in columns]
         yield pa.record_batch([*cells, pa.array(values, mask=np.isnan(values))], schema=schema)
@@ -134,18 +154,32 @@ def _writer(path: Path, kind: str, schema: Schema) -> Iterator[Callable[[RecordB
             yield parquet_writer.write_batch
 
 
-def _schema(batch: RecordBatch, columns: Mapping[str, Base]) -> Schema:
+def _schema(batch: RecordBatch, columns: Mapping[str, Readable]) -> Schema:
     import pyarrow as pa
 
     fields = [pa.field(name, _plain_type(batch.column(name).type, column)) for name, column in columns.items()]
     return pa.schema([*fields, pa.field(PREDICTION, pa.float64())])
 
 
-def _plain_type(kind: DataType, column: Base) -> DataType:
+def _check_plain(name: str, kind: DataType) -> None:
+    """Refuse to keep what a CSV file cannot hold, in both kinds of file alike."""
+    import pyarrow as pa
+
+    kinds = pa.types
+    stored = kind.value_type if kinds.is_dictionary(kind) else kind
+    number = kinds.is_integer(stored) or kinds.is_floating(stored) or kinds.is_decimal(stored)
+    text = kinds.is_string(stored) or kinds.is_large_string(stored) or kinds.is_string_view(stored)
+    when = kinds.is_date(stored) or kinds.is_time(stored) or kinds.is_timestamp(stored)
+    if not (number or text or when or kinds.is_boolean(stored) or kinds.is_null(stored)):
+        told = str(stored).partition("<")[0]
+        raise DataError(f"column {name!r} has type {told}; numbers, text, booleans, dates and times can be kept")
+
+
+def _plain_type(kind: DataType, column: Readable) -> DataType:
     """Type to write: dictionaries and views unpacked, and the declared kind where a column has no value at all."""
     import pyarrow as pa
 
-    from discreet.design.columns import Boolean, Categorical
+    from discreet.design.columns import Boolean, Categorical, Numeric
 
     if pa.types.is_dictionary(kind):
         kind = kind.value_type
@@ -156,13 +190,14 @@ def _plain_type(kind: DataType, column: Base) -> DataType:
         return kind
     if isinstance(column, Boolean):
         return pa.bool_()
-    text = isinstance(column, Categorical) and isinstance(column.levels[0], str)
-    return pa.string() if text else pa.float64()
+    whole = isinstance(column, Categorical) and isinstance(column.levels[0], int)
+    return pa.float64() if whole or isinstance(column, Numeric) else pa.string()
 
 
 def _as_type(cells: Array, kind: DataType) -> Array:
     import pyarrow as pa
 
     if pa.types.is_dictionary(cells.type):
-        cells = cells.dictionary_decode()
+        # each entry first: decoding has no kernel for some kinds of text
+        return cells.dictionary.cast(kind).take(cells.indices)
     return cells if cells.type == kind else cells.cast(kind)

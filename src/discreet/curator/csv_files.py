@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 import pyarrow.csv as arrow_csv
 
 from discreet.curator.arrow_files import check_file_names
-from discreet.design.columns import Boolean, Categorical, Identifier, Readable
+from discreet.design.columns import Boolean, Categorical, Identifier, Readable, bad_cell, mending
 from discreet.errors import DataError
 
 if TYPE_CHECKING:
@@ -226,23 +226,20 @@ def _arrow_type(column: Readable) -> DataType:
 def _cells(name: str, column: Readable, text: ChunkedArray) -> ChunkedArray:
     """Text cells to the type of their column; a cell that cannot be read is missing if the column allows that."""
     kind = _arrow_type(column)
-    if pa.types.is_string(kind):
+    if isinstance(column, Identifier) or pa.types.is_string(kind):
         return text
     if pa.types.is_boolean(kind):
         known = pc.is_in(text, value_set=pa.array(_TRUE + _FALSE))
         values = pc.if_else(known, pc.is_in(text, value_set=pa.array(_TRUE)), pa.scalar(None, pa.bool_()))
-        wanted = "is none of true, false, 1 and 0"
+        wanted = bad_cell(column)
     else:
         values = _numbers(text)
         if values is None:
             plain = pc.match_substring_regex(text, _PLAIN_NUMBER)
             values = pc.if_else(plain, text, pa.scalar(None, pa.string())).cast(pa.float64())
-        wanted = "is not a finite number written like -12.5 or 1e3, without blanks or other signs"
+        wanted = "not a finite number written like -12.5 or 1e3, without blanks or other signs"
     if column.missing == "error" and values.null_count > text.null_count:
-        raise DataError(
-            f"column {name!r} has a cell that {wanted}; "
-            'mend the table, or declare missing = "drop" or missing = {fill = VALUE}'
-        )
+        raise DataError(f"column {name!r} has a cell that is {wanted}; {mending(column)}")
     return values
 
 

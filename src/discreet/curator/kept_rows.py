@@ -11,7 +11,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from discreet.errors import DataError
+from discreet.curator.scratch import no_room, scratch_folder
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int32]
@@ -22,7 +22,8 @@ _CELL: Final = np.dtype(np.int32)
 class KeptRows:
     """Rows (1, x, y) in grid steps, those of a person together, in a file without a name.
 
-    Nobody else can open the file, and the system removes it when it is closed or the program ends in any way.
+    The system removes the file when it is closed or the program ends in any way. Only the same user and root can reach
+    it meanwhile, through the running program.
 
     >>> with KeptRows(columns=2) as kept:
     ...     kept.add(np.array([True, False, True]), np.array([[5, 6, 7]], dtype=np.int32))
@@ -34,7 +35,10 @@ class KeptRows:
 
     def __init__(self, columns: int) -> None:
         self._columns = columns
-        self._file = tempfile.TemporaryFile(prefix="discreet-")  # noqa: SIM115  # closed on the way out
+        try:
+            self._file = tempfile.TemporaryFile(prefix="discreet-", dir=scratch_folder())  # noqa: SIM115  # closed later
+        except OSError as error:
+            raise no_room(error.strerror) from None
 
     def __enter__(self) -> KeptRows:
         return self
@@ -56,10 +60,7 @@ class KeptRows:
             self._file.write(rows.data)
             self._file.flush()
         except OSError as error:
-            raise DataError(
-                f"rows could not be set aside in the folder for temporary files ({error.strerror}); make room there, "
-                "or set TMPDIR to a folder with more"
-            ) from error
+            raise no_room(error.strerror) from None
 
     def chunks(self, unit: int, chunk_rows: int) -> Iterator[FloatArray]:
         """All rows, as chunks of shape (columns, rows) with `unit` for the constant."""

@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.curator.kept_rows import KeptRows
+from discreet.curator.scratch import no_room, scratch_folder
 from discreet.design.model import Design
 from discreet.errors import DataError, missing_extra
 
@@ -48,7 +49,7 @@ class PersonCap:
         self._database: Any = None
         values = ", ".join(f"v{j} INTEGER" for j in range(self._size))
         # a file that cannot be removed must not hide why the work ended
-        self._folder = tempfile.TemporaryDirectory(prefix="discreet-", ignore_cleanup_errors=True)
+        self._folder = _private_folder()
         try:
             self._database = _database(connect, Path(self._folder.name))
             _lock_down(self._database)
@@ -75,6 +76,9 @@ class PersonCap:
             self._folder.cleanup()
         if error is not None and _is_interrupt(error):
             raise KeyboardInterrupt from None
+        if error is not None and _is_of_duckdb(error):
+            # nothing but the disk or its memory can fail there, and its own words might hold cells
+            raise no_room() from None
 
     def add(self, persons: Array, kept: npt.NDArray[np.bool_] | None, grid: FloatArray) -> None:
         """Take one batch: the person of every row read, which rows are kept, and the kept rows (1, x, y) in steps."""
@@ -173,7 +177,7 @@ def _duckdb_connect() -> Callable[..., Any]:
     try:
         import duckdb
     except ImportError:
-        raise missing_extra("duckdb", "duckdb") from None
+        raise missing_extra("duckdb", "duckdb", "an id of persons") from None
     connect: Callable[..., Any] = duckdb.connect
     return connect
 
@@ -189,6 +193,19 @@ def _lock_down(database: Any) -> None:  # noqa: ANN401  # as above
     # closing would put the file in order that is removed right after
     database.execute("PRAGMA disable_checkpoint_on_shutdown")
     database.execute("SET lock_configuration = true")
+
+
+def _private_folder() -> tempfile.TemporaryDirectory[str]:
+    try:
+        return tempfile.TemporaryDirectory(prefix="discreet-", dir=scratch_folder(), ignore_cleanup_errors=True)
+    except OSError as error:
+        raise no_room(error.strerror) from None
+
+
+def _is_of_duckdb(error: BaseException) -> bool:
+    import duckdb
+
+    return isinstance(error, duckdb.Error)
 
 
 def _is_interrupt(error: BaseException) -> bool:

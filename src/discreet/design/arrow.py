@@ -18,7 +18,7 @@ from discreet.design.columns import Base, Boolean, Categorical, Numeric
 from discreet.errors import DataError
 
 if TYPE_CHECKING:
-    from pyarrow import Array, RecordBatch
+    from pyarrow import Array, DataType, RecordBatch
 
 FloatArray: TypeAlias = npt.NDArray[np.float64]
 
@@ -53,7 +53,8 @@ def _numbers(name: str, values: Array, wanted: str) -> FloatArray:
     if pa.types.is_boolean(kind):
         values = values.cast(pa.int8())
     elif not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
-        raise DataError(f"column {name!r} has type {kind}; its declaration needs {wanted}. Convert it first")
+        levels = ", or declare levels if it holds words" if _is_text(kind) else ""
+        raise DataError(f"column {name!r} has type {kind}; its declaration needs {wanted}. Convert it first{levels}")
     if not pa.types.is_float64(values.type):
         # not "safe": a whole number above 2**53 is rounded to a double, by itself and before any clipping
         values = values.cast(pa.float64(), safe=False)
@@ -63,7 +64,7 @@ def _numbers(name: str, values: Array, wanted: str) -> FloatArray:
 def _codes(name: str, column: Categorical, values: Array) -> FloatArray:
     kind = values.type
     text_levels = isinstance(column.levels[0], str)
-    if text_levels and (pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)):
+    if text_levels and _is_text(kind):
         found = pc.index_in(values.cast(pa.string()), value_set=pa.array(column.levels, pa.string()))
     elif not text_levels and (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
         # the look-up goes by bits; adding zero turns -0.0 into 0.0 and leaves all else
@@ -73,6 +74,10 @@ def _codes(name: str, column: Categorical, values: Array) -> FloatArray:
         wanted = "text" if text_levels else "whole numbers"
         raise DataError(f"column {name!r} has type {kind}; its levels are declared as {wanted}. Make the two agree")
     return _floats(found.cast(pa.float64()))
+
+
+def _is_text(kind: DataType) -> bool:
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
 
 
 def _floats(values: Array) -> FloatArray:

@@ -209,6 +209,30 @@ _NARROWEST: Final = 1e-250
 _LARGEST_LEVEL: Final = 2**53
 
 
+def bad_cell(column: Base) -> str:
+    """What a cell is that the declaration does not take, from the declaration alone."""
+    if isinstance(column, Numeric):
+        return "not a finite number"
+    return "none of true, false, 1 and 0" if isinstance(column, Boolean) else "none of the declared levels"
+
+
+def mending(column: Base) -> str:
+    """What to do about such a cell: to mend comes first, as dropping may leave out every row and tells nobody.
+
+    >>> print(mending(Categorical(("a", "b"))).partition(";")[0])
+    mend the table or declare every level that can occur
+    """
+    if isinstance(column, Numeric):
+        declared = "mend the table or, if it holds words, declare levels in place of bounds"
+    elif isinstance(column, Boolean):
+        words = 'declare levels = ["no", "yes"] with the two words that can occur'
+        declared = f"mend the table or, unless it is the target, {words}"
+    else:
+        declared = "mend the table or declare every level that can occur"
+    or_else = 'missing = "drop" leaves out every row with such a cell, and a fill value takes the place of the cell'
+    return f"{declared}; {or_else}"
+
+
 def has_invisible_signs(text: str) -> bool:
     r"""Whether a name holds control, formatting or broken characters, which terminals and pages may obey.
 

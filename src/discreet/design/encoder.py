@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.design.arrow import FloatArray
-from discreet.design.columns import Base, Boolean, Column, Numeric, SplineBasis
+from discreet.design.columns import Base, Boolean, Column, Numeric, SplineBasis, bad_cell, mending
 from discreet.errors import DataError
 
 
@@ -35,10 +35,7 @@ def settle_missing(
         if present.all():
             settled.append(values)
         elif column.missing == "error":
-            raise DataError(
-                f"column {name!r} has a cell that is missing, not finite or not declared; "
-                'mend the table, or declare missing = "drop" or missing = {fill = VALUE}'
-            )
+            raise DataError(f"column {name!r} has a cell that is missing or {bad_cell(column)}; {mending(column)}")
         elif column.fill is None:
             keep = present if keep is None else keep & present
             settled.append(values)

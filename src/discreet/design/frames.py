@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
@@ -74,7 +75,10 @@ def frame_batches(data: object, columns: Mapping[str, Readable], batch_rows: int
 
 
 def check_names(wanted: Sequence[str], found: Sequence[str]) -> None:
-    """Refuse a table that lacks a declared column or holds it twice; names of columns are not data.
+    """Refuse a table that lacks a column that is to be read, or holds it twice.
+
+    A name is repeated only once the wanted one stands beside it: where the line of names was forgotten, the cells of
+    the first row stand in its place.
 
     >>> check_names(["age"], ["age", "Age "])
     Traceback (most recent call last):
@@ -85,8 +89,7 @@ def check_names(wanted: Sequence[str], found: Sequence[str]) -> None:
     for name in wanted:
         alike = [other for other, fold in zip(found, folded, strict=True) if fold == _folded(name)]
         if name not in alike:
-            hint = "; a name in it differs from this only in case, blanks or Unicode form" if alike else ""
-            raise DataError(f"the table has no column {name!r}, which the design declares{hint}")
+            raise DataError(f"the table has no column {name!r}, which is to be read{_near(name, folded)}")
         if alike.count(name) > 1:
             raise DataError(f"the table has {name!r} twice; column names must be unique")
         others = [other for other in alike if other != name]
@@ -94,6 +97,14 @@ def check_names(wanted: Sequence[str], found: Sequence[str]) -> None:
             raise DataError(
                 f"the columns {name!r} and {others[0]!r} differ only in case, blanks or Unicode form; rename one"
             )
+
+
+def _near(name: str, folded: Sequence[str]) -> str:
+    """Say that some name is nearly the wanted one, and not which."""
+    if _folded(name) in folded:
+        return "; a name in it differs from this only in case, blanks or Unicode form"
+    near = get_close_matches(_folded(name), folded, n=1)
+    return "; a name in it is much like this one: compare the spelling" if near else ""
 
 
 def _folded(name: object) -> str:

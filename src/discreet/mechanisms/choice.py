@@ -11,7 +11,7 @@ from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.errors import SpecError
 from discreet.mechanisms.gaussian import GaussianMoments
-from discreet.mechanisms.registry import Mechanism, mechanism_named
+from discreet.mechanisms.registry import Mechanism, mechanism_named, mechanisms
 from discreet.mechanisms.settings import checked_settings
 from discreet.privacy.budget import PrivacyBudget
 from discreet.releases import NoiseLaw, Settings
@@ -19,6 +19,8 @@ from discreet.releases import NoiseLaw, Settings
 AUTO: Final = "auto"
 # general-purpose mechanisms that need no delta
 _PURE: Final = ("laplace", "k-norm")
+# tell by themselves why they need delta
+_SAY_WHY: Final = ("wishart",)
 
 
 def chosen_mechanism(
@@ -37,6 +39,8 @@ def chosen_mechanism(
     if robust:
         if name not in (AUTO, "gaussian"):
             raise SpecError(f"robust standard errors come with the mechanism 'gaussian' only; {name!r} was asked for")
+        if _without_delta(budget):
+            raise SpecError("delta = 0 came; robust standard errors need delta above 0, for instance delta = 1e-6")
         return _prepared(GaussianMoments(robust=True), design, domain, budget, given)
     if name != AUTO:
         return _prepared(mechanism_named(name), design, domain, budget, given)
@@ -49,6 +53,16 @@ def _prepared(
     mechanism: Mechanism, design: Design, domain: RowDomain, budget: PrivacyBudget, given: Mapping[str, object] | None
 ) -> tuple[Mechanism, Settings, NoiseLaw]:
     settings = checked_settings(mechanism.name, mechanism.card.settings, given)
+    if _without_delta(budget) and mechanism.card.notion == "approximate" and mechanism.name not in _SAY_WHY:
+        others = [
+            f"{other.name!r}"
+            for other in mechanisms().values()
+            if other.kind == mechanism.kind and other.card.notion != "approximate"
+        ]
+        raise SpecError(
+            f"delta = 0 came; the mechanism {mechanism.name!r} needs delta above 0, for instance delta = 1e-6; "
+            f"of the kind {mechanism.kind!r}, {', '.join(others[:-1])} and {others[-1]} do without"
+        )
     if mechanism.kind == "coefficients" and not design.intercept and not design.centred:
         raise SpecError(
             f"intercept = false came with bounds that are not symmetric around 0; the line of {mechanism.name!r} would "
@@ -56,6 +70,10 @@ def _prepared(
             "kind 'moments'"
         )
     return mechanism, settings, mechanism.noise_model(design, domain, budget, settings)
+
+
+def _without_delta(budget: PrivacyBudget) -> bool:
+    return budget.currency == "approximate" and budget.delta == 0
 
 
 def predicted_error(law: NoiseLaw, size: int) -> float:

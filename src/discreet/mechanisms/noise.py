@@ -10,8 +10,8 @@ from typing import Any, Final, Protocol
 MAX_SIGMA: Final = 2**57
 _LARGEST: Final = 2**63 - 1
 NO_DELTA: Final = (
-    "delta = 0 came; Gaussian noise needs delta above 0, for instance delta = 1e-6; without delta leave the mechanism "
-    "at 'auto'"
+    "delta = 0 came; Gaussian noise needs delta above 0, for instance delta = 1e-6; without delta take another "
+    "noise or mechanism"
 )
 
 

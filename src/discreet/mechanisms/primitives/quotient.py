@@ -60,12 +60,14 @@ def _upper(centre: float, size: int, unit: int, scales: tuple[float, float], lev
 
 def _upper_below_zero(centre: float, size: int, unit: int, scales: tuple[float, float], level: float) -> float:
     low, high = centre, 0.0
-    while high - low > _CLOSE * (high - centre):
-        mean = (low + high) / 2
+    mean = (low + high) / 2
+    # where doubles are too coarse for the digits asked for, their last one ends it
+    while high - low > _CLOSE * (high - centre) and low < mean < high:
         if difference_tail(max(0.5, (mean - centre) * size * unit), -mean * unit, *scales) > 1 - level:  # [P33]
             low = mean
         else:
             high = mean
+        mean = (low + high) / 2
     return high
 
 

@@ -1,0 +1,35 @@
+"""The folder for rows that wait on disk: the system's folder for temporary files, or the one that TMPDIR names."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+
+from discreet.errors import DataError
+
+
+def scratch_folder() -> str:
+    """Where rows may wait; never another place than the one that was named.
+
+    Raises
+    ------
+    DataError
+        If TMPDIR names a folder that cannot be written to, or there is none at all.
+    """
+    named = os.environ.get("TMPDIR")
+    if named and not (os.path.isdir(named) and os.access(named, os.W_OK | os.X_OK)):
+        raise DataError("TMPDIR names a folder that cannot be written to; make it, or name another")
+    try:
+        return named or tempfile.gettempdir()
+    except OSError:
+        raise DataError("there is no folder for temporary files; set TMPDIR to one that can be written to") from None
+
+
+def no_room(reason: str | None = None) -> DataError:
+    """Build the error for rows that cannot wait there.
+
+    >>> print(no_room("No space left on device"))
+    rows could not be set aside on disk (No space left on device); make room, or set TMPDIR to a folder with more
+    """
+    told = f" ({reason})" if reason else ""
+    return DataError(f"rows could not be set aside on disk{told}; make room, or set TMPDIR to a folder with more")
