@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,10 +13,12 @@ from discreet.analyst.bound_costs import bound_costs
 from discreet.analyst.diagnostics import SEVERITIES, Diagnostic, diagnose
 from discreet.analyst.model import fit
 from discreet.analyst.selection import choose
+from discreet.analyst.summary import notes
 from discreet.design.model import Design
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.unit import PrivacyUnit
-from discreet.releases import Release
+from discreet.releases import Coefficients, Release
+from discreet.testing.not_private import seeded_release
 
 ROWS = 400
 PROMISE = Guarantee(1.0, 1e-6, PrivacyUnit(), ())
@@ -177,6 +180,83 @@ def test_d009_says_when_half_the_width_would_clip() -> None:
     columns["z"] = [0.99 if value > 0 else -0.99 for value in columns["z"]]
     columns["y"] = [0.99 if value > 0 else -0.99 for value in columns["y"]]
     assert "would clip many" in found("D009", release(columns)).text
+
+
+def piled(side: int, *, inside: float = 0.02) -> dict[str, list[object]]:
+    """The table with nearly every target at one of its bounds, as clipping leaves it."""
+    columns = table()
+    keep = int(inside * ROWS)
+    columns["y"] = [*columns["y"][:keep], *([float(side)] * (ROWS - keep))]
+    return columns
+
+
+@pytest.mark.parametrize(("side", "bound", "wrong"), [(1, "upper", "low"), (-1, "lower", "high")])
+def test_d009_never_advises_narrower_bounds_where_rows_pile_up(side: int, bound: str, wrong: str) -> None:
+    finding = found("D009", release(piled(side), sigma=0.05))
+    assert "[-1, 1] of y" in finding.text
+    assert f"But rows pile up at the {bound} bound, which may be too {wrong} (D016)" in finding.text
+    assert "narrower" not in finding.text
+    assert "closer" not in finding.text
+
+
+@pytest.mark.parametrize(("side", "stays", "moves"), [(-1, "lower", "upper"), (1, "upper", "lower")])
+def test_d009_leaves_the_bound_that_rows_reach(side: int, stays: str, moves: str) -> None:
+    random = np.random.default_rng(5)
+    reach = np.minimum(random.exponential(2.0, ROWS), 19.9)
+    columns = table() | {"z": (side * (10 - reach)).tolist()}
+    design = Design("y", {"y": (-1, 1), "x": (-1, 1), "z": (-10, 10)})
+    finding = found("D009", release(columns, design=design, sigma=0.05))
+    assert "of z" in finding.text
+    assert f"could move the {moves} bound closer; rows reach the {stays} one, so leave that" in finding.text
+    assert "narrower" not in finding.text
+
+
+@pytest.mark.parametrize(
+    ("side", "bound", "wrong", "beyond"), [(1, "upper", "low", "above"), (-1, "lower", "high", "below")]
+)
+def test_d016_rows_that_pile_up_at_a_bound(side: int, bound: str, wrong: str, beyond: str) -> None:
+    made_release = release(piled(side))
+    finding = found("D016", made_release)
+    assert finding.severity == "caution"
+    assert f"The mean of y is within 5% of the width of its bounds [-1, 1] from the {bound} one" in finding.text
+    assert f"If values {beyond} {side} were clipped to it, it is too {wrong}" in finding.text
+    assert "The mean of x" not in finding.text
+    assert found("D016", made_release, fit(made_release)) == finding
+    assert finding.text in notes(fit(made_release)), "the terminal says it too"
+    assert not any("pile up" in note for note in notes(fit(release())))
+    assert found("D016", release()) is None
+
+
+def test_d016_needs_a_mean_that_noise_does_not_make() -> None:
+    assert found("D016", release(piled(1), sigma=2.0)) is not None
+    assert found("D016", release(piled(1), sigma=30.0)) is None
+    empty = release(piled(1, inside=0.0), sigma=300.0)
+    assert found("D016", empty) is None
+
+
+def test_d016_looks_at_regressors_and_not_at_what_cannot_be_clipped() -> None:
+    columns = table() | {"z": [0.999] * (ROWS - 1) + [0.5], "b": [True] * ROWS}
+    design = Design("b", {"b": {"dtype": "bool"}, "x": (-1, 1), "z": (-1, 1), "high": {"formula": "z ** 4 + 0 * x"}})
+    finding = found("D016", seeded_release(columns, design, seed=1, epsilon=20.0, delta=1e-6))
+    assert "The mean of z" in finding.text
+    assert "of b" not in finding.text
+    assert "of high" not in finding.text
+
+
+@pytest.mark.parametrize(("values", "fires"), [
+    ((0.99, 0.01, -0.01), "upper"), ((-1.01, 0.0, 0.0), "lower"), ((0.99, 0.3, 0.0), None), ((0.5, 0.0, 0.0), None),
+])  # fmt: skip
+def test_d016_coefficients_that_say_the_bound_and_nothing_else(values: tuple[float, ...], fires: str | None) -> None:
+    inside = replace(release(), mechanism="steps", totals=(), coefficients=Coefficients(values))
+    finding = found("D016", inside, fit(inside))
+    if fires is None:
+        assert finding is None
+        return
+    assert f"predicts a target within 5% of the width of the bounds [-1, 1] of y from the {fires} one" in finding.text
+    assert "were clipped to it" in finding.text
+    assert finding.text in notes(fit(inside))
+    truth = replace(inside, design=Design("b", {"b": {"dtype": "bool"}, "x": (-1, 1), "z": (-1, 1)}))
+    assert found("D016", truth) is None
 
 
 def test_d009_is_silent_where_there_is_no_noise_or_no_positive_definite_sum() -> None:

@@ -98,7 +98,7 @@ def test_robust_fits_say_what_they_need():
     table = table_of(3_000, np.random.default_rng(3))
     robust = released(table, 5.0)
     plain = discreet.release(table, DESIGN, epsilon=5.0, delta=1e-6)
-    with pytest.raises(SpecError, match="release with moments='robust'"):
+    with pytest.raises(SpecError, match=r'release with moments "robust" \(--robust\)'):
         discreet.fit(plain).robust()
     for options in ({"features": ["x"]}, {"target": "x"}, {"intercept": False}, {"penalty": "ridge", "strength": 0.1}):
         with pytest.raises(SpecError, match="declared full model"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from discreet.analyst.coefficient_table import cells
 from discreet.analyst.model import fit
 from discreet.design.model import Design
 from discreet.releases import Release
-from discreet.testing.not_private import exact_release
+from discreet.testing.not_private import exact_release, seeded_release
 from discreet.workflow import release
 
 PATH = "income.release.json"
@@ -175,7 +176,7 @@ def test_robust_standard_errors_are_asked_for_with_a_word(robust_release: str, c
 
 def test_robust_standard_errors_that_cannot_be_given_are_refused(robust_release: str, call: Call) -> None:
     for words, message in (
-        ((PATH, "--robust"), "release with moments='robust'"),
+        ((PATH, "--robust"), 'release with moments "robust" (--robust)'),
         ((robust_release, "--robust", "--penalty", "adaptive"), "without a penalty"),
         ((robust_release, "--robust", "--no-intercept"), "declared full model"),
     ):
@@ -192,6 +193,48 @@ def inside(folder: Path) -> str:
     made = release(table, design, epsilon=2.0, mechanism="frank-wolfe", settings={"iterations": 3})
     made.save(folder / "inside.json")
     return "inside.json"
+
+
+@pytest.fixture
+def hopeless(folder: Path) -> str:
+    table = {"x": [(i % 101) / 101 for i in range(20)], "y": [(i % 7) / 20 for i in range(20)]}
+    table["z"] = table["x"]
+    made = seeded_release(table, Design("y", dict.fromkeys("xyz", (0, 1))), seed=3, epsilon=0.1, delta=1e-6)
+    made.save(folder / "hopeless.NOT-PRIVATE.json")
+    return "hopeless.NOT-PRIVATE.json"
+
+
+PYTHON_WORDS = re.compile(r"\b\w+=['\"\[\w]|\w\(\)|discreet\.\w+\(")
+
+
+def test_what_a_refusal_advises_can_be_typed(hopeless: str, inside: str, call: Call) -> None:
+    for words, advice in (
+        (("fit", hopeless), 'penalty "adaptive" or "ridge" (--penalty adaptive)'),
+        (("fit", inside, "--robust"), "(--mechanism gaussian --robust)"),
+        (("fit", PATH, "--penalty", "ridge"), "(--strength 0.1)"),
+        (("fit", PATH, "--penalty", "ridge"), "(--strength criterion)"),
+        (("fit", PATH, "--penalty", "ridge", "--strength", "0"), "(--penalty none)"),
+        (("fit", PATH, "--penalty", "elastic-net", "--strength", "1"), "(--l1-ratio 0.5)"),
+        (("fit", PATH, "--formula", "income ~ 0"), "name a feature or keep the intercept"),
+        (("path", inside), "discreet fit"),
+        (
+            ("release", "no.csv", "--design", "d.toml", "--epsilon", "1", "--residual-bound", "1", "-o", "o.json"),
+            'without moments "robust" (--robust)',
+        ),
+    ):
+        Design("y", {"x": (0, 1), "y": (0, 1)}).save("d.toml")
+        result = call(*words)
+        assert result.exit_code == 2, words
+        assert advice in result.stderr
+        assert not PYTHON_WORDS.search(result.stderr), result.stderr
+
+
+def test_the_reasons_in_a_document_speak_no_python(folder: Path, call: Call) -> None:
+    document = json.loads(call("fit", PATH, "--penalty", "lasso", "--strength", "0.01", "--json").stdout)
+    told = [*document["reasons"].values(), document["rsquared_reason"], document["table_conf_int_reason"]]
+    assert "(--penalty none)" in told[0]
+    assert "(--penalty none)" in document["rsquared_reason"]
+    assert not [reason for reason in told if PYTHON_WORDS.search(reason)]
 
 
 def test_a_release_of_coefficients_is_fitted_shown_and_predicted_with(

@@ -117,10 +117,12 @@ def test_a_release_that_is_not_private_says_so(weak: str, call: Call) -> None:
     assert json.loads(document.stdout)["private"] is False
 
 
+@pytest.mark.parametrize("absent", [("matplotlib.figure",), ("markupsafe",), ("jinja2", "markupsafe", "matplotlib")])
 def test_without_the_libraries_of_reports_the_extra_is_named(
-    folder: Path, call: Call, monkeypatch: pytest.MonkeyPatch
+    absent: tuple[str, ...], folder: Path, call: Call, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    for module in absent:
+        monkeypatch.setitem(sys.modules, module, None)
     before = contents(folder)
     result = call("report", PATH, "-o", "R.html")
     assert (result.exit_code, result.stdout) == (2, "")

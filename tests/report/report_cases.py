@@ -132,6 +132,7 @@ INSIDE = replace(
 ADDED = replace(
     INSIDE,
     coefficients=tuple(replace(one, privacy_sd=12.5, table_low=768.7, table_high=817.7) for one in INSIDE.coefficients),
+    effects=(replace(INSIDE.effects[0], table_low=55_346.0, table_high=58_874.0),),
     trace=(),
 )
 CASES: dict[str, ReportView] = {

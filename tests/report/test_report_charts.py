@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from dataclasses import replace
 from xml.etree import ElementTree
 
 import pytest
@@ -13,6 +14,7 @@ from discreet.errors import SpecError
 from discreet.report import components
 from discreet.report.charts import NARROW, WIDE, Shape, forest
 from discreet.report.components import component
+from discreet.report.page import render
 from discreet.report.view import Effect
 
 
@@ -38,6 +40,17 @@ def test_an_interval_that_goes_on_beyond_the_picture_says_so() -> None:
     assert {"&lt;", "&gt;"} <= set(re.findall(r">([^<>]+)</text>", svg))
 
 
+def test_an_interval_for_this_table_is_drawn_in_the_colour_of_privacy_alone() -> None:
+    bare = Effect("a", 0.5, None, None, None, None)
+    known = replace(bare, table_low=0.25, table_high=0.75)
+    assert "var(--privacy)" not in forest((bare,), 1.0, WIDE)
+    svg = forest((known,), 1.0, WIDE)
+    assert "var(--privacy)" in svg
+    assert "var(--sampling)" not in svg
+    far = forest((replace(bare, table_low=-90.0, table_high=90.0),), 1.0, WIDE)
+    assert {"&lt;", "&gt;"} <= set(re.findall(r">([^<>]+)</text>", far))
+
+
 def test_a_long_name_is_cut_in_its_middle() -> None:
     svg = forest((Effect("a" * 100 + "z", 0.1, 0.0, 0.2, 0.05, 0.15),), 1.0, WIDE)
     assert "a" * 17 + "…" + "a" * 15 + "z" in svg
@@ -55,8 +68,24 @@ def test_without_the_drawing_library_the_extra_is_named(monkeypatch: pytest.Monk
         forest(PLAIN.effects, PLAIN.target_width, WIDE)
 
 
-def test_without_the_template_library_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    components.environment.cache_clear()
-    monkeypatch.setitem(sys.modules, "jinja2", None)
-    with pytest.raises(SpecError, match=r"discreet\[report\]"):
+@pytest.mark.parametrize("module", ["jinja2", "markupsafe", "matplotlib"])
+@pytest.mark.parametrize("used_before", [False, True])
+def test_without_a_library_of_pages_the_extra_is_named(
+    module: str, used_before: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if used_before:
         component("banner", PLAIN)
+    else:
+        components.environment.cache_clear()
+    for name in [name for name in sys.modules if name.partition(".")[0] == module] or [module]:
+        monkeypatch.setitem(sys.modules, name, None)
+    for make in (lambda: render(PLAIN), lambda: component("banner", PLAIN), lambda: component("facts", PLAIN)):
+        with pytest.raises(SpecError, match=rf"this needs '{module}'.*discreet\[report\]"):
+            make()
+
+
+def test_a_plain_install_names_the_first_library_of_pages(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in ("jinja2", "markupsafe", "matplotlib", "matplotlib.figure"):
+        monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(SpecError, match=r"this needs 'jinja2'.*discreet\[report\]"):
+        render(PLAIN)

@@ -67,7 +67,7 @@ def test_a_page_of_coefficients_promises_shows_and_explains_and_has_no_interval(
     assert "Setting averaged yes Setting loss huber Setting passes 3 Setting rate 0.5" in text
     assert "Noise inside the mechanism, by statistic" in text
     assert "first sum" in text
-    assert "after each of the 3 passes" in text
+    assert "after each of the 3 iterations" in text
     assert "Another model needs another release" in text
     assert "fit.conf_int" not in text
     assert "D012" in text
@@ -100,12 +100,46 @@ def test_noise_that_was_added_to_the_coefficients_is_shown_with_what_it_does_not
     assert {row.name: row.privacy_sd for row in view.coefficients} == dict(model.privacy_sd)
     assert {row.name: (row.table_low, row.table_high) for row in view.coefficients} == dict(model.table_conf_int(0.9))
     assert all(row.std_error is row.low is row.p is None for row in view.coefficients)
+    widths = [1.0, 1.0, 1.0]
+    for effect, row, width in zip(view.effects, view.coefficients[1:], widths, strict=True):
+        assert (effect.table_low, effect.table_high) == pytest.approx((row.table_low * width, row.table_high * width))
+        assert effect.low is effect.high is None
     text = words(render(view)).replace("\N{NO-BREAK SPACE}", " ")
+    assert "with 90 % intervals for this table" in text
+    assert "what the noise leaves open about this table" in text
+    assert "what sampling alone would leave open" not in text
     assert "No standard errors, p-values or intervals for a population: the mechanism 'steps' publishes" in text
     assert "privacy sd 90 % interval, this table" in text
     assert "They count no sampling error and are no intervals for a population." in text
     assert text.count("no sampling error") == 1, "said once, beside the numbers"
     assert "interval, this table" not in words(page_of(inside()))
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "settings", "parameters", "told"),
+    [
+        ("steps", {"iterations": 0, "passes": 0}, {}, (("iterations", "0 (here 3)"), ("passes", "0"))),
+        ("steps", {"iterations": 3}, {}, (("iterations", "3"),)),
+        ("cells", {"bins": 0, "bound": 0.0}, {"bins": 12, "cells": 144}, (("bins", "0 (here 12)"), ("bound", "0"))),
+        ("pull", {"strength": 0.0}, {"strength": 5 * 2**31}, (("strength", "0 (here 2.5)"),)),
+        ("pull", {"strength": 7.0}, {"strength": 7 * 2**32}, (("strength", "7"),)),
+    ],
+)  # fmt: skip
+def test_what_an_automatic_setting_stood_for_is_told(
+    mechanism: str, settings: dict[str, float], parameters: dict[str, int], told: tuple[tuple[str, str], ...]
+) -> None:
+    made = inside()
+    release = replace(made, mechanism=mechanism, settings=settings, noise=replace(made.noise, parameters=parameters))
+    assert making(release).settings == told
+    here = [f"{name} {text}" for name, text in told if "here" in text]
+    line = report_view(release, fit(release)).model.penalty
+    assert line == ", ".join([f"as the mechanism {mechanism!r} fitted it, before the release", *here])
+    summary = " ".join(fit(release).summary().split())
+    assert all(words in summary for words in here)
+
+
+def test_no_off_switch_is_taken_for_an_automatic_setting() -> None:
+    assert making(replace(inside(), settings={"iterations": False})).settings == (("iterations", "no"),)
 
 
 def test_ways_are_drawn_inside_their_box_and_only_where_they_were_published() -> None:

@@ -12,12 +12,14 @@ is computed before and after.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
 from discreet.analyst.noise_covariance import product_covariance
+from discreet.analyst.piles import OTHER, WRONG, Side
 from discreet.analyst.released_sums import centred
 from discreet.analyst.selection import SubModel
 from discreet.design.columns import Numeric
@@ -44,6 +46,8 @@ class BoundCost:
         original units and cut to the bounds; none if the noise hides it.
     fits
         Whether that range is no wider than half of the declared one.
+    reached
+        The bound that this range was cut at; none if it is inside of both, or reaches both.
     """
 
     name: str
@@ -52,6 +56,7 @@ class BoundCost:
     saved: float
     spread: tuple[float, float] | None
     fits: bool
+    reached: Side | None
 
 
 def bound_costs(release: Release, model: SubModel) -> tuple[BoundCost, ...]:
@@ -101,9 +106,49 @@ def bound_costs(release: Release, model: SubModel) -> tuple[BoundCost, ...]:
                 saved=1 - worth * (after / before) ** 0.5,
                 spread=ends,
                 fits=ends is not None and ends[1] - ends[0] <= column.half,
+                reached=None if spread is None else _reached(mean, spread),
             )
         )
     return tuple(sorted(costs, key=lambda cost: -cost.saved))
+
+
+def dearest_words(costs: tuple[BoundCost, ...], piled: Mapping[str, Side]) -> str | None:
+    """Say which bounds cost most and what could be done about them; nothing where none would save anything.
+
+    Parameters
+    ----------
+    costs
+        Dearest first.
+    piled
+        Columns whose rows pile up at a bound, and at which.
+    """
+    if not costs or costs[0].saved <= 0:
+        return None
+    dearest = costs[0]
+    others = ", ".join(f"{cost.name} {max(cost.saved, 0.0):.0%}" for cost in costs[1:4])
+    text = (
+        f"Half the width of the bounds [{dearest.low:g}, {dearest.high:g}] of {dearest.name} would take "
+        f"{dearest.saved:.0%} off the privacy part of the prediction error"
+        f"{f' (others: {others})' if others else ''}, if no row lay outside."
+    )
+    side = piled.get(dearest.name)
+    if side is not None:
+        return f"{text} But rows pile up at the {side} bound, which may be too {WRONG[side]} (D016)."
+    if dearest.spread is None:
+        return text
+    low, high = dearest.spread
+    return f"{text} By the release, most rows lie between {low:.4g} and {high:.4g}, so {_advice(dearest)}."
+
+
+def _advice(cost: BoundCost) -> str:
+    if not cost.fits:
+        return "half the width would clip many"
+    if cost.reached is None:
+        return "a next release could declare narrower bounds"
+    return (
+        f"a next release could move the {OTHER[cost.reached]} bound closer; rows reach the {cost.reached} one, so "
+        "leave that"
+    )
 
 
 def _definite(A: FloatArray) -> bool:
@@ -123,6 +168,11 @@ def _spread(M: FloatArray, place: int) -> float | None:
     n = M[0, 0]
     around = M[place, place] / n - (M[0, place] / n) ** 2
     return float(np.sqrt(around)) if around > 0 else None
+
+
+def _reached(mean: float, spread: float) -> Side | None:
+    lower, upper = mean - 2 * spread <= -1, mean + 2 * spread >= 1
+    return None if lower == upper else "lower" if lower else "upper"
 
 
 def _ends(column: Numeric, mean: float, spread: float) -> tuple[float, float]:

@@ -12,10 +12,11 @@ from typing import Final, Literal, TypeAlias
 
 import numpy as np
 
-from discreet.analyst.bound_costs import bound_costs
+from discreet.analyst.bound_costs import bound_costs, dearest_words
 from discreet.analyst.estimates import NotEstimable
 from discreet.analyst.evidence import Evidence
 from discreet.analyst.fitted import Fit
+from discreet.analyst.piles import piled_up, piles
 from discreet.analyst.released_model import drowned, no_errors, still_moving
 from discreet.analyst.released_sums import counted_rows
 from discreet.analyst.selection import SubModel, choose
@@ -223,23 +224,10 @@ def _collinear(evidence: Evidence) -> Iterator[Diagnostic]:
 
 
 def _dearest_bound(evidence: Evidence) -> Iterator[Diagnostic]:
-    costs = bound_costs(evidence.release, evidence.model)
-    if not costs or costs[0].saved <= 0:
-        return
-    dearest = costs[0]
-    others = ", ".join(f"{cost.name} {max(cost.saved, 0.0):.0%}" for cost in costs[1:4])
-    text = (
-        f"Half the width of the bounds [{dearest.low:g}, {dearest.high:g}] of {dearest.name} would take "
-        f"{dearest.saved:.0%} off the privacy part of the prediction error"
-        f"{f' (others: {others})' if others else ''}, if no row lay outside."
-    )
-    if dearest.spread is not None:
-        low, high = dearest.spread
-        advice = (
-            "so a next release could declare narrower bounds" if dearest.fits else "so half the width would clip many"
-        )
-        text += f" By the release, most rows lie between {low:.4g} and {high:.4g}, {advice}."
-    yield Diagnostic("D009", "The bound that costs most", text, "note")
+    piled = {pile.name: pile.side for pile in piles(evidence.release, evidence.model)}
+    text = dearest_words(bound_costs(evidence.release, evidence.model), piled)
+    if text is not None:
+        yield Diagnostic("D009", "The bound that costs most", text, "note")
 
 
 def _large_epsilon(evidence: Evidence) -> Iterator[Diagnostic]:
@@ -295,13 +283,19 @@ def _drowned(evidence: Evidence) -> Iterator[Diagnostic]:
         yield Diagnostic("D015", "Noise as large as the coefficients", text, "caution")
 
 
+def _piled_up(evidence: Evidence) -> Iterator[Diagnostic]:
+    text = piled_up(evidence.release, evidence.model)
+    if text is not None:
+        yield Diagnostic("D016", "Rows pile up at a bound", text, "caution")
+
+
 def _sentence(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
 Check: TypeAlias = Callable[[Evidence], Iterator[Diagnostic]]
 PROMISE_CHECKS: Final[tuple[Check, ...]] = (
-    _not_private, _large_epsilon, _large_delta, _idealised, _no_errors, _still_moving, _drowned,
+    _not_private, _large_epsilon, _large_delta, _idealised, _no_errors, _still_moving, _drowned, _piled_up,
 )  # fmt: skip
 SUM_CHECKS: Final[tuple[Check, ...]] = (
     _no_count, _indefinite, _nearly_indefinite, _noisy_directions, _shrinkage, _repair, _collinear, _dearest_bound,

@@ -14,7 +14,7 @@ from discreet.analyst.units import Units
 from discreet.releases import FloatArray
 
 L1: Final = NotEstimable(
-    "a penalty on absolute values has no intervals here; use penalty='none', 'ridge' or 'adaptive'"
+    'a penalty on absolute values has no intervals here; use the penalty "none", "ridge" or "adaptive" (--penalty none)'
 )
 
 

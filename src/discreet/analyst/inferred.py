@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 FEW_ROWS: Final = NotEstimable("there are not more rows than coefficients")
 NO_RESIDUAL: Final = NotEstimable("the noise leaves no residual variance above 0 at this budget")
 NOISE_IN_SUMS: Final = NotEstimable(
-    "the noise of this release is in sums and not in the coefficients; conf_int() counts it together with sampling"
+    "the noise of this release is in sums and not in the coefficients; the intervals conf_int count it with sampling"
 )
-PENALISED: Final = NotEstimable("R^2 describes the line of least squares; use penalty='none'")
+PENALISED: Final = NotEstimable('R^2 describes the line of least squares; use the penalty "none" (--penalty none)')
 
 
 class Inferred:

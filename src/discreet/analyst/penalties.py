@@ -81,7 +81,7 @@ def checked_ratio(penalty: Penalty, l1_ratio: object) -> float | None:
     if value is None or not 0 <= value <= 1:
         raise SpecError(
             f"l1_ratio is {l1_ratio!r}; penalty 'elastic-net' needs a number from 0 (ridge) to 1 (lasso), "
-            "such as l1_ratio=0.5"
+            "such as 0.5 (--l1-ratio 0.5)"
         )
     return value
 
@@ -91,14 +91,14 @@ def checked_strength(penalty: Penalty, strength: object) -> float:
     value = _number(strength)
     if value is None:
         raise SpecError(
-            f"strength is {strength!r}; penalty {penalty!r} needs a positive number, such as strength=0.1 "
-            "(or, in fit, strength='criterion' to have it chosen from the release)"
+            f"strength is {strength!r}; penalty {penalty!r} needs a positive number such as 0.1 "
+            '(--strength 0.1), or, in fit, "criterion" (--strength criterion) to have it chosen from the release'
         )
     # beyond the limit every slope is 0 anyway, and strength times rows would leave double precision
     if not 0 < value <= LARGEST_STRENGTH:
         raise SpecError(
             f"strength is {strength!r}; it must be positive and at most {LARGEST_STRENGTH:g}; "
-            "for no penalty use penalty='none'"
+            'for no penalty use the penalty "none" (--penalty none)'
         )
     return value
 

@@ -28,7 +28,8 @@ def check_moments(release: Release, what: str) -> None:
     if release.kind != "moments":
         raise SpecError(
             f"{what} needs sums of products, and the mechanism {release.mechanism!r} published the coefficients of one "
-            "model instead; read that one with discreet.fit(release), or release with a mechanism of kind 'moments'"
+            "model instead; read that one with `discreet fit` or discreet.fit, or release with a mechanism of kind "
+            "'moments'"
         )
 
 

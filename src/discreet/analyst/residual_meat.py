@@ -19,12 +19,13 @@ def robust_meat(release: Release, model: SubModel, penalty: Penalty) -> FloatArr
     if release.kind == "coefficients":
         raise SpecError(
             f"robust standard errors need residuals and sums, and the mechanism {release.mechanism!r} published the "
-            "coefficients of one model; release with mechanism='gaussian' and moments='robust'"
+            'coefficients of one model; release with the mechanism "gaussian" and moments "robust" '
+            "(--mechanism gaussian --robust)"
         )
     if whole is None:
         raise SpecError(
             "robust standard errors need residuals, which this release has none of; "
-            "release with moments='robust', which charges for them"
+            'release with moments "robust" (--robust), which charges for them'
         )
     design = release.design
     full = model.intercept and model.target == design.target and set(model.features) == set(design.regressors)

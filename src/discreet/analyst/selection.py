@@ -61,7 +61,7 @@ def choose(
     if not isinstance(with_intercept, bool):
         raise SpecError(f"intercept is {intercept!r}; allowed: True, False, or None for what the design says")
     if not chosen and not with_intercept:
-        raise SpecError("the model has neither features nor an intercept; name a feature or set intercept=True")
+        raise SpecError("the model has neither features nor an intercept; name a feature or keep the intercept")
     slopes = tuple(name for declared in chosen for name in design.columns[declared].released(declared))
     return SubModel(
         target=chosen_target,

@@ -40,11 +40,11 @@ class NotEstimableError(DiscreetError):
         if ridge is None:
             return cls(
                 "not estimable: the released sums of products are not positive definite, so least squares has no "
-                f'minimum; {cause}. Use penalty="adaptive" or penalty="ridge", or {others}'
+                f'minimum; {cause}. Use the penalty "adaptive" or "ridge" (--penalty adaptive), or {others}'
             )
         return cls(
             f"not estimable: with the ridge {ridge:g} the released sums of products are still not positive definite; "
-            f'{cause}. Use penalty="ridge" with a larger strength, or {others}'
+            f'{cause}. Use the penalty "ridge" with a larger strength (--penalty ridge), or {others}'
         )
 
 

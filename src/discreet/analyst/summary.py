@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Final
 from discreet.analyst.coefficient_noise import known_before
 from discreet.analyst.coefficient_table import cells, headers, reasons
 from discreet.analyst.estimates import NotEstimable
+from discreet.analyst.piles import piled_up
 from discreet.analyst.released_model import drowned, still_moving
+from discreet.analyst.settings_used import automatic_settings
 
 if TYPE_CHECKING:
     from discreet.analyst.fitted import Fit
@@ -50,6 +52,7 @@ _WIDTH: Final = 88
 def notes(fit: Fit) -> list[str]:
     """Say what a reader of the coefficients must know about the rows behind them and about the penalty."""
     out = [CLIPPED] if fit.release.design.radius is None else [CLIPPED, SHRUNK]
+    out += filter(None, [piled_up(fit.release, fit.model)])
     if fit.release.kind == "coefficients":
         out += [AS_RELEASED, *filter(None, (still_moving(fit.release), drowned(fit.release)))]
     if fit.penalised and (fit.ridge > 0 or fit.l1_ratio is not None or fit.penalty == "lasso"):
@@ -75,9 +78,10 @@ def row_count(fit: Fit) -> str:
 
 
 def penalty_line(fit: Fit) -> str:
-    """Name the penalty and the ridge it came to."""
+    """Name the penalty and the ridge it came to; for a model fitted inside, what its automatic settings came to."""
     if fit.release.kind == "coefficients":
-        return f"as the mechanism {fit.release.mechanism!r} fitted it, before the release"
+        automatic = [f"{name} {value}" for name, value in automatic_settings(fit.release).items()]
+        return ", ".join([f"as the mechanism {fit.release.mechanism!r} fitted it, before the release", *automatic])
     if not fit.penalised:
         return "none (ordinary least squares)"
     strength = "" if fit.strength is None else f", strength {fit.strength:g}"

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from discreet.errors import missing_extra
+from discreet.report.libraries import check_libraries
 from discreet.report.text import shortened, visible
 from discreet.report.view import Effect
 
@@ -69,11 +69,10 @@ def forest(effects: Sequence[Effect], target_width: float, shape: Shape) -> str:
     shape
         For wide or for narrow pages.
     """
-    try:
-        import matplotlib as mpl
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise missing_extra("report", "matplotlib") from None
+    check_libraries()
+    import matplotlib as mpl
+    from matplotlib.figure import Figure
+
     height = shape.row * len(effects) + 34
     with mpl.rc_context():
         # the reader's own settings must not show, or the same release would give another page
@@ -98,7 +97,7 @@ def forest(effects: Sequence[Effect], target_width: float, shape: Shape) -> str:
 
 def _frame(axes: Axes, effects: Sequence[Effect], target_width: float) -> None:
     limit = _REACH * target_width
-    drawn = [value for e in effects for value in (e.estimate, e.low, e.high) if value is not None]
+    drawn = [value for e in effects for value in (e.estimate, *_ends(e)) if value is not None]
     low, high = max(min([*drawn, 0.0]), -limit), min(max([*drawn, 0.0]), limit)
     if low == high:
         low, high = -target_width / 2, target_width / 2
@@ -116,6 +115,11 @@ def _frame(axes: Axes, effects: Sequence[Effect], target_width: float) -> None:
     axes.axvline(0.0, color=_FAINT, linewidth=1.4, clip_on=False)
 
 
+def _ends(effect: Effect) -> tuple[float | None, float | None]:
+    """Ends of what is drawn: the interval, or that for this very table where nothing else is known."""
+    return (effect.table_low, effect.table_high) if effect.low is None else (effect.low, effect.high)
+
+
 def _interval(axes: Axes, effect: Effect, y: float, shape: Shape) -> None:
     left, right = axes.get_xlim()
 
@@ -126,12 +130,13 @@ def _interval(axes: Axes, effect: Effect, y: float, shape: Shape) -> None:
     if effect.estimate is None:
         axes.text(0.0, y, " not estimable", color=_FAINT, fontsize=shape.font, va="center", fontstyle="italic")
         return
-    inner = (effect.inner_low, effect.inner_high)
-    if effect.low is not None and effect.high is not None and inner[0] is not None and inner[1] is not None:
-        bar(effect.low, effect.high, _PRIVACY, 9)
-        bar(inner[0], inner[1], _SAMPLING, 9)
+    low, high = _ends(effect)
+    if low is not None and high is not None:
+        bar(low, high, _PRIVACY, 9)
+        if effect.inner_low is not None and effect.inner_high is not None:
+            bar(effect.inner_low, effect.inner_high, _SAMPLING, 9)
         # an interval that goes on beyond the picture says so
-        for end, outside, sign in ((left, effect.low < left, "<"), (right, effect.high > right, ">")):
+        for end, outside, sign in ((left, low < left, "<"), (right, high > right, ">")):
             if outside:
                 axes.text(end, y, sign, color=_INK, fontsize=shape.font, va="center", ha="center", fontweight="bold")
     if left <= effect.estimate <= right:

@@ -6,8 +6,8 @@ import json
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
-from discreet.errors import missing_extra
 from discreet.report import charts, text
+from discreet.report.libraries import check_libraries
 from discreet.report.view import ReportView
 
 if TYPE_CHECKING:
@@ -22,11 +22,8 @@ COMPONENTS: Final = (
 @cache
 def environment() -> Environment:
     """Templates that escape everything, show hidden signs and fail on a name that is not there."""
-    try:
-        from jinja2 import Environment, PackageLoader, StrictUndefined
-        from markupsafe import Markup
-    except ImportError:
-        raise missing_extra("report", "jinja2") from None
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+    from markupsafe import Markup
 
     def shown(value: object) -> object:
         """Make signs visible in everything that a template prints, but for fragments that are safe already."""
@@ -54,6 +51,7 @@ def component(name: str, view: ReportView) -> str:
     view
         What the page shows.
     """
+    check_libraries()
     values: dict[str, object] = {"view": view}
     if name == "forest":
         values |= _drawings(view)

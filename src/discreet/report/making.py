@@ -7,6 +7,7 @@ from typing import Final
 
 from discreet.analyst.estimates import NotEstimable
 from discreet.analyst.released_sums import counted_rows
+from discreet.analyst.settings_used import settings_used
 from discreet.design.columns import Categorical, Column, Fill, Missing, Numeric, SplineBasis
 from discreet.design.model import Design
 from discreet.releases import Calibration, NoiseFamily, Release
@@ -74,7 +75,7 @@ class Making:
     family, numerics
         Law of the noise and arithmetic of the mechanism, in words.
     settings
-        Public settings of the mechanism, as name and value.
+        Public settings of the mechanism, as name and value; an automatic one with what it stood for.
     grid_bits
         A scaled value is a whole number of steps of 2**-grid_bits.
     anchor
@@ -111,7 +112,7 @@ def making(release: Release) -> Making:
         kind=release.kind,
         mechanism=release.mechanism,
         version=release.mechanism_version,
-        settings=tuple((name, _plainly(value)) for name, value in sorted(release.settings.items())),
+        settings=settings_used(release),
         numerics=_NUMERICS[release.numerics],
         family=_family(release),
         calibration=_CALIBRATIONS[release.noise.calibration],
@@ -145,10 +146,6 @@ def _noise_lines(release: Release) -> tuple[NoiseLine, ...]:
 
 def _noise_line(name: str, sd: float, rows: float | None) -> NoiseLine:
     return NoiseLine(_STATISTICS.get(name, name.replace("_", " ")), sd, None if rows is None else sd / rows)
-
-
-def _plainly(value: bool | int | float | str) -> str:
-    return ("no", "yes")[value] if isinstance(value, bool) else f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def _declared(design: Design, name: str) -> DeclaredColumn:

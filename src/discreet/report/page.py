@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from discreet.report.components import COMPONENTS, component, environment
+from discreet.report.libraries import check_libraries
 from discreet.report.view import ReportView
 
 
@@ -14,6 +15,7 @@ def render(view: ReportView) -> str:
     view
         What the page shows.
     """
+    check_libraries()
     from markupsafe import Markup
 
     # fragments come out of templates that escape

@@ -72,6 +72,8 @@ class Effect:
         Ends of the interval.
     inner_low, inner_high
         Ends of the part of it that there would be without the noise of the release.
+    table_low, table_high
+        Ends of the interval for what would have been published of this very table without noise, where that is known.
     """
 
     name: str
@@ -80,6 +82,8 @@ class Effect:
     high: float | None
     inner_low: float | None
     inner_high: float | None
+    table_low: float | None = None
+    table_high: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,7 +265,10 @@ def _effects(fit: Fit, coefficients: tuple[Coefficient, ...]) -> list[Effect]:
 def _effect(slope: Coefficient, width: float, *, alone: bool) -> Effect:
     estimate = slope.estimate * width
     if not math.isfinite(estimate) or slope.low is None or slope.high is None:
-        return Effect(slope.name, estimate if alone and math.isfinite(estimate) else None, None, None, None, None)
+        known = alone and math.isfinite(estimate)
+        ends = (slope.table_low, slope.table_high) if known else (None, None)
+        table = (None if end is None or not math.isfinite(end * width) else end * width for end in ends)
+        return Effect(slope.name, estimate if known else None, None, None, None, None, *table)
     low, high = slope.low * width, slope.high * width
     share = (1 - (slope.privacy_share or 0.0)) ** 0.5
     inner = (estimate + (low - estimate) * share, estimate + (high - estimate) * share)
