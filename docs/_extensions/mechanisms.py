@@ -12,6 +12,7 @@ from matplotlib import rc_context
 from matplotlib.figure import Figure
 from sphinx.application import Sphinx
 
+from discreet.cli.mechanisms import FIGURES, HEADERS, cells
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.errors import SpecError
@@ -23,11 +24,9 @@ from discreet.privacy.budget import PrivacyBudget
 
 SIZE = 5
 EPSILONS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
-DELTA = {"pure": "0", "approximate": "above 0", "both": "0 or above"}
 STYLE = {"svg.fonttype": "none", "svg.hashsalt": "discreet", "font.size": 11}
 LINES = ("-", "--", ":", "-.")
-COSTS = ("mechanism", "publishes", "delta", "neighbours", "persons", "numerics", "noise of", "d = 5", "d = 20")
-SOURCES = ("mechanism", "document", "rows in", "needs", "status", "references")
+SOURCES = ("mechanism", "document", "rows in", "persons", "needs", "status", "references")
 
 
 class MechanismTable(Directive):
@@ -37,7 +36,10 @@ class MechanismTable(Directive):
 
     def run(self) -> list[nodes.Node]:
         """Give the table."""
-        names, cells = {"costs": (COSTS, _costs), "sources": (SOURCES, _sources)}[self.arguments[0]]
+        names, shown, below = {
+            "costs": (HEADERS, cells, [nodes.paragraph(text=f"d = 5, d = 20: {FIGURES}.", classes=["caption"])]),
+            "sources": (SOURCES, _sources, []),
+        }[self.arguments[0]]
         table = nodes.table(classes=["mechanisms"])
         group = nodes.tgroup(cols=len(names))
         table += group
@@ -48,30 +50,14 @@ class MechanismTable(Directive):
         for row in mechanism_table():
             link = nodes.paragraph()
             link += nodes.reference("", "", nodes.literal(text=row.name), refuri=f"{row.name}.html", internal=True)
-            body += _row([link, *(nodes.paragraph(text=text) for text in cells(row))])
-        return [table]
+            body += _row([link, *(nodes.paragraph(text=text) for text in shown(row)[1:])])
+        return [table, *below]
 
 
-def _costs(row: TableRow) -> list[str]:
-    return [
-        row.kind,
-        DELTA[row.notion],
-        "both" if len(row.neighbours) > 1 else " ".join(row.neighbours),
-        "several rows" if row.persons else "one row",
-        row.numerics,
-        row.main,
-        *(_noise(row, size) for size in row.noise),
-    ]
-
-
-def _sources(row: TableRow) -> list[str]:
+def _sources(row: TableRow) -> tuple[str, ...]:
     needs = "; ".join(row.needs) or "bounds and levels"
-    return [row.document, row.domain, needs, row.status, "; ".join(row.references)]
-
-
-def _noise(row: TableRow, size: int) -> str:
-    noise = row.main_noise(size)
-    return "refused" if noise is None else f"{noise:.3g}"
+    persons = "several rows" if row.persons else "one row"
+    return (row.name, row.document, row.domain, persons, needs, row.status, "; ".join(row.references))
 
 
 def _row(cells: list[nodes.Node]) -> nodes.row:

@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 from cli_folder import Call
+
+from discreet.cli.mechanisms import FIGURES, HEADERS, cells
+from discreet.mechanisms.table import mechanism_table
+
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "mechanisms.md"
 
 
 def test_one_mechanism_is_told_with_the_range_of_every_setting(call: Call) -> None:
@@ -13,6 +19,8 @@ def test_one_mechanism_is_told_with_the_range_of_every_setting(call: Call) -> No
     for words in ("score, moment", "basic", "0 to 1000", "true, false", "Park & Welling", "Noise, d = 20"):
         assert words in result.stdout
     assert "True" not in result.stdout
+    assert "Persons      a unit may have several rows" in result.stdout
+    assert "Persons      one row for each person only" in call("mechanisms", "wishart").stdout
 
 
 def test_a_refused_design_is_told_as_such(call: Call) -> None:
@@ -34,6 +42,30 @@ def test_the_table_names_the_statistic_whose_noise_it_shows(call: Call) -> None:
         assert rows[name]["main"] == statistic
         shown = [f"{sds[statistic]:.3g}" if statistic in sds else "refused" for sds in rows[name]["noise"].values()]
         assert lines[name][-3:] == [statistic, *shown]
+
+
+def test_the_table_says_at_which_budget_and_that_figures_do_not_compare(call: Call) -> None:
+    lines = call("mechanisms").stdout.splitlines()
+    (told,) = [line for line in lines if line.startswith("d = 5, 20")]
+    assert told.split(maxsplit=4)[-1] == FIGURES
+    for words in ("epsilon = 1", "delta = 1e-6", "scaled units", "different statistics do not compare"):
+        assert words in FIGURES
+
+
+def test_the_page_shows_the_same_columns_and_explains_every_one(call: Call) -> None:
+    lines = call("mechanisms").stdout.splitlines()
+    assert lines[1].split() == " ".join(HEADERS).split()
+    for line, row in zip(lines[2:], mechanism_table(), strict=False):
+        assert line.split() == " ".join(cells(row)).split()
+    page = PAGE.read_text()
+    explained = [name for line in page.splitlines() if line.startswith("- **") for name in HEADERS[1:] if name in line]
+    assert explained == list(HEADERS[1:])
+
+
+def test_the_table_fits_into_80_columns() -> None:
+    """A terminal prints it with one space between columns where two do not fit."""
+    widths = map(max, *([len(cell) for cell in row] for row in (HEADERS, *map(cells, mechanism_table()))))
+    assert sum(widths) + len(HEADERS) - 1 <= 80
 
 
 def test_a_setting_says_with_what_it_counts(call: Call) -> None:

@@ -225,16 +225,19 @@ def test_every_step_without_noise_loses_energy(step, carried, clip):
         assert loss[-1] < loss[0]
 
 
-def test_too_much_noise_gives_finite_coefficients_inside_the_box():
-    design = Design("y", COLUMNS, intercept=False)
+@pytest.mark.parametrize("neighbours", RELATIONS)
+def test_too_much_noise_gives_finite_coefficients_inside_the_box(neighbours):
+    design = Design("y", COLUMNS, intercept=False, unit={"neighbours": neighbours})
     rows = grid_rows({"x": [0.5], "b": [True], "g": ["a"], "y": [1.0]}, design)
     for seed in range(10):
         for kept in (rows, rows[:, :0]):
-            job = prepared(GRADIENT, design, 0.01, step=100.0, clip=2.0, sampler=SeededSampler(seed))
+            job = prepared(GRADIENT, design, 0.01, clip=2.0, sampler=SeededSampler(seed))
             got = carried_out(GRADIENT, job, kept)
             assert np.isfinite(got.trace).all()
             assert np.abs(got.trace).max() <= LARGEST_COEFFICIENT
             assert got.values[0] == 0.0
+            # a noisy count grows with its noise and shortens the steps; a public one of a single row does not
+            assert design.count_public is bool(np.abs(got.trace).max() == LARGEST_COEFFICIENT)
 
 
 @pytest.mark.parametrize("neighbours", RELATIONS)
@@ -263,12 +266,27 @@ class Untouchable:
         ({"epsilon": 1.0, "delta": 1e-6}, {"clip": 0}, "clip"),
         ({"epsilon": 1.0, "delta": 1e-6}, {"iterations": 0}, "iterations"),
         ({"epsilon": 1.0, "delta": 1e-6}, {"step": -1}, "step"),
+        ({"epsilon": 1.0, "delta": 1e-6}, {"step": 50}, "'step' is 50; allowed: 0.001 to 2"),
         ({"epsilon": 0.001, "delta": 1e-6, "grid_bits": 26}, {"iterations": 1000}, "lower grid_bits or raise epsilon"),
     ],
 )
 def test_bad_budgets_and_settings_are_refused_before_data_is_read(budget, settings, message):
     with pytest.raises(SpecError, match=message):
         discreet.release(Untouchable(), Design("y", COLUMNS), mechanism="gradient", settings=settings, **budget)
+
+
+@pytest.mark.parametrize(("step", "carried"), [(1.0001, True), (1.9, True), (2.0, True), (2.0, False)])
+def test_a_step_that_need_not_go_downhill_is_refused_before_data_is_read(step, carried):
+    settings = {"step": step, "momentum": carried}
+    with pytest.raises(SpecError, match=f"step = {step} came; allowed: up to 1 with momentum, below 2 without; take"):
+        discreet.release(
+            Untouchable(), Design("y", COLUMNS), epsilon=1.0, delta=1e-6, mechanism="gradient", settings=settings
+        )
+
+
+@pytest.mark.parametrize(("step", "carried"), [(1.0, True), (1.999, False)])
+def test_the_longest_steps_that_go_downhill_are_taken(step, carried):
+    assert prepared(GRADIENT, Design("y", COLUMNS), step=step, momentum=carried).law.sigma["score"] > 0
 
 
 def test_the_registry_knows_it_and_its_promise():

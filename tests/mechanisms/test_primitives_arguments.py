@@ -41,6 +41,14 @@ EXACT = {"randomised_response": (True,) * 20, "randomised_response by q": (True,
          "exponential_mechanism": 1, "private_mean": 5.0, "private_mean, replace": 5.0}  # fmt: skip
 
 
+@pytest.mark.parametrize("epsilon", [0, -1.0, math.nan, 2e6])
+def test_a_refused_epsilon_says_what_is_allowed_and_from_where_on_it_needs_leave(epsilon):
+    said = "allowed: from 1e-09 to 1e\\+06; .*between 0.1 and 8; a release above 20 needs allow_weak_privacy=True"
+    for name in ("laplace", "gaussian", "private_mean", "counting_queries"):
+        with pytest.raises(SpecError, match=said):
+            CALLS[name](epsilon)
+
+
 @pytest.mark.parametrize("name", CALLS)
 def test_a_weak_promise_is_noticed_and_one_that_hides_nothing_needs_leave(name):
     call = CALLS[name]

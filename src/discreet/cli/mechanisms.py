@@ -17,7 +17,11 @@ if TYPE_CHECKING:
     from discreet.mechanisms.table import TableRow
 
 _LABEL: Final = 13  # columns of the words on the left
-_HEADERS: Final = ("mechanism", "publishes", "delta", "numerics", "relation", "noise of", "d = 5", "d = 20")
+HEADERS: Final = ("mechanism", "publishes", "delta", "relation", "numerics", "noise of", "d = 5", "d = 20")
+FIGURES: Final = (
+    "standard deviation of the noise at epsilon = 1 and delta = 1e-6 (0 where delta is none), in scaled units, for so "
+    "many regressors; figures of different statistics do not compare"
+)
 _AUTO: Final = "gaussian where delta is above 0; otherwise laplace or k-norm, whichever has the smaller predicted error"
 _DELTA: Final = {"pure": "none", "approximate": "needed", "both": "optional"}
 
@@ -60,21 +64,23 @@ def print_rows(rows: tuple[TableRow, ...]) -> None:
     """Print one line for each mechanism."""
     from discreet.cli.render import labelled, print_table
 
-    cells = [
-        (
-            row.name,
-            row.kind,
-            _DELTA[row.notion],
-            row.numerics,
-            _relations(row),
-            row.main,
-            *(_main(row, size) for size in row.noise),
-        )
-        for row in rows
-    ]
-    print_table("Mechanisms of discreet release --mechanism NAME", _HEADERS, cells)
+    print_table("Mechanisms of discreet release --mechanism NAME", HEADERS, [cells(row) for row in rows])
+    say(labelled("d = 5, 20", FIGURES, _LABEL))
     say(labelled("auto", _AUTO, _LABEL))
     say(f"{'Next':<{_LABEL}}discreet mechanisms NAME")
+
+
+def cells(row: TableRow) -> tuple[str, ...]:
+    """What the table shows of one mechanism, on a terminal and on a page: a cell for each of `HEADERS`."""
+    return (
+        row.name,
+        row.kind,
+        _DELTA[row.notion],
+        _relations(row),
+        row.numerics,
+        row.main,
+        *(_main(row, size) for size in row.noise),
+    )
 
 
 def print_row(row: TableRow) -> None:
@@ -97,8 +103,8 @@ def print_row(row: TableRow) -> None:
     for size, noise in row.noise.items():
         say(labelled(f"Noise, d = {size}", _whole(noise), _LABEL + 2))
     if row.settings:
-        cells = [(name, _word(one.default), _allowed(one), _meaning(one)) for name, one in row.settings.items()]
-        print_table("Settings (--setting NAME=VALUE)", ("name", "default", "allowed", "meaning"), cells)
+        settings = [(name, _word(one.default), _allowed(one), _meaning(one)) for name, one in row.settings.items()]
+        print_table("Settings (--setting NAME=VALUE)", ("name", "default", "allowed", "meaning"), settings)
 
 
 def _word(value: object) -> str:

@@ -10,6 +10,7 @@ import numpy as np
 from discreet.curator.scores import ScoreSum
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
+from discreet.errors import SpecError
 from discreet.mechanisms.iterates import fitted_places, longest, noisy_score, published, score_reach, stepped
 from discreet.mechanisms.pieces import Piece, pieces_law
 from discreet.mechanisms.promise import promise
@@ -55,7 +56,7 @@ class NoisyGradientDescent:
         settings={
             "iterations": Setting(200, "steps, each a pass over the table that is charged", 1, 1000),
             "clip": Setting(0.25, "residuals are clipped at this, in scaled units of the target", 1e-4, 2.0),
-            "step": Setting(1.0, "length of a step; up to 1 it loses energy on every table", 1e-3, 100.0),
+            "step": Setting(1.0, "length of a step: up to 1, or below 2 without momentum", 1e-3, 2.0),
             "momentum": Setting(True, "carry part of a step into the next; the more columns, the larger that part"),
             "average": Setting(True, "publish the mean of the last half of the iterates, not the last one"),
         },
@@ -63,9 +64,10 @@ class NoisyGradientDescent:
 
     def noise_model(self, design: Design, domain: RowDomain, budget: PrivacyBudget, settings: Settings) -> NoiseLaw:
         """The law of the noise: design, budget and settings in, no data."""
-        iterations, step = int(settings["iterations"]), float(settings["step"])
+        iterations, step, carrying = int(settings["iterations"]), float(settings["step"]), bool(settings["momentum"])
+        check_step(step, carrying=carrying)
         law = pieces_law(domain, budget, gradient_pieces(design, domain, iterations))
-        if not settings["momentum"]:
+        if not carrying:
             return law
         return replace(law, parameters={MOMENTUM: momentum(longest(design, domain) ** 2, iterations, step)})
 
@@ -102,6 +104,18 @@ def gradient_pieces(design: Design, domain: RowDomain, iterations: int) -> dict[
     if design.count_public:
         return {"score": score}
     return {"count": Piece(float(design.unit.max_rows), COUNT_SHARE, 1), "score": score}  # [P1]
+
+
+def check_step(step: float, *, carrying: bool) -> None:
+    """Refuse a step that need not go downhill on every table, noise aside.
+
+    >>> check_step(1.0, carrying=True)
+    """
+    if step > 1 if carrying else step >= 2:
+        raise SpecError(
+            f"step = {step} came; allowed: up to 1 with momentum, below 2 without; take a shorter one, or leave it "
+            "out for 1: a longer one need not go downhill, and would spend the budget all the same"
+        )
 
 
 def momentum(length2: float, iterations: int, step: float) -> int:

@@ -30,7 +30,8 @@ def checked_epsilon(epsilon: object) -> float:
     >>> checked_epsilon(1)
     1.0
     """
-    return within("epsilon", epsilon, EPSILON_LOWEST, EPSILON_HIGHEST, advice="take an epsilon between 0.1 and 8")
+    advice = "take an epsilon between 0.1 and 8; a release above 20 needs allow_weak_privacy=True"
+    return within("epsilon", epsilon, EPSILON_LOWEST, EPSILON_HIGHEST, advice=advice)
 
 
 def checked_strength(epsilon: float, delta: float, allow_weak_privacy: object) -> None:
