@@ -6,15 +6,8 @@ import warnings
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from discreet.analyst.planning import (
-    Asked,
-    Guess,
-    Plan,
-    expected_release,
-    planned,
-    planned_inside,
-    smallest,
-)
+from discreet.analyst.plan_values import Guess, Plan
+from discreet.analyst.planning import Asked, expected_release, planned, planned_inside, smallest
 from discreet.analyst.released_sums import centred, check_moments
 from discreet.analyst.two_releases import both_laws, with_law
 from discreet.design.domain import DEFAULT_GRID_BITS, RowDomain

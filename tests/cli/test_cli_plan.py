@@ -11,7 +11,8 @@ import pytest
 from cli_folder import Call
 
 import discreet
-from discreet.analyst.planning import Asked, Guess, expected_release, planned
+from discreet.analyst.plan_values import Guess
+from discreet.analyst.planning import Asked, expected_release, planned
 from discreet.analyst.two_releases import both_laws
 from discreet.design.model import Design
 from discreet.errors import SpecError

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from discreet.analyst.planning import Plan
+from discreet.analyst.plan_values import Plan
 from discreet.errors import SpecError, missing_extra
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from discreet.cli.terminal import say, say_json
 from discreet.errors import PrivacyNotice, SpecError
 
 if TYPE_CHECKING:
-    from discreet.analyst.planning import Plan
+    from discreet.analyst.plan_values import Plan
 
 EPSILONS: Final = (0.1, 0.5, 1.0, 2.0, 5.0, 10.0)
 
