@@ -268,8 +268,12 @@ def test_a_long_read_on_a_terminal_shows_a_bar_and_a_short_one_nothing(monkeypat
         progress(0.25)
         progress(0.5)
     assert "reading" in screen.getvalue()
+    assert "working" not in screen.getvalue()
     with ReadProgress() as progress:
+        progress(1.0)
         progress(None)
+        progress(None)
+    assert "working" in screen.getvalue()
     monkeypatch.setattr(sys, "stderr", StringIO())
     with ReadProgress() as progress:
         progress(0.5)

@@ -172,6 +172,7 @@ class Table:
         else:
             for chunk in kept.chunks(self._domain.unit, self._chunk_rows):
                 gram.add(chunk)
+        self._options.told_pass()
         return units
 
     def _keep(self, kept: KeptRows) -> int:

@@ -37,7 +37,8 @@ class ComputeOptions:
     chunk_rows
         Rows multiplied at a time; lowered where the grid or memory asks for it.
     progress
-        Called after each batch with the share of the input read so far, or none where unknown.
+        Called after each batch with the share of the input read so far, or none where unknown; and with none after
+        each later pass over its rows.
     """
 
     batch_rows: int = 65_536
@@ -54,3 +55,8 @@ class ComputeOptions:
         """Tell whoever watches how far the source is read."""
         if self.progress is not None:
             self.progress(source.share_read)
+
+    def told_pass(self) -> None:
+        """Tell whoever watches that one more pass over the rows is done."""
+        if self.progress is not None:
+            self.progress(None)

@@ -27,7 +27,7 @@ _QUARTERS: Final = (5, 6, 7, 9, 11, 14)
 
 @dataclass(frozen=True, slots=True)
 class HuberProblem:
-    """What is minimised, apart from the rows, which are read again for every point that is tried.
+    """What is minimised, apart from the rows, which are summed again for every point that is tried.
 
     Attributes
     ----------
