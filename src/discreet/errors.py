@@ -57,7 +57,7 @@ class CellError(DataError):
     'x'
     """
 
-    def __init__(self, message: str, *, column: str) -> None:
+    def __init__(self, message: str, *, column: str = "") -> None:
         super().__init__(message)
         self.column = column
 

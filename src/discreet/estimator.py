@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from functools import partial
-from typing import Any, Final, Self
+from typing import Any, Final, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -36,6 +35,7 @@ try:
 except ImportError as error:
     raise missing_extra("sklearn", "scikit-learn") from error
 
+_Result = TypeVar("_Result")
 _RELEASE_OPTIONS: Final = ("epsilon", "delta", "mechanism", "settings", "grid_bits", "allow_weak_privacy")
 _FIT_OPTIONS: Final = ("penalty", "strength", "l1_ratio")
 _ROWS: Final = 2**16
@@ -148,8 +148,8 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
             what = f"this fit spends epsilon={budget.epsilon:g}, delta={budget.delta:g} on top of all others"
             # told before the spend, so that whoever turns warnings into errors spends nothing
             warnings.warn(f"the estimator {who}: {what} to the same rows", PrivacyNotice, stacklevel=2)
-        with _in_familiar_words(target):
-            self.release_ = release(table, design, **{name: getattr(self, name) for name in _RELEASE_OPTIONS})
+        released = partial(release, table, design, **{name: getattr(self, name) for name in _RELEASE_OPTIONS})
+        self.release_ = _in_familiar_words(target, released)
         self.guarantee_ = self.release_.guarantee
         for stale in ("fit_", "coef_", "intercept_"):
             self.__dict__.pop(stale, None)
@@ -188,8 +188,7 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
         # by position: scikit-learn lets an array follow a table, with a warning of its own
         table = dict(zip(design.regressors, self._columns(X, reset=False).values(), strict=True))
         _check_rows(design, table)
-        with _in_familiar_words(design.target):
-            return self.fit_.predict(table)
+        return _in_familiar_words(design.target, partial(self.fit_.predict, table))
 
     def score(self, X: object, y: object, sample_weight: object = None) -> float:
         """R^2 of the predictions for these rows; not private for them.
@@ -203,9 +202,9 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
         """
         predicted = self.predict(X)
         design = self.release_.design
-        with _in_familiar_words(design.target):
-            actual = _read(design.target, design.table_columns[design.target], y)
-            weights = None if sample_weight is None else _read("sample_weight", Numeric((0, 1)), sample_weight)
+        read = partial(_read, design.target, design.table_columns[design.target], y)
+        actual = _in_familiar_words(design.target, read)
+        weights = None if sample_weight is None else _read("sample_weight", Numeric((0, 1)), sample_weight)
         if any(len(values) != len(predicted) for values in (actual, weights) if values is not None):
             raise SpecError("X, y and sample_weight have different numbers of rows; give one value for each row of X")
         known = np.isfinite(actual) & np.isfinite(predicted)
@@ -359,11 +358,10 @@ class _RefusedCellError(CellError, TypeError):
     """A refused cell as scikit-learn's checks expect it: an error of value where it is missing, else one of type."""
 
 
-@contextmanager
-def _in_familiar_words(target: str) -> Iterator[None]:
+def _in_familiar_words(target: str, call: Callable[[], _Result]) -> _Result:
     """Say of a refused cell, in the words that users of scikit-learn and its checks know, where it is; never which."""
     try:
-        yield
+        return call()
     except CellError as error:
         what = "y" if error.column == target else "X"
         problem = _RefusedCellError(
@@ -371,6 +369,4 @@ def _in_familiar_words(target: str) -> Iterator[None]:
             f"number, unless levels are declared): {error}",
             column=error.column,
         )
-    else:
-        return
     raise problem

@@ -207,7 +207,8 @@ def _column_batches(
 def _plain(name: str, column: Readable, values: Any) -> AnyArray | Array:  # noqa: ANN401  # whatever a user may call a column
     """Give an array of a fixed NumPy type as it is, anything else as an Arrow array."""
     if is_from(values, "pandas", "Index"):
-        values = values.to_series()
+        # a series of objects would be given a type by their looks
+        values = values.to_numpy() if values.dtype == object else values.to_series()
     if is_from(values, "pandas", "Series"):
         values = _series_values(values)
     if isinstance(values, np.ndarray):
