@@ -6,10 +6,10 @@ import traceback
 
 import numpy as np
 import pytest
-from odd_cells import MARK, ODD_CELLS
 
 from discreet import primitives
 from discreet.errors import DataError
+from odd_cells import MARK, ODD_CELLS
 
 CALLS = {
     "private_mean": lambda values: primitives.private_mean(values, (0, 1), 1.0),
