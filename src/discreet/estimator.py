@@ -296,8 +296,8 @@ def _target(y: object, features: Mapping[str, object]) -> tuple[str, Any]:
         raise SpecError(f"the target is called {name!r}, and so is a column of X; rename one, or take it out of X")
     values, is_matrix = target_column(y)
     if is_matrix:
-        told = "A column-vector y was passed when a 1d array was expected; give y the shape (n_samples,)"
-        warnings.warn(told, DataConversionWarning, stacklevel=3)
+        advice = "A column-vector y was passed when a 1d array was expected; give y the shape (n_samples,)"
+        warnings.warn(advice, DataConversionWarning, stacklevel=3)
     return name, values
 
 
