@@ -14,8 +14,9 @@ from discreet.curator.residuals import ResidualGram
 from discreet.curator.source import ComputeOptions
 from discreet.design.columns import Numeric
 from discreet.design.domain import DEFAULT_GRID_BITS, RowDomain
+from discreet.design.frames import position_notice
 from discreet.design.model import Design
-from discreet.errors import AfterSpendError, DiscreetError, LedgerError, PrivacyNotice, SpecError
+from discreet.errors import AfterSpendError, ColumnNotice, DiscreetError, LedgerError, PrivacyNotice, SpecError
 from discreet.mechanisms.choice import AUTO, chosen_mechanism
 from discreet.mechanisms.noise import ExactSampler
 from discreet.mechanisms.registry import Job, NoisyMoments, Passes, Published
@@ -50,7 +51,9 @@ def release(
     ----------
     data
         A path (CSV, Parquet, Arrow, a folder or a glob), or an in-memory table: pandas, polars, pyarrow, a DuckDB
-        relation, a mapping of names to arrays, or a NumPy array whose columns stand in declared order.
+        relation, a mapping of names to arrays or lists, or a NumPy array. Each cell is read by itself: text in a list
+        is text whatever it spells, and follows the `missing` rule of its column. An array without names is read by
+        position, in declared order (ids last); a `ColumnNotice` says which position is read as which column.
     design
         Bounds, levels and rules, declared without looking at the data.
     epsilon, delta
@@ -106,6 +109,9 @@ def release(
             )
         # kept without delta, so none is promised away
         budget = PrivacyBudget(epsilon)
+    positions = position_notice(data, [*design.table_columns, *filter(None, [design.unit.id])])
+    if positions is not None:
+        warnings.warn(positions, ColumnNotice, stacklevel=2)
     source = open_source(data, reading=ReadOptions(encoding=encoding, delimiter=delimiter))
     again = bound is not None or chosen.card.rereads(public)
     table = Table(source, design, domain, compute or ComputeOptions(), again=again)

@@ -11,7 +11,7 @@ from made_releases import made
 
 from discreet.analyst.model import fit
 from discreet.design.model import Design
-from discreet.errors import DataError, SpecError
+from discreet.errors import ColumnNotice, DataError, SpecError
 
 duckdb = pytest.importorskip("duckdb")
 
@@ -75,11 +75,28 @@ def test_an_array_has_the_columns_in_the_order_of_the_features(release):
     result = fit(release, features=["z", "x"])
     rows = np.array([[150.0, 2.5], [99.0, 100.0]])
     wanted = np.array([[1, 150, 2.5], [1, 100, 6]]) @ result.coefficients
-    np.testing.assert_allclose(result.predict(rows), wanted, rtol=1e-12)
+    with pytest.warns(ColumnNotice, match="column 0 as 'z', column 1 as 'x'") as told:
+        np.testing.assert_allclose(result.predict(rows), wanted, rtol=1e-12)
+    assert [warning.filename for warning in told] == [__file__]
+    with pytest.warns(ColumnNotice, match="column 0 as 'z', column 1 as 'x'") as told:
+        np.testing.assert_allclose(result.get_prediction(rows).predicted_mean, wanted, rtol=1e-12)
+    assert [warning.filename for warning in told] == [__file__]
     structured = np.array([(2.5, 150.0), (100.0, 99.0)], dtype=[("x", "f8"), ("z", "f4")])
     np.testing.assert_allclose(result.predict(structured), wanted, rtol=1e-12)
-    with pytest.raises(SpecError, match="in their order"):
-        result.predict(rows[:, :1])
+
+
+@pytest.mark.parametrize("method", ["predict", "get_prediction"])
+def test_an_array_of_another_width_is_refused_with_both_numbers(release, method):
+    result = fit(release, features=["z", "x"])
+    with pytest.raises(SpecError, match=r"expected .* 2 columns, in this order: 'z', 'x'; got 3 columns"):
+        getattr(result, method)(np.zeros((4, 3)))
+    with pytest.raises(SpecError, match=r"expected .* two dimensions and 2 columns.*got an array with 1 dimensions"):
+        getattr(result, method)(np.zeros(4))
+
+
+def test_a_model_without_features_reads_no_position_of_an_array(release):
+    result = fit(release, features=[])
+    np.testing.assert_array_equal(result.predict(np.zeros((4, 3))), np.full(4, result.params["Intercept"]))
 
 
 def test_arrays_are_predicted_as_the_frame_is(release):

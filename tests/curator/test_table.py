@@ -23,7 +23,7 @@ from discreet.curator.rows import GridRows
 from discreet.curator.source import ComputeOptions
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
-from discreet.errors import AfterSpendError, BudgetError, DataError
+from discreet.errors import AfterSpendError, BudgetError, CellError, DataError
 from discreet.privacy.spend import SpendReceipt
 from discreet.testing.not_private import seeded_release
 
@@ -211,7 +211,7 @@ def interrupted(_):
 
 ENDS = {
     "published": ({}, None, None),
-    "table refused": ({"data": {**TABLE, "x": [None] * 4}}, None, DataError),
+    "table refused": ({"data": {**TABLE, "x": [None] * 4}}, None, CellError),
     "spend refused": ({"spend": refuse}, None, BudgetError),
     "interrupt in the hook": ({"spend": stop}, None, KeyboardInterrupt),
     "a hook's own words are no interrupt": ({"spend": interrupted}, None, RuntimeError),

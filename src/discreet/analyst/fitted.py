@@ -124,7 +124,8 @@ class Fit(Inferred):
         ----------
         frame
             A table in memory with the features by name (pandas, polars, pyarrow, DuckDB relation, dict of columns), or
-            a two-dimensional array whose columns stand in the order of `table_columns`.
+            a two-dimensional array whose columns are in the order of `table_columns`; a `ColumnNotice` then says which
+            position is read as which column.
 
         Returns
         -------

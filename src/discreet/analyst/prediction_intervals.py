@@ -166,6 +166,7 @@ def prediction(
     s2
         Residual variance, or why there is none.
     """
+    check_frame(frame, design, features)
     half = float(units.half[-1])
     kept, means, parts = [np.zeros(0, dtype=np.bool_)], [np.zeros(0)], [_no_terms()]
     for Z, keep in _regressors(frame, design, features, units):
@@ -194,7 +195,6 @@ def _regressors(
     frame: object, design: Design, features: Sequence[str], units: Units
 ) -> Iterator[tuple[FloatArray, BoolArray]]:
     """Rows of z, some at a time, and which rows of the table these are."""
-    check_frame(frame)
     if not features:
         size = row_count(frame)
         yield np.ones((size, 1)), np.ones(size, dtype=np.bool_)

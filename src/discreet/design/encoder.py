@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from discreet.design.arrow import FloatArray
 from discreet.design.columns import Base, Boolean, Column, Numeric, SplineBasis, bad_cell, mending
-from discreet.errors import DataError
+from discreet.errors import CellError
 
 
 def settle_missing(
@@ -35,7 +35,8 @@ def settle_missing(
         if present.all():
             settled.append(values)
         elif column.missing == "error":
-            raise DataError(f"column {name!r} has a cell that is missing or {bad_cell(column)}; {mending(column)}")
+            problem = f"column {name!r} has a cell that is missing or {bad_cell(column)}; {mending(column)}"
+            raise CellError(problem, column=name)
         elif column.fill is None:
             keep = present if keep is None else keep & present
             settled.append(values)

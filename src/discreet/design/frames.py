@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from discreet.design.cells import cell_array
+from discreet.design.cells import cell_array, text_array
 from discreet.design.columns import Readable
 from discreet.errors import DataError, SpecError
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from pyarrow import Array, RecordBatch, RecordBatchReader
 
 _LASTING: Final = frozenset(("pandas", "polars", "pyarrow", "duckdb", "_duckdb"))
+_UNREADABLE: Final = "the table could not be read to its end; check the query or file behind it"
 AnyArray: TypeAlias = npt.NDArray[Any]  # of any element type: the declaration decides later which are allowed
 
 
@@ -57,13 +58,13 @@ def frame_batches(data: object, columns: Mapping[str, Readable], batch_rows: int
     names = list(columns)
     if isinstance(data, np.ndarray):
         data = _array_columns(data, names)
-    elif _is_from(data, "pandas", "DataFrame"):
+    elif is_from(data, "pandas", "DataFrame"):
         data = _pandas_columns(data, names)
     if isinstance(data, Mapping):
         check_names(names, list(data))
         yield from _column_batches({name: data[name] for name in names}, columns, batch_rows)
         return
-    if _is_from(data, "polars", "DataFrame"):
+    if is_from(data, "polars", "DataFrame"):
         check_names(names, data.columns)  # type: ignore[attr-defined]  # of polars
         data = data[names]  # type: ignore[index]  # of polars; leaves behind columns that Arrow cannot hold
     reader = _opened(data)
@@ -72,6 +73,22 @@ def frame_batches(data: object, columns: Mapping[str, Readable], batch_rows: int
         chosen = batch.select(names)
         for start in range(0, chosen.num_rows, batch_rows):
             yield chosen.slice(start, batch_rows)
+
+
+def position_notice(data: object, names: Sequence[str]) -> str | None:
+    """What to tell about an array without names before it is read: which position holds which column.
+
+    None for a table with names. An array with another number of columns than `names` is refused.
+
+    >>> print(str(position_notice(np.zeros((3, 2)), ["y", "age"])).partition(". ")[0])
+    the array has no column names and is read by position: column 0 as 'y', column 1 as 'age'
+    """
+    if not isinstance(data, np.ndarray) or data.dtype.names is not None:
+        return None
+    _check_width(data, names)
+    read = ", ".join(f"column {position} as {name!r}" for position, name in enumerate(names))
+    how = "A table with names (pandas, polars, pyarrow, a dict of columns) is read by name, whatever their order"
+    return f"the array has no column names and is read by position: {read}. {how}"
 
 
 def check_names(wanted: Sequence[str], found: Sequence[str]) -> None:
@@ -111,7 +128,7 @@ def _folded(name: object) -> str:
     return unicodedata.normalize("NFKC", str(name)).strip().casefold()
 
 
-def _is_from(data: object, library: str, kind: str) -> bool:
+def is_from(data: object, library: str, kind: str) -> bool:
     """Whether this is an object of a library that is not imported for the question."""
     module = sys.modules.get(library)
     return module is not None and isinstance(data, getattr(module, kind))
@@ -128,12 +145,21 @@ def _opened(data: object) -> RecordBatchReader:
 def _next(reader: RecordBatchReader) -> RecordBatch | None:
     try:
         batch = reader.read_next_batch()
-        # text that is no text would fail later, outside of our handlers
-        batch.validate(full=True)
     except StopIteration:
         return None
     except Exception:
-        problem = DataError("the table could not be read to its end; check the query or file behind it")
+        problem = DataError(_UNREADABLE)
+    else:
+        return _validated(batch)
+    raise problem
+
+
+def _validated(batch: RecordBatch) -> RecordBatch:
+    """Refuse text that is no text and the like, which would fail later, outside of our handlers."""
+    try:
+        batch.validate(full=True)
+    except Exception:
+        problem = DataError(_UNREADABLE)
     else:
         return batch
     raise problem
@@ -145,13 +171,17 @@ def _array_columns(data: AnyArray, names: Sequence[str]) -> Mapping[str, AnyArra
     if data.dtype.names is not None:
         check_names(names, data.dtype.names)
         return {name: data[name] for name in names}
-    if data.ndim != 2 or data.shape[1] != len(names):
-        came = f"{data.ndim} dimensions" if data.ndim != 2 else f"{data.shape[1]} columns"
-        raise SpecError(
-            f"an array of {came} came; it needs two dimensions and one column for each of the {len(names)} declared "
-            "names, in their order. A frame or a mapping is read by name"
-        )
+    _check_width(data, names)
     return {name: data[:, position] for position, name in enumerate(names)}
+
+
+def _check_width(data: AnyArray, names: Sequence[str]) -> None:
+    if data.ndim != 2 or data.shape[1] != len(names):
+        found = f"an array with {data.ndim} dimensions" if data.ndim != 2 else f"{data.shape[1]} columns"
+        raise SpecError(
+            f"expected an array with two dimensions and {len(names)} columns, in this order: "
+            f"{', '.join(map(repr, names))}; got {found}. A table with names is read by name"
+        )
 
 
 def _pandas_columns(data: Any, names: Sequence[str]) -> Mapping[str, object]:  # noqa: ANN401  # pandas has no types here
@@ -171,24 +201,30 @@ def _column_batches(
     for start in range(0, max(lengths, default=0), batch_rows):
         rows = slice(start, start + batch_rows)
         arrays = [_arrow(name, values[rows]) for name, values in ready.items()]
-        yield pa.record_batch(arrays, names=list(ready))
+        yield _validated(pa.record_batch(arrays, names=list(ready)))
 
 
 def _plain(name: str, column: Readable, values: Any) -> AnyArray | Array:  # noqa: ANN401  # whatever a user may call a column
     """Give an array of a fixed NumPy type as it is, anything else as an Arrow array."""
-    if _is_from(values, "pandas", "Series"):
+    if is_from(values, "pandas", "Index"):
+        # a series of objects would be given a type by their looks
+        values = values.to_numpy() if values.dtype == object else values.to_series()
+    if is_from(values, "pandas", "Series"):
         values = _series_values(values)
     if isinstance(values, np.ndarray):
         if values.ndim != 1:
             raise DataError(f"column {name!r} is not one-dimensional; give one value for each row")
         if values.dtype.kind == "c":
             raise DataError(f"column {name!r} holds complex numbers; its declaration needs real ones")
-        if values.dtype.kind not in "OU":
+        if values.dtype.kind in "UT":
+            # the type of an array is public: text can be no number, whatever it spells
+            return text_array(values.tolist())
+        if values.dtype.kind != "O":
             return values
         values = values.tolist()
     if isinstance(values, pa.ChunkedArray):
         values = values.combine_chunks()
-    if not hasattr(values, "__len__"):
+    if not hasattr(values, "__len__") or isinstance(values, str | bytes | Mapping | Set):
         raise DataError(f"column {name!r} is {type(values).__name__}, not a column of values; give a list or an array")
     if any(hasattr(values, mark) for mark in ("__arrow_array__", "__arrow_c_array__", "__arrow_c_stream__")):
         return _arrow(name, values)
