@@ -12,6 +12,7 @@ import numpy.typing as npt
 from discreet.curator.exact_gram import ExactGram, chunk_rows
 from discreet.curator.kept_rows import KeptRows
 from discreet.curator.persons import PersonCap, known_persons
+from discreet.curator.private_folder import remove_abandoned
 from discreet.curator.rows import FloatArray, GridRows
 from discreet.curator.source import ComputeOptions, Source
 from discreet.design.arrow import declared_arrays
@@ -130,6 +131,7 @@ class Table:
         self._kept: tuple[KeptRows, int] | None = None
 
     def __enter__(self) -> Table:
+        remove_abandoned()
         return self
 
     def __exit__(
@@ -161,7 +163,9 @@ class Table:
                 _take(chunk, gram, kept)
             self._options.told(self._source)
         _take(rows.rest(), gram, kept)
-        self._kept = None if kept is None else (kept, read)
+        if kept is not None:
+            self._kept = kept, read
+            self._options.report_read()
         return read
 
     def _sum_kept(self, gram: Sums, kept: KeptRows, units: int) -> int:
@@ -172,7 +176,6 @@ class Table:
         else:
             for chunk in kept.chunks(self._domain.unit, self._chunk_rows):
                 gram.add(chunk)
-        self._options.told_pass()
         return units
 
     def _keep(self, kept: KeptRows) -> int:
@@ -189,6 +192,7 @@ class Table:
                 settled, keep = settle_missing(columns, arrays)
                 cap.add(persons, keep, rows.encoded(rows.completed(settled)))
                 self._options.told(self._source)
+            self._options.report_read()
             return cap.keep(kept, self._chunk_rows)
 
 

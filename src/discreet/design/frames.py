@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from discreet.design.arrow import check_buffers
 from discreet.design.cells import cell_array
 from discreet.design.columns import Readable
 from discreet.errors import DataError, SpecError
@@ -68,10 +69,9 @@ def frame_batches(data: object, columns: Mapping[str, Readable], batch_rows: int
         data = data[names]  # type: ignore[index]  # of polars; leaves behind columns that Arrow cannot hold
     reader = _opened(data)
     check_names(names, reader.schema.names)
-    while (batch := _next(reader)) is not None:
-        chosen = batch.select(names)
-        for start in range(0, chosen.num_rows, batch_rows):
-            yield chosen.slice(start, batch_rows)
+    while (batch := _next(reader, names)) is not None:
+        for start in range(0, batch.num_rows, batch_rows):
+            yield batch.slice(start, batch_rows)
 
 
 def check_names(wanted: Sequence[str], found: Sequence[str]) -> None:
@@ -125,11 +125,11 @@ def _opened(data: object) -> RecordBatchReader:
     raise problem
 
 
-def _next(reader: RecordBatchReader) -> RecordBatch | None:
+def _next(reader: RecordBatchReader, names: Sequence[str]) -> RecordBatch | None:
     try:
-        batch = reader.read_next_batch()
-        # text that is no text would fail later, outside of our handlers
-        batch.validate(full=True)
+        batch = reader.read_next_batch().select(names)
+        # what leads outside its buffers would fail later, outside of our handlers
+        check_buffers(batch)
     except StopIteration:
         return None
     except Exception:
