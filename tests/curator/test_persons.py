@@ -341,11 +341,15 @@ def stopping(at, error):
     return Stopping
 
 
-@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_while_the_database_sorts_ends_the_program_like_any_interrupt(sent, tmp_path):
+@pytest.mark.parametrize(
+    ("sent", "ended"),
+    [(signal.SIGINT, (130, "interrupted")), (signal.SIGTERM, (143, "terminated")), (signal.SIGHUP, (129, "hung up"))],
+)
+def test_a_signal_while_the_database_sorts_ends_the_program_like_any_interrupt(sent, ended, tmp_path):
     # sends itself the signal once the rows are in the database and it is asked for the ones that stay
     code = (
-        "import os, threading, time\n"
+        "import os, signal, threading, time\n"
+        f"signal.signal({int(sent)}, signal.SIG_DFL)\n"
         "from discreet.cli.main import run\n"
         "from discreet.curator.persons import PersonCap\n"
         "keep = PersonCap.keep\n"
@@ -365,7 +369,7 @@ def test_a_signal_while_the_database_sorts_ends_the_program_like_any_interrupt(s
         [sys.executable, "-c", code, *words],
         cwd=tmp_path, env={**os.environ, "TMPDIR": str(tmp_path / "spill")}, capture_output=True, text=True, timeout=60,
     )  # fmt: skip
-    assert (done.returncode, done.stderr) == (130, "error: interrupted; nothing was written\n")
+    assert (done.returncode, done.stderr) == (ended[0], f"error: {ended[1]}; nothing was written\n")
     assert list((tmp_path / "spill").iterdir()) == []
 
 
