@@ -9,6 +9,7 @@ from typing import NoReturn, Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
+from discreet.curator.blas_threads import one_blas_thread
 from discreet.curator.exact_gram import ExactGram, chunk_rows
 from discreet.curator.kept_rows import KeptRows
 from discreet.curator.persons import PersonCap, known_persons
@@ -145,7 +146,8 @@ class Table:
         if self._design.unit.id is not None and self._kept is None:
             kept = self._open.enter_context(KeptRows(self._size))
             self._kept = kept, self._keep(kept)
-        units = self._sum_source(gram) if self._kept is None else self._sum_kept(gram, *self._kept)
+        with one_blas_thread():
+            units = self._sum_source(gram) if self._kept is None else self._sum_kept(gram, *self._kept)
         if units == 0 and not self._design.total:
             raise DataError("the table has no rows")
         return Moments(gram.totals(), self._domain.grid_bits, units)
