@@ -18,6 +18,7 @@ from discreet.design.model import Design
 from discreet.errors import AfterSpendError, DiscreetError, LedgerError, PrivacyNotice, SpecError
 from discreet.mechanisms.choice import AUTO, chosen_mechanism
 from discreet.mechanisms.noise import ExactSampler
+from discreet.mechanisms.promise import with_origin
 from discreet.mechanisms.registry import Job, NoisyMoments, Passes, Published
 from discreet.mechanisms.robust import residuals_with_noise
 from discreet.privacy.budget import PrivacyBudget, check_strength
@@ -50,7 +51,10 @@ def release(
     ----------
     data
         A path (CSV, Parquet, Arrow, a folder or a glob), or an in-memory table: pandas, polars, pyarrow, a DuckDB
-        relation, a mapping of names to arrays, or a NumPy array whose columns stand in declared order.
+        relation, a mapping of names to arrays, or a NumPy array whose columns stand in declared order. A query is not
+        a table: what is hidden is a row of its result, and a join, a window or an aggregate may let one person touch
+        many rows or put many persons into one. So a relation that is not a plain scan of a table, or a stream, adds to
+        the guarantee the condition that each row stands for one person and each person contributes to at most one.
     design
         Bounds, levels and rules, declared without looking at the data.
     epsilon, delta
@@ -70,7 +74,7 @@ def release(
     allow_weak_privacy
         Accept epsilon above 20 or delta above 1e-3.
     encoding, delimiter
-        How CSV files are written.
+        How CSV files are written. Encodings: ascii, utf-8, utf-8-sig, utf-16 with its mark, and Python's one-byte ones.
     compute
         How the work is done; cannot change the result.
     spend
@@ -122,7 +126,7 @@ def release(
             published = _carried_out(passes, first, table.sums)
             release = Release(
                 design=design,
-                guarantee=chosen.guarantee(design, budget),
+                guarantee=with_origin(chosen.guarantee(design, budget), source.origin),
                 mechanism=chosen.name,
                 mechanism_version=chosen.version,
                 noise=law,

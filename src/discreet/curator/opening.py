@@ -118,6 +118,8 @@ class TableFile(Protocol):
 class FileSource:
     """One or more regular files of one kind, read one after the other in the given order."""
 
+    origin: Final = None
+
     def __init__(self, paths: Sequence[Path], reading: ReadOptions) -> None:
         self._states = {path: _state(path) for path in paths}
         self._check_distinct()

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from discreet.design.columns import Readable
+from discreet.design.frames import Origin
 from discreet.errors import SpecError
 
 if TYPE_CHECKING:
@@ -19,6 +20,11 @@ class Source(Protocol):
     @property
     def share_read(self) -> float | None:
         """Share of the input, 0 to 1, that the running `batches` has consumed; none where the length is not known."""
+        ...
+
+    @property
+    def origin(self) -> Origin | None:
+        """Where the rows may have been computed; none for a stored table."""
         ...
 
     def batches(self, columns: Mapping[str, Readable], batch_rows: int) -> Iterator[RecordBatch]:

@@ -9,7 +9,7 @@ import sys
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -23,7 +23,9 @@ from discreet.errors import DataError, SpecError
 if TYPE_CHECKING:
     from pyarrow import Array, RecordBatch, RecordBatchReader
 
-_LASTING: Final = frozenset(("pandas", "polars", "pyarrow", "duckdb", "_duckdb"))
+_DUCKDB: Final = frozenset(("duckdb", "_duckdb"))
+_LASTING: Final = frozenset(("pandas", "polars", "pyarrow")) | _DUCKDB
+Origin: TypeAlias = Literal["query", "stream"]
 AnyArray: TypeAlias = npt.NDArray[Any]  # of any element type: the declaration decides later which are allowed
 
 
@@ -42,6 +44,18 @@ def reads_once(data: object) -> bool:
         return True
     known = type(data).__module__.partition(".")[0] in _LASTING
     return hasattr(data, "__arrow_c_stream__") and not (known or isinstance(data, Mapping | np.ndarray))
+
+
+def origin(data: object) -> Origin | None:
+    """Where the rows of this object may have been computed; none for a stored table, which holds them as they are.
+
+    >>> origin({"x": [1.0]}), origin(pa.table({"x": [1.0]}).to_reader())
+    (None, 'stream')
+    """
+    if type(data).__module__.partition(".")[0] in _DUCKDB:
+        # only this type is a scan of one stored table; of all others it is not known what they compute
+        return None if getattr(data, "type", None) == "TABLE_RELATION" else "query"
+    return "stream" if reads_once(data) else None
 
 
 def frame_batches(data: object, columns: Mapping[str, Readable], batch_rows: int) -> Iterator[RecordBatch]:
