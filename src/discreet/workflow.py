@@ -19,6 +19,7 @@ from discreet.design.model import Design
 from discreet.errors import AfterSpendError, ColumnNotice, DiscreetError, LedgerError, PrivacyNotice, SpecError
 from discreet.mechanisms.choice import AUTO, chosen_mechanism
 from discreet.mechanisms.noise import ExactSampler
+from discreet.mechanisms.promise import with_origin
 from discreet.mechanisms.registry import Job, NoisyMoments, Passes, Published
 from discreet.mechanisms.robust import residuals_with_noise
 from discreet.privacy.budget import PrivacyBudget, check_strength
@@ -53,7 +54,11 @@ def release(
         A path (CSV, Parquet, Arrow, a folder or a glob), or an in-memory table: pandas, polars, pyarrow, a DuckDB
         relation, a mapping of names to arrays or lists, or a NumPy array. Each cell is read by itself: text in a list
         is text whatever it spells, and follows the `missing` rule of its column. An array without names is read by
-        position, in declared order (ids last); a `ColumnNotice` says which position is read as which column.
+        position, in declared order (ids last); a `ColumnNotice` says which position is read as which column. A query is
+        not a table: what is hidden is a row of its result, and a join, a window or an aggregate may let one person
+        touch many rows or put many persons into one. So a relation that is not a plain scan of a table, or a stream,
+        adds to the guarantee the condition that each row stands for one person and each person contributes to at most
+        one.
     design
         Bounds, levels and rules, declared without looking at the data.
     epsilon, delta
@@ -73,7 +78,7 @@ def release(
     allow_weak_privacy
         Accept epsilon above 20 or delta above 1e-3.
     encoding, delimiter
-        How CSV files are written.
+        How CSV files are written. Encodings: ascii, utf-8, utf-8-sig, utf-16 with its mark, and Python's one-byte ones.
     compute
         How the work is done; cannot change the result.
     spend
@@ -128,7 +133,7 @@ def release(
             published = _carried_out(passes, first, table.sums)
             release = Release(
                 design=design,
-                guarantee=chosen.guarantee(design, budget),
+                guarantee=with_origin(chosen.guarantee(design, budget), source.origin),
                 mechanism=chosen.name,
                 mechanism_version=chosen.version,
                 noise=law,

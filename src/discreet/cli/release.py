@@ -119,7 +119,7 @@ def spending(session: Session) -> SpendHook:
 
     def hook(request: SpendRequest) -> SpendReceipt:
         receipt = untracked(request)
-        session.spent = True
+        session.spent = f"epsilon = {request.budget.epsilon:g}, delta = {request.budget.delta:g}"
         return receipt
 
     return hook

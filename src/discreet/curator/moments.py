@@ -9,9 +9,11 @@ from typing import NoReturn, Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
+from discreet.curator.blas_threads import one_blas_thread
 from discreet.curator.exact_gram import ExactGram, chunk_rows
 from discreet.curator.kept_rows import KeptRows
 from discreet.curator.persons import PersonCap, known_persons
+from discreet.curator.private_folder import remove_abandoned
 from discreet.curator.rows import FloatArray, GridRows
 from discreet.curator.source import ComputeOptions, Source
 from discreet.design.arrow import declared_arrays
@@ -130,6 +132,7 @@ class Table:
         self._kept: tuple[KeptRows, int] | None = None
 
     def __enter__(self) -> Table:
+        remove_abandoned()
         return self
 
     def __exit__(
@@ -143,7 +146,8 @@ class Table:
         if self._design.unit.id is not None and self._kept is None:
             kept = self._open.enter_context(KeptRows(self._size))
             self._kept = kept, self._keep(kept)
-        units = self._sum_source(gram) if self._kept is None else self._sum_kept(gram, *self._kept)
+        with one_blas_thread():
+            units = self._sum_source(gram) if self._kept is None else self._sum_kept(gram, *self._kept)
         if units == 0 and not self._design.total:
             raise DataError("the table has no rows")
         return Moments(gram.totals(), self._domain.grid_bits, units)
@@ -161,7 +165,9 @@ class Table:
                 _take(chunk, gram, kept)
             self._options.told(self._source)
         _take(rows.rest(), gram, kept)
-        self._kept = None if kept is None else (kept, read)
+        if kept is not None:
+            self._kept = kept, read
+            self._options.report_read()
         return read
 
     def _sum_kept(self, gram: Sums, kept: KeptRows, units: int) -> int:
@@ -172,7 +178,6 @@ class Table:
         else:
             for chunk in kept.chunks(self._domain.unit, self._chunk_rows):
                 gram.add(chunk)
-        self._options.told_pass()
         return units
 
     def _keep(self, kept: KeptRows) -> int:
@@ -189,6 +194,7 @@ class Table:
                 settled, keep = settle_missing(columns, arrays)
                 cap.add(persons, keep, rows.encoded(rows.completed(settled)))
                 self._options.told(self._source)
+            self._options.report_read()
             return cap.keep(kept, self._chunk_rows)
 
 

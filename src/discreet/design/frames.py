@@ -9,12 +9,13 @@ import sys
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence, Set
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from discreet.design.arrow import check_buffers
 from discreet.design.cells import cell_array, text_array
 from discreet.design.columns import Readable
 from discreet.errors import DataError, SpecError
@@ -22,8 +23,10 @@ from discreet.errors import DataError, SpecError
 if TYPE_CHECKING:
     from pyarrow import Array, RecordBatch, RecordBatchReader
 
-_LASTING: Final = frozenset(("pandas", "polars", "pyarrow", "duckdb", "_duckdb"))
+_DUCKDB: Final = frozenset(("duckdb", "_duckdb"))
+_LASTING: Final = frozenset(("pandas", "polars", "pyarrow")) | _DUCKDB
 _UNREADABLE: Final = "the table could not be read to its end; check the query or file behind it"
+Origin: TypeAlias = Literal["query", "stream"]
 AnyArray: TypeAlias = npt.NDArray[Any]  # of any element type: the declaration decides later which are allowed
 
 
@@ -42,6 +45,18 @@ def reads_once(data: object) -> bool:
         return True
     known = type(data).__module__.partition(".")[0] in _LASTING
     return hasattr(data, "__arrow_c_stream__") and not (known or isinstance(data, Mapping | np.ndarray))
+
+
+def origin(data: object) -> Origin | None:
+    """Where the rows of this object may have been computed; none for a stored table, which holds them as they are.
+
+    >>> origin({"x": [1.0]}), origin(pa.table({"x": [1.0]}).to_reader())
+    (None, 'stream')
+    """
+    if type(data).__module__.partition(".")[0] in _DUCKDB:
+        # only this type is a scan of one stored table; of all others it is not known what they compute
+        return None if getattr(data, "type", None) == "TABLE_RELATION" else "query"
+    return "stream" if reads_once(data) else None
 
 
 def frame_batches(data: object, columns: Mapping[str, Readable], batch_rows: int) -> Iterator[RecordBatch]:
@@ -69,10 +84,9 @@ def frame_batches(data: object, columns: Mapping[str, Readable], batch_rows: int
         data = data[names]  # type: ignore[index]  # of polars; leaves behind columns that Arrow cannot hold
     reader = _opened(data)
     check_names(names, reader.schema.names)
-    while (batch := _next(reader)) is not None:
-        chosen = batch.select(names)
-        for start in range(0, chosen.num_rows, batch_rows):
-            yield chosen.slice(start, batch_rows)
+    while (batch := _next(reader, names)) is not None:
+        for start in range(0, batch.num_rows, batch_rows):
+            yield batch.slice(start, batch_rows)
 
 
 def position_notice(data: object, names: Sequence[str]) -> str | None:
@@ -142,22 +156,22 @@ def _opened(data: object) -> RecordBatchReader:
     raise problem
 
 
-def _next(reader: RecordBatchReader) -> RecordBatch | None:
+def _next(reader: RecordBatchReader, names: Sequence[str]) -> RecordBatch | None:
     try:
-        batch = reader.read_next_batch()
+        batch = reader.read_next_batch().select(names)
     except StopIteration:
         return None
     except Exception:
         problem = DataError(_UNREADABLE)
     else:
-        return _validated(batch)
+        return _checked(batch)
     raise problem
 
 
-def _validated(batch: RecordBatch) -> RecordBatch:
-    """Refuse text that is no text and the like, which would fail later, outside of our handlers."""
+def _checked(batch: RecordBatch) -> RecordBatch:
+    """Refuse what leads outside its buffers, which would fail later, outside of our handlers."""
     try:
-        batch.validate(full=True)
+        check_buffers(batch)
     except Exception:
         problem = DataError(_UNREADABLE)
     else:
@@ -201,7 +215,7 @@ def _column_batches(
     for start in range(0, max(lengths, default=0), batch_rows):
         rows = slice(start, start + batch_rows)
         arrays = [_arrow(name, values[rows]) for name, values in ready.items()]
-        yield _validated(pa.record_batch(arrays, names=list(ready)))
+        yield _checked(pa.record_batch(arrays, names=list(ready)))
 
 
 def _plain(name: str, column: Readable, values: Any) -> AnyArray | Array:  # noqa: ANN401  # whatever a user may call a column
