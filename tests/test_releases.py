@@ -158,10 +158,44 @@ BAD_CHANGES = {
     "public where hidden": ({"units_public": "2"}, "the public number of units contradicts the neighbouring relation"),
     "private without an account": ({"noise__calibration": "none"}, "not calibrated to any promise"),
     "no delta over Gaussian noise": ({"guarantee__delta": 0.0}, "the promise has no delta"),
+    "mu too small": ({"guarantee__mu": 0.1}, "not what this noise keeps"),
+    "mu too large": ({"guarantee__mu": 0.24}, "not what this noise keeps"),
+    "gap too small": ({"guarantee__mu_gap": 1e-12}, "not what this noise keeps"),
+    "gap gone": ({"guarantee__mu_gap": DELETE}, "not what this noise keeps"),
+    "mu gone": ({"guarantee__mu": None}, "does not hold together: mu_gap came without mu"),
+    "mu of another epsilon": ({"guarantee__epsilon": 2.0}, "not what this noise keeps"),
+    "mu over another account": ({"noise__calibration": "discrete-zcdp"}, "not what this noise keeps"),
+    "mu over other noise": (
+        {"noise__family": "discrete-laplace", "noise__calibration": "pure"},
+        "not what this noise keeps",
+    ),
+    "mu at a delta without one": ({"guarantee__delta": 0.9}, "is inconsistent: delta"),
+    "rho over Gaussian accounting": ({"guarantee__rho": 0.028}, "not what this noise keeps"),
     "scalar called like a block": ({"scalars": {"count": "5"}}, "has the name of a block"),
     "coarse grid": ({"noise__grid_bits": 7}, "grid_bits is out of range"),
     "rows": ({"units_public": 3}, "'units_public' must hold whole numbers"),
 }
+
+
+def test_a_file_without_a_curve_loads_as_before():
+    body = json.loads(a_release().to_json())
+    old = edited(a_release(), guarantee__mu=None, guarantee__mu_gap=DELETE)
+    loaded = Release.from_json(old)
+    assert (loaded.guarantee.mu, loaded.guarantee.mu_gap, loaded.guarantee.rho) == (None, None, None)
+    assert loaded.digest == json.loads(old)["digest"]
+    assert set(json.loads(old)["guarantee"]) == set(body["guarantee"]) - {"mu_gap"}
+
+
+def test_noise_by_zcdp_keeps_its_rho_and_no_other():
+    design = discreet.Design("y", {"x": (0, 1), "y": (0, 1)})
+    release = discreet.release({"x": [0.1], "y": [0.3]}, design, epsilon=8.0, delta=1e-30)
+    assert release.noise.calibration == "discrete-zcdp"
+    assert release.guarantee.mu is None
+    assert Release.from_json(release.to_json()) == release
+    jsonschema.validate(json.loads(release.to_json()), SCHEMA)
+    for rho in (0.99 * release.guarantee.rho, 1.01 * release.guarantee.rho):
+        with pytest.raises(ReleaseFileError, match="not what this noise keeps"):
+            Release.from_json(edited(release, guarantee__rho=rho))
 
 
 @pytest.mark.parametrize("name", BAD_CHANGES)
@@ -216,8 +250,9 @@ def fitted_inside(**options) -> Release:
     plain = a_release(**options)
     values = (0.25 if plain.design.intercept else 0.0, 0.5, -0.125, 1e-17, 2.0)
     law = NoiseLaw(16, {"score": 2**34, "start": 2**20}, "composed", "discrete-laplace", {"passes": 2})
+    promise = replace(plain.guarantee, mu=None, mu_gap=None)
     return replace(
-        plain, mechanism="steps", noise=law, totals=(), coefficients=Coefficients(values, (values, values)),
+        plain, guarantee=promise, mechanism="steps", noise=law, totals=(), coefficients=Coefficients(values, (values, values)),
         settings={"passes": 2, "averaged": True, "rate": 0.5, "loss": "huber"}, numerics="idealised",
     )  # fmt: skip
 

@@ -18,6 +18,7 @@ from discreet.design.model import Design
 from discreet.errors import AfterSpendError, DiscreetError, LedgerError, PrivacyNotice, SpecError
 from discreet.mechanisms.choice import AUTO, chosen_mechanism
 from discreet.mechanisms.noise import ExactSampler
+from discreet.mechanisms.promise import with_curve
 from discreet.mechanisms.registry import Job, NoisyMoments, Passes, Published
 from discreet.mechanisms.robust import residuals_with_noise
 from discreet.privacy.budget import PrivacyBudget, check_strength
@@ -122,7 +123,7 @@ def release(
             published = _carried_out(passes, first, table.sums)
             release = Release(
                 design=design,
-                guarantee=chosen.guarantee(design, budget),
+                guarantee=with_curve(chosen.guarantee(design, budget), law),
                 mechanism=chosen.name,
                 mechanism_version=chosen.version,
                 noise=law,

@@ -63,8 +63,8 @@ PLAIN = ReportView(
     rows=20_074.3,
     rows_sd=24.39,
     level=0.95,
-    promise=Promise(1.0, 1e-6, "add-remove", "one row", "Hidden: a row.", PROMISE.conditions, "All of it."),
-    attacker=attacker(PROMISE),
+    promise=Promise(1.0, 1e-6, "add-remove", "one row", "Hidden: a row.", PROMISE.conditions, "All of it.", mu=0.2367),
+    attacker=attacker(replace(PROMISE, mu=0.2367, mu_gap=2.7e-9)),
     refusal=None,
     model=MODEL,
     coefficients=(
@@ -95,6 +95,8 @@ SHRUNK = replace(
 )  # fmt: skip
 LASSO = replace(
     PLAIN,
+    promise=replace(PLAIN.promise, mu=None, rho=0.024),
+    attacker=attacker(replace(PROMISE, rho=0.024)),
     model=replace(MODEL, penalty="lasso", penalised=True, interval_target="none", no_intervals="no intervals here"),
     coefficients=(replace(PLAIN.coefficients[2], reason="no intervals here"),),
     effects=(Effect("region[south]", 8142.5, None, None, None, None),),
@@ -112,6 +114,8 @@ BARE = replace(
 )
 INSIDE = replace(
     PLAIN,
+    promise=replace(PLAIN.promise, mu=None),
+    attacker=attacker(PROMISE),
     rows=None,
     rows_sd=0.0,
     model=replace(
@@ -131,6 +135,8 @@ INSIDE = replace(
 )  # fmt: skip
 ADDED = replace(
     INSIDE,
+    promise=replace(INSIDE.promise, delta=0.0),
+    attacker=attacker(replace(PROMISE, delta=0.0)),
     coefficients=tuple(replace(one, privacy_sd=12.5, table_low=768.7, table_high=817.7) for one in INSIDE.coefficients),
     effects=(replace(INSIDE.effects[0], table_low=55_346.0, table_high=58_874.0),),
     trace=(),

@@ -12,6 +12,7 @@ from discreet.mechanisms.noise import MAX_SIGMA, NO_DELTA, rounded_up
 from discreet.mechanisms.sensitivity import Blocks, block_maxima, residual_sensitivity, weighted_loss
 from discreet.privacy.budget import PrivacyBudget
 from discreet.privacy.gaussian import mu_from
+from discreet.privacy.lattice import LATTICE_SHARE
 from discreet.privacy.unit import Neighbours
 from discreet.privacy.zcdp import rho_from
 from discreet.releases import BLOCKS, Calibration, NoiseLaw
@@ -20,8 +21,6 @@ from discreet.releases import BLOCKS, Calibration, NoiseLaw
 DEFAULT_SHARES: Final = Blocks(count=0.03, sum_x=0.12, gram=0.35, sum_y=0.10, cross=0.35, target_square=0.05)
 # share of mu^2 that robust standard errors take for their own Gram
 ROBUST_SHARE: Final = 0.3
-# the part of delta that the step from the continuous to the lattice law may cost
-LATTICE_SHARE: Final = 0.01
 ROUNDING: Final = 1 + 2**-40
 
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
 from discreet.design.model import Design
 from discreet.privacy.budget import PrivacyBudget
 from discreet.privacy.guarantee import Guarantee
+from discreet.privacy.lattice import lattice_curve
+from discreet.privacy.zcdp import rho_from
+from discreet.releases import NoiseLaw
 
 _CONDITIONS: Final = (
     "bounds, levels, rules and settings were chosen without looking at the data",
@@ -21,3 +25,18 @@ def promise(design: Design, budget: PrivacyBudget, *further: str) -> Guarantee:
     public = f"the number of {'rows' if one_row else 'persons'} in the table is public"
     conditions = (who, *_CONDITIONS, *((public,) if design.unit.neighbours == "replace" else ()), *further)
     return Guarantee(epsilon=budget.epsilon, delta=budget.delta, unit=design.unit, conditions=conditions)
+
+
+def with_curve(guarantee: Guarantee, law: NoiseLaw) -> Guarantee:
+    """The promise with what its noise is proved to keep beyond (epsilon, delta), if anything.
+
+    Pure noise keeps no more than its definition; for other accounts nothing but (epsilon, delta) is proved.
+    """
+    if law.family != "discrete-gaussian":
+        return guarantee
+    if law.calibration == "gaussian":
+        mu, gap = lattice_curve(guarantee.epsilon, guarantee.delta)
+        return replace(guarantee, mu=mu, mu_gap=gap)
+    if law.calibration == "discrete-zcdp":
+        return replace(guarantee, rho=rho_from(guarantee.epsilon, guarantee.delta))
+    return guarantee

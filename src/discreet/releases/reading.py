@@ -11,6 +11,8 @@ from discreet.design.domain import MAX_GRID_BITS, MIN_GRID_BITS
 from discreet.design.model import Design
 from discreet.errors import ReleaseFileError, SpecError
 from discreet.privacy.guarantee import Guarantee
+from discreet.privacy.lattice import lattice_curve
+from discreet.privacy.zcdp import rho_from
 from discreet.releases.noise import BLOCKS, CALIBRATIONS, FAMILIES, RESIDUAL_BLOCKS, NoiseLaw, entry_blocks
 from discreet.releases.parts import Coefficients, ResidualPart, Settings
 
@@ -23,6 +25,8 @@ FIELDS: Final = frozenset((
 OPTIONAL: Final = frozenset(("residuals", "coefficients", "scalars"))
 _NEEDED: Final[Mapping[str, set[str]]] = {"k-norm": {"dimension"}, "wishart": {"degrees"}}
 _PURE: Final = ("discrete-laplace", "k-norm")
+# far above the rounding of doubles, far below anything that a reader could make use of
+_CURVE: Final = 1e-9
 _NEVER_ABSENT: Final = ("count", "gram_diagonal", "cross")
 
 
@@ -108,6 +112,26 @@ def _check_promise(noise: NoiseLaw, guarantee: Guarantee | None) -> None:
         raise ReleaseFileError("the noise is not calibrated to any promise, but the release is marked private")
     if guarantee.delta == 0 and (noise.calibration != "pure" or noise.family not in _PURE):
         raise ReleaseFileError("the promise has no delta, but the noise is not of a kind that keeps it")
+    _check_curve(noise, guarantee)
+
+
+def _check_curve(noise: NoiseLaw, guarantee: Guarantee) -> None:
+    """What a promise says beyond (epsilon, delta) is what noise of its kind keeps; earlier versions say nothing."""
+    claimed = guarantee.mu, guarantee.mu_gap, guarantee.rho
+    if claimed == (None, None, None):
+        return
+    calibration = noise.calibration if noise.family == "discrete-gaussian" else "none"
+    kept: tuple[float | None, ...] = (None, None, None)
+    try:
+        if calibration == "gaussian":
+            kept = (*lattice_curve(guarantee.epsilon, guarantee.delta), None)
+        elif calibration == "discrete-zcdp":
+            kept = (None, None, rho_from(guarantee.epsilon, guarantee.delta))
+    except SpecError as error:
+        raise ReleaseFileError(f"the release file is inconsistent: {error}") from None
+    for one, other in zip(claimed, kept, strict=True):
+        if (one is None) != (other is None) or (one and other and not math.isclose(one, other, rel_tol=_CURVE)):
+            raise ReleaseFileError("mu or rho of the guarantee is not what this noise keeps at its epsilon and delta")
 
 
 def _moments(
