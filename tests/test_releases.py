@@ -252,7 +252,8 @@ def fitted_inside(**options) -> Release:
     law = NoiseLaw(16, {"score": 2**34, "start": 2**20}, "composed", "discrete-laplace", {"passes": 2})
     promise = replace(plain.guarantee, mu=None, mu_gap=None)
     return replace(
-        plain, guarantee=promise, mechanism="steps", noise=law, totals=(), coefficients=Coefficients(values, (values, values)),
+        plain, guarantee=promise, mechanism="steps", noise=law, totals=(),
+        coefficients=Coefficients(values, (values, values)),
         settings={"passes": 2, "averaged": True, "rate": 0.5, "loss": "huber"}, numerics="idealised",
     )  # fmt: skip
 

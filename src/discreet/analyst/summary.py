@@ -6,6 +6,7 @@ import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
+from discreet.analyst.clips import clipping_note
 from discreet.analyst.coefficient_noise import known_before
 from discreet.analyst.coefficient_table import cells, headers, reasons
 from discreet.analyst.estimates import NotEstimable
@@ -17,7 +18,6 @@ from discreet.analyst.settings_used import automatic_settings
 if TYPE_CHECKING:
     from discreet.analyst.fitted import Fit
 
-CLIPPED: Final = "Values outside the declared bounds were clipped, so the coefficients describe the clipped rows."
 SHRUNK: Final = "Rows outside the declared radius were shrunk to it, so the coefficients describe the shrunk rows."
 SHRUNK_TOO: Final = "Predictions shrink new rows alike."
 NOT_SHRUNK: Final = (
@@ -53,7 +53,7 @@ _WIDTH: Final = 88
 
 def notes(fit: Fit) -> list[str]:
     """Say what a reader of the coefficients must know about the rows behind them and about the penalty."""
-    out = [CLIPPED, *radius_notes(fit)]
+    out = [*filter(None, [clipping_note(fit.release, fit.model)]), *radius_notes(fit)]
     out += filter(None, [piled_up(fit.release, fit.model)])
     if fit.release.kind == "coefficients":
         out += [AS_RELEASED, *filter(None, (still_moving(fit.release), drowned(fit.release)))]

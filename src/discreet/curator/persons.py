@@ -39,11 +39,14 @@ _MULTIPLIERS: Final = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111
 
 
 class PersonCap:
-    """Rows of a table by person, in a database file inside a private folder that goes away with it."""
+    """Rows of a table by person, in a database file inside a private folder that goes away with it.
 
-    def __init__(self, design: Design) -> None:
+    Behind the values (x, y) of a row stand so many `marks` of it, which travel and break ties like values.
+    """
+
+    def __init__(self, design: Design, marks: int = 0) -> None:
         self._max_rows = design.unit.max_rows
-        self._size = len(design.released) - 1
+        self._size = len(design.released) - 1 + marks
         self._key = int.from_bytes(hashlib.sha256(design.to_toml().encode()).digest()[:8], "big")
         connect = _duckdb_connect()
         self._database: Any = None

@@ -33,6 +33,27 @@ def corner_pairs(design: Design) -> tuple[NeighbourPair, ...]:
     return tuple(pairs)
 
 
+def clipped_pairs(design: Design, pairs: tuple[NeighbourPair, ...]) -> tuple[NeighbourPair, ...]:
+    """The same pairs, with every number of the first row of a table outside its bounds and none of its neighbour.
+
+    Clipping takes it back to the corner, so the sums change as before, and every count of clipped rows by one.
+
+    >>> design = Design("y", {"y": (-1, 1), "b": (0, 10)})
+    >>> [(pair.table, pair.neighbour) for pair in clipped_pairs(design, corner_pairs(design))]
+    [({'y': [2.0, 1.0], 'b': [15.0, 10.0]}, {'y': [1.0], 'b': [10.0]})]
+    """
+    numbers = {name: column for name, column in design.table_columns.items() if isinstance(column, Numeric)}
+    return tuple(
+        NeighbourPair(
+            f"{pair.name}, clipped",
+            {name: [_beyond(numbers[name], values[0]), *values[1:]] if name in numbers else values
+             for name, values in pair.table.items()},
+            pair.neighbour,
+        )
+        for pair in pairs
+    )  # fmt: skip
+
+
 def across_pairs(design: Design) -> tuple[NeighbourPair, ...]:
     """A corner row added beside a row at right angles to it, which says nothing of the direction of the corner.
 
@@ -55,6 +76,12 @@ def across_pairs(design: Design) -> tuple[NeighbourPair, ...]:
     corner = _corner(design, flipped=frozenset())
     added = {name: [*values, *corner[name]] for name, values in beside.items()}
     return (NeighbourPair("corner row beside one at right angles", added, beside),)
+
+
+def _beyond(column: Numeric, corner: object) -> object:
+    """A number outside the bounds, on the side of a corner."""
+    low, high = column.bounds
+    return low - column.half if corner == low else high + column.half
 
 
 def _corner(design: Design, *, flipped: frozenset[str]) -> dict[str, list[object]]:

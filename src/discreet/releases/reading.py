@@ -13,7 +13,7 @@ from discreet.errors import ReleaseFileError, SpecError
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.lattice import lattice_curve
 from discreet.privacy.zcdp import rho_from
-from discreet.releases.noise import BLOCKS, CALIBRATIONS, FAMILIES, RESIDUAL_BLOCKS, NoiseLaw, entry_blocks
+from discreet.releases.noise import BLOCKS, CALIBRATIONS, CLIPPED, FAMILIES, RESIDUAL_BLOCKS, NoiseLaw, entry_blocks
 from discreet.releases.parts import Coefficients, ResidualPart, Settings
 
 FORMAT: Final = "discreet-release"
@@ -22,7 +22,7 @@ FIELDS: Final = frozenset((
     "format", "schema", "kind", "private", "design", "guarantee", "mechanism", "columns", "noise", "totals",
     "units_public", "anchor", "made_by",
 ))  # fmt: skip
-OPTIONAL: Final = frozenset(("residuals", "coefficients", "scalars"))
+OPTIONAL: Final = frozenset(("residuals", "coefficients", "scalars", "clip_counts"))
 _NEEDED: Final[Mapping[str, set[str]]] = {"k-norm": {"dimension"}, "wishart": {"degrees"}}
 _PURE: Final = ("discrete-laplace", "k-norm")
 # far above the rounding of doubles, far below anything that a reader could make use of
@@ -145,13 +145,15 @@ def _moments(
         raise ReleaseFileError("a release of moments has no field 'coefficients'")
     residuals = _residual_part(_table(body["residuals"], "residuals"), size - 1) if "residuals" in body else None
     scalars = _wholes(_table(body.get("scalars", {}), "scalars"), "scalars")
-    if set(scalars) & {*BLOCKS, *RESIDUAL_BLOCKS}:
+    if set(scalars) & {*BLOCKS, *RESIDUAL_BLOCKS, CLIPPED}:
         raise ReleaseFileError("a number in 'scalars' has the name of a block of the sums")
-    blocks = {*BLOCKS, *(RESIDUAL_BLOCKS if residuals else ())}
-    wrong = set(noise.sigma) - blocks - set(scalars)
-    absent = ({*_NEVER_ABSENT, *scalars} | (set(RESIDUAL_BLOCKS) if residuals else set())) - set(noise.sigma)
+    clipped = _clip_counts(body, design)
+    further = {*scalars, *(RESIDUAL_BLOCKS if residuals else ()), *((CLIPPED,) if clipped else ())}
+    wrong = set(noise.sigma) - {*BLOCKS, *further}
+    absent = {*_NEVER_ABSENT, *further} - set(noise.sigma)
     if wrong or absent:
-        raise ReleaseFileError(f"noise.sigma must give the blocks {', '.join((*BLOCKS, *RESIDUAL_BLOCKS, *scalars))}")
+        allowed = ", ".join((*BLOCKS, *RESIDUAL_BLOCKS, CLIPPED, *scalars))
+        raise ReleaseFileError(f"noise.sigma must give the blocks {allowed}")
     if private and any(value < (block != "count") for block, value in noise.sigma.items()):
         raise ReleaseFileError("noise.sigma must be positive")
     if private and (noise.sigma["count"] == 0) != design.count_public:
@@ -162,14 +164,23 @@ def _moments(
     whole = tuple(None if total is None else _whole(total, "totals") for total in totals)
     if private and design.count_public and whole[0] != cast("int", units) * 4**noise.grid_bits:
         raise ReleaseFileError("the public number of units is not the number of rows in 'totals'")
-    return {"totals": whole, "residuals": residuals, "scalars": scalars}
+    return {"totals": whole, "residuals": residuals, "scalars": scalars, "clipped": clipped}
+
+
+def _clip_counts(body: Mapping[str, object], design: Design) -> dict[str, int]:
+    if "clip_counts" not in body:
+        return {}
+    counts = _wholes(_table(body["clip_counts"], "clip_counts"), "clip_counts")
+    if not counts or set(counts) != set(design.clippable):
+        raise ReleaseFileError("clip_counts must give every column of the design whose values can be clipped, no other")
+    return {name: counts[name] for name in design.clippable}
 
 
 def _coefficients(
     body: Mapping[str, object], design: Design, noise: NoiseLaw, units: int | None, *, private: bool
 ) -> dict[str, Any]:
     size = len(design.released) - 1
-    if body["totals"] != [] or "residuals" in body or "scalars" in body:
+    if body["totals"] != [] or {"residuals", "scalars", "clip_counts"} & set(body):
         raise ReleaseFileError("a release of coefficients has no sums")
     table = _table(body.get("coefficients"), "coefficients")
     trace = table.get("trace")
