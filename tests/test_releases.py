@@ -242,6 +242,40 @@ def test_a_robust_part_that_does_not_hold_together_is_refused():
             Release.from_json(edited(release, residuals__coefficients=coefficients))
 
 
+@pytest.mark.parametrize("budget", [{"delta": 1e-6}, {}, {"delta": 1e-6, "moments": "robust"}], ids=str)
+def test_counts_of_clipped_rows_survive_their_file_and_must_fit_design_and_noise(budget, tmp_path):
+    design = discreet.Design("y", {"x": (0, 1), "b": bool, "y": (0, 1)})
+    table = {"x": [0.1, 5.0], "b": [True, False], "y": [0.3, 0.4]}
+    release = discreet.release(table, design, epsilon=1.0, clip_counts=True, **budget)
+    jsonschema.validate(json.loads(release.to_json()), SCHEMA)
+    release.save(tmp_path / "r.json")
+    loaded = Release.load(tmp_path / "r.json")
+    assert loaded == release
+    assert loaded.to_json() == release.to_json()
+    assert list(loaded.clip_counts) == ["x", "y"]
+    count = loaded.clip_counts["x"]
+    assert count.value == int(json.loads(release.to_json())["clip_counts"]["x"]) / 4**16
+    assert count.sd == release.noise.sd("clipped") > 0
+    bad = {
+        "clip_counts": ({"x": "1"}, "every column of the design whose values can be clipped"),
+        "clip_counts__b": ("1", "every column of the design whose values can be clipped"),
+        "clip_counts__x": (1.5, "whole numbers as decimal text"),
+        "noise__sigma__clipped": (DELETE, "must give the blocks"),
+        "scalars": ({"clipped": "5"}, "has the name of a block"),
+    }
+    for path, (value, message) in bad.items():
+        with pytest.raises(ReleaseFileError, match=message):
+            Release.from_json(edited(release, **{path: value}))
+    for changes, message in (
+        ({"clip_counts": DELETE}, "must give the blocks"),
+        ({"clip_counts": {}}, "every column of the design"),
+        ({"clip_counts": 3}, "'clip_counts' is not a table"),
+        ({"noise__sigma__clipped": "0"}, "must be positive"),
+    ):
+        with pytest.raises(ReleaseFileError, match=message):
+            Release.from_json(edited(release, **changes))
+
+
 # -- coefficients, absent sums and other laws of the noise -------------------------------------------------------------
 
 
@@ -279,6 +313,7 @@ def test_a_release_of_coefficients_survives_its_file_and_holds_no_moments(option
 BAD_COEFFICIENTS = {
     "sums": ({"totals": ["1"]}, "a release of coefficients has no sums"),
     "scalars": ({"scalars": {}}, "a release of coefficients has no sums"),
+    "clip counts": ({"clip_counts": {"x": "1"}}, "a release of coefficients has no sums"),
     "none": ({"coefficients": DELETE}, "'coefficients' is not a table"),
     "short": ({"coefficients__values": [1.0]}, "coefficients.values must be 5 numbers"),
     "whole numbers": ({"coefficients__values": [1] * 5}, "coefficients.values must be 5 numbers"),

@@ -11,7 +11,7 @@ from person_pairs import PERSON, people, person_design, together
 from scipy import stats
 
 import discreet
-from discreet.curator.moments import Moments, accumulate
+from discreet.curator.moments import Moments, Table, accumulate
 from discreet.curator.opening import open_source
 from discreet.curator.source import ComputeOptions
 from discreet.design.domain import RowDomain
@@ -21,7 +21,7 @@ from discreet.mechanisms.calibration import lattice_gap
 from discreet.mechanisms.clips import CLIP_MU2_SHARE, clip_counts_beside
 from discreet.mechanisms.gaussian import GaussianMoments
 from discreet.mechanisms.laplace import LaplaceMoments
-from discreet.mechanisms.registry import mechanisms
+from discreet.mechanisms.registry import Job, mechanisms
 from discreet.privacy.budget import PrivacyBudget
 from discreet.privacy.gaussian import delta_from, mu_from
 from discreet.releases import BLOCKS, CLIPPED
@@ -325,20 +325,35 @@ class Recorder:
     laplace = draw
 
 
-@pytest.mark.parametrize("mechanism", [GaussianMoments(clip_counts=True), LaplaceMoments(clip_counts=True)])
-def test_every_published_number_gets_the_noise_that_the_law_names(mechanism):
-    from discreet.mechanisms.registry import Job
-
-    design = Design("y", COLUMNS["mixed"])
+def published_in_lockstep(mechanism, design: Design, table) -> tuple[list[int], list[int], Moments]:
+    """Every number that a run without noise publishes, and the scale that was drawn for it, in one order."""
     domain, sampler = RowDomain.of(design), Recorder()
     law = mechanism.noise_model(design, domain, PrivacyBudget(EPSILON, DELTA), {})
     passes = mechanism.passes(Job(design, domain, law, {}, sampler))
-    next(passes)
-    moments = sums(beyond(design), design)
+    with Table(open_source(table), design, domain, ComputeOptions(), clip_counts=True) as rows:
+        moments = rows.sums(next(passes))
     with pytest.raises(StopIteration) as done:
         passes.send(moments)
-    assert sorted(sampler.asked) == sorted([*law.steps(len(design.released)), *[law.sigma[CLIPPED]] * 2])
-    assert done.value.value.clipped == (4**16, 4**16)
+    return [*done.value.value.totals, *done.value.value.clipped], sampler.asked, moments
+
+
+@pytest.mark.parametrize("neighbours", RELATIONS)
+@pytest.mark.parametrize("mechanism", [GaussianMoments(clip_counts=True), LaplaceMoments(clip_counts=True)])
+def test_two_neighbours_in_lockstep_differ_by_what_the_draws_hide(mechanism, neighbours):
+    """The mechanism run on both tables with noise 0: what is published differs by at most the budget over the draws."""
+    design = Design("y", COLUMNS["mixed"], unit={"neighbours": neighbours})
+    gaussian, most = isinstance(mechanism, GaussianMoments), Fraction(0)
+    for pair in mechanism.worst_pairs(design):
+        one, scales, moments = published_in_lockstep(mechanism, design, pair.table)
+        other, same, _ = published_in_lockstep(mechanism, design, pair.neighbour)
+        assert scales == same
+        assert one[-2:] == [count * 4**16 for count in moments.clipped]
+        moved = [Fraction(abs(a - b), scale) for a, b, scale in zip(one, other, scales, strict=True) if scale]
+        hidden = [a == b for a, b, scale in zip(one, other, scales, strict=True) if not scale]
+        assert all(hidden)
+        most = max(most, sum((part**2 if gaussian else part for part in moved), Fraction(0)))
+    claim = Fraction(mu_from(EPSILON, DELTA)) ** 2 if gaussian else Fraction(EPSILON)
+    assert Fraction(4, 5) * claim < most <= claim
 
 
 # -- the public path ---------------------------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from discreet.analyst.clips import ClippedShare
 from discreet.analyst.diagnostics import Diagnostic
 from discreet.design.model import Design
 from discreet.privacy.guarantee import Guarantee
@@ -107,7 +108,13 @@ PERSONS = replace(
     attacker=attacker(Guarantee(1e6, 0.5, PrivacyUnit(), ())),
     rows_sd=0.0,
     diagnostics=(),
-    making=replace(MAKING, radius=None, units_public=None, anchor="ledger 7"),
+    making=replace(
+        MAKING,
+        radius=None,
+        units_public=None,
+        anchor="ledger 7",
+        clipped=(ClippedShare("income", (0.0, 200_000.0), 14_650.0, 36.6, 0.73, 0.726, 0.734),),
+    ),
 )
 BARE = replace(
     PLAIN, private=False, promise=None, attacker=None, refusal="twins", model=None, coefficients=(), effects=()

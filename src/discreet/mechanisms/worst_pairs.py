@@ -34,7 +34,7 @@ def corner_pairs(design: Design) -> tuple[NeighbourPair, ...]:
 
 
 def clipped_pairs(design: Design, pairs: tuple[NeighbourPair, ...]) -> tuple[NeighbourPair, ...]:
-    """The same pairs, with every number of the first row of a table outside its bounds and none of its neighbour.
+    """The same pairs of upper corners, with every number of the first row above its bounds and none of the neighbour.
 
     Clipping takes it back to the corner, so the sums change as before, and every count of clipped rows by one.
 
@@ -42,16 +42,16 @@ def clipped_pairs(design: Design, pairs: tuple[NeighbourPair, ...]) -> tuple[Nei
     >>> [(pair.table, pair.neighbour) for pair in clipped_pairs(design, corner_pairs(design))]
     [({'y': [2.0, 1.0], 'b': [15.0, 10.0]}, {'y': [1.0], 'b': [10.0]})]
     """
-    numbers = {name: column for name, column in design.table_columns.items() if isinstance(column, Numeric)}
+    columns = design.table_columns.items()
+    above = {name: column.bounds[1] + column.half for name, column in columns if isinstance(column, Numeric)}
     return tuple(
         NeighbourPair(
             f"{pair.name}, clipped",
-            {name: [_beyond(numbers[name], values[0]), *values[1:]] if name in numbers else values
-             for name, values in pair.table.items()},
+            {name: [above.get(name, values[0]), *values[1:]] for name, values in pair.table.items()},
             pair.neighbour,
         )
         for pair in pairs
-    )  # fmt: skip
+    )
 
 
 def across_pairs(design: Design) -> tuple[NeighbourPair, ...]:
@@ -76,12 +76,6 @@ def across_pairs(design: Design) -> tuple[NeighbourPair, ...]:
     corner = _corner(design, flipped=frozenset())
     added = {name: [*values, *corner[name]] for name, values in beside.items()}
     return (NeighbourPair("corner row beside one at right angles", added, beside),)
-
-
-def _beyond(column: Numeric, corner: object) -> object:
-    """A number outside the bounds, on the side of a corner."""
-    low, high = column.bounds
-    return low - column.half if corner == low else high + column.half
 
 
 def _corner(design: Design, *, flipped: frozenset[str]) -> dict[str, list[object]]:
