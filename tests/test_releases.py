@@ -162,7 +162,7 @@ BAD_CHANGES = {
     "mu too large": ({"guarantee__mu": 0.24}, "not what this noise keeps"),
     "gap too small": ({"guarantee__mu_gap": 1e-12}, "not what this noise keeps"),
     "gap gone": ({"guarantee__mu_gap": DELETE}, "not what this noise keeps"),
-    "mu gone": ({"guarantee__mu": None}, "does not hold together: mu_gap came without mu"),
+    "mu gone": ({"guarantee__mu": None}, "does not hold together: got mu_gap without mu"),
     "mu of another epsilon": ({"guarantee__epsilon": 2.0}, "not what this noise keeps"),
     "mu over another account": ({"noise__calibration": "discrete-zcdp"}, "not what this noise keeps"),
     "mu over other noise": (

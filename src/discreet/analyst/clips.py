@@ -50,7 +50,7 @@ class ClippedShare:
 
 
 def clipped_shares(release: Release) -> tuple[ClippedShare, ...]:
-    """The share of clipped rows by column, the largest first; nothing where it was not released or cannot be told."""
+    """The share of clipped rows by column, the largest first; nothing where it was not released."""
     counts, (rows, rows_sd) = release.clip_counts, counted_rows(release)
     if counts is None or isinstance(rows, NotEstimable) or rows <= _COUNTED * rows_sd or rows <= 0:
         return ()

@@ -171,7 +171,7 @@ class Table:
 
     @property
     def _marks(self) -> int:
-        """How many marks stand behind the values of a row of a person."""
+        """How many marks follow the values of a row of a person."""
         return 0 if self._clips is None else len(self._design.clippable)
 
     def _sum_source(self, gram: Sums) -> int:

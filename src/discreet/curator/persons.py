@@ -41,7 +41,7 @@ _MULTIPLIERS: Final = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111
 class PersonCap:
     """Rows of a table by person, in a database file inside a private folder that goes away with it.
 
-    Behind the values (x, y) of a row stand so many `marks` of it, which travel and break ties like values.
+    The values (x, y) of a row are followed by so many `marks` of it, which travel and break ties like values.
     """
 
     def __init__(self, design: Design, marks: int = 0) -> None:

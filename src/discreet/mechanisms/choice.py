@@ -62,7 +62,7 @@ def _counting(name: str, budget: PrivacyBudget) -> Mechanism:
     if chosen == "laplace":
         return LaplaceMoments(clip_counts=True)
     able = " and ".join(repr(one.name) for one in mechanisms().values() if one.card.clip_counts)
-    raise SpecError(f"counts of clipped rows come with the mechanisms {able} only; {chosen!r} was asked for")
+    raise SpecError(f"clip_counts is offered by the mechanisms {able} only, got {chosen!r}")
 
 
 def _prepared(

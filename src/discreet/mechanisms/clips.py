@@ -25,7 +25,7 @@ CLIP_EPSILON_SHARE: Final = Fraction(1, 50)
 def clip_columns(design: Design) -> int:
     """How many columns are counted; a design in which nothing can be clipped is refused."""
     if not design.clippable:
-        raise SpecError("clip_counts came, but no declared column is numeric, so nothing is clipped; leave it out")
+        raise SpecError("got clip_counts, but no declared column is numeric, so nothing is clipped; leave it out")
     return len(design.clippable)
 
 

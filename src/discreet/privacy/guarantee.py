@@ -68,7 +68,7 @@ class Guarantee:
                 object.__setattr__(self, name, positive(name, value, advice=_ADVICE))
         if self.mu_gap is not None:
             if self.mu is None:
-                raise SpecError(f"mu_gap came without mu, which it belongs to; {_ADVICE}")
+                raise SpecError(f"got mu_gap without mu, which it belongs to; {_ADVICE}")
             object.__setattr__(self, "mu_gap", probability_below_one("mu_gap", self.mu_gap, advice=_ADVICE))
 
     @property

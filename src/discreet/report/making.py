@@ -87,7 +87,7 @@ class Making:
     units_public
         Number of rows or persons, where it is public.
     clipped
-        Shares of clipped rows by column, where they were counted and can be told.
+        Shares of clipped rows by column, where they were counted.
     """
 
     kind: str
