@@ -36,7 +36,9 @@ except ImportError as error:
     raise missing_extra("sklearn", "scikit-learn") from error
 
 _Result = TypeVar("_Result")
-_RELEASE_OPTIONS: Final = ("epsilon", "delta", "mechanism", "settings", "grid_bits", "allow_weak_privacy")
+_RELEASE_OPTIONS: Final = (
+    "epsilon", "delta", "mechanism", "settings", "clip_counts", "grid_bits", "allow_weak_privacy",
+)  # fmt: skip
 _FIT_OPTIONS: Final = ("penalty", "strength", "l1_ratio")
 _ROWS: Final = 2**16
 _ADVICE: Final = "they are never read from the data; declare them from what is known without it, such as"
@@ -68,9 +70,12 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
     missing
         Cells that are missing, not finite or of another kind: `error`, `drop` or `{"fill": VALUE}`, unless `bounds` say
         drop or fill. Where every cell has a rule to drop or fill, no cell is an error.
-    fit_intercept, radius, neighbours, penalty, strength, l1_ratio, mechanism, settings, grid_bits, allow_weak_privacy
-        As in `discreet.Design` (`intercept`, `radius`, `unit`), `discreet.fit` and `discreet.release`. A mechanism of
-        kind `coefficients` fits its own model, and the penalty is not used.
+    fit_intercept, radius, neighbours
+        As in `discreet.Design` (`intercept`, `radius`, `unit`).
+    penalty, strength, l1_ratio
+        As in `discreet.fit`. A mechanism of kind `coefficients` fits its own model, and the penalty is not used.
+    mechanism, settings, clip_counts, grid_bits, allow_weak_privacy
+        As in `discreet.release`.
 
     Attributes
     ----------
@@ -107,6 +112,7 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
         missing: object = "error",
         mechanism: str = AUTO,
         settings: Mapping[str, object] | None = None,
+        clip_counts: bool = False,
         grid_bits: int = DEFAULT_GRID_BITS,
         allow_weak_privacy: bool = False,
     ) -> None:
@@ -115,7 +121,7 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
         self.penalty, self.strength, self.l1_ratio = penalty, strength, l1_ratio
         self.fit_intercept, self.radius = fit_intercept, radius
         self.neighbours, self.missing = neighbours, missing
-        self.mechanism, self.settings = mechanism, settings
+        self.mechanism, self.settings, self.clip_counts = mechanism, settings, clip_counts
         self.grid_bits, self.allow_weak_privacy = grid_bits, allow_weak_privacy
 
     def fit(self, X: object, y: object, **refused: object) -> Self:

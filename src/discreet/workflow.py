@@ -19,8 +19,8 @@ from discreet.design.model import Design
 from discreet.errors import AfterSpendError, ColumnNotice, DiscreetError, LedgerError, PrivacyNotice, SpecError
 from discreet.mechanisms.choice import AUTO, chosen_mechanism
 from discreet.mechanisms.noise import ExactSampler
-from discreet.mechanisms.promise import with_origin
-from discreet.mechanisms.registry import Job, NoisyMoments, Passes, Published
+from discreet.mechanisms.promise import with_curve, with_origin
+from discreet.mechanisms.registry import Job, NoisyMoments, Passes, Published, clipped_by_name
 from discreet.mechanisms.robust import residuals_with_noise
 from discreet.privacy.budget import PrivacyBudget, check_strength
 from discreet.privacy.spend import SpendHook, SpendReceipt, SpendRequest, untracked
@@ -39,6 +39,7 @@ def release(
     settings: Mapping[str, object] | None = None,
     moments: Literal["plain", "robust"] = "plain",
     residual_bound: float | None = None,
+    clip_counts: bool = False,
     grid_bits: int = DEFAULT_GRID_BITS,
     allow_weak_privacy: bool = False,
     encoding: str = "utf-8",
@@ -73,6 +74,9 @@ def release(
     residual_bound
         For `robust`: residuals beyond it are clipped, in units of the target; public. A quarter of the width of the
         target's bounds unless given.
+    clip_counts
+        Also release, for each numeric column, a noisy count of the rows whose value was outside its bounds and clipped;
+        the other numbers get 2% more noise for it. With `gaussian` or `laplace` only.
     grid_bits
         Rows are rounded to the grid of 2**-grid_bits scaled units, 8 to 26.
     allow_weak_privacy
@@ -103,7 +107,11 @@ def release(
         warnings.warn(notice, PrivacyNotice, stacklevel=2)
     domain = RowDomain.of(design, grid_bits)
     bound = _checked_bound(design, moments, residual_bound)
-    chosen, public, law = chosen_mechanism(mechanism, design, domain, budget, settings, robust=bound is not None)
+    if not isinstance(clip_counts, bool):
+        raise SpecError(f"clip_counts is true or false; got {clip_counts!r}")
+    chosen, public, law = chosen_mechanism(
+        mechanism, design, domain, budget, settings, robust=bound is not None, clip_counts=clip_counts
+    )
     if law.calibration == "pure":
         if budget.delta > 0:
             warnings.warn(
@@ -119,7 +127,7 @@ def release(
         warnings.warn(positions, ColumnNotice, stacklevel=2)
     source = open_source(data, reading=ReadOptions(encoding=encoding, delimiter=delimiter))
     again = bound is not None or chosen.card.rereads(public)
-    table = Table(source, design, domain, compute or ComputeOptions(), again=again)
+    table = Table(source, design, domain, compute or ComputeOptions(), again=again, clip_counts=clip_counts)
     passes = chosen.passes(Job(design, domain, law, public, ExactSampler()))
     with table:
         first = table.sums(next(passes))
@@ -133,7 +141,7 @@ def release(
             published = _carried_out(passes, first, table.sums)
             release = Release(
                 design=design,
-                guarantee=with_origin(chosen.guarantee(design, budget), source.origin),
+                guarantee=with_curve(with_origin(chosen.guarantee(design, budget), source.origin), law),
                 mechanism=chosen.name,
                 mechanism_version=chosen.version,
                 noise=law,
@@ -145,6 +153,7 @@ def release(
                 scalars=published.scalars if isinstance(published, NoisyMoments) else {},
                 settings=public,
                 numerics=chosen.card.numerics,
+                clipped=clipped_by_name(design, published),
             )
             return release if bound is None else _with_residuals(release, domain, bound, table.sums)
 

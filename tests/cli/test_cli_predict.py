@@ -41,7 +41,7 @@ def test_predictions_are_those_of_the_library_in_the_order_of_the_rows(out: str,
 def test_json_is_one_document_about_the_predictions(folder: Path, call: Call) -> None:
     result = call("predict", PATH, "new.csv", "-o", "out.csv", "--json")
     assert (result.exit_code, result.stderr) == (0, "")
-    assert json.loads(result.stdout) == {"path": "out.csv", "target": "income", "rows": 10}
+    assert json.loads(result.stdout) == {"path": "out.csv", "target": "income", "rows": 10, "notes": []}
     release_with_rules(folder)
     (folder / "gaps.csv").write_text("age,region,member\n30,north,true\n,south,false\n50,,\n")
     result = call("predict", "rules.NOT-PRIVATE.json", "gaps.csv", "-o", "gaps.parquet", "--json")

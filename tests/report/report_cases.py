@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from discreet.analyst.clips import ClippedShare
 from discreet.analyst.diagnostics import Diagnostic
 from discreet.design.model import Design
 from discreet.privacy.guarantee import Guarantee
@@ -63,8 +64,8 @@ PLAIN = ReportView(
     rows=20_074.3,
     rows_sd=24.39,
     level=0.95,
-    promise=Promise(1.0, 1e-6, "add-remove", "one row", "Hidden: a row.", PROMISE.conditions, "All of it."),
-    attacker=attacker(PROMISE),
+    promise=Promise(1.0, 1e-6, "add-remove", "one row", "Hidden: a row.", PROMISE.conditions, "All of it.", mu=0.2367),
+    attacker=attacker(replace(PROMISE, mu=0.2367, mu_gap=2.7e-9)),
     refusal=None,
     model=MODEL,
     coefficients=(
@@ -95,6 +96,8 @@ SHRUNK = replace(
 )  # fmt: skip
 LASSO = replace(
     PLAIN,
+    promise=replace(PLAIN.promise, mu=None, rho=0.024),
+    attacker=attacker(replace(PROMISE, rho=0.024)),
     model=replace(MODEL, penalty="lasso", penalised=True, interval_target="none", no_intervals="no intervals here"),
     coefficients=(replace(PLAIN.coefficients[2], reason="no intervals here"),),
     effects=(Effect("region[south]", 8142.5, None, None, None, None),),
@@ -105,13 +108,21 @@ PERSONS = replace(
     attacker=attacker(Guarantee(1e6, 0.5, PrivacyUnit(), ())),
     rows_sd=0.0,
     diagnostics=(),
-    making=replace(MAKING, radius=None, units_public=None, anchor="ledger 7"),
+    making=replace(
+        MAKING,
+        radius=None,
+        units_public=None,
+        anchor="ledger 7",
+        clipped=(ClippedShare("income", (0.0, 200_000.0), 14_650.0, 36.6, 0.73, 0.726, 0.734),),
+    ),
 )
 BARE = replace(
     PLAIN, private=False, promise=None, attacker=None, refusal="twins", model=None, coefficients=(), effects=()
 )
 INSIDE = replace(
     PLAIN,
+    promise=replace(PLAIN.promise, mu=None),
+    attacker=attacker(PROMISE),
     rows=None,
     rows_sd=0.0,
     model=replace(
@@ -131,6 +142,8 @@ INSIDE = replace(
 )  # fmt: skip
 ADDED = replace(
     INSIDE,
+    promise=replace(INSIDE.promise, delta=0.0),
+    attacker=attacker(replace(PROMISE, delta=0.0)),
     coefficients=tuple(replace(one, privacy_sd=12.5, table_low=768.7, table_high=817.7) for one in INSIDE.coefficients),
     effects=(replace(INSIDE.effects[0], table_low=55_346.0, table_high=58_874.0),),
     trace=(),

@@ -117,8 +117,9 @@ class Fit(Inferred):
     def predict(self, frame: object) -> FloatArray:
         """Predict the target, row for row, in original units.
 
-        Numbers outside their bounds are clipped, as they were for the release. The ball of a design with a `radius`
-        is not applied: it is a device of the release.
+        Numbers outside their bounds are clipped, as they were for the release, and rows outside the `radius` of the
+        design are shrunk to it. A model without all regressors of the design cannot know how long a row is: it takes
+        rows without the radius.
 
         Parameters
         ----------

@@ -9,10 +9,11 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from discreet.analyst.selection import has_all_regressors
 from discreet.design.arrow import declared_arrays
 from discreet.design.columns import Identifier
 from discreet.design.derived import completed, needed
-from discreet.design.encoder import settle_missing, write_scaled
+from discreet.design.encoder import settle_missing, shrink_scaled, write_scaled
 from discreet.design.frames import frame_batches, is_frame, position_notice
 from discreet.design.model import Design
 from discreet.errors import ColumnNotice, DataError, SpecError
@@ -69,7 +70,7 @@ def predict_columns(
         cell is missing, shape (m,).
     design, features
         The declarations and the names to predict from; numbers are clipped to their bounds and missing cells follow
-        their rule.
+        their rule. With all regressors of the design, rows outside its radius are shrunk to it.
     constant, gains
         In the units of the target; one gain for each released column of the features.
 
@@ -103,6 +104,8 @@ def encoded_columns(
     scaled = np.empty((size, len(settled[0])))
     complete = completed(design.columns, features, dict(zip(columns, settled, strict=True)))
     write_scaled({name: design.columns[name] for name in features}, complete, scaled)
+    if design.radius is not None and has_all_regressors(design, features):
+        shrink_scaled(scaled, design.radius)
     return scaled, keep
 
 

@@ -6,20 +6,22 @@ import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
+from discreet.analyst.clips import clipping_note
 from discreet.analyst.coefficient_noise import known_before
 from discreet.analyst.coefficient_table import cells, headers, reasons
 from discreet.analyst.estimates import NotEstimable
 from discreet.analyst.piles import piled_up
 from discreet.analyst.released_model import drowned, still_moving
+from discreet.analyst.selection import has_all_regressors
 from discreet.analyst.settings_used import automatic_settings
 
 if TYPE_CHECKING:
     from discreet.analyst.fitted import Fit
 
-CLIPPED: Final = "Values outside the declared bounds were clipped, so the coefficients describe the clipped rows."
-SHRUNK: Final = (
-    "Rows outside the declared radius were shrunk to it, so the coefficients describe the shrunk rows; "
-    "predictions take rows as they are."
+SHRUNK: Final = "Rows outside the declared radius were shrunk to it, so the coefficients describe the shrunk rows."
+SHRUNK_TOO: Final = "Predictions shrink new rows alike."
+NOT_SHRUNK: Final = (
+    "This model does not have all columns that the radius is about, so its predictions take new rows without it."
 )
 PENALISED: Final = (
     "Penalised coefficients: pulled towards 0 on purpose, for prediction; they do not estimate those of least squares."
@@ -51,7 +53,7 @@ _WIDTH: Final = 88
 
 def notes(fit: Fit) -> list[str]:
     """Say what a reader of the coefficients must know about the rows behind them and about the penalty."""
-    out = [CLIPPED] if fit.release.design.radius is None else [CLIPPED, SHRUNK]
+    out = [*filter(None, [clipping_note(fit.release, fit.model)]), *radius_notes(fit)]
     out += filter(None, [piled_up(fit.release, fit.model)])
     if fit.release.kind == "coefficients":
         out += [AS_RELEASED, *filter(None, (still_moving(fit.release), drowned(fit.release)))]
@@ -62,6 +64,14 @@ def notes(fit: Fit) -> list[str]:
     if fit.is_robust:
         out.append(ROBUST)
     return out + error_notes(fit)
+
+
+def radius_notes(fit: Fit) -> list[str]:
+    """Say what a declared radius did to the released rows and does to new ones; nothing without one."""
+    design = fit.release.design
+    if design.radius is None:
+        return []
+    return [f"{SHRUNK} {SHRUNK_TOO if has_all_regressors(design, fit.features) else NOT_SHRUNK}"]
 
 
 def row_count(fit: Fit) -> str:

@@ -65,6 +65,7 @@ def command(
     OUT gets the features as they were read and a column 'prediction', empty where a row is dropped. Its rows are those
     of NEW in their order; other columns of NEW are left out, unless --keep names them.
     """
+    from discreet.analyst.summary import radius_notes
     from discreet.cli.render import NOT_PRIVATE
     from discreet.curator.opening import ReadOptions, open_source
     from discreet.output import replacing
@@ -87,10 +88,12 @@ def command(
     session.written.append(output)
     if not made.private:
         complain("notice", NOT_PRIVATE)
+    about_radius = radius_notes(model)
     if as_json:
-        say_json({"path": output, "target": model.target, "rows": rows})
+        say_json({"path": output, "target": model.target, "rows": rows, "notes": about_radius})
         return
-    say(f"Predictions of {model.target} are in {output}; values outside their bounds were clipped as in the release")
+    done = f"Predictions of {model.target} are in {output}; values outside their bounds were clipped as in the release"
+    say("\n".join([done, *about_radius]))
 
 
 def _check_kept(keep: Sequence[str], model: Fit) -> None:

@@ -44,11 +44,14 @@ _MULTIPLIERS: Final = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111
 
 
 class PersonCap:
-    """Rows of a table by person, in a database file inside a private folder that goes away with it."""
+    """Rows of a table by person, in a database file inside a private folder that goes away with it.
 
-    def __init__(self, design: Design) -> None:
+    The values (x, y) of a row are followed by so many `marks` of it, which travel and break ties like values.
+    """
+
+    def __init__(self, design: Design, marks: int = 0) -> None:
         self._max_rows = design.unit.max_rows
-        self._size = len(design.released) - 1
+        self._size = len(design.released) - 1 + marks
         self._key = int.from_bytes(hashlib.sha256(design.to_toml().encode()).digest()[:8], "big")
         connect = _duckdb_connect()
         # a new one for each table, held in memory only: what is left of a killed process cannot be tied to ids
@@ -137,7 +140,7 @@ def person_digests(persons: Array, keyed: hashlib.blake2b) -> npt.NDArray[np.uin
         # a copy of the keyed state takes less time than the key
         state = keyed.copy()
         state.update(person)
-        return state.digest()  # [P15]
+        return state.digest()  # [P19]
 
     coded = persons.cast(pa.binary()).dictionary_encode()
     digests = np.frombuffer(b"".join(map(digest, coded.dictionary.to_pylist())), dtype=np.uint64)

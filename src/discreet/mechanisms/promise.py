@@ -9,6 +9,9 @@ from discreet.design.frames import Origin
 from discreet.design.model import Design
 from discreet.privacy.budget import PrivacyBudget
 from discreet.privacy.guarantee import Guarantee
+from discreet.privacy.lattice import lattice_curve
+from discreet.privacy.zcdp import rho_from
+from discreet.releases import NoiseLaw
 
 _CONDITIONS: Final = (
     "bounds, levels, rules and settings were chosen without looking at the data",
@@ -41,3 +44,18 @@ def with_origin(guarantee: Guarantee, origin: Origin | None) -> Guarantee:
     )
     condition = f"in {read} from which the table was read {apart} (a join, a window or an aggregate may break this)"
     return replace(guarantee, conditions=(*guarantee.conditions, condition))
+
+
+def with_curve(guarantee: Guarantee, law: NoiseLaw) -> Guarantee:
+    """The promise with what its noise is proved to keep beyond (epsilon, delta), if anything.
+
+    Pure noise keeps no more than its definition; for other accounts nothing but (epsilon, delta) is proved.
+    """
+    if law.family != "discrete-gaussian":
+        return guarantee
+    if law.calibration == "gaussian":
+        mu, gap = lattice_curve(guarantee.epsilon, guarantee.delta)
+        return replace(guarantee, mu=mu, mu_gap=gap)
+    if law.calibration == "discrete-zcdp":
+        return replace(guarantee, rho=rho_from(guarantee.epsilon, guarantee.delta))
+    return guarantee

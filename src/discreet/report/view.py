@@ -34,6 +34,8 @@ class Promise:
     hidden: str
     conditions: tuple[str, ...]
     sentence: str
+    mu: float | None = None
+    rho: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,6 +223,8 @@ def _promise(guarantee: Guarantee) -> Promise:
         hidden=unit.sentence,
         conditions=guarantee.conditions,
         sentence=guarantee.sentence(),
+        mu=guarantee.mu,
+        rho=guarantee.rho,
     )
 
 

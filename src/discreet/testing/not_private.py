@@ -14,13 +14,19 @@ from discreet.curator.source import ComputeOptions
 from discreet.design.domain import DEFAULT_GRID_BITS, RowDomain
 from discreet.design.model import Design
 from discreet.mechanisms.choice import AUTO, chosen_mechanism
-from discreet.mechanisms.registry import Job, NoisyMoments, Published
+from discreet.mechanisms.clips import clip_columns, on_product_grid
+from discreet.mechanisms.registry import Job, NoisyMoments, Published, clipped_by_name
 from discreet.privacy.budget import PrivacyBudget
-from discreet.releases import BLOCKS, NoiseLaw, Release
+from discreet.releases import BLOCKS, CLIPPED, NoiseLaw, Release
 
 
 def exact_release(
-    data: object, design: Design, *, grid_bits: int = DEFAULT_GRID_BITS, compute: ComputeOptions | None = None
+    data: object,
+    design: Design,
+    *,
+    clip_counts: bool = False,
+    grid_bits: int = DEFAULT_GRID_BITS,
+    compute: ComputeOptions | None = None,
 ) -> Release:
     """The exact moments of the rows rounded to the grid, NOT PRIVATE.
 
@@ -29,9 +35,14 @@ def exact_release(
     [2.0, 1.5, 2.0]
     """
     domain = RowDomain.of(design, grid_bits)
-    moments = accumulate(open_source(data), design, domain, compute or ComputeOptions())
-    law = NoiseLaw(grid_bits, dict.fromkeys(BLOCKS, 0), "none")
-    return _not_private("exact", design, law, moments.totals, moments.units)
+    if clip_counts:
+        clip_columns(design)
+    options = compute or ComputeOptions()
+    moments = accumulate(open_source(data), design, domain, options, clip_counts=clip_counts)
+    law = NoiseLaw(grid_bits, dict.fromkeys((*BLOCKS, *((CLIPPED,) if clip_counts else ())), 0), "none")
+    made = _not_private("exact", design, law, moments.totals, moments.units)
+    counts = on_product_grid(moments.clipped, [0] * len(moments.clipped), law)
+    return replace(made, clipped=dict(zip(design.clippable, counts, strict=True))) if clip_counts else made
 
 
 def seeded_release(
@@ -43,14 +54,16 @@ def seeded_release(
     delta: float = 0.0,
     mechanism: str = AUTO,
     settings: Mapping[str, object] | None = None,
+    clip_counts: bool = False,
     grid_bits: int = DEFAULT_GRID_BITS,
 ) -> Release:
     """The mechanism with noise from a seed, NOT PRIVATE: whoever knows the seed can take the noise away."""
     domain = RowDomain.of(design, grid_bits)
-    chosen, public, law = chosen_mechanism(mechanism, design, domain, PrivacyBudget(epsilon, delta), settings)
+    budget = PrivacyBudget(epsilon, delta)
+    chosen, public, law = chosen_mechanism(mechanism, design, domain, budget, settings, clip_counts=clip_counts)
     passes = chosen.passes(Job(design, domain, law, public, SeededSampler(seed)))
     wanted = next(passes)
-    with Table(open_source(data), design, domain, ComputeOptions(), again=True) as table:
+    with Table(open_source(data), design, domain, ComputeOptions(), again=True, clip_counts=clip_counts) as table:
         while True:
             moments = table.sums(wanted)
             try:
@@ -60,7 +73,8 @@ def seeded_release(
                 break
     made = _not_private(f"{chosen.name}-seeded", design, law, (), moments.units)
     if isinstance(published, NoisyMoments):
-        return replace(made, totals=published.totals, scalars=published.scalars, settings=public)
+        clipped = clipped_by_name(design, published)
+        return replace(made, totals=published.totals, scalars=published.scalars, settings=public, clipped=clipped)
     return replace(made, coefficients=published, settings=public, numerics=chosen.card.numerics)
 
 
