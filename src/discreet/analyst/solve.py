@@ -40,7 +40,8 @@ class NotEstimableError(DiscreetError):
         if ridge is None:
             return cls(
                 "not estimable: the released sums of products are not positive definite, so least squares has no "
-                f'minimum; {cause}. Use the penalty "adaptive" or "ridge" (--penalty adaptive), or {others}'
+                f'minimum; {cause}. For predictions fit(..., penalty="adaptive") still works (--penalty adaptive); or '
+                f"{others}"
             )
         return cls(
             f"not estimable: with the ridge {ridge:g} the released sums of products are still not positive definite; "

@@ -65,6 +65,7 @@ def command(
     OUT gets the features as they were read and a column 'prediction', empty where a row is dropped. Its rows are those
     of NEW in their order; other columns of NEW are left out, unless --keep names them.
     """
+    from discreet.analyst.solve import NotEstimableError
     from discreet.cli.render import NOT_PRIVATE
     from discreet.curator.opening import ReadOptions, open_source
     from discreet.output import replacing
@@ -75,6 +76,8 @@ def command(
         raise OutputError(f"the output {output!r} ends in none of {', '.join(_KINDS)}; choose one of them")
     made = Release.load(release_path)
     model = fitted(made, choice)
+    if not model.estimable:
+        raise NotEstimableError(str(next(iter(model.params.values()))))
     if not model.features:
         raise SpecError("the model has no features; every prediction is its intercept")
     if PREDICTION in model.features:
