@@ -15,6 +15,7 @@ from discreet.analyst.confidence_sets import ConfidenceSet, SetArray, any_value,
 from discreet.analyst.estimates import NotEstimable, rough
 from discreet.analyst.inference import contrast_terms
 from discreet.analyst.quantities import unit_map
+from discreet.analyst.robust import residual_coefficients
 from discreet.analyst.solve import NotEstimableError
 from discreet.design.model import Design
 from discreet.errors import SpecError
@@ -327,6 +328,25 @@ def test_a_model_that_a_penalty_cannot_save_returns_too():
     assert not fit.estimable
     assert {ends.kind for ends in fit.conf_int().values()} == {"everything"}
     assert fit.interval_target == "penalised"
+
+
+def test_residuals_are_taken_from_the_adaptive_ridge_where_least_squares_has_no_coefficients(by_kind):
+    weak = by_kind["indefinite"]
+    assert residual_coefficients(weak) == tuple(discreet.fit(weak, penalty="adaptive").scaled_coefficients.tolist())
+    good = noisy(0.5, 0)
+    assert residual_coefficients(good) == tuple(discreet.fit(good).scaled_coefficients.tolist())
+
+
+def test_a_robust_release_of_too_few_rows_is_made_and_fitted():
+    """Thirteen sums of squares of noise alone are positive definite with a probability of about 1e-20."""
+    random = np.random.default_rng(3)
+    names = [f"x{j}" for j in range(12)]
+    rows = {name: random.uniform(-1, 1, 60).tolist() for name in (*names, "y")}
+    design = Design("y", dict.fromkeys((*names, "y"), (-1, 1)))
+    release = discreet.release(rows, design, epsilon=0.2, delta=1e-6, moments="robust")
+    fit = discreet.fit(release)
+    assert not fit.estimable
+    assert {ends.kind for ends in fit.robust().conf_int().values()} == {"everything"}
 
 
 # -- predictions -----------------------------------------------------------------------------------------------------
