@@ -13,7 +13,7 @@ from scipy.optimize import brentq
 import discreet
 from discreet.analyst.confidence_sets import ConfidenceSet, SetArray, any_value, quadratic_sets
 from discreet.analyst.estimates import NotEstimable, rough
-from discreet.analyst.inference import contrast_terms
+from discreet.analyst.inference import ContrastTerms, contrast_terms, fieller_sets
 from discreet.analyst.quantities import unit_map
 from discreet.analyst.robust import residual_coefficients
 from discreet.analyst.solve import NotEstimableError
@@ -142,6 +142,17 @@ def test_an_end_that_leaves_double_precision_excludes_nothing():
     assert kept.kind.tolist() == kinds.tolist()
     assert kept.lower.tolist() == [1.0, 1.0, 1.0, -math.inf, -math.inf]
     assert kept.upper.tolist() == [5.0, 5.0, math.inf, 5.0, math.inf]
+
+
+@pytest.mark.parametrize(("noise", "kinds"), [(0.0, {"interval", "everything"}), (1.0, {"everything"})])
+def test_hardly_a_degree_of_freedom_excludes_hardly_anything(noise, kinds):
+    """Critical values up to 1e152: no warning, no number that is none, and no interval with an infinite end."""
+    terms = ContrastTerms(np.array([1e5, 1e-5]), np.zeros(2), np.zeros(2), np.full(2, noise))
+    for z in (1e60, 1e151, 1e152, 1e153):
+        sets = fieller_sets(terms, z).moved(np.zeros(2), 1e3)
+        assert set(sets.kind) <= kinds
+        finite = np.isfinite(sets.lower) & np.isfinite(sets.upper)
+        assert (finite == (sets.kind == "interval")).all()
 
 
 # -- a fit whose sums are positive definite --------------------------------------------------------------------------

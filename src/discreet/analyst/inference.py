@@ -251,7 +251,9 @@ def fieller_sets(terms: ContrastTerms, z: float, *, more: float = 0.0) -> SetArr
     more
         Variance that is added whatever u is, such as that of a new observation.
     """
-    return quadratic_sets(1 - z**2 * terms.q2, z**2 * terms.q1, z**2 * (terms.q0 + more))
+    # with hardly a degree of freedom z leaves double precision, and nothing is excluded
+    with np.errstate(over="ignore", invalid="ignore"):
+        return quadratic_sets(1 - z**2 * terms.q2, z**2 * terms.q1, z**2 * (terms.q0 + more))
 
 
 def joint_statistic(inference: ScoreInference, L: FloatArray, distance: FloatArray) -> float:
