@@ -80,7 +80,8 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
     Attributes
     ----------
     coef_, intercept_
-        In original units; one coefficient for each number or boolean and for each level but the reference.
+        In original units; one coefficient for each number or boolean and for each level but the reference. Missing
+        where the penalty is `none` and the noise leaves no least squares; then `predict` refuses, and says what to do.
     release_, guarantee_, fit_
         What was published, its promise, and the model read from it.
 
@@ -164,9 +165,17 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
         except DiscreetError as error:
             error.add_note("the budget is spent; the release is kept in release_, where other models cost nothing")
             raise
-        constant, slopes = np.split(model.coefficients, [int(model.model.intercept)])
-        self.fit_, self.coef_, self.intercept_ = model, slopes.copy(), float(constant.sum())
+        self.fit_ = model
+        if model.estimable:
+            constant, slopes = np.split(model.coefficients, [int(model.model.intercept)])
+            self.coef_, self.intercept_ = slopes.copy(), float(constant.sum())
         return self
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401  # it gives nothing
+        # looked for only where it is missing
+        if name in ("coef_", "intercept_") and "fit_" in self.__dict__:
+            raise AttributeError(f"{name} is {next(iter(self.fit_.params.values()))!r}")
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def _fit_options(self) -> dict[str, Any]:
         """How the release will be fitted, checked before the spend; nothing for a mechanism that fits by itself."""

@@ -137,7 +137,7 @@ def _nearly_indefinite(evidence: Evidence) -> Iterator[Diagnostic]:
         text = (
             f"The smallest eigenvalue of the released sums of products is {smallest:.3g}, below the {q:.3g} that the "
             "noise alone may reach (95 % quantile of its norm). Coefficients divide by it: a few of them may be far "
-            "off, and their intervals are wide or cannot be given."
+            "off, and their confidence sets are wide or unbounded."
         )
         yield Diagnostic("D004", "Nearly indefinite sums of products", text, "caution")
 

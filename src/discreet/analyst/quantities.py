@@ -1,24 +1,23 @@
-"""Combinations of coefficients in original units with all that may be said of each, or the reason why nothing may."""
+"""Combinations of coefficients in original units with all that may be said of each."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from discreet.analyst.estimates import ByName, Interval, NotEstimable, Number
-from discreet.analyst.inference import GATE, ContrastTerms, ScoreInference, contrast_terms, fieller_ends
-from discreet.analyst.reference_law import DEFAULT_LEVEL, Family, critical_value, tail_probability
+from discreet.analyst.inference import ContrastTerms, ScoreInference, contrast_terms, fieller_sets
+from discreet.analyst.reference_law import Family, critical_value, tail_probability
 from discreet.analyst.units import Units
 from discreet.releases import FloatArray
 
 TOO_WIDE: Final = NotEstimable("the number is too large for double precision; rescale the declared columns")
 NOTHING_VARIES: Final = NotEstimable("the residuals are 0 and the release holds no noise, so nothing varies")
+UNBOUNDED: Final = "the noise of the release outweighs the signal at this budget"
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,6 +73,12 @@ class Quantities:
         total = self.terms.q0
         return self._each(np.divide(self.terms.privacy, total, out=np.zeros_like(total), where=total > 0))
 
+    def ratios(self, values: FloatArray) -> ByName[Number]:
+        """Give estimate less value over standard error for each combination."""
+        sd = np.sqrt(self.terms.q0)
+        distance = (self.estimates - values) / self.scale
+        return self._each(np.divide(distance, sd, out=np.zeros_like(sd), where=sd > 0))
+
     def statistics(self, values: FloatArray) -> ByName[Number]:
         """Score statistics of the hypotheses that the combinations have these values, signed like estimate - value."""
         u = (values - self.estimates) / self.scale
@@ -90,21 +95,15 @@ class Quantities:
         return ByName(self.names, out)
 
     def intervals(self, z: float) -> ByName[Interval]:
-        """Fieller intervals at the critical value z."""
-        limit = gate(z, self.family, self.inference.df)
-        known = estimable(self.terms, limit)
-        ends = np.zeros((len(self.names), 2))
-        reach = np.column_stack(fieller_ends(taken(self.terms, known), z))
-        ends[known] = self.estimates[known, None] + reach * self.scale[known, None]
-        whys = [why_not(self.terms, place, limit) for place in range(len(ends))]
-        found = zip(ends.tolist(), whys, strict=True)
-        return ByName(self.names, [(low, high) if why is None else why for (low, high), why in found])
+        """Fieller's sets at the critical value z."""
+        found = fieller_sets(self.terms, z).moved(self.estimates, self.scale)
+        varies = self.terms.q0 > 0
+        out = [found.at(place, UNBOUNDED) if known else NOTHING_VARIES for place, known in enumerate(varies.tolist())]
+        return ByName(self.names, out)
 
     def _each(self, values: FloatArray) -> ByName[Number]:
-        limit = gate(0.0, self.family, self.inference.df)
-        whys = [why_not(self.terms, place, limit) for place in range(len(values))]
-        found = zip(values.tolist(), whys, strict=True)
-        return ByName(self.names, [value if why is None else why for value, why in found])
+        found = zip(values.tolist(), (self.terms.q0 > 0).tolist(), strict=True)
+        return ByName(self.names, [value if varies else NOTHING_VARIES for value, varies in found])
 
 
 def quantities(
@@ -116,45 +115,6 @@ def quantities(
         return TOO_WIDE
     scale = np.where(largest > 0, largest, 1.0)
     return Quantities(tuple(names), estimates, L / scale[:, None], scale, inference, family)
-
-
-def gate(z: float, family: Family, df: float) -> float:
-    """What q2 is multiplied by for the gate: z^2, at least that of 95 %.
-
-    What is refused at 95 % is then refused at every level.
-    """
-    return max(critical_value(DEFAULT_LEVEL, family, df), z) ** 2
-
-
-def estimable(terms: ContrastTerms, limit: float) -> npt.NDArray[np.bool_]:
-    """Which combinations pass the gate, shape (m,)."""
-    out: npt.NDArray[np.bool_] = (terms.q0 > 0) & (limit * terms.q2 < GATE)
-    return out
-
-
-def why_not(terms: ContrastTerms, place: int, limit: float) -> NotEstimable | None:
-    """Say why the combination in a place does not pass the gate; none if it does."""
-    if not terms.q0[place] > 0:
-        return NOTHING_VARIES
-    load = limit * float(terms.q2[place])
-    return None if load < GATE else too_noisy(load)
-
-
-def too_noisy(load: float) -> NotEstimable:
-    """Say that a combination fails the gate, and how much less noise it would take.
-
-    z^2 q2 falls with the square of the noise, and of the number of rows.
-    """
-    factor = math.sqrt(load / GATE)
-    return NotEstimable(
-        "the noise of the release outweighs the signal at this budget; "
-        f"about {max(factor, 1.01):.3g} times as many rows, or as much less noise, would do"
-    )
-
-
-def taken(terms: ContrastTerms, chosen: npt.NDArray[np.bool_]) -> ContrastTerms:
-    """Terms of the chosen combinations only."""
-    return ContrastTerms(terms.sampling[chosen], terms.privacy[chosen], terms.q1[chosen], terms.q2[chosen])
 
 
 def unit_map(units: Units) -> FloatArray:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from discreet.analyst.clips import clipping_note
 from discreet.analyst.coefficient_noise import known_before
 from discreet.analyst.coefficient_table import cells, headers, reasons
-from discreet.analyst.estimates import NotEstimable
+from discreet.analyst.estimates import Interval, NotEstimable, Number
 from discreet.analyst.piles import piled_up
+from discreet.analyst.reference_law import DEFAULT_LEVEL
 from discreet.analyst.released_model import drowned, still_moving
 from discreet.analyst.selection import has_all_regressors
 from discreet.analyst.settings_used import automatic_settings
@@ -37,6 +38,13 @@ PRIVACY_PART: Final = (
 PENALISED_INTERVALS: Final = (
     "The intervals are for the penalised coefficients, which the same ridge would give without noise, not for those of "
     "least squares."
+)
+BRACKETS: Final = (
+    "In brackets: the release does not bound these coefficients, so the number says little; read their sets instead."
+)
+SCORE: Final = (
+    "Column 't' is coef / std err. P>|t| and the sets come from the score statistic (score_z), whose variance is the "
+    "one under the hypothesis."
 )
 ROBUST: Final = "Standard errors are robust: they hold whatever the spread of the errors depends on."
 AS_RELEASED: Final = (
@@ -83,7 +91,7 @@ def row_count(fit: Fit) -> str:
         return "not released"
     count = f"{round(fit.nobs):,}"
     if fit.nobs_sd > 0:
-        return f"about {count} (noisy count)"
+        return f"about {count} (noisy count, standard deviation {fit.nobs_sd:.3g})"
     return count if fit.release.units_public is None else f"{count} (public)"
 
 
@@ -105,8 +113,8 @@ def summary_text(fit: Fit) -> str:
     guarantee = fit.release.guarantee
     lines = [
         "Linear regression from a release" + ("" if guarantee is not None else " -- NOT PRIVATE"),
-        f"Target:   {fit.target}",
         f"Rows:     {row_count(fit)}",
+        f"Target:   {fit.target}",
         *textwrap.wrap(f"Penalty:  {penalty_line(fit)}", _WIDTH, subsequent_indent=" " * 10),
         "-" * _WIDTH,
         *_aligned([headers(fit), *cells(fit)]),
@@ -126,26 +134,54 @@ def error_notes(fit: Fit) -> list[str]:
         worst = max(shares)
         narrower = f"; without it that interval would be {(1 - worst) ** 0.5:.3g} times as wide" if worst < 1 else ""
         out.append(f"{PRIVACY_PART} {worst:.0%} here{narrower}.")
+    out += set_notes(fit)
     what = "Not estimable"
     if known_before(fit.release.noise):
         out.append(THIS_TABLE)
         what = "Standard errors and tests are not estimable"
-    by_reason: dict[str, list[str]] = {}
-    for name, reason in reasons(fit).items():
-        by_reason.setdefault(reason, []).append(name)
-    out += [f"{what} ({', '.join(names)}): {reason}." for reason, names in by_reason.items()]
+    without = {name: ends.reason for name, ends in fit.conf_int().items() if isinstance(ends, NotEstimable)}
+    out += _by_reason(what, without)
     if shares and fit.penalised:
         out.append(PENALISED_INTERVALS)
     return out
 
 
+def set_notes(fit: Fit, level: float = DEFAULT_LEVEL) -> list[str]:
+    """Say where p-values and confidence sets come from, what brackets mean and why sets are unbounded."""
+    sets = {name: ends for name, ends in fit.conf_int(level).items() if not isinstance(ends, NotEstimable)}
+    weak = {name: ends for name, ends in sets.items() if not ends.bounded}
+    out = [SCORE] if len(weak) < len(sets) or (sets and fit.estimable) else []
+    if weak and fit.estimable:
+        out.append(BRACKETS)
+    why = reasons(fit, level)
+    for words, whole in (("Any value is possible", True), ("The set is unbounded", False)):
+        names = [name for name, ends in weak.items() if (ends.kind == "everything") == whole]
+        out += _by_reason(words, {name: why[name] for name in names})
+    return out
+
+
+def _by_reason(words: str, why: Mapping[str, str]) -> list[str]:
+    """One sentence for each reason, with the names that it is for."""
+    return [
+        f"{words} ({', '.join(name for name, own in why.items() if own == reason)}): {reason}."
+        for reason in dict.fromkeys(why.values())
+    ]
+
+
 def _fit_lines(fit: Fit) -> list[str]:
     adjusted, ends, s2 = fit.rsquared_adj, fit.rsquared_conf_int(), fit.s2
-    shown = "not estimable" if isinstance(adjusted, NotEstimable) else f"{adjusted:.4g}"
+    shown = shown_rsquared(adjusted, ends)
     if not isinstance(ends, NotEstimable):
-        shown += f" (95 % interval {ends[0]:.3g} to {ends[1]:.3g})"
+        shown += f" (95% interval {ends[0]:.3g} to {ends[1]:.3g})"
     spread = "not estimable" if isinstance(s2, NotEstimable) else f"{s2**0.5:.4g}"
     return [f"Adjusted R^2: {shown}. Residual standard deviation: {spread}."]
+
+
+def shown_rsquared(value: Number, ends: Interval) -> str:
+    """Give an R^2 to four digits, or in brackets and to two where the release excludes no value of it."""
+    if isinstance(value, NotEstimable):
+        return "not estimable"
+    return f"[{value:.2g}]" if not isinstance(ends, NotEstimable) and ends.reason else f"{value:.4g}"
 
 
 def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
