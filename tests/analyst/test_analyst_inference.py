@@ -11,6 +11,7 @@ import pytest
 from made_releases import made
 from scipy.optimize import brentq
 
+from discreet.analyst.confidence_sets import ConfidenceSet
 from discreet.analyst.estimates import ByName, NotEstimable
 from discreet.analyst.inference import contrast_terms, fieller_sets, score_inference
 from discreet.analyst.model import fit, read_model
@@ -18,7 +19,7 @@ from discreet.analyst.noise_covariance import form_covariance, product_covarianc
 from discreet.analyst.quantities import unit_map
 from discreet.analyst.reference_law import critical_value, tail_probability
 from discreet.analyst.residual import inverse_gram, residual_sum, total_sum
-from discreet.analyst.solve import NotEstimableError, solve_ols, solve_ridge
+from discreet.analyst.solve import solve_ols, solve_ridge
 from discreet.design.model import Design
 from discreet.errors import SpecError
 from discreet.releases import BLOCKS
@@ -376,9 +377,9 @@ def test_units_too_wide_for_double_precision_are_refused():
 
 
 def test_tables_by_name_show_their_values():
-    values = ByName(["a", "b"], [(1.0, 2.0), NotEstimable("why")])
+    values = ByName(["a", "b"], [ConfidenceSet("interval", 1.0, 2.0), NotEstimable("why")])
     assert repr(values) == "a  1 to 2\nb  not estimable: why"
     assert len(values) == 2
     with pytest.raises(KeyError, match="unknown coefficient 'c'"):
         values["c"]
-    np.testing.assert_array_equal(np.asarray(ByName(["a"], [(1.0, 2.0)])), [[1.0, 2.0]])
+    np.testing.assert_array_equal(np.asarray(ByName(["a"], [ConfidenceSet("interval", 1.0, 2.0)])), [[1.0, 2.0]])

@@ -136,7 +136,7 @@ def laplace_release(sigma=2.0, count=400):
 
 def test_p_values_and_intervals_come_from_the_same_law():
     result = fit(laplace_release()[1])
-    for name, statistic in result.tvalues.items():
+    for name, statistic in result.score_z.items():
         df = result.df_resid
         assert result.pvalues[name] == tail_probability(statistic, "laplace", df)
     for level in (0.5, 0.9, 0.95, 0.99):

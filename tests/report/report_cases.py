@@ -68,12 +68,14 @@ PLAIN = ReportView(
     refusal=None,
     model=MODEL,
     coefficients=(
-        Coefficient("Intercept", -18_458.3, 10_416.0, -41_981.0, 94.59, 0.051, 5000.0, 9137.0, 0.77, None),
-        Coefficient("age", 793.2, 17.84, 758.5, 828.4, 1e-9, 5.4, 17.0, 0.909, None),
+        Coefficient(
+            "Intercept", -18_458.3, 10_416.0, -41_981.0, 94.59, 0.051, 5000.0, 9137.0, 0.77, None, kind="interval"
+        ),
+        Coefficient("age", 793.2, 17.84, 758.5, 828.4, 1e-9, 5.4, 17.0, 0.909, None, kind="interval"),
         Coefficient("region[south]", 8142.5, None, None, None, None, None, None, None, "the noise is too large"),
     ),
     effects=(
-        Effect("age", 57_110.0, 54_612.0, 59_645.0, 56_000.0, 58_000.0),
+        Effect("age", 57_110.0, 54_612.0, 59_645.0, 56_000.0, 58_000.0, kind="interval"),
         Effect("region[south]", None, None, None, None, None),
     ),
     target_width=200_000.0,
@@ -87,7 +89,6 @@ PLAIN = ReportView(
 )
 SHRUNK = replace(
     PLAIN,
-    refusal="the noise outweighs the signal",
     model=replace(
         MODEL, penalty="adaptive", penalised=True, interval_target="penalised", intercept=False, rsquared=None,
         rsquared_low=None, rsquared_high=None, rsquared_reason="it is penalised", residual_sd=None,
@@ -107,8 +108,33 @@ PERSONS = replace(
     diagnostics=(),
     making=replace(MAKING, radius=None, units_public=None, anchor="ledger 7"),
 )
-BARE = replace(
-    PLAIN, private=False, promise=None, attacker=None, refusal="twins", model=None, coefficients=(), effects=()
+BARE = replace(PLAIN, private=False, promise=None, attacker=None, model=None, coefficients=(), effects=())
+WEAK = replace(
+    PLAIN,
+    model=replace(MODEL, rsquared_low=0.0, rsquared_high=1.0, rsquared_reason="the noise is too large"),
+    coefficients=(
+        Coefficient("gap", -1234.56, 900.0, -2100.0, -300.0, 0.04, 500.0, 748.0, 0.7, "noise", kind="outside"),
+        Coefficient("all", 1234.56, 9000.0, None, None, 0.8, 500.0, 8986.0, 0.99, "noise", kind="everything"),
+        Coefficient("up", 1234.56, 9000.0, 12.0, None, 0.02, 500.0, 8986.0, 0.99, "noise", kind="above"),
+        Coefficient("down", 1234.56, 9000.0, None, 1e6, 0.4, 500.0, 8986.0, 0.99, "noise", kind="below"),
+    ),
+    effects=(
+        Effect("gap", -20_000.0, -60_000.0, -30_000.0, None, None, kind="outside"),
+        Effect("all", None, None, None, None, None, kind="everything"),
+        Effect("up", 1234.56, 12.0, None, None, None, kind="above"),
+        Effect("down", 1234.56, None, 100_000.0, None, None, kind="below"),
+    ),
+)
+NOTHING = replace(
+    PLAIN,
+    refusal="the sums are not positive definite",
+    model=replace(
+        MODEL, rsquared=None, rsquared_low=0.0, rsquared_high=1.0, rsquared_reason="not definite", residual_sd=None
+    ),
+    coefficients=(
+        Coefficient("age", None, None, None, None, 1.0, None, None, None, "not definite", kind="everything"),
+    ),
+    effects=(Effect("age", None, None, None, None, None, kind="everything"),),
 )
 INSIDE = replace(
     PLAIN,
@@ -137,7 +163,7 @@ ADDED = replace(
 )
 CASES: dict[str, ReportView] = {
     "plain": PLAIN, "shrunk": SHRUNK, "lasso": LASSO, "persons": PERSONS, "bare": BARE, "inside": INSIDE,
-    "added": ADDED,
+    "added": ADDED, "weak": WEAK, "nothing": NOTHING,
 }  # fmt: skip
 
 

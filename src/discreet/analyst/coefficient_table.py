@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from discreet.analyst.coefficient_noise import known_before
 from discreet.analyst.confidence_sets import ConfidenceSet, split_words
-from discreet.analyst.estimates import ByName, Interval, NotEstimable, Number, shown_estimate, unbounded
+from discreet.analyst.estimates import ByName, Interval, NotEstimable, Number, rough, shown_estimate, unbounded
 from discreet.analyst.reference_law import DEFAULT_LEVEL
 
 if TYPE_CHECKING:
@@ -110,8 +110,8 @@ def cells(fit: Inferred) -> list[tuple[str, ...]]:
         (
             name,
             shown_estimate(value, sets[name]),
-            _cell(fit.bse[name], ".2g" if unbounded(sets[name]) else ".4g"),
-            _cell(fit.tvalues[name], ".2g" if unbounded(sets[name]) else ".4g"),
+            _cell(fit.bse[name], None if unbounded(sets[name]) else ".4g"),
+            _cell(fit.tvalues[name], None if unbounded(sets[name]) else ".4g"),
             _cell(fit.pvalues[name], ".3f"),
             *set_cells(sets[name]),
             _cell(fit.privacy_share[name], ".0%"),
@@ -136,8 +136,11 @@ def set_cells(ends: Interval) -> tuple[str, str]:
     return (low, high) if ends.bounded else split_words(ends.kind, low, high)
 
 
-def _cell(value: Number, digits: str) -> str:
-    return "" if isinstance(value, NotEstimable) else f"{value:{digits}}"
+def _cell(value: Number, digits: str | None) -> str:
+    """Give a number in this form, to two digits without one, and nothing where there is no number."""
+    if isinstance(value, NotEstimable):
+        return ""
+    return rough(value) if digits is None else f"{value:{digits}}"
 
 
 def plain_set(ends: Interval) -> dict[str, str | float | None] | None:

@@ -66,12 +66,21 @@ def unbounded(ends: Interval) -> bool:
 def shown_estimate(value: Number, ends: Interval) -> str:
     """Give an estimate to six digits, or in brackets and to two where the release does not bound it.
 
-    >>> shown_estimate(1.234567, ConfidenceSet("interval", 1.0, 2.0)), shown_estimate(1.234567, any_value("noise"))
-    ('1.23457', '[1.2]')
+    >>> shown_estimate(1234.567, ConfidenceSet("interval", 0.0, 2e3)), shown_estimate(1234.567, any_value("noise"))
+    ('1234.57', '[1200]')
     """
     if isinstance(value, NotEstimable):
         return "not estimable"
-    return f"[{value:.2g}]" if unbounded(ends) else f"{value:.6g}"
+    return f"[{rough(value)}]" if unbounded(ends) else f"{value:.6g}"
+
+
+def rough(value: float) -> str:
+    """Give a number to two digits.
+
+    >>> rough(-1234.5), rough(0.0678)
+    ('-1200', '0.068')
+    """
+    return f"{float(f'{value:.2g}'):g}"
 
 
 class ByName(Mapping[str, Value]):

@@ -27,7 +27,7 @@ from discreet.analyst.quantities import TOO_WIDE, Quantities, quantities, unit_m
 from discreet.analyst.reference_law import DEFAULT_LEVEL, Family, checked_level, critical_value, family_of
 from discreet.analyst.rsquared import VarianceRatio, from_0_to_1, rsquared, rsquared_interval, variance_ratio
 from discreet.analyst.simultaneous import Simultaneous, checked_way, simultaneous_value
-from discreet.analyst.solve import NotEstimableError
+from discreet.analyst.solve import REMEDY, NotEstimableError
 from discreet.releases import FloatArray, Release
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ class Inferred:
     @property
     def _solved(self) -> Line:
         if isinstance(self._line, NotEstimable):
-            raise NotEstimableError(str(self._line))
+            raise NotEstimableError(f"{self._line}. For predictions: discreet.fit(release, penalty={REMEDY!r})")
         return self._line
 
     @property

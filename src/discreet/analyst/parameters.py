@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from discreet.analyst.estimates import ByName, NotEstimable, Number
+from discreet.analyst.estimates import ByName, NotEstimable, Number, rough
 
 
 class Parameters(ByName[Number]):
@@ -37,4 +37,4 @@ class Parameters(ByName[Number]):
     def _shown(self, name: str, value: Number) -> str:
         if isinstance(value, NotEstimable):
             return "not estimable"
-        return f"[{value:.2g}]" if name in self._weak else f"{value:.6g}"
+        return f"[{rough(value)}]" if name in self._weak else f"{value:.6g}"

@@ -35,7 +35,8 @@ _DROPPED: Final = "a cell is missing, and its column says drop"
 class PredictionSets(Sequence[ConfidenceSet | None]):
     """Confidence sets of m rows: the set of a row by its place, none where there is none; or all as arrays.
 
-    `np.asarray` gives the ends, shape (m, 2), if every row has an interval.
+    If every row has an interval, `np.asarray` gives the ends, shape (m, 2), and so does a place in two dimensions, such
+    as `sets[:, 0]`.
 
     Attributes
     ----------
@@ -59,7 +60,11 @@ class PredictionSets(Sequence[ConfidenceSet | None]):
     def __getitem__(self, place: int) -> ConfidenceSet | None: ...
     @overload
     def __getitem__(self, place: slice) -> list[ConfidenceSet | None]: ...
-    def __getitem__(self, place: int | slice) -> ConfidenceSet | list[ConfidenceSet | None] | None:
+    @overload
+    def __getitem__(self, place: tuple[int | slice, int | slice]) -> Any: ...  # noqa: ANN401  # a number or an array
+    def __getitem__(self, place: int | slice | tuple[int | slice, int | slice]) -> object:
+        if isinstance(place, tuple):
+            return np.asarray(self)[place]
         if isinstance(place, slice):
             return [self[row] for row in range(len(self))[place]]
         if not self.kind[place]:
@@ -135,6 +140,16 @@ class Prediction:
         ends = np.full(int(known.sum()), np.inf)
         reasons = [why.reason if kept else _DROPPED for kept in self._kept]
         return PredictionSets(kind, self._masked(-ends, known), self._masked(ends, known), reasons)
+
+    def reasons(self, level: float | None = None, *, alpha: float | None = None, obs: bool = False) -> list[str | None]:
+        """Say for each row why it has no interval; none where it has one.
+
+        Parameters
+        ----------
+        level, alpha, obs
+            As for `conf_int`.
+        """
+        return list(self.conf_int(level, alpha=alpha, obs=obs).reasons)
 
     def summary_frame(self, level: float | None = None, *, alpha: float | None = None) -> Table:
         """Means, standard errors and both kinds of set as a table with statsmodels' names, their kind, and a reason.

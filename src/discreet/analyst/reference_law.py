@@ -42,13 +42,13 @@ def checked_level(level: object = None, alpha: object = None) -> float:
     --------
     >>> checked_level(0.9), checked_level(alpha=0.1), checked_level()
     (0.9, 0.9, 0.95)
-    >>> checked_level(0.05)
+    >>> checked_level(0.05)  # doctest: +ELLIPSIS
     Traceback (most recent call last):
         ...
-    discreet.errors.SpecError: level is 0.05; expected at least 0.5 and below 1: write level=0.95 or alpha=0.05
+    discreet.errors.SpecError: level is 0.05; expected at least 0.5 and below 1: write level=0.95 or alpha=0.05 (...)
     """
     if level is not None and alpha is not None:
-        raise SpecError(f"got both level={level!r} and alpha={alpha!r}; give one: level=0.95 or alpha=0.05")
+        raise SpecError(f"got both level={level!r} and alpha={alpha!r}, expected one of them: {_spellings(level)}")
     if alpha is not None:
         if not (_is_number(alpha) and 0 < alpha <= 0.5 and _less(alpha) < 1):
             raise SpecError(f"alpha is {alpha!r}; expected above 0 and at most 0.5: {_spellings(alpha)}")
@@ -72,7 +72,7 @@ def _less(value: float) -> float:
 def _spellings(value: object) -> str:
     """The two ways to ask for the level that was probably meant."""
     ends = sorted((value, _less(value))) if _is_number(value) and 0 < value < 1 else (0.05, 0.95)
-    return f"write level={ends[1]:g} or alpha={ends[0]:g}"
+    return f"write level={ends[1]:g} or alpha={ends[0]:g} (--level {ends[1]:g})"
 
 
 def critical_value(level: float, family: Family, df: float) -> float:

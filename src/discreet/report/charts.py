@@ -118,7 +118,7 @@ def _frame(axes: Axes, effects: Sequence[Effect], target_width: float) -> None:
 
 def _ends(effect: Effect) -> tuple[float | None, float | None]:
     """Ends of what is drawn: the set, or the interval for this very table where nothing else is known."""
-    return (effect.table_low, effect.table_high) if effect.kind is None else (effect.low, effect.high)
+    return (effect.table_low, effect.table_high) if effect.low is effect.high is None else (effect.low, effect.high)
 
 
 def _pieces(effect: Effect) -> list[tuple[float, float]]:

@@ -7,6 +7,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from discreet.analyst.confidence_sets import set_words
+from discreet.analyst.estimates import rough
 from discreet.markup import visible as visible
 
 if TYPE_CHECKING:
@@ -86,7 +87,7 @@ def estimate(row: Coefficient) -> str:
     """Give an estimate; in brackets and to two digits where the release does not bound it."""
     if row.estimate is None:
         return "not estimable"
-    return f"[{_without_zero(f'{row.estimate:.2g}')}]" if row.unbounded else number(row.estimate)
+    return f"[{_without_zero(rough(row.estimate))}]" if row.unbounded else number(row.estimate)
 
 
 def confidence_set(row: Coefficient) -> str:

@@ -306,5 +306,8 @@ def _model(fit: Fit, level: float) -> ModelView:
         rsquared_reason=reason,
         residual_sd=None if isinstance(s2, NotEstimable) else s2**0.5,
         # what is said about errors stands in the table itself
-        notes=(*set_notes(fit, level), *(note for note in notes(fit) if note not in error_notes(fit))),
+        notes=(
+            *(set_notes(fit, level) if fit.estimable else ()),
+            *(note for note in notes(fit) if note not in error_notes(fit)),
+        ),
     )
