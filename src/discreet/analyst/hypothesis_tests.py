@@ -141,7 +141,7 @@ def joint_test(about: Quantities | NotEstimable, claims: Hypotheses, *, use_f: b
         if isinstance(sd, NotEstimable):
             refused = NotEstimable(f"{label}: {sd.reason}")
             return JointTest(refused, refused, count, df if use_f else None)
-    score, kappa = _joint(about, (about.estimates - claims.values) / about.scale)
+    score, kappa = open_coefficients(about, (about.estimates - claims.values) / about.scale)
     pvalue = float(fdtrc(count, df, score / count)) if use_f else float(chdtrc(count, score))
     if about.family == "laplace":
         # the statistic is a sum of squares of as many standardised errors; one of them has at least the mean share
@@ -151,7 +151,7 @@ def joint_test(about: Quantities | NotEstimable, claims: Hypotheses, *, use_f: b
     return JointTest(score / count, pvalue, count, df) if use_f else JointTest(score, pvalue, count, None)
 
 
-def _joint(about: Quantities, distance: FloatArray) -> tuple[float, float]:
+def open_coefficients(about: Quantities, distance: FloatArray) -> tuple[float, float]:
     """Score statistic of all hypotheses, and how well the coefficients are known that they leave open."""
     inference, L = about.inference, about.L
     found = joint_score(inference, L, distance)

@@ -27,6 +27,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final, cast
 
 import numpy as np
@@ -186,6 +187,7 @@ def _integral(x: float, kappa: float, count: int) -> float:
     return float((high - low) / 2 * (_WEIGHTS * power * np.exp((x - y) / 2) * np.cos(phi) ** 2).sum())
 
 
+@lru_cache(maxsize=1024)
 def level_given(alpha: float, kappa: float, count: int) -> float:
     """Tail of chi-square beyond the value that the law given kappa exceeds with probability alpha; at least alpha.
 

@@ -23,6 +23,22 @@ _ENOUGH: Final = 49  # fewer say nothing about a share of 90%
 _TRIES: Final = 200_000  # draws times the square of the number of coefficients, at most
 
 
+def rows_words(factor: float | None) -> str:
+    """Say how many rows would give an interval.
+
+    >>> rows_words(4.0)
+    'in 90% of tables with 4 times as many rows the set would be an interval'
+    >>> rows_words(None)
+    'no number of rows can be named, up to 100 times as many, that would give an interval in 90% of such tables'
+    """
+    if factor is None:
+        return (
+            f"no number of rows can be named, up to {FACTORS[-1]:g} times as many, that would give an interval in "
+            f"{SHARE:.0%} of such tables"
+        )
+    return f"in {SHARE:.0%} of tables with {factor:g} times as many rows the set would be an interval"
+
+
 def rows_factors(equations: NormalEquations, L: FloatArray, z: float, digest: str) -> tuple[float | None, ...]:
     """Smallest listed factor at which the set of each combination would be bounded in 90% of such tables.
 
@@ -131,7 +147,9 @@ def bounded(
     contrast = np.concatenate([-theta, np.ones((len(usable), 1))], axis=1) @ C
     noise = C[:-1] @ _forms(variance, contrast) @ C[:-1].T
     residual = c - (b * theta).sum(axis=1) + (H * noise).sum(axis=(1, 2))
-    s2 = np.maximum(np.minimum(residual, c) / (rows[usable] - size), 0.0)
+    # not above the sum of squares of the target itself, as `score_inference` has it
+    total = c - b[:, 0] ** 2 / A[:, 0, 0] if C.shape[0] == C.shape[1] else c
+    s2 = np.maximum(np.minimum(residual, total) / (rows[usable] - size), 0.0)
     covariance = s2[:, None, None] * H + H @ noise @ H
     values, axes = np.linalg.eigh(covariance)
     root = axes * np.sqrt(np.maximum(values, 0.0))[:, None, :]
