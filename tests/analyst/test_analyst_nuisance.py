@@ -40,10 +40,10 @@ def variance_of(fit, a, theta):
     return sampling + noise
 
 
-def searched(fit, L, l, theta0, u):
+def searched(fit, L, combination, theta0, u):
     """Smallest ratio over steps of the coefficients that L leaves open, by a general search."""
     score = fit._score
-    a, S = score.inverse @ l, score.covariance
+    a, S = score.inverse @ combination, score.covariance
     sigma2 = variance_of(fit, a, fit.scaled_coefficients)
     cov = S - S @ L.T @ np.linalg.solve(L @ S @ L.T, L @ S)
     basis = np.linalg.svd(L)[2][len(L) :].T

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, cached_property
 
 import numpy as np
 from scipy.special import chdtri, fdtrc, stdtrit
@@ -100,7 +100,7 @@ class Setup:
 
     def original(self, case: Case, theta: np.ndarray) -> np.ndarray:
         """Coefficients in the units of the columns."""
-        _, half, mid = scaled_columns(case.design, choose(self.empty, **case.model))
+        _, _, mid = scaled_columns(case.design, choose(self.empty, **case.model))
         return self.units @ theta + (mid[-1] * (np.arange(self.size) == 0) if "Intercept" in self.names else 0.0)
 
 
@@ -116,7 +116,8 @@ def drawn_moments(case: Case, count: int, random: np.random.Generator) -> tuple[
         pool.append(Z.transpose(0, 2, 1) @ Z)
     blocks = np.concatenate(pool)
     tables = {BLOCK: blocks[:count], 10 * BLOCK: blocks.reshape(count, 10, *blocks.shape[1:]).sum(axis=1)}
-    tables[100 * BLOCK] = np.array([tables[10 * BLOCK][random.integers(0, count, 10)].sum(axis=0) for _ in range(count)])
+    tens = [tables[10 * BLOCK][random.integers(0, count, 10)].sum(axis=0) for _ in range(count)]
+    tables[100 * BLOCK] = np.array(tens)
     return tables, blocks.mean(axis=0) / BLOCK
 
 
@@ -168,11 +169,11 @@ class Many:
         H = np.linalg.inv(A)
         theta = (H @ b[:, :, None])[:, :, 0]
         contrast = np.concatenate([-theta, np.ones((len(theta), 1))], axis=1) @ C
-        V = C[:k] @ forms(T, contrast) @ C[:k].T
+        noise = C[:k] @ forms(T, contrast) @ C[:k].T
         total = c - b[:, 0] ** 2 / n if "Intercept" in setup.names else c
-        residual = c - (b * theta).sum(axis=1) + (H * V).sum(axis=(1, 2))
+        residual = c - (b * theta).sum(axis=1) + (H * noise).sum(axis=(1, 2))
         sampling = np.maximum(np.minimum(residual, total) / (n - k), 0.0)[:, None, None] * H
-        return cls(definite, H, theta, contrast, sampling, sampling + H @ V @ H, n - k, C[:k], T)
+        return cls(definite, H, theta, contrast, sampling, sampling + H @ noise @ H, n - k, C[:k], T)
 
     def test(self, L: np.ndarray, values: np.ndarray) -> Tested:
         """Test L theta = values in every release."""
@@ -186,10 +187,10 @@ class Many:
         plain = (d * weights).sum(axis=1)
         combination = weights @ L
         sigma2 = ((self.covariance @ combination[:, :, None])[:, :, 0] * combination).sum(axis=1)
-        K = forms(self.T, (self.H @ combination[:, :, None])[:, :, 0] @ self.C)
+        form = forms(self.T, (self.H @ combination[:, :, None])[:, :, 0] @ self.C)
         moved = -(step / plain[:, None]) @ self.C
-        q1 = -((K @ moved[:, :, None])[:, :, 0] * self.contrast).sum(axis=1)
-        q2 = ((K @ moved[:, :, None])[:, :, 0] * moved).sum(axis=1)
+        q1 = -((form @ moved[:, :, None])[:, :, 0] * self.contrast).sum(axis=1)
+        q2 = ((form @ moved[:, :, None])[:, :, 0] * moved).sum(axis=1)
         if m == k:
             none = np.zeros((len(plain), 0))
             return Tested(self.df, m, plain, np.full(len(plain), FREE), sigma2, q1, q2, none, none, none)
@@ -197,12 +198,12 @@ class Many:
         given = self.covariance - toward @ np.linalg.solve(G, toward.transpose(0, 2, 1))
         root = np.linalg.cholesky(basis.T @ given @ basis)
         steps = -(root.transpose(0, 2, 1) @ basis.T @ self.C)
-        growth = steps @ K @ steps.transpose(0, 2, 1) / sigma2[:, None, None]
+        growth = steps @ form @ steps.transpose(0, 2, 1) / sigma2[:, None, None]
         values_, axes = np.linalg.eigh(growth)
         steps = axes.transpose(0, 2, 1) @ steps
-        Kx = steps @ K
-        here = (Kx @ self.contrast[:, :, None])[:, :, 0] / sigma2[:, None]
-        along = (Kx @ (self.C.T @ step[:, :, None]))[:, :, 0] / (sigma2 * plain)[:, None]
+        loads = steps @ form
+        here = (loads @ self.contrast[:, :, None])[:, :, 0] / sigma2[:, None]
+        along = (loads @ (self.C.T @ step[:, :, None]))[:, :, 0] / (sigma2 * plain)[:, None]
         u = -plain
         arrow = np.zeros((len(u), k - m + 1, k - m + 1))
         place = np.arange(k - m)
@@ -230,7 +231,7 @@ class Tested:
     here: np.ndarray
     along: np.ndarray
 
-    @property
+    @cached_property
     def p(self) -> np.ndarray:
         plain = fdtrc(self.count, self.df, self.statistic / self.count)
         x = chdtri(self.count, np.maximum(plain, 1e-300))
@@ -268,7 +269,7 @@ def integral(x: np.ndarray, tested: Tested) -> np.ndarray:
 
 def forms(T: np.ndarray, W: np.ndarray) -> np.ndarray:
     """Matrices K with Var(w'F t) = t'K t, which are also the covariances of F w."""
-    K = T * W[:, :, None] * W[:, None, :]
+    out = T * W[:, :, None] * W[:, None, :]
     place = np.arange(len(T))
-    K[:, place, place] = W**2 @ T
-    return K
+    out[:, place, place] = W**2 @ T
+    return out

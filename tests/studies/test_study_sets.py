@@ -1,4 +1,4 @@
-"""Coverage of confidence sets over all releases, size of tests, and forecasts of rows. Figures for the record: make slow.
+"""Coverage of sets over all releases, size of tests, and forecasts of rows. Figures for the record: make slow.
 
 Every cell has at least 4,000 releases: tables are drawn, clipped and summed, and get noise of the law that the
 mechanism has at that budget. The formulas are the library's as arrays, held against `discreet.fit` release by release
@@ -134,9 +134,9 @@ def missed(label, tested, definite):
         over_all = 1 - (p < ALPHA).sum() / RELEASES
         if over_all < 0.935 - spread(0.935, RELEASES):
             out.append(f"{label}, {name}: coverage {over_all:.3f}")
-        if kinds is not None and (kinds == "interval").sum() >= 0.9 * RELEASES:
-            if over_all > 0.97 + spread(0.97, RELEASES):
-                out.append(f"{label}, {name}: coverage {over_all:.3f} of sets that are bounded")
+        mostly = kinds is not None and (kinds == "interval").sum() >= 0.9 * RELEASES
+        if mostly and over_all > 0.97 + spread(0.97, RELEASES):
+            out.append(f"{label}, {name}: coverage {over_all:.3f} of sets that are bounded")
     return out if definite >= ENOUGH else []
 
 
@@ -147,7 +147,7 @@ def test_sets_cover_and_tests_keep_their_size(place):
     began = time.perf_counter()
     tables, population = moments_of(place)
     theta, slopes = setup.truth(population), setup.slopes
-    print(f"\n{case.name} ({', '.join(setup.names)}), {RELEASES} releases a cell, smallest and largest of coefficients, %")
+    print(f"\n{case.name} ({', '.join(setup.names)}), {RELEASES} releases a cell, smallest and largest share, %")
     print(HEAD)
     misses = []
     for n in ROWS:
@@ -170,8 +170,9 @@ def test_sets_cover_and_tests_keep_their_size(place):
             given = [1 - miss[yes].mean() for miss, yes in zip(rejected, inside, strict=True) if yes.sum() >= 40]
             print(
                 f"  {n:7d} {epsilon:4.1f}  {100 * definite / RELEASES:7.1f}   "
-                f"{span([1 - miss.sum() / RELEASES for miss in rejected])}   {span([1 - miss.mean() for miss in rejected])} | "
-                f"{span(shares[0])}  {span(shares[1])}  {span(shares[2])}   {span(given) if given else '     -     '} | "
+                f"{span([1 - miss.sum() / RELEASES for miss in rejected])}   "
+                f"{span([1 - miss.mean() for miss in rejected])} | "
+                f"{span(shares[0])}  {span(shares[1])}  {span(shares[2])}   {span(given) if given else '-':>11} | "
                 f"{span([miss.mean() for miss in rejected], 4)}  {100 * (joint[0].p < ALPHA).mean():6.1f}"
                 f"  {100 * (joint[1].p < ALPHA).mean():6.1f}",
                 flush=True,
@@ -258,7 +259,6 @@ def test_robust_sets_cover_where_variances_differ(epsilon):
     kinds = ("robust", "plain", "plain, no privacy")
     missing = {kind: dict.fromkeys(truth, 0) for kind in kinds}
     joint, bounded_sets, definite = dict.fromkeys(kinds, 0), dict.fromkeys(truth, 0), 0
-    exact = np.zeros((len(Z[0]), len(Z[0])))
     for _ in range(ROBUST):
         data = CLIPPED.draw(n, random)
         with warnings.catch_warnings():
@@ -267,17 +267,19 @@ def test_robust_sets_cover_where_variances_differ(epsilon):
         fit = discreet.fit(release)
         definite += fit.estimable
         exact = CLIPPED.rows(n, np.random.default_rng(random.integers(2**60)))
-        law = discreet.fit(as_release(setup, NO_NOISE, exact.T @ exact))
-        for kind, model in zip(kinds, (fit.robust(), fit, law), strict=True):
+        without_noise = discreet.fit(as_release(setup, NO_NOISE, exact.T @ exact))
+        for kind, model in zip(kinds, (fit.robust(), fit, without_noise), strict=True):
             for name, ends in model.conf_int().items():
                 missing[kind][name] += not ends.contains(truth[name])
                 bounded_sets[name] += kind == "robust" and ends.bounded
             joint[kind] += model.f_test({name: truth[name] for name in ("x0", "x1")}).pvalue < ALPHA
-    print(f"\n{CLIPPED.name}, n = {n}, epsilon {epsilon}, {ROBUST} releases: coverage of {', '.join(truth)}; size of F, %")
+    print(f"\n{CLIPPED.name}, n = {n}, epsilon {epsilon}, {ROBUST} releases, %")
+    print(f"  coverage of {', '.join(truth)}; size of F")
     for kind in kinds:
         shares = "  ".join(f"{100 - 100 * count / ROBUST:5.1f}" for count in missing[kind].values())
         print(f"  {kind:18} {shares}   {100 * joint[kind] / ROBUST:5.1f}")
-    print(f"  definite {100 * definite / ROBUST:.1f}, bounded {[round(100 * b / ROBUST, 1) for b in bounded_sets.values()]}")
+    shown = ", ".join(f"{100 * count / ROBUST:.1f}" for count in bounded_sets.values())
+    print(f"  definite {100 * definite / ROBUST:.1f}, bounded {shown}")
     for name, count in missing["robust"].items():
         assert count / ROBUST <= 0.065 + spread(0.065, ROBUST), name
     assert joint["robust"] / ROBUST <= 0.065 + spread(0.065, ROBUST)
@@ -324,7 +326,7 @@ def test_tables_with_as_many_rows_as_forecast_give_an_interval(name, n, epsilon)
             factors.append(factor)
             shares.append(yes.mean())
     print(
-        f"\n{name}, n = {n}, epsilon {epsilon}: {len(factors)} forecasts, median {np.median(factors):g} times as many rows,"
+        f"\n{name}, n = {n}, epsilon {epsilon}: {len(factors)} forecasts, median {np.median(factors):g} times the rows,"
         f" came true in {100 * np.mean(shares):.1f}%; {without} unbounded sets without one"
     )
     assert len(factors) >= 50

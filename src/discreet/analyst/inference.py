@@ -19,7 +19,8 @@ Several combinations L theta = c are tested together with the covariance under t
 
     d'[L Sigma(theta0) L']^{-1} d,   theta0 = theta~ - Sigma L'(L Sigma L')^{-1} d,   d = L theta~ - c,
 
-which for one combination is the square of its score statistic.
+which for one combination is the square of its score statistic. Both take one value for the coefficients that a
+hypothesis leaves open; `nuisance` counts what is not known about those, for coefficients and hypotheses.
 
 Sigma = A~^{-1} Omega(theta~) A~^{-1} is the sandwich covariance. With a ridge on the diagonal, A~ + diag(pulls) takes
 the place of A~ in a and Sigma, and psi is the combination of the *penalised* coefficients
@@ -151,9 +152,10 @@ def score_inference(equations: NormalEquations, theta: Sequence[Fraction], pulls
         s^2 = (RSS~ + tr((2H - H A~ H) V)) / (n~ - tr((2H - H A~ H) A~)),
 
     which without a penalty is (RSS~ + tr(A~^{-1} V)) / (n~ - k). Where it is not above 0 it counts as 0: the privacy
-    part alone still gives a valid width. In the sampling part it is not above the target's own variance either: where A~ is
-    close to singular the trace is far too large, and the sum of squares of the target has no such error. The noise F of the release enters the residual sum, to first order, as t'F t
-    with t = (-theta, 1), as the quadratic form whose mean was added, and, with a ridge, through the slope it leaves.
+    part alone still gives a valid width. In the sampling part it is not above the target's own variance either: where
+    A~ is close to singular the trace is far too large, and the sum of squares of the target has no such error. The
+    noise F of the release enters the residual sum, to first order, as t'F t with t = (-theta, 1), as the quadratic form
+    whose mean was added, and, with a ridge, through the slope it leaves.
 
     Parameters
     ----------

@@ -116,7 +116,7 @@ class Inferred:
         return basis, score
 
     def _rows_needed(self, names: tuple[str, ...], level: float) -> dict[str, str]:
-        """Say how many rows would bound each of these coefficients of least squares; nothing where that makes no sense."""
+        """Say how many rows would bound each of these coefficients; only for least squares from sums with noise."""
         if not names or self._inputs.penalised or self.release.kind != "moments":
             return {}
         equations = normal_equations(self.release, self._inputs.model)

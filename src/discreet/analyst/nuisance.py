@@ -12,15 +12,16 @@ form. In coordinates in which d'Cov^+ d = |h|^2 and the growth along h is sum s_
 
     u^2 <= c q(u) + c^2 sigma^2 sum r_i(u)^2 / (1 - c s_i),
 
-r_i(u) linear in u: the set is again the solution of a quadratic, and any value where c s_i >= 1 for some i. The smallest
-such c is the statistic of t. Where the others are well known all s_i are small and it is the plain score statistic.
+r_i(u) linear in u: the set is again the solution of a quadratic, and any value where c s_i >= 1 for some i. The
+smallest such c is the statistic of t. Where the others are well known all s_i are small, and it is the plain score
+statistic.
 
 To search for the step that fits best makes the statistic smaller where the others are hidden. Its law is then not
 chi-square with m degrees of freedom but, given the next root kappa of the same problem, close to the density
 
     x^(m/2 - 1) exp(-x/2) (kappa - x)^(1/2),    0 < x < kappa,
 
-[Guggenberger, Kleibergen & Mavroeidis 2019, for noise of one shape in all columns], which is chi-square for large kappa.
+[Guggenberger, Kleibergen & Mavroeidis 2019, for noise of one shape in all columns]. For large kappa it is chi-square.
 """
 
 from __future__ import annotations
@@ -133,17 +134,17 @@ def nuisance(
     if not (inference.variance.any() and free and sigma2 > 0):
         return Nuisance(math.sqrt(max(sigma2, 0.0)), *np.zeros((3, free)))
     w = combination @ inference.inverse @ inference.reach
-    K = form_matrix(inference.variance, w)
+    form = form_matrix(inference.variance, w)
     # rows of the root's space that the hypotheses do not touch: their image has the covariance given the hypotheses
     open_rows = np.linalg.qr((L @ root).T, mode="complete")[0][:, len(L) :]
     steps = -(root @ open_rows).T @ inference.reach
-    growth, axes = np.linalg.eigh(steps @ K @ steps.T / sigma2)
+    growth, axes = np.linalg.eigh(steps @ form @ steps.T / sigma2)
     steps = axes.T @ steps
     return Nuisance(
         sigma=math.sqrt(sigma2),
         growth=np.maximum(growth, 0.0),
-        here=steps @ K @ inference.contrast / sigma2,
-        along=-(steps @ K @ (inference.reach.T @ step)) / sigma2,
+        here=steps @ form @ inference.contrast / sigma2,
+        along=-(steps @ form @ (inference.reach.T @ step)) / sigma2,
     )
 
 
@@ -160,9 +161,9 @@ def form_matrix(variance: FloatArray, w: FloatArray) -> FloatArray:
     array([[ 3., -2.],
            [-2.,  5.]])
     """
-    K: FloatArray = variance * np.outer(w, w)
-    np.fill_diagonal(K, variance @ w**2)
-    return K
+    out: FloatArray = variance * np.outer(w, w)
+    np.fill_diagonal(out, variance @ w**2)
+    return out
 
 
 def tail_given(x: float, kappa: float, count: int) -> float:

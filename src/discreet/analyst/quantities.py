@@ -121,7 +121,8 @@ class Quantities:
         terms = self.terms
         z = np.array([self.critical(1 - level_given(alpha, kappa, 1)) for kappa in self._kappas])
         rows = np.array([one.widened(z[place] ** 2) for place, one in enumerate(self.beside)]).reshape(-1, 3)
-        return ContrastTerms(terms.sampling, terms.privacy + rows[:, 0], terms.q1 + rows[:, 1], terms.q2 + rows[:, 2]), z
+        q0, q1, q2 = rows.T
+        return ContrastTerms(terms.sampling, terms.privacy + q0, terms.q1 + q1, terms.q2 + q2), z
 
     def _each(self, values: FloatArray) -> ByName[Number]:
         found = zip(values.tolist(), (self.terms.q0 > 0).tolist(), strict=True)
