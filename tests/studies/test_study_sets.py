@@ -104,7 +104,7 @@ CASES = [
 ]
 IDS = [case.name for case in CASES]
 HEAD = (
-    "        n  eps  definite   coverage of all   of definite  | bounded      outside  everything   "
+    "        n  eps  definite   coverage of all   of definite  | of definite: bounded, outside, everything   "
     "given bounded | size: single      two   all slopes"
 )
 
