@@ -13,9 +13,10 @@ from scipy.optimize import brentq
 import discreet
 from discreet.analyst.confidence_sets import ConfidenceSet, SetArray, any_value, quadratic_sets
 from discreet.analyst.estimates import NotEstimable, rough
-from discreet.analyst.inference import joint_score
+from discreet.analyst.inference import ContrastTerms, fieller_sets, joint_score
 from discreet.analyst.nuisance import reference_tail
 from discreet.analyst.quantities import unit_map
+from discreet.analyst.robust import residual_coefficients
 from discreet.analyst.solve import NotEstimableError
 from discreet.design.model import Design
 from discreet.errors import SpecError
@@ -142,6 +143,17 @@ def test_an_end_that_leaves_double_precision_excludes_nothing():
     assert kept.kind.tolist() == kinds.tolist()
     assert kept.lower.tolist() == [1.0, 1.0, 1.0, -math.inf, -math.inf]
     assert kept.upper.tolist() == [5.0, 5.0, math.inf, 5.0, math.inf]
+
+
+@pytest.mark.parametrize(("noise", "kinds"), [(0.0, {"interval", "everything"}), (1.0, {"everything"})])
+def test_hardly_a_degree_of_freedom_excludes_hardly_anything(noise, kinds):
+    """Critical values up to 1e152: no warning, no number that is none, and no interval with an infinite end."""
+    terms = ContrastTerms(np.array([1e5, 1e-5]), np.zeros(2), np.zeros(2), np.full(2, noise))
+    for z in (1e60, 1e151, 1e152, 1e153):
+        sets = fieller_sets(terms, z).moved(np.zeros(2), 1e3)
+        assert set(sets.kind) <= kinds
+        finite = np.isfinite(sets.lower) & np.isfinite(sets.upper)
+        assert (finite == (sets.kind == "interval")).all()
 
 
 # -- a fit whose sums are positive definite --------------------------------------------------------------------------
@@ -324,6 +336,25 @@ def test_a_model_that_a_penalty_cannot_save_returns_too():
     assert not fit.estimable
     assert {ends.kind for ends in fit.conf_int().values()} == {"everything"}
     assert fit.interval_target == "penalised"
+
+
+def test_residuals_are_taken_from_the_adaptive_ridge_where_least_squares_has_no_coefficients(by_kind):
+    weak = by_kind["indefinite"]
+    assert residual_coefficients(weak) == tuple(discreet.fit(weak, penalty="adaptive").scaled_coefficients.tolist())
+    good = noisy(0.5, 0)
+    assert residual_coefficients(good) == tuple(discreet.fit(good).scaled_coefficients.tolist())
+
+
+def test_a_robust_release_of_too_few_rows_is_made_and_fitted():
+    """Thirteen sums of squares of noise alone are positive definite with a probability of about 1e-20."""
+    random = np.random.default_rng(3)
+    names = [f"x{j}" for j in range(12)]
+    rows = {name: random.uniform(-1, 1, 60).tolist() for name in (*names, "y")}
+    design = Design("y", dict.fromkeys((*names, "y"), (-1, 1)))
+    release = discreet.release(rows, design, epsilon=0.2, delta=1e-6, moments="robust")
+    fit = discreet.fit(release)
+    assert not fit.estimable
+    assert {ends.kind for ends in fit.robust().conf_int().values()} == {"everything"}
 
 
 # -- predictions -----------------------------------------------------------------------------------------------------

@@ -331,3 +331,16 @@ def test_a_fit_without_coefficients_predicts_nothing_and_says_what_does(folder: 
     assert contents(folder) == before
     again = call("predict", "hopeless.NOT-PRIVATE.json", "rows.csv", "--penalty", "adaptive", "-o", "out.csv")
     assert again.exit_code == 0
+
+
+def test_every_level_on_the_command_line_is_checked(folder: Path, call: Call) -> None:
+    (folder / "design.toml").write_text(DESIGN)
+    for words in (
+        ("plan", "--design", "design.toml", "--rows", "1000", "--epsilon", "1", "--delta", "1e-6"),
+        ("plan", "--from", PATH, "--epsilon", "1", "--delta", "1e-6"),
+        ("report", PATH, "-o", "R.html"),
+        ("predict", PATH, "new.csv", "--intervals", "-o", "out.csv"),
+    ):
+        result = call(*words, "--level", "0.05")
+        assert (result.exit_code, result.stdout) == (2, "")
+        assert "level is 0.05; expected at least 0.5 and below 1: write level=0.95 or alpha=0.05" in result.stderr

@@ -254,7 +254,9 @@ def fieller_sets(terms: ContrastTerms, z: FloatArray | float, *, more: float = 0
     more
         Variance that is added whatever u is, such as that of a new observation.
     """
-    return quadratic_sets(1 - z**2 * terms.q2, z**2 * terms.q1, z**2 * (terms.q0 + more))
+    # with hardly a degree of freedom z leaves double precision, and nothing is excluded
+    with np.errstate(over="ignore", invalid="ignore"):
+        return quadratic_sets(1 - z**2 * terms.q2, z**2 * terms.q1, z**2 * (terms.q0 + more))
 
 
 @dataclass(frozen=True, eq=False)

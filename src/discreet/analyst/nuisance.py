@@ -93,8 +93,11 @@ class Nuisance:
         c
             Squared critical value.
         """
+        if not self.growth.any():
+            return 0.0, 0.0, 0.0
         left = 1 - c * self.growth
-        if (left <= 0).any():
+        # with hardly a degree of freedom c leaves double precision
+        if not (math.isfinite(c) and (left > 0).all()):
             return 0.0, 0.0, math.inf
         weights = c * self.sigma**2 / left
         pairs = ((self.here, self.here), (self.here, self.along), (self.along, self.along))

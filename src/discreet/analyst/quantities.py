@@ -120,7 +120,8 @@ class Quantities:
         """Terms with what is open about the other coefficients, and the critical value of each combination."""
         terms = self.terms
         z = np.array([self.critical(1 - level_given(alpha, kappa, 1)) for kappa in self._kappas])
-        rows = np.array([one.widened(z[place] ** 2) for place, one in enumerate(self.beside)]).reshape(-1, 3)
+        with np.errstate(over="ignore", invalid="ignore"):
+            rows = np.array([one.widened(c) for one, c in zip(self.beside, z**2, strict=True)]).reshape(-1, 3)
         q0, q1, q2 = rows.T
         return ContrastTerms(terms.sampling, terms.privacy + q0, terms.q1 + q1, terms.q2 + q2), z
 
