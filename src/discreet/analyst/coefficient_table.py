@@ -45,7 +45,9 @@ def table_columns(
 def reasons(fit: Inferred, level: float = DEFAULT_LEVEL) -> dict[str, str]:
     """Why a coefficient has no interval, by name, for those whose set is unbounded or that have none."""
     sets = fit.conf_int(level).items()
-    return {name: ends.reason or "" for name, ends in sets if isinstance(ends, NotEstimable) or unbounded(ends)}
+    why = {name: ends.reason or "" for name, ends in sets if isinstance(ends, NotEstimable) or unbounded(ends)}
+    more = fit._rows_needed(tuple(name for name, ends in sets if unbounded(ends)), level)
+    return {name: f"{reason}; {more[name]}" if name in more else reason for name, reason in why.items()}
 
 
 def estimates(fit: Inferred) -> ByName[Number]:

@@ -9,7 +9,8 @@ import numpy as np
 
 from discreet.analyst.estimates import ByName, Interval, NotEstimable, Number, p_without, set_without, shown_estimate
 from discreet.analyst.hypotheses import Hypotheses
-from discreet.analyst.inference import joint_statistic
+from discreet.analyst.inference import joint_score
+from discreet.analyst.nuisance import covariance_root, nuisance, reference_tail
 from discreet.analyst.quantities import Quantities
 from discreet.analyst.reference_law import checked_level, tail_probability
 from discreet.errors import SpecError
@@ -140,10 +141,22 @@ def joint_test(about: Quantities | NotEstimable, claims: Hypotheses, *, use_f: b
         if isinstance(sd, NotEstimable):
             refused = NotEstimable(f"{label}: {sd.reason}")
             return JointTest(refused, refused, count, df if use_f else None)
-    score = joint_statistic(about.inference, about.L, (about.estimates - claims.values) / about.scale)
+    score, kappa = open_coefficients(about, (about.estimates - claims.values) / about.scale)
     pvalue = float(fdtrc(count, df, score / count)) if use_f else float(chdtrc(count, score))
     if about.family == "laplace":
         # the statistic is a sum of squares of as many standardised errors; one of them has at least the mean share
         far = tail_probability(math.sqrt(score / count), about.family, df)
         pvalue = max(pvalue, min(1.0, count * far))
+    pvalue = reference_tail(pvalue, kappa, count)
     return JointTest(score / count, pvalue, count, df) if use_f else JointTest(score, pvalue, count, None)
+
+
+def open_coefficients(about: Quantities, distance: FloatArray) -> tuple[float, float]:
+    """Score statistic of all hypotheses, and how well the coefficients are known that they leave open."""
+    inference, L = about.inference, about.L
+    found = joint_score(inference, L, distance)
+    score = found.statistic
+    if not score > 0:
+        return 0.0, math.inf
+    open_ones = nuisance(inference, L, found.combination, found.step / -score, covariance_root(inference))
+    return open_ones.statistic(-score, score), open_ones.kappa

@@ -19,7 +19,8 @@ Several combinations L theta = c are tested together with the covariance under t
 
     d'[L Sigma(theta0) L']^{-1} d,   theta0 = theta~ - Sigma L'(L Sigma L')^{-1} d,   d = L theta~ - c,
 
-which for one combination is the square of its score statistic.
+which for one combination is the square of its score statistic. Both take one value for the coefficients that a
+hypothesis leaves open; `nuisance` counts what is not known about those, for coefficients and hypotheses.
 
 Sigma = A~^{-1} Omega(theta~) A~^{-1} is the sandwich covariance. With a ridge on the diagonal, A~ + diag(pulls) takes
 the place of A~ in a and Sigma, and psi is the combination of the *penalised* coefficients
@@ -39,7 +40,7 @@ import numpy as np
 from discreet.analyst.confidence_sets import SetArray, quadratic_sets
 from discreet.analyst.noise_covariance import form_covariance, product_covariance, square_covariance
 from discreet.analyst.normal_equations import NormalEquations
-from discreet.analyst.residual import inverse_gram, residual_sum
+from discreet.analyst.residual import inverse_gram, residual_sum, total_sum
 from discreet.releases import FloatArray
 
 
@@ -151,8 +152,10 @@ def score_inference(equations: NormalEquations, theta: Sequence[Fraction], pulls
         s^2 = (RSS~ + tr((2H - H A~ H) V)) / (n~ - tr((2H - H A~ H) A~)),
 
     which without a penalty is (RSS~ + tr(A~^{-1} V)) / (n~ - k). Where it is not above 0 it counts as 0: the privacy
-    part alone still gives a valid width. The noise F of the release enters the residual sum, to first order, as t'F t
-    with t = (-theta, 1), as the quadratic form whose mean was added, and, with a ridge, through the slope it leaves.
+    part alone still gives a valid width. In the sampling part it is not above the target's own variance either: where
+    A~ is close to singular the trace is far too large, and the sum of squares of the target has no such error. The
+    noise F of the release enters the residual sum, to first order, as t'F t with t = (-theta, 1), as the quadratic form
+    whose mean was added, and, with a ridge, through the slope it leaves.
 
     Parameters
     ----------
@@ -184,7 +187,7 @@ def score_inference(equations: NormalEquations, theta: Sequence[Fraction], pulls
     residual = residual_sum(equations, theta) + float((weights * noise).sum())
     rows = equations.nobs - used
     followed = weights @ noise
-    s2 = max(residual / rows, 0.0) if rows > 0 else 0.0
+    s2 = max(min(residual, total_sum(equations)) / rows, 0.0) if rows > 0 else 0.0
     return ScoreInference(
         variance=variance,
         reach=regressors,
@@ -239,7 +242,7 @@ def _forms(L: FloatArray, M: FloatArray) -> FloatArray:
     return cast("FloatArray", ((L @ M) * L).sum(axis=1))
 
 
-def fieller_sets(terms: ContrastTerms, z: float, *, more: float = 0.0) -> SetArray:
+def fieller_sets(terms: ContrastTerms, z: FloatArray | float, *, more: float = 0.0) -> SetArray:
     """Solve u^2 <= z^2 (q0 + more + 2 q1 u + q2 u^2) for u, how far a combination lies from its estimate.
 
     Parameters
@@ -247,7 +250,7 @@ def fieller_sets(terms: ContrastTerms, z: float, *, more: float = 0.0) -> SetArr
     terms
         Of m combinations.
     z
-        Critical value.
+        Critical value, one for all or one for each.
     more
         Variance that is added whatever u is, such as that of a new observation.
     """
@@ -256,8 +259,28 @@ def fieller_sets(terms: ContrastTerms, z: float, *, more: float = 0.0) -> SetArr
         return quadratic_sets(1 - z**2 * terms.q2, z**2 * terms.q1, z**2 * (terms.q0 + more))
 
 
-def joint_statistic(inference: ScoreInference, L: FloatArray, distance: FloatArray) -> float:
-    """Give the score statistic of several hypotheses; see the head of the module.
+@dataclass(frozen=True, eq=False)
+class JointScore:
+    """The score statistic of several hypotheses; see the head of the module.
+
+    Attributes
+    ----------
+    statistic
+        Its value, d'[L Sigma(theta0) L']^{-1} d.
+    combination
+        The combination of coefficients that speaks most against the hypotheses, shape (k,): its estimate exceeds what
+        they say of it by the statistic, which is also its variance under them.
+    step
+        theta0 - theta~, shape (k,).
+    """
+
+    statistic: float
+    combination: FloatArray
+    step: FloatArray
+
+
+def joint_score(inference: ScoreInference, L: FloatArray, distance: FloatArray) -> JointScore:
+    """Test several hypotheses at once.
 
     Parameters
     ----------
@@ -271,4 +294,5 @@ def joint_statistic(inference: ScoreInference, L: FloatArray, distance: FloatArr
     toward = inference.covariance @ L.T
     step = -toward @ np.linalg.solve(L @ toward, distance)
     under = L @ inference.covariance_at(step) @ L.T
-    return float(distance @ np.linalg.solve(under, distance))
+    weights = np.linalg.solve(under, distance)
+    return JointScore(float(distance @ weights), weights @ L, step)

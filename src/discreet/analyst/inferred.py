@@ -23,8 +23,10 @@ from discreet.analyst.fit_inputs import ErrorBasis, FitInputs, Line
 from discreet.analyst.hypotheses import HypothesisSpec, hypotheses
 from discreet.analyst.hypothesis_tests import ContrastTest, JointTest, contrast_test, joint_test
 from discreet.analyst.inference import ScoreInference, score_inference
+from discreet.analyst.normal_equations import normal_equations
 from discreet.analyst.quantities import TOO_WIDE, Quantities, quantities, unit_map
 from discreet.analyst.reference_law import DEFAULT_LEVEL, Family, checked_level, critical_value, family_of
+from discreet.analyst.rows_needed import rows_factors, rows_words
 from discreet.analyst.rsquared import VarianceRatio, from_0_to_1, rsquared, rsquared_interval, variance_ratio
 from discreet.analyst.simultaneous import Simultaneous, checked_way, simultaneous_value
 from discreet.analyst.solve import REMEDY, NotEstimableError
@@ -112,6 +114,18 @@ class Inferred:
             correction = rows / (rows - len(self.names))
             score = replace(score, sampling=correction * score.inverse @ basis.meat @ score.inverse)
         return basis, score
+
+    def _rows_needed(self, names: tuple[str, ...], level: float) -> dict[str, str]:
+        """Say how many rows would bound each of these coefficients; only for least squares from sums with noise."""
+        if not names or self._inputs.penalised or self.release.kind != "moments":
+            return {}
+        equations = normal_equations(self.release, self._inputs.model)
+        if not (equations.has_square and equations.block_sd.any()):
+            return {}
+        L = unit_map(self._inputs.units)[[self.names.index(name) for name in names]]
+        z = critical_value(level, self._family, max(equations.nobs - len(self.names), 1.0))
+        factors = rows_factors(equations, L / np.abs(L).max(axis=1, keepdims=True), z, self.release.digest)
+        return dict(zip(names, map(rows_words, factors), strict=True))
 
     @property
     def _score(self) -> ScoreInference | NotEstimable:

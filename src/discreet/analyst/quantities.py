@@ -11,6 +11,7 @@ import numpy as np
 
 from discreet.analyst.estimates import ByName, Interval, NotEstimable, Number
 from discreet.analyst.inference import ContrastTerms, ScoreInference, contrast_terms, fieller_sets
+from discreet.analyst.nuisance import Nuisance, level_given, nuisances, reference_tail
 from discreet.analyst.reference_law import Family, critical_value, tail_probability
 from discreet.analyst.units import Units
 from discreet.releases import FloatArray
@@ -52,6 +53,15 @@ class Quantities:
         """Variances of the score statistic of each, in units of `scale`."""
         return contrast_terms(self.inference, self.L)
 
+    @cached_property
+    def beside(self) -> tuple[Nuisance, ...]:
+        """What is open about the other coefficients, for each combination."""
+        return nuisances(self.inference, self.L)
+
+    @cached_property
+    def _kappas(self) -> tuple[float, ...]:
+        return tuple(one.kappa for one in self.beside)
+
     def critical(self, level: float) -> float:
         """Critical value of one interval."""
         return critical_value(level, self.family, self.inference.df)
@@ -81,25 +91,39 @@ class Quantities:
 
     def statistics(self, values: FloatArray) -> ByName[Number]:
         """Score statistics of the hypotheses that the combinations have these values, signed like estimate - value."""
+        return self._each(self._scores(values))
+
+    def _scores(self, values: FloatArray) -> FloatArray:
         u = (values - self.estimates) / self.scale
-        spread = np.sqrt(self.terms.at(u))
-        return self._each(np.divide(-u, spread, out=np.zeros_like(u), where=spread > 0))
+        variance = self.terms.at(u)
+        tried = zip(self.beside, u.tolist(), variance.tolist(), strict=True)
+        squares = [one.statistic(far, spread) if far and spread > 0 else 0.0 for one, far, spread in tried]
+        return -np.sign(u) * np.sqrt(squares)
 
     def tail_probabilities(self, values: FloatArray) -> ByName[Number]:
-        """Two-sided p-values of the score statistics."""
-        statistics = self.statistics(values)
-        out = [
-            t if isinstance(t, NotEstimable) else tail_probability(t, self.family, self.inference.df)
-            for t in statistics.values()
-        ]
-        return ByName(self.names, out)
+        """Two-sided p-values of the score statistics, given how well the other coefficients are known."""
+        plain = [tail_probability(t, self.family, self.inference.df) for t in self._scores(values).tolist()]
+        return self._each(np.array([reference_tail(p, kappa, 1) for p, kappa in zip(plain, self._kappas, strict=True)]))
 
     def intervals(self, z: float) -> ByName[Interval]:
-        """Fieller's sets at the critical value z."""
-        found = fieller_sets(self.terms, z).moved(self.estimates, self.scale)
+        """Confidence sets at the critical value z of combinations whose other coefficients are known.
+
+        They hold the values whose p-value is not below the one that z has there.
+        """
+        alpha = tail_probability(z, self.family, self.inference.df)
+        found = fieller_sets(*self._widened(alpha)).moved(self.estimates, self.scale)
         varies = self.terms.q0 > 0
         out = [found.at(place, UNBOUNDED) if known else NOTHING_VARIES for place, known in enumerate(varies.tolist())]
         return ByName(self.names, out)
+
+    def _widened(self, alpha: float) -> tuple[ContrastTerms, FloatArray]:
+        """Terms with what is open about the other coefficients, and the critical value of each combination."""
+        terms = self.terms
+        z = np.array([self.critical(1 - level_given(alpha, kappa, 1)) for kappa in self._kappas])
+        with np.errstate(over="ignore", invalid="ignore"):
+            rows = np.array([one.widened(c) for one, c in zip(self.beside, z**2, strict=True)]).reshape(-1, 3)
+        q0, q1, q2 = rows.T
+        return ContrastTerms(terms.sampling, terms.privacy + q0, terms.q1 + q1, terms.q2 + q2), z
 
     def _each(self, values: FloatArray) -> ByName[Number]:
         found = zip(values.tolist(), (self.terms.q0 > 0).tolist(), strict=True)
