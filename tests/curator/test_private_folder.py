@@ -293,6 +293,16 @@ def test_an_interrupted_close_is_made_up_for_at_the_end_of_the_program(scratch, 
     assert list(scratch.iterdir()) == []
 
 
+def test_a_folder_named_from_here_is_removed_from_elsewhere(scratch, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TMPDIR", scratch.name)
+    folder = PrivateFolder()
+    assert len(list(scratch.iterdir())) == 1
+    monkeypatch.chdir("/")
+    folder.close()
+    assert list(scratch.iterdir()) == []
+
+
 def test_a_folder_for_temporary_files_that_cannot_be_used_stops_no_release_without_ids(tmp_path, monkeypatch):
     monkeypatch.setenv("TMPDIR", str(tmp_path / "nowhere"))
     discreet.release({"x": [0.5], "y": [0.5]}, Design("y", {"x": (0, 1), "y": (0, 1)}), **BUDGET)

@@ -39,7 +39,8 @@ class PrivateFolder:
     """
 
     def __init__(self) -> None:
-        self._path = Path(scratch_folder()) / f"{_PREFIX}{secrets.token_hex(8)}"
+        # absolute, so that it is found again from whatever folder the program ends in
+        self._path = Path(scratch_folder()).absolute() / f"{_PREFIX}{secrets.token_hex(8)}"
         self.files = self._path / _FILES
         self._lock: int | None = None
         # before it exists, so that no moment is left in which a signal would leave it
