@@ -1,0 +1,159 @@
+"""Tables to plan for: what a planner would state of each, and rows to hold the plan against."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+from simulated import NoisyReleases
+
+import discreet
+from discreet.analyst.estimates import NotEstimable
+from discreet.analyst.solve import NotEstimableError
+from discreet.testing.not_private import exact_release
+
+SHARES = {"a": 0.55, "b": 0.25, "c": 0.10, "d": 0.07, "e": 0.03}
+Table = dict[str, np.ndarray]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One design with rows, budget, and a table that is drawn anew as often as wanted."""
+
+    name: str
+    columns: dict[str, object]
+    draw: Callable[[int, np.random.Generator], Table]
+    rows: int
+    epsilon: float
+    delta: float = 1e-6
+    mechanism: str = "gaussian"
+    correlated: tuple[tuple[str, str], ...] = ()
+    options: dict[str, object] = field(default_factory=dict)
+
+    @property
+    def design(self) -> discreet.Design:
+        return discreet.Design("y", self.columns, **self.options)
+
+    def stated(self) -> dict[str, object]:
+        """What a planner who knows the population states: shares, means, sds and correlations after clipping, and R^2.
+
+        They are read off half a million rows that no release is made of.
+        """
+        design, table = self.design, self.draw(500_000, np.random.default_rng(99))
+        assume: dict[str, dict[str, object]] = {}
+        values = {}
+        for name, column in design.columns.items():
+            if column.formula is not None and name != "y":
+                continue
+            if hasattr(column, "bounds"):
+                values[name] = np.clip(table[name], *column.bounds)
+                assume[name] = {"mean": float(values[name].mean()), "sd": float(values[name].std())}
+            elif hasattr(column, "levels"):
+                assume[name] = {"share": {level: float(np.mean(table[name] == level)) for level in column.levels}}
+            else:
+                values[name] = table[name].astype(float)
+                assume[name] = {"share": float(values[name].mean())}
+        correlation = {
+            (a, b): float(np.corrcoef(values[a], values[b])[0, 1]) for a, b in self.correlated
+        }
+        rsquared = discreet.fit(exact_release(table, design), intercept=True).rsquared
+        return {"assume": assume, "correlation": correlation or None, "rsquared": rsquared}
+
+    def plan(self, **stated: object) -> discreet.planning.Plan:
+        return discreet.plan(
+            self.design,
+            rows=self.rows,
+            epsilon=self.epsilon,
+            delta=self.delta,
+            mechanism=self.mechanism,
+            **(stated or self.stated()),
+        )
+
+    def real(self, tables: int, noises: int, seed: int = 1) -> tuple[dict[str, float], dict[str, float]]:
+        """Median standard error and share of bounded intervals of each coefficient, over tables and noises."""
+        random = np.random.default_rng(seed)
+        noisy = NoisyReleases(self.design, [self.epsilon], self.delta, self.mechanism)
+        errors: dict[str, list[float]] = {}
+        bounded: dict[str, list[bool]] = {}
+        for _ in range(tables):
+            exact = noisy.exact(self.draw(self.rows, random))
+            for _ in range(noises):
+                for name, (error, known) in read(noisy.at(exact, self.epsilon, random)).items():
+                    errors.setdefault(name, []).append(error)
+                    bounded.setdefault(name, []).append(known)
+        medians = {name: float(np.median(values)) for name, values in errors.items()}
+        return medians, {name: float(np.mean(values)) for name, values in bounded.items()}
+
+
+def read(release: discreet.Release) -> dict[str, tuple[float, bool]]:
+    """Standard error, infinite where there is none, and whether there is an interval, by coefficient."""
+    names = ["Intercept", *release.design.released[1:-1]][not release.design.intercept :]
+    try:
+        fit = discreet.fit(release)
+    except NotEstimableError:
+        return dict.fromkeys(names, (np.inf, False))
+    ends = fit.conf_int()
+    return {
+        name: (np.inf if isinstance(error, NotEstimable) else error, not isinstance(ends[name], NotEstimable))
+        for name, error in fit.bse.items()
+    }
+
+
+def treatment(n: int, random: np.random.Generator) -> Table:
+    x, t = random.uniform(-1, 1, n), random.random(n) < 0.02
+    return {"x": x, "t": t, "y": 0.5 + x + 0.8 * t + random.normal(0, 0.6, n)}
+
+
+def levels(n: int, random: np.random.Generator) -> Table:
+    g = random.choice(list(SHARES), n, p=list(SHARES.values()))
+    x = random.uniform(0, 10, n)
+    shift = np.select([g == level for level in SHARES], [0.0, 1.0, -1.0, 2.0, 3.0])
+    return {"g": g, "x": x, "y": 20 + 1.5 * x + shift + random.normal(0, 4, n)}
+
+
+def correlated(n: int, random: np.random.Generator) -> Table:
+    z = random.normal(size=(n, 2))
+    a, b = z[:, 0], 0.9 * z[:, 0] + np.sqrt(1 - 0.81) * z[:, 1]
+    return {"a": 50 + 12 * a, "b": 100 + 30 * b, "y": 10 + 4 * a - 2 * b + random.normal(0, 5, n)}
+
+
+def lognormal(n: int, random: np.random.Generator) -> Table:
+    x, w = np.exp(random.normal(0, 0.8, n)), random.normal(0, 1, n)
+    return {"x": x, "w": w, "y": 2 + 1.2 * x + w + random.normal(0, 2, n)}
+
+
+def squares(n: int, random: np.random.Generator) -> Table:
+    x = np.clip(random.normal(25, 9, n), 0, 60)
+    return {"x": x, "y": 5 + 0.6 * x - 0.008 * x**2 + random.normal(0, 3, n)}
+
+
+def mixed(n: int, random: np.random.Generator) -> Table:
+    table = correlated(n, random)
+    g = random.choice(list(SHARES), n, p=list(SHARES.values()))
+    t = random.random(n) < 0.05
+    return table | {"g": g, "t": t, "y": table["y"] + 3 * t + 2.0 * (g == "e")}
+
+
+TREATMENT = {"x": (-1, 1), "t": bool, "y": (-3, 4)}
+LEVELS = {"g": list(SHARES), "x": (0, 10), "y": (0, 50)}
+CORRELATED = {"a": (0, 100), "b": (0, 200), "y": (-20, 40)}
+LOGNORMAL = {"x": (0, 6), "w": (-4, 4), "y": (-8, 16)}
+SQUARES = {"x": (0, 60), "x2": {"formula": "x ** 2"}, "old": {"formula": "x >= 40"}, "y": (0, 35)}
+PAIR = (("a", "b"),)
+
+CELLS = [
+    Cell("2% boolean", TREATMENT, treatment, 10_000, 1.0),
+    Cell("2% boolean", TREATMENT, treatment, 100_000, 0.5),
+    Cell("five levels", LEVELS, levels, 20_000, 2.0),
+    Cell("five levels", LEVELS, levels, 100_000, 0.5),
+    Cell("correlated 0.9", CORRELATED, correlated, 10_000, 5.0, correlated=PAIR),
+    Cell("correlated 0.9", CORRELATED, correlated, 100_000, 1.0, correlated=PAIR),
+    Cell("lognormal", LOGNORMAL, lognormal, 10_000, 1.0),
+    Cell("lognormal", LOGNORMAL, lognormal, 2_000, 5.0),
+    Cell("square, condition", SQUARES, squares, 100_000, 5.0),
+    Cell("mixed", CORRELATED | {"g": list(SHARES), "t": bool}, mixed, 100_000, 2.0, correlated=PAIR),
+    Cell("2% boolean, pure", TREATMENT, treatment, 100_000, 1.0, 0.0, "laplace"),
+    Cell("no intercept", LOGNORMAL, lognormal, 20_000, 1.0, options={"intercept": False}),
+    Cell("radius", LOGNORMAL, lognormal, 20_000, 1.0, options={"radius": 0.8}),
+]
