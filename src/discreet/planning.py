@@ -18,6 +18,7 @@ from discreet.analyst.planning import (
     without_noise,
 )
 from discreet.analyst.released_sums import centred, check_moments
+from discreet.analyst.supposed_slopes import settled
 from discreet.analyst.two_releases import both_laws, with_law
 from discreet.design.domain import DEFAULT_GRID_BITS, RowDomain
 from discreet.design.model import Design
@@ -50,9 +51,9 @@ def plan(
 ) -> Plan:
     """What accuracy to expect of the full model, from declarations and stated assumptions alone.
 
-    The noise of the release is drawn 500 times (100 times for more than 30 columns), from a fixed seed, around the sums
-    that such a table would have. A coefficient is estimable if at least 90% of the draws give it a bounded interval,
-    and its numbers are medians.
+    Sums of such a table and the noise of the release are drawn 500 times (fewer for more than 30 columns) from a fixed
+    seed. A coefficient is estimable if at least 90% of the draws give it a bounded interval, and its numbers are
+    medians.
 
     A mechanism that publishes coefficients has no widths that could be told; then the plan gives its noise and says so,
     and, where that noise is added to the coefficients themselves, the `privacy_sd` of each of them.
@@ -75,7 +76,9 @@ def plan(
         By column: `{"mean": 40, "sd": 12}` of a number, either or both, in its own units and after clipping to its
         bounds; `{"share": 0.02}` of a boolean; `{"share": {"north": 0.7, "south": 0.3}}` of levels. Unless stated, a
         number lies in the middle of its bounds, a boolean is half true and levels are equally frequent. A column with a
-        formula follows from the columns it uses; only if it is the target is its own mean and sd stated.
+        formula follows from the columns it uses; only if it is the target is its own mean and sd stated. For any
+        regressor but a spline also `"slope"`, the supposed coefficient (of levels, by level); those that are not stated
+        share what `rsquared` leaves.
     correlation
         One number for every pair of numeric columns besides the target, or `{("age", "hours"): 0.9}` for pairs of
         numeric or boolean ones; 0 unless given.
@@ -94,7 +97,7 @@ def plan(
     """
     if not isinstance(design, Design):
         raise SpecError(f"a Design is needed; {type(design).__name__} came. Use Design(...) or Design.load(path)")
-    assumptions = read_assumptions(
+    stated = read_assumptions(
         design,
         rows,
         rsquared=rsquared,
@@ -103,6 +106,7 @@ def plan(
         assume=assume,
         correlation=correlation,
     )
+    assumptions = settled(design, stated)
     chosen, law = _chosen(design, epsilon, delta, mechanism, moments, settings, allow_weak_privacy=allow_weak_privacy)
     asked = Asked(epsilon, delta, rows, level, chosen.name, assumptions)
     if chosen.kind == "coefficients":

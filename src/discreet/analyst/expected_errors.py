@@ -1,4 +1,4 @@
-"""Errors that the coefficients of a release will have, over draws of its noise around sums that are supposed.
+"""Errors that the coefficients of a release will have, over draws of its noise and of tables with supposed sums.
 
 The draws come from a fixed seed and the same ones serve every budget and every number of rows, so that plans can be
 compared. They protect nobody and use no data.
@@ -6,8 +6,10 @@ compared. They protect nobody and use no data.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import math
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import repeat
 from typing import Final
 
 import numpy as np
@@ -18,12 +20,12 @@ from discreet.analyst.noise_covariance import product_covariance
 from discreet.analyst.noise_draws import noise_draws
 from discreet.analyst.normal_equations import NormalEquations
 from discreet.analyst.quantities import taken, unit_map
-from discreet.analyst.reference_law import critical_value, family_of
-from discreet.analyst.seeded import seeded_stream
+from discreet.analyst.reference_law import Family, critical_value, family_of
+from discreet.analyst.seeded import seeded_stream, standard_normals
 from discreet.releases import FloatArray
 
-_MANY: Final = 500
-_FEW: Final = 100
+_ROUNDING: Final = 1e-6
+_DRAWS: Final = ((32, 500), (100, 100), (math.inf, 20))  # up to so many columns, so many draws
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +55,8 @@ class DrawnErrors:
         total = np.hypot(self.sampling, self.privacy)
         known = np.isfinite(total) & (total > 0)
         ratio = np.divide(self.privacy, total, out=np.ones_like(total), where=known)
-        return tuple(np.median(each, axis=0) for each in (total, self.width, ratio**2, self.privacy))  # type: ignore[return-value]
+        middle = [np.median(each, axis=0) for each in (total, self.width, ratio**2, self.privacy)]
+        return middle[0], middle[1], middle[2], middle[3]
 
 
 def is_bounded(z: float, q2: FloatArray) -> npt.NDArray[np.bool_]:
@@ -69,9 +72,9 @@ def is_bounded(z: float, q2: FloatArray) -> npt.NDArray[np.bool_]:
 
 
 def drawn_errors(
-    equations: NormalEquations, level: float, *, noise_factor: float = 1.0, draws: int | None = None
+    equations: NormalEquations, level: float, *, one_table: bool, rows_factor: float = 1.0, draws: int | None = None
 ) -> DrawnErrors:
-    """Draw noise around the sums of normal equations and apply the inference to each draw.
+    """Draw sums of tables and noise, and apply the inference to each draw.
 
     Parameters
     ----------
@@ -79,26 +82,82 @@ def drawn_errors(
         With the supposed sums, and with the deviations and the family of the noise.
     level
         Of the intervals.
-    noise_factor
-        What the noise is multiplied by; 1/f stands for f times as many rows.
+    one_table
+        Whether the sums are those of one table; else they are expected ones, and vary from one table to the next.
+    rows_factor
+        How many times as many rows there are.
     draws
-        How many; fewer than usual where a guess will do.
+        How many; fewer than usual where a rough number will do.
     """
-    sd = equations.block_sd * noise_factor
-    count = draws or (_MANY if len(sd) <= 30 else _FEW)
+    count = draws or next(times for columns, times in _DRAWS if len(equations.block_sd) <= columns)
+    tables = repeat(_sums(equations) * rows_factor) if one_table else _tables(equations, rows_factor, count)
+    return _errors(equations, zip(tables, _noises(equations, count), strict=False), equations.nobs * rows_factor, level)
+
+
+def errors_now(equations: NormalEquations, level: float) -> DrawnErrors:
+    """Apply the inference to the sums as they are."""
+    nothing = np.zeros_like(equations.block_sd)
+    return _errors(equations, [(_sums(equations), nothing)], equations.nobs, level)
+
+
+def _noises(equations: NormalEquations, count: int) -> Iterator[FloatArray]:
+    """Noise of the released sums, shape (p, p) each; a few at a time where they are large."""
     stream = seeded_stream("plan", "noise")
-    return errors_of(equations, noise_draws(equations.law, sd, stream, count), sd, level)
+    batch = max(1, 2**21 // equations.block_sd.size)
+    for start in range(0, count, batch):
+        yield from noise_draws(equations.law, equations.block_sd, stream, min(batch, count - start))
 
 
-def errors_of(equations: NormalEquations, noises: Iterable[FloatArray], sd: FloatArray, level: float) -> DrawnErrors:
-    """Apply the inference to the sums with each of these noises added, shape (p, p) each."""
-    C, sums = _noise_map(equations), _sums(equations)
+def _tables(equations: NormalEquations, rows_factor: float, count: int) -> Iterator[FloatArray]:
+    """Sums of tables in which the share of each indicator varies as it does from one sample of rows to the next.
+
+    A rare indicator is true in few rows, more in one table and fewer in another. With p its share, p' a drawn one and
+    f = p'(1 - p') / p(1 - p), z becomes p' + sqrt(f) (z - p); slopes and residuals stay. What else varies over tables
+    is small beside the noise wherever a plan is in doubt.
+    """
+    sums, nobs = _sums(equations) * rows_factor, equations.nobs * rows_factor
+    rare = _indicators(equations)
+    score = score_of(sums, nobs, _noise_map(equations), np.zeros_like(equations.block_sd))
+    if score is None or not len(rare):
+        yield from [sums] * count
+        return
+    A, b = sums[:-1, :-1], sums[:-1, -1]
+    theta = score.inverse @ b
+    share = np.clip(A.diagonal()[rare] / nobs, 1 / nobs, 1 - 1 / nobs)
+    spread = np.sqrt(share * (1 - share) / nobs)
+    for variate in standard_normals(seeded_stream("plan", "rows"), count, len(rare)):
+        drawn = np.clip(share + spread * variate, 1 / nobs, 1 - 1 / nobs)
+        T = np.eye(len(A))
+        T[rare, rare] = np.sqrt(drawn * (1 - drawn) / (share * (1 - share)))
+        if equations.intercept:
+            T[rare, 0] = drawn - T[rare, rare] * share
+        drawn_gram = T @ A @ T.T
+        moved = drawn_gram @ theta
+        square = np.array([[score.residual + float(theta @ moved)]])
+        yield np.block([[drawn_gram, moved[:, None]], [moved[None, :], square]])
+
+
+def _indicators(equations: NormalEquations) -> npt.NDArray[np.intp]:
+    """Which regressors are 0 or 1: their sum of squares is their sum, where that is there to see."""
+    places = np.flatnonzero(equations.low == 0) + int(equations.intercept)
+    if not equations.intercept:
+        return places
+    squares, sums = equations.A[places, places], equations.A[0, places]
+    found: npt.NDArray[np.intp] = places[np.abs(squares - sums) <= _ROUNDING * squares]
+    return found
+
+
+def _errors(
+    equations: NormalEquations, drawn: Iterable[tuple[FloatArray, FloatArray]], nobs: float, level: float
+) -> DrawnErrors:
+    C, variance = _noise_map(equations), equations.block_sd**2
+    family = family_of(equations.law.family)
     L = unit_map(equations)
     scale = np.abs(L).max(axis=1)
-    rows = [
-        _one(sums + C @ F @ C.T, equations, equations.nobs + F[0, 0], C, sd**2, L / scale[:, None], level)
-        for F in noises
-    ]
+    rows = []
+    for sums, F in drawn:
+        score = score_of(sums + C @ F @ C.T, nobs + float(F[0, 0]), C, variance)
+        rows.append(_read(score, L / scale[:, None], level, family))
     sampling, privacy, width = (np.array(part) * scale for part in zip(*rows, strict=True))
     return DrawnErrors(sampling, privacy, width)
 
@@ -119,24 +178,16 @@ def _noise_map(equations: NormalEquations) -> FloatArray:
     return np.column_stack([*moved, np.eye(len(equations.whole))])
 
 
-def _one(
-    sums: FloatArray,
-    equations: NormalEquations,
-    nobs: float,
-    C: FloatArray,
-    variance: FloatArray,
-    L: FloatArray,
-    level: float,
+def _read(
+    score: ScoreInference | None, L: FloatArray, level: float, family: Family
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Parts of the standard error and width of each coefficient, in units of the rows of L."""
-    score = score_of(sums, nobs, C, variance)
-    if score is None:
-        nothing = np.full(len(L), np.inf)
-        return nothing, nothing, nothing
-    terms = contrast_terms(score, L)
-    z = critical_value(level, family_of(equations.law.family), score.df)
-    bounded = is_bounded(z, terms.q2)
+    """Parts of the standard error and width of the interval of each combination in the rows of L."""
     width = np.full(len(L), np.inf)
+    if score is None:
+        return width, width, width
+    terms = contrast_terms(score, L)
+    z = critical_value(level, family, score.df)
+    bounded = is_bounded(z, terms.q2)
     low, high = fieller_ends(taken(terms, bounded), z)
     width[bounded] = high - low
     return np.sqrt(terms.sampling), np.sqrt(terms.privacy), width

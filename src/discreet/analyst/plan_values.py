@@ -25,6 +25,8 @@ class PlannedCoefficient:
         Standard deviation that the noise of the release brings; it may be known where `reason` says why no more is.
     interval_share
         Share of such tables in which its interval is bounded; none where that was not asked.
+    supposed
+        The coefficient that the assumptions amount to; none where nothing was supposed.
     """
 
     name: str
@@ -34,6 +36,7 @@ class PlannedCoefficient:
     reason: str | None
     privacy_sd: float | None = None
     interval_share: float | None = None
+    supposed: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

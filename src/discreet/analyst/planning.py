@@ -9,22 +9,24 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from discreet.analyst.assumptions import Assumptions
 from discreet.analyst.coefficient_noise import known_before
 from discreet.analyst.coefficient_table import plain_number
-from discreet.analyst.expected_errors import drawn_errors, errors_of, score_at
+from discreet.analyst.estimates import NotEstimable
+from discreet.analyst.expected_errors import drawn_errors, errors_now, score_at
 from discreet.analyst.model import fit, read_model
 from discreet.analyst.normal_equations import NormalEquations
 from discreet.analyst.plan_values import ENOUGH, Plan, PlannedCoefficient, PlannedNoise
+from discreet.analyst.quantities import TOO_WIDE, unit_map
 from discreet.analyst.reference_law import checked_level
 from discreet.analyst.released_sums import NO_SQUARE
+from discreet.analyst.supposed_slopes import supposed_slopes
 from discreet.analyst.supposed_table import regressor_moments, target_moments
-from discreet.design.columns import Numeric
 from discreet.design.model import Design
 from discreet.errors import SpecError
 from discreet.releases import Coefficients, FloatArray, NoiseLaw, Release, block_of
@@ -42,10 +44,7 @@ def expected_release(design: Design, law: NoiseLaw, assumptions: Assumptions) ->
     """
     mean, covariance = regressor_moments(design, assumptions.supposed)
     target_mean, target_sd = target_moments(design, assumptions.supposed)
-    columns = [design.columns[name] for name in design.regressors for _ in design.columns[name].released(name)]
-    slopes = supposed_slopes(covariance, np.array([isinstance(column, Numeric) for column in columns]))
-    explained = float(slopes @ covariance @ slopes)
-    slopes *= math.sqrt(assumptions.rsquared / explained) * target_sd if explained > 0 else 0.0
+    slopes = supposed_slopes(design, assumptions, covariance, target_sd)
     row = np.concatenate([[1.0], mean, [target_mean]])
     second = np.outer(row, row)
     second[1:-1, 1:-1] += covariance
@@ -53,26 +52,6 @@ def expected_release(design: Design, law: NoiseLaw, assumptions: Assumptions) ->
     second[-1, 1:-1] = second[1:-1, -1]
     second[-1, -1] += target_sd**2
     return release_of(design, law, second * assumptions.rows)
-
-
-def supposed_slopes(covariance: FloatArray, numeric: npt.NDArray[np.bool_]) -> FloatArray:
-    """Slopes of the scaled regressors, up to a factor.
-
-    A number counts in its standard deviations, and an indicator as if its share were one half, so that the effect of a
-    treatment does not depend on how rare it is; all slopes then have one size where columns are not correlated. Where
-    they are, slopes of one sign would explain more than their sizes say, and slopes of opposite signs less. Every
-    second number then has a smaller slope, so that all numbers together explain what they would explain one by one.
-    """
-    sds = np.where(numeric, np.sqrt(np.diag(covariance)), 0.5)
-    slopes = np.divide(1.0, sds, out=np.zeros_like(sds), where=sds > 0)
-    among = covariance[np.ix_(numeric, numeric)] * np.outer(slopes[numeric], slopes[numeric])
-    np.fill_diagonal(among, 0.0)
-    sides = (-1.0) ** np.arange(len(among))
-    turns = np.linspace(0, math.pi / 2, 91)[:, None]
-    patterns = np.cos(turns) + np.sin(turns) * sides
-    joint = ((patterns @ among) * patterns).sum(axis=1) / max(len(among), 1)
-    slopes[numeric] *= patterns[np.argmin(np.abs(joint).round(2))]
-    return slopes
 
 
 def release_of(design: Design, law: NoiseLaw, moments: FloatArray) -> Release:
@@ -136,34 +115,49 @@ class Asked:
 
 
 def planned(release: Release, asked: Asked) -> Plan:
-    """What to expect of a release whose sums are those of `release`, without their noise."""
+    """What to expect of a release whose sums are those of `release` before noise is added."""
     level = checked_level(asked.level)
     model, equations = read_model(release, None, None, None)
-    if not equations.has_square:
-        return asked.answered(_refused(release.design, NO_SQUARE.reason), release.noise, release.noise_sd)
-    errors = drawn_errors(equations, level)
-    enough = errors.interval_share >= ENOUGH
-    factors = [1.0] * len(model.names) if enough.all() else _factors(equations, level)
-    medians = zip(*(each.tolist() for each in errors.middle()), strict=True)
-    coefficients = []
-    for name, share, factor, (error, width, privacy, sd) in zip(
-        model.names, errors.interval_share.tolist(), factors, medians, strict=True
-    ):
-        if share >= ENOUGH and math.isfinite(width):
-            coefficients.append(PlannedCoefficient(name, error, width, privacy, None, sd, share))
-        else:
-            reason = _too_few(share, factor)
-            coefficients.append(PlannedCoefficient(name, None, None, None, reason, None, share))
+    if unknown := _unknown(equations):
+        return asked.answered(_refused(release.design, unknown.reason), release.noise, release.noise_sd)
+    one_table = asked.assumptions is None
+    errors = drawn_errors(equations, level, one_table=one_table)
+    shares = errors.interval_share
+    factors = [1.0] * len(shares) if (shares >= ENOUGH).all() else _factors(equations, level, one_table)
+    supposed = [None] * len(shares) if one_table else _coefficients(equations)
+    error, width, privacy, sd = (each.tolist() for each in errors.middle())
+    coefficients = [
+        PlannedCoefficient(name, error[i], width[i], privacy[i], None, sd[i], share, supposed[i])
+        if share >= ENOUGH
+        else PlannedCoefficient(name, None, None, None, _too_few(share, factors[i]), None, share, supposed[i])
+        for i, (name, share) in enumerate(zip(model.names, shares.tolist(), strict=True))
+    ]
     return asked.answered(coefficients, release.noise, release.noise_sd)
+
+
+def _unknown(equations: NormalEquations) -> NotEstimable | None:
+    """Why no error of any coefficient can be told."""
+    if not equations.has_square:
+        return NO_SQUARE
+    return None if np.isfinite(unit_map(equations)).all() else TOO_WIDE
+
+
+def _coefficients(equations: NormalEquations) -> list[float | None]:
+    """Coefficients in original units at the supposed sums; none where these are not positive definite."""
+    score = score_at(equations)
+    if score is None:
+        return [None] * len(equations.b)
+    theta = [Fraction(value) for value in (score.inverse @ equations.b).tolist()]
+    return list(equations.original_units(theta).tolist())
 
 
 def read_off(release: Release, asked: Asked) -> Plan:
     """What a release that was made says of its coefficients: nothing is drawn."""
     level = checked_level(asked.level)
     model, equations = read_model(release, None, None, None)
-    if not equations.has_square:
-        return asked.answered(_refused(release.design, NO_SQUARE.reason), release.noise, release.noise_sd)
-    errors = errors_of(equations, [np.zeros_like(equations.block_sd)], equations.block_sd, level)
+    if unknown := _unknown(equations):
+        return asked.answered(_refused(release.design, unknown.reason), release.noise, release.noise_sd)
+    errors = errors_now(equations, level)
     medians = zip(*(each.tolist() for each in errors.middle()), strict=True)
     coefficients = [
         PlannedCoefficient(name, error, width, privacy, None, sd)
@@ -188,19 +182,19 @@ def without_noise(release: Release) -> Release:
     return replace(release, totals=(*others, square + round(taken_off * 4**release.noise.grid_bits)))
 
 
-def _factors(equations: NormalEquations, level: float) -> list[float]:
+def _factors(equations: NormalEquations, level: float, one_table: bool) -> list[float]:
     """How many times as many rows each coefficient needs for an interval in enough of such tables, roughly."""
     found = np.full(len(equations.b), math.inf)
     factor = 1.0
     while np.isinf(found).any() and factor < _LARGEST_FACTOR:
         factor *= _FACTOR_STEP
-        share = drawn_errors(equations, level, noise_factor=1 / factor, draws=_ROUGH).interval_share
+        share = drawn_errors(equations, level, one_table=one_table, rows_factor=factor, draws=_ROUGH).interval_share
         found = np.where(np.isinf(found) & (share >= ENOUGH), factor, found)
     return found.tolist()
 
 
 def _too_few(share: float, factor: float) -> str:
-    text = f"an interval in {share:.0%} of such tables, and a plan needs {ENOUGH:.0%}"
+    text = f"an interval in {math.floor(100 * share)}% of such tables, and a plan needs {ENOUGH:.0%}"
     if not math.isfinite(factor):
         return f"{text}; even {_LARGEST_FACTOR:g} times as many rows would not do"
     return f"{text}; about {factor:.2g} times as many rows, or as much less noise, would do"

@@ -13,7 +13,7 @@ from typing import Final
 
 import numpy as np
 
-from discreet.analyst.assumption_reading import correlations
+from discreet.analyst.assumed_correlation import correlations
 from discreet.analyst.assumptions import Supposed
 from discreet.analyst.seeded import seeded_stream, standard_normals
 from discreet.design.columns import Base, Boolean, Numeric
