@@ -51,7 +51,7 @@ def plan(
 ) -> Plan:
     """What accuracy to expect of the full model, from declarations and stated assumptions alone.
 
-    Sums of such a table and the noise of the release are drawn 500 times (fewer for more than 30 columns) from a fixed
+    Sums of such a table and the noise of the release are drawn 300 times (fewer for more than 30 columns) from a fixed
     seed. A coefficient is estimable if at least 90% of the draws give it a bounded interval, and its numbers are
     medians.
 

@@ -11,7 +11,7 @@ import pytest
 from cli_folder import Call
 
 import discreet
-from discreet.analyst.plan_values import Guess
+from discreet.analyst.assumption_reading import read_assumptions
 from discreet.analyst.planning import Asked, expected_release, planned
 from discreet.analyst.two_releases import both_laws
 from discreet.design.model import Design
@@ -20,7 +20,10 @@ from discreet.mechanisms.registry import mechanisms
 from discreet.planning import noise_law_for, plan, second_release, smallest_epsilon, smallest_rows
 from discreet.testing.not_private import exact_release
 
-COLUMNS = {"x": (-1, 1), "b": bool, "g": ["u", "v", "w"], "s": {"formula": "spline(x, 0)"}, "y": (-2, 2)}
+COLUMNS = {
+    "x": (-1, 1), "b": bool, "g": ["u", "v", "w"], "hidden": {"bounds": [-1, 1], "release": False},
+    "s": {"formula": "spline(hidden, 0, degree=2)"}, "y": (-2, 2),
+}  # fmt: skip
 DESIGN = Design("y", COLUMNS)
 
 
@@ -88,7 +91,7 @@ def test_a_plan_without_widths_says_why_and_no_budget_mends_it():
 def test_expected_sums_are_those_of_a_table_with_the_guessed_properties():
     design = Design("y", {"x": (-1, 1), "b": bool, "y": (-2, 2)})
     law = noise_law_for(design, 1.0, 1e-6)
-    guess = Guess(200_000, rsquared=0.6, target_spread=0.3)
+    guess = read_assumptions(design, 200_000, rsquared=0.6, target_spread=0.3)
     expected = expected_release(design, law, guess)
     assert not expected.private
     rng = np.random.default_rng(1)
@@ -136,7 +139,7 @@ def test_a_hopeless_plan_says_which_coefficients_will_not_be_estimable():
     assert all(c.reason for c in made.coefficients if c.width is None)
     law = noise_law_for(DESIGN, 0.1, 1e-6)
     without = Design("y", COLUMNS, intercept=False)
-    hopeless = expected_release(without, law, Guess(1))
+    hopeless = expected_release(without, law, read_assumptions(without, 1))
     broken = tuple(-total for total in hopeless.totals)
     asked = Asked(0.1, 1e-6, 1, 0.9, "gaussian")
     names = [c.name for c in planned(replace(hopeless, totals=broken), asked).coefficients]
@@ -170,7 +173,12 @@ def test_what_a_second_release_would_buy():
     release = discreet.release(table, design, epsilon=1.0, delta=1e-6)
     now, then, both = second_release(release, epsilon=5.0, delta=1e-6)
     assert then.coefficients[1].width < now.coefficients[1].width
-    assert now.coefficients[1].std_error == discreet.fit(release).bse["x"]
+    assert now.coefficients[1].std_error == pytest.approx(discreet.fit(release).bse["x"], rel=1e-9)
+    low, high = discreet.fit(release).conf_int()["x"]
+    assert now.coefficients[1].width == pytest.approx(high - low, rel=1e-9)
+    assert now.coefficients[1].interval_share is None
+    assert then.coefficients[1].interval_share == 1
+    assert now.assumptions is then.assumptions is None
     assert (both.epsilon, both.delta) == (6.0, 2e-6)
     assert both.coefficients[1].std_error < then.coefficients[1].std_error
     # inverse variances add up, entry by entry
@@ -243,7 +251,9 @@ def test_a_mechanism_of_coefficients_is_planned_with_its_noise_and_the_reason(pl
     result = call(*words, "--mechanism", "frank-wolfe", "--setting", "iterations=3")
     assert result.exit_code == 0, result.stderr
     assert "mechanism frank-wolfe" in result.stdout
-    assert result.stdout.count("not estimable: the mechanism 'frank-wolfe' publishes coefficients") == 1
+    assert result.stdout.count("the mechanism 'frank-wolfe' publishes coefficients") == 1
+    assert "not estimable: Intercept, x, b, g[v], g[w], s[1]" in result.stdout
+    assert "Assumptions, on which the noise of this mechanism does not depend" in result.stdout
     assert "Noise of each statistic" in result.stdout
     assert "selection" in result.stdout
     assert "over epsilon" not in result.stdout

@@ -25,7 +25,7 @@ from discreet.analyst.seeded import seeded_stream, standard_normals
 from discreet.releases import FloatArray
 
 _ROUNDING: Final = 1e-6
-_DRAWS: Final = ((32, 500), (100, 100), (math.inf, 20))  # up to so many columns, so many draws
+_DRAWS: Final = ((32, 300), (100, 100), (math.inf, 20))  # up to so many columns, so many draws
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,10 +131,11 @@ def _tables(equations: NormalEquations, rows_factor: float, count: int) -> Itera
         T[rare, rare] = np.sqrt(drawn * (1 - drawn) / (share * (1 - share)))
         if equations.intercept:
             T[rare, 0] = drawn - T[rare, rare] * share
-        drawn_gram = T @ A @ T.T
-        moved = drawn_gram @ theta
-        square = np.array([[score.residual + float(theta @ moved)]])
-        yield np.block([[drawn_gram, moved[:, None]], [moved[None, :], square]])
+        table = np.empty_like(sums)
+        table[:-1, :-1] = T @ A @ T.T
+        table[:-1, -1] = table[-1, :-1] = table[:-1, :-1] @ theta
+        table[-1, -1] = score.residual + theta @ table[:-1, -1]
+        yield table
 
 
 def _indicators(equations: NormalEquations) -> npt.NDArray[np.intp]:

@@ -31,8 +31,8 @@ from discreet.design.model import Design
 from discreet.errors import SpecError
 from discreet.releases import Coefficients, FloatArray, NoiseLaw, Release, block_of
 
-_ROUGH: Final = 100  # draws for a factor that is told to two digits
-_FACTOR_STEP: Final = 1.25
+_ROUGH: Final = 60  # draws for a factor that is told to two digits
+_FACTOR_STEP: Final = 1.4
 _LARGEST_FACTOR: Final = 1000.0
 _UNBOUNDED: Final = "the release gives no bounded interval at this level"
 
@@ -118,7 +118,7 @@ def planned(release: Release, asked: Asked) -> Plan:
     """What to expect of a release whose sums are those of `release` before noise is added."""
     level = checked_level(asked.level)
     model, equations = read_model(release, None, None, None)
-    if unknown := _unknown(equations):
+    if (unknown := _unknown(equations)) is not None:
         return asked.answered(_refused(release.design, unknown.reason), release.noise, release.noise_sd)
     one_table = asked.assumptions is None
     errors = drawn_errors(equations, level, one_table=one_table)
@@ -155,7 +155,7 @@ def read_off(release: Release, asked: Asked) -> Plan:
     """What a release that was made says of its coefficients: nothing is drawn."""
     level = checked_level(asked.level)
     model, equations = read_model(release, None, None, None)
-    if unknown := _unknown(equations):
+    if (unknown := _unknown(equations)) is not None:
         return asked.answered(_refused(release.design, unknown.reason), release.noise, release.noise_sd)
     errors = errors_now(equations, level)
     medians = zip(*(each.tolist() for each in errors.middle()), strict=True)
