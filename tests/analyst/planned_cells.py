@@ -9,7 +9,9 @@ import numpy as np
 from simulated import NoisyReleases
 
 import discreet
-from discreet.analyst.estimates import NotEstimable
+from discreet.analyst.expected_errors import errors_now
+from discreet.analyst.model import read_model
+from discreet.analyst.plan_values import Plan
 from discreet.analyst.solve import NotEstimableError
 from discreet.testing.not_private import exact_release
 
@@ -35,10 +37,11 @@ class Cell:
     def design(self) -> discreet.Design:
         return discreet.Design("y", self.columns, **self.options)
 
-    def stated(self) -> dict[str, object]:
+    def stated(self, *, slopes: bool = False) -> dict[str, object]:
         """What a planner who knows the population states: shares, means, sds and correlations after clipping, and R^2.
 
-        They are read off half a million rows that no release is made of.
+        They are read off half a million rows that no release is made of. With `slopes` also the coefficients, from
+        which R^2 follows.
         """
         design, table = self.design, self.draw(500_000, np.random.default_rng(99))
         assume: dict[str, dict[str, object]] = {}
@@ -54,50 +57,55 @@ class Cell:
             else:
                 values[name] = table[name].astype(float)
                 assume[name] = {"share": float(values[name].mean())}
-        correlation = {
-            (a, b): float(np.corrcoef(values[a], values[b])[0, 1]) for a, b in self.correlated
-        }
-        rsquared = discreet.fit(exact_release(table, design), intercept=True).rsquared
-        return {"assume": assume, "correlation": correlation or None, "rsquared": rsquared}
+        correlation = {(a, b): float(np.corrcoef(values[a], values[b])[0, 1]) for a, b in self.correlated} or None
+        full = discreet.fit(exact_release(table, design), intercept=True)
+        if not slopes:
+            return {"assume": assume, "correlation": correlation, "rsquared": full.rsquared}
+        for name in design.regressors:
+            column = design.columns[name]
+            found = {one: full.params[one] for one in column.released(name)}
+            slope = (
+                {one[len(name) + 1 : -1]: value for one, value in found.items()} if name not in found else found[name]
+            )
+            assume.setdefault(name, {})["slope"] = slope
+        return {"assume": assume, "correlation": correlation}
 
-    def plan(self, **stated: object) -> discreet.planning.Plan:
-        return discreet.plan(
-            self.design,
-            rows=self.rows,
-            epsilon=self.epsilon,
-            delta=self.delta,
-            mechanism=self.mechanism,
-            **(stated or self.stated()),
-        )
+    def plan(self, **stated: object) -> Plan:
+        budget = {"epsilon": self.epsilon, "delta": self.delta, "mechanism": self.mechanism}
+        return discreet.plan(self.design, rows=self.rows, **budget, **(stated or self.stated()))
 
     def real(self, tables: int, noises: int, seed: int = 1) -> tuple[dict[str, float], dict[str, float]]:
         """Median standard error and share of bounded intervals of each coefficient, over tables and noises."""
         random = np.random.default_rng(seed)
         noisy = NoisyReleases(self.design, [self.epsilon], self.delta, self.mechanism)
-        errors: dict[str, list[float]] = {}
-        bounded: dict[str, list[bool]] = {}
+        errors, bounded = [], []
         for _ in range(tables):
             exact = noisy.exact(self.draw(self.rows, random))
             for _ in range(noises):
-                for name, (error, known) in read(noisy.at(exact, self.epsilon, random)).items():
-                    errors.setdefault(name, []).append(error)
-                    bounded.setdefault(name, []).append(known)
-        medians = {name: float(np.median(values)) for name, values in errors.items()}
-        return medians, {name: float(np.mean(values)) for name, values in bounded.items()}
+                release = noisy.at(exact, self.epsilon, random)
+                errors.append(standard_errors(release))
+                bounded.append(has_interval(release))
+        names = self.plan_names()
+        medians = dict(zip(names, np.median(errors, axis=0).tolist(), strict=True))
+        return medians, dict(zip(names, np.mean(bounded, axis=0).tolist(), strict=True))
+
+    def plan_names(self) -> list[str]:
+        return ["Intercept", *self.design.released[1:-1]][not self.design.intercept :]
 
 
-def read(release: discreet.Release) -> dict[str, tuple[float, bool]]:
-    """Standard error, infinite where there is none, and whether there is an interval, by coefficient."""
-    names = ["Intercept", *release.design.released[1:-1]][not release.design.intercept :]
+def standard_errors(release: discreet.Release) -> list[float]:
+    """What the public path says, infinite where it says nothing."""
     try:
         fit = discreet.fit(release)
     except NotEstimableError:
-        return dict.fromkeys(names, (np.inf, False))
-    ends = fit.conf_int()
-    return {
-        name: (np.inf if isinstance(error, NotEstimable) else error, not isinstance(ends[name], NotEstimable))
-        for name, error in fit.bse.items()
-    }
+        return [np.inf] * (len(release.design.released) - 1 - (not release.design.intercept))
+    return [error if isinstance(error, float) else np.inf for error in fit.bse.values()]
+
+
+def has_interval(release: discreet.Release) -> np.ndarray:
+    """Whether Fieller's set is bounded: the sums are positive definite and z^2 q2 < 1."""
+    _, equations = read_model(release, None, None, None)
+    return np.isfinite(errors_now(equations, 0.95).width[0])
 
 
 def treatment(n: int, random: np.random.Generator) -> Table:
@@ -112,10 +120,14 @@ def levels(n: int, random: np.random.Generator) -> Table:
     return {"g": g, "x": x, "y": 20 + 1.5 * x + shift + random.normal(0, 4, n)}
 
 
-def correlated(n: int, random: np.random.Generator) -> Table:
+def correlated(n: int, random: np.random.Generator, second: float = 2.0) -> Table:
     z = random.normal(size=(n, 2))
     a, b = z[:, 0], 0.9 * z[:, 0] + np.sqrt(1 - 0.81) * z[:, 1]
-    return {"a": 50 + 12 * a, "b": 100 + 30 * b, "y": 10 + 4 * a - 2 * b + random.normal(0, 5, n)}
+    return {"a": 50 + 12 * a, "b": 100 + 30 * b, "y": 10 + 3 * a + second * b + random.normal(0, 5, n)}
+
+
+def opposed(n: int, random: np.random.Generator) -> Table:
+    return correlated(n, random, -2.0)
 
 
 def lognormal(n: int, random: np.random.Generator) -> Table:
@@ -124,7 +136,7 @@ def lognormal(n: int, random: np.random.Generator) -> Table:
 
 
 def squares(n: int, random: np.random.Generator) -> Table:
-    x = np.clip(random.normal(25, 9, n), 0, 60)
+    x = random.uniform(0, 60, n)
     return {"x": x, "y": 5 + 0.6 * x - 0.008 * x**2 + random.normal(0, 3, n)}
 
 
@@ -151,9 +163,15 @@ CELLS = [
     Cell("correlated 0.9", CORRELATED, correlated, 100_000, 1.0, correlated=PAIR),
     Cell("lognormal", LOGNORMAL, lognormal, 10_000, 1.0),
     Cell("lognormal", LOGNORMAL, lognormal, 2_000, 5.0),
-    Cell("square, condition", SQUARES, squares, 100_000, 5.0),
     Cell("mixed", CORRELATED | {"g": list(SHARES), "t": bool}, mixed, 100_000, 2.0, correlated=PAIR),
     Cell("2% boolean, pure", TREATMENT, treatment, 100_000, 1.0, 0.0, "laplace"),
     Cell("no intercept", LOGNORMAL, lognormal, 20_000, 1.0, options={"intercept": False}),
     Cell("radius", LOGNORMAL, lognormal, 20_000, 1.0, options={"radius": 0.8}),
+    Cell("replace", LEVELS, levels, 50_000, 1.0, options={"unit": {"neighbours": "replace"}}),
+    Cell("wishart", LOGNORMAL, lognormal, 50_000, 2.0, mechanism="wishart"),
+]
+# slopes of opposite signs on correlated columns: no other assumption tells them
+OPPOSED = [
+    Cell("opposed", CORRELATED, opposed, 100_000, 1.0, correlated=PAIR),
+    Cell("square, condition", SQUARES, squares, 100_000, 5.0),
 ]

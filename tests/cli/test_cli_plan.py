@@ -33,6 +33,9 @@ def planned_folder(folder: Path) -> Path:
     return folder
 
 
+ASKED = ("--design", "plan.toml", "--rows", "9000", "--epsilon", "1", "--delta", "1e-6")
+
+
 def budget_of(name: str) -> dict[str, float]:
     """A budget that the mechanism takes, with a delta only where it needs one."""
     return {"epsilon": 2.0, "delta": 1e-6 if mechanisms()[name].card.notion == "approximate" else 0.0}
@@ -232,6 +235,66 @@ def test_the_command_prints_tables_and_answers(planned_folder: Path, call: Call)
     assert (planned_folder / "widths.svg").read_text().startswith("<?xml")
 
 
+STATED = (
+    "--share", "b=0.05", "--share", "g=u:.6,v:.3,w:.1", "--mean", "x=0.2", "--sd", "x=0.4", "--slope", "g=v:0.1,w:-.1",
+    "--correlation", "x,hidden=0.5", "--rsquared", "0.4",
+)  # fmt: skip
+
+
+def test_assumptions_of_the_command_are_those_of_the_library(planned_folder: Path, call: Call) -> None:
+    words = ("plan", "--design", "plan.toml", "--rows", "50000", "--epsilon", "2", "--delta", "1e-6")
+    document = json.loads(call(*words, *STATED, "--json").stdout)
+    made = plan(
+        DESIGN,
+        rows=50_000,
+        epsilon=2.0,
+        delta=1e-6,
+        rsquared=0.4,
+        assume={
+            "b": {"share": 0.05},
+            "g": {"share": {"u": 0.6, "v": 0.3, "w": 0.1}, "slope": {"v": 0.1, "w": -0.1}},
+            "x": {"mean": 0.2, "sd": 0.4},
+        },
+        correlation={("x", "hidden"): 0.5},
+    )
+    assert {key: value for key, value in document.items() if key != "over_epsilon"} == json.loads(
+        json.dumps(made.to_dict())
+    )
+    text = call(*words, *STATED).stdout
+    for what, supposed in made.assumptions.lines():
+        assert any(what in line and supposed in line for line in text.splitlines()), what
+    assert "share true 0.05\n" in text
+    assert "mean 0 (default), sd 1.155 (default)" in text
+    assert "100%" in text
+    every = json.loads(call(*words, "--correlation", "0.3", "--json").stdout)
+    assert every["assumptions"]["correlation"] == {"value": 0.3, "default": False, "pairs": []}
+
+
+def test_reasons_name_their_coefficients(planned_folder: Path, call: Call) -> None:
+    words = (
+        "plan",
+        "--design",
+        "plan.toml",
+        "--rows",
+        "3000",
+        "--epsilon",
+        "2",
+        "--delta",
+        "1e-6",
+        "--share",
+        "b=0.02",
+    )
+    text = call(*words).stdout
+    document = json.loads(call(*words, "--json").stdout)
+    reasons = {one["name"]: one["reason"] for one in document["coefficients"]}
+    assert reasons["b"] is not None
+    assert reasons["x"] is None
+    assert document["estimable"] is False
+    (line,) = [line for line in text.splitlines() if line.startswith("not estimable:") and " b: " in line]
+    assert line.endswith(reasons["b"])
+    assert "of such tables, and a plan needs 90%" in line
+
+
 def test_json_of_a_plan_and_of_a_second_release(planned_folder: Path, call: Call) -> None:
     options = ("--epsilon", "1", "--delta", "1e-6", "--json")
     result = call("plan", "--design", "plan.toml", "--rows", "30", *options)
@@ -299,6 +362,30 @@ def test_a_robust_release_is_planned_with_what_it_costs(planned_folder: Path, ca
         (("--design", "plan.toml", "--rows", "50k", "--epsilon", "1"), "'50k' is not a number; write it like 50000"),
         (("--design", "none.toml", "--rows", "9", "--epsilon", "1", "--delta", "1e-6"), "cannot read the design"),
         (("--design", "plan.toml", "--rows", "9", "--epsilon", "1", "--mechanism", "gaussian"), "delta"),
+        ((*ASKED, "--share", "b=2"), "the share of true is 2.0; expected a number between 0 and 1"),
+        ((*ASKED, "--share", "nobody=0.2"), "--share: unknown column 'nobody'"),
+        ((*ASKED, "--share", "b"), "--share 'b' has no '='; write it like treated=0.02"),
+        ((*ASKED, "--share", "g=u:.5,v:.2,w:.2"), "expected shares that add up to 1, got 0.9"),
+        ((*ASKED, "--share", "g=u:.5,v"), "'v' has no ':'"),
+        ((*ASKED, "--share", "g=u:.5,u:.5"), "the level 'u' is listed twice"),
+        ((*ASKED, "--share", "g=u:x"), "--share u 'x' is not a number"),
+        ((*ASKED, "--share", "b=0.2", "--share", "b=0.3"), "--share of 'b' is given twice"),
+        ((*ASKED, "--mean", "x=1.5"), "expected a number inside the bounds [-1, 1]"),
+        ((*ASKED, "--sd", "x=1.5"), "at most 1, the largest sd"),
+        ((*ASKED, "--mean", "x=abc"), "--mean x 'abc' is not a number"),
+        ((*ASKED, "--mean", "b=0.5"), "unknown assumption 'mean'; allowed: share, slope"),
+        ((*ASKED, "--mean", "s=0.5"), "column 's' is computed by a formula"),
+        ((*ASKED, "--slope", "x=9"), "more than rsquared"),
+        ((*ASKED, "--correlation", "1"), "expected a number between -1 and 1"),
+        ((*ASKED, "--correlation", "abc"), "--correlation 'abc' is not a number"),
+        ((*ASKED, "--correlation", "x=0.5"), "does not name two columns"),
+        ((*ASKED, "--correlation", "x,y=0.5"), "'y' is the target"),
+        ((*ASKED, "--correlation", "x,b=0.9", "--share", "b=.02"), "expected a number from -0.247 to 0.247"),
+        ((*ASKED, "--correlation", "x,b=0.9"), "no table of columns with these means, sds and shares was found"),
+        ((*ASKED, "--correlation", "x,b=.1", "--correlation", "b,x=.1"), "is given twice"),
+        ((*ASKED, "--correlation", "0.1", "--correlation", "x,b=0.1"), "give one number, or pairs only"),
+        (("--from", "income.release.json", "--epsilon", "1", "--share", "b=0.2"), "--share was given with --from"),
+        (("--from", "income.release.json", "--epsilon", "1", "--target-spread", ".2"), "--target-spread was given"),
     ],
 )
 def test_a_wrong_plan_is_one_line_and_exit_code_2(planned_folder: Path, call: Call, words, message) -> None:

@@ -139,7 +139,8 @@ def _unknown(equations: NormalEquations) -> NotEstimable | None:
     """Why no error of any coefficient can be told."""
     if not equations.has_square:
         return NO_SQUARE
-    return None if np.isfinite(unit_map(equations)).all() else TOO_WIDE
+    with np.errstate(over="ignore", invalid="ignore"):
+        return None if np.isfinite(unit_map(equations)).all() else TOO_WIDE
 
 
 def _coefficients(equations: NormalEquations) -> list[float | None]:

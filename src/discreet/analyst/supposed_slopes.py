@@ -69,13 +69,14 @@ def pattern(covariance: FloatArray, numeric: npt.NDArray[np.bool_]) -> FloatArra
 
     A number counts in its standard deviations, and an indicator as if its share were one half, so that the effect of a
     treatment does not depend on how rare it is; all slopes then have one size where columns are not correlated. Where
-    they are, slopes of one sign would explain more than their sizes say, and slopes of opposite signs less. Every
-    second number then has a smaller slope, so that all numbers together explain what they would explain one by one.
+    they are, slopes of like signs explain more together than one by one, and slopes of opposite signs less. Nobody
+    knows the signs before, so every second number has a smaller slope, such that all together explain half as much
+    more as those of like signs would.
 
     >>> pattern(np.array([[0.25, 0.0], [0.0, 0.09]]), np.array([True, False]))
     array([2., 2.])
     >>> pattern(np.array([[1.0, 0.9], [0.9, 1.0]]), np.array([True, True])).round(2)
-    array([1.41, 0.  ])
+    array([1.37, 0.37])
     """
     sds = np.where(numeric, np.sqrt(np.diag(covariance)), 0.5)
     slopes = np.divide(1.0, sds, out=np.zeros_like(sds), where=sds > 0)
@@ -84,8 +85,8 @@ def pattern(covariance: FloatArray, numeric: npt.NDArray[np.bool_]) -> FloatArra
     sides = (-1.0) ** np.arange(len(among))
     turns = np.linspace(0, math.pi / 2, 91)[:, None]
     weights = np.cos(turns) + np.sin(turns) * sides
-    joint = ((weights @ among) * weights).sum(axis=1) / max(len(among), 1)
-    slopes[numeric] *= weights[np.argmin(np.abs(joint).round(2))]
+    more = ((weights @ among) * weights).sum(axis=1) / max(len(among), 1)
+    slopes[numeric] *= weights[np.argmin(np.abs(more - more.max() / 2).round(2))]
     return slopes
 
 

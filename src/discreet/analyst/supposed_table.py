@@ -27,7 +27,8 @@ from discreet.releases import FloatArray
 _ROWS: Final = 2**15
 _WIDE: Final = 256  # columns from which fewer rows are drawn
 _ROUNDS: Final = 20
-_CLOSE: Final = 0.005  # how far a drawn correlation may miss the supposed one
+_CLOSE: Final = 0.005  # from when on a drawn correlation is near enough to the supposed one
+_ENOUGH: Final = 0.03  # how far it may miss it at all
 _LARGEST: Final = 0.9999
 _FEWEST: Final = 1e-3  # sum of the two parameters of a beta law; below it nearly all values lie at the bounds
 
@@ -141,25 +142,35 @@ def _quantiles(name: str, column: Base, supposed: Supposed, middles: FloatArray)
 
 
 def _joined(sorted_values: FloatArray, normals: FloatArray, wanted: FloatArray) -> FloatArray:
-    """Columns with these values whose correlations are the wanted ones: the latent ones are adapted until they are."""
+    """Columns with these values and the wanted correlations: those of normal variates are adapted until they are so."""
     asked = (wanted != 0) & ~np.eye(len(wanted), dtype=bool)
-    latent = wanted.copy()
-    for _ in range(_ROUNDS):
-        try:
-            mixed = normals @ np.linalg.cholesky(latent).T
-        except np.linalg.LinAlgError:
-            break
+    latent, best, nearest = wanted.copy(), sorted_values, math.inf
+    for _ in range(_ROUNDS if asked.any() else 1):
+        mixed = normals @ _root(latent)
         values = np.empty_like(sorted_values)
         np.put_along_axis(values, np.argsort(mixed, axis=0), sorted_values, axis=0)
         if not asked.any():
             return values
         found = np.corrcoef(values, rowvar=False)
-        if np.abs(found - wanted)[asked].max() < _CLOSE:
-            return values
+        gap = float(np.abs(found - wanted)[asked].max())
+        if gap < nearest:
+            best, nearest = values, gap
+        if gap < _CLOSE:
+            break
         same_side = asked & (found * wanted > 0)
         step = np.divide(wanted, found, out=np.ones_like(wanted), where=same_side)
         latent = np.where(asked, np.clip(latent * step, -_LARGEST, _LARGEST), latent)
-    raise SpecError(
-        "no table of columns with these means, sds and shares was found that has these correlations; state smaller "
-        "ones (where columns have formulas, or a radius is declared, a plan draws such a table)"
-    )
+    if nearest > _ENOUGH:
+        raise SpecError(
+            "no table of columns with these means, sds and shares was found that has these correlations; state smaller "
+            "ones (where columns have formulas, or a radius is declared, a plan draws such a table)"
+        )
+    return best
+
+
+def _root(latent: FloatArray) -> FloatArray:
+    """A root of the correlation matrix nearest to one that may have become indefinite, for use from the right."""
+    values, vectors = np.linalg.eigh(latent)
+    root = np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T
+    out: FloatArray = root / np.linalg.norm(root, axis=0)
+    return out
