@@ -256,9 +256,9 @@ def test_every_kind_of_design_is_planned(kind):
     assert made.estimable
     assert [one.name for one in made.coefficients] == ["Intercept", *design.released[1:-1]][not design.intercept :]
     json.dumps(made.to_dict(), allow_nan=False)
-    name = made.coefficients[-1].name
-    width = made.coefficients[-1].width
-    assert smallest_rows(design, name, width, epsilon=5.0, delta=1e-6) == pytest.approx(20_000, rel=0.05)
+    fewer = plan(design, **SOME | {"rows": 10_000})
+    pairs = zip(made.coefficients, fewer.coefficients, strict=True)
+    assert all(one.width < other.width < 2.1 * one.width for one, other in pairs)
 
 
 def test_searches_take_the_assumptions():
