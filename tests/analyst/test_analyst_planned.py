@@ -11,10 +11,12 @@ from planned_cells import CELLS, LEVELS, OPPOSED, SHARES, TREATMENT, Cell, level
 
 import discreet
 from discreet.analyst.assumption_reading import read_assumptions
-from discreet.analyst.expected_errors import is_bounded
+from discreet.analyst.expected_errors import drawn_errors, is_bounded
+from discreet.analyst.model import read_model
+from discreet.analyst.planning import expected_release
 from discreet.analyst.supposed_table import declared_moments, drawn_moments
 from discreet.errors import SpecError
-from discreet.planning import plan, smallest_epsilon, smallest_rows
+from discreet.planning import noise_law_for, plan, smallest_epsilon, smallest_rows
 from discreet.testing.not_private import exact_release, seeded_release
 
 BUDGET = {"epsilon": 1.0, "delta": 1e-6}
@@ -77,6 +79,17 @@ def test_the_interval_share_is_the_share_of_real_tables_that_give_one():
     for name, one in by_name(cell.plan()).items():
         assert one.interval_share == pytest.approx(share[name], abs=0.04), name
         assert (one.reason is None) == (one.interval_share >= 0.9), name
+
+
+def test_a_rare_level_has_more_rows_in_one_table_than_in_another():
+    """The same 300 draws of noise, so that only the tables differ."""
+    cell = Cell("five levels", LEVELS, levels, 1_000, 2.0)
+    law = noise_law_for(cell.design, cell.epsilon, cell.delta)
+    expected = expected_release(cell.design, law, read_assumptions(cell.design, cell.rows, **cell.stated()))
+    _, equations = read_model(expected, None, None, None)
+    fixed, varying = (drawn_errors(equations, 0.95, one_table=one).interval_share for one in (True, False))
+    rare = cell.plan_names().index("g[e]")
+    assert varying[rare] < fixed[rare] - 0.02
 
 
 def test_a_coefficient_without_an_interval_has_its_own_reason_and_the_remedy_holds():
@@ -227,6 +240,12 @@ def test_targets_are_stated_too():
         y = random.random(50_000) < 0.1 + 0.09 * x
         real.append(discreet.fit(seeded_release({"x": x, "y": y}, design, seed=seed, **BUDGET)).bse["x"])
     assert by_name(made)["x"].std_error == pytest.approx(np.median(real), rel=0.15)
+    assert by_name(made)["Intercept"].supposed == pytest.approx(0.1)
+    number = discreet.Design("y", {"x": (-1, 1), "y": (0, 10)})
+    middle, low = (plan(number, rows=50_000, **BUDGET, assume={"y": {"mean": mean}}) for mean in (5, 1))
+    assert by_name(low)["Intercept"].supposed == pytest.approx(1.0)
+    assert by_name(middle)["Intercept"].supposed == pytest.approx(5.0)
+    assert by_name(low)["x"].privacy_sd > 1.1 * by_name(middle)["x"].privacy_sd
     with pytest.raises(SpecError, match="the target 'y' is boolean: its spread follows from its share"):
         plan(design, rows=50_000, **BUDGET, target_spread=0.3)
     computed = discreet.Design(

@@ -12,13 +12,13 @@ from cli_folder import Call
 
 import discreet
 from discreet.analyst.assumption_reading import read_assumptions
-from discreet.analyst.planning import Asked, expected_release, planned
+from discreet.analyst.planning import Asked, expected_release, planned, without_noise
 from discreet.analyst.two_releases import both_laws
 from discreet.design.model import Design
 from discreet.errors import SpecError
 from discreet.mechanisms.registry import mechanisms
 from discreet.planning import noise_law_for, plan, second_release, smallest_epsilon, smallest_rows
-from discreet.testing.not_private import exact_release
+from discreet.testing.not_private import exact_release, seeded_release
 
 COLUMNS = {
     "x": (-1, 1), "b": bool, "g": ["u", "v", "w"], "hidden": {"bounds": [-1, 1], "release": False},
@@ -214,6 +214,18 @@ def test_a_second_release_of_another_kind_is_put_together_with_the_first():
     assert not any(one.estimable for one in second_release(part, epsilon=5.0, delta=1e-6))
 
 
+def test_the_sums_of_a_first_release_stand_for_the_table_with_the_residuals_it_reports():
+    rng = np.random.default_rng(8)
+    design = Design("y", {"x": (-1, 1), "w": (-1, 1), "y": (-2, 2)})
+    x, w = rng.uniform(-1, 1, (2, 2_000))
+    table = {"x": x, "w": w, "y": x - w + rng.normal(0, 0.3, 2_000)}
+    release = seeded_release(table, design, seed=2, epsilon=1.0, delta=1e-6)
+    silent = replace(release.noise, sigma=dict.fromkeys(release.noise.sigma, 0))
+    told = discreet.fit(release).s2
+    assert discreet.fit(replace(without_noise(release), noise=silent)).s2 == pytest.approx(told, rel=1e-6)
+    assert discreet.fit(replace(release, noise=silent)).s2 < 0.99 * told, "the line follows some of the noise"
+
+
 def test_a_mean_of_two_laws_keeps_the_heavier_tails():
     first = noise_law_for(DESIGN, 1.0, 0.0, mechanism="laplace")
     second = noise_law_for(DESIGN, 1.0, 1e-6)
@@ -271,19 +283,8 @@ def test_assumptions_of_the_command_are_those_of_the_library(planned_folder: Pat
 
 
 def test_reasons_name_their_coefficients(planned_folder: Path, call: Call) -> None:
-    words = (
-        "plan",
-        "--design",
-        "plan.toml",
-        "--rows",
-        "3000",
-        "--epsilon",
-        "2",
-        "--delta",
-        "1e-6",
-        "--share",
-        "b=0.02",
-    )
+    asked = ("--rows", "20000", "--epsilon", "2", "--delta", "1e-6", "--share", "b=0.003")
+    words = ("plan", "--design", "plan.toml", *asked)
     text = call(*words).stdout
     document = json.loads(call(*words, "--json").stdout)
     reasons = {one["name"]: one["reason"] for one in document["coefficients"]}
