@@ -182,7 +182,7 @@ def test_assumptions_are_told_and_defaults_are_marked():
     assert told["columns"]["g"]["share"]["value"]["e"] == pytest.approx(0.03)
     assert told["columns"]["a2"] == {"formula": "a ** 2", "slope": {"value": {"a2": 0.0001}, "default": False}}
     lines = dict(made.assumptions.lines())
-    assert lines["y, the target"] == "mean 0 (default), sd 5.774 (default)"
+    assert lines["y, the target"] == "mean 0 (default), sd 5.7735 (default)"
     assert lines["a"].startswith("mean 30, sd ")
     assert lines["a"].endswith("(default)")
     assert lines["t"] == "share true 0.1, slope 2"

@@ -276,14 +276,14 @@ def test_assumptions_of_the_command_are_those_of_the_library(planned_folder: Pat
     for what, supposed in made.assumptions.lines():
         assert any(what in line and supposed in line for line in text.splitlines()), what
     assert "share true 0.05\n" in text
-    assert "mean 0 (default), sd 1.155 (default)" in text
+    assert "mean 0 (default), sd 1.1547 (default)" in text
     assert "100%" in text
     every = json.loads(call(*words, "--correlation", "0.3", "--json").stdout)
     assert every["assumptions"]["correlation"] == {"value": 0.3, "default": False, "pairs": []}
 
 
 def test_reasons_name_their_coefficients(planned_folder: Path, call: Call) -> None:
-    asked = ("--rows", "20000", "--epsilon", "2", "--delta", "1e-6", "--share", "b=0.003")
+    asked = ("--rows", "20000", "--epsilon", "2", "--delta", "1e-6", "--share", "b=0.002")
     words = ("plan", "--design", "plan.toml", *asked)
     text = call(*words).stdout
     document = json.loads(call(*words, "--json").stdout)

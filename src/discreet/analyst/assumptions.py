@@ -79,7 +79,7 @@ class ColumnAssumption:
             return self._marked("share", ", ".join(f"{level} {share:.4g}" for level, share in self.shares)) + slopes
         if self.share is not None:
             return self._marked("share", f"share true {self.share:.4g}") + slopes
-        return f"{self._marked('mean', f'mean {self.mean:.6g}')}, {self._marked('sd', f'sd {self.sd:.4g}')}{slopes}"
+        return f"{self._marked('mean', f'mean {self.mean:.6g}')}, {self._marked('sd', f'sd {self.sd:.6g}')}{slopes}"
 
     def _marked(self, key: str, text: str) -> str:
         return text if key in self.stated else f"{text} (default)"

@@ -50,13 +50,13 @@ class DrawnErrors:
         out: FloatArray = np.isfinite(self.width).mean(axis=0)
         return out
 
-    def middle(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-        """Medians of standard error, width, share of privacy and part of privacy, shape (k,) each."""
+    def middle(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Medians of standard error, width and share of the squared error that privacy adds, shape (k,) each."""
         total = np.hypot(self.sampling, self.privacy)
         known = np.isfinite(total) & (total > 0)
         ratio = np.divide(self.privacy, total, out=np.ones_like(total), where=known)
-        middle = [np.median(each, axis=0) for each in (total, self.width, ratio**2, self.privacy)]
-        return middle[0], middle[1], middle[2], middle[3]
+        middle = [np.median(each, axis=0) for each in (total, self.width, ratio**2)]
+        return middle[0], middle[1], middle[2]
 
 
 def is_bounded(z: float, q2: FloatArray) -> npt.NDArray[np.bool_]:

@@ -22,7 +22,8 @@ class PlannedCoefficient:
     reason
         Why the coefficient does not count as estimable; none where at least 90% of such tables give an interval.
     privacy_sd
-        Standard deviation that the noise of the release brings; it may be known where `reason` says why no more is.
+        Part of the standard error that the noise of the release adds; it may be known where `reason` says why no more
+        is.
     interval_share
         Share of such tables in which its interval is bounded; none where that was not asked.
     supposed

@@ -31,7 +31,7 @@ from discreet.design.model import Design
 from discreet.errors import SpecError
 from discreet.releases import Coefficients, FloatArray, NoiseLaw, Release, block_of
 
-_ROUGH: Final = 60  # draws for a factor that is told to two digits
+_ROUGH: Final = 60  # draws for a factor of two digits
 _FACTOR_STEP: Final = 1.4
 _LARGEST_FACTOR: Final = 1000.0
 _UNBOUNDED: Final = "the release gives no bounded interval at this level"
@@ -125,7 +125,8 @@ def planned(release: Release, asked: Asked) -> Plan:
     shares = errors.interval_share
     factors = [1.0] * len(shares) if (shares >= ENOUGH).all() else _factors(equations, level, one_table)
     supposed = [None] * len(shares) if one_table else _coefficients(equations)
-    error, width, privacy, sd = (each.tolist() for each in errors.middle())
+    error, width, privacy = (each.tolist() for each in errors.middle())
+    sd = [math.sqrt(part) * whole for part, whole in zip(privacy, error, strict=True)]
     coefficients = [
         PlannedCoefficient(name, error[i], width[i], privacy[i], None, sd[i], share, supposed[i])
         if share >= ENOUGH
@@ -136,7 +137,7 @@ def planned(release: Release, asked: Asked) -> Plan:
 
 
 def _unknown(equations: NormalEquations) -> NotEstimable | None:
-    """Why no error of any coefficient can be told."""
+    """Why no error of any coefficient can be computed."""
     if not equations.has_square:
         return NO_SQUARE
     with np.errstate(over="ignore", invalid="ignore"):
@@ -161,10 +162,10 @@ def read_off(release: Release, asked: Asked) -> Plan:
     errors = errors_now(equations, level)
     medians = zip(*(each.tolist() for each in errors.middle()), strict=True)
     coefficients = [
-        PlannedCoefficient(name, error, width, privacy, None, sd)
+        PlannedCoefficient(name, error, width, privacy, None, math.sqrt(privacy) * error)
         if math.isfinite(width)
         else PlannedCoefficient(name, None, None, None, _UNBOUNDED)
-        for name, (error, width, privacy, sd) in zip(model.names, medians, strict=True)
+        for name, (error, width, privacy) in zip(model.names, medians, strict=True)
     ]
     return asked.answered(coefficients, release.noise, release.noise_sd)
 

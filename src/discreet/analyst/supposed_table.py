@@ -39,9 +39,11 @@ def regressor_moments(design: Design, supposed: Supposed) -> tuple[FloatArray, F
     domain = RowDomain.of(design)
     ball = domain.ball_norm2
     shrinks = ball is not None and ball < domain.box_norm2
-    if shrinks or any(design.columns[name].formula is not None for name in design.regressors):
-        return drawn_moments(design, supposed)
-    return declared_moments(design, supposed)
+    drawn = shrinks or any(design.columns[name].formula is not None for name in design.regressors)
+    mean, covariance = (drawn_moments if drawn else declared_moments)(design, supposed)
+    # they are kept for the next plan
+    mean.flags.writeable = covariance.flags.writeable = False
+    return mean, covariance
 
 
 def declared_moments(design: Design, supposed: Supposed) -> tuple[FloatArray, FloatArray]:
@@ -49,7 +51,7 @@ def declared_moments(design: Design, supposed: Supposed) -> tuple[FloatArray, Fl
     names, R = correlations(design, supposed)
     means: list[float] = []
     sds: list[float] = []
-    places: list[int] = []
+    indices: list[int] = []
     blocks: list[tuple[int, FloatArray]] = []
     for name in design.regressors:
         assumed, column = supposed[name], design.columns[name]
@@ -58,13 +60,13 @@ def declared_moments(design: Design, supposed: Supposed) -> tuple[FloatArray, Fl
             blocks.append((len(means), np.diag(shares) - np.outer(shares, shares)))
             means += shares.tolist()
             sds += [0.0] * len(shares)
-            places += [0] * len(shares)
+            indices += [0] * len(shares)
             continue
         mean, sd = _scaled(column, assumed.mean, assumed.sd, assumed.share)
         means.append(mean)
         sds.append(sd)
-        places.append(names.index(name))
-    covariance = np.outer(sds, sds) * R[np.ix_(places, places)] if names else np.zeros((len(means), len(means)))
+        indices.append(names.index(name))
+    covariance = np.outer(sds, sds) * R[np.ix_(indices, indices)] if names else np.zeros((len(means), len(means)))
     for start, block in blocks:
         covariance[start : start + len(block), start : start + len(block)] = block
     return np.array(means), covariance
@@ -109,11 +111,11 @@ def _drawn(design: Design, base: dict[str, Base], supposed: Supposed) -> dict[st
     wanted = np.eye(len(names))
     if supposed.correlated:
         among, R = correlations(design, supposed)
-        known = [place for place, name in enumerate(names) if name in among]
-        which = [among.index(names[place]) for place in known]
+        known = [index for index, name in enumerate(names) if name in among]
+        which = [among.index(names[index]) for index in known]
         wanted[np.ix_(known, known)] = R[np.ix_(which, which)]
     values = _joined(sorted_values, normals, wanted)
-    return {name: np.ascontiguousarray(values[:, place]) for place, name in enumerate(names)}
+    return {name: np.ascontiguousarray(values[:, index]) for index, name in enumerate(names)}
 
 
 def _white(normals: FloatArray) -> FloatArray:

@@ -73,8 +73,8 @@ def correlation_table(words: Iterable[str]) -> float | dict[tuple[str, str], flo
         return number("--correlation", given[0])
     pairs: dict[tuple[str, str], float] = {}
     for word in given:
-        names, sign, text = word.rpartition("=")
-        if not sign:
+        names, equals, text = word.rpartition("=")
+        if not equals:
             raise SpecError("--correlation was given as one number and again; give one number, or pairs only")
         pair = split_names(names)
         if len(pair) != 2:
@@ -87,21 +87,21 @@ def correlation_table(words: Iterable[str]) -> float | dict[tuple[str, str], flo
 
 
 def _split(key: str, word: str, columns: Mapping[str, object]) -> tuple[str, str]:
-    """Column and value; a declared name may hold the sign between them."""
-    places = [place for place, letter in enumerate(word) if letter == "="]
-    for place in reversed(places):
-        if word[:place].strip() in columns:
-            return word[:place].strip(), word[place + 1 :]
-    if not places:
+    """Column and value; a declared name may itself hold '='."""
+    splits = [index for index, letter in enumerate(word) if letter == "="]
+    for index in reversed(splits):
+        if word[:index].strip() in columns:
+            return word[:index].strip(), word[index + 1 :]
+    if not splits:
         raise SpecError(f"--{key} {word!r} has no '='; write it like {_LIKE[key]}")
-    raise SpecError(f"--{key}: {SpecError.unknown_name('column', word[: places[0]].strip(), columns)}")
+    raise SpecError(f"--{key}: {SpecError.unknown_name('column', word[: splits[0]].strip(), columns)}")
 
 
 def _by_level(key: str, word: str, text: str) -> dict[str, float]:
     out: dict[str, float] = {}
     for part in split_names(text):
-        level, sign, value = part.rpartition(":")
-        if not sign:
+        level, colon, value = part.rpartition(":")
+        if not colon:
             raise SpecError(f"--{key} {word!r}: {part!r} has no ':'; write it like {_LIKE[key]}")
         if level.strip() in out:
             raise SpecError(f"--{key} {word!r}: the level {level.strip()!r} is listed twice; list it once")

@@ -33,12 +33,12 @@ def print_plans(title: str, plans: Sequence[Plan]) -> None:
     for tag, _ in enumerate(plans, start=1):
         headers += [f"std err {tag}", f"width {tag}", f"privacy {tag}"]
     rows = [
-        [name, *(cell for plan in plans for cell in _errors(plan.coefficients[place]))]
-        for place, name in enumerate(one.name for one in plans[0].coefficients)
+        [name, *(cell for plan in plans for cell in _errors(plan.coefficients[index]))]
+        for index, name in enumerate(one.name for one in plans[0].coefficients)
     ]
     print_table(title, headers, rows)
-    for place, made in enumerate(plans, start=1):
-        _print_reasons(made, f" in {place}")
+    for index, made in enumerate(plans, start=1):
+        _print_reasons(made, f" in {index}")
 
 
 def print_over(plans: Sequence[Plan], made: Plan) -> None:
@@ -51,8 +51,8 @@ def print_over(plans: Sequence[Plan], made: Plan) -> None:
         return
     headers = ["coefficient", *(f"{plan.epsilon:g}" for plan in plans)]
     rows = []
-    for place, first in enumerate(plans[0].coefficients):
-        widths = [plan.coefficients[place].width for plan in plans]
+    for index, first in enumerate(plans[0].coefficients):
+        widths = [plan.coefficients[index].width for plan in plans]
         rows.append([first.name, *("-" if width is None else f"{width:.3g}" for width in widths)])
     print_table("Expected width of the interval over epsilon", headers, rows)
 
