@@ -11,16 +11,19 @@ import pytest
 from cli_folder import Call
 
 import discreet
-from discreet.analyst.plan_values import Guess
-from discreet.analyst.planning import Asked, expected_release, planned
+from discreet.analyst.assumption_reading import read_assumptions
+from discreet.analyst.planning import Asked, expected_release, planned, without_noise
 from discreet.analyst.two_releases import both_laws
 from discreet.design.model import Design
 from discreet.errors import SpecError
 from discreet.mechanisms.registry import mechanisms
 from discreet.planning import noise_law_for, plan, second_release, smallest_epsilon, smallest_rows
-from discreet.testing.not_private import exact_release
+from discreet.testing.not_private import exact_release, seeded_release
 
-COLUMNS = {"x": (-1, 1), "b": bool, "g": ["u", "v", "w"], "s": {"formula": "spline(x, 0)"}, "y": (-2, 2)}
+COLUMNS = {
+    "x": (-1, 1), "b": bool, "g": ["u", "v", "w"], "hidden": {"bounds": [-1, 1], "release": False},
+    "s": {"formula": "spline(hidden, 0, degree=2)"}, "y": (-2, 2),
+}  # fmt: skip
 DESIGN = Design("y", COLUMNS)
 
 
@@ -28,6 +31,9 @@ DESIGN = Design("y", COLUMNS)
 def planned_folder(folder: Path) -> Path:
     (folder / "plan.toml").write_text(DESIGN.to_toml())
     return folder
+
+
+ASKED = ("--design", "plan.toml", "--rows", "9000", "--epsilon", "1", "--delta", "1e-6")
 
 
 def budget_of(name: str) -> dict[str, float]:
@@ -88,7 +94,7 @@ def test_a_plan_without_widths_says_why_and_no_budget_mends_it():
 def test_expected_sums_are_those_of_a_table_with_the_guessed_properties():
     design = Design("y", {"x": (-1, 1), "b": bool, "y": (-2, 2)})
     law = noise_law_for(design, 1.0, 1e-6)
-    guess = Guess(200_000, rsquared=0.6, target_spread=0.3)
+    guess = read_assumptions(design, 200_000, rsquared=0.6, target_spread=0.3)
     expected = expected_release(design, law, guess)
     assert not expected.private
     rng = np.random.default_rng(1)
@@ -136,7 +142,7 @@ def test_a_hopeless_plan_says_which_coefficients_will_not_be_estimable():
     assert all(c.reason for c in made.coefficients if c.width is None)
     law = noise_law_for(DESIGN, 0.1, 1e-6)
     without = Design("y", COLUMNS, intercept=False)
-    hopeless = expected_release(without, law, Guess(1))
+    hopeless = expected_release(without, law, read_assumptions(without, 1))
     broken = tuple(-total for total in hopeless.totals)
     asked = Asked(0.1, 1e-6, 1, 0.9, "gaussian")
     names = [c.name for c in planned(replace(hopeless, totals=broken), asked).coefficients]
@@ -170,7 +176,12 @@ def test_what_a_second_release_would_buy():
     release = discreet.release(table, design, epsilon=1.0, delta=1e-6)
     now, then, both = second_release(release, epsilon=5.0, delta=1e-6)
     assert then.coefficients[1].width < now.coefficients[1].width
-    assert now.coefficients[1].std_error == discreet.fit(release).bse["x"]
+    assert now.coefficients[1].std_error == pytest.approx(discreet.fit(release).bse["x"], rel=1e-9)
+    low, high = discreet.fit(release).conf_int()["x"]
+    assert now.coefficients[1].width == pytest.approx(high - low, rel=1e-9)
+    assert now.coefficients[1].interval_share is None
+    assert then.coefficients[1].interval_share == 1
+    assert now.assumptions is then.assumptions is None
     assert (both.epsilon, both.delta) == (6.0, 2e-6)
     assert both.coefficients[1].std_error < then.coefficients[1].std_error
     # inverse variances add up, entry by entry
@@ -203,6 +214,18 @@ def test_a_second_release_of_another_kind_is_put_together_with_the_first():
     assert not any(one.estimable for one in second_release(part, epsilon=5.0, delta=1e-6))
 
 
+def test_the_sums_of_a_first_release_stand_for_the_table_with_the_residuals_it_reports():
+    rng = np.random.default_rng(8)
+    design = Design("y", {"x": (-1, 1), "w": (-1, 1), "y": (-2, 2)})
+    x, w = rng.uniform(-1, 1, (2, 2_000))
+    table = {"x": x, "w": w, "y": x - w + rng.normal(0, 0.3, 2_000)}
+    release = seeded_release(table, design, seed=2, epsilon=1.0, delta=1e-6)
+    silent = replace(release.noise, sigma=dict.fromkeys(release.noise.sigma, 0))
+    told = discreet.fit(release).s2
+    assert discreet.fit(replace(without_noise(release), noise=silent)).s2 == pytest.approx(told, rel=1e-6)
+    assert discreet.fit(replace(release, noise=silent)).s2 < 0.99 * told, "the line follows some of the noise"
+
+
 def test_a_mean_of_two_laws_keeps_the_heavier_tails():
     first = noise_law_for(DESIGN, 1.0, 0.0, mechanism="laplace")
     second = noise_law_for(DESIGN, 1.0, 1e-6)
@@ -224,6 +247,55 @@ def test_the_command_prints_tables_and_answers(planned_folder: Path, call: Call)
     assert (planned_folder / "widths.svg").read_text().startswith("<?xml")
 
 
+STATED = (
+    "--share", "b=0.05", "--share", "g=u:.6,v:.3,w:.1", "--mean", "x=0.2", "--sd", "x=0.4", "--slope", "g=v:0.1,w:-.1",
+    "--correlation", "x,hidden=0.5", "--rsquared", "0.4",
+)  # fmt: skip
+
+
+def test_assumptions_of_the_command_are_those_of_the_library(planned_folder: Path, call: Call) -> None:
+    words = ("plan", "--design", "plan.toml", "--rows", "50000", "--epsilon", "2", "--delta", "1e-6")
+    document = json.loads(call(*words, *STATED, "--json").stdout)
+    made = plan(
+        DESIGN,
+        rows=50_000,
+        epsilon=2.0,
+        delta=1e-6,
+        rsquared=0.4,
+        assume={
+            "b": {"share": 0.05},
+            "g": {"share": {"u": 0.6, "v": 0.3, "w": 0.1}, "slope": {"v": 0.1, "w": -0.1}},
+            "x": {"mean": 0.2, "sd": 0.4},
+        },
+        correlation={("x", "hidden"): 0.5},
+    )
+    assert {key: value for key, value in document.items() if key != "over_epsilon"} == json.loads(
+        json.dumps(made.to_dict())
+    )
+    text = call(*words, *STATED).stdout
+    for what, supposed in made.assumptions.lines():
+        assert any(what in line and supposed in line for line in text.splitlines()), what
+    assert "share true 0.05\n" in text
+    assert "mean 0 (default), sd 1.1547 (default)" in text
+    assert "100%" in text
+    every = json.loads(call(*words, "--correlation", "0.3", "--json").stdout)
+    assert every["assumptions"]["correlation"] == {"value": 0.3, "default": False, "pairs": []}
+
+
+def test_reasons_name_their_coefficients(planned_folder: Path, call: Call) -> None:
+    asked = ("--rows", "20000", "--epsilon", "2", "--delta", "1e-6", "--share", "b=0.002")
+    words = ("plan", "--design", "plan.toml", *asked)
+    text = call(*words).stdout
+    document = json.loads(call(*words, "--json").stdout)
+    reasons = {one["name"]: one["reason"] for one in document["coefficients"]}
+    assert reasons["b"] is not None
+    assert reasons["x"] is None
+    assert document["estimable"] is False
+    (line,) = [line for line in text.splitlines() if line.startswith("not estimable:") and " b: " in line]
+    assert line.endswith(reasons["b"])
+    assert "of such tables, and a plan needs 90%" in line
+
+
 def test_json_of_a_plan_and_of_a_second_release(planned_folder: Path, call: Call) -> None:
     options = ("--epsilon", "1", "--delta", "1e-6", "--json")
     result = call("plan", "--design", "plan.toml", "--rows", "30", *options)
@@ -243,7 +315,9 @@ def test_a_mechanism_of_coefficients_is_planned_with_its_noise_and_the_reason(pl
     result = call(*words, "--mechanism", "frank-wolfe", "--setting", "iterations=3")
     assert result.exit_code == 0, result.stderr
     assert "mechanism frank-wolfe" in result.stdout
-    assert result.stdout.count("not estimable: the mechanism 'frank-wolfe' publishes coefficients") == 1
+    assert result.stdout.count("the mechanism 'frank-wolfe' publishes coefficients") == 1
+    assert "not estimable: Intercept, x, b, g[v], g[w], s[1]" in result.stdout
+    assert "Assumptions, on which the noise of this mechanism does not depend" in result.stdout
     assert "Noise of each statistic" in result.stdout
     assert "selection" in result.stdout
     assert "over epsilon" not in result.stdout
@@ -289,6 +363,30 @@ def test_a_robust_release_is_planned_with_what_it_costs(planned_folder: Path, ca
         (("--design", "plan.toml", "--rows", "50k", "--epsilon", "1"), "'50k' is not a number; write it like 50000"),
         (("--design", "none.toml", "--rows", "9", "--epsilon", "1", "--delta", "1e-6"), "cannot read the design"),
         (("--design", "plan.toml", "--rows", "9", "--epsilon", "1", "--mechanism", "gaussian"), "delta"),
+        ((*ASKED, "--share", "b=2"), "the share of true is 2.0; expected a number between 0 and 1"),
+        ((*ASKED, "--share", "nobody=0.2"), "--share: unknown column 'nobody'"),
+        ((*ASKED, "--share", "b"), "--share 'b' has no '='; write it like treated=0.02"),
+        ((*ASKED, "--share", "g=u:.5,v:.2,w:.2"), "expected shares that add up to 1, got 0.9"),
+        ((*ASKED, "--share", "g=u:.5,v"), "'v' has no ':'"),
+        ((*ASKED, "--share", "g=u:.5,u:.5"), "the level 'u' is listed twice"),
+        ((*ASKED, "--share", "g=u:x"), "--share u 'x' is not a number"),
+        ((*ASKED, "--share", "b=0.2", "--share", "b=0.3"), "--share of 'b' is given twice"),
+        ((*ASKED, "--mean", "x=1.5"), "expected a number inside the bounds [-1, 1]"),
+        ((*ASKED, "--sd", "x=1.5"), "at most 1, the largest sd"),
+        ((*ASKED, "--mean", "x=abc"), "--mean x 'abc' is not a number"),
+        ((*ASKED, "--mean", "b=0.5"), "unknown assumption 'mean'; allowed: share, slope"),
+        ((*ASKED, "--mean", "s=0.5"), "column 's' is computed by a formula"),
+        ((*ASKED, "--slope", "x=9"), "more than rsquared"),
+        ((*ASKED, "--correlation", "1"), "expected a number between -1 and 1"),
+        ((*ASKED, "--correlation", "abc"), "--correlation 'abc' is not a number"),
+        ((*ASKED, "--correlation", "x=0.5"), "does not name two columns"),
+        ((*ASKED, "--correlation", "x,y=0.5"), "'y' is the target"),
+        ((*ASKED, "--correlation", "x,b=0.9", "--share", "b=.02"), "expected a number from -0.247 to 0.247"),
+        ((*ASKED, "--correlation", "x,b=0.9"), "no table of columns with these means, sds and shares was found"),
+        ((*ASKED, "--correlation", "x,b=.1", "--correlation", "b,x=.1"), "is given twice"),
+        ((*ASKED, "--correlation", "0.1", "--correlation", "x,b=0.1"), "give one number, or pairs only"),
+        (("--from", "income.release.json", "--epsilon", "1", "--share", "b=0.2"), "--share was given with --from"),
+        (("--from", "income.release.json", "--epsilon", "1", "--target-spread", ".2"), "--target-spread was given"),
     ],
 )
 def test_a_wrong_plan_is_one_line_and_exit_code_2(planned_folder: Path, call: Call, words, message) -> None:

@@ -1,48 +1,13 @@
-"""What a planner guesses about a table, and what a plan says: plain values."""
+"""What a plan says: plain values."""
 
 from __future__ import annotations
 
-import math
 from dataclasses import asdict, dataclass
 from typing import Final
 
-from discreet.errors import SpecError
+from discreet.analyst.assumptions import Assumptions
 
-_MOST_ROWS: Final = 1e12
-
-
-@dataclass(frozen=True, slots=True)
-class Guess:
-    """What a planner supposes about a table.
-
-    Attributes
-    ----------
-    rows
-        Number of rows.
-    rsquared
-        Share of the target's variance that the model explains.
-    spread
-        Standard deviation of a numeric column in units of half the width of its bounds; a uniform column has 0.577.
-    target_spread
-        The same for the target.
-    """
-
-    rows: float
-    rsquared: float = 0.5
-    spread: float = 1 / math.sqrt(3)
-    target_spread: float = 1 / math.sqrt(3)
-
-    def __post_init__(self) -> None:
-        if not (_is_number(self.rows) and 1 <= self.rows <= _MOST_ROWS):
-            raise SpecError(f"rows is {self.rows!r}; expect a number of rows from 1 to {_MOST_ROWS:g}")
-        if not (_is_number(self.rsquared) and 0 <= self.rsquared < 1):
-            raise SpecError(f"rsquared is {self.rsquared!r}; guess a share from 0 to below 1")
-        for name in ("spread", "target_spread"):
-            value = getattr(self, name)
-            if not (_is_number(value) and 0 < value <= 1):
-                raise SpecError(
-                    f"{name} is {value!r}; guess a number above 0 and at most 1, in half widths of the bounds"
-                )
+ENOUGH: Final = 0.9  # share of tables that must give an interval for a coefficient to count as estimable
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +16,18 @@ class PlannedCoefficient:
 
     Attributes
     ----------
+    std_error, width, privacy_share
+        Medians over the noise: of the standard error, of the width of the interval, and of the share of the squared
+        error that the noise of the release adds.
+    reason
+        Why the coefficient does not count as estimable; none where at least 90% of such tables give an interval.
     privacy_sd
-        Standard deviation that the noise of the release brings; it may be known where `reason` says why no more is.
+        Part of the standard error that the noise of the release adds; it may be known where `reason` says why no more
+        is.
+    interval_share
+        Share of such tables in which its interval is bounded; none where that was not asked.
+    supposed
+        The coefficient that the assumptions amount to; none where nothing was supposed.
     """
 
     name: str
@@ -61,6 +36,8 @@ class PlannedCoefficient:
     privacy_share: float | None
     reason: str | None
     privacy_sd: float | None = None
+    interval_share: float | None = None
+    supposed: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +59,8 @@ class Plan:
     noise_sd
         Of every sum of products, shape (p, p), none where it is not released; empty for a mechanism that publishes
         coefficients.
+    assumptions
+        What was supposed of the table; none where the sums of a release stand for those of the table.
     """
 
     epsilon: float
@@ -92,10 +71,11 @@ class Plan:
     coefficients: tuple[PlannedCoefficient, ...]
     noise: tuple[PlannedNoise, ...]
     noise_sd: tuple[tuple[float | None, ...], ...]
+    assumptions: Assumptions | None = None
 
     @property
     def estimable(self) -> bool:
-        """Whether every coefficient will be estimable."""
+        """Whether every coefficient has a bounded interval in at least 90% of such tables."""
         return all(coefficient.reason is None for coefficient in self.coefficients)
 
     def to_dict(self) -> dict[str, object]:
@@ -107,10 +87,7 @@ class Plan:
             "level": self.level,
             "mechanism": self.mechanism,
             "estimable": self.estimable,
+            "assumptions": None if self.assumptions is None else self.assumptions.to_dict(),
             "coefficients": [asdict(coefficient) for coefficient in self.coefficients],
             "noise": {one.statistic: one.sd for one in self.noise},
         }
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)

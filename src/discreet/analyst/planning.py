@@ -1,7 +1,7 @@
 """What accuracy to expect from a release before any data is opened.
 
-A plan is the inference of the library itself, applied to the sums that a table with guessed properties would have and
-to the noise that the mechanism would add. Nothing in it comes from data.
+A plan is the inference of the library itself, applied to the sums that a table with the supposed properties would have
+and to draws of the noise that the mechanism would add. Nothing in it is computed from data.
 """
 
 from __future__ import annotations
@@ -9,42 +9,49 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeGuard
+from fractions import Fraction
+from typing import Final
 
 import numpy as np
 
+from discreet.analyst.assumptions import Assumptions
 from discreet.analyst.coefficient_noise import known_before
 from discreet.analyst.coefficient_table import plain_number
-from discreet.analyst.confidence_sets import ConfidenceSet
-from discreet.analyst.estimates import Interval, NotEstimable
-from discreet.analyst.model import fit
-from discreet.analyst.plan_values import Guess, Plan, PlannedCoefficient, PlannedNoise
+from discreet.analyst.estimates import NotEstimable
+from discreet.analyst.expected_errors import drawn_errors, errors_now, score_at
+from discreet.analyst.model import fit, read_model
+from discreet.analyst.normal_equations import NormalEquations
+from discreet.analyst.plan_values import ENOUGH, Plan, PlannedCoefficient, PlannedNoise
+from discreet.analyst.quantities import TOO_WIDE, unit_map
 from discreet.analyst.reference_law import checked_level
-from discreet.design.columns import Categorical, Numeric, SplineBasis
+from discreet.analyst.released_sums import NO_SQUARE
+from discreet.analyst.supposed_slopes import supposed_slopes
+from discreet.analyst.supposed_table import regressor_moments, target_moments
 from discreet.design.model import Design
 from discreet.errors import SpecError
 from discreet.releases import Coefficients, FloatArray, NoiseLaw, Release, block_of
 
+_ROUGH: Final = 60  # draws for a factor of two digits
+_FACTOR_STEP: Final = 1.4
+_LARGEST_FACTOR: Final = 1000.0
+_UNBOUNDED: Final = "the release gives no bounded interval at this level"
 
-def expected_release(design: Design, law: NoiseLaw, guess: Guess) -> Release:
-    """A release with the sums that the guessed table is expected to have, and with the mechanism's noise law.
 
-    Columns are taken as unrelated: numbers centred in their bounds with the guessed spread, booleans half true, levels
-    equally frequent; every standardised slope is equal. It is NOT PRIVATE because there is nobody in it.
+def expected_release(design: Design, law: NoiseLaw, assumptions: Assumptions) -> Release:
+    """A release with the sums that the supposed table is expected to have, and with the mechanism's noise law.
+
+    It is NOT PRIVATE because there is nobody in it.
     """
-    mean, covariance = _regressors(design, guess.spread)
-    variance = np.diag(covariance)
-    slopes = np.where(variance > 0, 1 / np.sqrt(np.where(variance > 0, variance, 1.0)), 0.0)
-    explained = float(slopes @ covariance @ slopes)
-    slopes *= math.sqrt(guess.rsquared / explained) * guess.target_spread if explained > 0 else 0.0
-    target = guess.target_spread**2 + float(slopes @ mean) ** 2
-    row = np.concatenate([[1.0], mean, [float(slopes @ mean)]])
+    mean, covariance = regressor_moments(design, assumptions.supposed)
+    target_mean, target_sd = target_moments(design, assumptions.supposed)
+    slopes = supposed_slopes(design, assumptions, covariance, target_sd)
+    row = np.concatenate([[1.0], mean, [target_mean]])
     second = np.outer(row, row)
     second[1:-1, 1:-1] += covariance
     second[1:-1, -1] += covariance @ slopes
     second[-1, 1:-1] = second[1:-1, -1]
-    second[-1, -1] = target
-    return release_of(design, law, second * guess.rows)
+    second[-1, -1] += target_sd**2
+    return release_of(design, law, second * assumptions.rows)
 
 
 def release_of(design: Design, law: NoiseLaw, moments: FloatArray) -> Release:
@@ -85,6 +92,7 @@ class Asked:
     rows: float
     level: float
     mechanism: str
+    assumptions: Assumptions | None = None
 
     def answered(
         self, coefficients: Sequence[PlannedCoefficient], law: NoiseLaw, sds: FloatArray | None = None
@@ -93,29 +101,105 @@ class Asked:
         noise = tuple(PlannedNoise(name, law.sd(name)) for name in law.sigma)
         entries = [] if sds is None else sds.tolist()
         known = tuple(tuple(None if math.isnan(sd) else sd for sd in row) for row in entries)
-        return Plan(self.epsilon, self.delta, self.rows, self.level, self.mechanism, tuple(coefficients), noise, known)
+        return Plan(
+            epsilon=self.epsilon,
+            delta=self.delta,
+            rows=self.rows,
+            level=self.level,
+            mechanism=self.mechanism,
+            coefficients=tuple(coefficients),
+            noise=noise,
+            noise_sd=known,
+            assumptions=self.assumptions,
+        )
 
 
-def planned(release: Release, asked: Asked, *, correct: bool = True) -> Plan:
-    """Read the accuracy off a release; `correct`: its sums are expected ones and hold no noise."""
-    checked_level(asked.level)
-    model = fit(_without_correction(release) if correct else release)
-    errors, intervals, shares = model.bse, model.conf_int(asked.level), model.privacy_share
-    sds = model.privacy_sd
-    coefficients = []
-    for name in model.names:
-        error, interval, share = errors[name], intervals[name], shares[name]
-        if isinstance(error, NotEstimable) or isinstance(share, NotEstimable) or not _is_interval(interval):
-            reason = next(value.reason for value in (error, interval) if not isinstance(value, float))
-            coefficients.append(PlannedCoefficient(name, None, None, None, reason))
-        else:
-            width = interval.upper - interval.lower
-            coefficients.append(PlannedCoefficient(name, error, width, share, None, plain_number(sds[name])))
+def planned(release: Release, asked: Asked) -> Plan:
+    """What to expect of a release whose sums are those of `release` before noise is added."""
+    level = checked_level(asked.level)
+    model, equations = read_model(release, None, None, None)
+    if (unknown := _unknown(equations)) is not None:
+        return asked.answered(_refused(release.design, unknown.reason), release.noise, release.noise_sd)
+    one_table = asked.assumptions is None
+    errors = drawn_errors(equations, level, one_table=one_table)
+    shares = errors.interval_share
+    factors = [1.0] * len(shares) if (shares >= ENOUGH).all() else _factors(equations, level, one_table)
+    supposed = [None] * len(shares) if one_table else _coefficients(equations)
+    error, width, privacy = (each.tolist() for each in errors.middle())
+    sd = [math.sqrt(part) * whole for part, whole in zip(privacy, error, strict=True)]
+    coefficients = [
+        PlannedCoefficient(name, error[i], width[i], privacy[i], None, sd[i], share, supposed[i])
+        if share >= ENOUGH
+        else PlannedCoefficient(name, None, None, None, _too_few(share, factors[i]), None, share, supposed[i])
+        for i, (name, share) in enumerate(zip(model.names, shares.tolist(), strict=True))
+    ]
     return asked.answered(coefficients, release.noise, release.noise_sd)
 
 
-def _is_interval(ends: Interval) -> TypeGuard[ConfidenceSet]:
-    return isinstance(ends, ConfidenceSet) and ends.bounded
+def _unknown(equations: NormalEquations) -> NotEstimable | None:
+    """Why no error of any coefficient can be computed."""
+    if not equations.has_square:
+        return NO_SQUARE
+    with np.errstate(over="ignore", invalid="ignore"):
+        return None if np.isfinite(unit_map(equations)).all() else TOO_WIDE
+
+
+def _coefficients(equations: NormalEquations) -> list[float | None]:
+    """Coefficients in original units at the supposed sums; none where these are not positive definite."""
+    score = score_at(equations)
+    if score is None:
+        return [None] * len(equations.b)
+    theta = [Fraction(value) for value in (score.inverse @ equations.b).tolist()]
+    return list(equations.original_units(theta).tolist())
+
+
+def read_off(release: Release, asked: Asked) -> Plan:
+    """What a release that was made says of its coefficients: nothing is drawn."""
+    level = checked_level(asked.level)
+    model, equations = read_model(release, None, None, None)
+    if (unknown := _unknown(equations)) is not None:
+        return asked.answered(_refused(release.design, unknown.reason), release.noise, release.noise_sd)
+    errors = errors_now(equations, level)
+    medians = zip(*(each.tolist() for each in errors.middle()), strict=True)
+    coefficients = [
+        PlannedCoefficient(name, error, width, privacy, None, math.sqrt(privacy) * error)
+        if math.isfinite(width)
+        else PlannedCoefficient(name, None, None, None, _UNBOUNDED)
+        for name, (error, width, privacy) in zip(model.names, medians, strict=True)
+    ]
+    return asked.answered(coefficients, release.noise, release.noise_sd)
+
+
+def without_noise(release: Release) -> Release:
+    """The sums of a release with what its noise takes off the residual sum put back; they then stand for the table's.
+
+    The line follows some of the noise, so that the residual sum is too small by a known amount on average.
+    """
+    _, equations = read_model(release, None, None, None)
+    score = score_at(equations)
+    *others, square = release.totals
+    if score is None or square is None:
+        return release
+    taken_off = float((score.inverse * score.noise).sum())
+    return replace(release, totals=(*others, square + round(taken_off * 4**release.noise.grid_bits)))
+
+
+def _factors(equations: NormalEquations, level: float, one_table: bool) -> list[float]:
+    """How many times as many rows each coefficient needs for an interval in enough of such tables, roughly."""
+    found = np.full(len(equations.b), math.inf)
+    factor = 1.0
+    while np.isinf(found).any() and factor < _LARGEST_FACTOR:
+        factor *= _FACTOR_STEP
+        share = drawn_errors(equations, level, one_table=one_table, rows_factor=factor, draws=_ROUGH).interval_share
+        found = np.where(np.isinf(found) & (share >= ENOUGH), factor, found)
+    return found.tolist()
+
+
+def _too_few(share: float, factor: float) -> str:
+    text = f"an interval in {math.floor(100 * share)}% of such tables, and a plan needs {ENOUGH:.0%}"
+    if not math.isfinite(factor):
+        return f"{text}; even {_LARGEST_FACTOR:g} times as many rows would not do"
+    return f"{text}; about {factor:.2g} times as many rows, or as much less noise, would do"
 
 
 def planned_inside(design: Design, law: NoiseLaw, asked: Asked) -> Plan:
@@ -170,43 +254,3 @@ def width_of(plan: Plan, coefficient: str) -> float | None:
         if found.name == coefficient:
             return found.width
     raise SpecError.unknown_name("coefficient", coefficient, [c.name for c in plan.coefficients])
-
-
-def _without_correction(release: Release) -> Release:
-    """Take out of y'y what inference will add for noise that expected sums do not have."""
-    model = fit(release)
-    exact = fit(replace(release, noise=replace(release.noise, sigma=dict.fromkeys(release.noise.sigma, 0))))
-    noisy_s2, s2, df = model.s2, exact.s2, model.df_resid
-    if isinstance(noisy_s2, NotEstimable) or isinstance(s2, NotEstimable) or isinstance(df, NotEstimable):
-        return release
-    target = release.design.columns[release.design.target]
-    half = target.half if isinstance(target, Numeric) else 1.0
-    excess = (noisy_s2 - s2) / half**2 * df
-    *others, square = release.totals
-    corrected = (square or 0) - round(excess * 4**release.noise.grid_bits)
-    return replace(release, totals=(*others, corrected))
-
-
-def _regressors(design: Design, spread: float) -> tuple[FloatArray, FloatArray]:
-    """Mean and covariance of the scaled regressors of the guessed table."""
-    means: list[float] = []
-    blocks: list[FloatArray] = []
-    for name in design.regressors:
-        column = design.columns[name]
-        if isinstance(column, Numeric):
-            means.append(0.0)
-            blocks.append(np.array([[spread**2]]))
-            continue
-        width = len(column.released(name))
-        # of `levels` equally frequent ones, or of as many basis functions that share the row; a boolean has two
-        levels = width + 1 if isinstance(column, Categorical | SplineBasis) else 2
-        share = 1 / levels
-        means += [share] * width
-        blocks.append(np.eye(width) * share - share**2)
-    covariance = np.zeros((len(means), len(means)))
-    place = 0
-    for block in blocks:
-        size = len(block)
-        covariance[place : place + size, place : place + size] = block
-        place += size
-    return np.array(means), covariance

@@ -132,13 +132,18 @@ def names(text: str) -> list[str]:
     >>> names('age, "height, in cm"')
     ['age', 'height, in cm']
     """
-    try:
-        found = [name.strip() for row in csv.reader([text], skipinitialspace=True, strict=True) for name in row]
-    except csv.Error:
-        found = []
+    found = split_names(text)
     if not found or not all(found):
         raise SpecError(f"features {text!r} is not a list of names; write it like age,region")
     return found
+
+
+def split_names(text: str) -> list[str]:
+    """Texts between commas, where double quotes may hold a comma; none at all if the quotes are not closed."""
+    try:
+        return [name.strip() for row in csv.reader([text], skipinitialspace=True, strict=True) for name in row]
+    except csv.Error:
+        return []
 
 
 def delimiter_sign(text: str) -> str:

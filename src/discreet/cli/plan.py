@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from discreet.cli.assumption_options import assume_table, assumption_options, correlation_table
 from discreet.cli.options import debug_option, force_option, json_option, number, settings_table
+from discreet.cli.plan_text import print_over, print_plan, print_plans
 from discreet.cli.session import Session
 from discreet.cli.terminal import say, say_json
 from discreet.errors import PrivacyNotice, SpecError
@@ -29,8 +31,9 @@ EPSILONS: Final = (0.1, 0.5, 1.0, 2.0, 5.0, 10.0)
 @click.option("--setting", "settings", multiple=True, metavar="NAME=VALUE", help="Public setting of the mechanism.")
 @click.option("--robust", is_flag=True, help="Plan for a release with --robust.")
 @click.option("--allow-weak-privacy", is_flag=True, help="Accept epsilon above 20 or delta above 1e-3.")
-@click.option("--rsquared", metavar="R", default="0.5", show_default=True, help="Guessed share of variance explained.")
-@click.option("--spread", metavar="S", help="Guessed sd of a regressor in half widths of its bounds; 0.577 if even.")
+@assumption_options
+@click.option("--rsquared", metavar="R", help="Share of the target's variance that is explained.  [default: 0.5]")
+@click.option("--spread", metavar="S", help="Sd of all other numbers in half widths of their bounds.  [default: 0.577]")
 @click.option("--target-spread", metavar="S", help="The same for the target.")
 @click.option("--level", metavar="L", default="0.95", show_default=True, help="Level of the intervals.")
 @click.option("--coefficient", metavar="NAME", help="With --width: which coefficient.")
@@ -51,7 +54,12 @@ def command(
     settings: tuple[str, ...],
     robust: bool,
     allow_weak_privacy: bool,
-    rsquared: str,
+    share_words: tuple[str, ...],
+    mean_words: tuple[str, ...],
+    sd_words: tuple[str, ...],
+    slope_words: tuple[str, ...],
+    correlation_words: tuple[str, ...],
+    rsquared: str | None,
     spread: str | None,
     target_spread: str | None,
     level: str,
@@ -62,12 +70,19 @@ def command(
     force: bool,
     as_json: bool,
 ) -> None:
-    """Say what standard errors and intervals a release would give, from its design and a few guesses alone."""
+    """Say what standard errors and intervals a release would give, from its design and stated assumptions alone.
+
+    Whatever is not stated has a default, and the assumptions are printed with the plan. A coefficient is estimable if
+    at least 90% of such tables give it a bounded interval.
+    """
+    words = {"share": share_words, "mean": mean_words, "sd": sd_words, "slope": slope_words}
+    numbers = {"rsquared": rsquared, "spread": spread, "target_spread": target_spread}
     budget = number("epsilon", epsilon), number("delta", delta)
     wanted = number("level", level)
     if from_path is not None:
         if robust:
             raise SpecError("--robust came with --from, which plans sums alone; leave it out")
+        _refuse_assumptions({**words, "correlation": correlation_words, **numbers})
         second: dict[str, Any] = {
             "epsilon": budget[0],
             "delta": budget[1],
@@ -94,16 +109,15 @@ def command(
         check_output(plot, force=force)
     design = Design.load(design_path)
     options: dict[str, Any] = {
-        "rsquared": number("rsquared", rsquared),
+        "assume": assume_table(words, design.columns),
+        "correlation": correlation_table(correlation_words),
         "level": wanted,
         "mechanism": mechanism,
         "settings": settings_table(settings),
         "moments": "robust" if robust else "plain",
         "allow_weak_privacy": allow_weak_privacy,
     }
-    for name, text in (("spread", spread), ("target_spread", target_spread)):
-        if text is not None:
-            options[name] = number(name, text)
+    options |= {name: number(name, text) for name, text in numbers.items() if text is not None}
     count = number("rows", rows, "50000 or 5e4")
     made = plan(design, rows=count, epsilon=budget[0], delta=budget[1], **options)
     with warnings.catch_warnings():
@@ -126,16 +140,20 @@ def command(
         say_json(made.to_dict() | {"over_epsilon": [other.to_dict() for other in over]} | answers)
         return
     which = "" if design.unit.id is None else f" that count, at most {design.unit.max_rows} of a person"
-    _print(f"Expected at epsilon {budget[0]:g}, about {count:,.0f} rows{which}, mechanism {made.mechanism}", [made])
-    _print_reasons(made)
-    if any(one.width for other in over for one in other.coefficients):
-        _print_over(over)
-    else:
-        _print_noise(made)
+    print_plan(f"Expected at epsilon {budget[0]:g}, about {count:,.0f} rows{which}, mechanism {made.mechanism}", made)
+    print_over(over, made)
     for name, answer in answers.items():
         found = "not within reach" if answer is None else f"{answer:,.3g}"
         say(f"{name.replace('_', ' ')} for {coefficient} within {width}: {found}")
-    say("No data was opened. The guesses are yours: try others with --rsquared and --spread.")
+    say("No data was opened. The assumptions are yours: state others with --share, --mean, --sd, --correlation,")
+    say("--slope and --rsquared.")
+
+
+def _refuse_assumptions(given: Mapping[str, object]) -> None:
+    for name, words in given.items():
+        if words:
+            option = name.replace("_", "-")
+            raise SpecError(f"--{option} was given with --from, which takes the sums of the release; leave it out")
 
 
 def _over_epsilon(planned: Callable[[float], Plan]) -> Iterator[Plan]:
@@ -155,55 +173,5 @@ def _second(path: str, options: Mapping[str, Any], *, as_json: bool) -> None:
         return
     now, then, _ = found
     title = f"1 this release, epsilon {now.epsilon:g}; 2 a second one, epsilon {then.epsilon:g}; 3 both together"
-    _print(title, found)
-    for made in found:
-        _print_reasons(made)
+    print_plans(title, found)
     say("A second release spends its own budget on top of the first.")
-
-
-def _print_reasons(made: Plan) -> None:
-    for reason in dict.fromkeys(one.reason for one in made.coefficients if one.reason is not None):
-        say(f"not estimable: {reason.removeprefix('not estimable: ')}")
-
-
-def _print_noise(made: Plan) -> None:
-    from discreet.cli.render import print_table
-
-    rows = [(one.statistic, f"{one.sd:.4g}") for one in made.noise]
-    print_table("Noise of each statistic, in scaled units", ("statistic", "standard deviation"), rows)
-
-
-def _print(title: str, plans: Sequence[Plan]) -> None:
-    from discreet.cli.render import print_table
-
-    told = [one for plan in plans for one in plan.coefficients]
-    if all(one.width is None for one in told) and any(one.privacy_sd for one in told):
-        sds = [(one.name, "-" if one.privacy_sd is None else f"{one.privacy_sd:.4g}") for one in told]
-        print_table(title, ("coefficient", "privacy sd"), sds)
-        return
-    headers = ["coefficient"]
-    for number_of, _ in enumerate(plans, start=1):
-        tag = "" if len(plans) == 1 else f" {number_of}"
-        headers += [f"std err{tag}", f"width{tag}", f"privacy{tag}"]
-    rows = []
-    for place, first in enumerate(plans[0].coefficients):
-        row = [first.name]
-        for plan in plans:
-            found = plan.coefficients[place]
-            if found.std_error is None or found.width is None or found.privacy_share is None:
-                row += ["not estimable", "", ""]
-            else:
-                row += [f"{found.std_error:.4g}", f"{found.width:.4g}", f"{100 * found.privacy_share:.0f}%"]
-        rows.append(row)
-    print_table(title, headers, rows)
-
-
-def _print_over(plans: Sequence[Plan]) -> None:
-    from discreet.cli.render import print_table
-
-    headers = ["coefficient", *(f"{plan.epsilon:g}" for plan in plans)]
-    rows = []
-    for place, first in enumerate(plans[0].coefficients):
-        widths = [plan.coefficients[place].width for plan in plans]
-        rows.append([first.name, *("-" if width is None else f"{width:.3g}" for width in widths)])
-    print_table("Expected width of the interval over epsilon", headers, rows)
