@@ -15,6 +15,7 @@ from simulated import NoisyReleases
 import discreet
 from discreet.analyst.nuisance import level_given, reference_tail, tail_given
 from discreet.analyst.quantities import unit_map
+from discreet.analyst.residual import total_sum
 from discreet.design.model import Design
 
 COLUMNS = {"y": (0, 10), "x": (2, 6), "w": (-3, 1), "flag": bool}
@@ -92,6 +93,44 @@ def test_the_joint_statistic_is_the_smallest_too(size, seed):
     found = searched(fit, L, weights @ L, theta0, float(d @ weights))
     assert fit.wald_test(values, use_f=False).statistic == pytest.approx(found, rel=1e-5)
     assert found < d @ weights
+
+
+@pytest.mark.parametrize(("size", "seed"), [(10.0, 5), (16.0, 3)])
+def test_kappa_is_the_next_root_at_the_estimate(size, seed):
+    """Of |h|^2 against what a step h adds to the variance, less what the estimate's own direction takes of it."""
+    fit = discreet.fit(noisy(size, seed))
+    score, theta = fit._score, fit.scaled_coefficients
+    row = fit._quantities.L[1]
+    a, S = score.inverse @ row, score.covariance
+    sigma2 = variance_of(fit, a, theta)
+    basis = np.linalg.svd(row[None, :])[2][1:].T
+    cov = S - np.outer(S @ row, S @ row) / (row @ S @ row)
+    steps = basis @ np.linalg.cholesky(basis.T @ cov @ basis)
+
+    def added(h):
+        return variance_of(fit, a, theta + steps @ h) / sigma2 - 1
+
+    eye = np.eye(steps.shape[1])
+    slope = np.array([(added(h) - added(-h)) / 4 for h in eye])
+    square = np.array([[(added(g + h) - added(g) - added(h)) / 2 for g in eye] for h in eye])
+    expected = 1 / np.linalg.eigvalsh(square - np.outer(slope, slope))[-1]
+    assert fit._quantities.beside[1].kappa == pytest.approx(expected, rel=1e-6)
+    assert expected < 30
+
+
+def test_the_residual_variance_of_the_sampling_part_is_not_above_that_of_the_target():
+    seen = 0
+    for seed in range(40):
+        fit = discreet.fit(noisy(20.0, seed))
+        if not fit.estimable or not fit.s2:
+            continue
+        equations = fit._inputs.basis.equations
+        total = total_sum(equations) / fit.df_resid
+        scaled = max(min(fit._score.s2, total), 0.0)
+        expected = np.sqrt(scaled * np.diag(unit_map(fit._inputs.units) @ fit._score.inverse @ unit_map(equations).T))
+        assert list(fit.sampling_sd.values()) == pytest.approx(expected.tolist(), rel=1e-9)
+        seen += fit._score.s2 > 1.5 * total
+    assert seen, "the test needs a release in which it matters"
 
 
 @pytest.mark.parametrize("level", [0.5, 0.9, 0.95, 0.999])

@@ -86,7 +86,7 @@ def test_a_model_without_intercept_has_an_effect_for_every_coefficient() -> None
 
 
 def test_an_unbounded_set_is_shown_with_its_reason() -> None:
-    release = example(400, epsilon=0.5)
+    release = example(350, epsilon=0.5)
     model = fit(release)
     view = report_view(release, model)
     weak = [row for row in view.coefficients if row.unbounded]
