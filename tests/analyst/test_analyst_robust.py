@@ -115,5 +115,5 @@ def test_noise_that_turns_the_middle_negative_is_taken_for_nothing_there():
     fit = discreet.fit(empty).robust()
     assert all(value == pytest.approx(0, abs=1e-12) for value in fit.sampling_sd.values())
     assert fit.bse["x"] == pytest.approx(fit.privacy_sd["x"])
-    assert "robust" in fit.summary()
-    assert "robust" not in discreet.fit(empty).summary()
+    assert "Standard errors are robust (HC1)" in fit.summary()
+    assert "HC1" not in discreet.fit(empty).summary()

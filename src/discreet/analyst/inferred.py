@@ -226,7 +226,7 @@ class Inferred:
             for name, sd in self.bse.items():
                 if isinstance(sd, NotEstimable):
                     return NotEstimable(f"{name}: {sd.reason}")
-        return variance_ratio(score, basis.equations)
+        return variance_ratio(score, basis.equations, basis.ratio_square)
 
     @property
     def rsquared(self) -> Number:
@@ -246,6 +246,9 @@ class Inferred:
 
     def rsquared_conf_int(self, level: float = DEFAULT_LEVEL) -> Interval:
         """Give an interval for the R^2 of the population behind the rows.
+
+        It assumes Gaussian rows: with skewed or heavy-tailed columns it is too narrow. That of a robust fit counts
+        their spread, if the release has it.
 
         Parameters
         ----------

@@ -9,6 +9,7 @@ The room is called `releases` because `discreet.release` is the public function 
 
 from discreet.releases.noise import (
     BLOCKS,
+    RATIO_BLOCK,
     RESIDUAL_BLOCKS,
     Block,
     Calibration,
@@ -18,12 +19,13 @@ from discreet.releases.noise import (
     block_of,
     symmetric,
 )
-from discreet.releases.parts import Coefficients, ResidualPart, Settings
+from discreet.releases.parts import Coefficients, RatioPart, ResidualPart, Settings
 from discreet.releases.release import NOT_PRIVATE_SUFFIX, Release
 
 __all__ = [
     "BLOCKS",
     "NOT_PRIVATE_SUFFIX",
+    "RATIO_BLOCK",
     "RESIDUAL_BLOCKS",
     "Block",
     "Calibration",
@@ -31,6 +33,7 @@ __all__ = [
     "FloatArray",
     "NoiseFamily",
     "NoiseLaw",
+    "RatioPart",
     "Release",
     "ResidualPart",
     "Settings",

@@ -41,6 +41,7 @@ _STATISTICS: Final = {
     "target_square": "square of the target",
     "residual_diagonal": "squared residuals times squares",
     "residual_off_diagonal": "squared residuals times products",
+    "residual_ratio": "spread of squared residuals, for R²",
 }
 
 
