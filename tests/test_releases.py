@@ -193,7 +193,8 @@ def test_a_robust_part_that_does_not_hold_together_is_refused():
     # in steps of the product grid and of the squared bound, 1/2
     assert release.residual_moments[0, 1] == release.residuals.totals[1] / 4**16 / 4
     assert (release.residual_moments == release.residual_moments.T).all()
-    assert release.ratio_square == release.residuals.ratio.total / 4**16 / 64
+    ratio = release.residuals.ratio
+    assert release.ratio_square == ratio.total / 4**16 * ratio.bound**2
     bad = {
         "residuals__coefficients": ([1.0], "must be 2 numbers"),
         "residuals__bound": (0.0, "must be a positive number"),

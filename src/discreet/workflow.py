@@ -64,7 +64,7 @@ def release(
         second pass over the table; both passes are charged, the second with 30% of the budget. With an id in the unit
         they are clustered by it.
     residual_bound
-        For `robust`: residuals beyond it are clipped, in units of the target; public. Unless given, ten residual
+        For `robust`: residuals beyond it are clipped, in units of the target; public. Unless given, twenty residual
         standard deviations as read off the noisy moments, and at most the width of the target's bounds.
     grid_bits
         Rows are rounded to the grid of 2**-grid_bits scaled units, 8 to 26.

@@ -54,6 +54,30 @@ def test_their_degrees_of_freedom_are_those_of_hc1():
     assert (np.abs(np.asarray(fit.bse) / model.fit(cov_type="HC0").bse - 1) > 0.03).all()
 
 
+def skewed(rows, rng):
+    """Log-normal errors that grow with x: most rows lie near the line and a few far above it."""
+    x = rng.uniform(0, 1, rows)
+    return {"x": x, "y": 10 + 10 * x + (0.2 + x) * rng.lognormal(1.5, 1.2, rows)}
+
+
+def test_the_default_bound_keeps_the_residuals_of_skewed_errors():
+    """Robust errors through the public path against HC1 of the clipped rows; a quarter of the width is too narrow."""
+    design = Design("y", {"x": (0, 1), "y": (0, 200)})
+    table = skewed(50_000, np.random.default_rng(15))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PrivacyNotice)
+        wide, narrow = (
+            discreet.release(
+                table, design, epsilon=1e6, delta=1e-6, moments="robust", allow_weak_privacy=True, residual_bound=bound
+            )
+            for bound in (None, 50)
+        )
+    textbook = sm.OLS(np.clip(table["y"], 0, 200), sm.add_constant(table["x"])).fit(cov_type="HC1").bse
+    np.testing.assert_allclose(np.asarray(discreet.fit(wide).robust().bse), textbook, rtol=0.03)
+    assert (np.asarray(discreet.fit(narrow).robust().bse) < 0.9 * textbook).all()
+    assert {one.number for one in diagnose(narrow, discreet.fit(narrow))} >= {"D020"}
+
+
 PERSONS = Design("y", {"x": (-1, 1), "y": (-3, 3)}, unit={"id": "person", "max_rows": 3})
 
 

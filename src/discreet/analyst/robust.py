@@ -8,7 +8,6 @@ from typing import Final
 
 from discreet.analyst.estimates import NotEstimable
 from discreet.analyst.fitted import Fit
-from discreet.analyst.inference import ScoreInference
 from discreet.analyst.model import fit
 from discreet.analyst.rsquared import variance_ratio
 from discreet.analyst.solve import NotEstimableError
@@ -17,8 +16,10 @@ from discreet.releases import Release
 # a line within the target's bounds leaves no larger residual, in scaled units
 WIDEST_BOUND: Final = 2.0
 _SMALLEST_BOUND: Final = 1e-3
-# residual standard deviations up to the bound; household wealth with a kurtosis of 39 keeps 98% of its squares
-_DEVIATIONS: Final = 10.0
+# residual standard deviations up to the bound; household wealth with a kurtosis of 200 keeps 96% of its squares
+_DEVIATIONS: Final = 20.0
+# residual variances up to the bound of what the interval of R^2 needs; noise grows with its square
+_VARIANCES: Final = 50.0
 _NOISE: Final = 2.0  # standard deviations of the noise that the residual variance may have lost to it
 
 
@@ -34,24 +35,22 @@ class ResidualPlan:
         Where residuals are clipped, in scaled units of the target.
     ratio, mean
         Residual variance over that of the target, from 0 to 1, and mean of the scaled target.
+    ratio_bound
+        Where residual^2 - ratio (target - mean)^2 is clipped, in squared scaled units of the target.
     """
 
     coefficients: tuple[float, ...]
     bound: float
     ratio: float
     mean: float
-
-    @property
-    def ratio_bound(self) -> float:
-        """Where residual^2 - ratio (target - mean)^2 is clipped: half the square of the bound of residuals."""
-        return self.bound**2 / 2
+    ratio_bound: float
 
 
 def residual_plan(release: Release, bound: float | None = None) -> ResidualPlan:
     """Read off the noisy moments what the second pass needs.
 
     Coefficients are those of least squares, or of the adaptive ridge where the noise leaves no least squares. The bound
-    is ten residual standard deviations, with what the noise may hide of them, and at most the width of the target's
+    is twenty residual standard deviations, with what the noise may hide of them, and at most the width of the target's
     bounds, which is also taken where there is no least squares.
 
     Parameters
@@ -63,31 +62,31 @@ def residual_plan(release: Release, bound: float | None = None) -> ResidualPlan:
     """
     try:
         full = fit(release, intercept=True)
-        widest, ratio = _spread(full)
+        variance, ratio = _spread(full)
     except NotEstimableError:
         full = fit(release, intercept=True, penalty="adaptive")
-        widest, ratio = WIDEST_BOUND, 1.0
+        variance, ratio = math.inf, 1.0
     count, total = float(release.moments[0, 0]), float(release.moments[0, -1])
+    widest = max(_SMALLEST_BOUND, min(WIDEST_BOUND, _DEVIATIONS * math.sqrt(variance)))
     return ResidualPlan(
         coefficients=tuple(full.scaled_coefficients.tolist()),
         bound=widest if bound is None else bound,
         ratio=ratio,
         mean=min(1.0, max(-1.0, total / count)) if count > 0 else 0.0,
+        ratio_bound=max(_SMALLEST_BOUND**2, min(WIDEST_BOUND, _VARIANCES * variance)),
     )
 
 
 def _spread(full: Fit) -> tuple[float, float]:
-    """Bound of residuals, and residual variance over that of the target; the widest and 1 where noise hides them."""
+    """Residual variance with what noise may hide of it, and its ratio to that of the target; infinity and 1 if none.
+
+    The order of arguments of `min` and `max` lets a NaN fall on the safe side, here and above.
+    """
     known = full._known
     if isinstance(known, NotEstimable):
-        return WIDEST_BOUND, 1.0
+        return math.inf, 1.0
     basis, score = known
-    variances = variance_ratio(score, basis.equations)
-    # the order of arguments lets a NaN fall on the safe side
-    ratio = min(1.0, max(0.0, variances.residual / variances.total)) if variances.total > 0 else 1.0
-    return _bound(score), ratio
-
-
-def _bound(score: ScoreInference) -> float:
     hidden = _NOISE * math.sqrt(score.residual_noise) / score.residual_rows
-    return max(_SMALLEST_BOUND, min(WIDEST_BOUND, _DEVIATIONS * math.sqrt(max(0.0, score.s2) + hidden)))
+    variances = variance_ratio(score, basis.equations)
+    ratio = min(1.0, max(0.0, variances.residual / variances.total)) if variances.total > 0 else 1.0
+    return max(0.0, score.s2) + hidden, ratio
