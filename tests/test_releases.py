@@ -222,17 +222,26 @@ def test_a_public_number_of_units_must_be_that_of_the_sums(units, message):
 def test_a_robust_part_that_does_not_hold_together_is_refused():
     design = discreet.Design("y", {"x": (0, 1), "y": (0, 1)})
     table = {"x": [0.1, 0.9], "y": [0.3, 0.4]}
-    release = discreet.release(table, design, epsilon=1.0, delta=1e-6, moments="robust")
+    release = discreet.release(table, design, epsilon=1.0, delta=1e-6, moments="robust", residual_bound=0.25)
     jsonschema.validate(json.loads(release.to_json()), SCHEMA)
     # in steps of the product grid and of the squared bound, 1/2
     assert release.residual_moments[0, 1] == release.residuals.totals[1] / 4**16 / 4
     assert (release.residual_moments == release.residual_moments.T).all()
+    ratio = release.residuals.ratio
+    assert release.ratio_square == ratio.total / 4**16 * ratio.bound**2
     bad = {
         "residuals__coefficients": ([1.0], "must be 2 numbers"),
         "residuals__bound": (0.0, "must be a positive number"),
         "residuals__totals": (["1"], "upper triangle of a 2 x 2"),
         "residuals": (DELETE, "must give the blocks"),
         "noise__sigma__residual_diagonal": ("0", "must be positive"),
+        "noise__sigma__residual_ratio": (DELETE, "must give the blocks .*residual_ratio"),
+        "residuals__ratio": (DELETE, "must give the blocks"),
+        "residuals__ratio__total": (3, "must hold whole numbers"),
+        "residuals__ratio__mean": ("0", "must be 3 numbers"),
+        "residuals__ratio__bound": (0.0, "a bound above 0 and a ratio from 0 to 1"),
+        "residuals__ratio__ratio": (1.5, "a bound above 0 and a ratio from 0 to 1"),
+        "scalars": ({"residual_ratio": "5"}, "has the name of a block"),
     }
     for path, (value, message) in bad.items():
         with pytest.raises(ReleaseFileError, match=message):
@@ -274,6 +283,17 @@ def test_counts_of_clipped_rows_survive_their_file_and_must_fit_design_and_noise
     ):
         with pytest.raises(ReleaseFileError, match=message):
             Release.from_json(edited(release, **changes))
+
+
+def test_a_robust_release_of_an_earlier_version_is_read_and_has_no_sum_for_r_squared():
+    design = discreet.Design("y", {"x": (0, 1), "y": (0, 1)})
+    made = discreet.release({"x": [0.1, 0.9], "y": [0.3, 0.4]}, design, epsilon=1.0, delta=1e-6, moments="robust")
+    sigma = {block: value for block, value in made.noise.sigma.items() if block != "residual_ratio"}
+    earlier = replace(made, noise=replace(made.noise, sigma=sigma), residuals=replace(made.residuals, ratio=None))
+    loaded = Release.from_json(earlier.to_json())
+    assert loaded == earlier
+    assert loaded.ratio_square is None
+    jsonschema.validate(json.loads(earlier.to_json()), SCHEMA)
 
 
 # -- coefficients, absent sums and other laws of the noise -------------------------------------------------------------

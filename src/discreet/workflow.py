@@ -10,7 +10,7 @@ from typing import Final, Literal
 from discreet import __version__
 from discreet.curator.moments import Moments, Sums, Table
 from discreet.curator.opening import ReadOptions, open_source
-from discreet.curator.residuals import ResidualGram
+from discreet.curator.residuals import RatioSquares, ResidualGram, ResidualPass
 from discreet.curator.source import ComputeOptions
 from discreet.design.columns import Numeric
 from discreet.design.domain import DEFAULT_GRID_BITS, RowDomain
@@ -24,7 +24,7 @@ from discreet.mechanisms.registry import Job, NoisyMoments, Passes, Published, c
 from discreet.mechanisms.robust import residuals_with_noise
 from discreet.privacy.budget import PrivacyBudget, check_strength
 from discreet.privacy.spend import SpendHook, SpendReceipt, SpendRequest, untracked
-from discreet.releases import Release, ResidualPart
+from discreet.releases import RatioPart, Release, ResidualPart
 
 _LATER: Final = "the release failed after the budget was spent, and nothing was published:"
 
@@ -69,11 +69,12 @@ def release(
     settings
         Public settings of the mechanism by name; `discreet mechanisms` lists them.
     moments
-        `robust` also releases what heteroskedasticity-consistent standard errors of the full model need, from a second
-        pass over the table; both passes are charged, the second with 30 % of the budget.
+        `robust` also releases what heteroskedasticity-consistent standard errors (HC1) of the full model need, from a
+        second pass over the table; both passes are charged, the second with 30% of the budget. With an id in the unit
+        they are clustered by it.
     residual_bound
-        For `robust`: residuals beyond it are clipped, in units of the target; public. A quarter of the width of the
-        target's bounds unless given.
+        For `robust`: residuals beyond it are clipped, in units of the target; public. Unless given, twenty residual
+        standard deviations as read off the noisy moments, and at most the width of the target's bounds.
     clip_counts
         Also release, for each numeric column, a noisy count of the rows whose value was outside its bounds and clipped;
         the other numbers get 2% more noise for it. With `gaussian` or `laplace` only.
@@ -109,8 +110,9 @@ def release(
     bound = _checked_bound(design, moments, residual_bound)
     if not isinstance(clip_counts, bool):
         raise SpecError(f"clip_counts is true or false; got {clip_counts!r}")
+    robust = moments == "robust"
     chosen, public, law = chosen_mechanism(
-        mechanism, design, domain, budget, settings, robust=bound is not None, clip_counts=clip_counts
+        mechanism, design, domain, budget, settings, robust=robust, clip_counts=clip_counts
     )
     if law.calibration == "pure":
         if budget.delta > 0:
@@ -126,7 +128,7 @@ def release(
     if positions is not None:
         warnings.warn(positions, ColumnNotice, stacklevel=2)
     source = open_source(data, reading=ReadOptions(encoding=encoding, delimiter=delimiter))
-    again = bound is not None or chosen.card.rereads(public)
+    again = robust or chosen.card.rereads(public)
     table = Table(source, design, domain, compute or ComputeOptions(), again=again, clip_counts=clip_counts)
     passes = chosen.passes(Job(design, domain, law, public, ExactSampler()))
     with table:
@@ -155,7 +157,7 @@ def release(
                 numerics=chosen.card.numerics,
                 clipped=clipped_by_name(design, published),
             )
-            return release if bound is None else _with_residuals(release, domain, bound, table.sums)
+            return _with_residuals(release, domain, bound, table.sums) if robust else release
 
         return _after_spend(made)
 
@@ -190,19 +192,22 @@ def _carried_out(passes: Passes, moments: Moments, read: Callable[[Sums], Moment
         moments = read(wanted)
 
 
-def _with_residuals(made: Release, domain: RowDomain, bound: float, read: Callable[[Sums], Moments]) -> Release:
+def _with_residuals(made: Release, domain: RowDomain, bound: float | None, read: Callable[[Sums], Moments]) -> Release:
     """Add what robust standard errors need, from one more pass."""
     # only this needs the analyst's rooms, which plain releases do without
-    from discreet.analyst.robust import residual_coefficients
+    from discreet.analyst.robust import residual_plan
 
-    coefficients = residual_coefficients(made)
-    again = read(ResidualGram(domain, len(coefficients), coefficients, bound, made.design.unit.max_rows))
-    noisy = residuals_with_noise(again.totals, made.noise, ExactSampler())
-    return replace(made, residuals=ResidualPart(coefficients, bound, noisy))
+    plan, rows = residual_plan(made, bound), made.design.unit.max_rows
+    gram = ResidualGram(domain, len(plan.coefficients), plan.coefficients, plan.bound, rows)
+    squares = RatioSquares(domain, plan.coefficients, plan.ratio, plan.mean, plan.ratio_bound, rows)
+    again = read(ResidualPass(gram, squares))
+    *noisy, square = residuals_with_noise(again.totals, made.noise, ExactSampler())
+    ratio = RatioPart(plan.ratio, plan.mean, plan.ratio_bound, square)
+    return replace(made, residuals=ResidualPart(plan.coefficients, plan.bound, tuple(noisy), ratio))
 
 
 def _checked_bound(design: Design, moments: str, residual_bound: float | None) -> float | None:
-    """The bound of a residual in scaled units of the target; none for plain moments."""
+    """The declared bound of a residual in scaled units of the target, if there is one."""
     if moments not in ("plain", "robust"):
         raise SpecError.unknown_name("moments", str(moments), ("plain", "robust"))
     if moments == "plain":
@@ -214,7 +219,7 @@ def _checked_bound(design: Design, moments: str, residual_bound: float | None) -
     target = design.columns[design.target]
     half = target.half if isinstance(target, Numeric) else 1.0
     if residual_bound is None:
-        return 0.5
+        return None
     if isinstance(residual_bound, bool) or not isinstance(residual_bound, int | float):
         raise SpecError(f"the residual bound is a number; {residual_bound!r} came")
     if not 1e-6 * half <= residual_bound <= 4 * half:

@@ -101,7 +101,9 @@ class ModelComparison:
         return pa.table(columns | {"reason": pa.array(whys, type=pa.string())})
 
     def __repr__(self) -> str:
-        lines = [f"Models of {self.target}: adjusted R^2 [interval], expected squared error of a row"]
+        lines = [
+            f"Models of {self.target}: adjusted R^2 [interval, assumes Gaussian rows], expected squared error of a row"
+        ]
         for one in self.models:
             ends = one.rsquared_interval
             adjusted = shown_rsquared(one.rsquared_adj, ends)

@@ -20,6 +20,7 @@ from discreet.analyst.fitted import Fit
 from discreet.analyst.piles import piled_up, piles
 from discreet.analyst.released_model import drowned, no_errors, still_moving
 from discreet.analyst.released_sums import counted_rows
+from discreet.analyst.residual_meat import clipped_residuals, independent_rows
 from discreet.analyst.selection import SubModel, choose
 from discreet.design.model import INTERCEPT
 from discreet.releases import FloatArray, Release
@@ -297,6 +298,18 @@ def _many_clipped(evidence: Evidence) -> Iterator[Diagnostic]:
         yield Diagnostic("D019", "Many rows were clipped", " ".join(text for _, text in found), severity)
 
 
+def _clipped_residuals(evidence: Evidence) -> Iterator[Diagnostic]:
+    text = None if evidence.fit is None else clipped_residuals(evidence.fit)
+    if text is not None:
+        yield Diagnostic("D020", "Residuals were clipped", text, "caution")
+
+
+def _independent_rows(evidence: Evidence) -> Iterator[Diagnostic]:
+    text = None if evidence.fit is None else independent_rows(evidence.fit)
+    if text is not None:
+        yield Diagnostic("D021", "Rows of one person are treated as independent", text, "caution")
+
+
 def _sentence(text: str) -> str:
     return text[:1].upper() + text[1:]
 
@@ -307,6 +320,6 @@ PROMISE_CHECKS: Final[tuple[Check, ...]] = (
 )  # fmt: skip
 SUM_CHECKS: Final[tuple[Check, ...]] = (
     _no_count, _indefinite, _nearly_indefinite, _noisy_directions, _shrinkage, _repair, _collinear, _dearest_bound,
-    _many_clipped,
+    _many_clipped, _clipped_residuals, _independent_rows,
 )  # fmt: skip
 CHECKS: Final = (*PROMISE_CHECKS, *SUM_CHECKS)

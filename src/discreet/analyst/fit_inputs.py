@@ -50,12 +50,15 @@ class ErrorBasis:
         What was added to the diagonal, shape (k,).
     meat
         For robust standard errors: the released middle of the sandwich, shape (k, k).
+    ratio_square
+        For a robust interval of R^2: the ratio of variances at which it was released, and the sum of squares.
     """
 
     equations: NormalEquations
     exact: tuple[Fraction, ...]
     pulls: FloatArray
     meat: FloatArray | None = None
+    ratio_square: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,7 +14,7 @@ from discreet.analyst.parameters import Parameters
 from discreet.analyst.penalties import Penalty, PenaltyWish
 from discreet.analyst.released_model import no_errors, released_units, released_values
 from discreet.analyst.released_sums import counted_rows
-from discreet.analyst.residual_meat import robust_meat
+from discreet.analyst.residual_meat import clustered_basis, robust_basis, robust_meat
 from discreet.analyst.selection import SubModel
 from discreet.analyst.solve import Solution
 from discreet.analyst.summary import notes, summary_text
@@ -95,21 +95,26 @@ class Fit(Inferred):
 
     @property
     def is_robust(self) -> bool:
-        """Whether the standard errors hold whatever the spread of the errors depends on."""
+        """Whether the standard errors are robust: HC1, or clustered by person in a release of persons."""
         return isinstance(self._inputs.basis, ErrorBasis) and self._inputs.basis.meat is not None
 
     def robust(self) -> Fit:
-        """The same fit with standard errors that hold whatever the spread of the errors depends on.
+        """The same fit with heteroskedasticity-consistent standard errors (HC1), and an interval of R^2 to match.
 
-        They need a release made with `moments="robust"` and describe its declared full model, fitted without a penalty.
+        They allow errors of unequal variance. They need a release made with `moments="robust"`, describe its declared
+        full model, fitted without a penalty, and are too small where many residuals were clipped, which the summary
+        and diagnostic D020 say. In a release of persons they are clustered by person, and the fit has them from the
+        start.
         """
-        meat = robust_meat(self.release, self.model, self.penalty)
+        # says first what such errors would need
+        robust_meat(self.release, self.model, self.penalty)
         basis = self._inputs.basis
         if isinstance(basis, NothingExcluded):
             return self
         if isinstance(basis, NotEstimable):
             raise SpecError(f"this fit has no standard errors at all: {basis.reason}")
-        return replace(self, _inputs=replace(self._inputs, basis=replace(basis, meat=meat)))
+        basis = robust_basis(self.release, self.model, self.penalty, basis)
+        return replace(self, _inputs=replace(self._inputs, basis=basis))
 
     def predict(self, frame: object) -> FloatArray:
         """Predict the target, row for row, in original units.
@@ -215,7 +220,7 @@ def assembled(
         wish,
         equations,
         solution,
-        error_basis(equations, exact, pulls),
+        clustered_basis(release, model, wish.penalty, error_basis(equations, exact, pulls)),
         strength=strength,
         ridge=ridge,
         repair=repair,

@@ -287,7 +287,7 @@ class Inferred:
         basis, score = known
         if basis.pulls.any():
             return PENALISED
-        return variance_ratio(score, basis.equations)
+        return variance_ratio(score, basis.equations, basis.ratio_square)
 
     @property
     def rsquared(self) -> Number:
@@ -307,6 +307,9 @@ class Inferred:
 
     def rsquared_conf_int(self, level: float | None = None, *, alpha: float | None = None) -> Interval:
         """Give an interval for the R^2 of the population behind the rows; 0 to 1 where the release excludes no value.
+
+        It assumes Gaussian rows: with skewed or heavy-tailed columns it is too narrow. That of a robust fit counts
+        their spread, if the release has it.
 
         Parameters
         ----------

@@ -10,6 +10,11 @@ for both together. The noise F of the release enters RSS, to first order, as t'F
 minimum, as a quadratic form in the score, whose variance is 2 tr((H V)^2) + 4 s^2 tr(H V). The same holds for TSS,
 which is the residual sum of the model that has only an intercept.
 
+Rows that are not Gaussian have other fourth moments, and the first part can be far too small. A robust release holds a
+noisy sum of squares S of r_i^2 - rho (y_i - mean)^2 at the ratio rho read off its moments, which is what the sampling
+variance of RSS' - rho TSS' needs: S / ((n - k)(n - 1)). Where that is larger, the difference is added to the variance
+of RSS'.
+
 Where TSS' lies within its noise the set is unbounded, and what is left of it between 0 and 1 is given: often all. To
 give nothing there would keep only the draws in which noise swelled TSS', whose intervals lie too low far too often.
 """
@@ -58,8 +63,18 @@ class VarianceRatio:
     privacy: FloatArray
 
 
-def variance_ratio(inference: ScoreInference, equations: NormalEquations) -> VarianceRatio:
-    """Set up the two variances of an unpenalised fit with more rows than coefficients."""
+def variance_ratio(
+    inference: ScoreInference, equations: NormalEquations, ratio_square: tuple[float, float] | None = None
+) -> VarianceRatio:
+    """Set up the two variances of an unpenalised fit with more rows than coefficients.
+
+    Parameters
+    ----------
+    inference, equations
+        Of the model.
+    ratio_square
+        Of a robust release: the ratio rho and the noisy sum S. Gaussian rows are assumed without it.
+    """
     T = inference.variance
     size = T.shape[0]
     n = equations.nobs
@@ -76,6 +91,10 @@ def variance_ratio(inference: ScoreInference, equations: NormalEquations) -> Var
     total = (total_sum(equations) + followed) / total_rows
     s2 = max(inference.s2, 0.0)
     sampling = 2 / total_rows * np.array([[s2**2 * total_rows / inference.residual_rows, s2**2], [s2**2, total**2]])
+    if ratio_square is not None:
+        rho, square = ratio_square
+        gaussian = sampling[0, 0] - 2 * rho * sampling[0, 1] + rho**2 * sampling[1, 1]
+        sampling[0, 0] += max(square / float(rows.prod()) - gaussian, 0.0)
     both = square_covariance(T, inference.contrast, around)
     swelled = square_covariance(T, around, around) + 2 * followed**2 + 4 * abs(total) * followed
     privacy: FloatArray = np.array([[inference.residual_noise, both], [both, swelled]]) / np.outer(rows, rows)

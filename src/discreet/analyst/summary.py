@@ -13,6 +13,13 @@ from discreet.analyst.estimates import Interval, NotEstimable, Number
 from discreet.analyst.piles import piled_up
 from discreet.analyst.reference_law import DEFAULT_LEVEL
 from discreet.analyst.released_model import drowned, still_moving
+from discreet.analyst.residual_meat import (
+    clipped_residuals,
+    has_clusters,
+    has_ratio_spread,
+    independent_rows,
+    residual_bound,
+)
 from discreet.analyst.selection import has_all_regressors
 from discreet.analyst.settings_used import automatic_settings
 
@@ -46,7 +53,23 @@ SCORE: Final = (
     "Column 't' is coef / std err. P>|t| and the sets come from the score statistic (score_z), whose variance is the "
     "one under the hypothesis."
 )
-ROBUST: Final = "Standard errors are robust: they hold whatever the spread of the errors depends on."
+ROBUST: Final = (
+    "Standard errors are robust (HC1): errors may have unequal variances. They come from residuals clipped at "
+    "{bound:.4g}; where many are larger, the standard errors are too small."
+)
+CLUSTERED: Final = (
+    "Standard errors are clustered by {id!r} (with the factor of HC1): errors of one person may depend on each other "
+    "and have unequal variances. They come from residuals clipped at {bound:.4g}; where many are larger, the standard "
+    "errors are too small."
+)
+GAUSSIAN_ROWS: Final = (
+    "The interval of R^2 assumes Gaussian rows; with skewed or heavy-tailed columns it is too narrow. A robust fit "
+    "widens it."
+)
+RATIO_SPREAD: Final = (
+    "The interval of R^2 counts the spread of squared residuals that the release holds, if it is larger than that of "
+    "Gaussian rows."
+)
 AS_RELEASED: Final = (
     "The model was fitted inside and published with noise; the release holds this one model and no sums, so no other "
     "can be read from it."
@@ -70,7 +93,12 @@ def notes(fit: Fit) -> list[str]:
     if fit.repair > 0:
         out.append(REPAIRED.format(shift=fit.repair))
     if fit.is_robust:
-        out.append(ROBUST)
+        words = CLUSTERED if has_clusters(fit.release) else ROBUST
+        out.append(words.format(id=fit.release.design.unit.id, bound=residual_bound(fit.release)))
+        out += filter(None, [clipped_residuals(fit)])
+    out += filter(None, [independent_rows(fit)])
+    if fit.estimable and not isinstance(fit.rsquared_conf_int(), NotEstimable):
+        out.append(RATIO_SPREAD if has_ratio_spread(fit) else GAUSSIAN_ROWS)
     return out + error_notes(fit)
 
 

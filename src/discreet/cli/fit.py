@@ -13,7 +13,11 @@ from discreet.cli.terminal import complain, say_json
 @click.command("fit", short_help="Fit a model to a release; free.")
 @click.argument("release_path", metavar="R.json")
 @model_options
-@click.option("--robust", is_flag=True, help="Robust standard errors, if the release was made with --robust.")
+@click.option(
+    "--robust",
+    is_flag=True,
+    help="Robust standard errors (HC1), if the release was made with --robust; persons have clustered ones.",
+)
 @json_option
 @debug_option
 def command(release_path: str, robust: bool, as_json: bool, **choice: Unpack[ModelChoice]) -> None:

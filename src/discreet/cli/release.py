@@ -38,9 +38,13 @@ _LABEL: Final = 12  # columns of the words on the left
 @click.option(
     "--grid-bits", type=int, default=16, show_default=True, metavar="BITS", help="Rows are rounded to steps of 2^-BITS."
 )
-@click.option("--robust", is_flag=True, help="Pay for robust standard errors too: a second pass, 30 % of the budget.")
 @click.option(
-    "--residual-bound", metavar="B", help="With --robust: where residuals are clipped, in the target's units."
+    "--robust", is_flag=True, help="Pay for robust standard errors (HC1) too: a second pass, 30% of the budget."
+)
+@click.option(
+    "--residual-bound",
+    metavar="B",
+    help="With --robust: where residuals are clipped, in the target's units; read off the noisy sums unless given.",
 )
 @click.option(
     "--clip-counts", is_flag=True, help="Also count clipped rows by column, with noise; 2% more noise elsewhere."

@@ -1,4 +1,4 @@
-"""Rows of residuals: what robust standard errors need beyond the moments, from a second pass over the table."""
+"""Sums over residuals: what robust errors need beyond the moments, from a second pass over the table."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class ResidualGram:
     coefficients
         Released scaled coefficients at which residuals are taken, shape (size,).
     bound
-        Public bound of a residual, in scaled units of the target.
+        Bound of a residual, in scaled units of the target; public or released.
     rows_per_person
         With persons, how many rows of one count: the rows of a person are then averaged over this number before they
         are squared, so that errors of one person may depend on each other.
@@ -91,3 +91,82 @@ class ResidualGram:
         v: FloatArray = np.rint(residual * chunk[:-1])  # [P1]
         shrink_to_ball(v, self._norm2)  # [P2]
         return v
+
+
+class RatioSquares:
+    """Running exact sum of q^2, q = (residual^2 - ratio (target - mean)^2) / bound, clipped to [-1, 1], on the grid.
+
+    It is the sampling variance of the residual variance less `ratio` times the variance of the target, which an
+    interval for R^2 needs.
+
+    Parameters
+    ----------
+    domain
+        Public geometry of a row.
+    coefficients
+        Released scaled coefficients of (1, x) at which residuals are taken.
+    ratio, mean
+        Released: residual variance over that of the target, from 0 to 1, and the mean of the scaled target.
+    bound
+        Where the difference is clipped, in squared scaled units of the target; public or released.
+    rows_per_person
+        As for `ResidualGram`.
+    """
+
+    def __init__(
+        self,
+        domain: RowDomain,
+        coefficients: Sequence[float],
+        ratio: float,
+        mean: float,
+        bound: float,
+        rows_per_person: int = 1,
+    ) -> None:
+        self._gram = ExactGram(1, domain.grid_bits)
+        self._coefficients = usable(coefficients)
+        self._unit = float(domain.unit)
+        self._ratio, self._mean = usable([ratio, mean])
+        self._bound = bound
+        self._rows_per_person = rows_per_person
+
+    def add(self, chunk: FloatArray) -> None:
+        """Add a chunk of rows (1, x, y) in grid steps."""
+        self._gram.add(self.rows(chunk))
+
+    def add_persons(self, chunk: FloatArray, starts: npt.NDArray[np.intp]) -> None:
+        """Add a chunk of whole persons, whose rows stand together from each of `starts` on."""
+        summed = np.add.reduceat(self.rows(chunk), starts, axis=1)
+        self._gram.add(np.rint(summed / self._rows_per_person))  # [P6]
+
+    def totals(self) -> tuple[int, ...]:
+        """The exact sum."""
+        return self._gram.totals()
+
+    def rows(self, chunk: FloatArray) -> FloatArray:
+        """One integer of at most one scaled unit for each row, shape (1, rows)."""
+        residual = scaled_residuals(chunk, self._coefficients, self._unit)
+        around = chunk[-1] / self._unit - self._mean
+        q = np.clip((residual * residual - self._ratio * (around * around)) / self._bound, -1.0, 1.0)
+        out: FloatArray = np.rint(q * self._unit)[None, :]  # [P5]
+        return out
+
+
+class ResidualPass:
+    """Both sums over residuals in one pass; the sum of q^2 is last among the totals."""
+
+    def __init__(self, gram: ResidualGram, squares: RatioSquares) -> None:
+        self._parts = (gram, squares)
+
+    def add(self, chunk: FloatArray) -> None:
+        """Add a chunk of rows (1, x, y) in grid steps."""
+        for part in self._parts:
+            part.add(chunk)
+
+    def add_persons(self, chunk: FloatArray, starts: npt.NDArray[np.intp]) -> None:
+        """Add a chunk of whole persons, whose rows stand together from each of `starts` on."""
+        for part in self._parts:
+            part.add_persons(chunk, starts)
+
+    def totals(self) -> tuple[int, ...]:
+        """Upper triangle of the Gram, row by row, then the sum of squares."""
+        return tuple(total for part in self._parts for total in part.totals())

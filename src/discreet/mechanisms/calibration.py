@@ -9,18 +9,25 @@ from typing import Final
 from discreet.design.domain import RowDomain
 from discreet.errors import SpecError
 from discreet.mechanisms.noise import MAX_SIGMA, NO_DELTA, rounded_up
-from discreet.mechanisms.sensitivity import Blocks, block_maxima, residual_sensitivity, weighted_loss
+from discreet.mechanisms.sensitivity import (
+    RATIO_SENSITIVITY,
+    Blocks,
+    block_maxima,
+    residual_sensitivity,
+    weighted_loss,
+)
 from discreet.privacy.budget import PrivacyBudget
 from discreet.privacy.gaussian import mu_from
 from discreet.privacy.lattice import LATTICE_SHARE
 from discreet.privacy.unit import Neighbours
 from discreet.privacy.zcdp import rho_from
-from discreet.releases import BLOCKS, Calibration, NoiseLaw
+from discreet.releases import BLOCKS, RATIO_BLOCK, Calibration, NoiseLaw
 
 # shares of mu^2: within 1.19-1.27 of the least coefficient variance for d = 1, 5, 20; an equal split is 2.1-2.5
 DEFAULT_SHARES: Final = Blocks(count=0.03, sum_x=0.12, gram=0.35, sum_y=0.10, cross=0.35, target_square=0.05)
-# share of mu^2 that robust standard errors take for their own Gram
+# share of mu^2 that robust standard errors take for their own sums, and the part of it for the interval of R^2
 ROBUST_SHARE: Final = 0.3
+RATIO_SHARE: Final = 0.03
 ROUNDING: Final = 1 + 2**-40
 
 
@@ -93,8 +100,8 @@ def noise_law(
     """The law of the noise for a budget, from public quantities alone.
 
     The count is left exact only where the number of rows that count is public. A block with share 0 is not released:
-    it has no noise, costs nothing and is absent from the law. With `robust` a share of mu^2 goes to the Gram of
-    residual rows (robust.proof.md), with `beside` a share to one more statistic; the moments get the rest.
+    it has no noise, costs nothing and is absent from the law. With `robust` a share of mu^2 goes to sums over residuals
+    (robust.proof.md), with `beside` a share to one more statistic; the moments get the rest.
     """
     spent_elsewhere = (ROBUST_SHARE if robust else 0.0) + (0.0 if beside is None else beside.share)
 
@@ -104,7 +111,7 @@ def noise_law(
         sigmas = block_sigmas(domain, neighbours, part, charged, count_public=count_public, rows_per_unit=rows_per_unit)
         steps = _steps(sigmas, domain, count_public=count_public)
         if robust:
-            steps |= residual_steps(domain, neighbours, mu * math.sqrt(ROBUST_SHARE))
+            steps |= residual_steps(domain, neighbours, mu)
         if beside is not None:
             steps[beside.name] = in_steps(beside.name, beside.reach / (mu * math.sqrt(beside.share)), domain)
         return NoiseLaw(domain.grid_bits, steps, calibration)
@@ -164,9 +171,10 @@ def in_steps(block: str, scaled: float, domain: RowDomain) -> int:
 
 
 def residual_steps(domain: RowDomain, neighbours: Neighbours, mu: float) -> dict[str, int]:
-    """Noise of the Gram of residual rows for a release that is mu-Gaussian-private by itself."""
-    sigma = residual_sensitivity(domain, neighbours) / mu
+    """Noise of the sums over residuals, which take `ROBUST_SHARE` of a release that is mu-Gaussian-private."""
+    sigma = residual_sensitivity(domain, neighbours) / (mu * math.sqrt(ROBUST_SHARE - RATIO_SHARE))
     return {
         "residual_diagonal": in_steps("residual_diagonal", sigma, domain),
         "residual_off_diagonal": in_steps("residual_off_diagonal", sigma / math.sqrt(2), domain),
+        RATIO_BLOCK: in_steps(RATIO_BLOCK, RATIO_SENSITIVITY / (mu * math.sqrt(RATIO_SHARE)), domain),
     }

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +22,7 @@ from discreet.privacy.unit import Neighbours
 FloatArray = npt.NDArray[np.float64]
 
 # covers the rounding of some tens of double operations, each relative 2**-53
-_ROUNDING = 1 + 2**-44
+_ROUNDING: Final = 1 + 2**-44
 # how closely branch and bound encloses the joint maximum under `replace`
 _GAP = 1e-4
 _MAX_CELLS = 400_000
@@ -122,6 +123,10 @@ def replace_loss(domain: RowDomain, w: Blocks) -> float:
         if cells.shape[0] * 4 > _MAX_CELLS:
             return max(settled, float(upper.max())) * _ROUNDING  # [P5]
         cells = _split(cells, times=1)
+
+
+# a row or a person enters the sum of q^2 with a number from 0 to 1, under both relations (robust.proof.md)
+RATIO_SENSITIVITY: Final = 1.0 * _ROUNDING
 
 
 def residual_sensitivity(domain: RowDomain, neighbours: Neighbours) -> float:

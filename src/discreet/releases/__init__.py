@@ -10,6 +10,7 @@ The room is called `releases` because `discreet.release` is the public function 
 from discreet.releases.noise import (
     BLOCKS,
     CLIPPED,
+    RATIO_BLOCK,
     RESIDUAL_BLOCKS,
     Block,
     Calibration,
@@ -19,13 +20,14 @@ from discreet.releases.noise import (
     block_of,
     symmetric,
 )
-from discreet.releases.parts import Coefficients, NoisyCount, ResidualPart, Settings
+from discreet.releases.parts import Coefficients, NoisyCount, RatioPart, ResidualPart, Settings
 from discreet.releases.release import NOT_PRIVATE_SUFFIX, Release
 
 __all__ = [
     "BLOCKS",
     "CLIPPED",
     "NOT_PRIVATE_SUFFIX",
+    "RATIO_BLOCK",
     "RESIDUAL_BLOCKS",
     "Block",
     "Calibration",
@@ -34,6 +36,7 @@ __all__ = [
     "NoiseFamily",
     "NoiseLaw",
     "NoisyCount",
+    "RatioPart",
     "Release",
     "ResidualPart",
     "Settings",

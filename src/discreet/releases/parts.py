@@ -26,6 +26,26 @@ class Coefficients:
 
 
 @dataclass(frozen=True)
+class RatioPart:
+    """What a robust interval of R^2 needs: a noisy sum of q^2, q = residual^2 - ratio (target - mean)^2, scaled.
+
+    Attributes
+    ----------
+    ratio, mean
+        Residual variance over that of the target, and mean of the scaled target, both read off the noisy moments.
+    bound
+        Where q was clipped, in squared scaled units of the target.
+    total
+        Noisy sum of (q / bound)^2 on the product grid.
+    """
+
+    ratio: float
+    mean: float
+    bound: float
+    total: int
+
+
+@dataclass(frozen=True)
 class ResidualPart:
     """What robust standard errors need: a noisy sum of squared residuals times products of (1, x).
 
@@ -34,14 +54,17 @@ class ResidualPart:
     coefficients
         Scaled coefficients of (1, x), read off the noisy moments, at which the residuals were taken.
     bound
-        Public bound at which residuals were clipped, in scaled units of the target.
+        Where residuals were clipped, in scaled units of the target: declared, or read off the noisy moments.
     totals
         Upper triangle of the noisy sum of v v', v = (residual / bound) * (1, x), row by row, on the product grid.
+    ratio
+        For the interval of R^2; releases made by earlier versions have none.
     """
 
     coefficients: tuple[float, ...]
     bound: float
     totals: tuple[int, ...]
+    ratio: RatioPart | None = None
 
 
 @dataclass(frozen=True, slots=True)

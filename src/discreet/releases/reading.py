@@ -13,8 +13,17 @@ from discreet.errors import ReleaseFileError, SpecError
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.lattice import lattice_curve
 from discreet.privacy.zcdp import rho_from
-from discreet.releases.noise import BLOCKS, CALIBRATIONS, CLIPPED, FAMILIES, RESIDUAL_BLOCKS, NoiseLaw, entry_blocks
-from discreet.releases.parts import Coefficients, ResidualPart, Settings
+from discreet.releases.noise import (
+    BLOCKS,
+    CALIBRATIONS,
+    CLIPPED,
+    FAMILIES,
+    RATIO_BLOCK,
+    RESIDUAL_BLOCKS,
+    NoiseLaw,
+    entry_blocks,
+)
+from discreet.releases.parts import Coefficients, RatioPart, ResidualPart, Settings
 
 FORMAT: Final = "discreet-release"
 SCHEMA_VERSION: Final = 1
@@ -145,15 +154,19 @@ def _moments(
         raise ReleaseFileError("a release of moments has no field 'coefficients'")
     residuals = _residual_part(_table(body["residuals"], "residuals"), size - 1) if "residuals" in body else None
     scalars = _wholes(_table(body.get("scalars", {}), "scalars"), "scalars")
-    if set(scalars) & {*BLOCKS, *RESIDUAL_BLOCKS, CLIPPED}:
+    if set(scalars) & {*BLOCKS, *RESIDUAL_BLOCKS, RATIO_BLOCK, CLIPPED}:
         raise ReleaseFileError("a number in 'scalars' has the name of a block of the sums")
     clipped = _clip_counts(body, design)
-    further = {*scalars, *(RESIDUAL_BLOCKS if residuals else ()), *((CLIPPED,) if clipped else ())}
+    further = (
+        *(RESIDUAL_BLOCKS if residuals else ()),
+        *((RATIO_BLOCK,) if residuals and residuals.ratio else ()),
+        *((CLIPPED,) if clipped else ()),
+        *scalars,
+    )
     wrong = set(noise.sigma) - {*BLOCKS, *further}
     absent = {*_NEVER_ABSENT, *further} - set(noise.sigma)
     if wrong or absent:
-        allowed = ", ".join((*BLOCKS, *RESIDUAL_BLOCKS, CLIPPED, *scalars))
-        raise ReleaseFileError(f"noise.sigma must give the blocks {allowed}")
+        raise ReleaseFileError(f"noise.sigma must give the blocks {', '.join((*BLOCKS, *further))}")
     if private and any(value < (block != "count") for block, value in noise.sigma.items()):
         raise ReleaseFileError("noise.sigma must be positive")
     if private and (noise.sigma["count"] == 0) != design.count_public:
@@ -203,7 +216,16 @@ def _residual_part(table: Mapping[str, object], size: int) -> ResidualPart:
     if not isinstance(totals, list) or len(totals) != size * (size + 1) // 2:
         raise ReleaseFileError(f"residuals.totals is not the upper triangle of a {size} x {size} matrix")
     whole = tuple(_whole(total, "residuals.totals") for total in totals)
-    return ResidualPart(coefficients, cast("float", bound), whole)
+    ratio = _ratio_part(_table(table["ratio"], "residuals.ratio")) if "ratio" in table else None
+    return ResidualPart(coefficients, cast("float", bound), whole, ratio)
+
+
+def _ratio_part(table: Mapping[str, object]) -> RatioPart:
+    numbers = [table.get(name) for name in ("ratio", "mean", "bound")]
+    ratio, mean, bound = _floats(numbers, 3, "ratio, mean and bound of residuals.ratio")
+    if not bound > 0 or not 0 <= ratio <= 1:
+        raise ReleaseFileError("residuals.ratio needs a bound above 0 and a ratio from 0 to 1")
+    return RatioPart(ratio, mean, bound, _whole(table.get("total"), "residuals.ratio.total"))
 
 
 def _floats(values: object, size: int, name: str) -> tuple[float, ...]:

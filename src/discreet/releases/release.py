@@ -139,6 +139,14 @@ class Release:
         return {name: NoisyCount(total / 4**self.noise.grid_bits, sd) for name, total in self.clipped.items()}
 
     @cached_property
+    def ratio_square(self) -> float | None:
+        """Noisy sum of squares of residual^2 - ratio (target - mean)^2 in scaled units, if it was released."""
+        part = None if self.residuals is None else self.residuals.ratio
+        if part is None:
+            return None
+        return float(part.total / 4**self.noise.grid_bits) * (part.bound * self.design.unit.max_rows) ** 2
+
+    @cached_property
     def digest(self) -> str:
         """Fingerprint of everything published."""
         return digest_of(self._body())
@@ -207,11 +215,17 @@ class Release:
         }
         if self.residuals is not None:
             part = self.residuals
-            body["residuals"] = {
+            residuals: dict[str, object] = {
                 "coefficients": list(part.coefficients),
                 "bound": part.bound,
                 "totals": [str(total) for total in part.totals],
             }
+            if part.ratio is not None:
+                ratio = part.ratio
+                residuals["ratio"] = {
+                    "ratio": ratio.ratio, "mean": ratio.mean, "bound": ratio.bound, "total": str(ratio.total),
+                }  # fmt: skip
+            body["residuals"] = residuals
         if self.coefficients is not None:
             fitted = self.coefficients
             body["coefficients"] = {"values": list(fitted.values), "trace": [list(step) for step in fitted.trace]}

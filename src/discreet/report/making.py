@@ -43,6 +43,7 @@ _STATISTICS: Final = {
     "residual_diagonal": "squared residuals times squares",
     "residual_off_diagonal": "squared residuals times products",
     "clipped": "numbers of clipped rows",
+    "residual_ratio": "spread of squared residuals, for R²",
 }
 
 
