@@ -17,7 +17,7 @@ from discreet.design.domain import DEFAULT_GRID_BITS, RowDomain
 from discreet.design.model import Design
 from discreet.errors import AfterSpendError, DiscreetError, LedgerError, PrivacyNotice, SpecError
 from discreet.mechanisms.choice import AUTO, chosen_mechanism
-from discreet.mechanisms.noise import ExactSampler
+from discreet.mechanisms.noise import ExactSampler, Sampler
 from discreet.mechanisms.registry import Job, NoisyMoments, Passes, Published
 from discreet.mechanisms.robust import residuals_with_noise
 from discreet.privacy.budget import PrivacyBudget, check_strength
@@ -93,6 +93,43 @@ def release(
     budget = PrivacyBudget(epsilon, delta)
     for notice in check_strength(budget, allow_weak_privacy):
         warnings.warn(notice, PrivacyNotice, stacklevel=2)
+    return release_with(
+        ExactSampler(),
+        data,
+        design,
+        epsilon=epsilon,
+        delta=delta,
+        mechanism=mechanism,
+        settings=settings,
+        moments=moments,
+        residual_bound=residual_bound,
+        grid_bits=grid_bits,
+        encoding=encoding,
+        delimiter=delimiter,
+        compute=compute,
+        spend=spend,
+    )
+
+
+def release_with(
+    sampler: Sampler,
+    data: object,
+    design: Design,
+    *,
+    epsilon: float,
+    delta: float,
+    mechanism: str,
+    settings: Mapping[str, object] | None,
+    moments: Literal["plain", "robust"],
+    residual_bound: float | None,
+    grid_bits: int,
+    encoding: str = "utf-8",
+    delimiter: str = ",",
+    compute: ComputeOptions | None = None,
+    spend: SpendHook = untracked,
+) -> Release:
+    """The line itself, whatever the source of the noise; without a promise unless that source is private."""
+    budget = PrivacyBudget(epsilon, delta)
     domain = RowDomain.of(design, grid_bits)
     bound = _checked_bound(design, moments, residual_bound)
     chosen, public, law = chosen_mechanism(mechanism, design, domain, budget, settings, robust=bound is not None)
@@ -102,14 +139,14 @@ def release(
                 f"delta = {budget.delta:g} is not used by {chosen.name!r} with these settings: the release promises "
                 "delta = 0; leave delta out, or take a mechanism that makes use of it",
                 PrivacyNotice,
-                stacklevel=2,
+                stacklevel=3,
             )
         # kept without delta, so none is promised away
         budget = PrivacyBudget(epsilon)
     source = open_source(data, reading=ReadOptions(encoding=encoding, delimiter=delimiter))
     again = bound is not None or chosen.card.rereads(public)
     table = Table(source, design, domain, compute or ComputeOptions(), again=again)
-    passes = chosen.passes(Job(design, domain, law, public, ExactSampler()))
+    passes = chosen.passes(Job(design, domain, law, public, sampler))
     with table:
         first = table.sums(next(passes))
         request = SpendRequest(
@@ -135,9 +172,10 @@ def release(
                 settings=public,
                 numerics=chosen.card.numerics,
             )
-            return release if bound is None else _with_residuals(release, domain, bound, table.sums)
+            return release if bound is None else _with_residuals(release, domain, bound, table.sums, sampler)
 
-        return _after_spend(made)
+        finished = _after_spend(made)
+        return finished if sampler.private else replace(finished, guarantee=None)
 
 
 def _recorded(receipt: object) -> str:
@@ -170,14 +208,16 @@ def _carried_out(passes: Passes, moments: Moments, read: Callable[[Sums], Moment
         moments = read(wanted)
 
 
-def _with_residuals(made: Release, domain: RowDomain, bound: float, read: Callable[[Sums], Moments]) -> Release:
+def _with_residuals(
+    made: Release, domain: RowDomain, bound: float, read: Callable[[Sums], Moments], sampler: Sampler
+) -> Release:
     """Add what robust standard errors need, from one more pass."""
     # only this needs the analyst's rooms, which plain releases do without
     from discreet.analyst.robust import residual_coefficients
 
     coefficients = residual_coefficients(made)
     again = read(ResidualGram(domain, len(coefficients), coefficients, bound, made.design.unit.max_rows))
-    noisy = residuals_with_noise(again.totals, made.noise, ExactSampler())
+    noisy = residuals_with_noise(again.totals, made.noise, sampler)
     return replace(made, residuals=ResidualPart(coefficients, bound, noisy))
 
 

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Literal
 
 import numpy as np
 
 from discreet import __version__
-from discreet.curator.moments import Table, accumulate
+from discreet.curator.moments import accumulate
 from discreet.curator.opening import open_source
 from discreet.curator.source import ComputeOptions
 from discreet.design.domain import DEFAULT_GRID_BITS, RowDomain
 from discreet.design.model import Design
-from discreet.mechanisms.choice import AUTO, chosen_mechanism
-from discreet.mechanisms.registry import Job, NoisyMoments, Published
-from discreet.privacy.budget import PrivacyBudget
+from discreet.mechanisms.choice import AUTO
 from discreet.releases import BLOCKS, NoiseLaw, Release
+from discreet.workflow import release_with
 
 
 def exact_release(
@@ -30,8 +30,17 @@ def exact_release(
     """
     domain = RowDomain.of(design, grid_bits)
     moments = accumulate(open_source(data), design, domain, compute or ComputeOptions())
-    law = NoiseLaw(grid_bits, dict.fromkeys(BLOCKS, 0), "none")
-    return _not_private("exact", design, law, moments.totals, moments.units)
+    return Release(
+        design=design,
+        guarantee=None,
+        mechanism="exact",
+        mechanism_version="0",
+        noise=NoiseLaw(grid_bits, dict.fromkeys(BLOCKS, 0), "none"),
+        totals=moments.totals,
+        units_public=moments.units if design.unit.neighbours == "replace" else None,
+        anchor="untracked",
+        made_by=f"discreet {__version__}",
+    )
 
 
 def seeded_release(
@@ -43,25 +52,33 @@ def seeded_release(
     delta: float = 0.0,
     mechanism: str = AUTO,
     settings: Mapping[str, object] | None = None,
+    moments: Literal["plain", "robust"] = "plain",
+    residual_bound: float | None = None,
     grid_bits: int = DEFAULT_GRID_BITS,
 ) -> Release:
-    """The mechanism with noise from a seed, NOT PRIVATE: whoever knows the seed can take the noise away."""
-    domain = RowDomain.of(design, grid_bits)
-    chosen, public, law = chosen_mechanism(mechanism, design, domain, PrivacyBudget(epsilon, delta), settings)
-    passes = chosen.passes(Job(design, domain, law, public, SeededSampler(seed)))
-    wanted = next(passes)
-    with Table(open_source(data), design, domain, ComputeOptions(), again=True) as table:
-        while True:
-            moments = table.sums(wanted)
-            try:
-                wanted = passes.send(moments)
-            except StopIteration as done:
-                published: Published = done.value
-                break
-    made = _not_private(f"{chosen.name}-seeded", design, law, (), moments.units)
-    if isinstance(published, NoisyMoments):
-        return replace(made, totals=published.totals, scalars=published.scalars, settings=public)
-    return replace(made, coefficients=published, settings=public, numerics=chosen.card.numerics)
+    """What `discreet.release` does, with noise from a seed, NOT PRIVATE: whoever knows the seed can take it away.
+
+    >>> design = Design("y", {"y": (-1, 1), "x": (-1, 1)})
+    >>> table = {"x": [1.0, 0.5], "y": [1.0, 1.0]}
+    >>> one, two = (seeded_release(table, design, seed=3, epsilon=1.0, delta=1e-6) for _ in range(2))
+    >>> one == two, one.private, one.mechanism
+    (True, False, 'gaussian-seeded')
+    """
+    made = release_with(
+        SeededSampler(seed),
+        data,
+        design,
+        epsilon=epsilon,
+        delta=delta,
+        mechanism=mechanism,
+        settings=settings,
+        moments=moments,
+        residual_bound=residual_bound,
+        grid_bits=grid_bits,
+    )
+    # a name that no private release has
+    name, law = f"{made.mechanism}-seeded", replace(made.noise, calibration="none")
+    return replace(made, mechanism=name, mechanism_version="0", noise=law)
 
 
 class SeededSampler:
@@ -85,17 +102,3 @@ class SeededSampler:
     def bits(self, how_many: int) -> int:
         """A uniform whole number below 2**how_many."""
         return int.from_bytes(self._random.bytes((how_many + 7) // 8)) >> (-how_many % 8)
-
-
-def _not_private(name: str, design: Design, law: NoiseLaw, totals: tuple[int, ...], rows: int) -> Release:
-    return Release(
-        design=design,
-        guarantee=None,
-        mechanism=name,
-        mechanism_version="0",
-        noise=replace(law, calibration="none"),
-        totals=totals,
-        units_public=rows if design.unit.neighbours == "replace" else None,
-        anchor="untracked",
-        made_by=f"discreet {__version__}",
-    )
