@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from fractions import Fraction
 from importlib import import_module
+from types import FunctionType, MethodType
 from typing import Any
 
 import numpy as np
@@ -33,15 +34,13 @@ WISHART_NOISE = ("discreet.mechanisms.wishart", "wishart_noise")
 OUTPUT_POINT = ("discreet.mechanisms.output", "ridge_in_ball")
 OBJECTIVE_POINT = ("discreet.mechanisms.objective", "_minimum")
 
-PROBE = 40
-
 
 @dataclass
 class Pass:
-    """One pass over a table: its exact sums, what the same question says of rows that are no table, and its noise."""
+    """One pass over a table: the question down to its last bit, the exact sums, and the noise drawn after it."""
 
+    question: object
     totals: tuple[int, ...]
-    probed: tuple[int, ...]
     draws: list[tuple[str, list[int], list[int]]] = field(default_factory=list)
 
 
@@ -151,22 +150,44 @@ def smallest_eigenvalue(gram: list[list[int]]) -> int:
     return low
 
 
+def described(thing: object) -> object:
+    """What sums were made with: numbers with all their bits, functions with what they hold on to, arrays by shape.
+
+    Arrays may be space to work in, with anything in it; what sums say of a few rows shows the others.
+    """
+    if thing is None or isinstance(thing, int | float | str):
+        return repr(thing)
+    if isinstance(thing, np.ndarray):
+        return str(thing.dtype), thing.shape
+    if isinstance(thing, list | tuple):
+        return [described(one) for one in thing]
+    if isinstance(thing, MethodType):
+        return thing.__func__.__qualname__, described(thing.__self__)
+    if isinstance(thing, FunctionType):
+        return thing.__qualname__, [described(cell.cell_contents) for cell in thing.__closure__ or ()]
+    if callable(thing):
+        return repr(thing)
+    slots = [name for kind in type(thing).__mro__ for name in getattr(kind, "__slots__", ())]
+    parts = {name: getattr(thing, name) for name in slots} | getattr(thing, "__dict__", {})
+    assert parts, f"{type(thing).__name__} does not show what it is made of"
+    return type(thing).__qualname__, {name: described(parts[name]) for name in sorted(parts)}
+
+
 @contextmanager
 def watched(run: Run, setup: Setup) -> Iterator[None]:
     """Hand every exact sum to the run, and let it give noise that is formed as a whole."""
     module, name, method = TABLE_SUMS
     table = getattr(import_module(module), name)
     original = getattr(table, method)
-    rng = np.random.default_rng(0)
     unit = 2**setup.grid_bits
-    probe = rng.integers(-unit, unit + 1, (len(setup.design.released), PROBE)).astype(float)
+    probe = np.random.default_rng(0).integers(-unit, unit + 1, (len(setup.design.released), 40)).astype(float)
     probe[0] = unit
 
     def sums(self: Any, wanted: Any) -> Any:
-        asked = copy.deepcopy(wanted)
+        asked, made_of = copy.deepcopy(wanted), described(wanted)
         asked.add(probe)
         moments = original(self, wanted)
-        run.passes.append(Pass(moments.totals, tuple(asked.totals())))
+        run.passes.append(Pass((made_of, asked.totals()), moments.totals))
         return moments
 
     with pytest.MonkeyPatch.context() as patch:
@@ -251,5 +272,5 @@ def _until(run: Run, step: int, place: int) -> Run:
     earlier = Run(run._given)
     earlier.points = run.points
     cut = run.passes[step]
-    earlier.passes = [*run.passes[:step], Pass(cut.totals, cut.probed, cut.draws[:place])]
+    earlier.passes = [*run.passes[:step], Pass(cut.question, cut.totals, cut.draws[:place])]
     return earlier

@@ -71,7 +71,7 @@ def assert_in_step(first: Run, second: Run) -> None:
     # the exact sums differ, or the test would show nothing
     assert first.passes[0].totals != second.passes[0].totals
     for one, other in zip(first.passes, second.passes, strict=True):
-        assert one.probed == other.probed, "the second table was asked another question"
+        assert one.question == other.question, "the second table was asked another question"
         assert len(one.draws) == len(other.draws)
 
 
