@@ -158,10 +158,44 @@ BAD_CHANGES = {
     "public where hidden": ({"units_public": "2"}, "the public number of units contradicts the neighbouring relation"),
     "private without an account": ({"noise__calibration": "none"}, "not calibrated to any promise"),
     "no delta over Gaussian noise": ({"guarantee__delta": 0.0}, "the promise has no delta"),
+    "mu too small": ({"guarantee__mu": 0.1}, "not what this noise keeps"),
+    "mu too large": ({"guarantee__mu": 0.24}, "not what this noise keeps"),
+    "gap too small": ({"guarantee__mu_gap": 1e-12}, "not what this noise keeps"),
+    "gap gone": ({"guarantee__mu_gap": DELETE}, "not what this noise keeps"),
+    "mu gone": ({"guarantee__mu": None}, "does not hold together: got mu_gap without mu"),
+    "mu of another epsilon": ({"guarantee__epsilon": 2.0}, "not what this noise keeps"),
+    "mu over another account": ({"noise__calibration": "discrete-zcdp"}, "not what this noise keeps"),
+    "mu over other noise": (
+        {"noise__family": "discrete-laplace", "noise__calibration": "pure"},
+        "not what this noise keeps",
+    ),
+    "mu at a delta without one": ({"guarantee__delta": 0.9}, "is inconsistent: delta"),
+    "rho over Gaussian accounting": ({"guarantee__rho": 0.028}, "not what this noise keeps"),
     "scalar called like a block": ({"scalars": {"count": "5"}}, "has the name of a block"),
     "coarse grid": ({"noise__grid_bits": 7}, "grid_bits is out of range"),
     "rows": ({"units_public": 3}, "'units_public' must hold whole numbers"),
 }
+
+
+def test_a_file_without_a_curve_loads_as_before():
+    body = json.loads(a_release().to_json())
+    old = edited(a_release(), guarantee__mu=None, guarantee__mu_gap=DELETE)
+    loaded = Release.from_json(old)
+    assert (loaded.guarantee.mu, loaded.guarantee.mu_gap, loaded.guarantee.rho) == (None, None, None)
+    assert loaded.digest == json.loads(old)["digest"]
+    assert set(json.loads(old)["guarantee"]) == set(body["guarantee"]) - {"mu_gap"}
+
+
+def test_noise_by_zcdp_keeps_its_rho_and_no_other():
+    design = discreet.Design("y", {"x": (0, 1), "y": (0, 1)})
+    release = discreet.release({"x": [0.1], "y": [0.3]}, design, epsilon=8.0, delta=1e-30)
+    assert release.noise.calibration == "discrete-zcdp"
+    assert release.guarantee.mu is None
+    assert Release.from_json(release.to_json()) == release
+    jsonschema.validate(json.loads(release.to_json()), SCHEMA)
+    for rho in (0.99 * release.guarantee.rho, 1.01 * release.guarantee.rho):
+        with pytest.raises(ReleaseFileError, match="not what this noise keeps"):
+            Release.from_json(edited(release, guarantee__rho=rho))
 
 
 @pytest.mark.parametrize("name", BAD_CHANGES)
@@ -208,6 +242,40 @@ def test_a_robust_part_that_does_not_hold_together_is_refused():
             Release.from_json(edited(release, residuals__coefficients=coefficients))
 
 
+@pytest.mark.parametrize("budget", [{"delta": 1e-6}, {}, {"delta": 1e-6, "moments": "robust"}], ids=str)
+def test_counts_of_clipped_rows_survive_their_file_and_must_fit_design_and_noise(budget, tmp_path):
+    design = discreet.Design("y", {"x": (0, 1), "b": bool, "y": (0, 1)})
+    table = {"x": [0.1, 5.0], "b": [True, False], "y": [0.3, 0.4]}
+    release = discreet.release(table, design, epsilon=1.0, clip_counts=True, **budget)
+    jsonschema.validate(json.loads(release.to_json()), SCHEMA)
+    release.save(tmp_path / "r.json")
+    loaded = Release.load(tmp_path / "r.json")
+    assert loaded == release
+    assert loaded.to_json() == release.to_json()
+    assert list(loaded.clip_counts) == ["x", "y"]
+    count = loaded.clip_counts["x"]
+    assert count.value == int(json.loads(release.to_json())["clip_counts"]["x"]) / 4**16
+    assert count.sd == release.noise.sd("clipped") > 0
+    bad = {
+        "clip_counts": ({"x": "1"}, "every column of the design whose values can be clipped"),
+        "clip_counts__b": ("1", "every column of the design whose values can be clipped"),
+        "clip_counts__x": (1.5, "whole numbers as decimal text"),
+        "noise__sigma__clipped": (DELETE, "must give the blocks"),
+        "scalars": ({"clipped": "5"}, "has the name of a block"),
+    }
+    for path, (value, message) in bad.items():
+        with pytest.raises(ReleaseFileError, match=message):
+            Release.from_json(edited(release, **{path: value}))
+    for changes, message in (
+        ({"clip_counts": DELETE}, "must give the blocks"),
+        ({"clip_counts": {}}, "every column of the design"),
+        ({"clip_counts": 3}, "'clip_counts' is not a table"),
+        ({"noise__sigma__clipped": "0"}, "must be positive"),
+    ):
+        with pytest.raises(ReleaseFileError, match=message):
+            Release.from_json(edited(release, **changes))
+
+
 # -- coefficients, absent sums and other laws of the noise -------------------------------------------------------------
 
 
@@ -216,8 +284,10 @@ def fitted_inside(**options) -> Release:
     plain = a_release(**options)
     values = (0.25 if plain.design.intercept else 0.0, 0.5, -0.125, 1e-17, 2.0)
     law = NoiseLaw(16, {"score": 2**34, "start": 2**20}, "composed", "discrete-laplace", {"passes": 2})
+    promise = replace(plain.guarantee, mu=None, mu_gap=None)
     return replace(
-        plain, mechanism="steps", noise=law, totals=(), coefficients=Coefficients(values, (values, values)),
+        plain, guarantee=promise, mechanism="steps", noise=law, totals=(),
+        coefficients=Coefficients(values, (values, values)),
         settings={"passes": 2, "averaged": True, "rate": 0.5, "loss": "huber"}, numerics="idealised",
     )  # fmt: skip
 
@@ -243,6 +313,7 @@ def test_a_release_of_coefficients_survives_its_file_and_holds_no_moments(option
 BAD_COEFFICIENTS = {
     "sums": ({"totals": ["1"]}, "a release of coefficients has no sums"),
     "scalars": ({"scalars": {}}, "a release of coefficients has no sums"),
+    "clip counts": ({"clip_counts": {"x": "1"}}, "a release of coefficients has no sums"),
     "none": ({"coefficients": DELETE}, "'coefficients' is not a table"),
     "short": ({"coefficients__values": [1.0]}, "coefficients.values must be 5 numbers"),
     "whole numbers": ({"coefficients__values": [1] * 5}, "coefficients.values must be 5 numbers"),

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import base64
 import struct
+import warnings
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
 import discreet
-from discreet.errors import AfterSpendError, BudgetError, LedgerError, PrivacyNotice, SpecError
+from discreet.errors import AfterSpendError, BudgetError, ColumnNotice, LedgerError, PrivacyNotice, SpecError
 from discreet.planning import noise_law_for
 from discreet.privacy.spend import SpendReceipt
 
@@ -24,6 +25,43 @@ BAD_BUDGETS = [
     {"delta": 0.01}, {"epsilon": 21.0}, {"mechanism": "laplce"}, {"mechanism": []}, {"settings": "bins=4"},
     {"grid_bits": 40},
 ]  # fmt: skip
+
+
+def test_an_array_without_names_says_which_position_is_which_column_before_anything_is_spent():
+    rows = np.array([[0.5, 1.0], [0.25, 2.0]])
+    with pytest.warns(ColumnNotice, match="column 0 as 'x', column 1 as 'y'. A table with names") as told:
+        discreet.release(rows, DESIGN, epsilon=1.0, delta=1e-6)
+    assert [warning.filename for warning in told] == [__file__]
+    spent = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ColumnNotice)
+        with pytest.raises(ColumnNotice):
+            discreet.release(rows, DESIGN, epsilon=1.0, delta=1e-6, spend=spent.append)
+    assert not spent
+
+
+def test_ids_are_the_last_column_of_an_array_without_names():
+    design = discreet.Design("y", {"x": (0, 1), "y": (0, 10)}, unit={"id": "person", "max_rows": 2})
+    rows = np.array([[0.5, 1.0, 7.0], [0.25, 2.0, 7.0], [0.125, 3.0, 8.0]])
+    with pytest.warns(ColumnNotice, match="column 0 as 'x', column 1 as 'y', column 2 as 'person'"):
+        discreet.release(rows, design, epsilon=1.0, delta=1e-6)
+    with pytest.raises(SpecError, match=r"expected .* 3 columns, in this order: 'x', 'y', 'person'; got 2 columns"):
+        discreet.release(rows[:, :2], design, epsilon=1.0, delta=1e-6)
+
+
+@pytest.mark.parametrize("shape", [(3, 3), (3, 1), (3,), (3, 2, 2)], ids=str)
+def test_an_array_of_another_form_is_refused_with_both_numbers(shape):
+    found = f"got {shape[1]} columns" if len(shape) == 2 else f"got an array with {len(shape)} dimensions"
+    with pytest.raises(SpecError, match=f"expected an array with two dimensions and 2 columns.*; {found}"):
+        discreet.release(np.zeros(shape), DESIGN, epsilon=1.0, delta=1e-6)
+
+
+def test_tables_with_names_give_no_notice():
+    structured = np.array([(0.5, 1.0)], dtype=[("x", "f8"), ("y", "f8")])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for table in (TABLE, structured, pa.table(TABLE)):
+            discreet.release(table, DESIGN, epsilon=1.0, delta=1e-6)
 
 
 class Untouchable:

@@ -43,6 +43,25 @@ class DataError(DiscreetError, ValueError):
     """The table does not fit the design. Names columns, files or lines, never a value."""
 
 
+class CellError(DataError):
+    """A cell does not fit the declaration of its column, whose rule for such cells is `error`.
+
+    Attributes
+    ----------
+    column
+        Name of the column.
+
+    Examples
+    --------
+    >>> CellError("column 'x' has a missing cell", column="x").column
+    'x'
+    """
+
+    def __init__(self, message: str, *, column: str = "") -> None:
+        super().__init__(message)
+        self.column = column
+
+
 class ReleaseFileError(DiscreetError):
     """A release file cannot be trusted or understood."""
 
@@ -71,6 +90,10 @@ class AfterSpendError(DiscreetError):
 
 class PrivacyNotice(UserWarning):
     """Something about a budget that a careful person should hear, though it is allowed."""
+
+
+class ColumnNotice(UserWarning):
+    """How a table was read whose columns have no names."""
 
 
 def missing_extra(extra: str, module: str, what: str = "this") -> SpecError:

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from functools import partial
-from typing import Any, Final, Self
+from typing import Any, Final, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
 from scipy.sparse import issparse
 
 from discreet.analyst.model import Fit, fit
+from discreet.design.arrow import declared_array
+from discreet.design.columns import Base, Numeric
 from discreet.design.domain import DEFAULT_GRID_BITS
-from discreet.design.frames import check_names
+from discreet.design.encoder import settle_missing
+from discreet.design.frames import check_names, frame_batches
+from discreet.design.matrices import matrix_columns, table_names, target_column
 from discreet.design.model import Design
-from discreet.errors import DataError, DiscreetError, PrivacyNotice, SpecError, missing_extra
+from discreet.errors import CellError, DiscreetError, PrivacyNotice, SpecError, missing_extra
 from discreet.mechanisms.choice import AUTO
 from discreet.mechanisms.registry import mechanism_named
 from discreet.privacy.budget import PrivacyBudget
@@ -26,12 +29,18 @@ from discreet.workflow import release
 
 try:
     from sklearn.base import BaseEstimator, RegressorMixin  # type: ignore[import-untyped]  # it has no types
+    from sklearn.exceptions import DataConversionWarning  # type: ignore[import-untyped]  # as above
+    from sklearn.metrics import r2_score  # type: ignore[import-untyped]  # as above
     from sklearn.utils import validation  # type: ignore[import-untyped]  # as above
 except ImportError as error:
     raise missing_extra("sklearn", "scikit-learn") from error
 
-_RELEASE_OPTIONS: Final = ("epsilon", "delta", "mechanism", "settings", "grid_bits", "allow_weak_privacy")
+_Result = TypeVar("_Result")
+_RELEASE_OPTIONS: Final = (
+    "epsilon", "delta", "mechanism", "settings", "clip_counts", "grid_bits", "allow_weak_privacy",
+)  # fmt: skip
 _FIT_OPTIONS: Final = ("penalty", "strength", "l1_ratio")
+_ROWS: Final = 2**16
 _ADVICE: Final = "they are never read from the data; declare them from what is known without it, such as"
 
 
@@ -59,15 +68,20 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
     target_bounds
         `(low, high)` of `y`, or `bool`.
     missing
-        Cells that are missing or not finite: `error`, `drop` or `{"fill": VALUE}`, unless `bounds` say drop or fill.
-    fit_intercept, radius, neighbours, penalty, strength, l1_ratio, mechanism, settings, grid_bits, allow_weak_privacy
-        As in `discreet.Design` (`intercept`, `radius`, `unit`), `discreet.fit` and `discreet.release`. A mechanism of
-        kind `coefficients` fits its own model, and the penalty is not used.
+        Cells that are missing, not finite or of another kind: `error`, `drop` or `{"fill": VALUE}`, unless `bounds` say
+        drop or fill. Where every cell has a rule to drop or fill, no cell is an error.
+    fit_intercept, radius, neighbours
+        As in `discreet.Design` (`intercept`, `radius`, `unit`).
+    penalty, strength, l1_ratio
+        As in `discreet.fit`. A mechanism of kind `coefficients` fits its own model, and the penalty is not used.
+    mechanism, settings, clip_counts, grid_bits, allow_weak_privacy
+        As in `discreet.release`.
 
     Attributes
     ----------
     coef_, intercept_
-        In original units; one coefficient for each number or boolean and for each level but the reference.
+        In original units; one coefficient for each number or boolean and for each level but the reference. Missing
+        where the penalty is `none` and the noise leaves no least squares; then `predict` refuses, and says what to do.
     release_, guarantee_, fit_
         What was published, its promise, and the model read from it.
 
@@ -99,6 +113,7 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
         missing: object = "error",
         mechanism: str = AUTO,
         settings: Mapping[str, object] | None = None,
+        clip_counts: bool = False,
         grid_bits: int = DEFAULT_GRID_BITS,
         allow_weak_privacy: bool = False,
     ) -> None:
@@ -107,7 +122,7 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
         self.penalty, self.strength, self.l1_ratio = penalty, strength, l1_ratio
         self.fit_intercept, self.radius = fit_intercept, radius
         self.neighbours, self.missing = neighbours, missing
-        self.mechanism, self.settings = mechanism, settings
+        self.mechanism, self.settings, self.clip_counts = mechanism, settings, clip_counts
         self.grid_bits, self.allow_weak_privacy = grid_bits, allow_weak_privacy
 
     def fit(self, X: object, y: object, **refused: object) -> Self:
@@ -116,9 +131,12 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
         Parameters
         ----------
         X
-            Two-dimensional array or list of numbers, or a pandas, polars or pyarrow table, whose columns go by name.
+            Two-dimensional array, list of rows, or a pandas, polars or pyarrow table, whose columns go by name. Each
+            cell is read by itself, as `discreet.release` reads it: text in a list is text whatever it spells, and
+            follows `missing`. The type of an array is public, and one of complex numbers or text is refused. So is a
+            list whose rows have different lengths, by the position of such a row.
         y
-            One number, or true or false, for each row.
+            One number, or true or false, for each row. In a list, an entry that is a list of one cell is that cell.
         **refused
             Nothing: weights and groups are refused. They are no named argument, by which tools would take them for
             supported.
@@ -137,7 +155,8 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
             what = f"this fit spends epsilon={budget.epsilon:g}, delta={budget.delta:g} on top of all others"
             # told before the spend, so that whoever turns warnings into errors spends nothing
             warnings.warn(f"the estimator {who}: {what} to the same rows", PrivacyNotice, stacklevel=2)
-        self.release_ = release(table, design, **{name: getattr(self, name) for name in _RELEASE_OPTIONS})
+        released = partial(release, table, design, **{name: getattr(self, name) for name in _RELEASE_OPTIONS})
+        self.release_ = _in_familiar_words(target, released)
         self.guarantee_ = self.release_.guarantee
         for stale in ("fit_", "coef_", "intercept_"):
             self.__dict__.pop(stale, None)
@@ -146,9 +165,17 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
         except DiscreetError as error:
             error.add_note("the budget is spent; the release is kept in release_, where other models cost nothing")
             raise
-        constant, slopes = np.split(model.coefficients, [int(model.model.intercept)])
-        self.fit_, self.coef_, self.intercept_ = model, slopes.copy(), float(constant.sum())
+        self.fit_ = model
+        if model.estimable:
+            constant, slopes = np.split(model.coefficients, [int(model.model.intercept)])
+            self.coef_, self.intercept_ = slopes.copy(), float(constant.sum())
         return self
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401  # it gives nothing
+        # looked for only where it is missing
+        if name in ("coef_", "intercept_") and "fit_" in self.__dict__:
+            raise AttributeError(f"{name} is {next(iter(self.fit_.params.values()))!r}")
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def _fit_options(self) -> dict[str, Any]:
         """How the release will be fitted, checked before the spend; nothing for a mechanism that fits by itself."""
@@ -176,19 +203,44 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
         # by position: scikit-learn lets an array follow a table, with a warning of its own
         table = dict(zip(design.regressors, self._columns(X, reset=False).values(), strict=True))
         _check_rows(design, table)
-        return self.fit_.predict(table)
+        return _in_familiar_words(design.target, partial(self.fit_.predict, table))
+
+    def score(self, X: object, y: object, sample_weight: object = None) -> float:
+        """R^2 of the predictions for these rows; not private for them.
+
+        Parameters
+        ----------
+        X, y
+            Read as `fit` reads them; rows that the rule `drop` leaves out are left out here.
+        sample_weight
+            One weight for each row, or none.
+        """
+        predicted = self.predict(X)
+        design = self.release_.design
+        read = partial(_read, design.target, design.table_columns[design.target], y)
+        actual = _in_familiar_words(design.target, read)
+        weights = None if sample_weight is None else _read("sample_weight", Numeric((0, 1)), sample_weight)
+        if any(len(values) != len(predicted) for values in (actual, weights) if values is not None):
+            raise SpecError("X, y and sample_weight have different numbers of rows; give one value for each row of X")
+        known = np.isfinite(actual) & np.isfinite(predicted)
+        if not known.any():
+            return float("nan")
+        given = None if weights is None else weights[known]
+        return float(r2_score(actual[known], predicted[known], sample_weight=given))
 
     def _columns(self, X: Any, *, reset: bool) -> dict[str, Any]:  # noqa: ANN401  # tables of any library
-        """Columns by name after scikit-learn's checks of names and shape; those of a table as they are, for levels."""
+        """Columns by name after scikit-learn's checks of names and width, none of which sees a cell."""
         if issparse(X):
             raise SpecError("X is sparse; rows are read dense. Convert it with X.toarray()")
-        if names := _text_names(X):
-            check_names(names, names)
-            validation.validate_data(self, X, reset=reset, skip_check_array=True)
-            return {name: X[name] for name in names}
-        checks = {"dtype": np.float64, "ensure_all_finite": False, "ensure_min_samples": 0}
-        rows = validation.validate_data(self, _numbers(X), reset=reset, **checks)
-        return {f"x{position}": rows[:, position] for position in range(rows.shape[1])}
+        names = table_names(X)
+        check_names(names, names)
+        columns = matrix_columns(X)
+        if not columns:
+            # in the words that scikit-learn's checks look for, without the number of rows
+            raise SpecError("Found array with 0 feature(s) (shape=(, 0)) while a minimum of 1 is required.")
+        seen = X if names else np.empty((0, len(columns)))
+        validation.validate_data(self, seen, reset=reset, skip_check_array=True)
+        return dict(zip(names or [f"x{position}" for position in range(len(columns))], columns, strict=True))
 
     def _design(self, names: Sequence[str], target: str) -> Design:
         if self.target_bounds is None:
@@ -249,32 +301,6 @@ def _why_refused(given: Mapping[str, object]) -> str:
     return "the noise is calibrated to rows that count once each, so there are no weights; leave them out"
 
 
-def _text_names(X: object) -> list[str]:
-    """Names of the columns of a table; none for an array, or for a table whose columns are only numbered."""
-    if not hasattr(X, "__arrow_c_stream__"):
-        return []
-    names = X.column_names if isinstance(X, pa.Table) else getattr(X, "columns", ())
-    return list(names) if any(isinstance(name, str) for name in names) else []
-
-
-def _unmasked(values: object) -> npt.NDArray[Any]:
-    # a plain view of a masked array would bring back what the mask hides
-    return np.ma.filled(values.astype(np.float64), np.nan) if np.ma.isMaskedArray(values) else np.asarray(values)
-
-
-def _numbers(X: object) -> npt.NDArray[Any]:
-    """Rows as an array; refuses here what scikit-learn would refuse with a message that quotes cells."""
-    rows = _unmasked(X)
-    if rows.ndim != 2:
-        how = "Reshape your data with reshape(-1, 1) if it is one column, or reshape(1, -1) if it is one row"
-        raise SpecError(f"Expected 2D array, got {rows.ndim}D array instead, a {type(X).__name__}. {how}")
-    try:
-        return rows.astype(np.float64) if rows.dtype.kind in "OUS" else rows
-    except ValueError:
-        problem = DataError("X holds text; an array holds numbers. For columns with levels give a table with names")
-    raise problem
-
-
 def _target(y: object, features: Mapping[str, object]) -> tuple[str, Any]:
     """Name and values of the target; a column of a table library stays as it is."""
     if y is None:
@@ -283,13 +309,10 @@ def _target(y: object, features: Mapping[str, object]) -> tuple[str, Any]:
     name = given if isinstance(given, str) and given else "y"
     if name in features:
         raise SpecError(f"the target is called {name!r}, and so is a column of X; rename one, or take it out of X")
-    if hasattr(y, "to_numpy") and len(getattr(y, "shape", (0,))) == 1:
-        return name, y
-    values = _unmasked(y)
-    if values.ndim == 2 and values.shape[1] == 1:
-        return name, validation.column_or_1d(values, warn=True)
-    if values.ndim != 1:
-        raise SpecError(f"y has {values.ndim} dimensions; one target is fitted at a time: give one number for each row")
+    values, is_matrix = target_column(y)
+    if is_matrix:
+        advice = "A column-vector y was passed when a 1d array was expected; give y the shape (n_samples,)"
+        warnings.warn(advice, DataConversionWarning, stacklevel=3)
     return name, values
 
 
@@ -329,12 +352,36 @@ def _is_two_pairs(bounds: object) -> bool:
 
 
 def _check_rows(design: Design, table: Mapping[str, Any]) -> None:
-    """Refuse, in the words that users of scikit-learn know, what the declared rules refuse in an array."""
+    """Refuse columns of different lengths, and an empty table where no rule allows for it."""
     lengths = {len(values) for values in table.values()}
     if len(lengths) > 1:
         raise SpecError("X and y have different numbers of rows; give one value of y for each row of X")
     if lengths == {0} and not design.total:
         raise SpecError("X has no rows; give at least one, or declare what to do with missing cells")
-    for name, values in table.items():
-        if isinstance(values, np.ndarray) and design.table_columns[name].missing == "error":
-            validation.assert_all_finite(values, input_name="y" if name == design.target else "X")
+
+
+def _read(name: str, column: Base, values: object) -> npt.NDArray[np.float64]:
+    """Numbers of one column, read as a release reads them; NaN where the rule is to drop the row."""
+    table = {name: target_column(values)[0]}
+    parts = [declared_array(name, column, batch.column(name)) for batch in frame_batches(table, {name: column}, _ROWS)]
+    numbers = np.concatenate([np.empty(0), *parts])
+    settled, keep = settle_missing({name: column}, [numbers])
+    return settled[0] if keep is None else np.where(keep, numbers, np.nan)
+
+
+class _RefusedCellError(CellError, TypeError):
+    """A refused cell as scikit-learn's checks expect it: an error of value where it is missing, else one of type."""
+
+
+def _in_familiar_words(target: str, call: Callable[[], _Result]) -> _Result:
+    """Say of a refused cell, in the words that users of scikit-learn and its checks know, where it is; never which."""
+    try:
+        return call()
+    except CellError as error:
+        what = "y" if error.column == target else "X"
+        problem = _RefusedCellError(
+            f"Input {what} contains NaN, infinity or a cell of another kind (an argument must be no string but a "
+            f"number, unless levels are declared): {error}",
+            column=error.column,
+        )
+    raise problem

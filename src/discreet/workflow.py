@@ -14,11 +14,13 @@ from discreet.curator.residuals import ResidualGram
 from discreet.curator.source import ComputeOptions
 from discreet.design.columns import Numeric
 from discreet.design.domain import DEFAULT_GRID_BITS, RowDomain
+from discreet.design.frames import position_notice
 from discreet.design.model import Design
-from discreet.errors import AfterSpendError, DiscreetError, LedgerError, PrivacyNotice, SpecError
+from discreet.errors import AfterSpendError, ColumnNotice, DiscreetError, LedgerError, PrivacyNotice, SpecError
 from discreet.mechanisms.choice import AUTO, chosen_mechanism
 from discreet.mechanisms.noise import ExactSampler, Sampler
-from discreet.mechanisms.registry import Job, NoisyMoments, Passes, Published
+from discreet.mechanisms.promise import with_curve, with_origin
+from discreet.mechanisms.registry import Job, NoisyMoments, Passes, Published, clipped_by_name
 from discreet.mechanisms.robust import residuals_with_noise
 from discreet.privacy.budget import PrivacyBudget, check_strength
 from discreet.privacy.spend import SpendHook, SpendReceipt, SpendRequest, untracked
@@ -37,6 +39,7 @@ def release(
     settings: Mapping[str, object] | None = None,
     moments: Literal["plain", "robust"] = "plain",
     residual_bound: float | None = None,
+    clip_counts: bool = False,
     grid_bits: int = DEFAULT_GRID_BITS,
     allow_weak_privacy: bool = False,
     encoding: str = "utf-8",
@@ -50,7 +53,13 @@ def release(
     ----------
     data
         A path (CSV, Parquet, Arrow, a folder or a glob), or an in-memory table: pandas, polars, pyarrow, a DuckDB
-        relation, a mapping of names to arrays, or a NumPy array whose columns stand in declared order.
+        relation, a mapping of names to arrays or lists, or a NumPy array. Each cell is read by itself: text in a list
+        is text whatever it spells, and follows the `missing` rule of its column. An array without names is read by
+        position, in declared order (ids last); a `ColumnNotice` says which position is read as which column. A query is
+        not a table: what is hidden is a row of its result, and a join, a window or an aggregate may let one person
+        touch many rows or put many persons into one. So a relation that is not a plain scan of a table, or a stream,
+        adds to the guarantee the condition that each row stands for one person and each person contributes to at most
+        one.
     design
         Bounds, levels and rules, declared without looking at the data.
     epsilon, delta
@@ -65,12 +74,15 @@ def release(
     residual_bound
         For `robust`: residuals beyond it are clipped, in units of the target; public. A quarter of the width of the
         target's bounds unless given.
+    clip_counts
+        Also release, for each numeric column, a noisy count of the rows whose value was outside its bounds and clipped;
+        the other numbers get 2% more noise for it. With `gaussian` or `laplace` only.
     grid_bits
         Rows are rounded to the grid of 2**-grid_bits scaled units, 8 to 26.
     allow_weak_privacy
         Accept epsilon above 20 or delta above 1e-3.
     encoding, delimiter
-        How CSV files are written.
+        How CSV files are written. Encodings: ascii, utf-8, utf-8-sig, utf-16 with its mark, and Python's one-byte ones.
     compute
         How the work is done; cannot change the result.
     spend
@@ -103,6 +115,7 @@ def release(
         settings=settings,
         moments=moments,
         residual_bound=residual_bound,
+        clip_counts=clip_counts,
         grid_bits=grid_bits,
         encoding=encoding,
         delimiter=delimiter,
@@ -123,6 +136,7 @@ def release_with(
     moments: Literal["plain", "robust"],
     residual_bound: float | None,
     grid_bits: int,
+    clip_counts: bool = False,
     encoding: str = "utf-8",
     delimiter: str = ",",
     compute: ComputeOptions | None = None,
@@ -132,7 +146,11 @@ def release_with(
     budget = PrivacyBudget(epsilon, delta)
     domain = RowDomain.of(design, grid_bits)
     bound = _checked_bound(design, moments, residual_bound)
-    chosen, public, law = chosen_mechanism(mechanism, design, domain, budget, settings, robust=bound is not None)
+    if not isinstance(clip_counts, bool):
+        raise SpecError(f"clip_counts is true or false; got {clip_counts!r}")
+    chosen, public, law = chosen_mechanism(
+        mechanism, design, domain, budget, settings, robust=bound is not None, clip_counts=clip_counts
+    )
     if law.calibration == "pure":
         if budget.delta > 0:
             warnings.warn(
@@ -143,9 +161,12 @@ def release_with(
             )
         # kept without delta, so none is promised away
         budget = PrivacyBudget(epsilon)
+    positions = position_notice(data, [*design.table_columns, *filter(None, [design.unit.id])])
+    if positions is not None:
+        warnings.warn(positions, ColumnNotice, stacklevel=3)
     source = open_source(data, reading=ReadOptions(encoding=encoding, delimiter=delimiter))
     again = bound is not None or chosen.card.rereads(public)
-    table = Table(source, design, domain, compute or ComputeOptions(), again=again)
+    table = Table(source, design, domain, compute or ComputeOptions(), again=again, clip_counts=clip_counts)
     passes = chosen.passes(Job(design, domain, law, public, sampler))
     with table:
         first = table.sums(next(passes))
@@ -159,7 +180,7 @@ def release_with(
             published = _carried_out(passes, first, table.sums)
             release = Release(
                 design=design,
-                guarantee=chosen.guarantee(design, budget),
+                guarantee=with_curve(with_origin(chosen.guarantee(design, budget), source.origin), law),
                 mechanism=chosen.name,
                 mechanism_version=chosen.version,
                 noise=law,
@@ -171,6 +192,7 @@ def release_with(
                 scalars=published.scalars if isinstance(published, NoisyMoments) else {},
                 settings=public,
                 numerics=chosen.card.numerics,
+                clipped=clipped_by_name(design, published),
             )
             return release if bound is None else _with_residuals(release, domain, bound, table.sums, sampler)
 

@@ -8,8 +8,6 @@ import numpy as np
 
 import discreet
 from discreet.analyst.estimates import NotEstimable
-from discreet.analyst.rsquared import OUTSIDE
-from discreet.analyst.solve import NotEstimableError
 from discreet.design.domain import DEFAULT_GRID_BITS, RowDomain
 from discreet.mechanisms.choice import chosen_mechanism
 from discreet.privacy.budget import PrivacyBudget
@@ -113,19 +111,15 @@ class Tally:
         if fit is None:
             return
         ends = fit.rsquared_conf_int()
-        if ends == OUTSIDE:
-            self.r2_released += 1  # a miss that shows
-        elif not isinstance(ends, NotEstimable):
+        if not isinstance(ends, NotEstimable):
             self.r2_released += 1
-            self.r2_covered += ends[0] <= population.rsquared <= ends[1]
-            self.r2_informative += ends[1] - ends[0] < 1
+            self.r2_covered += ends.contains(population.rsquared)
+            self.r2_informative += ends.upper - ends.lower < 1
         if fresh is not None and not any(isinstance(sd, NotEstimable) for sd in fit.bse.values()):
             table = {name: values for name, values in fresh.items() if name != "y"}
-            low_high = fit.get_prediction(table).conf_int(obs=True)
-            known = ~np.ma.getmaskarray(low_high)[:, 0]
-            self.new_released += int(known.sum())
-            inside = (low_high.data[:, 0] <= fresh["y"]) & (fresh["y"] <= low_high.data[:, 1])
-            self.new_covered += int((inside & known).sum())
+            sets = fit.get_prediction(table).conf_int(obs=True)
+            self.new_released += len(sets)
+            self.new_covered += sum(one.contains(y) for one, y in zip(sets, fresh["y"], strict=True))
 
     def count(self, fit: discreet.Fit | None, truth: dict[str, float]) -> None:
         """Count the intervals and the tests of the true values."""
@@ -135,8 +129,9 @@ class Tally:
         for name, ends in fit.conf_int().items():
             if not isinstance(ends, NotEstimable):
                 self.released += 1
-                self.covered += ends[0] <= truth[name] <= ends[1]
-                self.widths.append(ends[1] - ends[0])
+                self.covered += ends.contains(truth[name])
+                if ends.bounded:
+                    self.widths.append(ends.upper - ends.lower)
         for p in fit.t_test(truth).pvalue.values():
             if not isinstance(p, NotEstimable):
                 self.tests += 1
@@ -144,10 +139,8 @@ class Tally:
 
 
 def fitted(release: discreet.Release) -> discreet.Fit | None:
-    try:
-        return discreet.fit(release)
-    except NotEstimableError:
-        return None
+    model = discreet.fit(release)
+    return model if model.estimable else None
 
 
 def percent(part: int, whole: int) -> str:

@@ -69,7 +69,7 @@ def test_tables_json_and_diagnostics_say_the_same():
     assert result.to_frame()["std_error"].null_count == len(result.names)
     plain = json.loads(json.dumps(result.to_dict(), allow_nan=False))
     assert plain["privacy_sd"] == dict(result.privacy_sd)
-    assert {name: tuple(ends) for name, ends in plain["table_conf_int"].items()} == dict(result.table_conf_int())
+    assert plain["table_conf_int"] == {name: ends.to_dict() for name, ends in result.table_conf_int().items()}
     assert plain["table_conf_int_reason"] is None
     assert set(plain["conf_int"].values()) == {None}
     text = " ".join(result.summary().split())
@@ -110,7 +110,9 @@ def test_sums_have_intervals_of_another_kind():
 def test_without_noise_the_interval_is_the_coefficient():
     result = fit(added(law=NoiseLaw(16, {"coefficients": 0}, "none")))
     assert set(result.privacy_sd.values()) == {0.0}
-    assert dict(result.table_conf_int()) == {name: (value, value) for name, value in result.params.items()}
+    assert {name: tuple(ends) for name, ends in result.table_conf_int().items()} == {
+        name: (value, value) for name, value in result.params.items()
+    }
 
 
 def test_noise_too_large_for_a_double_is_not_told():

@@ -57,7 +57,7 @@ def test_models_beyond_the_budget_say_so():
     frame = compared.to_frame().to_pydict()
     assert None in frame["rsquared_adj"]
     assert any(frame["reason"])
-    assert "not estimable [-]" in repr(compared)
+    assert "not estimable [0 to 1]" in repr(compared)
     assert ", repaired" in repr(compared)
 
 

@@ -39,7 +39,7 @@ def test_every_released_coefficient_is_covered_in_95_of_100_runs(d, n, epsilon):
         for name, ends in result.conf_int().items():
             if not isinstance(ends, NotEstimable):
                 released[name] += 1
-                covered[name] += ends[0] <= truth[name] <= ends[1]
+                covered[name] += ends.contains(truth[name])
                 naive[name] += abs(result.params[name] - truth[name]) <= 1.96 * result.sampling_sd[name]
     for name, runs in released.items():
         assert runs > 0.9 * RUNS

@@ -184,7 +184,7 @@ def test_the_summary_of_a_private_fit_gives_the_promise_and_the_errors(private):
     flat = " ".join(text.split())
     assert PROMISE.sentence() in flat
     assert "NOT PRIVATE" not in text
-    assert "(noisy count)" in text
+    assert "(noisy count, standard deviation " in text
     assert "none (ordinary least squares)" in text
     assert "P>|t|" in text
     assert "share of the squared standard error that the noise of the release adds" in flat

@@ -12,10 +12,12 @@ from other_releases import DESIGN, rows
 from scipy import stats
 from simulated import NoisyReleases, Population, fitted
 
+from discreet.analyst.hypothesis_tests import open_coefficients
 from discreet.analyst.model import fit
 from discreet.analyst.noise_draws import noise_draws
 from discreet.analyst.noise_norm import ensemble_edge, noise_norm_quantile
 from discreet.analyst.normal_equations import normal_equations
+from discreet.analyst.nuisance import reference_tail
 from discreet.analyst.penalised_gram import penalised_gram
 from discreet.analyst.reference_law import critical_value, family_of, tail_probability
 from discreet.analyst.selection import choose
@@ -136,9 +138,10 @@ def laplace_release(sigma=2.0, count=400):
 
 def test_p_values_and_intervals_come_from_the_same_law():
     result = fit(laplace_release()[1])
-    for name, statistic in result.tvalues.items():
+    for name, statistic in result.score_z.items():
         df = result.df_resid
-        assert result.pvalues[name] == tail_probability(statistic, "laplace", df)
+        kappa = result._quantities.beside[result.names.index(name)].kappa
+        assert result.pvalues[name] == reference_tail(tail_probability(statistic, "laplace", df), kappa, 1)
     for level in (0.5, 0.9, 0.95, 0.99):
         low, high = result.conf_int(level)["a"]
         for end in (low, high):
@@ -164,7 +167,9 @@ def test_a_joint_test_of_one_hypothesis_is_the_single_one_and_no_joint_one_is_sh
             assert heavy.pvalue >= light.pvalue
             wald = heavy.statistic * (2 if use_f else 1)
             least = min(1.0, 2 * tail_probability(math.sqrt(wald / 2), "laplace", result.df_resid))
-            assert heavy.pvalue == max(light.pvalue, least)
+            about = result._combined(tuple(claim), np.eye(len(values))[[*map(result.names.index, claim)]])
+            kappa = open_coefficients(about, -np.array([steps * result.bse[name] for name in claim]) / about.scale)[1]
+            assert heavy.pvalue == pytest.approx(max(light.pvalue, reference_tail(least, kappa, 2)), rel=1e-12)
 
 
 def test_simultaneous_intervals_fall_back_on_bonferroni():

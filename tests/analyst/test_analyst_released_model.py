@@ -161,8 +161,8 @@ def test_every_other_model_is_refused_with_what_to_do(name):
 def test_nothing_is_said_of_errors_but_why():
     result = fit(fitted_inside())
     for values in (
-        result.bse, result.tvalues, result.pvalues, result.conf_int(), result.sampling_sd, result.privacy_sd,
-        result.privacy_share, result.conf_int(simultaneous="max-t"),
+        result.bse, result.tvalues, result.score_z, result.pvalues, result.conf_int(), result.sampling_sd,
+        result.privacy_sd, result.privacy_share, result.conf_int(simultaneous="max-t"),
     ):  # fmt: skip
         assert all(isinstance(value, NotEstimable) and value.reason.startswith(REASON) for value in values.values())
     for value in (
@@ -173,7 +173,8 @@ def test_nothing_is_said_of_errors_but_why():
         assert value.reason.startswith(REASON)
     assert result.interval_target == "none"
     predicted = result.get_prediction({"a": [0.5], "g": ["q"], "b": [True]})
-    assert np.ma.getmaskarray(predicted.conf_int()).all()
+    assert list(predicted.conf_int()) == [None]
+    assert np.ma.getmaskarray(predicted.conf_int().lower).all()
     assert predicted.reasons()[0].startswith(REASON)
     assert predicted.summary_frame()["mean"].null_count == 0
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from made_releases import made
 
+from discreet.analyst.confidence_sets import ConfidenceSet
 from discreet.analyst.estimates import NotEstimable
 from discreet.analyst.model import fit
 from discreet.analyst.noise_covariance import square_covariance
@@ -45,15 +46,23 @@ def test_the_interval_is_the_hull_of_what_the_test_does_not_reject(residual, tot
     assert high == pytest.approx(kept.max(), abs=1e-4)
 
 
-def test_an_interval_beyond_0_and_1_says_so():
-    assert rsquared_interval(ratio(2.0, 1.0, [[0.001, 0.0], [0.0, 0.001]]), 1.96) == OUTSIDE
-    assert rsquared_interval(ratio(-1.0, 1.0, [[0.001, 0.0], [0.0, 0.001]]), 1.96) == OUTSIDE
-    # a set of two pieces that leaves out all of 0 to 1
-    assert rsquared_interval(ratio(0.5, 0.001, [[0.0001, 0.0], [0.0, 0.0001]]), 1.96) == OUTSIDE
+@pytest.mark.parametrize(
+    "one",
+    [
+        ratio(2.0, 1.0, [[0.001, 0.0], [0.0, 0.001]]),
+        ratio(-1.0, 1.0, [[0.001, 0.0], [0.0, 0.001]]),
+        # a set of two pieces that leaves out all of 0 to 1
+        ratio(0.5, 0.001, [[0.0001, 0.0], [0.0, 0.0001]]),
+    ],
+)
+def test_a_set_beyond_0_and_1_excludes_nothing_and_says_why(one):
+    found = rsquared_interval(one, 1.96)
+    assert tuple(found) == (0.0, 1.0)
+    assert found.reason == OUTSIDE
 
 
 def test_a_set_that_is_no_quadratic_says_nothing():
-    assert rsquared_interval(ratio(0.5, 2.0, [[0.0, 0.0], [0.0, 1.0]]), 2.0) == (0.0, 1.0)
+    assert rsquared_interval(ratio(0.5, 2.0, [[0.0, 0.0], [0.0, 1.0]]), 2.0) == ConfidenceSet("interval", 0.0, 1.0)
 
 
 def test_the_number_itself_is_refused_where_noise_outweighs_it():

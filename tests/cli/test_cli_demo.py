@@ -11,8 +11,13 @@ import pytest
 from cli_folder import Call, contents
 from click.testing import Result
 
+from discreet.analyst.estimates import rough
+from discreet.analyst.model import fit
+from discreet.cli.demo import compare
+from discreet.datasets.simulated_census import simulated_census
 from discreet.design.model import Design
 from discreet.releases import Release
+from discreet.testing.not_private import seeded_release
 
 # seven standard deviations of the noise in the coefficient of education, simulated at epsilon 1 on this sample
 EDUCATION_TOLERANCE = 0.04
@@ -103,3 +108,16 @@ def test_a_narrow_terminal_gets_narrow_lines_but_whole_commands(
     assert wide
     assert all(line.startswith("    discreet ") for line in wide)
     assert len(commands(result)) == 4
+
+
+def test_a_demo_that_noise_drowns_shows_no_bare_number(capsys: pytest.CaptureFixture[str]) -> None:
+    dataset = simulated_census(rows=300)
+    releases = (seeded_release(dataset.table, dataset.design, seed=s, epsilon=0.5, delta=1e-6) for s in range(100))
+    models = [fit(one, features=["educ", "exper"]) for one in releases]
+    weak = next(one for one in models if one.estimable and not one.conf_int()["educ"].bounded)
+    compare(weak, dataset)
+    row = next(line.split() for line in capsys.readouterr().out.splitlines() if line.startswith("educ "))
+    assert row[1] == f"[{rough(weak.params['educ'])}]"
+    compare(next(one for one in models if not one.estimable), dataset)
+    row = next(line for line in capsys.readouterr().out.splitlines() if line.startswith("educ "))
+    assert "not estimable" in row

@@ -209,7 +209,7 @@ PYTHON_WORDS = re.compile(r"\b\w+=['\"\[\w]|\w\(\)|discreet\.\w+\(")
 
 def test_what_a_refusal_advises_can_be_typed(hopeless: str, inside: str, call: Call) -> None:
     for words, advice in (
-        (("fit", hopeless), 'penalty "adaptive" or "ridge" (--penalty adaptive)'),
+        (("predict", hopeless, "no.csv", "-o", "o.csv"), 'penalty "adaptive" or "ridge" (--penalty adaptive)'),
         (("fit", inside, "--robust"), "(--mechanism gaussian --robust)"),
         (("fit", PATH, "--penalty", "ridge"), "(--strength 0.1)"),
         (("fit", PATH, "--penalty", "ridge"), "(--strength criterion)"),
@@ -227,6 +227,25 @@ def test_what_a_refusal_advises_can_be_typed(hopeless: str, inside: str, call: C
         assert result.exit_code == 2, words
         assert advice in result.stderr
         assert not PYTHON_WORDS.search(result.stderr), result.stderr
+
+
+def test_sums_that_are_not_positive_definite_are_fitted_with_any_value(
+    hopeless: str, call: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    result = call("fit", hopeless)
+    assert result.exit_code == 0
+    lines = result.stdout.splitlines()
+    assert re.match(r"Rows:     about -?\d+ \(noisy count, standard deviation \d+\)", lines[2])
+    assert "x not estimable 1.000 any value" in " ".join(result.stdout.split())
+    document = json.loads(call("fit", hopeless, "--json").stdout)
+    assert document["estimable"] is False
+    assert document["params"] == document["bse"] == {"Intercept": None, "x": None, "z": None}
+    assert document["pvalues"] == {"Intercept": 1.0, "x": 1.0, "z": 1.0}
+    assert document["conf_int"]["x"] == {"kind": "everything", "lower": None, "upper": None}
+    monkeypatch.setattr("discreet.cli.render.on_terminal", lambda: True)
+    shown = call("fit", hopeless)
+    assert shown.exit_code == 0
+    assert shown.stdout.index("noisy count") < shown.stdout.index("not estimable")
 
 
 def test_the_reasons_in_a_document_speak_no_python(folder: Path, call: Call) -> None:
@@ -268,7 +287,7 @@ def test_noise_in_the_coefficients_themselves_is_told(
     model = fit(made)
     document = json.loads(call("fit", "added.json", "--json").stdout)
     assert document["privacy_sd"] == dict(model.privacy_sd)
-    assert {name: tuple(ends) for name, ends in document["table_conf_int"].items()} == dict(model.table_conf_int())
+    assert document["table_conf_int"] == {name: ends.to_dict() for name, ends in model.table_conf_int().items()}
     assert document["bse"] == document["conf_int"] == {"Intercept": None, "x": None}
     assert document["interval_target"] == "none"
     assert call("fit", "added.json").stdout == model.summary()

@@ -16,7 +16,7 @@ import discreet.cli.predict
 from discreet.analyst.model import fit
 from discreet.design.model import Design
 from discreet.releases import Release
-from discreet.testing.not_private import exact_release
+from discreet.testing.not_private import exact_release, seeded_release
 
 PATH = "income.release.json"
 
@@ -41,7 +41,7 @@ def test_predictions_are_those_of_the_library_in_the_order_of_the_rows(out: str,
 def test_json_is_one_document_about_the_predictions(folder: Path, call: Call) -> None:
     result = call("predict", PATH, "new.csv", "-o", "out.csv", "--json")
     assert (result.exit_code, result.stderr) == (0, "")
-    assert json.loads(result.stdout) == {"path": "out.csv", "target": "income", "rows": 10}
+    assert json.loads(result.stdout) == {"path": "out.csv", "target": "income", "rows": 10, "notes": []}
     release_with_rules(folder)
     (folder / "gaps.csv").write_text("age,region,member\n30,north,true\n,south,false\n50,,\n")
     result = call("predict", "rules.NOT-PRIVATE.json", "gaps.csv", "-o", "gaps.parquet", "--json")
@@ -232,7 +232,7 @@ def test_features_of_any_text_are_written(folder: Path, call: Call) -> None:
     [
         (("age",), "--keep 'age' names a feature, which is written anyway; leave it out"),
         (("who", "who"), "--keep 'who' came twice; leave one out"),
-        (("prediction",), "--keep 'prediction' is called like the column to be written; rename it in the table"),
+        (("prediction",), "--keep 'prediction' is called like a column to be written; rename it in the table"),
         (("whoo",), "no column 'whoo', which is to be read; a name in it is much like this one"),
     ],
 )
@@ -261,3 +261,86 @@ def test_a_model_without_features_is_refused(folder: Path, call: Call, monkeypat
     result = call("predict", PATH, "new.csv", "-o", "out.csv", "--features", "age")
     assert result.exit_code == 2
     assert "no features" in result.stderr
+
+
+@pytest.mark.parametrize("out", ["out.csv", "out.parquet"])
+def test_intervals_are_those_of_the_library(out: str, folder: Path, call: Call) -> None:
+    result = call("predict", PATH, "new.csv", "--intervals", "--level", "0.9", "-o", out)
+    assert result.exit_code == 0, result.stderr
+    table = arrow_csv.read_csv(out) if out.endswith(".csv") else pq.read_table(out)
+    names = ["mean_ci_lower", "mean_ci_upper", "obs_ci_lower", "obs_ci_upper", "mean_ci_kind", "obs_ci_kind"]
+    assert table.column_names == ["age", "region", "prediction", *names]
+    model = fit(Release.load(PATH))
+    expected = model.get_prediction(arrow_csv.read_csv("new.csv")).summary_frame(0.9)
+    for name in names:
+        assert table.column(name).to_pylist() == expected.column(name).to_pylist()
+
+
+def test_unbounded_sets_are_written_with_their_kind(folder: Path, call: Call) -> None:
+    table = {"x": [(i % 101) / 101 for i in range(300)], "y": [(i % 7) / 20 for i in range(300)]}
+    design = Design("y", {"x": (0, 1), "y": (0, 1)})
+    releases = (seeded_release(table, design, seed=seed, epsilon=0.3, delta=1e-6) for seed in range(500))
+    weak = next(
+        one
+        for one in releases
+        if fit(one).estimable and "everything" in fit(one).get_prediction({"x": [0.0, 1.0]}).conf_int().kind
+    )
+    weak.save("weak.NOT-PRIVATE.json")
+    (folder / "rows.csv").write_text("x\n0\n1\n")
+    plain = call("predict", "weak.NOT-PRIVATE.json", "rows.csv", "-o", "plain.csv")
+    assert "does not bound" in plain.stderr
+    assert "--intervals" in plain.stderr
+    result = call("predict", "weak.NOT-PRIVATE.json", "rows.csv", "--intervals", "-o", "out.csv")
+    assert result.exit_code == 0
+    assert "does not bound" not in result.stderr
+    kinds = arrow_csv.read_csv("out.csv").column("mean_ci_kind").to_pylist()
+    assert "everything" in kinds
+    line = (folder / "out.csv").read_text().splitlines()[1 + kinds.index("everything")]
+    assert "-inf,inf" in line
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--level", "0.9"), "--level is for the sets that --intervals adds"),
+        (("--intervals", "--level", "0.05"), "write level=0.95 or alpha=0.05 (--level 0.95)"),
+        (("--intervals", "--penalty", "lasso", "--strength", "0.1"), "a penalty on absolute values has no intervals"),
+        (("--intervals", "--keep", "mean_ci_kind"), "is called like a column to be written"),
+    ],
+)
+def test_intervals_that_cannot_be_given_are_refused(
+    words: tuple[str, ...], message: str, folder: Path, call: Call
+) -> None:
+    before = contents(folder)
+    result = call("predict", PATH, "new.csv", *words, "-o", "out.csv")
+    assert result.exit_code == 2
+    assert message in result.stderr
+    assert contents(folder) == before
+
+
+def test_a_fit_without_coefficients_predicts_nothing_and_says_what_does(folder: Path, call: Call) -> None:
+    table = {"x": [(i % 101) / 101 for i in range(20)], "y": [(i % 7) / 20 for i in range(20)]}
+    table["z"] = table["x"]
+    design = Design("y", dict.fromkeys("xyz", (0, 1)))
+    seeded_release(table, design, seed=3, epsilon=0.1, delta=1e-6).save("hopeless.NOT-PRIVATE.json")
+    (folder / "rows.csv").write_text("x,z\n0,0\n1,1\n")
+    before = contents(folder)
+    result = call("predict", "hopeless.NOT-PRIVATE.json", "rows.csv", "-o", "out.csv")
+    assert result.exit_code == 2
+    assert "(--penalty adaptive)" in result.stderr
+    assert contents(folder) == before
+    again = call("predict", "hopeless.NOT-PRIVATE.json", "rows.csv", "--penalty", "adaptive", "-o", "out.csv")
+    assert again.exit_code == 0
+
+
+def test_every_level_on_the_command_line_is_checked(folder: Path, call: Call) -> None:
+    (folder / "design.toml").write_text(DESIGN)
+    for words in (
+        ("plan", "--design", "design.toml", "--rows", "1000", "--epsilon", "1", "--delta", "1e-6"),
+        ("plan", "--from", PATH, "--epsilon", "1", "--delta", "1e-6"),
+        ("report", PATH, "-o", "R.html"),
+        ("predict", PATH, "new.csv", "--intervals", "-o", "out.csv"),
+    ):
+        result = call(*words, "--level", "0.05")
+        assert (result.exit_code, result.stdout) == (2, "")
+        assert "level is 0.05; expected at least 0.5 and below 1: write level=0.95 or alpha=0.05" in result.stderr

@@ -9,11 +9,15 @@ import pty
 import signal
 import subprocess
 import sys
+import time
 import warnings
 from io import BytesIO, StringIO, TextIOWrapper
 from pathlib import Path
 
 import click
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet
 import pytest
 from cli_folder import Call, contents
 
@@ -21,10 +25,12 @@ from discreet import __version__
 from discreet.cli import main as main_module
 from discreet.cli import progress as progress_module
 from discreet.cli import terminal
-from discreet.cli.failures import trace
+from discreet.cli.failures import report_failure, trace
 from discreet.cli.main import COMMANDS, program, run
 from discreet.cli.progress import ReadProgress
+from discreet.cli.session import Session
 from discreet.cli.terminal import complain, discard_stdout, never_fail_to_encode, notices_on_stderr
+from discreet.design.model import Design
 from discreet.errors import OutputError
 
 PROGRAM = [sys.executable, "-c", "from discreet.cli.main import run; run()"]
@@ -95,31 +101,106 @@ def test_a_closed_stdout_is_no_failure(folder: Path) -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
-@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-@pytest.mark.parametrize("stage", ["before", "writing"])
-def test_a_signal_is_exit_130_and_leaves_no_file(sent: signal.Signals, stage: str, folder: Path) -> None:
-    # stops where it is told to, says so, and waits for the signal
+# before the spend, while noise is drawn, and while the release is written
+STAGES = {
+    "reading": "discreet.workflow.Table.sums",
+    "drawing": "discreet.mechanisms.noise.ExactSampler.draw",
+    "writing": "pathlib.Path.write_bytes",
+}
+STOPPED = {signal.SIGINT: (130, "interrupted"), signal.SIGTERM: (143, "terminated"), signal.SIGHUP: (129, "hung up")}
+# whatever the tests were started under, nohup or a background job, the child starts as from a terminal
+AS_FROM_A_TERMINAL = (
+    "import signal\n"
+    "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+    "for sent in (signal.SIGTERM, signal.SIGHUP):\n    signal.signal(sent, signal.SIG_DFL)\n"
+)
+
+
+def stopping_child(stage: str, begin: str = AS_FROM_A_TERMINAL) -> subprocess.Popen[str]:
+    """The program, which stops at a stage, says so, and goes on when it gets a line."""
     code = (
-        "import sys, time, pathlib\n"
-        "import discreet.workflow, discreet.output\n"
-        "def wait(*a, **k):\n    print('ready', flush=True)\n    time.sleep(60)\n"
-        + ("discreet.workflow.Table.sums = wait\n" if stage == "before" else "pathlib.Path.write_bytes = wait\n")
-        + "from discreet.cli.main import run\nrun()"
+        f"{begin}import sys, time, pathlib\n"
+        "import discreet.workflow, discreet.output, discreet.mechanisms.noise\n"
+        f"known = {STAGES[stage]}\n"
+        "def wait(*given, **named):\n"
+        "    print('ready', flush=True)\n    sys.stdin.readline()\n    return known(*given, **named)\n"
+        f"{STAGES[stage]} = wait\n"
+        "from discreet.cli.main import run\nrun()"
     )
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    return subprocess.Popen([sys.executable, "-c", code, *RELEASE], **pipes, text=True)  # type: ignore[call-overload,no-any-return]
+
+
+@pytest.mark.parametrize("sent", STOPPED)
+@pytest.mark.parametrize("stage", STAGES)
+def test_a_signal_has_its_own_exit_code_and_leaves_no_file(sent: signal.Signals, stage: str, folder: Path) -> None:
     before = contents(folder)
-    child = subprocess.Popen(
-        [sys.executable, "-c", code, *RELEASE], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
-    with child:
+    with stopping_child(stage) as child:
         assert child.stdout is not None
         assert child.stderr is not None
         assert child.stdout.readline() == "ready\n"
         child.send_signal(sent)
         told = child.stderr.read()
-        assert child.wait(timeout=30) == 130
-    outcome = "nothing was written" if stage == "before" else "the noise was drawn but nothing was written"
-    assert told == f"error: interrupted; {outcome}\n"
+        code, word = STOPPED[sent]
+        assert child.wait(timeout=30) == code
+    spent = "the budget was spent (epsilon = 1, delta = 1e-06), but nothing was written"
+    assert told == f"error: {word}; {'nothing was written' if stage == 'reading' else spent}\n"
     assert contents(folder) == before
+
+
+def test_a_hang_up_that_was_ignored_at_the_start_stays_ignored(folder: Path) -> None:
+    """As under nohup; what asks the program to end in another way still does."""
+    begin = AS_FROM_A_TERMINAL + "signal.signal(signal.SIGHUP, signal.SIG_IGN)\n"
+    with stopping_child("reading", begin) as child:
+        assert child.stdout is not None
+        assert child.stdout.readline() == "ready\n"
+        child.send_signal(signal.SIGHUP)
+        told, wrong = child.communicate("\n", timeout=60)
+        assert (child.returncode, wrong) == (0, "")
+        assert "File        out.json" in told
+    (folder / "out.json").unlink()
+    with stopping_child("reading", begin) as child:
+        assert child.stdout is not None
+        assert child.stdout.readline() == "ready\n"
+        child.send_signal(signal.SIGHUP)
+        child.send_signal(signal.SIGTERM)
+        assert child.wait(timeout=30) == 143
+
+
+@pytest.mark.parametrize("sent", STOPPED)
+def test_a_signal_stops_the_installed_command_while_it_reads(sent: signal.Signals, folder: Path) -> None:
+    """Nothing of the program is exchanged: its rows on disk show that it reads."""
+    rng = np.random.default_rng(1)
+    rows = 400_000
+    table = {"person": rng.integers(0, rows, rows), "income": rng.random(rows), "age": rng.random(rows)}
+    pa.parquet.write_table(pa.table(table), folder / "big.parquet")
+    plan = Design("income", {"income": (0, 1), "age": (0, 1)}, unit={"id": "person", "max_rows": 2})
+    (folder / "big.toml").write_text(plan.to_toml())
+    (folder / "scratch").mkdir()
+    before = contents(folder)
+    words = ["release", "big.parquet", "--design", "big.toml", "--epsilon", "1", "-o", "out.json"]
+    # the dispositions are set in a shell in between, which becomes the program
+    start = [sys.executable, "-c", f"{AS_FROM_A_TERMINAL}import os, sys\nos.execv(sys.argv[1], sys.argv[1:])"]
+    command = [*start, str(Path(sys.executable).with_name("discreet")), *words]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    environment = {**os.environ, "TMPDIR": str(folder / "scratch")}
+    with subprocess.Popen(command, **pipes, text=True, env=environment) as child:  # type: ignore[call-overload]
+        while not list((folder / "scratch").iterdir()):
+            assert child.poll() is None
+            time.sleep(0.005)
+        child.send_signal(sent)
+        said, told = child.communicate(timeout=60)
+    code, word = STOPPED[sent]
+    assert (child.returncode, said, told) == (code, "", f"error: {word}; nothing was written\n")
+    assert contents(folder) == before
+
+
+def test_a_library_that_makes_an_error_of_its_own_of_a_signal_does_not_hide_it() -> None:
+    session = Session()
+    with pytest.raises(KeyboardInterrupt):
+        session.stop(signal.SIGTERM, None)
+    assert report_failure(RuntimeError("Query interrupted"), session) == 143
+    assert report_failure(RuntimeError("another"), Session()) == 2
 
 
 def test_a_terminal_gets_a_table(folder: Path) -> None:
@@ -152,7 +233,7 @@ def test_run_keeps_to_one_core_and_ends_with_an_exit(
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("OMP_NUM_THREADS", "3")
     monkeypatch.setattr(sys, "argv", ["discreet", "--version"])
-    handlers = {sent: signal.getsignal(sent) for sent in (signal.SIGTERM, signal.SIGHUP)}
+    handlers = {sent: signal.getsignal(sent) for sent in STOPPED}
     # as under nohup
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
@@ -191,7 +272,7 @@ def test_an_interrupt_outside_a_command_is_exit_130_in_silence(
     for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
         monkeypatch.setenv(name, "1")
     monkeypatch.setattr(f"discreet.cli.main.{place}", stop)
-    handlers = {sent: signal.getsignal(sent) for sent in (signal.SIGTERM, signal.SIGHUP)}
+    handlers = {sent: signal.getsignal(sent) for sent in STOPPED}
     # as under nohup
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
@@ -262,22 +343,38 @@ def test_a_long_read_on_a_terminal_shows_a_bar_and_a_short_one_nothing(monkeypat
     monkeypatch.setenv("TERM", "xterm")
     with ReadProgress() as progress:
         progress(0.5)
+    # a timer that has fired while the work ended draws nothing
+    progress._show()
     assert screen.getvalue() == ""
     monkeypatch.setattr(progress_module, "PATIENCE", 0.0)
     with ReadProgress() as progress:
         progress(0.25)
+        progress._timer.join()
         progress(0.5)
     assert "reading" in screen.getvalue()
     assert "working" not in screen.getvalue()
     with ReadProgress() as progress:
+        progress._timer.join()
         progress(1.0)
-        progress(None)
         progress(None)
     assert "working" in screen.getvalue()
     monkeypatch.setattr(sys, "stderr", StringIO())
     with ReadProgress() as progress:
         progress(0.5)
     assert sys.stderr.getvalue() == ""
+
+
+def test_work_that_goes_on_after_a_short_read_is_shown_without_another_report(monkeypatch: pytest.MonkeyPatch) -> None:
+    screen = Terminal()
+    monkeypatch.setattr(sys, "stderr", screen)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr(progress_module, "PATIENCE", 0.02)
+    with ReadProgress() as progress:
+        progress(1.0)
+        progress(None)
+        progress._timer.join()
+    assert "working" in screen.getvalue()
+    assert "reading" not in screen.getvalue()
 
 
 def test_warnings_of_other_libraries_are_not_shown(capsys: pytest.CaptureFixture[str]) -> None:

@@ -55,7 +55,7 @@ CSV_FAULTS = {
     "UTF-16 without a mark": ((HEADER + GOOD).encode("utf-16-le"), "--encoding"),
     "UTF-16 with a mark": ((HEADER + GOOD).encode("utf-16"), "--encoding"),
     "UTF-16 big-endian": (b"\xfe\xff" + (HEADER + GOOD).encode("utf-16-be"), "--encoding"),
-    "UTF-32": ((HEADER + GOOD).encode("utf-32"), "--encoding"),
+    "UTF-32": ((HEADER + GOOD).encode("utf-32"), "UTF-32 text"),
     "no header": ("918273.5,SECRETCELL,a,1\n" + GOOD, "no column 'x'"),
     "declared name missing": ("x,yes,g\n", "no column 'n'"),
     "name twice": ("x,yes,g,n,x\n", "'x' twice"),
@@ -422,8 +422,8 @@ def test_a_name_may_begin_like_a_comment(tmp_path) -> None:
 def test_text_that_its_encoding_does_not_allow_is_refused(tmp_path) -> None:
     path = csv_file(tmp_path, HEADER.encode() + b"0.5,true,SECRETCELL\xe9,1\n")
     assert "not valid ascii" in refusal(path, DataError, ReadOptions(encoding="ascii"))
-    odd = csv_file(tmp_path, (HEADER + GOOD).encode("utf-16-le") + b"\0", "odd.csv")
-    assert "not valid utf-16-le" in refusal(odd, DataError, ReadOptions(encoding="utf-16-le"))
+    odd = csv_file(tmp_path, (HEADER + GOOD).encode("utf-16") + b"\0", "odd.csv")
+    assert "not valid utf-16" in refusal(odd, DataError, ReadOptions(encoding="utf-16"))
 
 
 def test_a_reader_that_gives_up_without_a_reason_is_no_leak(tmp_path, monkeypatch) -> None:
@@ -438,7 +438,7 @@ def test_a_column_may_be_called_like_a_format(name, tmp_path) -> None:
 
 @pytest.mark.parametrize("encoding", ["nonsense", "base64", "zlib", "rot13", "undefined", "a\0b", "", 8, None])
 def test_an_encoding_that_is_not_known_is_refused(encoding) -> None:
-    with pytest.raises(SpecError, match=r"encoding .* is not known"):
+    with pytest.raises(SpecError, match=r"encoding .* is not accepted"):
         ReadOptions(encoding=encoding)
 
 

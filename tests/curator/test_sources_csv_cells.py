@@ -160,7 +160,7 @@ def test_one_bad_cell_does_not_change_the_other_columns(tmp_path) -> None:
     assert finite_bits(after)[0] == [finite_bits(before)[0][0], None]
 
 
-@pytest.mark.parametrize("encoding", ["utf-16", "utf-32", "utf-8-sig", "cp1252"])
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-8-sig", "cp1252"])
 def test_a_sign_cut_in_the_middle_waits_for_its_rest(encoding, tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(csv_files, "BLOCK_BYTES", 4)
     (tmp_path / "t.csv").write_bytes("a,é\n1,2\n".encode(encoding))

@@ -236,7 +236,7 @@ def test_a_reader_is_used_up_by_its_first_reading() -> None:
 
 @pytest.mark.parametrize(
     ("encoding", "delimiter"),
-    [("latin-1", ","), ("utf-16", ";"), ("utf-16-le", "\t"), ("utf-32", "|"), ("cp1252", " "), ("utf-8-sig", "\t")],
+    [("latin-1", "|"), ("utf-16", ";"), ("utf-16", "\t"), ("cp1252", " "), ("utf-8-sig", "\t")],
 )
 def test_other_encodings_and_delimiters_give_the_same_arrays(encoding, delimiter, tmp_path, monkeypatch) -> None:
     # a block much smaller than the file, so that signs and rows are cut in the middle

@@ -23,7 +23,7 @@ from discreet.curator.rows import GridRows
 from discreet.curator.source import ComputeOptions
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
-from discreet.errors import AfterSpendError, BudgetError, DataError
+from discreet.errors import AfterSpendError, BudgetError, CellError, DataError
 from discreet.privacy.spend import SpendReceipt
 from discreet.testing.not_private import seeded_release
 
@@ -101,6 +101,8 @@ def test_every_pass_gives_the_sums_of_the_definition_and_of_a_pass_anew(max_rows
 class Watched:
     """A source that counts how often it is read, and fails in the reads it is told to."""
 
+    origin = None
+
     def __init__(self, data, failing=()):
         self.source = open_source(data)
         self.reads = 0
@@ -129,10 +131,37 @@ def test_a_table_is_read_once_and_summed_as_often_as_asked(plan):
         assert [(again.totals, again.units) for again in (table.sums(), table.sums())] == [
             (first.totals, first.units)
         ] * 2
-    # four batches, and the passes over rows that were set aside, of which persons have one more
+    # four batches and the end of the reading; no pass over rows that were set aside
     assert source.reads == 1
-    assert len(seen) == 4 + (3 if plan is PERSONS else 2)
-    assert seen[-2:] == [None, None]
+    assert len(seen) == 5
+    assert seen[-1] is None
+
+
+@pytest.mark.parametrize("ids", [False, True])
+def test_what_is_reported_does_not_depend_on_how_many_passes_the_values_need(ids, monkeypatch):
+    """`objective` goes over the rows until its minimum is certified; the callback sees the reading alone."""
+    rng = np.random.default_rng(3)
+    rows = 200
+    x = rng.uniform(-1, 1, rows)
+    columns = {"x": (-1, 1), "y": (-1, 1)}
+    plan = Design("y", columns, unit={"id": "person", "max_rows": 1} if ids else {})
+    asked = []
+    sums = Table.sums
+    monkeypatch.setattr(Table, "sums", lambda *given: asked.append(given) or sums(*given))
+    passes, reported = [], []
+    # a line, a step and two lines: the values decide where the loss is curved
+    for y in (0.2 * x, np.sign(x) * 0.9, np.where(np.arange(rows) % 2, x, -x)):
+        for _ in range(4):
+            seen = []
+            asked.clear()
+            compute = ComputeOptions(batch_rows=50, progress=seen.append)
+            table = {"person": [str(k) for k in range(rows)], "x": x, "y": y}
+            discreet.release(table, plan, epsilon=8.0, delta=1e-6, mechanism="objective", compute=compute)
+            passes.append(len(asked))
+            reported.append(seen)
+    # two passes for the line, nine and more for two lines: that all twelve agree has no chance to speak of
+    assert len(set(passes)) > 1
+    assert all(seen == [None] * 5 for seen in reported)
 
 
 @pytest.mark.parametrize("grid_bits", [8, 26])
@@ -211,7 +240,7 @@ def interrupted(_):
 
 ENDS = {
     "published": ({}, None, None),
-    "table refused": ({"data": {**TABLE, "x": [None] * 4}}, None, DataError),
+    "table refused": ({"data": {**TABLE, "x": [None] * 4}}, None, CellError),
     "spend refused": ({"spend": refuse}, None, BudgetError),
     "interrupt in the hook": ({"spend": stop}, None, KeyboardInterrupt),
     "a hook's own words are no interrupt": ({"spend": interrupted}, None, RuntimeError),
@@ -300,13 +329,13 @@ def test_without_any_folder_for_temporary_files_that_is_said(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("plan", "what"), [(PERSONS, "TemporaryDirectory"), (PERSONS, "TemporaryFile"), (ROWS, "TemporaryFile")]
+    ("plan", "what"), [(PERSONS, "os.mkdir"), (PERSONS, "tempfile.TemporaryFile"), (ROWS, "tempfile.TemporaryFile")]
 )
 def test_a_folder_that_takes_no_file_is_told(plan, what, monkeypatch):
-    def full(**_):
+    def full(*_, **__):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(f"tempfile.{what}", full)
+    monkeypatch.setattr(what, full)
     with pytest.raises(DataError, match=r"could not be set aside on disk \(No space left on device\)"):
         discreet.release(TABLE, plan, **BUDGET, mechanism="irls")
 

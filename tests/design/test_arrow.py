@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from discreet.design.arrow import declared_array, declared_arrays
+from discreet.design.arrow import check_buffers, declared_array, declared_arrays
 from discreet.design.columns import Boolean, Categorical, Numeric
 from discreet.errors import DataError, SpecError
 
@@ -118,3 +118,28 @@ def test_text_levels_need_text(values) -> None:
 def test_columns_come_in_declared_order() -> None:
     batch = pa.record_batch({"b": [0.5], "a": ["b"], "z": [9]})
     assert [array.tolist() for array in declared_arrays(batch, {"a": TEXT, "b": NUMBER})] == [[1.0], [0.5]]
+
+
+def text_from(kind, offsets, data=b"ab\xff"):
+    size = np.int64 if kind == pa.large_string() else np.int32
+    buffers = [None, pa.py_buffer(np.array(offsets, size)), pa.py_buffer(data)]
+    return pa.Array.from_buffers(kind, len(offsets) - 1, buffers)
+
+
+@pytest.mark.parametrize("kind", [pa.string(), pa.large_string()])
+def test_text_may_be_any_bytes_but_must_lie_in_its_buffers(kind) -> None:
+    good, bytes_only, outside = (text_from(kind, ends) for ends in ([0, 1, 2], [0, 1, 3], [0, 9, 2]))
+    numbers = pa.array([1, 2])
+    for text in (good, bytes_only):
+        check_buffers(pa.record_batch({"t": text, "n": numbers}))
+        check_buffers(pa.record_batch({"t": pa.DictionaryArray.from_arrays(numbers.cast("int8"), pa.array(["a"] * 3))}))
+        check_buffers(pa.record_batch({"t": pa.DictionaryArray.from_arrays(pa.array([0, 1]), text)}))
+    with pytest.raises(pa.ArrowInvalid):
+        check_buffers(pa.record_batch({"n": numbers, "t": outside}))
+    beyond = pa.DictionaryArray.from_arrays(pa.array([0, 7]), bytes_only, safe=False)
+    with pytest.raises(pa.ArrowInvalid):
+        check_buffers(pa.record_batch({"d": beyond}))
+
+
+def test_a_view_of_text_may_be_any_bytes() -> None:
+    check_buffers(pa.record_batch({"t": pa.array([b"a", b"\xff"], pa.binary_view()).view(pa.string_view())}))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 from decimal import Decimal
 from fractions import Fraction
 
@@ -13,6 +14,7 @@ from discreet.design.arrow import declared_array
 from discreet.design.cells import cell_array
 from discreet.design.columns import Boolean, Categorical, Identifier, Numeric
 from discreet.design.frames import frame_batches
+from odd_cells import ODD_CELLS
 
 COLUMNS = {
     "number": Numeric((-10, 10)),
@@ -23,18 +25,6 @@ COLUMNS = {
 ORDINARY = [0.25, 1, np.float16(0.9), Decimal("0.250003814697265625"), "a", True, None, np.int8(2), np.longdouble(0.1)]
 
 
-class Odd(float):
-    def __float__(self) -> float:
-        raise RuntimeError("SECRETCELL")
-
-
-STRANGE = [
-    1, 2**70, 2**2000, -0.0, 1e308, float("nan"), float("inf"), Decimal("1e-30"), Decimal("1e400"), Decimal("NaN"),
-    Decimal("sNaN"), Fraction(1, 3), True, np.bool_(True), "a", "0.5", "\ud800", b"a", None, pd.NA, 1j, np.complex64(1),
-    np.timedelta64(1, "s"), np.datetime64("2020-01-01"), [1], {}, object(), np.longdouble("1e400"), Odd(1.0),
-]  # fmt: skip
-
-
 def read(column, cells, container):
     table = {"x": container(cells)}
     batches = list(frame_batches(table, {"x": column}, 1000))
@@ -43,11 +33,19 @@ def read(column, cells, container):
 
 def objects(cells):
     out = np.empty(len(cells), dtype=object)
-    out[:] = cells
+    for place, cell in enumerate(cells):
+        out[place] = cell
     return out
 
 
-CONTAINERS = {"list": list, "tuple": tuple, "objects": objects, "series": lambda cells: pd.Series(objects(cells))}
+CONTAINERS = {
+    "list": list,
+    "tuple": tuple,
+    "deque": collections.deque,
+    "objects": objects,
+    "series": lambda cells: pd.Series(objects(cells), dtype=object),
+    "index": lambda cells: pd.Index(objects(cells), dtype=object),
+}
 
 
 @pytest.mark.parametrize("kind", COLUMNS)
@@ -55,7 +53,7 @@ CONTAINERS = {"list": list, "tuple": tuple, "objects": objects, "series": lambda
 def test_no_cell_changes_how_another_is_read(kind, container):
     column = COLUMNS[kind]
     alone = read(column, ORDINARY, container)
-    for cell in STRANGE:
+    for cell in ODD_CELLS.values():
         for place in (0, 4, len(ORDINARY)):
             together = read(column, [*ORDINARY[:place], cell, *ORDINARY[place:]], container)
             np.testing.assert_array_equal(np.delete(together, place), alone, strict=True)
@@ -67,7 +65,7 @@ def test_numbers_of_every_kind_are_read_by_their_value():
 
 
 def test_what_is_no_number_is_missing():
-    odd = ["0.5", b"1", None, pd.NA, 1j, [1], 2**2000, Decimal("sNaN"), np.timedelta64(1, "s"), Odd(1.0)]
+    odd = ["0.5", b"1", None, pd.NA, 1j, [1], 2**2000, Decimal("sNaN"), np.timedelta64(1, "s"), ODD_CELLS["evil float"]]
     assert np.isnan(read(Numeric((0, 9)), odd, objects)).all()
 
 

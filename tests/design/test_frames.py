@@ -8,6 +8,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+from discreet.design.arrow import declared_arrays
 from discreet.design.columns import Categorical, Numeric, Readable
 from discreet.design.frames import check_names, frame_batches, is_frame, reads_once
 from discreet.errors import DataError, SpecError
@@ -110,7 +111,7 @@ def test_a_matrix_is_an_array_and_a_masked_array_keeps_its_mask() -> None:
 
 
 def test_the_shape_of_an_array_is_told_without_its_rows() -> None:
-    with pytest.raises(SpecError, match="3 columns came"):
+    with pytest.raises(SpecError, match=r"expected .* 2 columns, in this order: 'a', 'b'; got 3 columns"):
         read(np.zeros((918273, 3)), "a", "b")
     with pytest.raises(SpecError) as caught:
         read(np.zeros(918273), "a", "b")
@@ -135,3 +136,46 @@ def test_a_column_whose_library_fails_is_refused_without_its_words() -> None:
     with pytest.raises(DataError, match="a type that Arrow does not know") as caught:
         read({"x": Broken()}, "x")
     assert caught.value.__context__ is None
+
+
+def not_text() -> pa.Array:
+    return pa.array([b"a", b"\xffSECRETCELL"]).view(pa.string())
+
+
+def test_text_that_is_not_utf8_is_a_matter_of_its_own_cell_in_a_mapping_as_in_a_table() -> None:
+    column = Categorical(("a", "b"))
+    for data in ({"g": not_text()}, pa.table({"g": not_text()}), {"g": pa.chunked_array([not_text()])}):
+        (batch,) = frame_batches(data, {"g": column}, 1000)
+        positions = declared_arrays(batch, {"g": column})[0]
+        assert positions[0] == 0
+        assert np.isnan(positions[1])
+
+
+@pytest.mark.parametrize(
+    "column", ["ab", b"ab", {0: 1.0, 1: 2.0}, {1.0, 2.0}, iter([1.0])], ids=lambda column: type(column).__name__
+)
+def test_a_column_keeps_its_values_in_an_order(column) -> None:
+    with pytest.raises(DataError, match=r"not a column of values; give a list or an array"):
+        read({"x": column}, "x")
+
+
+def test_an_array_of_text_holds_no_numbers() -> None:
+    for values in (np.array(["1.5", "2"]), np.array(["1.5", "2"], np.dtypes.StringDType())):
+        batch = next(frame_batches({"x": values}, {"x": ANY}, 10))
+        with pytest.raises(DataError, match=r"'x' has type string; its declaration needs numbers"):
+            declared_arrays(batch, {"x": ANY})
+        assert read({"x": values}, "x", column=Categorical(("1.5", "2"))) == {"x": ["1.5", "2"]}
+
+
+@pytest.mark.parametrize(
+    "index",
+    [
+        pd.Index([1.5, 2.0]),
+        pd.Index([1.5, 2.0], dtype="Float64"),
+        pd.Index([1.5, 2.0], dtype=object),
+        pd.CategoricalIndex([1.5, 2.0]),
+    ],
+    ids=lambda index: type(index.dtype).__name__,
+)
+def test_an_index_of_pandas_is_a_column(index) -> None:
+    assert read({"x": index}, "x") == {"x": [1.5, 2.0]}

@@ -9,7 +9,7 @@ from scipy.sparse import csr_array
 
 from discreet.design.columns import Boolean, Categorical, Fill, Numeric
 from discreet.design.model import Design
-from discreet.errors import DataError, SpecError
+from discreet.errors import CellError, DataError, SpecError
 from discreet.estimator import PrivateLinearRegression
 
 ROWS = 30
@@ -145,8 +145,6 @@ def test_what_the_release_refuses_is_refused(changes, message):
         (X, None, SpecError, "requires y to be passed, but the target y is None"),
         (X, Y[1:], SpecError, "different numbers of rows"),
         (X[:0], Y[:0], SpecError, "X has no rows"),
-        (X, np.where(Y > 1, np.nan, Y), ValueError, "Input y contains NaN"),
-        (np.where(X > 0.9, np.inf, X), Y, ValueError, "Input X contains infinity"),
         (pd.DataFrame(X, columns=["a", "y"]), Y, SpecError, "the target is called 'y', and so is a column of X"),
         (pd.DataFrame(X, columns=["a", "b"]), pd.Series(Y, name="b"), SpecError, "the target is called 'b'"),
         (pd.DataFrame(X, columns=["a", "a"]), Y, DataError, "the table has 'a' twice"),
@@ -156,6 +154,24 @@ def test_what_the_release_refuses_is_refused(changes, message):
 def test_rows_of_the_wrong_form_are_refused_before_anything_is_spent(rows, y, error, message):
     with pytest.raises(error, match=message):
         fitted(rows, y)
+
+
+@pytest.mark.parametrize(
+    ("rows", "y", "message"),
+    [
+        (X, np.where(Y > 1, np.nan, Y), "Input y contains NaN.*column 'y' has a cell that is missing"),
+        (np.where(X > 0.9, np.inf, X), Y, "Input X contains .*infinity.*column 'x[01]' has a cell that is missing"),
+        (X, [*Y[1:], "0.5"], "Input y contains .*argument must be no string but a number"),
+        ([*X[1:].tolist(), [{}, 0.5]], Y, "Input X contains .*argument must be no string but a number.*column 'x0'"),
+    ],
+)
+def test_a_bad_cell_is_refused_before_anything_is_spent_in_words_that_scikit_learn_knows(rows, y, message, monkeypatch):
+    monkeypatch.setattr("discreet.workflow._recorded", lambda _receipt: pytest.fail("the budget was spent"))
+    with pytest.raises(CellError, match=message) as caught:
+        fitted(rows, y)
+    assert isinstance(caught.value, ValueError)
+    assert isinstance(caught.value, TypeError)
+    assert caught.value.__context__ is None
 
 
 @pytest.mark.usefixtures("nothing_is_spent")

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import copy
+import pickle
 import warnings
 
 import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.ensemble import BaggingRegressor
-from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
@@ -93,19 +93,32 @@ def test_a_model_that_cannot_be_solved_leaves_its_release_behind(monkeypatch):
     model = estimator().fit(X, Y).set_params(penalty="none")
     monkeypatch.setattr("discreet.estimator.release", lambda table, design, **_: exact_release(table, design))
     same = np.column_stack([X[:, 0], X[:, 0]])
-    with (
-        pytest.warns(PrivacyNotice, match="fitted before"),
-        pytest.raises(DiscreetError, match="not estimable") as caught,
-    ):
+    with pytest.warns(PrivacyNotice, match="fitted before"):
         model.fit(same, Y)
+    assert not model.release_.private
+    assert fit(model.release_, features=["x0"]).params["x0"] != 0
+    check_is_fitted(model)
+    assert not model.fit_.estimable
+    for name in ("coef_", "intercept_"):
+        assert not hasattr(model, name)
+        with pytest.raises(AttributeError, match=f"{name} is not estimable: the released sums"):
+            getattr(model, name)
+    with pytest.raises(AttributeError, match="no attribute 'coeff_'"):
+        _ = model.coeff_
+    with pytest.raises(DiscreetError, match="--penalty adaptive"):
+        model.predict(same)
+    again = pickle.loads(pickle.dumps(model))
+    assert not again.fit_.estimable
+
+
+def test_an_error_after_the_spend_says_where_the_release_is():
+    model = estimator(mechanism="ssp", penalty="ridge", strength="criterion")
+    with pytest.raises(DiscreetError, match="sum of squares of the target") as caught:
+        model.fit(X, Y)
     assert caught.value.__notes__ == [
         "the budget is spent; the release is kept in release_, where other models cost nothing"
     ]
-    assert not model.release_.private
-    assert fit(model.release_, features=["x0"]).params["x0"] != 0
-    assert not hasattr(model, "coef_")
-    with pytest.raises(NotFittedError):
-        check_is_fitted(model)
+    assert model.release_.private
 
 
 def test_fit_changes_no_parameter():

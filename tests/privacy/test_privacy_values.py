@@ -279,7 +279,9 @@ PROMISE = Guarantee(
 )
 
 
-@pytest.mark.parametrize("promise", [PROMISE, Guarantee(0, 0, PrivacyUnit(), ())])
+@pytest.mark.parametrize(
+    "promise", [PROMISE, Guarantee(0, 0, PrivacyUnit(), ()), Guarantee(1, 1e-6, PrivacyUnit(), (), 0.2, mu_gap=1e-9)]
+)
 def test_a_guarantee_survives_json(promise):
     assert Guarantee.from_dict(json.loads(json.dumps(promise.to_dict()))) == promise
 
@@ -321,6 +323,9 @@ WRONG_FIELDS = [
     ("mu", 0.0),
     ("mu", math.nan),
     ("mu", "1"),
+    ("mu_gap", 1.0),
+    ("mu_gap", -1e-9),
+    ("mu_gap", "0"),
     ("rho", -1.0),
     ("rho", math.inf),
 ]
@@ -343,6 +348,11 @@ def test_a_guarantee_with_a_field_missing_is_refused(field):
 def test_a_guarantee_with_an_unknown_field_is_refused():
     with pytest.raises(SpecError, match="unknown guarantee field 'seed'"):
         Guarantee.from_dict(PROMISE.to_dict() | {"seed": 1})
+
+
+def test_a_gap_belongs_to_a_mu():
+    with pytest.raises(SpecError, match="got mu_gap without mu"):
+        Guarantee(1.0, 1e-6, PrivacyUnit(), (), mu_gap=1e-9)
 
 
 def test_a_guarantee_needs_a_unit_and_a_tuple():

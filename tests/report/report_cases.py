@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from discreet.analyst.clips import ClippedShare
 from discreet.analyst.diagnostics import Diagnostic
 from discreet.design.model import Design
 from discreet.privacy.guarantee import Guarantee
@@ -63,17 +64,19 @@ PLAIN = ReportView(
     rows=20_074.3,
     rows_sd=24.39,
     level=0.95,
-    promise=Promise(1.0, 1e-6, "add-remove", "one row", "Hidden: a row.", PROMISE.conditions, "All of it."),
-    attacker=attacker(PROMISE),
+    promise=Promise(1.0, 1e-6, "add-remove", "one row", "Hidden: a row.", PROMISE.conditions, "All of it.", mu=0.2367),
+    attacker=attacker(replace(PROMISE, mu=0.2367, mu_gap=2.7e-9)),
     refusal=None,
     model=MODEL,
     coefficients=(
-        Coefficient("Intercept", -18_458.3, 10_416.0, -41_981.0, 94.59, 0.051, 5000.0, 9137.0, 0.77, None),
-        Coefficient("age", 793.2, 17.84, 758.5, 828.4, 1e-9, 5.4, 17.0, 0.909, None),
+        Coefficient(
+            "Intercept", -18_458.3, 10_416.0, -41_981.0, 94.59, 0.051, 5000.0, 9137.0, 0.77, None, kind="interval"
+        ),
+        Coefficient("age", 793.2, 17.84, 758.5, 828.4, 1e-9, 5.4, 17.0, 0.909, None, kind="interval"),
         Coefficient("region[south]", 8142.5, None, None, None, None, None, None, None, "the noise is too large"),
     ),
     effects=(
-        Effect("age", 57_110.0, 54_612.0, 59_645.0, 56_000.0, 58_000.0),
+        Effect("age", 57_110.0, 54_612.0, 59_645.0, 56_000.0, 58_000.0, kind="interval"),
         Effect("region[south]", None, None, None, None, None),
     ),
     target_width=200_000.0,
@@ -87,7 +90,6 @@ PLAIN = ReportView(
 )
 SHRUNK = replace(
     PLAIN,
-    refusal="the noise outweighs the signal",
     model=replace(
         MODEL, penalty="adaptive", penalised=True, interval_target="penalised", intercept=False, rsquared=None,
         rsquared_low=None, rsquared_high=None, rsquared_reason="it is penalised", residual_sd=None,
@@ -95,6 +97,8 @@ SHRUNK = replace(
 )  # fmt: skip
 LASSO = replace(
     PLAIN,
+    promise=replace(PLAIN.promise, mu=None, rho=0.024),
+    attacker=attacker(replace(PROMISE, rho=0.024)),
     model=replace(MODEL, penalty="lasso", penalised=True, interval_target="none", no_intervals="no intervals here"),
     coefficients=(replace(PLAIN.coefficients[2], reason="no intervals here"),),
     effects=(Effect("region[south]", 8142.5, None, None, None, None),),
@@ -105,13 +109,46 @@ PERSONS = replace(
     attacker=attacker(Guarantee(1e6, 0.5, PrivacyUnit(), ())),
     rows_sd=0.0,
     diagnostics=(),
-    making=replace(MAKING, radius=None, units_public=None, anchor="ledger 7"),
+    making=replace(
+        MAKING,
+        radius=None,
+        units_public=None,
+        anchor="ledger 7",
+        clipped=(ClippedShare("income", (0.0, 200_000.0), 14_650.0, 36.6, 0.73, 0.726, 0.734),),
+    ),
 )
-BARE = replace(
-    PLAIN, private=False, promise=None, attacker=None, refusal="twins", model=None, coefficients=(), effects=()
+BARE = replace(PLAIN, private=False, promise=None, attacker=None, model=None, coefficients=(), effects=())
+WEAK = replace(
+    PLAIN,
+    model=replace(MODEL, rsquared_low=0.0, rsquared_high=1.0, rsquared_reason="the noise is too large"),
+    coefficients=(
+        Coefficient("gap", -1234.56, 900.0, -2100.0, -300.0, 0.04, 500.0, 748.0, 0.7, "noise", kind="outside"),
+        Coefficient("all", 1234.56, 9000.0, None, None, 0.8, 500.0, 8986.0, 0.99, "noise", kind="everything"),
+        Coefficient("up", 1234.56, 9000.0, 12.0, None, 0.02, 500.0, 8986.0, 0.99, "noise", kind="above"),
+        Coefficient("down", 1234.56, 9000.0, None, 1e6, 0.4, 500.0, 8986.0, 0.99, "noise", kind="below"),
+    ),
+    effects=(
+        Effect("gap", -20_000.0, -60_000.0, -30_000.0, None, None, kind="outside"),
+        Effect("all", None, None, None, None, None, kind="everything"),
+        Effect("up", 1234.56, 12.0, None, None, None, kind="above"),
+        Effect("down", 1234.56, None, 100_000.0, None, None, kind="below"),
+    ),
+)
+NOTHING = replace(
+    PLAIN,
+    refusal="the sums are not positive definite",
+    model=replace(
+        MODEL, rsquared=None, rsquared_low=0.0, rsquared_high=1.0, rsquared_reason="not definite", residual_sd=None
+    ),
+    coefficients=(
+        Coefficient("age", None, None, None, None, 1.0, None, None, None, "not definite", kind="everything"),
+    ),
+    effects=(Effect("age", None, None, None, None, None, kind="everything"),),
 )
 INSIDE = replace(
     PLAIN,
+    promise=replace(PLAIN.promise, mu=None),
+    attacker=attacker(PROMISE),
     rows=None,
     rows_sd=0.0,
     model=replace(
@@ -131,13 +168,15 @@ INSIDE = replace(
 )  # fmt: skip
 ADDED = replace(
     INSIDE,
+    promise=replace(INSIDE.promise, delta=0.0),
+    attacker=attacker(replace(PROMISE, delta=0.0)),
     coefficients=tuple(replace(one, privacy_sd=12.5, table_low=768.7, table_high=817.7) for one in INSIDE.coefficients),
     effects=(replace(INSIDE.effects[0], table_low=55_346.0, table_high=58_874.0),),
     trace=(),
 )
 CASES: dict[str, ReportView] = {
     "plain": PLAIN, "shrunk": SHRUNK, "lasso": LASSO, "persons": PERSONS, "bare": BARE, "inside": INSIDE,
-    "added": ADDED,
+    "added": ADDED, "weak": WEAK, "nothing": NOTHING,
 }  # fmt: skip
 
 

@@ -6,11 +6,15 @@ import math
 
 import numpy as np
 import pytest
+from scipy import stats
 
-from discreet.privacy.gaussian import delta_from
+import discreet
+from discreet.privacy.gaussian import delta_from, mu_from
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.unit import PrivacyUnit
-from discreet.report.attacker import attacker, gaussian_power, group_delta, largest_power, posterior
+from discreet.report.attacker import attacker, gaussian_power, group_delta, largest_power, posterior, zcdp_power
+from discreet.report.page import render
+from discreet.report.view import report_view
 
 
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 4.0])
@@ -40,9 +44,76 @@ def test_power_grows_with_the_budget_up_to_one() -> None:
     assert largest_power(0.05, 0.1, 0.99) == 1.0
 
 
-def test_a_promise_with_mu_uses_its_curve() -> None:
-    loose, tight = (attacker(Guarantee(1.0, 1e-6, PrivacyUnit(), (), mu=mu)) for mu in (None, 0.2))
-    assert tight.power == gaussian_power(0.05, 0.2) < loose.power
+DESIGN = discreet.Design("y", {"y": (0, 1), "x": (0, 1)})
+TABLE = {"x": [0.1, 0.5, 0.9] * 20, "y": [0.2, 0.4, 0.8] * 20}
+
+
+def promised(**budget: object) -> Guarantee:
+    return discreet.release(TABLE, DESIGN, **budget).guarantee
+
+
+def test_a_release_with_gaussian_noise_tells_the_risk_of_its_noise_beside_that_of_the_definition() -> None:
+    told = attacker(promised(epsilon=1.0, delta=1e-6))
+    assert told.curve == "gaussian"
+    assert f"{told.power:.1%} {told.family_power:.1%}" == "13.6% 98.3%"
+    assert f"{told.mechanism_power:.1%} {told.family_mechanism_power:.1%}" == "8.0% 24.3%"
+    # a fresh computation of the family's figure: four times the distance between the two normal laws
+    mu = 4 * mu_from(1.0, 1e-6)
+    assert told.family_mechanism_power == pytest.approx(stats.norm.sf(stats.norm.isf(0.05) - mu), abs=1e-6)
+    page = render(report_view(discreet.release(TABLE, DESIGN, epsilon=1.0, delta=1e-6)))
+    section = page[page.index('id="attacker"') : page.index("Not hidden")]
+    assert section.count("by this mechanism") == section.count("by the definition") == 2
+
+
+def test_a_pure_release_says_that_the_definition_is_its_curve() -> None:
+    told = attacker(promised(epsilon=1.0))
+    assert (told.curve, told.mechanism_power, told.family_mechanism_power) == ("pure", None, None)
+
+
+def test_noise_by_zcdp_has_the_curve_of_zcdp() -> None:
+    guarantee = promised(epsilon=8.0, delta=1e-30)
+    told = attacker(guarantee)
+    assert guarantee.mu is None
+    assert told.curve == "zcdp"
+    assert told.mechanism_power == zcdp_power(0.05, guarantee.rho) < told.power
+    assert told.family_mechanism_power == zcdp_power(0.05, 16 * guarantee.rho)
+
+
+def test_a_mechanism_without_a_curve_says_so() -> None:
+    design = discreet.Design("y", {"y": (-1, 1), "x": (-1, 1)})
+    table = {"x": [0.1] * 30, "y": [0.2] * 30}
+    made = discreet.release(table, design, epsilon=1.0, delta=1e-6, mechanism="wishart")
+    told = attacker(made.guarantee)
+    assert (told.curve, told.mechanism_power) == ("none", None)
+
+
+def test_a_curve_weaker_than_the_definition_gives_way_to_it() -> None:
+    told = attacker(Guarantee(0.01, 1e-9, PrivacyUnit(), (), rho=5.0))
+    assert (told.mechanism_power, told.family_mechanism_power) == (told.power, told.family_power)
+
+
+@pytest.mark.parametrize("mu", [0.05, 0.2367, 1.0, 3.0])
+def test_the_power_by_zcdp_covers_that_of_the_gaussian_mechanism(mu: float) -> None:
+    for alpha in (0.001, 0.05, 0.3):
+        assert gaussian_power(alpha, mu) <= zcdp_power(alpha, mu**2 / 2) <= 1
+
+
+@pytest.mark.parametrize("rho", [0.01, 0.5, 4.0])
+def test_the_power_by_zcdp_is_the_best_over_all_orders(rho: float) -> None:
+    orders = 1 + np.geomspace(1e-4, 1e4, 200_001)
+    for alpha in (0.001, 0.05, 0.3):
+        forward = min(1.0, math.exp(np.min((1 - 1 / orders) * math.log(alpha) + (orders - 1) * rho)))
+        # the same inequality for the test's silence: (1 - alpha)^a (1 - p)^(1 - a) <= e^(a (a - 1) rho)
+        logs = (orders * math.log1p(-alpha) - orders * (orders - 1) * rho) / (orders - 1)
+        backward = 1 - math.exp(np.max(logs))
+        assert zcdp_power(alpha, rho) == pytest.approx(min(forward, backward), rel=1e-6)
+
+
+def test_a_gap_adds_to_false_alarms_and_to_power() -> None:
+    # a law that, with probability gap, tells all: the best test uses it on both sides
+    mu, gap = 0.5, 0.01
+    assert gaussian_power(0.05, mu, gap) == pytest.approx(gaussian_power(0.06, mu) + gap)
+    assert gaussian_power(0.995, mu, gap) == 1.0
 
 
 def test_group_delta_is_the_sum_over_the_members() -> None:

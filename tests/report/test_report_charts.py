@@ -51,6 +51,30 @@ def test_an_interval_for_this_table_is_drawn_in_the_colour_of_privacy_alone() ->
     assert {"&lt;", "&gt;"} <= set(re.findall(r">([^<>]+)</text>", far))
 
 
+@pytest.mark.parametrize(
+    ("effect", "arrows"),
+    [
+        (Effect("gap", 0.5, -0.5, 0.25, None, None, kind="outside"), {"&lt;", "&gt;"}),
+        (Effect("up", 0.5, 0.25, None, None, None, kind="above"), {"&gt;"}),
+        (Effect("down", -0.5, None, 0.25, None, None, kind="below"), {"&lt;"}),
+    ],
+    ids=lambda value: getattr(value, "name", ""),
+)
+def test_an_unbounded_set_goes_on_beyond_the_picture(effect: Effect, arrows: set[str]) -> None:
+    svg = forest((effect, Effect("near", 0.5, 0.4, 0.6, 0.45, 0.55, kind="interval")), 1.0, WIDE)
+    assert {"&lt;", "&gt;"} & set(re.findall(r">([^<>]+)</text>", svg)) == arrows
+    # one bar for each piece, and those of the interval beside it
+    bars = 2 if effect.kind == "outside" else 1
+    assert svg.count("var(--privacy)") == bars + 1
+
+
+def test_a_set_that_excludes_nothing_is_an_empty_row_with_words() -> None:
+    svg = forest((Effect("a", None, None, None, None, None, kind="everything"),), 1.0, WIDE)
+    assert "any value" in svg
+    assert "not estimable" not in svg
+    assert "var(--privacy)" not in svg
+
+
 def test_a_long_name_is_cut_in_its_middle() -> None:
     svg = forest((Effect("a" * 100 + "z", 0.1, 0.0, 0.2, 0.05, 0.15),), 1.0, WIDE)
     assert "a" * 17 + "…" + "a" * 15 + "z" in svg

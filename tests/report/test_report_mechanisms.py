@@ -98,7 +98,9 @@ def test_noise_that_was_added_to_the_coefficients_is_shown_with_what_it_does_not
     model = fit(release)
     view = report_view(release, model, level=0.9)
     assert {row.name: row.privacy_sd for row in view.coefficients} == dict(model.privacy_sd)
-    assert {row.name: (row.table_low, row.table_high) for row in view.coefficients} == dict(model.table_conf_int(0.9))
+    assert {row.name: (row.table_low, row.table_high) for row in view.coefficients} == {
+        name: tuple(ends) for name, ends in model.table_conf_int(0.9).items()
+    }
     assert all(row.std_error is row.low is row.p is None for row in view.coefficients)
     widths = [1.0, 1.0, 1.0]
     for effect, row, width in zip(view.effects, view.coefficients[1:], widths, strict=True):

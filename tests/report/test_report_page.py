@@ -12,7 +12,7 @@ from importlib import resources
 
 import pytest
 from page_reading import Reader
-from report_cases import CASES, PLAIN, example, promised, table
+from report_cases import CASES, PLAIN, WEAK, example, promised, table
 
 from discreet.analyst.model import fit
 from discreet.design.model import Design
@@ -79,7 +79,7 @@ def test_diagnostics_have_their_anchor() -> None:
 @pytest.mark.parametrize(("rows", "epsilon", "penalty"), [(3000, 20.0, "none"), (100, 0.5, "adaptive")])
 def test_no_name_becomes_an_element_an_attribute_or_a_template(rows: int, epsilon: float, penalty: str) -> None:
     release = hostile_release(rows, epsilon)
-    page = render(report_view(release, fit(release, penalty=penalty), refusal="<u>"))
+    page = render(report_view(release, fit(release, penalty=penalty)))
     reader = Reader().read(page)
     assert set(reader.elements) <= ELEMENTS
     calm = {"class", "id", "href", "content", "charset", "name", "lang", "style", "d", "transform", "role", "scope",
@@ -142,15 +142,26 @@ def test_a_release_that_is_not_private_has_a_banner_and_no_promise() -> None:
     assert '<div class="banner"' not in render(PLAIN)
 
 
-def test_a_model_that_is_not_estimable_is_shown_as_the_adaptive_one_and_labelled() -> None:
+def test_a_model_that_is_not_estimable_is_shown_as_it_is() -> None:
     names = ("y", "a", "b")
     release = promised(
         seeded_release(table(names, 60), Design("y", dict.fromkeys(names, (0, 1))), seed=5, epsilon=0.3, delta=1e-6)
     )
-    page = render(report_view(release, fit(release, penalty="adaptive"), refusal="not estimable: too much noise"))
-    assert "is not estimable:</strong> too much noise." in page
-    assert "Shown instead: the adaptive fit" in page
-    assert "Penalised coefficients" in page
+    page = render(report_view(release, fit(release)))
+    assert "The coefficients of this model are not estimable:</strong> the released sums of products" in page
+    assert page.count("any value") >= 3
+    assert "--penalty adaptive" in page
+    assert "Penalised coefficients" in render(report_view(release, fit(release, penalty="adaptive")))
+
+
+def test_unbounded_sets_are_bracketed_on_the_page() -> None:
+    text = " ".join(" ".join(Reader().read(render(WEAK)).text).split())
+    assert "[-1200] 900.0 not between -2,100 and -300.0" in text
+    assert "[1200] 9,000 any value" in text
+    assert "at least 12.00" in text
+    assert "at most 1,000,000" in text
+    assert "1,235" not in text.partition("The same facts for machines")[0]
+    assert "[0.64] (95 % interval 0.000 to 1.000)" in text.replace("\N{NO-BREAK SPACE}", " ")
 
 
 def test_the_templates_are_in_the_package() -> None:

@@ -56,7 +56,9 @@ def test_the_view_says_what_the_fit_says() -> None:
     for row in view.coefficients:
         assert row.estimate == model.params[row.name]
         assert row.std_error == model.bse[row.name]
-        assert (row.low, row.high) == model.conf_int(0.9)[row.name]
+        assert (row.low, row.high) == tuple(model.conf_int(0.9)[row.name])
+        assert row.kind == "interval"
+        assert not row.unbounded
         assert row.p == model.pvalues[row.name]
         assert row.sampling_sd**2 + row.privacy_sd**2 == pytest.approx(row.std_error**2)
     assert view.model.rsquared == model.rsquared_adj
@@ -83,13 +85,46 @@ def test_a_model_without_intercept_has_an_effect_for_every_coefficient() -> None
     assert [effect.name for effect in view.effects] == ["a", "b", "c"]
 
 
-def test_what_cannot_be_estimated_has_a_reason_and_no_numbers() -> None:
+def test_an_unbounded_set_is_shown_with_its_reason() -> None:
     release = example(400, epsilon=0.5)
-    view = report_view(release, fit(release))
-    missing = [row for row in view.coefficients if row.reason]
-    assert missing
-    assert all(row.std_error is row.low is row.high is row.p is row.privacy_share is None for row in missing)
-    assert {effect.estimate for effect in view.effects if effect.low is None} == {None}
+    model = fit(release)
+    view = report_view(release, model)
+    weak = [row for row in view.coefficients if row.unbounded]
+    assert weak
+    for row in weak:
+        ends = model.conf_int()[row.name]
+        assert (row.kind, row.std_error, row.p) == (ends.kind, model.bse[row.name], model.pvalues[row.name])
+        assert {"kind": row.kind, "lower": row.low, "upper": row.high} == ends.to_dict()
+        assert "outweighs the signal" in row.reason
+    assert view.refusal is None
+    shown = {effect.name: effect for effect in view.effects}
+    for row in weak:
+        if row.name in shown:
+            assert shown[row.name].kind == row.kind
+            assert (shown[row.name].estimate is None) == (row.kind == "everything")
+    assert any("In brackets" in note for note in view.model.notes)
+    json.dumps(view.to_dict(), allow_nan=False)
+
+
+def test_a_model_without_coefficients_has_any_value_and_says_what_predicts() -> None:
+    release = next(
+        one
+        for rows in range(20, 60)
+        for one in [example(rows, epsilon=0.3)]
+        if not fit(one, features=["a", "c"]).estimable
+    )
+    view = report_view(release, fit(release, features=["a", "c"]))
+    assert {(row.estimate, row.kind, row.p) for row in view.coefficients} == {(None, "everything", 1.0)}
+    assert {(effect.estimate, effect.kind) for effect in view.effects} == {(None, "everything")}
+    assert "not positive definite" in view.refusal
+    assert (view.model.rsquared_low, view.model.rsquared_high) == (0.0, 1.0)
+    assert not [note for note in view.model.notes if "Any value" in note or "In brackets" in note]
+    assert view.usage.commands[0] == "discreet fit R.json --features a,c"
+    assert view.usage.commands[1] == (
+        "discreet predict R.json new.csv --features a,c --penalty adaptive -o predictions.csv"
+    )
+    assert view.usage.python[-1] == "discreet.fit(release, features=['a', 'c'], penalty='adaptive').predict(new_rows)"
+    json.dumps(view.to_dict(), allow_nan=False)
 
 
 def test_a_lasso_has_estimates_without_intervals() -> None:
@@ -116,8 +151,8 @@ def test_a_fit_of_another_release_and_a_level_that_is_none_are_refused() -> None
 
 
 def test_a_view_without_a_fit_has_everything_else() -> None:
-    view = report_view(example(), refusal="not estimable: why")
-    assert (view.model, view.coefficients, view.effects, view.refusal) == (None, (), (), "why")
+    view = report_view(example())
+    assert (view.model, view.coefficients, view.effects, view.refusal) == (None, (), (), None)
     assert view.usage.commands[0] == "discreet fit R.json"
 
 

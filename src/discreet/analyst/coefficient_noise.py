@@ -19,6 +19,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from discreet.analyst.confidence_sets import ConfidenceSet
 from discreet.analyst.estimates import ByName, Interval, Number
 from discreet.analyst.quantities import TOO_WIDE, unit_map
 from discreet.analyst.units import Units
@@ -73,7 +74,8 @@ def table_intervals(
     for estimate, row in zip(estimates, _weights(units), strict=True):
         reach = z * law.sd("coefficients") * math.hypot(*row) + step * sum(map(abs, row))
         low, high = estimate - reach, estimate + reach
-        out.append((low, high) if math.isfinite(low) and math.isfinite(high) else TOO_WIDE)
+        finite = math.isfinite(low) and math.isfinite(high)
+        out.append(ConfidenceSet("interval", low, high) if finite else TOO_WIDE)
     return ByName(names, out)
 
 

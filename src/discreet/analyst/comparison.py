@@ -14,6 +14,7 @@ from discreet.analyst.reference_law import DEFAULT_LEVEL, checked_level
 from discreet.analyst.released_sums import NO_SQUARE, check_moments
 from discreet.analyst.repair import slope_equations
 from discreet.analyst.solve import NotEstimableError
+from discreet.analyst.summary import shown_rsquared
 from discreet.errors import SpecError
 from discreet.releases import Release
 
@@ -84,8 +85,8 @@ class ModelComparison:
         ends = [one.rsquared_interval for one in self.models]
         floats = {
             "rsquared_adj": [one.rsquared_adj for one in self.models],
-            "rsquared_low": [one if isinstance(one, NotEstimable) else one[0] for one in ends],
-            "rsquared_high": [one if isinstance(one, NotEstimable) else one[1] for one in ends],
+            "rsquared_low": [one if isinstance(one, NotEstimable) else one.lower for one in ends],
+            "rsquared_high": [one if isinstance(one, NotEstimable) else one.upper for one in ends],
             "error": [one.error for one in self.models],
         }
         whys = [next((value.reason for value in row if isinstance(value, NotEstimable)), None) for row in _rows(floats)]
@@ -103,7 +104,7 @@ class ModelComparison:
         lines = [f"Models of {self.target}: adjusted R^2 [interval], expected squared error of a row"]
         for one in self.models:
             ends = one.rsquared_interval
-            adjusted = "not estimable" if isinstance(one.rsquared_adj, NotEstimable) else f"{one.rsquared_adj:.4g}"
+            adjusted = shown_rsquared(one.rsquared_adj, ends)
             interval = "-" if isinstance(ends, NotEstimable) else f"{ends[0]:.3g} to {ends[1]:.3g}"
             error = "not estimable" if isinstance(one.error, NotEstimable) else f"{one.error:.4g}"
             mended = ", repaired" if one.repaired else ""
@@ -163,14 +164,9 @@ def _compared(
     release: Release, features: Iterable[str], target: str | None, intercept: bool | None, level: float
 ) -> ComparedModel:
     model, equations = read_model(release, target, features, intercept)
-    adjusted: Number
-    ends: Interval
     error: Number
-    try:
-        one = fit(release, target=target, features=model.features, intercept=model.intercept)
-        adjusted, ends = one.rsquared_adj, one.rsquared_conf_int(level)
-    except NotEstimableError:
-        adjusted = ends = NotEstimable("the released sums of products are not positive definite at this budget")
+    one = fit(release, target=target, features=model.features, intercept=model.intercept)
+    adjusted, ends = one.rsquared_adj, one.rsquared_conf_int(level)
     repaired = False
     try:
         problem = slope_equations(equations, release.digest)

@@ -13,6 +13,7 @@ from typing import Final, Literal, TypeAlias
 import numpy as np
 
 from discreet.analyst.bound_costs import bound_costs, dearest_words
+from discreet.analyst.clips import MANY, many_clipped
 from discreet.analyst.estimates import NotEstimable
 from discreet.analyst.evidence import Evidence
 from discreet.analyst.fitted import Fit
@@ -136,7 +137,7 @@ def _nearly_indefinite(evidence: Evidence) -> Iterator[Diagnostic]:
         text = (
             f"The smallest eigenvalue of the released sums of products is {smallest:.3g}, below the {q:.3g} that the "
             "noise alone may reach (95 % quantile of its norm). Coefficients divide by it: a few of them may be far "
-            "off, and their intervals are wide or cannot be given."
+            "off, and their confidence sets are wide or unbounded."
         )
         yield Diagnostic("D004", "Nearly indefinite sums of products", text, "caution")
 
@@ -289,6 +290,13 @@ def _piled_up(evidence: Evidence) -> Iterator[Diagnostic]:
         yield Diagnostic("D016", "Rows pile up at a bound", text, "caution")
 
 
+def _many_clipped(evidence: Evidence) -> Iterator[Diagnostic]:
+    found = list(many_clipped(evidence.release, evidence.model))
+    if found:
+        severity: Severity = "serious" if any(one.low > MANY for one, _ in found) else "caution"
+        yield Diagnostic("D019", "Many rows were clipped", " ".join(text for _, text in found), severity)
+
+
 def _sentence(text: str) -> str:
     return text[:1].upper() + text[1:]
 
@@ -299,5 +307,6 @@ PROMISE_CHECKS: Final[tuple[Check, ...]] = (
 )  # fmt: skip
 SUM_CHECKS: Final[tuple[Check, ...]] = (
     _no_count, _indefinite, _nearly_indefinite, _noisy_directions, _shrinkage, _repair, _collinear, _dearest_bound,
+    _many_clipped,
 )  # fmt: skip
 CHECKS: Final = (*PROMISE_CHECKS, *SUM_CHECKS)

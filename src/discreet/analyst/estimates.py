@@ -8,6 +8,7 @@ from typing import TypeAlias, TypeVar
 
 import numpy as np
 
+from discreet.analyst.confidence_sets import ConfidenceSet, any_value
 from discreet.analyst.solve import NotEstimableError
 from discreet.errors import SpecError
 from discreet.releases import FloatArray
@@ -32,9 +33,54 @@ class NotEstimable:
         return f"not estimable: {self.reason}"
 
 
+class NothingExcluded(NotEstimable):
+    """The release was asked for something that it holds, and excludes no value: sets are "any value", p-values 1.
+
+    >>> set_without(NothingExcluded("the sums are not positive definite")), p_without(NothingExcluded("no rows"))
+    (any value, 1.0)
+    """
+
+    __slots__ = ()
+
+
 Number: TypeAlias = float | NotEstimable
-Interval: TypeAlias = tuple[float, float] | NotEstimable
-Value = TypeVar("Value", bound=float | tuple[float, float] | NotEstimable)
+Interval: TypeAlias = ConfidenceSet | NotEstimable
+Value = TypeVar("Value", bound=float | ConfidenceSet | NotEstimable)
+
+
+def set_without(why: NotEstimable) -> Interval:
+    """Give the set of a number that is not estimable: any value, or the reason where no set can be asked for."""
+    return any_value(why.reason) if isinstance(why, NothingExcluded) else why
+
+
+def p_without(why: NotEstimable) -> Number:
+    """Give the p-value of a number that is not estimable: 1, or the reason where no test can be asked for."""
+    return 1.0 if isinstance(why, NothingExcluded) else why
+
+
+def unbounded(ends: Interval) -> bool:
+    """Whether there is a set and it is no interval, so that the estimate says little."""
+    return isinstance(ends, ConfidenceSet) and not ends.bounded
+
+
+def shown_estimate(value: Number, ends: Interval) -> str:
+    """Give an estimate to six digits, or in brackets and to two where the release does not bound it.
+
+    >>> shown_estimate(1234.567, ConfidenceSet("interval", 0.0, 2e3)), shown_estimate(1234.567, any_value("noise"))
+    ('1234.57', '[1200]')
+    """
+    if isinstance(value, NotEstimable):
+        return "not estimable"
+    return f"[{rough(value)}]" if unbounded(ends) else f"{value:.6g}"
+
+
+def rough(value: float) -> str:
+    """Give a number to two digits.
+
+    >>> rough(-1234.5), rough(0.0678)
+    ('-1200', '0.068')
+    """
+    return f"{float(f'{value:.2g}'):g}"
 
 
 class ByName(Mapping[str, Value]):
@@ -66,16 +112,13 @@ class ByName(Mapping[str, Value]):
         for name, value in self._values.items():
             if isinstance(value, NotEstimable):
                 raise NotEstimableError(f"{name}: {value}")
-        return np.array(list(self._values.values()), dtype=dtype)
+        values = self._values.values()
+        return np.array([tuple(one) if isinstance(one, ConfidenceSet) else one for one in values], dtype=dtype)
 
     def __repr__(self) -> str:
         wide = max(map(len, self._values))
         return "\n".join(f"{name:<{wide}}  {_shown(value)}" for name, value in self._values.items())
 
 
-def _shown(value: float | tuple[float, float] | NotEstimable) -> str:
-    if isinstance(value, NotEstimable):
-        return str(value)
-    if isinstance(value, tuple):
-        return f"{value[0]:.6g} to {value[1]:.6g}"
-    return f"{value:.6g}"
+def _shown(value: float | ConfidenceSet | NotEstimable) -> str:
+    return f"{value:.6g}" if isinstance(value, int | float) else str(value)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final
 
-from discreet.analyst.estimates import NotEstimable
+from discreet.analyst.estimates import NotEstimable, NothingExcluded
 from discreet.analyst.normal_equations import NormalEquations
 from discreet.analyst.released_sums import NO_SQUARE
 from discreet.analyst.selection import SubModel
@@ -16,6 +16,24 @@ from discreet.releases import FloatArray
 L1: Final = NotEstimable(
     'a penalty on absolute values has no intervals here; use the penalty "none", "ridge" or "adaptive" (--penalty none)'
 )
+
+
+@dataclass(frozen=True, eq=False)
+class Line:
+    """Solved coefficients, k of them.
+
+    Attributes
+    ----------
+    scaled, original
+        Of the scaled columns and in original units, shape (k,).
+    constant, gains
+        What a prediction adds up, in the units of the target: one gain for each released column of the features.
+    """
+
+    scaled: FloatArray
+    original: FloatArray
+    constant: float
+    gains: FloatArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,9 +81,11 @@ class FitInputs:
 
 
 def error_basis(
-    equations: NormalEquations, exact: tuple[Fraction, ...], pulls: FloatArray | None
+    equations: NormalEquations, exact: tuple[Fraction, ...] | NothingExcluded, pulls: FloatArray | None
 ) -> ErrorBasis | NotEstimable:
     """Give what the errors of solved coefficients are computed from, or why there is nothing."""
     if pulls is None:
         return L1
-    return ErrorBasis(equations, exact, pulls) if equations.has_square else NO_SQUARE
+    if not equations.has_square:
+        return NO_SQUARE
+    return exact if isinstance(exact, NothingExcluded) else ErrorBasis(equations, exact, pulls)

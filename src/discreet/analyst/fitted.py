@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from discreet.analyst.coefficient_table import plain_number, plain_reason, plain_values
-from discreet.analyst.estimates import NotEstimable, Number
-from discreet.analyst.fit_inputs import ErrorBasis, FitInputs, error_basis
+from discreet.analyst.estimates import NotEstimable, NothingExcluded, Number, unbounded
+from discreet.analyst.fit_inputs import ErrorBasis, FitInputs, Line, error_basis
 from discreet.analyst.inferred import Inferred
 from discreet.analyst.normal_equations import NormalEquations
 from discreet.analyst.parameters import Parameters
@@ -45,11 +45,6 @@ class Fit(Inferred):
         All that was added to the diagonal of the sums of products of the scaled columns; 0 without a penalty.
     repair
         The part of `ridge` that no strength asked for: it lifts sums that the noise left too close to indefinite.
-    scaled_coefficients
-        In the order of `names`: for columns scaled to [-1, 1] with the intercept of the scaled target, or, in a model
-        without intercept, for columns divided by half the width of their bounds.
-    coefficients
-        In the order of `names`, in original units.
     nobs, nobs_sd
         Number of rows, noisy or public, and the standard deviation of its noise; not estimable where it was not
         released.
@@ -63,12 +58,9 @@ class Fit(Inferred):
     selected: bool
     ridge: float
     repair: float
-    scaled_coefficients: FloatArray
-    coefficients: FloatArray
     nobs: Number
     nobs_sd: float
-    _constant: float = field(repr=False)
-    _gains: FloatArray = field(repr=False)
+    _line: Line | NotEstimable = field(repr=False)
     _inputs: FitInputs = field(repr=False)
 
     @property
@@ -88,8 +80,11 @@ class Fit(Inferred):
 
     @property
     def params(self) -> Parameters:
-        """Coefficients in original units by name."""
-        return Parameters(self.names, self.coefficients.tolist())
+        """Coefficients in original units by name; in print those whose set is unbounded are in brackets."""
+        if isinstance(self._line, NotEstimable):
+            return Parameters(self.names, [self._line] * len(self.names))
+        weak = [name for name, ends in self.conf_int().items() if unbounded(ends)]
+        return Parameters(self.names, self._line.original.tolist(), weak)
 
     @property
     def table_columns(self) -> dict[str, Base]:
@@ -110,6 +105,8 @@ class Fit(Inferred):
         """
         meat = robust_meat(self.release, self.model, self.penalty)
         basis = self._inputs.basis
+        if isinstance(basis, NothingExcluded):
+            return self
         if isinstance(basis, NotEstimable):
             raise SpecError(f"this fit has no standard errors at all: {basis.reason}")
         return replace(self, _inputs=replace(self._inputs, basis=replace(basis, meat=meat)))
@@ -117,14 +114,16 @@ class Fit(Inferred):
     def predict(self, frame: object) -> FloatArray:
         """Predict the target, row for row, in original units.
 
-        Numbers outside their bounds are clipped, as they were for the release. The ball of a design with a `radius`
-        is not applied: it is a device of the release.
+        Numbers outside their bounds are clipped, as they were for the release, and rows outside the `radius` of the
+        design are shrunk to it. A model without all regressors of the design cannot know how long a row is: it takes
+        rows without the radius.
 
         Parameters
         ----------
         frame
             A table in memory with the features by name (pandas, polars, pyarrow, DuckDB relation, dict of columns), or
-            a two-dimensional array whose columns stand in the order of `table_columns`.
+            a two-dimensional array whose columns are in the order of `table_columns`; a `ColumnNotice` then says which
+            position is read as which column.
 
         Returns
         -------
@@ -134,13 +133,15 @@ class Fit(Inferred):
         """
         from discreet.analyst.prediction import predict_frame  # Arrow is slow to import and only needed here
 
-        return predict_frame(frame, self.release.design, self.features, self._constant, self._gains)
+        line = self._solved
+        return predict_frame(frame, self.release.design, self.features, line.constant, line.gains)
 
     def predict_arrays(self, arrays: Sequence[FloatArray]) -> FloatArray:
         """Predict from a float64 array for each of `table_columns`: numbers, 0/1 or level positions; see `predict`."""
         from discreet.analyst.prediction import predict_columns
 
-        return predict_columns(arrays, self.release.design, self.features, self._constant, self._gains)
+        line = self._solved
+        return predict_columns(arrays, self.release.design, self.features, line.constant, line.gains)
 
     def summary(self) -> str:
         """Coefficients with their errors and intervals, number of rows, penalty and guarantee as plain text."""
@@ -150,6 +151,10 @@ class Fit(Inferred):
         """Give the fit as plain values for JSON."""
         guarantee = self.release.guarantee
         return {
+            "nobs": plain_number(self.nobs),
+            "nobs_sd": None if isinstance(self.nobs, NotEstimable) else self.nobs_sd,
+            "nobs_reason": plain_reason(self.nobs),
+            "nobs_public": self.nobs_sd == 0 and not isinstance(self.nobs, NotEstimable),
             "target": self.target,
             "features": list(self.features),
             "intercept": self.model.intercept,
@@ -160,11 +165,9 @@ class Fit(Inferred):
             "l1_ratio": self.l1_ratio,
             "ridge": None if self.release.kind == "coefficients" else self.ridge,
             "repair": self.repair,
-            "params": dict(self.params),
+            "estimable": self.estimable,
+            "params": {name: plain_number(value) for name, value in self.params.items()},
             **plain_values(self),
-            "nobs": plain_number(self.nobs),
-            "nobs_reason": plain_reason(self.nobs),
-            "nobs_public": self.nobs_sd == 0 and not isinstance(self.nobs, NotEstimable),
             "private": self.release.private,
             "epsilon": None if guarantee is None else guarantee.epsilon,
             "delta": None if guarantee is None else guarantee.delta,
@@ -194,24 +197,25 @@ def assembled(
     model: SubModel,
     equations: NormalEquations,
     wish: PenaltyWish,
-    solution: Solution,
+    solution: Solution | NothingExcluded,
     *,
     strength: float | None = None,
     ridge: float = 0.0,
     repair: float = 0.0,
     pulls: FloatArray | None = None,
 ) -> Fit:
-    """Put a fit together from solved coefficients and what was added to the diagonal for them.
+    """Put a fit together from solved coefficients, or why there are none, and what was added to the diagonal for them.
 
     `pulls` has one number for each coefficient; a penalty on absolute values cannot be put that way and has none.
     """
+    exact = solution if isinstance(solution, NothingExcluded) else solution.exact
     return _made(
         release,
         model,
         wish,
         equations,
         solution,
-        error_basis(equations, solution.exact, pulls),
+        error_basis(equations, exact, pulls),
         strength=strength,
         ridge=ridge,
         repair=repair,
@@ -229,15 +233,13 @@ def _made(
     model: SubModel,
     wish: PenaltyWish,
     units: Units,
-    solution: Solution,
+    solution: Solution | NothingExcluded,
     basis: ErrorBasis | NotEstimable,
     *,
     strength: float | None = None,
     ridge: float = 0.0,
     repair: float = 0.0,
 ) -> Fit:
-    theta = solution.coefficients
-    constant, gains = units.prediction_terms(theta)
     nobs, nobs_sd = counted_rows(release)
     return Fit(
         release=release,
@@ -248,14 +250,17 @@ def _made(
         l1_ratio=wish.l1_ratio,
         ridge=ridge,
         repair=repair,
-        scaled_coefficients=_frozen(theta),
-        coefficients=_frozen(units.original_units(solution.exact)),
         nobs=nobs,
         nobs_sd=nobs_sd,
-        _constant=constant,
-        _gains=_frozen(gains),
+        _line=solution if isinstance(solution, NothingExcluded) else _line(units, solution),
         _inputs=FitInputs(model, units, wish.penalty != "none", basis),
     )
+
+
+def _line(units: Units, solution: Solution) -> Line:
+    theta = solution.coefficients
+    constant, gains = units.prediction_terms(theta)
+    return Line(_frozen(theta), _frozen(units.original_units(solution.exact)), constant, _frozen(gains))
 
 
 def _frozen(values: FloatArray) -> FloatArray:

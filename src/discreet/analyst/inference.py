@@ -10,9 +10,17 @@ a = A~^{-1} l the error psi~ - psi is a'g(theta) exactly, so that
 
     { t : (t - psi~)^2 <= z^2 a'Omega(theta(t)) a },   theta(t) = theta~ + (t - psi~) v,   v = Sigma l / l'Sigma l,
 
-is an interval for psi [Fieller 1954], and the same statistic at a given value of psi is a test of it. Along theta(t)
-the variance is q0 + 2 q1 u + q2 u^2 with u = t - psi~, so the ends are the roots of a quadratic. Where z^2 q2 >= 1 the
-set is unbounded: the release does not determine psi. From z^2 q2 >= 1/2 on nothing is given.
+is a confidence set for psi [Fieller 1954], and the same statistic at a given value of psi is a test of it. Along
+theta(t) the variance is q0 + 2 q1 u + q2 u^2 with u = t - psi~, so the ends are the roots of a quadratic. Where
+z^2 q2 < 1 the set is an interval; beyond that it is the outside of one, or any value. All of them are given as they
+are, wherever A~ is positive definite: to give the intervals alone would select draws that cover too little.
+
+Several combinations L theta = c are tested together with the covariance under the hypothesis,
+
+    d'[L Sigma(theta0) L']^{-1} d,   theta0 = theta~ - Sigma L'(L Sigma L')^{-1} d,   d = L theta~ - c,
+
+which for one combination is the square of its score statistic. Both take one value for the coefficients that a
+hypothesis leaves open; `nuisance` counts what is not known about those, for coefficients and hypotheses.
 
 Sigma = A~^{-1} Omega(theta~) A~^{-1} is the sandwich covariance. With a ridge on the diagonal, A~ + diag(pulls) takes
 the place of A~ in a and Sigma, and psi is the combination of the *penalised* coefficients
@@ -25,16 +33,15 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Final, cast
+from typing import cast
 
 import numpy as np
 
+from discreet.analyst.confidence_sets import SetArray, quadratic_sets
 from discreet.analyst.noise_covariance import form_covariance, product_covariance, square_covariance
 from discreet.analyst.normal_equations import NormalEquations
-from discreet.analyst.residual import inverse_gram, residual_sum
+from discreet.analyst.residual import inverse_gram, residual_sum, total_sum
 from discreet.releases import FloatArray
-
-GATE: Final = 0.5  # what z^2 q2 must stay below; a stricter gate would select lucky draws
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,12 +102,18 @@ class ScoreInference:
         if sd == 0:
             return self.s2
         far = self.s2 / sd
-        return self.s2 + sd * math.exp(-(far**2) / 2 - float(log_ndtr(far))) / math.sqrt(2 * math.pi)
+        return max(self.s2 + sd * math.exp(-(far**2) / 2 - float(log_ndtr(far))) / math.sqrt(2 * math.pi), 0.0)
 
     @property
     def covariance(self) -> FloatArray:
         """Sandwich covariance of the scaled coefficients, shape (k, k)."""
         return self.sampling + self.privacy
+
+    def covariance_at(self, step: FloatArray) -> FloatArray:
+        """Covariance of theta~ if the coefficients were theta~ + step, shape (k, k)."""
+        noise = product_covariance(self.variance, self.contrast - self.reach.T @ step)
+        H = self.inverse @ self.reach
+        return self.sampling + H @ noise @ H.T
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,8 +152,10 @@ def score_inference(equations: NormalEquations, theta: Sequence[Fraction], pulls
         s^2 = (RSS~ + tr((2H - H A~ H) V)) / (n~ - tr((2H - H A~ H) A~)),
 
     which without a penalty is (RSS~ + tr(A~^{-1} V)) / (n~ - k). Where it is not above 0 it counts as 0: the privacy
-    part alone still gives a valid width. The noise F of the release enters the residual sum, to first order, as t'F t
-    with t = (-theta, 1), as the quadratic form whose mean was added, and, with a ridge, through the slope it leaves.
+    part alone still gives a valid width. In the sampling part it is not above the target's own variance either: where
+    A~ is close to singular the trace is far too large, and the sum of squares of the target has no such error. The
+    noise F of the release enters the residual sum, to first order, as t'F t with t = (-theta, 1), as the quadratic form
+    whose mean was added, and, with a ridge, through the slope it leaves.
 
     Parameters
     ----------
@@ -172,7 +187,7 @@ def score_inference(equations: NormalEquations, theta: Sequence[Fraction], pulls
     residual = residual_sum(equations, theta) + float((weights * noise).sum())
     rows = equations.nobs - used
     followed = weights @ noise
-    s2 = max(residual / rows, 0.0) if rows > 0 else 0.0
+    s2 = max(min(residual, total_sum(equations)) / rows, 0.0) if rows > 0 else 0.0
     return ScoreInference(
         variance=variance,
         reach=regressors,
@@ -227,24 +242,57 @@ def _forms(L: FloatArray, M: FloatArray) -> FloatArray:
     return cast("FloatArray", ((L @ M) * L).sum(axis=1))
 
 
-def fieller_ends(terms: ContrastTerms, z: float, *, more: float = 0.0) -> tuple[FloatArray, FloatArray]:
-    """Ends of { u : u^2 <= z^2 (q0 + more + 2 q1 u + q2 u^2) } around the estimates; needs z^2 q2 < 1.
+def fieller_sets(terms: ContrastTerms, z: FloatArray | float, *, more: float = 0.0) -> SetArray:
+    """Solve u^2 <= z^2 (q0 + more + 2 q1 u + q2 u^2) for u, how far a combination lies from its estimate.
 
     Parameters
     ----------
     terms
         Of m combinations.
     z
-        Critical value.
+        Critical value, one for all or one for each.
     more
         Variance that is added whatever u is, such as that of a new observation.
-
-    Returns
-    -------
-    tuple
-        How far the lower and the upper end lie from the estimate, shape (m,) each.
     """
-    lead = 1 - z**2 * terms.q2
-    middle = z**2 * terms.q1
-    root = np.sqrt(middle**2 + lead * z**2 * (terms.q0 + more))
-    return (middle - root) / lead, (middle + root) / lead
+    # with hardly a degree of freedom z leaves double precision, and nothing is excluded
+    with np.errstate(over="ignore", invalid="ignore"):
+        return quadratic_sets(1 - z**2 * terms.q2, z**2 * terms.q1, z**2 * (terms.q0 + more))
+
+
+@dataclass(frozen=True, eq=False)
+class JointScore:
+    """The score statistic of several hypotheses; see the head of the module.
+
+    Attributes
+    ----------
+    statistic
+        Its value, d'[L Sigma(theta0) L']^{-1} d.
+    combination
+        The combination of coefficients that speaks most against the hypotheses, shape (k,): its estimate exceeds what
+        they say of it by the statistic, which is also its variance under them.
+    step
+        theta0 - theta~, shape (k,).
+    """
+
+    statistic: float
+    combination: FloatArray
+    step: FloatArray
+
+
+def joint_score(inference: ScoreInference, L: FloatArray, distance: FloatArray) -> JointScore:
+    """Test several hypotheses at once.
+
+    Parameters
+    ----------
+    inference
+        Of the coefficients.
+    L
+        Combinations of full rank, shape (m, k).
+    distance
+        Estimates of the combinations less the values that they are held against, shape (m,).
+    """
+    toward = inference.covariance @ L.T
+    step = -toward @ np.linalg.solve(L @ toward, distance)
+    under = L @ inference.covariance_at(step) @ L.T
+    weights = np.linalg.solve(under, distance)
+    return JointScore(float(distance @ weights), weights @ L, step)

@@ -10,15 +10,26 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from discreet.analyst.coefficient_noise import known_before, noise_sds, table_intervals
-from discreet.analyst.estimates import ByName, Interval, NotEstimable, Number
-from discreet.analyst.fit_inputs import ErrorBasis, FitInputs
+from discreet.analyst.estimates import (
+    ByName,
+    Interval,
+    NotEstimable,
+    NothingExcluded,
+    Number,
+    p_without,
+    set_without,
+)
+from discreet.analyst.fit_inputs import ErrorBasis, FitInputs, Line
 from discreet.analyst.hypotheses import HypothesisSpec, hypotheses
 from discreet.analyst.hypothesis_tests import ContrastTest, JointTest, contrast_test, joint_test
 from discreet.analyst.inference import ScoreInference, score_inference
+from discreet.analyst.normal_equations import normal_equations
 from discreet.analyst.quantities import TOO_WIDE, Quantities, quantities, unit_map
 from discreet.analyst.reference_law import DEFAULT_LEVEL, Family, checked_level, critical_value, family_of
-from discreet.analyst.rsquared import VarianceRatio, rsquared, rsquared_interval, variance_ratio
+from discreet.analyst.rows_needed import rows_factors, rows_words
+from discreet.analyst.rsquared import VarianceRatio, from_0_to_1, rsquared, rsquared_interval, variance_ratio
 from discreet.analyst.simultaneous import Simultaneous, checked_way, simultaneous_value
+from discreet.analyst.solve import REMEDY, NotEstimableError
 from discreet.releases import FloatArray, Release
 
 if TYPE_CHECKING:
@@ -26,7 +37,7 @@ if TYPE_CHECKING:
 
     from discreet.analyst.prediction_intervals import Prediction
 
-FEW_ROWS: Final = NotEstimable("there are not more rows than coefficients")
+FEW_ROWS: Final = NothingExcluded("there are not more rows than coefficients")
 NO_RESIDUAL: Final = NotEstimable("the noise leaves no residual variance above 0 at this budget")
 NOISE_IN_SUMS: Final = NotEstimable(
     "the noise of this release is in sums and not in the coefficients; the intervals conf_int count it with sampling"
@@ -35,17 +46,43 @@ PENALISED: Final = NotEstimable('R^2 describes the line of least squares; use th
 
 
 class Inferred:
-    """Standard errors, intervals, tests and R^2 of a fit; `NotEstimable` where the release cannot give a number.
+    """Standard errors, confidence sets, tests and R^2 of a fit; `NotEstimable` where the release cannot give a number.
 
+    A set is given whatever it is, an interval, the outside of one or any value, if the sums of products of the
+    regressors are positive definite; where they are not, it is any value and a p-value is 1.
     Everything is decided from released quantities. A penalised fit by `ridge` or `adaptive` has intervals for the
     *penalised* coefficients, those that the same ridge would give without noise; `interval_target` says so.
     """
 
     release: Release
-    coefficients: FloatArray
-    scaled_coefficients: FloatArray
     nobs: Number
     _inputs: FitInputs
+    _line: Line | NotEstimable
+
+    @property
+    def estimable(self) -> bool:
+        """Whether the released sums determine the coefficients: whether they are positive definite."""
+        return not isinstance(self._line, NotEstimable)
+
+    @property
+    def _solved(self) -> Line:
+        if isinstance(self._line, NotEstimable):
+            raise NotEstimableError(f"{self._line}. For predictions: discreet.fit(release, penalty={REMEDY!r})")
+        return self._line
+
+    @property
+    def coefficients(self) -> FloatArray:
+        """In the order of `names`, in original units, shape (k,); an error where they are not estimable."""
+        return self._solved.original
+
+    @property
+    def scaled_coefficients(self) -> FloatArray:
+        """In the order of `names`, shape (k,); an error where they are not estimable.
+
+        For columns scaled to [-1, 1] with the intercept of the scaled target, or, in a model without intercept, for
+        columns divided by half the width of their bounds.
+        """
+        return self._solved.scaled
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -55,7 +92,8 @@ class Inferred:
     @property
     def interval_target(self) -> str:
         """Which coefficients the intervals are for: `least squares`, `penalised`, or `none` where there are none."""
-        if isinstance(self._inputs.basis, NotEstimable):
+        basis = self._inputs.basis
+        if isinstance(basis, NotEstimable) and not isinstance(basis, NothingExcluded):
             return "none"
         return "penalised" if self._inputs.penalised else "least squares"
 
@@ -77,6 +115,18 @@ class Inferred:
             score = replace(score, sampling=correction * score.inverse @ basis.meat @ score.inverse)
         return basis, score
 
+    def _rows_needed(self, names: tuple[str, ...], level: float) -> dict[str, str]:
+        """Say how many rows would bound each of these coefficients; only for least squares from sums with noise."""
+        if not names or self._inputs.penalised or self.release.kind != "moments":
+            return {}
+        equations = normal_equations(self.release, self._inputs.model)
+        if not (equations.has_square and equations.block_sd.any()):
+            return {}
+        L = unit_map(self._inputs.units)[[self.names.index(name) for name in names]]
+        z = critical_value(level, self._family, max(equations.nobs - len(self.names), 1.0))
+        factors = rows_factors(equations, L / np.abs(L).max(axis=1, keepdims=True), z, self.release.digest)
+        return dict(zip(names, map(rows_words, factors), strict=True))
+
     @property
     def _score(self) -> ScoreInference | NotEstimable:
         known = self._known
@@ -84,18 +134,16 @@ class Inferred:
 
     @cached_property
     def _quantities(self) -> Quantities | NotEstimable:
-        return self._combined(self.names, np.eye(len(self.names)), self.coefficients)
+        return self._combined(self.names, np.eye(len(self.names)))
 
-    def _combined(
-        self, names: tuple[str, ...], weights: FloatArray, estimates: FloatArray
-    ) -> Quantities | NotEstimable:
+    def _combined(self, names: tuple[str, ...], weights: FloatArray) -> Quantities | NotEstimable:
         score = self._score
         if isinstance(score, NotEstimable):
             return score
         # weights may leave double precision here; then nothing is said of any combination
         with np.errstate(over="ignore", invalid="ignore"):
             L = weights @ unit_map(self._inputs.units)
-        return quantities(score, names, L, estimates, self._family)
+        return quantities(score, names, L, weights @ self.coefficients, self._family)
 
     def _refused(self, reason: NotEstimable) -> ByName[Number]:
         return ByName(self.names, [reason] * len(self.names))
@@ -131,6 +179,13 @@ class Inferred:
 
     @cached_property
     def tvalues(self) -> ByName[Number]:
+        """Coefficient over standard error; the p-values are those of `score_z`."""
+        about = self._quantities
+        zero = np.zeros(len(self.names))
+        return self._refused(about) if isinstance(about, NotEstimable) else about.ratios(zero)
+
+    @cached_property
+    def score_z(self) -> ByName[Number]:
         """Score statistics of the hypotheses that a coefficient is 0.
 
         The variance is the one that holds under the hypothesis, so where the noise is large they are not
@@ -142,30 +197,40 @@ class Inferred:
 
     @cached_property
     def pvalues(self) -> ByName[Number]:
-        """Two-sided p-values of `tvalues`."""
+        """Two-sided p-values of `score_z`; 1 where the release excludes no value."""
         about = self._quantities
-        zero = np.zeros(len(self.names))
-        return self._refused(about) if isinstance(about, NotEstimable) else about.tail_probabilities(zero)
+        if isinstance(about, NotEstimable):
+            return ByName(self.names, [p_without(about)] * len(self.names))
+        return about.tail_probabilities(np.zeros(len(self.names)))
 
-    def conf_int(self, level: float = DEFAULT_LEVEL, *, simultaneous: Simultaneous | None = None) -> ByName[Interval]:
-        """Give an interval for each coefficient: Fieller's, from the inverted score test.
+    def conf_int(
+        self, level: float | None = None, *, alpha: float | None = None, simultaneous: Simultaneous | None = None
+    ) -> ByName[Interval]:
+        """Give a confidence set for each coefficient: Fieller's, from the inverted score test.
 
         Parameters
         ----------
         level
-            Between 0 and 1.
+            At least 0.5 and below 1; 0.95 unless given.
+        alpha
+            1 less the level, instead of it.
         simultaneous
-            `bonferroni` or `max-t` for intervals that all hold together with that probability.
+            `bonferroni` or `max-t` for sets that all hold together with that probability.
+
+        Returns
+        -------
+        ByName
+            Of `ConfidenceSet`: an interval unpacks to (lower, upper), other kinds say what they are.
         """
-        checked, way = checked_level(level), checked_way(simultaneous)
+        checked, way = checked_level(level, alpha), checked_way(simultaneous)
         about = self._quantities
         if isinstance(about, NotEstimable):
-            return ByName(self.names, [about] * len(self.names))
+            return ByName(self.names, [set_without(about)] * len(self.names))
         if way is None:
             return about.intervals(about.critical(checked))
         return about.intervals(simultaneous_value(about, checked, way, self.release.digest))
 
-    def table_conf_int(self, level: float = DEFAULT_LEVEL) -> ByName[Interval]:
+    def table_conf_int(self, level: float | None = None, *, alpha: float | None = None) -> ByName[Interval]:
         """Give an interval for what would have been published of this very table without noise, penalty included.
 
         It counts no sampling error and is no interval for a population. It is there only for a release of coefficients
@@ -173,10 +238,10 @@ class Inferred:
 
         Parameters
         ----------
-        level
-            Between 0 and 1.
+        level, alpha
+            As for `conf_int`.
         """
-        checked, noise = checked_level(level), self.release.noise
+        checked, noise = checked_level(level, alpha), self.release.noise
         if known_before(noise):
             return table_intervals(noise, self._inputs.units, self.names, self.coefficients.tolist(), checked)
         basis = self._inputs.basis
@@ -184,7 +249,7 @@ class Inferred:
         return ByName(self.names, [reason] * len(self.names))
 
     def cov_params(self) -> FloatArray | NotEstimable:
-        """Sandwich covariance of the coefficients, shape (k, k), if every one of them is estimable."""
+        """Sandwich covariance of the coefficients, shape (k, k), if the release determines them."""
         about = self._quantities
         if isinstance(about, NotEstimable):
             return about
@@ -222,10 +287,6 @@ class Inferred:
         basis, score = known
         if basis.pulls.any():
             return PENALISED
-        if score.variance.any():
-            for name, sd in self.bse.items():
-                if isinstance(sd, NotEstimable):
-                    return NotEstimable(f"{name}: {sd.reason}")
         return variance_ratio(score, basis.equations)
 
     @property
@@ -244,17 +305,19 @@ class Inferred:
             return ratio
         return rsquared(ratio, self._z(DEFAULT_LEVEL, ratio), adjusted=adjusted)
 
-    def rsquared_conf_int(self, level: float = DEFAULT_LEVEL) -> Interval:
-        """Give an interval for the R^2 of the population behind the rows.
+    def rsquared_conf_int(self, level: float | None = None, *, alpha: float | None = None) -> Interval:
+        """Give an interval for the R^2 of the population behind the rows; 0 to 1 where the release excludes no value.
 
         Parameters
         ----------
-        level
-            Between 0 and 1.
+        level, alpha
+            As for `conf_int`.
         """
-        checked = checked_level(level)
+        checked = checked_level(level, alpha)
         ratio = self._ratio
-        return ratio if isinstance(ratio, NotEstimable) else rsquared_interval(ratio, self._z(checked, ratio))
+        if isinstance(ratio, NotEstimable):
+            return from_0_to_1(ratio.reason) if isinstance(ratio, NothingExcluded) else ratio
+        return rsquared_interval(ratio, self._z(checked, ratio))
 
     def _z(self, level: float, ratio: VarianceRatio) -> float:
         return critical_value(level, self._family, ratio.residual_rows)
@@ -269,11 +332,11 @@ class Inferred:
             are held against; or rows of weights whose combinations are held against 0.
         """
         claims = hypotheses(spec, self.names)
-        effects = claims.weights @ self.coefficients
-        return contrast_test(self._combined(claims.labels, claims.weights, effects), claims, effects)
+        effects = self._line if isinstance(self._line, NotEstimable) else claims.weights @ self._line.original
+        return contrast_test(self._combined(claims.labels, claims.weights), claims, effects)
 
     def wald_test(self, spec: HypothesisSpec, *, use_f: bool = True) -> JointTest:
-        """Test linear hypotheses together, with the sandwich covariance.
+        """Test linear hypotheses together, with the covariance that holds under them.
 
         Parameters
         ----------
@@ -283,8 +346,7 @@ class Inferred:
             Whether the statistic is held against an F law; against chi-square otherwise.
         """
         claims = hypotheses(spec, self.names)
-        about = self._combined(claims.labels, claims.weights, claims.weights @ self.coefficients)
-        return joint_test(about, claims, use_f=use_f)
+        return joint_test(self._combined(claims.labels, claims.weights), claims, use_f=use_f)
 
     def f_test(self, spec: HypothesisSpec) -> JointTest:
         """Test linear hypotheses together with an F statistic; see `wald_test`."""
@@ -309,17 +371,19 @@ class Inferred:
             self.scaled_coefficients,
             self._score,
             self._family,
-            self.s2,
         )
 
-    def to_frame(self, level: float = DEFAULT_LEVEL) -> Table:
-        """Coefficients with their errors as an Arrow table; null, and a reason, where the release cannot say.
+    def to_frame(self, level: float | None = None, *, alpha: float | None = None) -> Table:
+        """Coefficients with their errors as an Arrow table.
+
+        `low`, `high` and `kind` give the confidence set, with infinite ends where it has none. Null, and a reason,
+        where the release cannot say.
 
         Parameters
         ----------
-        level
-            Of the intervals.
+        level, alpha
+            As for `conf_int`.
         """
         from discreet.analyst.coefficient_table import arrow_table
 
-        return arrow_table(self, level)
+        return arrow_table(self, checked_level(level, alpha))

@@ -8,6 +8,7 @@ import numpy as np
 
 from discreet.analyst.adaptive import adaptive_ridge, released_bound
 from discreet.analyst.criterion import best_of, check_criterion, chosen_path
+from discreet.analyst.estimates import NothingExcluded
 from discreet.analyst.fitted import Fit, as_released, assembled
 from discreet.analyst.model_formula import parse_model
 from discreet.analyst.normal_equations import NormalEquations, normal_equations
@@ -16,7 +17,7 @@ from discreet.analyst.penalties import Criterion, Penalty, PenaltyWish, checked_
 from discreet.analyst.released_model import check_declared
 from discreet.analyst.repair import SlopeEquations, slope_equations
 from discreet.analyst.selection import SubModel, choose
-from discreet.analyst.solve import solve_ols, solve_ridge
+from discreet.analyst.solve import NotEstimableError, Solution, solve_ols, solve_ridge
 from discreet.errors import SpecError
 from discreet.releases import Release
 
@@ -52,7 +53,7 @@ def fit(
     intercept
         Whether the model has a free constant; as the design says unless given.
     penalty
-        `none`: ordinary least squares, refused where noise outweighs signal. `ridge`, `lasso`, `elastic-net`: with a
+        `none`: ordinary least squares. `ridge`, `lasso`, `elastic-net`: with a
         strength. `adaptive`: a ridge as large as the noise calls for, for prediction.
     strength
         As in scikit-learn's elastic net: minimises (1/2n) ||y - X theta||^2 + strength (l1_ratio ||theta||_1 +
@@ -65,7 +66,10 @@ def fit(
     Returns
     -------
     Fit
-        Where the noise leaves the sums too close to indefinite, a model with a strength is repaired, and
+        Where the released sums of products are not positive definite there are no coefficients: `Fit.estimable` is
+        false, `params` and `bse` hold "not estimable" with a reason, every confidence set is "any value" and every
+        p-value 1; `predict` refuses. The penalty `adaptive` still gives predictions there. Where the noise leaves the
+        sums too close to indefinite, a model with a strength is repaired, and
         `Fit.repair` says by how much.
 
     Examples
@@ -92,14 +96,30 @@ def fit(
     model, equations = read_model(release, target, features, intercept)
     if wish.strength is None:
         return _without_strength(release, model, equations, wish)
-    problem = slope_equations(equations, release.digest)
     if wish.strength == "criterion":
         check_criterion(equations)
+    try:
+        return _with_strength(release, model, equations, wish, wish.strength)
+    except NotEstimableError as error:
+        strength = None if wish.strength == "criterion" else wish.strength
+        pulls = np.zeros(len(model.names)) if wish.l1_share == 0 else None
+        return assembled(release, model, equations, wish, _nothing(error), strength=strength, pulls=pulls)
+
+
+def _with_strength(
+    release: Release, model: SubModel, equations: NormalEquations, wish: PenaltyWish, strength: float | Criterion
+) -> Fit:
+    problem = slope_equations(equations, release.digest)
+    if strength == "criterion":
         along, values = chosen_path(problem, wish.l1_share)
         slopes = along[best_of(values)]
     else:
-        (slopes,) = penalised_slopes(problem, [wish.strength], wish.l1_share)
+        (slopes,) = penalised_slopes(problem, [strength], wish.l1_share)
     return at_strength(release, model, problem, slopes, wish)
+
+
+def _nothing(error: NotEstimableError) -> NothingExcluded:
+    return NothingExcluded(str(error).removeprefix("not estimable: "))
 
 
 def _by_formula(
@@ -145,8 +165,13 @@ def at_strength(release: Release, model: SubModel, problem: SlopeEquations, slop
 def _without_strength(release: Release, model: SubModel, equations: NormalEquations, wish: PenaltyWish) -> Fit:
     A, b = equations.whole_gram, equations.whole_b
     if wish.penalty == "none":
-        return assembled(release, model, equations, wish, solve_ols(A, b), pulls=np.zeros(len(b)))
-    rule = adaptive_ridge(equations, release.digest, released_bound(release, model))
-    pulls = np.where(rule.penalised, rule.ridge, 0.0)
-    solution = solve_ridge(A, b, pulls, unit=equations.unit)
-    return assembled(release, model, equations, wish, solution, ridge=rule.ridge, pulls=pulls)
+        ridge, pulls = 0.0, np.zeros(len(b))
+    else:
+        rule = adaptive_ridge(equations, release.digest, released_bound(release, model))
+        ridge, pulls = rule.ridge, np.where(rule.penalised, rule.ridge, 0.0)
+    solution: Solution | NothingExcluded
+    try:
+        solution = solve_ols(A, b) if wish.penalty == "none" else solve_ridge(A, b, pulls, unit=equations.unit)
+    except NotEstimableError as error:
+        solution = _nothing(error)
+    return assembled(release, model, equations, wish, solution, ridge=ridge, pulls=pulls)

@@ -9,16 +9,17 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeGuard
 
 import numpy as np
 
 from discreet.analyst.coefficient_noise import known_before
 from discreet.analyst.coefficient_table import plain_number
-from discreet.analyst.estimates import NotEstimable
+from discreet.analyst.confidence_sets import ConfidenceSet
+from discreet.analyst.estimates import Interval, NotEstimable
 from discreet.analyst.model import fit
 from discreet.analyst.plan_values import Guess, Plan, PlannedCoefficient, PlannedNoise
 from discreet.analyst.reference_law import checked_level
-from discreet.analyst.solve import NotEstimableError
 from discreet.design.columns import Categorical, Numeric, SplineBasis
 from discreet.design.model import Design
 from discreet.errors import SpecError
@@ -98,22 +99,23 @@ class Asked:
 def planned(release: Release, asked: Asked, *, correct: bool = True) -> Plan:
     """Read the accuracy off a release; `correct`: its sums are expected ones and hold no noise."""
     checked_level(asked.level)
-    try:
-        model = fit(_without_correction(release) if correct else release)
-    except NotEstimableError as refusal:
-        return asked.answered(_refused(release.design, str(refusal)), release.noise, release.noise_sd)
+    model = fit(_without_correction(release) if correct else release)
     errors, intervals, shares = model.bse, model.conf_int(asked.level), model.privacy_share
     sds = model.privacy_sd
     coefficients = []
     for name in model.names:
         error, interval, share = errors[name], intervals[name], shares[name]
-        if isinstance(error, NotEstimable) or isinstance(interval, NotEstimable) or isinstance(share, NotEstimable):
-            reason = next(v.reason for v in (error, interval, share) if isinstance(v, NotEstimable))
+        if isinstance(error, NotEstimable) or isinstance(share, NotEstimable) or not _is_interval(interval):
+            reason = next(value.reason for value in (error, interval) if not isinstance(value, float))
             coefficients.append(PlannedCoefficient(name, None, None, None, reason))
         else:
-            width = interval[1] - interval[0]
+            width = interval.upper - interval.lower
             coefficients.append(PlannedCoefficient(name, error, width, share, None, plain_number(sds[name])))
     return asked.answered(coefficients, release.noise, release.noise_sd)
+
+
+def _is_interval(ends: Interval) -> TypeGuard[ConfidenceSet]:
+    return isinstance(ends, ConfidenceSet) and ends.bounded
 
 
 def planned_inside(design: Design, law: NoiseLaw, asked: Asked) -> Plan:

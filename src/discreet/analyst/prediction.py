@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
+from discreet.analyst.selection import has_all_regressors
 from discreet.design.arrow import declared_arrays
 from discreet.design.columns import Identifier
 from discreet.design.derived import completed, needed
-from discreet.design.encoder import settle_missing, write_scaled
-from discreet.design.frames import frame_batches, is_frame
+from discreet.design.encoder import settle_missing, shrink_scaled, write_scaled
+from discreet.design.frames import frame_batches, is_frame, position_notice
 from discreet.design.model import Design
-from discreet.errors import DataError, SpecError
+from discreet.errors import ColumnNotice, DataError, SpecError
 from discreet.releases import FloatArray
 
 _BATCH_ROWS: Final = 2**16
@@ -24,7 +26,7 @@ def predict_frame(
     frame: object, design: Design, features: Sequence[str], constant: float, gains: FloatArray
 ) -> FloatArray:
     """One prediction for each row of an in-memory table; see `predict_columns`."""
-    check_frame(frame)
+    check_frame(frame, design, features)
     if not features:
         return np.full(row_count(frame), constant)
     parts = [
@@ -33,13 +35,20 @@ def predict_frame(
     return np.concatenate([np.empty(0), *parts])
 
 
-def check_frame(frame: object) -> None:
-    """Refuse what is no table in memory."""
+def check_frame(frame: object, design: Design, features: Sequence[str]) -> None:
+    """Refuse what is no table in memory, and an array of another width; say by which position an array is read.
+
+    To be called by what a method of a fit calls, so that the notice names the user's line.
+    """
     if not is_frame(frame):
         raise SpecError(
             f"predictions need a table in memory (pandas, polars, pyarrow, a dict of columns, a two-dimensional "
             f"array); {type(frame).__name__} came"
         )
+    names = list(needed(design.columns, features))
+    positions = position_notice(frame, names) if names else None
+    if positions is not None:
+        warnings.warn(positions, ColumnNotice, stacklevel=4)
 
 
 def array_batches(frame: object, design: Design, features: Sequence[str]) -> Iterator[list[FloatArray]]:
@@ -61,7 +70,7 @@ def predict_columns(
         cell is missing, shape (m,).
     design, features
         The declarations and the names to predict from; numbers are clipped to their bounds and missing cells follow
-        their rule.
+        their rule. With all regressors of the design, rows outside its radius are shrunk to it.
     constant, gains
         In the units of the target; one gain for each released column of the features.
 
@@ -95,6 +104,8 @@ def encoded_columns(
     scaled = np.empty((size, len(settled[0])))
     complete = completed(design.columns, features, dict(zip(columns, settled, strict=True)))
     write_scaled({name: design.columns[name] for name in features}, complete, scaled)
+    if design.radius is not None and has_all_regressors(design, features):
+        shrink_scaled(scaled, design.radius)
     return scaled, keep
 
 

@@ -1,24 +1,24 @@
-"""Combinations of coefficients in original units with all that may be said of each, or the reason why nothing may."""
+"""Combinations of coefficients in original units with all that may be said of each."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from discreet.analyst.estimates import ByName, Interval, NotEstimable, Number
-from discreet.analyst.inference import GATE, ContrastTerms, ScoreInference, contrast_terms, fieller_ends
-from discreet.analyst.reference_law import DEFAULT_LEVEL, Family, critical_value, tail_probability
+from discreet.analyst.inference import ContrastTerms, ScoreInference, contrast_terms, fieller_sets
+from discreet.analyst.nuisance import Nuisance, level_given, nuisances, reference_tail
+from discreet.analyst.reference_law import Family, critical_value, tail_probability
 from discreet.analyst.units import Units
 from discreet.releases import FloatArray
 
 TOO_WIDE: Final = NotEstimable("the number is too large for double precision; rescale the declared columns")
 NOTHING_VARIES: Final = NotEstimable("the residuals are 0 and the release holds no noise, so nothing varies")
+UNBOUNDED: Final = "the noise of the release outweighs the signal at this budget"
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,6 +53,15 @@ class Quantities:
         """Variances of the score statistic of each, in units of `scale`."""
         return contrast_terms(self.inference, self.L)
 
+    @cached_property
+    def beside(self) -> tuple[Nuisance, ...]:
+        """What is open about the other coefficients, for each combination."""
+        return nuisances(self.inference, self.L)
+
+    @cached_property
+    def _kappas(self) -> tuple[float, ...]:
+        return tuple(one.kappa for one in self.beside)
+
     def critical(self, level: float) -> float:
         """Critical value of one interval."""
         return critical_value(level, self.family, self.inference.df)
@@ -74,37 +83,51 @@ class Quantities:
         total = self.terms.q0
         return self._each(np.divide(self.terms.privacy, total, out=np.zeros_like(total), where=total > 0))
 
+    def ratios(self, values: FloatArray) -> ByName[Number]:
+        """Give estimate less value over standard error for each combination."""
+        sd = np.sqrt(self.terms.q0)
+        distance = (self.estimates - values) / self.scale
+        return self._each(np.divide(distance, sd, out=np.zeros_like(sd), where=sd > 0))
+
     def statistics(self, values: FloatArray) -> ByName[Number]:
         """Score statistics of the hypotheses that the combinations have these values, signed like estimate - value."""
+        return self._each(self._scores(values))
+
+    def _scores(self, values: FloatArray) -> FloatArray:
         u = (values - self.estimates) / self.scale
-        spread = np.sqrt(self.terms.at(u))
-        return self._each(np.divide(-u, spread, out=np.zeros_like(u), where=spread > 0))
+        variance = self.terms.at(u)
+        tried = zip(self.beside, u.tolist(), variance.tolist(), strict=True)
+        squares = [one.statistic(far, spread) if far and spread > 0 else 0.0 for one, far, spread in tried]
+        return -np.sign(u) * np.sqrt(squares)
 
     def tail_probabilities(self, values: FloatArray) -> ByName[Number]:
-        """Two-sided p-values of the score statistics."""
-        statistics = self.statistics(values)
-        out = [
-            t if isinstance(t, NotEstimable) else tail_probability(t, self.family, self.inference.df)
-            for t in statistics.values()
-        ]
-        return ByName(self.names, out)
+        """Two-sided p-values of the score statistics, given how well the other coefficients are known."""
+        plain = [tail_probability(t, self.family, self.inference.df) for t in self._scores(values).tolist()]
+        return self._each(np.array([reference_tail(p, kappa, 1) for p, kappa in zip(plain, self._kappas, strict=True)]))
 
     def intervals(self, z: float) -> ByName[Interval]:
-        """Fieller intervals at the critical value z."""
-        limit = gate(z, self.family, self.inference.df)
-        known = estimable(self.terms, limit)
-        ends = np.zeros((len(self.names), 2))
-        reach = np.column_stack(fieller_ends(taken(self.terms, known), z))
-        ends[known] = self.estimates[known, None] + reach * self.scale[known, None]
-        whys = [why_not(self.terms, place, limit) for place in range(len(ends))]
-        found = zip(ends.tolist(), whys, strict=True)
-        return ByName(self.names, [(low, high) if why is None else why for (low, high), why in found])
+        """Confidence sets at the critical value z of combinations whose other coefficients are known.
+
+        They hold the values whose p-value is not below the one that z has there.
+        """
+        alpha = tail_probability(z, self.family, self.inference.df)
+        found = fieller_sets(*self._widened(alpha)).moved(self.estimates, self.scale)
+        varies = self.terms.q0 > 0
+        out = [found.at(place, UNBOUNDED) if known else NOTHING_VARIES for place, known in enumerate(varies.tolist())]
+        return ByName(self.names, out)
+
+    def _widened(self, alpha: float) -> tuple[ContrastTerms, FloatArray]:
+        """Terms with what is open about the other coefficients, and the critical value of each combination."""
+        terms = self.terms
+        z = np.array([self.critical(1 - level_given(alpha, kappa, 1)) for kappa in self._kappas])
+        with np.errstate(over="ignore", invalid="ignore"):
+            rows = np.array([one.widened(c) for one, c in zip(self.beside, z**2, strict=True)]).reshape(-1, 3)
+        q0, q1, q2 = rows.T
+        return ContrastTerms(terms.sampling, terms.privacy + q0, terms.q1 + q1, terms.q2 + q2), z
 
     def _each(self, values: FloatArray) -> ByName[Number]:
-        limit = gate(0.0, self.family, self.inference.df)
-        whys = [why_not(self.terms, place, limit) for place in range(len(values))]
-        found = zip(values.tolist(), whys, strict=True)
-        return ByName(self.names, [value if why is None else why for value, why in found])
+        found = zip(values.tolist(), (self.terms.q0 > 0).tolist(), strict=True)
+        return ByName(self.names, [value if varies else NOTHING_VARIES for value, varies in found])
 
 
 def quantities(
@@ -116,45 +139,6 @@ def quantities(
         return TOO_WIDE
     scale = np.where(largest > 0, largest, 1.0)
     return Quantities(tuple(names), estimates, L / scale[:, None], scale, inference, family)
-
-
-def gate(z: float, family: Family, df: float) -> float:
-    """What q2 is multiplied by for the gate: z^2, at least that of 95 %.
-
-    What is refused at 95 % is then refused at every level.
-    """
-    return max(critical_value(DEFAULT_LEVEL, family, df), z) ** 2
-
-
-def estimable(terms: ContrastTerms, limit: float) -> npt.NDArray[np.bool_]:
-    """Which combinations pass the gate, shape (m,)."""
-    out: npt.NDArray[np.bool_] = (terms.q0 > 0) & (limit * terms.q2 < GATE)
-    return out
-
-
-def why_not(terms: ContrastTerms, place: int, limit: float) -> NotEstimable | None:
-    """Say why the combination in a place does not pass the gate; none if it does."""
-    if not terms.q0[place] > 0:
-        return NOTHING_VARIES
-    load = limit * float(terms.q2[place])
-    return None if load < GATE else too_noisy(load)
-
-
-def too_noisy(load: float) -> NotEstimable:
-    """Say that a combination fails the gate, and how much less noise it would take.
-
-    z^2 q2 falls with the square of the noise, and of the number of rows.
-    """
-    factor = math.sqrt(load / GATE)
-    return NotEstimable(
-        "the noise of the release outweighs the signal at this budget; "
-        f"about {max(factor, 1.01):.3g} times as many rows, or as much less noise, would do"
-    )
-
-
-def taken(terms: ContrastTerms, chosen: npt.NDArray[np.bool_]) -> ContrastTerms:
-    """Terms of the chosen combinations only."""
-    return ContrastTerms(terms.sampling[chosen], terms.privacy[chosen], terms.q1[chosen], terms.q2[chosen])
 
 
 def unit_map(units: Units) -> FloatArray:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import Final, Literal
+from decimal import Decimal
+from typing import Final, Literal, TypeGuard
 
 from discreet.errors import SpecError
 from discreet.releases import NoiseFamily
@@ -25,15 +26,53 @@ def family_of(noise: NoiseFamily) -> Family:
     return "laplace" if noise in ("discrete-laplace", "k-norm") else "gaussian"
 
 
-def checked_level(level: object) -> float:
-    """Check that a confidence level lies strictly between 0 and 1.
+def checked_level(level: object = None, alpha: object = None) -> float:
+    """Give the confidence level that is meant by `level`, or by `alpha`, which is 1 less the level.
 
-    >>> checked_level(0.9)
-    0.9
+    A level below 0.5 is refused: it is most likely an alpha, as other libraries ask for.
+
+    Parameters
+    ----------
+    level
+        At least 0.5 and below 1; 0.95 without either.
+    alpha
+        Above 0 and at most 0.5.
+
+    Examples
+    --------
+    >>> checked_level(0.9), checked_level(alpha=0.1), checked_level()
+    (0.9, 0.9, 0.95)
+    >>> checked_level(0.05)  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+        ...
+    discreet.errors.SpecError: level is 0.05; expected at least 0.5 and below 1: write level=0.95 or alpha=0.05 (...)
     """
-    if isinstance(level, bool) or not isinstance(level, int | float) or not 0 < level < 1:
-        raise SpecError(f"level is {level!r}; it is a number between 0 and 1, such as 0.95")
+    if level is not None and alpha is not None:
+        raise SpecError(f"got both level={level!r} and alpha={alpha!r}, expected one of them: {_spellings(level)}")
+    if alpha is not None:
+        if not (_is_number(alpha) and 0 < alpha <= 0.5 and _less(alpha) < 1):
+            raise SpecError(f"alpha is {alpha!r}; expected above 0 and at most 0.5: {_spellings(alpha)}")
+        return _less(alpha)
+    if level is None:
+        return DEFAULT_LEVEL
+    if not (_is_number(level) and 0.5 <= level < 1):
+        raise SpecError(f"level is {level!r}; expected at least 0.5 and below 1: {_spellings(level)}")
     return float(level)
+
+
+def _is_number(value: object) -> TypeGuard[int | float]:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _less(value: float) -> float:
+    """1 less a number as it is written in decimals: in binary 1 - 0.32 is not 0.68."""
+    return float(1 - Decimal(repr(float(value))))
+
+
+def _spellings(value: object) -> str:
+    """The two ways to ask for the level that was probably meant."""
+    ends = sorted((value, _less(value))) if _is_number(value) and 0 < value < 1 else (0.05, 0.95)
+    return f"write level={ends[1]:g} or alpha={ends[0]:g} (--level {ends[1]:g})"
 
 
 def critical_value(level: float, family: Family, df: float) -> float:

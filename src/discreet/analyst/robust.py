@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from discreet.analyst.model import fit
-from discreet.analyst.solve import NotEstimableError
 from discreet.releases import Release
 
 
@@ -12,8 +11,7 @@ def residual_coefficients(release: Release) -> tuple[float, ...]:
 
     Least squares, or the adaptive ridge where the noise leaves no least squares; both are read off the release.
     """
-    try:
-        full = fit(release, intercept=True)
-    except NotEstimableError:
+    full = fit(release, intercept=True)
+    if not full.estimable:
         full = fit(release, intercept=True, penalty="adaptive")
     return tuple(full.scaled_coefficients.tolist())

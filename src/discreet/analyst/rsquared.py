@@ -22,14 +22,16 @@ from typing import Final
 
 import numpy as np
 
-from discreet.analyst.estimates import Interval, NotEstimable, Number
+from discreet.analyst.confidence_sets import ConfidenceSet
+from discreet.analyst.estimates import NotEstimable, Number
 from discreet.analyst.inference import ScoreInference
 from discreet.analyst.noise_covariance import product_covariance, square_covariance
 from discreet.analyst.normal_equations import NormalEquations
 from discreet.analyst.residual import total_sum
 from discreet.releases import FloatArray
 
-OUTSIDE: Final = NotEstimable("the noise puts the whole interval outside of 0 to 1")
+OUTSIDE: Final = "the noise puts the whole set outside of 0 to 1"
+NO_VARIANCE: Final = "the noise outweighs the variance of the target at this budget"
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,14 +92,14 @@ def variance_ratio(inference: ScoreInference, equations: NormalEquations) -> Var
 def rsquared(ratio: VarianceRatio, z: float, *, adjusted: bool) -> Number:
     """R^2 = 1 - RSS/TSS, or with the sums over their degrees of freedom; noise may put it below 0."""
     if not (ratio.total > 0 and ratio.total**2 > z**2 * float(ratio.privacy[1, 1])):
-        return NotEstimable("the noise outweighs the variance of the target at this budget")
+        return NotEstimable(NO_VARIANCE)
     if ratio.residual <= 0 and ratio.privacy.any():
         return NotEstimable("the noise leaves no residual variance above 0 at this budget")
     factor = 1.0 if adjusted else ratio.residual_rows / ratio.total_rows
     return 1 - factor * ratio.residual / ratio.total
 
 
-def rsquared_interval(ratio: VarianceRatio, z: float) -> Interval:
+def rsquared_interval(ratio: VarianceRatio, z: float) -> ConfidenceSet:
     """Interval for the R^2 of the population behind the rows; from 0 to 1 where the release excludes no value."""
     (rr, rt), (_, tt) = ratio.covariance.tolist()
     lead = ratio.total**2 - z**2 * tt
@@ -111,8 +113,13 @@ def rsquared_interval(ratio: VarianceRatio, z: float) -> Interval:
         root = math.sqrt(square)
         pieces = [(-math.inf, (middle + root) / lead), ((middle - root) / lead, math.inf)]
     else:
-        return 0.0, 1.0
+        return from_0_to_1(NO_VARIANCE)
     inside = [(max(low, 0.0), min(high, 1.0)) for low, high in pieces if low <= 1 and high >= 0]
     if not inside:
-        return OUTSIDE
-    return 1 - max(high for _, high in inside), 1 - min(low for low, _ in inside)
+        return from_0_to_1(OUTSIDE)
+    return ConfidenceSet("interval", 1 - max(high for _, high in inside), 1 - min(low for low, _ in inside))
+
+
+def from_0_to_1(reason: str) -> ConfidenceSet:
+    """Give the interval of an R^2 of which the release excludes no value, and say why."""
+    return ConfidenceSet("interval", 0.0, 1.0, reason)

@@ -44,6 +44,16 @@ class SubModel:
         return self.names[1:] if self.intercept else self.names
 
 
+def has_all_regressors(design: Design, features: Iterable[str]) -> bool:
+    """Whether these are all regressors of the design, so that the length of a row, which its radius is about, is known.
+
+    >>> design = Design("y", {"y": (0, 1), "x": (0, 1), "w": (0, 1)}, radius=1.0)
+    >>> has_all_regressors(design, ["w", "x"]), has_all_regressors(design, ["x"])
+    (True, False)
+    """
+    return set(features) == set(design.regressors)
+
+
 def choose(
     release: Release,
     target: str | None = None,

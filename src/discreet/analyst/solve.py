@@ -20,6 +20,8 @@ from discreet.releases import FloatArray
 
 WholeArray: TypeAlias = npt.NDArray[np.object_]
 
+REMEDY: Final = "adaptive"  # the penalty that predicts where least squares has no minimum
+
 _EXACT_COLUMNS: Final = 40  # elimination in whole numbers grows with the fourth power of the number of columns
 _SMALLEST_PIVOT: Final = 2.0**-40  # below this a pivot of the unit-diagonal matrix may be rounding
 _SOLUTION_BITS: Final = 120
@@ -40,7 +42,7 @@ class NotEstimableError(DiscreetError):
         if ridge is None:
             return cls(
                 "not estimable: the released sums of products are not positive definite, so least squares has no "
-                f'minimum; {cause}. Use the penalty "adaptive" or "ridge" (--penalty adaptive), or {others}'
+                f'minimum; {cause}. Use the penalty "{REMEDY}" or "ridge" (--penalty {REMEDY}), or {others}'
             )
         return cls(
             f"not estimable: with the ridge {ridge:g} the released sums of products are still not positive definite; "

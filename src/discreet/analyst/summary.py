@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
+from discreet.analyst.clips import clipping_note
 from discreet.analyst.coefficient_noise import known_before
 from discreet.analyst.coefficient_table import cells, headers, reasons
-from discreet.analyst.estimates import NotEstimable
+from discreet.analyst.estimates import Interval, NotEstimable, Number
 from discreet.analyst.piles import piled_up
+from discreet.analyst.reference_law import DEFAULT_LEVEL
 from discreet.analyst.released_model import drowned, still_moving
+from discreet.analyst.selection import has_all_regressors
 from discreet.analyst.settings_used import automatic_settings
 
 if TYPE_CHECKING:
     from discreet.analyst.fitted import Fit
 
-CLIPPED: Final = "Values outside the declared bounds were clipped, so the coefficients describe the clipped rows."
-SHRUNK: Final = (
-    "Rows outside the declared radius were shrunk to it, so the coefficients describe the shrunk rows; "
-    "predictions take rows as they are."
+SHRUNK: Final = "Rows outside the declared radius were shrunk to it, so the coefficients describe the shrunk rows."
+SHRUNK_TOO: Final = "Predictions shrink new rows alike."
+NOT_SHRUNK: Final = (
+    "This model does not have all columns that the radius is about, so its predictions take new rows without it."
 )
 PENALISED: Final = (
     "Penalised coefficients: pulled towards 0 on purpose, for prediction; they do not estimate those of least squares."
@@ -36,6 +39,13 @@ PENALISED_INTERVALS: Final = (
     "The intervals are for the penalised coefficients, which the same ridge would give without noise, not for those of "
     "least squares."
 )
+BRACKETS: Final = (
+    "In brackets: the release does not bound these coefficients, so the number says little; read their sets instead."
+)
+SCORE: Final = (
+    "Column 't' is coef / std err. P>|t| and the sets come from the score statistic (score_z), whose variance is the "
+    "one under the hypothesis."
+)
 ROBUST: Final = "Standard errors are robust: they hold whatever the spread of the errors depends on."
 AS_RELEASED: Final = (
     "The model was fitted inside and published with noise; the release holds this one model and no sums, so no other "
@@ -51,7 +61,7 @@ _WIDTH: Final = 88
 
 def notes(fit: Fit) -> list[str]:
     """Say what a reader of the coefficients must know about the rows behind them and about the penalty."""
-    out = [CLIPPED] if fit.release.design.radius is None else [CLIPPED, SHRUNK]
+    out = [*filter(None, [clipping_note(fit.release, fit.model)]), *radius_notes(fit)]
     out += filter(None, [piled_up(fit.release, fit.model)])
     if fit.release.kind == "coefficients":
         out += [AS_RELEASED, *filter(None, (still_moving(fit.release), drowned(fit.release)))]
@@ -64,6 +74,14 @@ def notes(fit: Fit) -> list[str]:
     return out + error_notes(fit)
 
 
+def radius_notes(fit: Fit) -> list[str]:
+    """Say what a declared radius did to the released rows and does to new ones; nothing without one."""
+    design = fit.release.design
+    if design.radius is None:
+        return []
+    return [f"{SHRUNK} {SHRUNK_TOO if has_all_regressors(design, fit.features) else NOT_SHRUNK}"]
+
+
 def row_count(fit: Fit) -> str:
     """Give the number of rows as far as it may be told.
 
@@ -73,7 +91,7 @@ def row_count(fit: Fit) -> str:
         return "not released"
     count = f"{round(fit.nobs):,}"
     if fit.nobs_sd > 0:
-        return f"about {count} (noisy count)"
+        return f"about {count} (noisy count, standard deviation {fit.nobs_sd:.3g})"
     return count if fit.release.units_public is None else f"{count} (public)"
 
 
@@ -95,8 +113,8 @@ def summary_text(fit: Fit) -> str:
     guarantee = fit.release.guarantee
     lines = [
         "Linear regression from a release" + ("" if guarantee is not None else " -- NOT PRIVATE"),
-        f"Target:   {fit.target}",
         f"Rows:     {row_count(fit)}",
+        f"Target:   {fit.target}",
         *textwrap.wrap(f"Penalty:  {penalty_line(fit)}", _WIDTH, subsequent_indent=" " * 10),
         "-" * _WIDTH,
         *_aligned([headers(fit), *cells(fit)]),
@@ -116,26 +134,54 @@ def error_notes(fit: Fit) -> list[str]:
         worst = max(shares)
         narrower = f"; without it that interval would be {(1 - worst) ** 0.5:.3g} times as wide" if worst < 1 else ""
         out.append(f"{PRIVACY_PART} {worst:.0%} here{narrower}.")
+    out += set_notes(fit)
     what = "Not estimable"
     if known_before(fit.release.noise):
         out.append(THIS_TABLE)
         what = "Standard errors and tests are not estimable"
-    by_reason: dict[str, list[str]] = {}
-    for name, reason in reasons(fit).items():
-        by_reason.setdefault(reason, []).append(name)
-    out += [f"{what} ({', '.join(names)}): {reason}." for reason, names in by_reason.items()]
+    without = {name: ends.reason for name, ends in fit.conf_int().items() if isinstance(ends, NotEstimable)}
+    out += _by_reason(what, without)
     if shares and fit.penalised:
         out.append(PENALISED_INTERVALS)
     return out
 
 
+def set_notes(fit: Fit, level: float = DEFAULT_LEVEL) -> list[str]:
+    """Say where p-values and confidence sets come from, what brackets mean and why sets are unbounded."""
+    sets = {name: ends for name, ends in fit.conf_int(level).items() if not isinstance(ends, NotEstimable)}
+    weak = {name: ends for name, ends in sets.items() if not ends.bounded}
+    out = [SCORE] if len(weak) < len(sets) or (sets and fit.estimable) else []
+    if weak and fit.estimable:
+        out.append(BRACKETS)
+    why = reasons(fit, level)
+    for words, whole in (("Any value is possible", True), ("The set is unbounded", False)):
+        names = [name for name, ends in weak.items() if (ends.kind == "everything") == whole]
+        out += _by_reason(words, {name: why[name] for name in names})
+    return out
+
+
+def _by_reason(words: str, why: Mapping[str, str]) -> list[str]:
+    """One sentence for each reason, with the names that it is for."""
+    return [
+        f"{words} ({', '.join(name for name, own in why.items() if own == reason)}): {reason}."
+        for reason in dict.fromkeys(why.values())
+    ]
+
+
 def _fit_lines(fit: Fit) -> list[str]:
     adjusted, ends, s2 = fit.rsquared_adj, fit.rsquared_conf_int(), fit.s2
-    shown = "not estimable" if isinstance(adjusted, NotEstimable) else f"{adjusted:.4g}"
+    shown = shown_rsquared(adjusted, ends)
     if not isinstance(ends, NotEstimable):
-        shown += f" (95 % interval {ends[0]:.3g} to {ends[1]:.3g})"
+        shown += f" (95% interval {ends[0]:.3g} to {ends[1]:.3g})"
     spread = "not estimable" if isinstance(s2, NotEstimable) else f"{s2**0.5:.4g}"
     return [f"Adjusted R^2: {shown}. Residual standard deviation: {spread}."]
+
+
+def shown_rsquared(value: Number, ends: Interval) -> str:
+    """Give an R^2 to four digits, or in brackets and to two where the release excludes no value of it."""
+    if isinstance(value, NotEstimable):
+        return "not estimable"
+    return f"[{value:.2g}]" if not isinstance(ends, NotEstimable) and ends.reason else f"{value:.4g}"
 
 
 def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:

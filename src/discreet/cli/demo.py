@@ -104,6 +104,7 @@ def write_inputs(folder: Path, dataset: Dataset, text: str) -> None:
 
 def compare(model: Fit, dataset: Dataset) -> None:
     """Print the private fit beside one that hides nobody."""
+    from discreet.analyst.estimates import shown_estimate, unbounded
     from discreet.cli.render import print_table
 
     ordinary = ordinary_fit(model, dataset)
@@ -111,10 +112,12 @@ def compare(model: Fit, dataset: Dataset) -> None:
     known: Mapping[str, float] = dataset.coefficients or {}
     if known:
         headers.append("simulated with")
+    sets = model.conf_int()
     rows = []
     for name, value in model.params.items():
-        numbers = [value, ordinary[name], *([known[name]] if known else [])]
-        rows.append([name, *(f"{number:.5f}" for number in numbers)])
+        numbers = [ordinary[name], *([known[name]] if known else [])]
+        private = shown_estimate(value, sets[name]) if unbounded(sets[name]) else f"{value:.5f}"
+        rows.append([name, private, *(f"{number:.5f}" for number in numbers)])
     print_table(f"{model.target} on {', '.join(model.features)}", headers, rows)
 
 

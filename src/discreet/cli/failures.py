@@ -14,13 +14,12 @@ from discreet.cli.terminal import complain, discard_stdout
 from discreet.errors import AfterSpendError, DiscreetError
 
 BAD_INPUT: Final = 2
-INTERRUPTED: Final = 130
 _PACKAGE: Final = Path(__file__).parents[1]
 
 
 def report_failure(error: BaseException, session: Session) -> int:
     """Tell a failure of a running command and give its exit code."""
-    if isinstance(error, KeyboardInterrupt):
+    if isinstance(error, KeyboardInterrupt) or session.stop.received:
         return report_interrupt(session)
     if isinstance(error, BrokenPipeError):
         # whoever read our output has seen enough; what was asked for as a file is complete
@@ -37,9 +36,9 @@ def report_failure(error: BaseException, session: Session) -> int:
 
 
 def report_interrupt(session: Session) -> int:
-    """Tell that the user stopped the command."""
-    complain("error", f"interrupted; {session.outcome}")
-    return INTERRUPTED
+    """Tell that a signal stopped the command, and what is left behind."""
+    complain("error", f"{session.stop.word}; {session.outcome}")
+    return session.stop.exit_code
 
 
 def report_usage(error: click.ClickException) -> int:

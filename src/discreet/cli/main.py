@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -12,9 +11,10 @@ from typing import Final, NoReturn, cast
 import click
 
 from discreet import __version__
-from discreet.cli.failures import INTERRUPTED, report_failure, report_interrupt, report_usage
+from discreet.cli.failures import report_failure, report_interrupt, report_usage
 from discreet.cli.options import debug_option
 from discreet.cli.session import Session
+from discreet.cli.stopping import Stop
 from discreet.cli.terminal import flush, never_fail_to_encode, notices_on_stderr
 from discreet.errors import SpecError
 
@@ -64,10 +64,10 @@ class Program(click.Group):
         return 0
 
     def main(  # type: ignore[override]  # click's other arguments are of no use here
-        self, args: Sequence[str] | None = None, prog_name: str | None = None, **extra: object
+        self, args: Sequence[str] | None = None, prog_name: str | None = None, stop: Stop | None = None, **extra: object
     ) -> NoReturn:
         """Run and exit."""
-        session = Session()
+        session = Session(stop=stop or Stop())
         try:
             code = super().main(args, prog_name or "discreet", standalone_mode=False, obj=session)
         except click.ClickException as error:
@@ -97,16 +97,15 @@ def program(context: click.Context) -> None:
 
 def run() -> NoReturn:
     """Entry point of the console script."""
+    stop = Stop()
     try:
         for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
             # one command, one core; read when NumPy loads, so set before
             os.environ.setdefault(name, "1")
         never_fail_to_encode(sys.stdout, sys.stderr)
         # a polite kill, or a terminal that closes, removes half-written files like Ctrl-C does; nohup stays in force
-        for name in {"SIGTERM", "SIGHUP"} & {one.name for one in signal.Signals}:
-            if signal.getsignal(signal.Signals[name]) != signal.SIG_IGN:
-                signal.signal(signal.Signals[name], signal.default_int_handler)
-        program.main()
+        stop.handle_signals()
+        program.main(stop=stop)
     except KeyboardInterrupt:
         # before a command runs, and after it has told how it ended, there is nothing to tell
-        sys.exit(INTERRUPTED)
+        sys.exit(stop.exit_code)

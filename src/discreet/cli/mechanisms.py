@@ -94,6 +94,7 @@ def print_row(row: TableRow) -> None:
         ("Delta", _DELTA[row.notion]),
         ("Guarantee", f"{row.status}; neighbours {' and '.join(row.neighbours)}"),
         ("Persons", "a unit may have several rows" if row.persons else "one row for each person only"),
+        ("Clipped rows", "can be counted (--clip-counts)" if row.clip_counts else "cannot be counted"),
         ("Rows in", row.domain),
         ("Needs", "; ".join(row.needs) or "nothing beyond bounds and levels"),
         ("Read", "; ".join(row.references)),

@@ -17,6 +17,7 @@ from discreet.cli.options import (
     force_option,
     json_option,
     model_options,
+    number,
     reading_options,
     refuse_overwriting,
 )
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
     from discreet.design.columns import Readable
 
 PREDICTION: Final = "prediction"
+ENDS: Final = ("mean_ci_lower", "mean_ci_upper", "obs_ci_lower", "obs_ci_upper")
+SETS: Final = (*ENDS, "mean_ci_kind", "obs_ci_kind")
 BATCH_ROWS: Final = 65_536
 _KINDS: Final = (".csv", ".parquet")
 
@@ -41,6 +44,8 @@ _KINDS: Final = (".csv", ".parquet")
 @click.argument("release_path", metavar="R.json")
 @click.argument("new")
 @model_options
+@click.option("--intervals", is_flag=True, help="Add confidence sets of the mean and of a new observation to OUT.")
+@click.option("--level", metavar="L", help="With --intervals: their level.  [default: 0.95]")
 @click.option("--keep", multiple=True, metavar="NAME", help="Another column to copy to OUT, such as an id; repeatable.")
 @reading_options
 @click.option("-o", "--output", required=True, metavar="OUT", help="Where to write: a .csv or a .parquet file.")
@@ -52,6 +57,8 @@ def command(
     session: Session,
     release_path: str,
     new: str,
+    intervals: bool,
+    level: str | None,
     keep: tuple[str, ...],
     encoding: str,
     delimiter: str,
@@ -63,8 +70,12 @@ def command(
     """Predict the rows of NEW with a model of the release R.json.
 
     OUT gets the features as they were read and a column 'prediction', empty where a row is dropped. Its rows are those
-    of NEW in their order; other columns of NEW are left out, unless --keep names them.
+    of NEW in their order; other columns of NEW are left out, unless --keep names them. With --intervals it also gets
+    the kind and the ends of two confidence sets; the ends of the kind 'outside' are those of the gap.
     """
+    from discreet.analyst.estimates import unbounded
+    from discreet.analyst.solve import NotEstimableError
+    from discreet.analyst.summary import radius_notes
     from discreet.cli.render import NOT_PRIVATE
     from discreet.curator.opening import ReadOptions, open_source
     from discreet.output import replacing
@@ -75,38 +86,73 @@ def command(
         raise OutputError(f"the output {output!r} ends in none of {', '.join(_KINDS)}; choose one of them")
     made = Release.load(release_path)
     model = fitted(made, choice)
+    if not model.estimable:
+        raise NotEstimableError(str(next(iter(model.params.values()))))
     if not model.features:
         raise SpecError("the model has no features; every prediction is its intercept")
-    if PREDICTION in model.features:
-        raise SpecError(f"a feature is called {PREDICTION!r} like the column to be written; rename it in the design")
-    _check_kept(keep, model)
+    wanted = _wanted_level(model, level, intervals=intervals)
+    written = (PREDICTION, *(() if wanted is None else SETS))
+    for name in written:
+        if name in model.features:
+            raise SpecError(f"a feature is called {name!r} like a column to be written; rename it in the design")
+    _check_kept(keep, model, written)
     refuse_overwriting(output, new, release_path)
     with replacing(output, force=force) as temporary, ReadProgress() as progress:
         source = open_source(new, reading=ReadOptions(encoding=encoding, delimiter=delimiter_sign(delimiter)))
-        rows = write_batches(predicted(model, source, progress, keep), temporary, kind)
+        rows = write_batches(predicted(model, source, progress, keep, wanted), temporary, kind)
     session.written.append(output)
     if not made.private:
         complain("notice", NOT_PRIVATE)
+    weak = [name for name, ends in model.conf_int().items() if unbounded(ends)]
+    if weak and wanted is None:
+        complain(
+            "notice",
+            f"the release does not bound the coefficients of {', '.join(weak)}: predictions may be far off; "
+            "--intervals adds a confidence set to each",
+        )
+    about_radius = radius_notes(model)
     if as_json:
-        say_json({"path": output, "target": model.target, "rows": rows})
+        say_json({"path": output, "target": model.target, "rows": rows, "notes": about_radius})
         return
-    say(f"Predictions of {model.target} are in {output}; values outside their bounds were clipped as in the release")
+    done = f"Predictions of {model.target} are in {output}; values outside their bounds were clipped as in the release"
+    say("\n".join([done, *about_radius]))
 
 
-def _check_kept(keep: Sequence[str], model: Fit) -> None:
+def _wanted_level(model: Fit, level: str | None, *, intervals: bool) -> float | None:
+    """Level of the sets that are asked for; none if none are."""
+    from discreet.analyst.coefficient_table import reasons
+    from discreet.analyst.reference_law import checked_level
+
+    if not intervals:
+        if level is not None:
+            raise SpecError("--level is for the sets that --intervals adds; give both, or neither")
+        return None
+    if model.interval_target == "none":
+        raise SpecError(f"--intervals cannot be given: {next(iter(reasons(model).values()))}")
+    return checked_level(None if level is None else number("level", level))
+
+
+def _check_kept(keep: Sequence[str], model: Fit, written: Sequence[str]) -> None:
     for name in keep:
         if name in model.table_columns:
             raise SpecError(f"--keep {name!r} names a feature, which is written anyway; leave it out")
-        if name == PREDICTION:
-            raise SpecError(f"--keep {name!r} is called like the column to be written; rename it in the table")
+        if name in written:
+            raise SpecError(f"--keep {name!r} is called like a column to be written; rename it in the table")
         if keep.count(name) > 1:
             raise SpecError(f"--keep {name!r} came twice; leave one out")
 
 
 def predicted(
-    model: Fit, source: Source, progress: Callable[[float | None], None], keep: Sequence[str] = ()
+    model: Fit,
+    source: Source,
+    progress: Callable[[float | None], None],
+    keep: Sequence[str] = (),
+    level: float | None = None,
 ) -> Iterator[RecordBatch]:
-    """Yield the columns to keep, the features and the predictions of each batch, all under one schema."""
+    """Yield the columns to keep, the features and the predictions of each batch, all under one schema.
+
+    With a level there are confidence sets as well.
+    """
     import numpy as np
     import pyarrow as pa
 
@@ -120,10 +166,18 @@ def predicted(
         values = model.predict_arrays(declared_arrays(batch, features))
         for name in keep:
             _check_plain(name, batch.column(name).type)
-        schema = schema or _schema(batch, columns)
+        schema = schema or _schema(batch, columns, () if level is None else SETS)
         cells = [_as_type(batch.column(name), schema.field(name).type) for name in columns]
-        yield pa.record_batch([*cells, pa.array(values, mask=np.isnan(values))], schema=schema)
+        sets = [] if level is None else _sets(model, batch.select(list(features)), level)
+        yield pa.record_batch([*cells, pa.array(values, mask=np.isnan(values)), *sets], schema=schema)
         progress(source.share_read)
+
+
+def _sets(model: Fit, batch: RecordBatch, level: float) -> list[Array]:
+    import pyarrow as pa
+
+    frame = model.get_prediction(pa.Table.from_batches([batch])).summary_frame(level)
+    return [frame.column(name).combine_chunks() for name in SETS]
 
 
 def write_batches(batches: Iterator[RecordBatch], path: Path, kind: str) -> int:
@@ -154,11 +208,12 @@ def _writer(path: Path, kind: str, schema: Schema) -> Iterator[Callable[[RecordB
             yield parquet_writer.write_batch
 
 
-def _schema(batch: RecordBatch, columns: Mapping[str, Readable]) -> Schema:
+def _schema(batch: RecordBatch, columns: Mapping[str, Readable], sets: Sequence[str]) -> Schema:
     import pyarrow as pa
 
     fields = [pa.field(name, _plain_type(batch.column(name).type, column)) for name, column in columns.items()]
-    return pa.schema([*fields, pa.field(PREDICTION, pa.float64())])
+    added = [pa.field(name, pa.float64() if name in ENDS else pa.string()) for name in sets]
+    return pa.schema([*fields, pa.field(PREDICTION, pa.float64()), *added])
 
 
 def _check_plain(name: str, kind: DataType) -> None:

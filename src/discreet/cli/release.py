@@ -42,6 +42,9 @@ _LABEL: Final = 12  # columns of the words on the left
 @click.option(
     "--residual-bound", metavar="B", help="With --robust: where residuals are clipped, in the target's units."
 )
+@click.option(
+    "--clip-counts", is_flag=True, help="Also count clipped rows by column, with noise; 2% more noise elsewhere."
+)
 @reading_options
 @click.option("--allow-weak-privacy", is_flag=True, help="Accept epsilon above 20 or delta above 1e-3.")
 @click.option("-o", "--output", required=True, metavar="R.json", help="Where to write the release.")
@@ -60,6 +63,7 @@ def command(
     grid_bits: int,
     robust: bool,
     residual_bound: str | None,
+    clip_counts: bool,
     encoding: str,
     delimiter: str,
     allow_weak_privacy: bool,
@@ -94,6 +98,7 @@ def command(
             grid_bits=grid_bits,
             moments="robust" if robust else "plain",
             residual_bound=bound,
+            clip_counts=clip_counts,
             allow_weak_privacy=allow_weak_privacy,
             encoding=encoding,
             delimiter=delimiter_sign(delimiter),
@@ -119,7 +124,7 @@ def spending(session: Session) -> SpendHook:
 
     def hook(request: SpendRequest) -> SpendReceipt:
         receipt = untracked(request)
-        session.spent = True
+        session.spent = f"epsilon = {request.budget.epsilon:g}, delta = {request.budget.delta:g}"
         return receipt
 
     return hook
@@ -127,7 +132,7 @@ def spending(session: Session) -> SpendHook:
 
 def facts(made: Release, output: str) -> dict[str, object]:
     """Give what `--json` prints."""
-    guarantee = made.guarantee
+    guarantee, counts = made.guarantee, made.clip_counts
     return {
         "path": output,
         "digest": made.digest,
@@ -140,6 +145,9 @@ def facts(made: Release, output: str) -> dict[str, object]:
         "calibration": made.noise.calibration,
         "columns": list(made.columns),
         "units_public": made.units_public,
+        "clip_counts": None
+        if counts is None
+        else {name: {"count": one.value, "sd": one.sd} for name, one in counts.items()},
         "anchor": made.anchor,
     }
 
@@ -152,6 +160,8 @@ def summary(made: Release, output: str) -> str:
     published = f"{sum(total is not None for total in made.totals)} noisy sums of products of the columns {columns}"
     if made.residuals is not None:
         published += ", and from a second pass those of residuals, for robust standard errors"
+    if made.clip_counts is not None:
+        published += f"; noisy counts of clipped rows in {', '.join(made.clip_counts)}"
     if made.coefficients is not None:
         published = f"{len(made.coefficients.values)} coefficients of a model of {made.columns[-1]}"
     fields = [

@@ -57,8 +57,8 @@ def print_fit(fit: Fit) -> None:
     if not on_terminal():
         say(fit.summary().rstrip("\n"))
         return
-    print_table(f"{fit.target}: linear regression from a release", headers(fit), cells(fit))
     say(labelled("Rows", row_count(fit), LABEL))
+    print_table(f"{fit.target}: linear regression from a release", headers(fit), cells(fit))
     say(labelled("Penalty", penalty_line(fit), LABEL))
     guarantee = fit.release.guarantee
     if guarantee is not None:

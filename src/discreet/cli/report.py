@@ -9,7 +9,6 @@ import click
 
 from discreet.cli.options import (
     ModelChoice,
-    chosen_columns,
     debug_option,
     fitted,
     force_option,
@@ -23,7 +22,6 @@ from discreet.cli.terminal import complain, say, say_json
 from discreet.errors import OutputError
 
 if TYPE_CHECKING:
-    from discreet.analyst.selection import SubModel
     from discreet.releases import Release
     from discreet.report.view import ReportView
 
@@ -31,7 +29,7 @@ if TYPE_CHECKING:
 @click.command("report", short_help="Write a release and a fit as one page; free.")
 @click.argument("release_path", metavar="R.json")
 @model_options
-@click.option("--level", default="0.95", show_default=True, metavar="L", help="Of the intervals, between 0 and 1.")
+@click.option("--level", default="0.95", show_default=True, metavar="L", help="Of the intervals, such as 0.95.")
 @click.option("-o", "--output", metavar="R.html", help="Where to write the page; may be left out with --json.")
 @force_option
 @json_option
@@ -48,7 +46,7 @@ def command(
 ) -> None:
     """Write what the release R.json promises and says as one HTML page that needs nothing else.
 
-    Where the model cannot be read from the release, the page says so and shows the adaptive fit, labelled.
+    Where the release does not determine the coefficients, the page says so.
     """
     from discreet.cli.render import NOT_PRIVATE, print_warning
     from discreet.output import check_output, write_bytes
@@ -77,32 +75,12 @@ def command(
     if not made.private:
         print_warning(NOT_PRIVATE)
     if view.refusal is not None:
-        shown = "the page shows the adaptive fit" if view.model is not None else "the page shows no coefficients"
-        complain("notice", f"the model is not estimable: {shown}, and says why")
+        complain("notice", "the coefficients are not estimable; the page says why, and what still works")
     say(f"Written  {output}")
 
 
 def viewed(made: Release, choice: ModelChoice, level: float) -> ReportView:
-    """Gather what the page shows, with the adaptive fit where the model that was asked for cannot be given."""
-    from discreet.analyst.solve import NotEstimableError
+    """Gather what the page shows."""
     from discreet.report.view import report_view
 
-    try:
-        return report_view(made, fitted(made, choice), level=level)
-    except NotEstimableError as error:
-        refusal = str(error)
-    adaptive: ModelChoice = {**choice, "penalty": "adaptive", "strength": None, "l1_ratio": None}
-    try:
-        return report_view(made, fitted(made, adaptive), level=level, refusal=refusal)
-    except NotEstimableError:
-        return report_view(made, level=level, refusal=refusal, model=_named(made, choice))
-
-
-def _named(made: Release, choice: ModelChoice) -> SubModel:
-    from discreet.analyst.model_formula import parse_model
-    from discreet.analyst.selection import choose
-
-    if choice["formula"] is None:
-        return choose(made, **chosen_columns(choice))
-    named = parse_model(choice["formula"], made)
-    return choose(made, named.target, named.features, named.intercept)
+    return report_view(made, fitted(made, choice), level=level)

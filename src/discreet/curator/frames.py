@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from discreet.design.columns import Readable
-from discreet.design.frames import frame_batches, reads_once
+from discreet.design.frames import frame_batches, origin, reads_once
 from discreet.errors import SpecError
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ class FrameSource:
     def __init__(self, data: object) -> None:
         self._data = data
         self._used = False
+        self.origin: Final = origin(data)
 
     @property
     def share_read(self) -> float | None:

@@ -6,7 +6,6 @@ name says. Nothing is fetched from a network.
 
 from __future__ import annotations
 
-import codecs
 import glob
 import os
 import re
@@ -17,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol
 
 from discreet.curator.arrow_files import IPC_MAGIC, IpcFile, ParquetFile
+from discreet.curator.charsets import charset_named, wrong_mark
 from discreet.curator.csv_files import CsvFile
 from discreet.curator.frames import FrameSource
 from discreet.design.columns import Readable
@@ -34,20 +34,9 @@ _ACCEPTED: Final = (
 )
 _KINDS: Final = {".csv": "CSV", ".parquet": "Parquet", ".arrow": "Arrow", ".feather": "Arrow", ".ipc": "Arrow"}
 _REMOTE: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
-_WIDE_BOMS: Final = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_BE)  # UTF-32-LE begins like UTF-16-LE
 # a header may well begin with PAR1 or FEA1, so these count only if the file ends with them too
 _BINARY_ENDS: Final = (b"PAR1", b"PARE", b"FEA1")
 _BINARY_HEADS: Final = (IPC_MAGIC + b"\0", b"\x1f\x8b", b"PK\x03\x04", b"\x28\xb5\x2f\xfd", b"SQLite f")
-
-
-def _is_text_encoding(name: str) -> bool:
-    """Whether Python can decode it piece by piece and every sign that CSV is made of survives it."""
-    try:
-        codecs.getincrementaldecoder(name)
-        return '0,";\t\r\n'.encode(name).decode(name).lstrip("\ufeff") == '0,";\t\r\n'
-    except (LookupError, ValueError):
-        # ValueError: names with NUL, and codecs that refuse to be used
-        return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +46,7 @@ class ReadOptions:
     Attributes
     ----------
     encoding
-        A text encoding that Python knows.
+        One of `discreet.curator.charsets.CHARSETS`, by any name that Python has for it.
     delimiter
         The one sign between two cells.
 
@@ -71,8 +60,7 @@ class ReadOptions:
     delimiter: str = ","
 
     def __post_init__(self) -> None:
-        if not isinstance(self.encoding, str) or not _is_text_encoding(self.encoding):
-            raise SpecError(f"encoding {self.encoding!r} is not known; choose one such as utf-8, latin-1 or utf-16")
+        charset_named(self.encoding)
         sign = self.delimiter
         if not isinstance(sign, str) or len(sign) != 1 or not sign.isascii():
             raise SpecError(f"delimiter {sign!r} is not allowed; choose one ASCII sign such as ',', ';' or a tab")
@@ -129,6 +117,8 @@ class TableFile(Protocol):
 
 class FileSource:
     """One or more regular files of one kind, read one after the other in the given order."""
+
+    origin: Final = None
 
     def __init__(self, paths: Sequence[Path], reading: ReadOptions) -> None:
         self._states = {path: _state(path) for path in paths}
@@ -272,8 +262,9 @@ def _check_marks(path: Path, kind: str, *, begins: bool, ends: bool) -> None:
 def _check_is_text(path: Path, head: bytes, tail: bytes, reading: ReadOptions) -> None:
     if head.startswith(_BINARY_HEADS) or (head[:4] == tail[-4:] and head.startswith(_BINARY_ENDS)):
         raise DataError(f"the file {path.name!r} is not CSV text; give it the name that fits its content")
-    if codecs.lookup(reading.encoding).name.startswith("utf-8") and head.startswith(_WIDE_BOMS):
-        raise DataError(f"the file {path.name!r} is UTF-16 or UTF-32 text; say --encoding utf-16 or utf-32")
+    problem = wrong_mark(head, charset_named(reading.encoding))
+    if problem is not None:
+        raise DataError(f"the file {path.name!r} {problem}")
 
 
 def _ends(path: Path) -> tuple[bytes, bytes]:

@@ -2,14 +2,15 @@
 
 Kept are the k rows with the smallest keyed digest of their grid values, ties broken by the values themselves, so which
 rows stay depends on that person's rows alone. Until that is decided all rows wait on disk in a private folder, so that
-memory does not grow with the table.
+memory does not grow with the table. Ids are not among what waits: a keyed digest stands for each, and the key never
+leaves the memory of the process.
 """
 
 from __future__ import annotations
 
 import hashlib
 import math
-import tempfile
+import secrets
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -20,16 +21,20 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.curator.kept_rows import KeptRows
-from discreet.curator.scratch import no_room, scratch_folder
+from discreet.curator.private_folder import PrivateFolder
+from discreet.curator.scratch import no_room
 from discreet.design.model import Design
 from discreet.errors import DataError, missing_extra
 
 if TYPE_CHECKING:
-    from pyarrow import Array
+    from pyarrow import Array, Buffer
 
 FloatArray = npt.NDArray[np.float64]
 
 _MEMORY: Final = "512MB"
+# digests of ids, in pieces that the database sorts as fast as it sorts numbers
+_DIGEST_BYTES: Final = 32
+_PERSON: Final = ("p0", "p1", "p2", "p3")
 # nothing is fetched, no other file is read, nothing is drawn on the terminal
 _OFF: Final = (
     "autoinstall_known_extensions", "autoload_known_extensions", "enable_external_access", "enable_progress_bar",
@@ -39,21 +44,26 @@ _MULTIPLIERS: Final = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111
 
 
 class PersonCap:
-    """Rows of a table by person, in a database file inside a private folder that goes away with it."""
+    """Rows of a table by person, in a database file inside a private folder that goes away with it.
 
-    def __init__(self, design: Design) -> None:
+    The values (x, y) of a row are followed by so many `marks` of it, which travel and break ties like values.
+    """
+
+    def __init__(self, design: Design, marks: int = 0) -> None:
         self._max_rows = design.unit.max_rows
-        self._size = len(design.released) - 1
+        self._size = len(design.released) - 1 + marks
         self._key = int.from_bytes(hashlib.sha256(design.to_toml().encode()).digest()[:8], "big")
         connect = _duckdb_connect()
+        # a new one for each table, held in memory only: what is left of a killed process cannot be tied to ids
+        self._keyed = hashlib.blake2b(key=secrets.token_bytes(hashlib.blake2b.MAX_KEY_SIZE), digest_size=_DIGEST_BYTES)
         self._database: Any = None
         values = ", ".join(f"v{j} INTEGER" for j in range(self._size))
-        # a file that cannot be removed must not hide why the work ended
-        self._folder = _private_folder()
+        self._folder = PrivateFolder()
         try:
-            self._database = _database(connect, Path(self._folder.name))
+            self._database = _database(connect, self._folder.files)
             _lock_down(self._database)
-            self._database.execute(f"CREATE TABLE entries (person VARCHAR, kept BOOLEAN, digest UBIGINT, {values})")
+            person = ", ".join(f"{name} UBIGINT" for name in _PERSON)
+            self._database.execute(f"CREATE TABLE entries ({person}, kept BOOLEAN, digest UBIGINT, {values})")
         except BaseException as error:
             self._close(error)
             raise
@@ -73,7 +83,7 @@ class PersonCap:
             with suppress(Exception):
                 self._database.close()
         finally:
-            self._folder.cleanup()
+            self._folder.close()
         if error is not None and _is_interrupt(error):
             raise KeyboardInterrupt from None
         if error is not None and _is_of_duckdb(error):
@@ -89,7 +99,7 @@ class PersonCap:
         values = np.zeros((self._size, rows), dtype=np.int32)
         values[:, mask] = grid[1:]
         columns = {
-            "person": persons,
+            **dict(zip(_PERSON, map(pa.array, person_digests(persons, self._keyed)), strict=True)),
             "kept": pa.array(mask),
             "digest": pa.array(row_digests(values, self._key)),
             **{f"v{j}": pa.array(values[j]) for j in range(self._size)},
@@ -100,12 +110,12 @@ class PersonCap:
 
     def keep(self, kept: KeptRows, batch_rows: int) -> int:
         """Set aside the rows that stay; give the number of persons, also of those whose rows are all dropped."""
-        names = ", ".join(f"v{j}" for j in range(self._size))
+        names, person = ", ".join(f"v{j}" for j in range(self._size)), ", ".join(_PERSON)
         # rows that no rule drops come first, so a place among the first is a place among those
         relation = self._database.sql(
             "SELECT row_number() OVER "
-            f"(PARTITION BY person ORDER BY kept DESC, digest, {names}) AS place, "  # [P13]
-            f"kept::TINYINT AS kept, {names} FROM entries QUALIFY place <= {self._max_rows} ORDER BY person, place"
+            f"(PARTITION BY {person} ORDER BY kept DESC, digest, {names}) AS place, "  # [P13]
+            f"kept::TINYINT AS kept, {names} FROM entries QUALIFY place <= {self._max_rows} ORDER BY {person}, place"
         )
         persons = 0
         for batch in relation.to_arrow_reader(batch_rows):
@@ -114,6 +124,28 @@ class PersonCap:
             persons += int(first.sum())
             kept.add(first[stays], np.array(values)[:, stays])
         return persons
+
+
+def person_digests(persons: Array, keyed: hashlib.blake2b) -> npt.NDArray[np.uint64]:
+    """A digest of each id as a column of four numbers; without the key of `keyed` nobody can tell whose it is.
+
+    >>> import pyarrow as pa
+    >>> found = person_digests(pa.array(["a", "b", "a"]), hashlib.blake2b(key=b"k", digest_size=32))
+    >>> found.shape, bool((found[:, 0] == found[:, 2]).all()), bool((found[:, 0] == found[:, 1]).any())
+    ((4, 3), True, False)
+    """
+    import pyarrow as pa
+
+    def digest(person: bytes) -> bytes:
+        # a copy of the keyed state takes less time than the key
+        state = keyed.copy()
+        state.update(person)
+        return state.digest()  # [P19]
+
+    coded = persons.cast(pa.binary()).dictionary_encode()
+    digests = np.frombuffer(b"".join(map(digest, coded.dictionary.to_pylist())), dtype=np.uint64)
+    pieces = digests.reshape(-1, len(_PERSON)).T
+    return np.ascontiguousarray(pieces[:, np.from_dlpack(coded.indices)])
 
 
 def row_digests(values: npt.NDArray[np.int32], key: int) -> npt.NDArray[np.uint64]:
@@ -155,22 +187,49 @@ def known_persons(name: str, values: Array, *, total: bool) -> tuple[Array, npt.
     text = pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
     if not (text or pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_null(kind)):
         raise DataError(f"the id column {name!r} has type {kind}; ids are text or whole numbers")
-    problem = "a missing cell"
+    problem = "a missing cell; give every row its id"
+    if text and not _is_valid(values):
+        values = _where_valid(values)
+        problem = "a cell that is not valid UTF-8; write ids as text or whole numbers"
     if pa.types.is_floating(kind):
         # pandas turns whole numbers with a gap among them into floats; the ids must not depend on that gap
         limit = whole_numbers_below(np.dtype(kind.to_pandas_dtype()))
         numbers = values.cast(pa.float64())
         whole = pc.and_(pc.equal(pc.floor(numbers), numbers), pc.less(pc.abs(numbers), limit))
         values = pc.if_else(whole, numbers, pa.scalar(None, pa.float64())).cast(pa.int64())
-        problem = f"a cell that is missing or no whole number below 2**{math.log2(limit):.0f}"
+        below = f"2**{math.log2(limit):.0f}"
+        problem = f"a cell that is missing or no whole number below {below}; give every row its id"
     # whole numbers with a gap among them are written 1.0, 2.0 by some; the ids must not depend on that gap
     persons = pc.replace_substring_regex(values.cast(pa.string()), r"^(-?[0-9]+)\.0*$", r"\1")
     if persons.null_count == 0:
         return persons, None
     if not total:
-        raise DataError(f"the id column {name!r} has {problem}; give every row its id")
+        raise DataError(f"the id column {name!r} has {problem}")
     known = np.fromiter((cell.is_valid for cell in persons), dtype=np.bool_, count=len(persons))
     return persons.drop_null(), known
+
+
+def _is_valid(values: Array) -> bool:
+    import pyarrow as pa
+
+    try:
+        values.validate(full=True)
+    except pa.ArrowInvalid:
+        return False
+    return True
+
+
+def _where_valid(values: Array) -> Array:
+    """The same text, missing where it is not UTF-8."""
+    import pyarrow as pa
+
+    def text(cell: Buffer | None) -> str | None:
+        try:
+            return None if cell is None else cell.to_pybytes().decode()
+        except UnicodeDecodeError:
+            return None
+
+    return pa.array([text(cell.as_buffer()) for cell in values], pa.string())
 
 
 def _duckdb_connect() -> Callable[..., Any]:
@@ -193,13 +252,6 @@ def _lock_down(database: Any) -> None:  # noqa: ANN401  # as above
     # closing would put the file in order that is removed right after
     database.execute("PRAGMA disable_checkpoint_on_shutdown")
     database.execute("SET lock_configuration = true")
-
-
-def _private_folder() -> tempfile.TemporaryDirectory[str]:
-    try:
-        return tempfile.TemporaryDirectory(prefix="discreet-", dir=scratch_folder(), ignore_cleanup_errors=True)
-    except OSError as error:
-        raise no_room(error.strerror) from None
 
 
 def _is_of_duckdb(error: BaseException) -> bool:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from discreet.design.columns import Readable
+from discreet.design.frames import Origin
 from discreet.errors import SpecError
 
 if TYPE_CHECKING:
@@ -19,6 +20,11 @@ class Source(Protocol):
     @property
     def share_read(self) -> float | None:
         """Share of the input, 0 to 1, that the running `batches` has consumed; none where the length is not known."""
+        ...
+
+    @property
+    def origin(self) -> Origin | None:
+        """Where the rows may have been computed; none for a stored table."""
         ...
 
     def batches(self, columns: Mapping[str, Readable], batch_rows: int) -> Iterator[RecordBatch]:
@@ -37,8 +43,9 @@ class ComputeOptions:
     chunk_rows
         Rows multiplied at a time; lowered where the grid or memory asks for it.
     progress
-        Called after each batch with the share of the input read so far, or none where unknown; and with none after
-        each later pass over its rows.
+        Called after each batch with the share of the input read so far, or none where unknown; and once with none when
+        all is read and more work follows. Later passes over the rows are not reported: how many a mechanism takes may
+        depend on the values.
     """
 
     batch_rows: int = 65_536
@@ -56,7 +63,7 @@ class ComputeOptions:
         if self.progress is not None:
             self.progress(source.share_read)
 
-    def told_pass(self) -> None:
-        """Tell whoever watches that one more pass over the rows is done."""
+    def report_read(self) -> None:
+        """Tell whoever watches that the source is read and that work goes on."""
         if self.progress is not None:
             self.progress(None)

@@ -7,7 +7,7 @@ speaks about it later, so that no value can appear in a message.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -22,10 +22,38 @@ if TYPE_CHECKING:
 
 FloatArray: TypeAlias = npt.NDArray[np.float64]
 
+_BYTES_OF_TEXT: Final = (
+    (pa.types.is_string, pa.binary()),
+    (pa.types.is_large_string, pa.large_binary()),
+    (pa.types.is_string_view, pa.binary_view()),
+)
+
 
 def declared_arrays(batch: RecordBatch, columns: Mapping[str, Base]) -> list[FloatArray]:
     """One float64 array for each declared column of a record batch, in the order of `columns`."""
     return [declared_array(name, column, batch.column(name)) for name, column in columns.items()]
+
+
+def check_buffers(batch: RecordBatch) -> None:
+    """Raise what Arrow raises where an offset or an index leads outside its buffers; text may be any bytes.
+
+    Text that is no text is a matter of its own cell, which a level or an id does not equal.
+    """
+    try:
+        batch.validate(full=True)
+    except pa.ArrowInvalid:
+        for values in batch.columns:
+            _as_bytes(values).validate(full=True)
+
+
+def _as_bytes(values: Array) -> Array:
+    """The same buffers, with text read as bytes."""
+    if pa.types.is_dictionary(values.type):
+        return pa.DictionaryArray.from_arrays(values.indices, _as_bytes(values.dictionary), safe=False)
+    for is_text, kind in _BYTES_OF_TEXT:
+        if is_text(values.type):
+            return values.view(kind)
+    return values
 
 
 def declared_array(name: str, column: Base, values: Array) -> FloatArray:

@@ -6,7 +6,7 @@ A library would look at the whole column to choose one type for it, and so let o
 from __future__ import annotations
 
 import numbers
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from decimal import Decimal
 from typing import Any, Final
 
@@ -27,12 +27,22 @@ def cell_array(column: Readable, cells: Iterable[object]) -> pa.Array:
     ['a', None]
     """
     if isinstance(column, Numeric | Boolean):
-        return pa.array([_number(cell) for cell in cells], pa.float64())
+        # most cells are floats, and a float is what it is
+        return pa.array([cell if type(cell) is float else _read(_number, cell) for cell in cells], pa.float64())
     if isinstance(column, Categorical):
         if isinstance(column.levels[0], str):
-            return pa.array([_text(cell) for cell in cells], pa.string())
-        return pa.array([None if isinstance(cell, bool | np.bool_) else _number(cell) for cell in cells], pa.float64())
-    return pa.array([_name(cell) for cell in cells], pa.string())
+            return text_array(cells)
+        return pa.array([_read(_level_number, cell) for cell in cells], pa.float64())
+    return pa.array([_read(_name, cell) for cell in cells], pa.string())
+
+
+def text_array(cells: Iterable[object]) -> pa.Array:
+    """An Arrow array of text; null where a cell is none.
+
+    >>> text_array(["a", 1, None]).to_pylist()
+    ['a', None, None]
+    """
+    return pa.array([_read(_text, cell) for cell in cells], pa.string())
 
 
 def whole_numbers_below(kind: np.dtype[np.floating[Any]]) -> float:
@@ -44,34 +54,47 @@ def whole_numbers_below(kind: np.dtype[np.floating[Any]]) -> float:
     return 2.0 ** (min(np.finfo(kind).nmant, np.finfo(np.float64).nmant) + 1)
 
 
-def _number(cell: object) -> float | None:
-    if not isinstance(cell, numbers.Real | Decimal | np.bool_) or isinstance(cell, np.timedelta64):
-        return None
+def _read(reader: Callable[[Any], Any], cell: object) -> Any:  # noqa: ANN401  # what the reader gives
+    """What the reader makes of a cell, nothing where it fails: an overflow, or an object of somebody's own making."""
     try:
-        with np.errstate(all="ignore"):
+        return reader(cell)
+    except Exception:
+        return None
+
+
+def _number(cell: Any) -> float | None:  # noqa: ANN401  # anything may stand in a cell
+    # by its type, as an object may answer anything when it is asked for its class
+    kind = type(cell)
+    if not issubclass(kind, numbers.Real | Decimal | np.bool_) or issubclass(kind, np.timedelta64):
+        return None
+    if issubclass(kind, np.longdouble):
+        # one beyond the doubles becomes infinite, without a word
+        with np.errstate(over="ignore"):
             return float(cell)
-    except Exception:  # an overflow, a signalling NaN, or a number of somebody's own making
+    return float(cell)
+
+
+def _level_number(cell: Any) -> float | None:  # noqa: ANN401  # as above
+    return None if issubclass(type(cell), bool | np.bool_) else _number(cell)
+
+
+def _text(cell: Any) -> str | None:  # noqa: ANN401  # as above
+    if not issubclass(type(cell), str):
         return None
+    text = str.__str__(cell)
+    text.encode()
+    return text
 
 
-def _text(cell: object) -> str | None:
-    if not isinstance(cell, str):
-        return None
-    try:
-        cell.encode()
-    except UnicodeEncodeError:
-        return None
-    return str(cell)
-
-
-def _name(cell: object) -> str | None:
-    if isinstance(cell, numbers.Integral) and not isinstance(cell, bool | np.timedelta64):
+def _name(cell: Any) -> str | None:  # noqa: ANN401  # as above
+    kind = type(cell)
+    if issubclass(kind, numbers.Integral) and not issubclass(kind, bool | np.timedelta64):
         whole = int(cell)
         # Python does not write out longer numbers, and nobody is called by one
         return str(whole) if whole.bit_length() < _LONGEST_ID_BITS else None
-    if isinstance(cell, float | np.floating):
+    if issubclass(kind, float | np.floating):
         number = _number(cell)
-        kind = cell.dtype if isinstance(cell, np.floating) else np.dtype(np.float64)
-        sure = number is not None and number.is_integer() and abs(number) < whole_numbers_below(kind)
+        digits = cell.dtype if issubclass(kind, np.floating) else np.dtype(np.float64)
+        sure = number is not None and number.is_integer() and abs(number) < whole_numbers_below(digits)
         return str(int(number)) if sure and number is not None else None
     return _text(cell)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import cast
 
 import numpy as np
+import numpy.typing as npt
 
 from discreet.design.arrow import FloatArray
 from discreet.design.columns import Base, Boolean, Categorical, Column, Derived, Numeric, SplineBasis
-from discreet.design.formula import order
+from discreet.design.formula import Formula, order
 from discreet.errors import SpecError
 
 
@@ -60,6 +62,36 @@ def _range(column: Numeric | Boolean) -> tuple[float, float]:
     return column.bounds if isinstance(column, Numeric) else (0.0, 1.0)
 
 
+def has_own_bounds(columns: Mapping[str, Column], column: Numeric) -> bool:
+    """Whether the bounds of a formula are tighter than what follows from the columns it uses, so that they may clip."""
+    ranges = {name: _range(used) for name, used in columns.items() if isinstance(used, Numeric | Boolean)}
+    return column.formula is not None and column.formula.interval(ranges) != column.bounds
+
+
+def outside_bounds(
+    columns: Mapping[str, Column], names: Iterable[str], base: Mapping[str, FloatArray]
+) -> npt.NDArray[np.bool_]:
+    """Whether the value of each named numeric column lies outside its bounds, row by row, shape (names, m).
+
+    Parameters
+    ----------
+    columns
+        All declared columns.
+    names
+        Numeric ones among them; a formula is computed from values inside their bounds, like everywhere.
+    base
+        Finite values of every column of the table that they need, shape (m,).
+    """
+    values: dict[str, FloatArray] = {}
+    marks = []
+    for name in names:
+        column = cast("Numeric", columns[name])
+        low, high = column.bounds
+        plain = base[name] if column.formula is None else _computed(columns, base, values, column.formula)
+        marks.append((plain < low) | (plain > high))
+    return np.array(marks)
+
+
 def needed(columns: Mapping[str, Column], wanted: Iterable[str]) -> dict[str, Base]:
     """The columns of the table that the wanted ones are or are computed from, in the order they are met."""
     found: dict[str, Base] = {}
@@ -105,9 +137,16 @@ def _value(
         if column.formula is None:
             plain = base[name]
         else:
-            used = {use: _value(columns, base, values, use) for use in column.formula.names}
             if isinstance(column, SplineBasis):
+                used = {use: _value(columns, base, values, use) for use in column.formula.names}
                 return column.formula.basis(used, dict(column.ranges))
-            plain = column.formula.evaluate(used)
+            plain = _computed(columns, base, values, column.formula)
         values[name] = np.clip(plain, *column.bounds) if isinstance(column, Numeric) else plain
     return values[name]
+
+
+def _computed(
+    columns: Mapping[str, Column], base: Mapping[str, FloatArray], values: dict[str, FloatArray], formula: Formula
+) -> FloatArray:
+    """Values of a formula before they are clipped, from values of the columns it uses inside their bounds."""
+    return formula.evaluate({use: _value(columns, base, values, use) for use in formula.names})

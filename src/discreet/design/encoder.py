@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from discreet.design.arrow import FloatArray
 from discreet.design.columns import Base, Boolean, Column, Numeric, SplineBasis, bad_cell, mending
-from discreet.errors import DataError
+from discreet.errors import CellError
 
 
 def settle_missing(
@@ -35,7 +35,8 @@ def settle_missing(
         if present.all():
             settled.append(values)
         elif column.missing == "error":
-            raise DataError(f"column {name!r} has a cell that is missing or {bad_cell(column)}; {mending(column)}")
+            problem = f"column {name!r} has a cell that is missing or {bad_cell(column)}; {mending(column)}"
+            raise CellError(problem, column=name)
         elif column.fill is None:
             keep = present if keep is None else keep & present
             settled.append(values)
@@ -44,6 +45,19 @@ def settle_missing(
     if keep is not None:
         settled = [values[keep] for values in settled]
     return settled, keep
+
+
+def shrink_scaled(x: FloatArray, radius: float) -> None:
+    """Shrink the columns of `x` in place to the ball of a declared radius, as the released rows were shrunk.
+
+    Released rows are then rounded to the grid, so the two maps differ by less than a grid step in each value.
+
+    >>> x = np.array([[3.0, 0.3], [4.0, 0.4]]); shrink_scaled(x, 2.5); x.round(12).tolist()
+    [[1.5, 0.3], [2.0, 0.4]]
+    """
+    norm = np.sqrt(np.einsum("ij,ij->j", x, x))
+    outside = norm > radius
+    x[:, outside] *= radius / norm[outside]
 
 
 def write_scaled(

@@ -7,22 +7,26 @@ from __future__ import annotations
 
 import sys
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from discreet.design.cells import cell_array
+from discreet.design.arrow import check_buffers
+from discreet.design.cells import cell_array, text_array
 from discreet.design.columns import Readable
 from discreet.errors import DataError, SpecError
 
 if TYPE_CHECKING:
     from pyarrow import Array, RecordBatch, RecordBatchReader
 
-_LASTING: Final = frozenset(("pandas", "polars", "pyarrow", "duckdb", "_duckdb"))
+_DUCKDB: Final = frozenset(("duckdb", "_duckdb"))
+_LASTING: Final = frozenset(("pandas", "polars", "pyarrow")) | _DUCKDB
+_UNREADABLE: Final = "the table could not be read to its end; check the query or file behind it"
+Origin: TypeAlias = Literal["query", "stream"]
 AnyArray: TypeAlias = npt.NDArray[Any]  # of any element type: the declaration decides later which are allowed
 
 
@@ -43,6 +47,18 @@ def reads_once(data: object) -> bool:
     return hasattr(data, "__arrow_c_stream__") and not (known or isinstance(data, Mapping | np.ndarray))
 
 
+def origin(data: object) -> Origin | None:
+    """Where the rows of this object may have been computed; none for a stored table, which holds them as they are.
+
+    >>> origin({"x": [1.0]}), origin(pa.table({"x": [1.0]}).to_reader())
+    (None, 'stream')
+    """
+    if type(data).__module__.partition(".")[0] in _DUCKDB:
+        # only this type is a scan of one stored table; of all others it is not known what they compute
+        return None if getattr(data, "type", None) == "TABLE_RELATION" else "query"
+    return "stream" if reads_once(data) else None
+
+
 def frame_batches(data: object, columns: Mapping[str, Readable], batch_rows: int) -> Iterator[RecordBatch]:
     """Yield the declared columns of an in-memory table as record batches, with as little copying as possible.
 
@@ -57,21 +73,36 @@ def frame_batches(data: object, columns: Mapping[str, Readable], batch_rows: int
     names = list(columns)
     if isinstance(data, np.ndarray):
         data = _array_columns(data, names)
-    elif _is_from(data, "pandas", "DataFrame"):
+    elif is_from(data, "pandas", "DataFrame"):
         data = _pandas_columns(data, names)
     if isinstance(data, Mapping):
         check_names(names, list(data))
         yield from _column_batches({name: data[name] for name in names}, columns, batch_rows)
         return
-    if _is_from(data, "polars", "DataFrame"):
+    if is_from(data, "polars", "DataFrame"):
         check_names(names, data.columns)  # type: ignore[attr-defined]  # of polars
         data = data[names]  # type: ignore[index]  # of polars; leaves behind columns that Arrow cannot hold
     reader = _opened(data)
     check_names(names, reader.schema.names)
-    while (batch := _next(reader)) is not None:
-        chosen = batch.select(names)
-        for start in range(0, chosen.num_rows, batch_rows):
-            yield chosen.slice(start, batch_rows)
+    while (batch := _next(reader, names)) is not None:
+        for start in range(0, batch.num_rows, batch_rows):
+            yield batch.slice(start, batch_rows)
+
+
+def position_notice(data: object, names: Sequence[str]) -> str | None:
+    """What to tell about an array without names before it is read: which position holds which column.
+
+    None for a table with names. An array with another number of columns than `names` is refused.
+
+    >>> print(str(position_notice(np.zeros((3, 2)), ["y", "age"])).partition(". ")[0])
+    the array has no column names and is read by position: column 0 as 'y', column 1 as 'age'
+    """
+    if not isinstance(data, np.ndarray) or data.dtype.names is not None:
+        return None
+    _check_width(data, names)
+    read = ", ".join(f"column {position} as {name!r}" for position, name in enumerate(names))
+    how = "A table with names (pandas, polars, pyarrow, a dict of columns) is read by name, whatever their order"
+    return f"the array has no column names and is read by position: {read}. {how}"
 
 
 def check_names(wanted: Sequence[str], found: Sequence[str]) -> None:
@@ -111,7 +142,7 @@ def _folded(name: object) -> str:
     return unicodedata.normalize("NFKC", str(name)).strip().casefold()
 
 
-def _is_from(data: object, library: str, kind: str) -> bool:
+def is_from(data: object, library: str, kind: str) -> bool:
     """Whether this is an object of a library that is not imported for the question."""
     module = sys.modules.get(library)
     return module is not None and isinstance(data, getattr(module, kind))
@@ -125,15 +156,24 @@ def _opened(data: object) -> RecordBatchReader:
     raise problem
 
 
-def _next(reader: RecordBatchReader) -> RecordBatch | None:
+def _next(reader: RecordBatchReader, names: Sequence[str]) -> RecordBatch | None:
     try:
-        batch = reader.read_next_batch()
-        # text that is no text would fail later, outside of our handlers
-        batch.validate(full=True)
+        batch = reader.read_next_batch().select(names)
     except StopIteration:
         return None
     except Exception:
-        problem = DataError("the table could not be read to its end; check the query or file behind it")
+        problem = DataError(_UNREADABLE)
+    else:
+        return _checked(batch)
+    raise problem
+
+
+def _checked(batch: RecordBatch) -> RecordBatch:
+    """Refuse what leads outside its buffers, which would fail later, outside of our handlers."""
+    try:
+        check_buffers(batch)
+    except Exception:
+        problem = DataError(_UNREADABLE)
     else:
         return batch
     raise problem
@@ -145,13 +185,17 @@ def _array_columns(data: AnyArray, names: Sequence[str]) -> Mapping[str, AnyArra
     if data.dtype.names is not None:
         check_names(names, data.dtype.names)
         return {name: data[name] for name in names}
-    if data.ndim != 2 or data.shape[1] != len(names):
-        came = f"{data.ndim} dimensions" if data.ndim != 2 else f"{data.shape[1]} columns"
-        raise SpecError(
-            f"an array of {came} came; it needs two dimensions and one column for each of the {len(names)} declared "
-            "names, in their order. A frame or a mapping is read by name"
-        )
+    _check_width(data, names)
     return {name: data[:, position] for position, name in enumerate(names)}
+
+
+def _check_width(data: AnyArray, names: Sequence[str]) -> None:
+    if data.ndim != 2 or data.shape[1] != len(names):
+        found = f"an array with {data.ndim} dimensions" if data.ndim != 2 else f"{data.shape[1]} columns"
+        raise SpecError(
+            f"expected an array with two dimensions and {len(names)} columns, in this order: "
+            f"{', '.join(map(repr, names))}; got {found}. A table with names is read by name"
+        )
 
 
 def _pandas_columns(data: Any, names: Sequence[str]) -> Mapping[str, object]:  # noqa: ANN401  # pandas has no types here
@@ -171,24 +215,30 @@ def _column_batches(
     for start in range(0, max(lengths, default=0), batch_rows):
         rows = slice(start, start + batch_rows)
         arrays = [_arrow(name, values[rows]) for name, values in ready.items()]
-        yield pa.record_batch(arrays, names=list(ready))
+        yield _checked(pa.record_batch(arrays, names=list(ready)))
 
 
 def _plain(name: str, column: Readable, values: Any) -> AnyArray | Array:  # noqa: ANN401  # whatever a user may call a column
     """Give an array of a fixed NumPy type as it is, anything else as an Arrow array."""
-    if _is_from(values, "pandas", "Series"):
+    if is_from(values, "pandas", "Index"):
+        # a series of objects would be given a type by their looks
+        values = values.to_numpy() if values.dtype == object else values.to_series()
+    if is_from(values, "pandas", "Series"):
         values = _series_values(values)
     if isinstance(values, np.ndarray):
         if values.ndim != 1:
             raise DataError(f"column {name!r} is not one-dimensional; give one value for each row")
         if values.dtype.kind == "c":
             raise DataError(f"column {name!r} holds complex numbers; its declaration needs real ones")
-        if values.dtype.kind not in "OU":
+        if values.dtype.kind in "UT":
+            # the type of an array is public: text can be no number, whatever it spells
+            return text_array(values.tolist())
+        if values.dtype.kind != "O":
             return values
         values = values.tolist()
     if isinstance(values, pa.ChunkedArray):
         values = values.combine_chunks()
-    if not hasattr(values, "__len__"):
+    if not hasattr(values, "__len__") or isinstance(values, str | bytes | Mapping | Set):
         raise DataError(f"column {name!r} is {type(values).__name__}, not a column of values; give a list or an array")
     if any(hasattr(values, mark) for mark in ("__arrow_array__", "__arrow_c_array__", "__arrow_c_stream__")):
         return _arrow(name, values)

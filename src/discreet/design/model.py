@@ -147,6 +147,25 @@ class Design:
             if not isinstance(column, SplineBasis) and column.formula is None
         }
 
+    @cached_property
+    def clippable(self) -> tuple[str, ...]:
+        """Numeric columns in which a value can lie outside its bounds, in declared order.
+
+        These are the numbers of the table, and formulas with bounds of their own; a formula whose bounds follow from
+        the columns it uses stays inside them.
+
+        >>> Design("y", {"y": (0, 1), "x": (1, 9), "b": bool, "log": {"formula": "log(x)"}}).clippable
+        ('y', 'x')
+        """
+        return tuple(name for name, column in self.columns.items() if self._clips(column))
+
+    def _clips(self, column: Column) -> bool:
+        if not isinstance(column, Numeric) or column.formula is None:
+            return isinstance(column, Numeric)
+        from discreet.design.derived import has_own_bounds
+
+        return has_own_bounds(self.columns, column)
+
     @property
     def count_public(self) -> bool:
         """Whether the number of rows that count is public: `replace`, every row a unit, and no rule that drops one."""

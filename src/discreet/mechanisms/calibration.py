@@ -12,6 +12,7 @@ from discreet.mechanisms.noise import MAX_SIGMA, NO_DELTA, rounded_up
 from discreet.mechanisms.sensitivity import Blocks, block_maxima, residual_sensitivity, weighted_loss
 from discreet.privacy.budget import PrivacyBudget
 from discreet.privacy.gaussian import mu_from
+from discreet.privacy.lattice import LATTICE_SHARE
 from discreet.privacy.unit import Neighbours
 from discreet.privacy.zcdp import rho_from
 from discreet.releases import BLOCKS, Calibration, NoiseLaw
@@ -20,28 +21,29 @@ from discreet.releases import BLOCKS, Calibration, NoiseLaw
 DEFAULT_SHARES: Final = Blocks(count=0.03, sum_x=0.12, gram=0.35, sum_y=0.10, cross=0.35, target_square=0.05)
 # share of mu^2 that robust standard errors take for their own Gram
 ROBUST_SHARE: Final = 0.3
-# the part of delta that the step from the continuous to the lattice law may cost
-LATTICE_SHARE: Final = 0.01
 ROUNDING: Final = 1 + 2**-40
 
 
 @dataclass(frozen=True, slots=True)
 class Beside:
-    """One more number that is released beside the moments, under the same calibration.
+    """One more statistic that is released beside the moments, under the same calibration.
 
     Attributes
     ----------
     name
         In the law of the noise and among the scalars of the release.
     reach
-        Its largest change between neighbouring tables, in scaled units of a product.
+        Its largest change between neighbouring tables, as a Euclidean length, in scaled units of a product.
     share
         Of mu^2, above 0 and below 1; the moments get the rest.
+    entries
+        How many numbers it has.
     """
 
     name: str
     reach: float
     share: float
+    entries: int = 1
 
 
 def block_sigmas(
@@ -92,7 +94,7 @@ def noise_law(
 
     The count is left exact only where the number of rows that count is public. A block with share 0 is not released:
     it has no noise, costs nothing and is absent from the law. With `robust` a share of mu^2 goes to the Gram of
-    residual rows (robust.proof.md), with `beside` a share to one more number; the moments get the rest.
+    residual rows (robust.proof.md), with `beside` a share to one more statistic; the moments get the rest.
     """
     spent_elsewhere = (ROBUST_SHARE if robust else 0.0) + (0.0 if beside is None else beside.share)
 
@@ -112,13 +114,13 @@ def noise_law(
     if not budget.delta > 0:
         raise SpecError(NO_DELTA)
     continuous = law(mu_from(budget.epsilon, budget.delta), "gaussian")
-    gap = lattice_gap(continuous, size, budget.epsilon)
+    gap = lattice_gap(continuous, size, budget.epsilon, beside)
     if gap <= LATTICE_SHARE * budget.delta:
         return law(mu_from(budget.epsilon, (budget.delta - gap) / ROUNDING), "gaussian")  # [P9]
     return law(math.sqrt(2 * rho_from(budget.epsilon, budget.delta)) / ROUNDING, "discrete-zcdp")  # [P10]
 
 
-def lattice_gap(law: NoiseLaw, size: int, epsilon: float) -> float:
+def lattice_gap(law: NoiseLaw, size: int, epsilon: float, beside: Beside | None = None) -> float:
     """What discrete instead of rounded Gaussian noise costs in delta: (1 + e^epsilon) sum 1/(16 sigma^2)."""
     if epsilon > 700:
         return math.inf
@@ -127,6 +129,8 @@ def lattice_gap(law: NoiseLaw, size: int, epsilon: float) -> float:
         "sum_x": x, "gram_diagonal": x, "gram_off_diagonal": x * (x - 1) // 2, "cross": x,
         "residual_diagonal": x + 1, "residual_off_diagonal": x * (x + 1) // 2,
     }  # fmt: skip
+    if beside is not None:
+        entries[beside.name] = beside.entries
     distance = math.fsum(
         entries.get(block, 1) / (16 * float(sigma) ** 2) for block, sigma in law.sigma.items() if sigma
     )

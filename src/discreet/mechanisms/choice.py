@@ -11,6 +11,7 @@ from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.errors import SpecError
 from discreet.mechanisms.gaussian import GaussianMoments
+from discreet.mechanisms.laplace import LaplaceMoments
 from discreet.mechanisms.registry import Mechanism, mechanism_named, mechanisms
 from discreet.mechanisms.settings import checked_settings
 from discreet.privacy.budget import PrivacyBudget
@@ -31,22 +32,37 @@ def chosen_mechanism(
     given: Mapping[str, object] | None = None,
     *,
     robust: bool = False,
+    clip_counts: bool = False,
 ) -> tuple[Mechanism, Settings, NoiseLaw]:
     """The mechanism to use, its settings and its noise; with `auto` the one of least predicted error.
 
-    With `robust` it also keeps a share for what robust standard errors need, which only `gaussian` does.
+    With `robust` it also keeps a share for what robust standard errors need, which only `gaussian` does; with
+    `clip_counts` one for counts of clipped rows, which mechanisms do whose card says so.
     """
     if robust:
         if name not in (AUTO, "gaussian"):
             raise SpecError(f"robust standard errors come with the mechanism 'gaussian' only; {name!r} was asked for")
         if _without_delta(budget):
             raise SpecError("delta = 0 came; robust standard errors need delta above 0, for instance delta = 1e-6")
-        return _prepared(GaussianMoments(robust=True), design, domain, budget, given)
+        return _prepared(GaussianMoments(robust=True, clip_counts=clip_counts), design, domain, budget, given)
+    if clip_counts:
+        return _prepared(_counting(name, budget), design, domain, budget, given)
     if name != AUTO:
         return _prepared(mechanism_named(name), design, domain, budget, given)
     candidates = _PURE if budget.delta == 0 else ("gaussian",)
     made = [_prepared(mechanism_named(candidate), design, domain, budget, given) for candidate in candidates]
     return min(made, key=lambda one: predicted_error(one[2], len(design.released)))
+
+
+def _counting(name: str, budget: PrivacyBudget) -> Mechanism:
+    """The mechanism of that name that also counts clipped rows; with `auto` the one for the budget."""
+    chosen = ("laplace" if budget.delta == 0 else "gaussian") if name == AUTO else mechanism_named(name).name
+    if chosen == "gaussian":
+        return GaussianMoments(clip_counts=True)
+    if chosen == "laplace":
+        return LaplaceMoments(clip_counts=True)
+    able = " and ".join(repr(one.name) for one in mechanisms().values() if one.card.clip_counts)
+    raise SpecError(f"clip_counts is offered by the mechanisms {able} only, got {chosen!r}")
 
 
 def _prepared(

@@ -7,10 +7,11 @@ from collections.abc import Mapping
 from typing import Final
 
 from discreet.design.domain import RowDomain
-from discreet.mechanisms.calibration import LATTICE_SHARE, ROUNDING, in_steps
+from discreet.mechanisms.calibration import ROUNDING, in_steps
 from discreet.mechanisms.pieces import Piece, pieces_law
 from discreet.privacy.budget import PrivacyBudget
 from discreet.privacy.gaussian import mu_from
+from discreet.privacy.lattice import LATTICE_SHARE
 from discreet.privacy.textbook import advanced_composition
 from discreet.privacy.zcdp import rho_from
 from discreet.releases import Calibration, NoiseLaw

@@ -10,13 +10,14 @@ from discreet.curator.moments import Moments
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.mechanisms.calibration import noise_law
+from discreet.mechanisms.clips import clip_counts_beside, on_product_grid
 from discreet.mechanisms.noise import Sampler
 from discreet.mechanisms.promise import promise
 from discreet.mechanisms.registry import Card, Job, NeighbourPair, NoisyMoments, Passes
-from discreet.mechanisms.worst_pairs import corner_pairs
+from discreet.mechanisms.worst_pairs import clipped_pairs, corner_pairs
 from discreet.privacy.budget import PrivacyBudget
 from discreet.privacy.guarantee import Guarantee
-from discreet.releases import NoiseLaw, Settings
+from discreet.releases import CLIPPED, NoiseLaw, Settings
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,9 +28,12 @@ class GaussianMoments:
     ----------
     robust
         Whether a share of the budget is kept for what robust standard errors need (robust.proof.md).
+    clip_counts
+        Whether a share of it pays for noisy counts of clipped rows, one for each numeric column.
     """
 
     robust: bool = False
+    clip_counts: bool = False
 
     name: ClassVar[str] = "gaussian"
     version: ClassVar[str] = "1"
@@ -42,6 +46,7 @@ class GaussianMoments:
         needs=(),
         numerics="exact",
         references=("Balle & Wang 2018", "Canonne, Kamath & Steinke 2020", "Dong, Roth & Su 2022"),
+        clip_counts=True,
     )
 
     def noise_model(self, design: Design, domain: RowDomain, budget: PrivacyBudget, settings: Settings) -> NoiseLaw:
@@ -54,6 +59,7 @@ class GaussianMoments:
             count_public=design.count_public,
             rows_per_unit=design.unit.max_rows,
             robust=self.robust,
+            beside=clip_counts_beside(design) if self.clip_counts else None,
         )
 
     def guarantee(self, design: Design, budget: PrivacyBudget) -> Guarantee:
@@ -63,7 +69,9 @@ class GaussianMoments:
     def passes(self, job: Job) -> Passes:
         """One pass: exact moments, then noise on every entry."""
         moments = yield ExactGram(len(job.design.released), job.domain.grid_bits)
-        return NoisyMoments(self.randomise(moments, job.law, job.sampler))
+        totals = self.randomise(moments, job.law, job.sampler)
+        noise = job.sampler.draw([job.law.sigma[CLIPPED]] * len(moments.clipped)) if self.clip_counts else ()
+        return NoisyMoments(totals, clipped=on_product_grid(moments.clipped, noise, job.law))
 
     def randomise(self, moments: Moments, law: NoiseLaw, sampler: Sampler) -> tuple[int, ...]:
         """Exact totals plus one independent variate each, added in unlimited integers."""
@@ -73,4 +81,5 @@ class GaussianMoments:
 
     def worst_pairs(self, design: Design) -> tuple[NeighbourPair, ...]:
         """Corner rows: one added beside its twin, or replaced by rows that flip signs, levels and target."""
-        return corner_pairs(design)
+        pairs = corner_pairs(design)
+        return clipped_pairs(design, pairs) if self.clip_counts else pairs

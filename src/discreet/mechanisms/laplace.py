@@ -5,8 +5,9 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Mapping
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import Final, Literal
+from typing import ClassVar, Final, Literal
 
 from discreet.curator.exact_gram import ExactGram
 from discreet.curator.moments import Moments
@@ -14,27 +15,37 @@ from discreet.design.columns import Base, Boolean, Numeric
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.errors import SpecError
+from discreet.mechanisms.clips import CLIP_EPSILON_SHARE, clip_columns, on_product_grid
 from discreet.mechanisms.l1_sensitivity import l1_sensitivity
 from discreet.mechanisms.noise import MAX_SIGMA, Sampler, rounded_up
 from discreet.mechanisms.promise import promise
 from discreet.mechanisms.registry import Card, Job, NeighbourPair, NoisyMoments, Passes
-from discreet.mechanisms.worst_pairs import corner_pairs
+from discreet.mechanisms.worst_pairs import clipped_pairs, corner_pairs
 from discreet.privacy.budget import PrivacyBudget
 from discreet.privacy.guarantee import Guarantee
-from discreet.releases import BLOCKS, NoiseLaw, Settings
+from discreet.releases import BLOCKS, CLIPPED, NoiseLaw, Settings
 from discreet.releases.noise import entry_blocks
 
 # how far a row moves to the opposite corner in the pairs for audits
 _WAYS: Final = (0.0, 0.25, 0.375, 0.5, 0.75, 1.0)
 
 
+@dataclass(frozen=True, slots=True)
 class LaplaceMoments:
-    """Adds independent discrete Laplace noise to the exact moments, calibrated jointly over all entries."""
+    """Adds independent discrete Laplace noise to the exact moments, calibrated jointly over all entries.
 
-    name: Final = "laplace"
-    version: Final = "1"
-    kind: Final[Literal["moments"]] = "moments"
-    card: Final = Card(
+    Attributes
+    ----------
+    clip_counts
+        Whether a share of epsilon pays for noisy counts of clipped rows, one for each numeric column.
+    """
+
+    clip_counts: bool = False
+
+    name: ClassVar[str] = "laplace"
+    version: ClassVar[str] = "1"
+    kind: ClassVar[Literal["moments"]] = "moments"
+    card: ClassVar[Card] = Card(
         summary="Joint Laplace release of all moments under epsilon alone; any model from one release.",
         document="notebook of Neunhoeffer and technical report of Dandekar et al., corrected",
         notion="pure",
@@ -42,11 +53,13 @@ class LaplaceMoments:
         needs=(),
         numerics="exact",
         references=("Dwork, McSherry, Nissim & Smith 2006", "Ghosh, Roughgarden & Sundararajan 2012"),
+        clip_counts=True,
     )
 
     def noise_model(self, design: Design, domain: RowDomain, budget: PrivacyBudget, settings: Settings) -> NoiseLaw:
         """The law of the noise: design and budget in, no data."""
-        return pure_law(design, domain, budget, block_weights(design, domain))
+        clips = clip_columns(design) if self.clip_counts else 0
+        return pure_law(design, domain, budget, block_weights(design, domain), clips=clips)
 
     def guarantee(self, design: Design, budget: PrivacyBudget) -> Guarantee:
         """The promise in the currency of the budget, with the conditions it stands on."""
@@ -55,11 +68,14 @@ class LaplaceMoments:
     def passes(self, job: Job) -> Passes:
         """One pass: exact moments, then noise on every entry."""
         moments = yield ExactGram(len(job.design.released), job.domain.grid_bits)
-        return NoisyMoments(noisy_totals(moments, job.law, job.sampler))
+        totals = noisy_totals(moments, job.law, job.sampler)
+        noise = job.sampler.laplace([job.law.sigma[CLIPPED]] * len(moments.clipped)) if self.clip_counts else ()
+        return NoisyMoments(totals, clipped=on_product_grid(moments.clipped, noise, job.law))
 
     def worst_pairs(self, design: Design) -> tuple[NeighbourPair, ...]:
         """Corner rows, added or exchanged; under `replace` also rows part of the way to the opposite corner."""
-        return l1_pairs(design)
+        pairs = l1_pairs(design)
+        return clipped_pairs(design, pairs) if self.clip_counts else pairs
 
 
 def block_costs(columns: int) -> dict[str, float]:
@@ -97,7 +113,9 @@ def block_weights(design: Design, domain: RowDomain) -> dict[str, float]:
     return weights
 
 
-def pure_law(design: Design, domain: RowDomain, budget: PrivacyBudget, weights: Mapping[str, float]) -> NoiseLaw:
+def pure_law(
+    design: Design, domain: RowDomain, budget: PrivacyBudget, weights: Mapping[str, float], *, clips: int = 0
+) -> NoiseLaw:
     """Discrete Laplace noise with scales in proportion to 1 / weight, just large enough for epsilon.
 
     A block without a weight is not released; a count that is public has no noise.
@@ -110,6 +128,8 @@ def pure_law(design: Design, domain: RowDomain, budget: PrivacyBudget, weights: 
         In epsilon, with any delta.
     weights
         By block; all above 0.
+    clips
+        How many counts of clipped rows are released beside the moments, for a share of epsilon.
 
     Examples
     --------
@@ -123,11 +143,14 @@ def pure_law(design: Design, domain: RowDomain, budget: PrivacyBudget, weights: 
             f"a budget in {budget.currency} came; state it as epsilon, and delta if any, for this mechanism"
         )
     charged = {block: weight for block, weight in weights.items() if block != "count" or not design.count_public}
-    loss = Fraction(l1_sensitivity(design, domain, charged)) / Fraction(budget.epsilon)
+    for_clips = Fraction(budget.epsilon) * CLIP_EPSILON_SHARE if clips else Fraction(0)
+    loss = Fraction(l1_sensitivity(design, domain, charged)) / (Fraction(budget.epsilon) - for_clips)
     sigma: dict[str, int] = {"count": 0} if design.count_public else {}
     for block in BLOCKS:
         if block in charged:
             sigma[block] = _steps(block, loss / Fraction(charged[block]), domain)  # [P11]
+    if clips:
+        sigma[CLIPPED] = _steps(CLIPPED, clips * design.unit.max_rows / for_clips, domain)  # [P14]
     return NoiseLaw(domain.grid_bits, sigma, "pure", family="discrete-laplace")
 
 

@@ -16,7 +16,7 @@ from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.errors import SpecError
 from discreet.mechanisms.ball_ridge import BALL_SETTINGS, RowReach, normal_equations, ridge_in_ball, rounding_reach
-from discreet.mechanisms.calibration import LATTICE_SHARE, ROUNDING, in_steps
+from discreet.mechanisms.calibration import ROUNDING, in_steps
 from discreet.mechanisms.huber_minimum import HuberProblem, huber_minimum
 from discreet.mechanisms.output import ball_pairs, coefficient_count, in_scaled_units
 from discreet.mechanisms.promise import promise
@@ -27,6 +27,7 @@ from discreet.mechanisms.worst_pairs import across_pairs
 from discreet.privacy.budget import PrivacyBudget
 from discreet.privacy.gaussian import mu_from
 from discreet.privacy.guarantee import Guarantee
+from discreet.privacy.lattice import LATTICE_SHARE
 from discreet.privacy.zcdp import rho_from
 from discreet.releases import NoiseLaw, Settings
 

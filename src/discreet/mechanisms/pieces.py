@@ -12,10 +12,11 @@ from dataclasses import dataclass
 
 from discreet.design.domain import RowDomain
 from discreet.errors import SpecError
-from discreet.mechanisms.calibration import LATTICE_SHARE, ROUNDING, in_steps
+from discreet.mechanisms.calibration import ROUNDING, in_steps
 from discreet.mechanisms.noise import NO_DELTA
 from discreet.privacy.budget import PrivacyBudget
 from discreet.privacy.gaussian import mu_from
+from discreet.privacy.lattice import LATTICE_SHARE
 from discreet.privacy.zcdp import rho_from
 from discreet.releases import Calibration, NoiseLaw
 

@@ -62,6 +62,8 @@ class Card:
         Whether it goes over the table more than once; or the setting and the value of it with which it does.
     main
         For coefficients: of several noisy statistics the one whose noise moves them most; none if there is one only.
+    clip_counts
+        Whether it can also release noisy counts of clipped rows.
     """
 
     summary: str
@@ -74,6 +76,7 @@ class Card:
     settings: Mapping[str, Setting] = field(default_factory=dict)
     reads_again: bool | tuple[str, str] = False
     main: str | None = None
+    clip_counts: bool = False
 
     def rereads(self, settings: Settings) -> bool:
         """Whether it goes over the table more than once with these settings."""
@@ -100,11 +103,19 @@ class NoisyMoments:
 
     totals: tuple[int | None, ...]
     scalars: Mapping[str, int] = field(default_factory=dict)
+    # numbers of clipped rows in the order of `Design.clippable`, where they were asked for
+    clipped: tuple[int, ...] = ()
 
 
 Published: TypeAlias = NoisyMoments | Coefficients
 # asks for one pass over the table after another, gets exact sums, and gives what is published
 Passes: TypeAlias = Generator[Sums, Moments, Published]
+
+
+def clipped_by_name(design: Design, published: Published) -> dict[str, int]:
+    """Published numbers of clipped rows by column; nothing where they were not asked for."""
+    clipped = published.clipped if isinstance(published, NoisyMoments) else ()
+    return dict(zip(design.clippable, clipped, strict=True)) if clipped else {}
 
 
 class Mechanism(Protocol):

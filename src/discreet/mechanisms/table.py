@@ -39,6 +39,8 @@ class TableRow:
         Relations it is proved for.
     persons
         Whether a unit may have several rows.
+    clip_counts
+        Whether it can also count clipped rows.
     noise
         By number of regressors: standard deviation of the noise of each statistic in scaled units at epsilon = 1
         (delta = 1e-6 unless pure), for numbers in a box under `add-remove`; `equation` is what the noise does to one
@@ -58,6 +60,7 @@ class TableRow:
     status: str
     neighbours: tuple[str, ...]
     persons: bool
+    clip_counts: bool
     noise: Mapping[int, Mapping[str, float] | str]
     references: tuple[str, ...]
     settings: Mapping[str, Setting]
@@ -84,6 +87,7 @@ class TableRow:
             "status": self.status,
             "neighbours": list(self.neighbours),
             "persons": self.persons,
+            "clip_counts": self.clip_counts,
             "noise": {
                 str(size): {"refused": noise} if isinstance(noise, str) else dict(noise)
                 for size, noise in self.noise.items()
@@ -135,6 +139,7 @@ def table_row(name: str) -> TableRow:
             if _noise(mechanism, 3, PrivacyUnit(neighbours=relation)) is not None
         ),
         persons=_noise(mechanism, 3, several) is not None,
+        clip_counts=card.clip_counts,
         noise={size: _cost(mechanism, size) for size in SIZES},
         references=card.references,
         settings=card.settings,

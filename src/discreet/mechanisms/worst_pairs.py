@@ -33,6 +33,27 @@ def corner_pairs(design: Design) -> tuple[NeighbourPair, ...]:
     return tuple(pairs)
 
 
+def clipped_pairs(design: Design, pairs: tuple[NeighbourPair, ...]) -> tuple[NeighbourPair, ...]:
+    """The same pairs of upper corners, with every number of the first row above its bounds and none of the neighbour.
+
+    Clipping takes it back to the corner, so the sums change as before, and every count of clipped rows by one.
+
+    >>> design = Design("y", {"y": (-1, 1), "b": (0, 10)})
+    >>> [(pair.table, pair.neighbour) for pair in clipped_pairs(design, corner_pairs(design))]
+    [({'y': [2.0, 1.0], 'b': [15.0, 10.0]}, {'y': [1.0], 'b': [10.0]})]
+    """
+    columns = design.table_columns.items()
+    above = {name: column.bounds[1] + column.half for name, column in columns if isinstance(column, Numeric)}
+    return tuple(
+        NeighbourPair(
+            f"{pair.name}, clipped",
+            {name: [above.get(name, values[0]), *values[1:]] for name, values in pair.table.items()},
+            pair.neighbour,
+        )
+        for pair in pairs
+    )
+
+
 def across_pairs(design: Design) -> tuple[NeighbourPair, ...]:
     """A corner row added beside a row at right angles to it, which says nothing of the direction of the corner.
 

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from typing import cast
 
 from discreet.errors import SpecError
-from discreet.privacy.checks import exact_fields, positive, probability_below_one, within
+from discreet.privacy.checks import exact_fields, known_fields, positive, probability_below_one, within
 from discreet.privacy.unit import Neighbours, PrivacyUnit
 
 _FIELDS = ("epsilon", "delta", "unit", "conditions", "mu", "rho")
+_GAP = "mu_gap"
 _LARGEST_FLOAT = math.nextafter(math.inf, 0.0)
 _ADVICE = "copy the guarantee from the release as it is"
 
@@ -31,7 +32,10 @@ class Guarantee:
     conditions : tuple of str
         What must hold for the promise to hold, one plain clause each.
     mu, rho : float, optional
-        The same promise in Gaussian DP or zCDP, where it has one.
+        What the noise keeps beyond (epsilon, delta), in Gaussian DP or zCDP, where that is proved.
+    mu_gap : float, optional
+        With `mu`: how far, in total variation, the published value may be from one of a mu-Gaussian mechanism, because
+        the noise is discrete; far below delta.
 
     Examples
     --------
@@ -45,6 +49,7 @@ class Guarantee:
     conditions: tuple[str, ...]
     mu: float | None = None
     rho: float | None = None
+    mu_gap: float | None = None
 
     def __post_init__(self) -> None:
         # numpy scalars and ints become floats, so that equal guarantees write equal JSON
@@ -61,6 +66,10 @@ class Guarantee:
             value = getattr(self, name)
             if value is not None:
                 object.__setattr__(self, name, positive(name, value, advice=_ADVICE))
+        if self.mu_gap is not None:
+            if self.mu is None:
+                raise SpecError(f"got mu_gap without mu, which it belongs to; {_ADVICE}")
+            object.__setattr__(self, "mu_gap", probability_below_one("mu_gap", self.mu_gap, advice=_ADVICE))
 
     @property
     def neighbours(self) -> Neighbours:
@@ -105,7 +114,7 @@ without looking.
         >>> sorted(Guarantee(1.0, 1e-6, PrivacyUnit(), ()).to_dict())
         ['conditions', 'delta', 'epsilon', 'mu', 'rho', 'unit']
         """
-        return {
+        plain: dict[str, object] = {
             "epsilon": self.epsilon,
             "delta": self.delta,
             "unit": self.unit.to_dict(),
@@ -113,6 +122,8 @@ without looking.
             "mu": self.mu,
             "rho": self.rho,
         }
+        # left out where there is none, so that files of earlier versions keep their text
+        return plain if self.mu_gap is None else plain | {"mu_gap": self.mu_gap}
 
     @classmethod
     def from_dict(cls, mapping: Mapping[str, object]) -> Guarantee:
@@ -121,7 +132,7 @@ without looking.
         Parameters
         ----------
         mapping : mapping
-            Exactly the fields that `to_dict` writes.
+            The fields that `to_dict` writes; `mu_gap` may be left out.
 
         Examples
         --------
@@ -129,7 +140,8 @@ without looking.
         >>> Guarantee.from_dict(promise.to_dict()) == promise
         True
         """
-        fields = exact_fields("guarantee", mapping, _FIELDS)
+        known = known_fields("guarantee", mapping, (*_FIELDS, _GAP))
+        fields = exact_fields("guarantee", {name: known[name] for name in known if name != _GAP}, _FIELDS)
         conditions = fields["conditions"]
         if not isinstance(conditions, list):
             raise SpecError(f"conditions are {conditions!r}; they must be a list of sentences; write [] for none")
@@ -141,4 +153,5 @@ without looking.
             conditions=tuple(conditions),
             mu=cast("float | None", fields["mu"]),
             rho=cast("float | None", fields["rho"]),
+            mu_gap=cast("float | None", known.get(_GAP)),
         )

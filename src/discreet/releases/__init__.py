@@ -9,6 +9,7 @@ The room is called `releases` because `discreet.release` is the public function 
 
 from discreet.releases.noise import (
     BLOCKS,
+    CLIPPED,
     RESIDUAL_BLOCKS,
     Block,
     Calibration,
@@ -18,11 +19,12 @@ from discreet.releases.noise import (
     block_of,
     symmetric,
 )
-from discreet.releases.parts import Coefficients, ResidualPart, Settings
+from discreet.releases.parts import Coefficients, NoisyCount, ResidualPart, Settings
 from discreet.releases.release import NOT_PRIVATE_SUFFIX, Release
 
 __all__ = [
     "BLOCKS",
+    "CLIPPED",
     "NOT_PRIVATE_SUFFIX",
     "RESIDUAL_BLOCKS",
     "Block",
@@ -31,6 +33,7 @@ __all__ = [
     "FloatArray",
     "NoiseFamily",
     "NoiseLaw",
+    "NoisyCount",
     "Release",
     "ResidualPart",
     "Settings",

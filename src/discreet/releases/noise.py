@@ -15,12 +15,14 @@ FloatArray: TypeAlias = npt.NDArray[np.float64]
 
 Block = Literal[
     "count", "sum_x", "gram_diagonal", "gram_off_diagonal", "sum_y", "cross", "target_square",
-    "residual_diagonal", "residual_off_diagonal",
+    "residual_diagonal", "residual_off_diagonal", "clipped",
 ]  # fmt: skip
 BLOCKS: Final[tuple[Block, ...]] = (
     "count", "sum_x", "gram_diagonal", "gram_off_diagonal", "sum_y", "cross", "target_square",
 )  # fmt: skip
 RESIDUAL_BLOCKS: Final[tuple[Block, ...]] = ("residual_diagonal", "residual_off_diagonal")
+# numbers of clipped rows by numeric column
+CLIPPED: Final[Block] = "clipped"
 DIAGONAL_BLOCKS: Final = ("count", "gram_diagonal", "target_square")
 
 NoiseFamily = Literal["discrete-gaussian", "discrete-laplace", "k-norm", "wishart"]

@@ -42,3 +42,19 @@ class ResidualPart:
     coefficients: tuple[float, ...]
     bound: float
     totals: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class NoisyCount:
+    """A number of rows with noise: it may lie below 0 or above the number of rows.
+
+    Attributes
+    ----------
+    value
+        The noisy number.
+    sd
+        Standard deviation of its noise.
+    """
+
+    value: float
+    sd: float

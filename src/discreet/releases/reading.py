@@ -11,7 +11,9 @@ from discreet.design.domain import MAX_GRID_BITS, MIN_GRID_BITS
 from discreet.design.model import Design
 from discreet.errors import ReleaseFileError, SpecError
 from discreet.privacy.guarantee import Guarantee
-from discreet.releases.noise import BLOCKS, CALIBRATIONS, FAMILIES, RESIDUAL_BLOCKS, NoiseLaw, entry_blocks
+from discreet.privacy.lattice import lattice_curve
+from discreet.privacy.zcdp import rho_from
+from discreet.releases.noise import BLOCKS, CALIBRATIONS, CLIPPED, FAMILIES, RESIDUAL_BLOCKS, NoiseLaw, entry_blocks
 from discreet.releases.parts import Coefficients, ResidualPart, Settings
 
 FORMAT: Final = "discreet-release"
@@ -20,9 +22,11 @@ FIELDS: Final = frozenset((
     "format", "schema", "kind", "private", "design", "guarantee", "mechanism", "columns", "noise", "totals",
     "units_public", "anchor", "made_by",
 ))  # fmt: skip
-OPTIONAL: Final = frozenset(("residuals", "coefficients", "scalars"))
+OPTIONAL: Final = frozenset(("residuals", "coefficients", "scalars", "clip_counts"))
 _NEEDED: Final[Mapping[str, set[str]]] = {"k-norm": {"dimension"}, "wishart": {"degrees"}}
 _PURE: Final = ("discrete-laplace", "k-norm")
+# far above the rounding of doubles, far below anything that a reader could make use of
+_CURVE: Final = 1e-9
 _NEVER_ABSENT: Final = ("count", "gram_diagonal", "cross")
 
 
@@ -108,6 +112,26 @@ def _check_promise(noise: NoiseLaw, guarantee: Guarantee | None) -> None:
         raise ReleaseFileError("the noise is not calibrated to any promise, but the release is marked private")
     if guarantee.delta == 0 and (noise.calibration != "pure" or noise.family not in _PURE):
         raise ReleaseFileError("the promise has no delta, but the noise is not of a kind that keeps it")
+    _check_curve(noise, guarantee)
+
+
+def _check_curve(noise: NoiseLaw, guarantee: Guarantee) -> None:
+    """What a promise says beyond (epsilon, delta) is what noise of its kind keeps; earlier versions say nothing."""
+    claimed = guarantee.mu, guarantee.mu_gap, guarantee.rho
+    if claimed == (None, None, None):
+        return
+    calibration = noise.calibration if noise.family == "discrete-gaussian" else "none"
+    kept: tuple[float | None, ...] = (None, None, None)
+    try:
+        if calibration == "gaussian":
+            kept = (*lattice_curve(guarantee.epsilon, guarantee.delta), None)
+        elif calibration == "discrete-zcdp":
+            kept = (None, None, rho_from(guarantee.epsilon, guarantee.delta))
+    except SpecError as error:
+        raise ReleaseFileError(f"the release file is inconsistent: {error}") from None
+    for one, other in zip(claimed, kept, strict=True):
+        if (one is None) != (other is None) or (one and other and not math.isclose(one, other, rel_tol=_CURVE)):
+            raise ReleaseFileError("mu or rho of the guarantee is not what this noise keeps at its epsilon and delta")
 
 
 def _moments(
@@ -121,13 +145,15 @@ def _moments(
         raise ReleaseFileError("a release of moments has no field 'coefficients'")
     residuals = _residual_part(_table(body["residuals"], "residuals"), size - 1) if "residuals" in body else None
     scalars = _wholes(_table(body.get("scalars", {}), "scalars"), "scalars")
-    if set(scalars) & {*BLOCKS, *RESIDUAL_BLOCKS}:
+    if set(scalars) & {*BLOCKS, *RESIDUAL_BLOCKS, CLIPPED}:
         raise ReleaseFileError("a number in 'scalars' has the name of a block of the sums")
-    blocks = {*BLOCKS, *(RESIDUAL_BLOCKS if residuals else ())}
-    wrong = set(noise.sigma) - blocks - set(scalars)
-    absent = ({*_NEVER_ABSENT, *scalars} | (set(RESIDUAL_BLOCKS) if residuals else set())) - set(noise.sigma)
+    clipped = _clip_counts(body, design)
+    further = {*scalars, *(RESIDUAL_BLOCKS if residuals else ()), *((CLIPPED,) if clipped else ())}
+    wrong = set(noise.sigma) - {*BLOCKS, *further}
+    absent = {*_NEVER_ABSENT, *further} - set(noise.sigma)
     if wrong or absent:
-        raise ReleaseFileError(f"noise.sigma must give the blocks {', '.join((*BLOCKS, *RESIDUAL_BLOCKS, *scalars))}")
+        allowed = ", ".join((*BLOCKS, *RESIDUAL_BLOCKS, CLIPPED, *scalars))
+        raise ReleaseFileError(f"noise.sigma must give the blocks {allowed}")
     if private and any(value < (block != "count") for block, value in noise.sigma.items()):
         raise ReleaseFileError("noise.sigma must be positive")
     if private and (noise.sigma["count"] == 0) != design.count_public:
@@ -138,14 +164,23 @@ def _moments(
     whole = tuple(None if total is None else _whole(total, "totals") for total in totals)
     if private and design.count_public and whole[0] != cast("int", units) * 4**noise.grid_bits:
         raise ReleaseFileError("the public number of units is not the number of rows in 'totals'")
-    return {"totals": whole, "residuals": residuals, "scalars": scalars}
+    return {"totals": whole, "residuals": residuals, "scalars": scalars, "clipped": clipped}
+
+
+def _clip_counts(body: Mapping[str, object], design: Design) -> dict[str, int]:
+    if "clip_counts" not in body:
+        return {}
+    counts = _wholes(_table(body["clip_counts"], "clip_counts"), "clip_counts")
+    if not counts or set(counts) != set(design.clippable):
+        raise ReleaseFileError("clip_counts must give every column of the design whose values can be clipped, no other")
+    return {name: counts[name] for name in design.clippable}
 
 
 def _coefficients(
     body: Mapping[str, object], design: Design, noise: NoiseLaw, units: int | None, *, private: bool
 ) -> dict[str, Any]:
     size = len(design.released) - 1
-    if body["totals"] != [] or "residuals" in body or "scalars" in body:
+    if body["totals"] != [] or {"residuals", "scalars", "clip_counts"} & set(body):
         raise ReleaseFileError("a release of coefficients has no sums")
     table = _table(body.get("coefficients"), "coefficients")
     trace = table.get("trace")

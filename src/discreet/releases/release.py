@@ -18,8 +18,8 @@ from discreet.errors import OutputError, ReleaseFileError, SpecError
 from discreet.markup import html_table
 from discreet.output import write_bytes
 from discreet.privacy.guarantee import Guarantee
-from discreet.releases.noise import FloatArray, NoiseLaw, symmetric
-from discreet.releases.parts import Coefficients, ResidualPart, Settings
+from discreet.releases.noise import CLIPPED, FloatArray, NoiseLaw, symmetric
+from discreet.releases.parts import Coefficients, NoisyCount, ResidualPart, Settings
 from discreet.releases.reading import FIELDS, FORMAT, OPTIONAL, SCHEMA_VERSION, parsed, release_fields
 
 NOT_PRIVATE_SUFFIX: Final = ".NOT-PRIVATE.json"
@@ -59,6 +59,8 @@ class Release:
     numerics
         `exact`: noise and sums are whole numbers, the proof covers the bits. `idealised`: the proof is for real
         numbers and the published value is a floating-point solution.
+    clipped
+        Noisy numbers of clipped rows by column, on the product grid, if they were paid for; see `clip_counts`.
     """
 
     design: Design
@@ -75,10 +77,12 @@ class Release:
     scalars: Mapping[str, int] = field(default_factory=dict)
     settings: Settings = field(default_factory=dict)
     numerics: Literal["exact", "idealised"] = "exact"
+    clipped: Mapping[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "scalars", MappingProxyType(dict(self.scalars)))
         object.__setattr__(self, "settings", MappingProxyType(dict(self.settings)))
+        object.__setattr__(self, "clipped", MappingProxyType(dict(self.clipped)))
 
     @property
     def kind(self) -> Literal["moments", "coefficients"]:
@@ -125,6 +129,14 @@ class Release:
         matrix = symmetric((total / unit for total in self.residuals.totals), len(self.columns) - 1)
         # rows of one person were averaged over as many as count, before they were squared
         return _frozen(matrix * (self.residuals.bound * self.design.unit.max_rows) ** 2)
+
+    @property
+    def clip_counts(self) -> Mapping[str, NoisyCount] | None:
+        """By column the noisy number of rows whose value was outside its bounds and clipped, if it was released."""
+        if not self.clipped:
+            return None
+        sd = self.noise.sd(CLIPPED)
+        return {name: NoisyCount(total / 4**self.noise.grid_bits, sd) for name, total in self.clipped.items()}
 
     @cached_property
     def digest(self) -> str:
@@ -205,6 +217,8 @@ class Release:
             body["coefficients"] = {"values": list(fitted.values), "trace": [list(step) for step in fitted.trace]}
         if self.scalars:
             body["scalars"] = {name: str(value) for name, value in self.scalars.items()}
+        if self.clipped:
+            body["clip_counts"] = {name: str(value) for name, value in self.clipped.items()}
         return body
 
     def __repr__(self) -> str:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import Final
+from typing import Final, Literal, TypeAlias
 
 from discreet.privacy.guarantee import Guarantee
 
 FALSE_ALARMS: Final = 0.05
 FAMILY: Final = 4
+Curve: TypeAlias = Literal["gaussian", "zcdp", "pure", "none"]
 PRIORS: Final = (0.01, 0.5)
 _LARGEST_EXPONENT: Final = 700.0  # beyond it e^x leaves double precision
 
@@ -32,12 +33,17 @@ class Attacker:
     false_alarms
         How often the attacker's test may cry out where there is nothing.
     power
-        How often it then finds what there is, at most.
+        How often it then finds what there is, at most, whatever the mechanism: by the definition of (epsilon, delta).
+    mechanism_power
+        The same by what is proved for the noise that was used; none where that is the definition itself.
+    curve
+        What the figures by the mechanism rest on: `gaussian`, `zcdp`, `pure` (the definition is the curve of this
+        mechanism) or `none` (only the definition is proved, or kept in the file).
     odds_factor
         What the odds of any belief are multiplied by, at most; none if that is beyond double precision.
     beliefs
         Examples of it.
-    family, family_epsilon, family_delta, family_power
+    family, family_epsilon, family_delta, family_power, family_mechanism_power
         A group of units, the promise for all of them together, and the power of the test about them.
     """
 
@@ -49,15 +55,18 @@ class Attacker:
     family_epsilon: float
     family_delta: float
     family_power: float
+    mechanism_power: float | None
+    family_mechanism_power: float | None
+    curve: Curve
 
 
 def attacker(guarantee: Guarantee) -> Attacker:
     """Read a guarantee as what it leaves to an attacker."""
     epsilon, delta = guarantee.epsilon, guarantee.delta
     power = largest_power(FALSE_ALARMS, epsilon, delta)
-    if guarantee.mu is not None:
-        power = min(power, gaussian_power(FALSE_ALARMS, guarantee.mu))
     shared = group_delta(FAMILY, epsilon, delta)
+    family_power = largest_power(FALSE_ALARMS, FAMILY * epsilon, shared)
+    curve, (own, family_own) = _curve(guarantee), (mechanism_power(guarantee, units) for units in (1, FAMILY))
     return Attacker(
         false_alarms=FALSE_ALARMS,
         power=power,
@@ -66,8 +75,33 @@ def attacker(guarantee: Guarantee) -> Attacker:
         family=FAMILY,
         family_epsilon=FAMILY * epsilon,
         family_delta=shared,
-        family_power=largest_power(FALSE_ALARMS, FAMILY * epsilon, shared),
+        family_power=family_power,
+        # both are proved, so the lesser holds
+        mechanism_power=None if own is None else min(own, power),
+        family_mechanism_power=None if family_own is None else min(family_own, family_power),
+        curve=curve,
     )
+
+
+def _curve(guarantee: Guarantee) -> Curve:
+    if guarantee.mu is not None:
+        return "gaussian"
+    if guarantee.rho is not None:
+        return "zcdp"
+    return "pure" if guarantee.delta == 0 else "none"
+
+
+def mechanism_power(guarantee: Guarantee, units: int) -> float | None:
+    """Largest power of the test about so many units, by what the guarantee keeps of its noise, if anything.
+
+    Tables that are m units apart are m mu apart under Gaussian privacy, and rho grows with m^2; the gap between the
+    lattice and the continuous law is between laws of one table and does not grow.
+    """
+    if guarantee.mu is not None:
+        return gaussian_power(FALSE_ALARMS, units * guarantee.mu, guarantee.mu_gap or 0.0)
+    if guarantee.rho is not None:
+        return zcdp_power(FALSE_ALARMS, units**2 * guarantee.rho)
+    return None
 
 
 def largest_power(false_alarms: float, epsilon: float, delta: float) -> float:
@@ -94,14 +128,35 @@ def largest_power(false_alarms: float, epsilon: float, delta: float) -> float:
     return min(1.0, 1 - miss)
 
 
-def gaussian_power(false_alarms: float, mu: float) -> float:
+def gaussian_power(false_alarms: float, mu: float, gap: float = 0.0) -> float:
     """Power of the best test against mu-Gaussian privacy: Phi(Phi^-1(alpha) + mu)   [Dong, Roth & Su 2022].
+
+    What is published may be from another law for both tables, at most `gap` away in total variation: then a test has at
+    most `gap` more false alarms and finds at most `gap` more than it would with that mechanism.
 
     >>> round(gaussian_power(0.05, 1.0), 4)
     0.2595
     """
+    if false_alarms + gap >= 1:
+        return 1.0
     normal = NormalDist()
-    return normal.cdf(normal.inv_cdf(false_alarms) + mu)
+    return min(1.0, normal.cdf(normal.inv_cdf(false_alarms + gap) + mu) + gap)
+
+
+def zcdp_power(false_alarms: float, rho: float) -> float:
+    """Largest power of a test against rho-zCDP.
+
+    The Renyi divergence of order a between the answers of the test is at most a rho: p^a q^(1 - a) <= e^(a (a - 1) rho)
+    for power p and false alarms q. At the best a > 1 this is ln p <= -(sqrt(ln 1/q) - sqrt(rho))^2, if rho < ln 1/q;
+    with the tables exchanged it is the same for 1 - q and 1 - p.
+
+    >>> round(zcdp_power(0.05, 0.024), 4), zcdp_power(0.05, 1e9)
+    (0.0835, 1.0)
+    """
+    root, alarm = math.sqrt(rho), math.sqrt(-math.log(false_alarms))
+    found = math.exp(-((alarm - root) ** 2)) if root < alarm else 1.0
+    missed = math.exp(-((math.sqrt(-math.log1p(-false_alarms)) + root) ** 2))
+    return min(found, 1 - missed)
 
 
 def posterior(prior: float, epsilon: float) -> float:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import html
 import io
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -116,8 +117,18 @@ def _frame(axes: Axes, effects: Sequence[Effect], target_width: float) -> None:
 
 
 def _ends(effect: Effect) -> tuple[float | None, float | None]:
-    """Ends of what is drawn: the interval, or that for this very table where nothing else is known."""
-    return (effect.table_low, effect.table_high) if effect.low is None else (effect.low, effect.high)
+    """Ends of what is drawn: the set, or the interval for this very table where nothing else is known."""
+    return (effect.table_low, effect.table_high) if effect.low is effect.high is None else (effect.low, effect.high)
+
+
+def _pieces(effect: Effect) -> list[tuple[float, float]]:
+    """What is drawn as bars: an interval, both sides of a gap or a half line; nothing where nothing is known."""
+    low, high = _ends(effect)
+    if effect.kind == "outside" and low is not None and high is not None:
+        return [(-math.inf, low), (high, math.inf)]
+    if low is None and high is None:
+        return []
+    return [(-math.inf if low is None else low, math.inf if high is None else high)]
 
 
 def _interval(axes: Axes, effect: Effect, y: float, shape: Shape) -> None:
@@ -128,19 +139,24 @@ def _interval(axes: Axes, effect: Effect, y: float, shape: Shape) -> None:
         axes.plot(ends, (y, y), color=colour, linewidth=width, solid_capstyle="butt", clip_on=False)
 
     if effect.estimate is None:
-        axes.text(0.0, y, " not estimable", color=_FAINT, fontsize=shape.font, va="center", fontstyle="italic")
+        words = " any value" if effect.kind == "everything" else " not estimable"
+        axes.text(0.0, y, words, color=_FAINT, fontsize=shape.font, va="center", fontstyle="italic")
         return
-    low, high = _ends(effect)
-    if low is not None and high is not None:
+    pieces = _pieces(effect)
+    for low, high in pieces:
         bar(low, high, _PRIVACY, 9)
-        if effect.inner_low is not None and effect.inner_high is not None:
-            bar(effect.inner_low, effect.inner_high, _SAMPLING, 9)
-        # an interval that goes on beyond the picture says so
-        for end, outside, sign in ((left, low < left, "<"), (right, high > right, ">")):
-            if outside:
-                axes.text(end, y, sign, color=_INK, fontsize=shape.font, va="center", ha="center", fontweight="bold")
+    if effect.inner_low is not None and effect.inner_high is not None:
+        bar(effect.inner_low, effect.inner_high, _SAMPLING, 9)
+    # a set that goes on beyond the picture says so
+    for end, beyond, sign in (
+        (left, any(low < left for low, _ in pieces), "<"),
+        (right, any(high > right for _, high in pieces), ">"),
+    ):
+        if beyond:
+            axes.text(end, y, sign, color=_INK, fontsize=shape.font, va="center", ha="center", fontweight="bold")
     if left <= effect.estimate <= right:
-        axes.plot((effect.estimate,) * 2, (y - 0.22, y + 0.22), color=_INK, linewidth=2.4, clip_on=False)
+        colour = _INK if effect.kind in (None, "interval") else _FAINT
+        axes.plot((effect.estimate,) * 2, (y - 0.22, y + 0.22), color=colour, linewidth=2.4, clip_on=False)
 
 
 def _label(axes: Axes, place: int, y: float, shape: Shape) -> None:

@@ -38,6 +38,7 @@ def environment() -> Environment:
         lstrip_blocks=True,
     )
     made.filters.update(number=text.number, plain=text.plain, share=text.share, p_value=text.p_value)
+    made.filters.update(estimate=text.estimate, confidence_set=text.confidence_set)
     return made
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+from discreet.analyst.clips import ClippedShare, clipped_shares
 from discreet.analyst.estimates import NotEstimable
 from discreet.analyst.released_sums import counted_rows
 from discreet.analyst.settings_used import settings_used
@@ -41,6 +42,7 @@ _STATISTICS: Final = {
     "target_square": "square of the target",
     "residual_diagonal": "squared residuals times squares",
     "residual_off_diagonal": "squared residuals times products",
+    "clipped": "numbers of clipped rows",
 }
 
 
@@ -84,6 +86,8 @@ class Making:
         Ball to which rows were shrunk, if any.
     units_public
         Number of rows or persons, where it is public.
+    clipped
+        Shares of clipped rows by column, where they were counted.
     """
 
     kind: str
@@ -103,6 +107,7 @@ class Making:
     units_public: int | None
     noise: tuple[NoiseLine, ...]
     columns: tuple[DeclaredColumn, ...]
+    clipped: tuple[ClippedShare, ...] = ()
 
 
 def making(release: Release) -> Making:
@@ -126,6 +131,7 @@ def making(release: Release) -> Making:
         units_public=release.units_public,
         noise=_noise_lines(release),
         columns=tuple(_declared(design, name) for name in design.columns),
+        clipped=clipped_shares(release),
     )
 
 

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import math
 import re
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
+from discreet.analyst.confidence_sets import set_words
+from discreet.analyst.estimates import rough
 from discreet.markup import visible as visible
+
+if TYPE_CHECKING:
+    from discreet.report.view import Coefficient
 
 _DIGITS: Final = 4
 _SMALLEST_P: Final = 0.001
@@ -76,6 +81,18 @@ def p_value(value: float | None) -> str:
     if value is None:
         return "–"
     return f"< {_SMALLEST_P}" if value < _SMALLEST_P else f"{value:.3f}"
+
+
+def estimate(row: Coefficient) -> str:
+    """Give an estimate; in brackets and to two digits where the release does not bound it."""
+    if row.estimate is None:
+        return "not estimable"
+    return f"[{_without_zero(rough(row.estimate))}]" if row.unbounded else number(row.estimate)
+
+
+def confidence_set(row: Coefficient) -> str:
+    """Give a confidence set in words."""
+    return "–" if row.kind is None else set_words(row.kind, number(row.low), number(row.high))
 
 
 def _without_zero(text: str) -> str:

@@ -46,13 +46,18 @@ def usage(release: Release, fit: Fit | None) -> Usage:
     """Give the lines that read this model from the release again, and that predict with it."""
     file = "R.json" if release.private else f"R{NOT_PRIVATE_SUFFIX}"
     flags, arguments = ([], []) if fit is None else (_flags(fit), _arguments(fit))
+    # where least squares has no coefficients, only a penalised model predicts
+    predicting = flags if fit is None or fit.estimable else [*_flags(fit, penalty=False), "--penalty", "adaptive"]
     commands = [
         ["discreet", "fit", file, *flags],
-        ["discreet", "predict", file, "new.csv", *flags, "-o", "predictions.csv"],
+        ["discreet", "predict", file, "new.csv", *predicting, "-o", "predictions.csv"],
         ["discreet", "report", file, *flags, "-o", "R.html"],
     ]
     one_model = release.kind == "coefficients"
     read = ("fit.params", "fit.predict(new_rows)") if one_model else _WITH_ERRORS
+    if fit is not None and not fit.estimable:
+        again = ", ".join(["release", *_arguments(fit, penalty=False), "penalty='adaptive'"])
+        read = (_WITH_ERRORS[0], f"discreet.fit({again}).predict(new_rows)")
     python = (
         "import discreet",
         f"release = discreet.Release.load({file!r})",
@@ -62,8 +67,8 @@ def usage(release: Release, fit: Fit | None) -> Usage:
     return Usage(_ONE_MODEL if one_model else _ANY_MODEL, tuple(shlex.join(words) for words in commands), python)
 
 
-def _flags(fit: Fit) -> list[str]:
-    wish = _wish(fit)
+def _flags(fit: Fit, *, penalty: bool = True) -> list[str]:
+    wish = _wish(fit, penalty=penalty)
     if "features" in wish:
         wish["features"] = _listed(fit.features)
     return [word for name, value in wish.items() for word in (f"--{name.replace('_', '-')}", str(value))] + (
@@ -71,18 +76,20 @@ def _flags(fit: Fit) -> list[str]:
     )
 
 
-def _arguments(fit: Fit) -> list[str]:
+def _arguments(fit: Fit, *, penalty: bool = True) -> list[str]:
     intercept = [] if fit.model.intercept == fit.release.design.intercept else [f"intercept={fit.model.intercept}"]
-    return [f"{name}={value!r}" for name, value in _wish(fit).items()] + intercept
+    return [f"{name}={value!r}" for name, value in _wish(fit, penalty=penalty).items()] + intercept
 
 
-def _wish(fit: Fit) -> dict[str, object]:
+def _wish(fit: Fit, *, penalty: bool) -> dict[str, object]:
     """Give what differs from the model that is read when nothing is asked for."""
     wish: dict[str, object] = {}
     if fit.target != fit.release.design.target:
         wish["target"] = fit.target
     if fit.features != choose(fit.release, fit.target).features:
         wish["features"] = list(fit.features)
+    if not penalty:
+        return wish
     if fit.penalised:
         wish["penalty"] = fit.penalty
     if fit.strength is not None:

@@ -6,13 +6,13 @@ import math
 from dataclasses import asdict, dataclass
 
 from discreet.analyst.coefficient_table import reasons, table_columns
+from discreet.analyst.confidence_sets import SetKind
 from discreet.analyst.diagnostics import Diagnostic, diagnose
 from discreet.analyst.estimates import NotEstimable
 from discreet.analyst.fitted import Fit
 from discreet.analyst.reference_law import DEFAULT_LEVEL, checked_level
 from discreet.analyst.released_sums import counted_rows
-from discreet.analyst.selection import SubModel
-from discreet.analyst.summary import error_notes, notes, penalty_line
+from discreet.analyst.summary import error_notes, notes, penalty_line, set_notes
 from discreet.design.columns import Numeric
 from discreet.errors import SpecError
 from discreet.privacy.guarantee import Guarantee
@@ -34,6 +34,8 @@ class Promise:
     hidden: str
     conditions: tuple[str, ...]
     sentence: str
+    mu: float | None = None
+    rho: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,12 +44,16 @@ class Coefficient:
 
     Attributes
     ----------
+    low, high
+        Ends of the confidence set, those of the gap for the kind `outside`; missing where it has none.
+    kind
+        Of the confidence set; missing where there is none.
     table_low, table_high
         Ends of the interval for what would have been published of this very table without noise, where it is known.
     """
 
     name: str
-    estimate: float
+    estimate: float | None
     std_error: float | None
     low: float | None
     high: float | None
@@ -58,6 +64,12 @@ class Coefficient:
     reason: str | None
     table_low: float | None = None
     table_high: float | None = None
+    kind: SetKind | None = None
+
+    @property
+    def unbounded(self) -> bool:
+        """Whether the confidence set is no interval, so that the estimate is shown in brackets."""
+        return self.kind not in (None, "interval")
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,11 +81,13 @@ class Effect:
     estimate
         Missing where nothing can be said.
     low, high
-        Ends of the interval.
+        Ends of the confidence set, those of the gap for the kind `outside`.
     inner_low, inner_high
         Ends of the part of it that there would be without the noise of the release.
     table_low, table_high
         Ends of the interval for what would have been published of this very table without noise, where that is known.
+    kind
+        Of the confidence set; missing where there is none.
     """
 
     name: str
@@ -84,6 +98,7 @@ class Effect:
     inner_high: float | None
     table_low: float | None = None
     table_high: float | None = None
+    kind: SetKind | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +114,7 @@ class ModelView:
     no_intervals
         Why there are none for any coefficient, if so.
     rsquared, rsquared_low, rsquared_high, rsquared_reason
-        Adjusted R^2 with its interval, or why there is none.
+        Adjusted R^2 with its interval, and why there is none or why it excludes nothing.
     residual_sd
         Residual standard deviation in units of the target.
     """
@@ -132,7 +147,7 @@ class ReportView:
     level
         Of the intervals.
     refusal
-        Why the model that was asked for cannot be given; the model shown, if any, is then the adaptive one.
+        Why the model has no coefficients, if the released sums do not determine them.
     model, coefficients, effects
         Missing and empty if no model can be read from the release.
     target_width
@@ -167,8 +182,6 @@ def report_view(
     fit: Fit | None = None,
     *,
     level: float = DEFAULT_LEVEL,
-    refusal: str | None = None,
-    model: SubModel | None = None,
 ) -> ReportView:
     """Gather what a report shows.
 
@@ -179,11 +192,7 @@ def report_view(
     fit
         A model read from it; none if it gives none.
     level
-        Of the intervals, between 0 and 1.
-    refusal
-        Why the model that was asked for could not be given.
-    model
-        The model that was asked for, where there is no fit to name it.
+        Of the confidence sets, at least 0.5 and below 1.
     """
     level = checked_level(level)
     if fit is not None and fit.release.digest != release.digest:
@@ -199,13 +208,13 @@ def report_view(
         level=level,
         promise=None if guarantee is None else _promise(guarantee),
         attacker=None if guarantee is None else attacker(guarantee),
-        refusal=None if refusal is None else refusal.removeprefix("not estimable: "),
+        refusal=None if fit is None or fit.estimable else next(iter(reasons(fit, level).values())),
         model=None if fit is None else _model(fit, level),
         coefficients=coefficients,
         effects=() if fit is None else tuple(_effects(fit, coefficients)),
         target_width=target.bounds[1] - target.bounds[0] if isinstance(target, Numeric) else 1.0,
         trace=ways(release),
-        diagnostics=diagnose(release, fit, model),
+        diagnostics=diagnose(release, fit),
         making=making(release),
         usage=usage(release, fit),
     )
@@ -221,30 +230,36 @@ def _promise(guarantee: Guarantee) -> Promise:
         hidden=unit.sentence,
         conditions=guarantee.conditions,
         sentence=guarantee.sentence(),
+        mu=guarantee.mu,
+        rho=guarantee.rho,
     )
 
 
 def _coefficients(fit: Fit, level: float) -> tuple[Coefficient, ...]:
     why = reasons(fit, level)
     columns = table_columns(fit, level)
-    pairs = fit.table_conf_int(level).items()
-    table = {name: (None, None) if isinstance(pair, NotEstimable) else pair for name, pair in pairs}
-    # what the noise alone brings may be known where nothing else is
-    always = ("privacy_sd",) if fit.interval_target == "none" else ()
+    table = [None if isinstance(one, NotEstimable) else one for one in fit.table_conf_int(level).values()]
+    sets = [None if isinstance(one, NotEstimable) else one for one in fit.conf_int(level).values()]
     return tuple(
         Coefficient(
             name=name,
-            estimate=fit.params[name],
             reason=why.get(name),
             **{
-                field: None if name in why and field not in always else columns[field][place]
-                for field in ("std_error", "low", "high", "p", "sampling_sd", "privacy_sd", "privacy_share")
+                field: columns[field][place]
+                for field in ("estimate", "std_error", "p", "sampling_sd", "privacy_sd", "privacy_share")
             },  # type: ignore[arg-type]  # the columns of numbers hold numbers or nothing
-            table_low=ends[0],
-            table_high=ends[1],
+            low=None if ends is None else _finite(ends.lower),
+            high=None if ends is None else _finite(ends.upper),
+            table_low=None if inside is None else inside.lower,
+            table_high=None if inside is None else inside.upper,
+            kind=None if ends is None else ends.kind,
         )
-        for place, (name, ends) in enumerate(table.items())
+        for place, (name, ends, inside) in enumerate(zip(fit.names, sets, table, strict=True))
     )
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
 
 
 def _effects(fit: Fit, coefficients: tuple[Coefficient, ...]) -> list[Effect]:
@@ -263,23 +278,24 @@ def _effects(fit: Fit, coefficients: tuple[Coefficient, ...]) -> list[Effect]:
 
 
 def _effect(slope: Coefficient, width: float, *, alone: bool) -> Effect:
-    estimate = slope.estimate * width
-    if not math.isfinite(estimate) or slope.low is None or slope.high is None:
-        known = alone and math.isfinite(estimate)
-        ends = (slope.table_low, slope.table_high) if known else (None, None)
-        table = (None if end is None or not math.isfinite(end * width) else end * width for end in ends)
-        return Effect(slope.name, estimate if known else None, None, None, None, None, *table)
-    low, high = slope.low * width, slope.high * width
+    estimate = None if slope.estimate is None else _finite(slope.estimate * width)
+    low, high = (None if end is None else _finite(end * width) for end in (slope.low, slope.high))
+    if estimate is None or low is None or high is None or slope.kind != "interval":
+        ends = (slope.table_low, slope.table_high) if alone and estimate is not None else (None, None)
+        table_low, table_high = (None if end is None else _finite(end * width) for end in ends)
+        shown = estimate if alone or slope.kind not in (None, "interval", "everything") else None
+        kind = "everything" if slope.kind == "interval" else slope.kind
+        return Effect(slope.name, shown, low, high, None, None, table_low, table_high, kind)
     share = (1 - (slope.privacy_share or 0.0)) ** 0.5
     inner = (estimate + (low - estimate) * share, estimate + (high - estimate) * share)
-    return Effect(slope.name, estimate, low, high, *inner)
+    return Effect(slope.name, estimate, low, high, *inner, kind=slope.kind)
 
 
 def _model(fit: Fit, level: float) -> ModelView:
     adjusted, s2 = fit.rsquared_adj, fit.s2
     ends = fit.rsquared_conf_int(level)
     low, high = (None, None) if isinstance(ends, NotEstimable) else ends
-    reason = adjusted if isinstance(adjusted, NotEstimable) else ends if isinstance(ends, NotEstimable) else None
+    reason = adjusted.reason if isinstance(adjusted, NotEstimable) else ends.reason
     return ModelView(
         target=fit.target,
         features=fit.features,
@@ -291,8 +307,11 @@ def _model(fit: Fit, level: float) -> ModelView:
         rsquared=None if isinstance(adjusted, NotEstimable) else adjusted,
         rsquared_low=low,
         rsquared_high=high,
-        rsquared_reason=None if reason is None else reason.reason,
+        rsquared_reason=reason,
         residual_sd=None if isinstance(s2, NotEstimable) else s2**0.5,
         # what is said about errors stands in the table itself
-        notes=tuple(note for note in notes(fit) if note not in error_notes(fit)),
+        notes=(
+            *(set_notes(fit, level) if fit.estimable else ()),
+            *(note for note in notes(fit) if note not in error_notes(fit)),
+        ),
     )

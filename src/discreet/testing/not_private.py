@@ -15,12 +15,18 @@ from discreet.curator.source import ComputeOptions
 from discreet.design.domain import DEFAULT_GRID_BITS, RowDomain
 from discreet.design.model import Design
 from discreet.mechanisms.choice import AUTO
-from discreet.releases import BLOCKS, NoiseLaw, Release
+from discreet.mechanisms.clips import clip_columns, on_product_grid
+from discreet.releases import BLOCKS, CLIPPED, NoiseLaw, Release
 from discreet.workflow import release_with
 
 
 def exact_release(
-    data: object, design: Design, *, grid_bits: int = DEFAULT_GRID_BITS, compute: ComputeOptions | None = None
+    data: object,
+    design: Design,
+    *,
+    clip_counts: bool = False,
+    grid_bits: int = DEFAULT_GRID_BITS,
+    compute: ComputeOptions | None = None,
 ) -> Release:
     """The exact moments of the rows rounded to the grid, NOT PRIVATE.
 
@@ -29,17 +35,23 @@ def exact_release(
     [2.0, 1.5, 2.0]
     """
     domain = RowDomain.of(design, grid_bits)
-    moments = accumulate(open_source(data), design, domain, compute or ComputeOptions())
+    if clip_counts:
+        clip_columns(design)
+    options = compute or ComputeOptions()
+    moments = accumulate(open_source(data), design, domain, options, clip_counts=clip_counts)
+    law = NoiseLaw(grid_bits, dict.fromkeys((*BLOCKS, *((CLIPPED,) if clip_counts else ())), 0), "none")
+    counts = on_product_grid(moments.clipped, [0] * len(moments.clipped), law)
     return Release(
         design=design,
         guarantee=None,
         mechanism="exact",
         mechanism_version="0",
-        noise=NoiseLaw(grid_bits, dict.fromkeys(BLOCKS, 0), "none"),
+        noise=law,
         totals=moments.totals,
         units_public=moments.units if design.unit.neighbours == "replace" else None,
         anchor="untracked",
         made_by=f"discreet {__version__}",
+        clipped=dict(zip(design.clippable, counts, strict=True)) if clip_counts else {},
     )
 
 
@@ -54,6 +66,7 @@ def seeded_release(
     settings: Mapping[str, object] | None = None,
     moments: Literal["plain", "robust"] = "plain",
     residual_bound: float | None = None,
+    clip_counts: bool = False,
     grid_bits: int = DEFAULT_GRID_BITS,
 ) -> Release:
     """What `discreet.release` does, with noise from a seed, NOT PRIVATE: whoever knows the seed can take it away.
@@ -74,6 +87,7 @@ def seeded_release(
         settings=settings,
         moments=moments,
         residual_bound=residual_bound,
+        clip_counts=clip_counts,
         grid_bits=grid_bits,
     )
     # a name that no private release has

@@ -125,8 +125,9 @@ def data_fractions(name: str, values: Sequence[Any] | npt.NDArray[Any]) -> list[
     _refuse_other_shapes(name, values)
     try:
         return [exact_number(value) for value in values]
-    except (TypeError, ValueError, OverflowError):
-        raise DataError(f"{name} holds something that is no finite number; give numbers only") from None
+    except Exception:  # an entry may be an object of somebody's own making, whose errors quote it
+        problem = DataError(f"{name} holds something that is no finite number; give numbers only")
+    raise problem
 
 
 def data_whole(name: str, values: Sequence[Any] | npt.NDArray[Any]) -> list[int]:
@@ -138,9 +139,10 @@ def data_whole(name: str, values: Sequence[Any] | npt.NDArray[Any]) -> list[int]
     _refuse_other_shapes(name, values)
     if isinstance(values, np.ndarray) and values.dtype.kind in "iu":
         return cast("list[int]", values.tolist())
-    if any(isinstance(value, bool) or not isinstance(value, int | np.integer) for value in values):
+    if not all(is_whole(value) and not issubclass(type(value), bool) for value in values):
         raise DataError(f"{name} holds something that is no whole number; give whole numbers only")
-    return [int(value) for value in values]
+    # by the number itself, whatever a class of somebody's own makes of it
+    return [int.__int__(value) if issubclass(type(value), int) else int(value) for value in values]
 
 
 def data_floats(name: str, values: Sequence[Any] | npt.NDArray[Any]) -> npt.NDArray[np.float64]:
@@ -184,6 +186,17 @@ def is_list(values: object) -> bool:
     return isinstance(values, Sized) and not unordered and getattr(values, "ndim", 1) > 0
 
 
+def is_whole(value: object) -> bool:
+    """Whether an entry is a whole number, true or false by its type; a duration of NumPy counts as one there.
+
+    >>> is_whole(1), is_whole(1.0), is_whole(np.timedelta64(1, "s"))
+    (True, False, False)
+    """
+    # by its type, as an object may answer anything when it is asked for its class
+    kind = type(value)
+    return issubclass(kind, int | np.integer) and not issubclass(kind, np.timedelta64)
+
+
 def promised(epsilon: float, delta: float, neighbours: Neighbours, *conditions: str) -> Guarantee:
     """The guarantee in the words that every release uses.
 
@@ -199,7 +212,7 @@ def exact_number(value: object) -> Fraction:
     >>> exact_number(0.25)
     Fraction(1, 4)
     """
-    if isinstance(value, bool | np.bool_):
+    if isinstance(value, bool | np.bool_ | np.timedelta64):
         raise TypeError
     if isinstance(value, Rational):
         return Fraction(int(value.numerator), int(value.denominator))
@@ -221,6 +234,8 @@ def _refuse_other_shapes(name: str, values: object) -> None:
 def _double(value: object) -> float:
     """The nearest double; what is no number, or beyond the doubles, becomes NaN."""
     try:
-        return float(value) if isinstance(value, Real) else math.nan
-    except OverflowError:
+        kind = type(value)
+        is_number = issubclass(kind, Real) and not issubclass(kind, np.timedelta64)
+        return float(cast("Real", value)) if is_number else math.nan
+    except Exception:  # as above
         return math.nan

@@ -1,0 +1,333 @@
+"""Coverage of sets over all releases, size of tests, and forecasts of rows. Figures for the record: make slow.
+
+Every cell has at least 4,000 releases: tables are drawn, clipped and summed, and get noise of the law that the
+mechanism has at that budget. The formulas are the library's as arrays, held against `discreet.fit` release by release
+in every cell, and against `discreet.release` with its own sampler in two.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+import warnings
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import discreet
+from discreet.analyst.normal_equations import normal_equations
+from discreet.analyst.rows_needed import bounded, rows_factors
+from discreet.analyst.selection import choose
+from discreet.errors import PrivacyNotice
+from discreet.releases import BLOCKS, NoiseLaw
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from many_releases import ALPHA, BLOCK, Case, Many, Setup, as_release, drawn_moments, law_of, with_noise
+
+RELEASES = int(os.environ.get("SET_RELEASES", "4000"))
+ROBUST = int(os.environ.get("ROBUST_RELEASES", "4000"))
+PUBLIC = int(os.environ.get("PUBLIC_RELEASES", "1000"))
+ROWS, EPSILONS = (1_000, 10_000, 100_000), (0.5, 1.0, 5.0)
+COMPARED = 12  # releases of a cell that are also read by the library
+NO_NOISE = NoiseLaw(16, dict.fromkeys(BLOCKS, 0), "none")
+ENOUGH = 400  # positive definite releases from which on their shares are held against the bands
+
+
+def linear(X, slopes, random):
+    return 0.5 + X @ slopes + random.normal(0, 0.5, len(X))
+
+
+def numbers(X):
+    return {f"x{place}": column for place, column in enumerate(X.T)}
+
+
+def plain(n, random):
+    X = random.uniform(-1, 1, (n, 3))
+    return {"y": linear(X, [0.8, -0.6, 0.0], random), **numbers(X)}
+
+
+def correlated(correlation):
+    ratio = np.sqrt(correlation / (1 - correlation))
+    weight = ratio / (1 + ratio)
+
+    def draw(n, random):
+        X = weight * random.uniform(-1, 1, (n, 1)) + (1 - weight) * random.uniform(-1, 1, (n, 2))
+        return {"y": linear(X, [1.0, -0.5], random), **numbers(X)}
+
+    return draw
+
+
+def treated(n, random):
+    x, t = random.uniform(-1, 1, n), random.random(n) < 0.02
+    return {"y": linear(np.column_stack([x, t]), [1.0, 0.5], random), "x": x, "t": t}
+
+
+def lognormal(n, random):
+    X = random.lognormal(0, 0.6, (n, 2))
+    return {"y": linear(X, [1.0, -0.5], random), **numbers(X)}
+
+
+def levels(n, random):
+    x, level = random.uniform(-1, 1, n), np.searchsorted(np.cumsum([0.55, 0.25, 0.10, 0.07]), random.random(n))
+    y = 0.5 + x + np.array([0, 0.3, -0.4, 0.5, -0.2])[level] + random.normal(0, 0.5, n)
+    return {"y": y, "x": x, "g": level}
+
+
+def jointly_normal(n, random):
+    X = np.sqrt(0.5) * (random.normal(size=(n, 1)) + random.normal(size=(n, 3)))
+    return {"y": linear(X, [0.6, -0.3, 0.2], random), **numbers(X)}
+
+
+def through_origin(n, random):
+    X = random.uniform(0, [4, 2], (n, 2))
+    return {"y": linear(X, [0.5, -0.4], random) - 0.5, **numbers(X)}
+
+
+Y, X2, X3 = {"y": (-3.5, 4)}, {"x0": (-1, 1), "x1": (-1, 1)}, {"x0": (-1, 1), "x1": (-1, 1), "x2": (-1, 1)}
+NORMAL = {"y": (-4, 5), "x0": (-4, 4), "x1": (-4, 4), "x2": (-4, 4)}
+CASES = [
+    Case("plain", Y | X3, plain),
+    Case("correlation 0.9", Y | X2, correlated(0.9)),
+    Case("correlation 0.99", Y | X2, correlated(0.99)),
+    Case("2% true", {"y": (-3, 4.5), "x": (-1, 1), "t": bool}, treated),
+    Case("lognormal x", {"y": (-1, 6), "x0": (0, 6), "x1": (0, 6)}, lognormal),
+    Case("five levels", {"y": (-3.5, 4.5), "x": (-1, 1), "g": ["a", "b", "c", "d", "e"]}, levels),
+    Case("sub-model", NORMAL, jointly_normal, {}, {"features": ["x0", "x1"]}),
+    Case("another target", NORMAL, jointly_normal, {}, {"target": "x0", "features": ["x1", "y"]}),
+    Case("no intercept", {"y": (-3, 5), "x0": (0, 4), "x1": (0, 2)}, through_origin, {"intercept": False}),
+    Case("bounds 10 times", {"y": (-35, 40), "x0": (-10, 10), "x1": (-10, 10), "x2": (-10, 10)}, plain),
+    Case("one wide x", {"y": (-3.5, 4), "x0": (-10, 10), "x1": (-1, 1), "x2": (-1, 1)}, plain),
+]
+IDS = [case.name for case in CASES]
+HEAD = (
+    "        n  eps  definite   coverage of all   of definite  | of definite: bounded, outside, everything   "
+    "given bounded | size: single      two   all slopes"
+)
+
+
+@cache
+def moments_of(place):
+    return drawn_moments(CASES[place], RELEASES, np.random.default_rng([10, place]))
+
+
+def spread(share, count):
+    """Three and a half binomial standard errors: beyond them by chance in 1 of 4,000 cells."""
+    return 3.5 * np.sqrt(share * (1 - share) / max(count, 1))
+
+
+def span(values, wide=5):
+    shown = [100 * value for value in values]
+    return f"{min(shown):{wide}.1f}-{max(shown):{wide}.1f}"
+
+
+def missed(label, tested, definite):
+    """Bands of the issue, widened by binomial error; only where enough releases are positive definite."""
+    out = []
+    for name, p, kinds in tested:
+        size = float((p < ALPHA).mean())
+        if size > 0.065 + spread(0.065, definite) or size < 0.025 - spread(0.025, definite):
+            out.append(f"{label}, {name}: size {size:.3f}")
+        over_all = 1 - (p < ALPHA).sum() / RELEASES
+        if over_all < 0.935 - spread(0.935, RELEASES):
+            out.append(f"{label}, {name}: coverage {over_all:.3f}")
+        mostly = kinds is not None and (kinds == "interval").sum() >= 0.9 * RELEASES
+        if mostly and over_all > 0.97 + spread(0.97, RELEASES):
+            out.append(f"{label}, {name}: coverage {over_all:.3f} of sets that are bounded")
+    return out if definite >= ENOUGH else []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("place", range(len(CASES)), ids=IDS)
+def test_sets_cover_and_tests_keep_their_size(place):
+    case, setup = CASES[place], Setup.of(CASES[place])
+    began = time.perf_counter()
+    tables, population = moments_of(place)
+    theta, slopes = setup.truth(population), setup.slopes
+    print(f"\n{case.name} ({', '.join(setup.names)}), {RELEASES} releases a cell, smallest and largest share, %")
+    print(HEAD)
+    misses = []
+    for n in ROWS:
+        for epsilon in EPSILONS:
+            random, law = np.random.default_rng([11, place, n, round(10 * epsilon)]), law_of(case, epsilon)
+            sd = law.entry_sd(len(setup.empty.columns))
+            noisy = with_noise(tables[n], sd, random)
+            many = Many.of(noisy, sd, setup)
+            definite = int(many.definite.sum())
+            if definite < 10:
+                print(f"  {n:7d} {epsilon:4.1f}  {100 * definite / RELEASES:7.1f}   too few")
+                continue
+            single = [many.test(row[None, :], row[None, :] @ theta) for row in setup.units]
+            eye = np.eye(setup.size)[slopes]
+            joint = [many.test(eye[:2], theta[slopes[:2]]), many.test(eye, theta[slopes])]
+            kinds = [one.kinds() for one in single]
+            rejected = [one.p < ALPHA for one in single]
+            inside = [own == "interval" for own in kinds]
+            shares = [[(own == kind).mean() for own in kinds] for kind in ("interval", "outside", "everything")]
+            given = [1 - miss[yes].mean() for miss, yes in zip(rejected, inside, strict=True) if yes.sum() >= 40]
+            print(
+                f"  {n:7d} {epsilon:4.1f}  {100 * definite / RELEASES:7.1f}   "
+                f"{span([1 - miss.sum() / RELEASES for miss in rejected])}   "
+                f"{span([1 - miss.mean() for miss in rejected])} | "
+                f"{span(shares[0])}  {span(shares[1])}  {span(shares[2])}   {span(given) if given else '-':>11} | "
+                f"{span([miss.mean() for miss in rejected], 4)}  {100 * (joint[0].p < ALPHA).mean():6.1f}"
+                f"  {100 * (joint[1].p < ALPHA).mean():6.1f}",
+                flush=True,
+            )
+            tested = [(name, one.p, own) for name, one, own in zip(setup.names, single, kinds, strict=True)]
+            tested += [("two slopes", joint[0].p, None), ("all slopes", joint[1].p, None)]
+            misses += missed(f"n={n} epsilon={epsilon}", tested, definite)
+            compare(case, setup, law, noisy[:COMPARED], many, single, joint[0], kinds, theta)
+    print(f"  ({time.perf_counter() - began:.0f} s)")
+    assert not misses, "\n".join(misses)
+
+
+def compare(case, setup, law, noisy, many, single, joint, kinds, theta):
+    """The same p-values and kinds of set as the library's, release by release."""
+    truth = dict(zip(setup.names, setup.original(case, theta).tolist(), strict=True))
+    two = {setup.names[place]: truth[setup.names[place]] for place in setup.slopes[:2]}
+    for run, moments in enumerate(noisy):
+        fit = discreet.fit(as_release(setup, law, moments), **case.model)
+        assert fit.estimable == many.definite[run]
+        if not fit.estimable:
+            assert all(ends.kind == "everything" for ends in fit.conf_int().values())
+            continue
+        place = int(many.definite[:run].sum())
+        found = fit.t_test(truth).pvalue.values()
+        assert list(found) == pytest.approx([one.p[place] for one in single], rel=1e-4, abs=1e-7)
+        assert fit.f_test(two).pvalue == pytest.approx(joint.p[place], rel=1e-4, abs=1e-7)
+        ends = fit.conf_int()
+        assert [one.kind for one in ends.values()] == [own[place] for own in kinds]
+        for name, one in zip(setup.names, single, strict=True):
+            if abs(one.p[place] - ALPHA) > 1e-4:
+                assert ends[name].contains(truth[name]) == (one.p[place] >= ALPHA)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "n", "epsilon"), [("correlation 0.9", 1_000, 1.0), ("five levels", 1_000, 1.0)])
+def test_the_public_path_agrees_with_the_fast_one(name, n, epsilon):
+    """`discreet.release` with its own sampler: shares of misses and of bounded sets within five binomial errors.
+
+    Real noise cannot be seeded; each comparison of a right value fails with a probability below 1e-6.
+    """
+    place = IDS.index(name)
+    case, setup = CASES[place], Setup.of(CASES[place])
+    tables, population = moments_of(place)
+    theta, law, random = setup.truth(population), law_of(case, epsilon), np.random.default_rng(12)
+    sd = law.entry_sd(len(setup.empty.columns))
+    many = Many.of(with_noise(tables[n], sd, random), sd, setup)
+    truth = dict(zip(setup.names, setup.original(case, theta).tolist(), strict=True))
+    counts = {name: np.zeros(3, dtype=int) for name in setup.names}
+    for _ in range(PUBLIC):
+        data = case.draw(n, random)
+        for column, declared in case.columns.items():
+            if isinstance(declared, list):
+                data[column] = np.array(declared)[data[column]]
+        fit = discreet.fit(discreet.release(data, case.design, epsilon=epsilon, delta=1e-6), **case.model)
+        for name, ends in fit.conf_int().items():
+            counts[name] += [fit.estimable, ends.bounded, not ends.contains(truth[name])]
+    print(f"\n{case.name}, n = {n}, epsilon {epsilon}: share definite, bounded and missing, public against fast, %")
+    for row, name in zip(setup.units, setup.names, strict=True):
+        one = many.test(row[None, :], row[None, :] @ theta)
+        fast = np.array([many.definite.sum(), (one.kinds() == "interval").sum(), (one.p < ALPHA).sum()]) / RELEASES
+        public = counts[name] / PUBLIC
+        print(f"  {name:12} {(100 * public).round(1)} {(100 * fast).round(1)}")
+        band = 5 * np.sqrt(np.maximum(fast * (1 - fast), 1e-3) * (1 / PUBLIC + 1 / RELEASES))
+        assert (np.abs(public - fast) <= band).all(), name
+
+
+def clipped_target(n, random):
+    X = random.lognormal(0, 1.0, (n, 2))
+    return {"y": linear(X, [1.0, -0.5], random), **numbers(X)}
+
+
+CLIPPED = Case("lognormal x, clipped target", {"y": (-3, 8), "x0": (0, 10), "x1": (0, 10)}, clipped_target)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("epsilon", [1.0, 5.0])
+def test_robust_sets_cover_where_variances_differ(epsilon):
+    """The public path with robust errors, n = 10,000; plain errors with and without privacy beside them."""
+    random, n = np.random.default_rng(13), 10_000
+    setup = Setup.of(CLIPPED)
+    Z = np.concatenate([CLIPPED.rows(400_000, random) for _ in range(20)])
+    theta = setup.truth(Z.T @ Z / len(Z))
+    truth = dict(zip(setup.names, setup.original(CLIPPED, theta).tolist(), strict=True))
+    kinds = ("robust", "plain", "plain, no privacy")
+    missing = {kind: dict.fromkeys(truth, 0) for kind in kinds}
+    joint, bounded_sets, definite = dict.fromkeys(kinds, 0), dict.fromkeys(truth, 0), 0
+    for _ in range(ROBUST):
+        data = CLIPPED.draw(n, random)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", PrivacyNotice)
+            release = discreet.release(data, CLIPPED.design, epsilon=epsilon, delta=1e-6, moments="robust")
+        fit = discreet.fit(release)
+        definite += fit.estimable
+        exact = CLIPPED.rows(n, np.random.default_rng(random.integers(2**60)))
+        without_noise = discreet.fit(as_release(setup, NO_NOISE, exact.T @ exact))
+        for kind, model in zip(kinds, (fit.robust(), fit, without_noise), strict=True):
+            for name, ends in model.conf_int().items():
+                missing[kind][name] += not ends.contains(truth[name])
+                bounded_sets[name] += kind == "robust" and ends.bounded
+            joint[kind] += model.f_test({name: truth[name] for name in ("x0", "x1")}).pvalue < ALPHA
+    print(f"\n{CLIPPED.name}, n = {n}, epsilon {epsilon}, {ROBUST} releases, %")
+    print(f"  coverage of {', '.join(truth)}; size of F")
+    for kind in kinds:
+        shares = "  ".join(f"{100 - 100 * count / ROBUST:5.1f}" for count in missing[kind].values())
+        print(f"  {kind:18} {shares}   {100 * joint[kind] / ROBUST:5.1f}")
+    shown = ", ".join(f"{100 * count / ROBUST:.1f}" for count in bounded_sets.values())
+    print(f"  definite {100 * definite / ROBUST:.1f}, bounded {shown}")
+    for name, count in missing["robust"].items():
+        assert count / ROBUST <= 0.065 + spread(0.065, ROBUST), name
+    assert joint["robust"] / ROBUST <= 0.065 + spread(0.065, ROBUST)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "n", "epsilon"),
+    [
+        ("correlation 0.9", 1_000, 1.0),
+        ("2% true", 1_000, 0.5),
+        ("lognormal x", 1_000, 1.0),
+        ("five levels", 1_000, 1.0),
+        ("another target", 1_000, 1.0),
+        ("bounds 10 times", 10_000, 1.0),
+    ],
+)
+def test_tables_with_as_many_rows_as_forecast_give_an_interval(name, n, epsilon):
+    """At least 85% of new tables of the size that an unbounded set names, over all releases that name one."""
+    place = IDS.index(name)
+    case, setup = CASES[place], Setup.of(CASES[place])
+    tables, _ = moments_of(place)
+    law, random = law_of(case, epsilon), np.random.default_rng([14, place])
+    sd = law.entry_sd(len(setup.empty.columns))
+    own = np.ix_(setup.positions, setup.positions)
+    L = setup.units / np.abs(setup.units).max(axis=1, keepdims=True)
+    factors, shares, without = [], [], 0
+    for moments in with_noise(tables[n][:150], sd, random):
+        release = as_release(setup, law, moments)
+        fit = discreet.fit(release, **case.model)
+        weak = [place for place, ends in enumerate(fit.conf_int().values()) if not ends.bounded]
+        if not weak:
+            continue
+        equations = normal_equations(release, choose(release, **case.model))
+        found = rows_factors(equations, L[weak], 1.96, release.digest)
+        for coefficient, factor in zip(weak, found, strict=True):
+            if factor is None:
+                without += 1
+                continue
+            blocks = random.integers(0, RELEASES, (60, round(factor * n / BLOCK)))
+            new = np.array([tables[BLOCK][chosen].sum(axis=0) for chosen in blocks])
+            new = with_noise(new, sd, random)[:, setup.positions][:, :, setup.positions]
+            yes = bounded(setup.C @ new @ setup.C.T, new[:, 0, 0], setup.C, sd[own] ** 2, L[[coefficient]], 1.96)
+            factors.append(factor)
+            shares.append(yes.mean())
+    print(
+        f"\n{name}, n = {n}, epsilon {epsilon}: {len(factors)} forecasts, median {np.median(factors):g} times the rows,"
+        f" came true in {100 * np.mean(shares):.1f}%; {without} unbounded sets without one"
+    )
+    assert len(factors) >= 50
+    assert np.mean(shares) >= 0.85
