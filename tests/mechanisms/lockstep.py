@@ -84,6 +84,7 @@ class Setup:
     design: discreet.Design
     settings: dict[str, Any] = field(default_factory=dict)
     moments: str = "plain"
+    clip_counts: bool = False
     epsilon: float = 2.0
     delta: float = 1e-6
     grid_bits: int = 16
@@ -187,7 +188,8 @@ def watched(run: Run, setup: Setup) -> Iterator[None]:
         asked, made_of = copy.deepcopy(wanted), described(wanted)
         asked.add(probe)
         moments = original(self, wanted)
-        run.passes.append(Pass((made_of, asked.totals()), moments.totals))
+        counts = tuple(count * unit**2 for count in moments.clipped)
+        run.passes.append(Pass((made_of, asked.totals()), (*moments.totals, *counts)))
         return moments
 
     with pytest.MonkeyPatch.context() as patch:
@@ -233,6 +235,7 @@ def watched_release(setup: Setup, data: object, run: Run) -> discreet.Release:
             settings=setup.settings,
             moments=setup.moments,
             residual_bound=None,
+            clip_counts=setup.clip_counts,
             grid_bits=setup.grid_bits,
         )
     return run.release

@@ -42,10 +42,10 @@ def unrelated(which: int, unit: str) -> dict[str, list[object]]:
     """Two tables that have nothing in common but their columns and what the neighbouring relation makes public."""
     rng = np.random.default_rng(which)
     rows = 90 if unit == "replace" else (80, 117)[which]
-    x = rng.uniform(-1, 1, rows) ** (1 + 2 * which)
-    w = rng.normal(0.5 - which, 0.7, rows)
+    x = rng.uniform(-1.1, 1.4, rows) ** (1 + 2 * which)
+    w = rng.normal(0.5 - which, 1.5, rows)
     b = rng.random(rows) < (0.3, 0.8)[which]
-    y = np.clip((0.8 * x - 0.1 * w if which else 0.3 * b - 0.5 * x) + rng.normal(0, 0.2, rows), -1, 1)
+    y = (0.8 * x - 0.1 * w if which else 0.3 * b - 0.5 * x) + rng.normal(0, 0.4, rows)
     who = np.concatenate([np.arange(40), rng.integers(0, 40, rows - 40)])
     columns = {"x": x, "w": w, "b": b, "y": y, "who": who}
     return {name: values.tolist() for name, values in columns.items()}
@@ -106,6 +106,16 @@ def test_so_do_releases_with_a_part_for_robust_errors(unit):
     assert_in_step(first, second)
     assert len(first.passes) == 2
     assert first.release.residuals == second.release.residuals
+
+
+@pytest.mark.parametrize("name", ["gaussian", "laplace"])
+@pytest.mark.parametrize("unit", UNITS)
+def test_so_do_releases_with_counts_of_clipped_rows(name, unit):
+    first, second = two_runs(setup_of(name, unit, intercept=True, clip_counts=True), unit)
+    assert_in_step(first, second)
+    assert len(first.release.clipped) == 3
+    assert first.passes[0].totals[-3:] != second.passes[0].totals[-3:]
+    assert first.release.clipped == second.release.clipped
 
 
 @pytest.mark.parametrize(("unit", "intercept"), [(unit, intercept) for unit in UNITS for intercept in (True, False)])

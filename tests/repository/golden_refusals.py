@@ -85,7 +85,8 @@ REQUESTS: list[dict[str, Any]] = [
     {"moments": "robust", "residual_bound": 1e9}, {"moments": "robust", "residual_bound": True},
     {"moments": "robust", "delta": 0.0}, {"moments": "robust", "mechanism": "laplace"},
     {"encoding": "klingon"}, {"encoding": 3}, {"delimiter": "::"}, {"delimiter": "a"}, {"delimiter": "ä"},
-    {"spend": lambda request: None},
+    {"encoding": "utf-7"}, {"encoding": "unicode_escape"}, {"clip_counts": "yes"},
+    {"clip_counts": True, "mechanism": "ssp"}, {"spend": lambda request: None},
 ]  # fmt: skip
 SETTINGS: list[tuple[str, dict[str, Any]]] = [
     ("gaussian", {"bins": 3}), ("laplace", {"x": 1}), ("wishart", {"degrees": 5}), ("wishart", {"degrees": 10.5}),

@@ -38,6 +38,7 @@ PLACES = {
     "output passes": "discreet.mechanisms.output:OutputPerturbation.passes",
     "objective passes": "discreet.mechanisms.objective:ObjectivePerturbation.passes",
     "residual noise": "discreet.mechanisms.robust:residuals_with_noise",
+    "clip counts": "discreet.mechanisms.clips:on_product_grid",
     "gaussian sampler": "discreet.mechanisms.noise:_gaussian",
 }
 LOCKSTEP = "tests/mechanisms/test_lockstep.py"
@@ -170,6 +171,10 @@ MUTANTS: dict[str, Mutant] = {
     "robust: no noise on the last product of residuals": Mutant(
         "residual noise", "total + variate for", "total + (variate if variate != noise[-1] else 0) for",
         f"{LOCKSTEP}::test_so_do_releases_with_a_part_for_robust_errors",
+    ),
+    "clip counts: no noise on the last one": Mutant(
+        "clip counts", "+ variate for", "+ (variate if variate != noise[-1] else 0) for",
+        f"{LOCKSTEP}::test_so_do_releases_with_counts_of_clipped_rows",
     ),
     "floating-point noise in place of the exact sampler": Mutant(
         "gaussian sampler",
