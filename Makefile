@@ -4,7 +4,7 @@ BIN := .venv/bin
 COVERED_FULLY := privacy design mechanisms releases curator
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check slow bench docs wheel fmt proofs clean
+.PHONY: help demo test check slow bench docs wheel fmt proofs golden clean
 
 help:  ## print the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
@@ -60,6 +60,9 @@ fmt: .venv/dev.stamp  ## format and mend what ruff can mend
 
 proofs: .venv/dev.stamp  ## accept the proofs after re-reading them against changed code
 	$(BIN)/python tests/house/proof_tags.py --accept
+
+golden: .venv/dev.stamp  ## accept what the program says and publishes now, after reading the difference
+	$(BIN)/python tests/repository/golden_files.py --accept
 
 clean:  ## remove the environment and caches
 	rm -rf .venv build dist .coverage .coverage.* .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache

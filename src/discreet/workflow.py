@@ -18,7 +18,7 @@ from discreet.design.frames import position_notice
 from discreet.design.model import Design
 from discreet.errors import AfterSpendError, ColumnNotice, DiscreetError, LedgerError, PrivacyNotice, SpecError
 from discreet.mechanisms.choice import AUTO, chosen_mechanism
-from discreet.mechanisms.noise import ExactSampler
+from discreet.mechanisms.noise import ExactSampler, Sampler
 from discreet.mechanisms.promise import with_curve, with_origin
 from discreet.mechanisms.registry import Job, NoisyMoments, Passes, Published, clipped_by_name
 from discreet.mechanisms.robust import residuals_with_noise
@@ -106,6 +106,45 @@ def release(
     budget = PrivacyBudget(epsilon, delta)
     for notice in check_strength(budget, allow_weak_privacy):
         warnings.warn(notice, PrivacyNotice, stacklevel=2)
+    return release_with(
+        ExactSampler(),
+        data,
+        design,
+        epsilon=epsilon,
+        delta=delta,
+        mechanism=mechanism,
+        settings=settings,
+        moments=moments,
+        residual_bound=residual_bound,
+        clip_counts=clip_counts,
+        grid_bits=grid_bits,
+        encoding=encoding,
+        delimiter=delimiter,
+        compute=compute,
+        spend=spend,
+    )
+
+
+def release_with(
+    sampler: Sampler,
+    data: object,
+    design: Design,
+    *,
+    epsilon: float,
+    delta: float,
+    mechanism: str,
+    settings: Mapping[str, object] | None,
+    moments: Literal["plain", "robust"],
+    residual_bound: float | None,
+    grid_bits: int,
+    clip_counts: bool = False,
+    encoding: str = "utf-8",
+    delimiter: str = ",",
+    compute: ComputeOptions | None = None,
+    spend: SpendHook = untracked,
+) -> Release:
+    """The line itself, whatever the source of the noise; without a promise unless that source is private."""
+    budget = PrivacyBudget(epsilon, delta)
     domain = RowDomain.of(design, grid_bits)
     bound = _checked_bound(design, moments, residual_bound)
     if not isinstance(clip_counts, bool):
@@ -120,17 +159,17 @@ def release(
                 f"delta = {budget.delta:g} is not used by {chosen.name!r} with these settings: the release promises "
                 "delta = 0; leave delta out, or take a mechanism that makes use of it",
                 PrivacyNotice,
-                stacklevel=2,
+                stacklevel=3,
             )
         # kept without delta, so none is promised away
         budget = PrivacyBudget(epsilon)
     positions = position_notice(data, [*design.table_columns, *filter(None, [design.unit.id])])
     if positions is not None:
-        warnings.warn(positions, ColumnNotice, stacklevel=2)
+        warnings.warn(positions, ColumnNotice, stacklevel=3)
     source = open_source(data, reading=ReadOptions(encoding=encoding, delimiter=delimiter))
     again = robust or chosen.card.rereads(public)
     table = Table(source, design, domain, compute or ComputeOptions(), again=again, clip_counts=clip_counts)
-    passes = chosen.passes(Job(design, domain, law, public, ExactSampler()))
+    passes = chosen.passes(Job(design, domain, law, public, sampler))
     with table:
         first = table.sums(next(passes))
         request = SpendRequest(
@@ -157,9 +196,10 @@ def release(
                 numerics=chosen.card.numerics,
                 clipped=clipped_by_name(design, published),
             )
-            return _with_residuals(release, domain, bound, table.sums) if robust else release
+            return _with_residuals(release, domain, bound, table.sums, sampler) if robust else release
 
-        return _after_spend(made)
+        finished = _after_spend(made)
+        return finished if sampler.private else replace(finished, guarantee=None)
 
 
 def _recorded(receipt: object) -> str:
@@ -192,7 +232,9 @@ def _carried_out(passes: Passes, moments: Moments, read: Callable[[Sums], Moment
         moments = read(wanted)
 
 
-def _with_residuals(made: Release, domain: RowDomain, bound: float | None, read: Callable[[Sums], Moments]) -> Release:
+def _with_residuals(
+    made: Release, domain: RowDomain, bound: float | None, read: Callable[[Sums], Moments], sampler: Sampler
+) -> Release:
     """Add what robust standard errors need, from one more pass."""
     # only this needs the analyst's rooms, which plain releases do without
     from discreet.analyst.robust import residual_plan
@@ -201,7 +243,7 @@ def _with_residuals(made: Release, domain: RowDomain, bound: float | None, read:
     gram = ResidualGram(domain, len(plan.coefficients), plan.coefficients, plan.bound, rows)
     squares = RatioSquares(domain, plan.coefficients, plan.ratio, plan.mean, plan.ratio_bound, rows)
     again = read(ResidualPass(gram, squares))
-    *noisy, square = residuals_with_noise(again.totals, made.noise, ExactSampler())
+    *noisy, square = residuals_with_noise(again.totals, made.noise, sampler)
     ratio = RatioPart(plan.ratio, plan.mean, plan.ratio_bound, square)
     return replace(made, residuals=ResidualPart(plan.coefficients, plan.bound, tuple(noisy), ratio))
 

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Literal
 
 import numpy as np
 
 from discreet import __version__
-from discreet.curator.moments import Table, accumulate
+from discreet.curator.moments import accumulate
 from discreet.curator.opening import open_source
 from discreet.curator.source import ComputeOptions
 from discreet.design.domain import DEFAULT_GRID_BITS, RowDomain
 from discreet.design.model import Design
-from discreet.mechanisms.choice import AUTO, chosen_mechanism
+from discreet.mechanisms.choice import AUTO
 from discreet.mechanisms.clips import clip_columns, on_product_grid
-from discreet.mechanisms.registry import Job, NoisyMoments, Published, clipped_by_name
-from discreet.privacy.budget import PrivacyBudget
 from discreet.releases import BLOCKS, CLIPPED, NoiseLaw, Release
+from discreet.workflow import release_with
 
 
 def exact_release(
@@ -40,9 +40,19 @@ def exact_release(
     options = compute or ComputeOptions()
     moments = accumulate(open_source(data), design, domain, options, clip_counts=clip_counts)
     law = NoiseLaw(grid_bits, dict.fromkeys((*BLOCKS, *((CLIPPED,) if clip_counts else ())), 0), "none")
-    made = _not_private("exact", design, law, moments.totals, moments.units)
     counts = on_product_grid(moments.clipped, [0] * len(moments.clipped), law)
-    return replace(made, clipped=dict(zip(design.clippable, counts, strict=True))) if clip_counts else made
+    return Release(
+        design=design,
+        guarantee=None,
+        mechanism="exact",
+        mechanism_version="0",
+        noise=law,
+        totals=moments.totals,
+        units_public=moments.units if design.unit.neighbours == "replace" else None,
+        anchor="untracked",
+        made_by=f"discreet {__version__}",
+        clipped=dict(zip(design.clippable, counts, strict=True)) if clip_counts else {},
+    )
 
 
 def seeded_release(
@@ -54,28 +64,35 @@ def seeded_release(
     delta: float = 0.0,
     mechanism: str = AUTO,
     settings: Mapping[str, object] | None = None,
+    moments: Literal["plain", "robust"] = "plain",
+    residual_bound: float | None = None,
     clip_counts: bool = False,
     grid_bits: int = DEFAULT_GRID_BITS,
 ) -> Release:
-    """The mechanism with noise from a seed, NOT PRIVATE: whoever knows the seed can take the noise away."""
-    domain = RowDomain.of(design, grid_bits)
-    budget = PrivacyBudget(epsilon, delta)
-    chosen, public, law = chosen_mechanism(mechanism, design, domain, budget, settings, clip_counts=clip_counts)
-    passes = chosen.passes(Job(design, domain, law, public, SeededSampler(seed)))
-    wanted = next(passes)
-    with Table(open_source(data), design, domain, ComputeOptions(), again=True, clip_counts=clip_counts) as table:
-        while True:
-            moments = table.sums(wanted)
-            try:
-                wanted = passes.send(moments)
-            except StopIteration as done:
-                published: Published = done.value
-                break
-    made = _not_private(f"{chosen.name}-seeded", design, law, (), moments.units)
-    if isinstance(published, NoisyMoments):
-        clipped = clipped_by_name(design, published)
-        return replace(made, totals=published.totals, scalars=published.scalars, settings=public, clipped=clipped)
-    return replace(made, coefficients=published, settings=public, numerics=chosen.card.numerics)
+    """What `discreet.release` does, with noise from a seed, NOT PRIVATE: whoever knows the seed can take it away.
+
+    >>> design = Design("y", {"y": (-1, 1), "x": (-1, 1)})
+    >>> table = {"x": [1.0, 0.5], "y": [1.0, 1.0]}
+    >>> one, two = (seeded_release(table, design, seed=3, epsilon=1.0, delta=1e-6) for _ in range(2))
+    >>> one == two, one.private, one.mechanism
+    (True, False, 'gaussian-seeded')
+    """
+    made = release_with(
+        SeededSampler(seed),
+        data,
+        design,
+        epsilon=epsilon,
+        delta=delta,
+        mechanism=mechanism,
+        settings=settings,
+        moments=moments,
+        residual_bound=residual_bound,
+        clip_counts=clip_counts,
+        grid_bits=grid_bits,
+    )
+    # a name that no private release has
+    name, law = f"{made.mechanism}-seeded", replace(made.noise, calibration="none")
+    return replace(made, mechanism=name, mechanism_version="0", noise=law)
 
 
 class SeededSampler:
@@ -99,17 +116,3 @@ class SeededSampler:
     def bits(self, how_many: int) -> int:
         """A uniform whole number below 2**how_many."""
         return int.from_bytes(self._random.bytes((how_many + 7) // 8)) >> (-how_many % 8)
-
-
-def _not_private(name: str, design: Design, law: NoiseLaw, totals: tuple[int, ...], rows: int) -> Release:
-    return Release(
-        design=design,
-        guarantee=None,
-        mechanism=name,
-        mechanism_version="0",
-        noise=replace(law, calibration="none"),
-        totals=totals,
-        units_public=rows if design.unit.neighbours == "replace" else None,
-        anchor="untracked",
-        made_by=f"discreet {__version__}",
-    )
