@@ -16,7 +16,7 @@ from discreet.analyst.estimates import NotEstimable, rough
 from discreet.analyst.inference import ContrastTerms, fieller_sets, joint_score
 from discreet.analyst.nuisance import reference_tail
 from discreet.analyst.quantities import unit_map
-from discreet.analyst.robust import residual_coefficients
+from discreet.analyst.robust import residual_plan
 from discreet.analyst.solve import NotEstimableError
 from discreet.design.model import Design
 from discreet.errors import SpecError
@@ -340,9 +340,11 @@ def test_a_model_that_a_penalty_cannot_save_returns_too():
 
 def test_residuals_are_taken_from_the_adaptive_ridge_where_least_squares_has_no_coefficients(by_kind):
     weak = by_kind["indefinite"]
-    assert residual_coefficients(weak) == tuple(discreet.fit(weak, penalty="adaptive").scaled_coefficients.tolist())
+    assert residual_plan(weak).coefficients == tuple(
+        discreet.fit(weak, penalty="adaptive").scaled_coefficients.tolist()
+    )
     good = noisy(0.5, 0)
-    assert residual_coefficients(good) == tuple(discreet.fit(good).scaled_coefficients.tolist())
+    assert residual_plan(good).coefficients == tuple(discreet.fit(good).scaled_coefficients.tolist())
 
 
 def test_a_robust_release_of_too_few_rows_is_made_and_fitted():
