@@ -184,7 +184,7 @@ def test_a_row_of_another_length_is_refused_by_its_position_like_a_ragged_line(f
         (pd.DataFrame(index=range(3)), r"0 feature\(s\)"),
         (csr_array(np.eye(3)), "X is sparse"),
     ],
-    ids=str,
+    ids=lambda value: type(value).__name__,
 )
 def test_other_forms_of_x_are_refused_without_the_number_of_rows(X, message):
     with pytest.raises(SpecError, match=message) as caught:

@@ -135,6 +135,6 @@ def independent_rows(fit: Fit) -> str | None:
     )
     return (
         f"A person has up to {release.design.unit.max_rows} rows, and these standard errors treat them as independent: "
-        "95% intervals covered 85% to 91% in simulations where errors of one person were correlated. "
+        "95% intervals covered 83% to 91% in simulations where errors of one person were correlated. "
         f"{remedy}"
     )
