@@ -211,7 +211,7 @@ def test_a_robust_interval_of_r_squared_is_wider_where_rows_are_skewed():
     assert any("counts the spread of squared residuals" in note for note in robust.to_dict()["notes"])
     assert not any("assumes Gaussian rows" in note for note in robust.to_dict()["notes"])
     earlier = discreet.fit(replace(made, residuals=replace(made.residuals, ratio=None))).robust()
-    assert earlier.rsquared_conf_int() == (low, high)
+    assert tuple(earlier.rsquared_conf_int()) == (low, high)
     assert any("assumes Gaussian rows" in note for note in earlier.to_dict()["notes"])
 
 

@@ -151,6 +151,15 @@ def test_text_that_is_not_utf8_is_a_matter_of_its_own_cell_in_a_mapping_as_in_a_
         assert np.isnan(positions[1])
 
 
+def test_an_array_that_leads_outside_its_buffers_is_refused_in_a_mapping_as_in_a_table() -> None:
+    buffers = [None, pa.py_buffer(np.array([0, 9, 2], np.int32)), pa.py_buffer(b"ab")]
+    damaged = pa.Array.from_buffers(pa.string(), 2, buffers)
+    for data in ({"g": damaged}, pa.table({"g": damaged})):
+        with pytest.raises(DataError, match="could not be read to its end") as caught:
+            read(data, "g", column=Categorical(("a", "b")))
+        assert caught.value.__context__ is None
+
+
 @pytest.mark.parametrize(
     "column", ["ab", b"ab", {0: 1.0, 1: 2.0}, {1.0, 2.0}, iter([1.0])], ids=lambda column: type(column).__name__
 )

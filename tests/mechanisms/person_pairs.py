@@ -84,6 +84,8 @@ def person_changes(
     parts = each.parts + [nothing] * (len(tables) - len(each.parts))
     first = whole - totals_of(design, together(tables[1:]), fresh())
     assert any((first == part).all() for part in parts)
+    # persons come in the order of digests under a key of their own
+    parts.sort(key=lambda part: part.tolist())
     order = rng.permutation(len(parts))
     others = [nothing] * how_many if design.unit.neighbours == "add-remove" else [parts[k] for k in order[1:]]
     return [parts[k] - other for k, other in zip(order[:-1], others, strict=True)]

@@ -14,7 +14,7 @@ from discreet.mechanisms.calibration import DEFAULT_SHARES, lattice_gap
 from discreet.mechanisms.gaussian import GaussianMoments
 from discreet.mechanisms.promise import with_curve
 from discreet.mechanisms.registry import mechanisms
-from discreet.mechanisms.sensitivity import Blocks, residual_sensitivity, weighted_loss
+from discreet.mechanisms.sensitivity import RATIO_SENSITIVITY, Blocks, residual_sensitivity, weighted_loss
 from discreet.mechanisms.settings import checked_settings
 from discreet.privacy.budget import PrivacyBudget
 from discreet.privacy.gaussian import delta_from
@@ -33,6 +33,7 @@ def mu_of_the_noise(design: Design, domain: RowDomain, law) -> float:
     )
     if "residual_diagonal" in law.sigma:
         loss += (residual_sensitivity(domain, unit.neighbours) / law.sd("residual_diagonal")) ** 2
+        loss += (RATIO_SENSITIVITY / law.sd("residual_ratio")) ** 2
     return math.sqrt(loss)
 
 

@@ -85,8 +85,7 @@ def clipping_note(release: Release, model: SubModel) -> str | None:
     if release.clip_counts is None:
         return (
             f"Values of {_listed(names)} outside their declared bounds were clipped, so the coefficients describe the "
-            "clipped rows. In how many rows is not known: this release did not count them (clip_counts=True, "
-            "--clip-counts)."
+            "clipped rows. In how many rows is not known: a release made with clip_counts (--clip-counts) counts them."
         )
     shares = [one for one in clipped_shares(release) if one.name in names]
     if not shares:
