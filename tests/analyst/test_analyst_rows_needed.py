@@ -35,7 +35,7 @@ def factors(release, **model):
 
 
 def test_more_noise_needs_more_rows_and_no_number_is_named_where_none_can_be():
-    few, many, none = (factors(noisy(size, 3)) for size in (2.0, 20.0, 5_000.0))
+    few, many, none = (factors(noisy(size, 3)) for size in (2.0, 14.0, 5_000.0))
     assert set(few) == {FACTORS[0]}
     assert all(factor is not None and factor > FACTORS[0] for factor in many)
     assert set(none) == {None}
@@ -68,7 +68,7 @@ def test_what_is_forecast_as_bounded_is_bounded(intercept):
 
 
 def test_the_reason_of_an_unbounded_set_names_a_factor_with_its_level():
-    fit = discreet.fit(noisy(20.0, 3))
+    fit = discreet.fit(noisy(14.0, 3))
     weak = [name for name, ends in fit.conf_int().items() if not ends.bounded]
     assert weak
     told = fit.to_dict()["reasons"]

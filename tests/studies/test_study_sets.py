@@ -290,6 +290,8 @@ def test_robust_sets_cover_where_variances_differ(epsilon):
     ("name", "n", "epsilon"),
     [
         ("correlation 0.9", 1_000, 1.0),
+        ("correlation 0.99", 1_000, 5.0),
+        ("correlation 0.99", 10_000, 0.5),
         ("2% true", 1_000, 0.5),
         ("lognormal x", 1_000, 1.0),
         ("five levels", 1_000, 1.0),

@@ -24,6 +24,7 @@ from discreet.analyst.quantities import Quantities, unit_map
 from discreet.analyst.reference_law import critical_value, family_of
 from discreet.analyst.rows_needed import bounded
 from discreet.analyst.seeded import seeded_stream, standard_normals
+from discreet.blas_threads import one_blas_thread
 from discreet.releases import FloatArray
 
 _ROUNDING: Final = 1e-6
@@ -157,12 +158,14 @@ def _errors(
     scale = np.abs(L).max(axis=1)
     L = L / scale[:, None]
     z = critical_value(level, family_of(equations.law.family), max(nobs - len(L), 1.0))
-    noisy = [(sums + C @ F @ C.T, nobs + float(F[0, 0])) for sums, F in drawn]
-    parts = [_read(score_of(sums, rows, C, variance), L, z) for sums, rows in noisy]
+    # many small matrices, one after another
+    with one_blas_thread():
+        noisy = [(sums + C @ F @ C.T, nobs + float(F[0, 0])) for sums, F in drawn]
+        parts = [_read(score_of(sums, rows, C, variance), L, z) for sums, rows in noisy]
+        every_sum, every_count = (np.array(each) for each in zip(*noisy, strict=True))
+        # counts also what is open about the other coefficients, as the sets of a release do
+        known = bounded(every_sum, every_count, C, variance, L, z)
     sampling, privacy, width = (np.array(part) * scale for part in zip(*parts, strict=True))
-    every_sum, every_count = (np.array(each) for each in zip(*noisy, strict=True))
-    # counts also what is open about the other coefficients, as the sets of a release do
-    known = bounded(every_sum, every_count, C, variance, L, z)
     return DrawnErrors(sampling, privacy, np.where(known, width, np.inf))
 
 

@@ -14,6 +14,7 @@ from discreet.analyst.inference import ContrastTerms, ScoreInference, contrast_t
 from discreet.analyst.nuisance import Nuisance, level_given, nuisances, reference_tail
 from discreet.analyst.reference_law import Family, critical_value, tail_probability
 from discreet.analyst.units import Units
+from discreet.blas_threads import one_blas_thread
 from discreet.releases import FloatArray
 
 TOO_WIDE: Final = NotEstimable("the number is too large for double precision; rescale the declared columns")
@@ -56,7 +57,9 @@ class Quantities:
     @cached_property
     def beside(self) -> tuple[Nuisance, ...]:
         """What is open about the other coefficients, for each combination."""
-        return nuisances(self.inference, self.L)
+        # many small matrices, one after another
+        with one_blas_thread():
+            return nuisances(self.inference, self.L)
 
     @cached_property
     def _kappas(self) -> tuple[float, ...]:

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from discreet.analyst.noise_draws import noise_draws
 from discreet.analyst.normal_equations import NormalEquations
 from discreet.analyst.seeded import seeded_stream
+from discreet.blas_threads import one_blas_thread
 from discreet.releases import FloatArray
 
 SHARE: Final = 0.9  # of such tables in which the set shall be bounded
@@ -43,8 +44,9 @@ def rows_factors(equations: NormalEquations, L: FloatArray, z: float, digest: st
     """Smallest listed factor at which the set of each combination would be bounded in 90% of such tables.
 
     The sums of the rows behind the release are what it shows less a new draw of its noise; draws that leave no sums of
-    products of any rows, because they are not positive definite, are left out. A table of f times as many rows of the
-    same population then shows f times these sums with another draw of the noise.
+    products of any rows, because they are not positive definite, are left out. The rest are weighted by one over the
+    root of the determinant of the Gram, so that a weakest direction far below the noise counts for more. A
+    table of f times as many rows of the same population then shows f times these sums with another draw of the noise.
 
     Parameters
     ----------
@@ -62,10 +64,12 @@ def rows_factors(equations: NormalEquations, L: FloatArray, z: float, digest: st
     tuple
         None for a combination that no listed factor bounds, or where nearly no draw leaves possible sums.
     """
-    forecast = _Forecast(equations, L, z, digest)
-    if len(forecast.now) < _ENOUGH:
-        return (None,) * len(L)
-    return tuple(forecast.smallest(row) for row in range(len(L)))
+    # many small matrices, one after another
+    with one_blas_thread():
+        forecast = _Forecast(equations, L, z, digest)
+        if len(forecast.now) < _ENOUGH:
+            return (None,) * len(L)
+        return tuple(forecast.smallest(row) for row in range(len(L)))
 
 
 @dataclass(eq=False)
@@ -94,6 +98,10 @@ class _Forecast:
                 break
         self.now = np.array(kept[:_WANTED]).reshape(-1, *sd.shape)
         self.then = noise_draws(law, sd, stream, len(self.now))
+        sums = self.sums - self.C @ self.now @ self.C.T
+        log_size = np.linalg.slogdet(sums[:, :-1, :-1])[1]
+        weights = np.exp((log_size.min(initial=np.inf) - log_size) / 2)
+        self.weights = weights / weights.sum() if len(weights) else weights
 
     def smallest(self, row: int) -> float | None:
         """Smallest factor that bounds a combination, by halving the list."""
@@ -112,7 +120,8 @@ class _Forecast:
             noise = self.then - factor * self.now
             sums = factor * self.sums + self.C @ noise @ self.C.T
             rows = factor * self.equations.nobs + noise[:, 0, 0]
-            self.shares[factor] = bounded(sums, rows, self.C, self.equations.block_sd**2, self.L, self.z).mean(axis=0)
+            found = bounded(sums, rows, self.C, self.equations.block_sd**2, self.L, self.z)
+            self.shares[factor] = self.weights @ found
         return self.shares[factor]
 
 

@@ -9,7 +9,7 @@ from typing import NoReturn, Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
-from discreet.curator.blas_threads import one_blas_thread
+from discreet.blas_threads import one_blas_thread
 from discreet.curator.clips import ClipCounter
 from discreet.curator.exact_gram import ExactGram, chunk_rows
 from discreet.curator.kept_rows import KeptRows

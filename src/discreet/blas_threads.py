@@ -7,6 +7,7 @@ the same one sets it back.
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from threadpoolctl import ThreadpoolController
 
+_WITH_ITS_OWN: Final = ("scipy.linalg", "scipy.special")  # these load a matrix library beside that of NumPy
 _set_by_somebody: Final = threading.Lock()
 
 
@@ -31,15 +33,15 @@ def one_blas_thread() -> Iterator[None]:
         yield
         return
     try:
-        with _controller().limit(limits=1, user_api="blas"):
+        with _controller(*(name in sys.modules for name in _WITH_ITS_OWN)).limit(limits=1, user_api="blas"):
             yield
     finally:
         _set_by_somebody.release()
 
 
 @cache
-def _controller() -> ThreadpoolController:
-    """The libraries behind NumPy; looking for them takes longer than setting them."""
+def _controller(*_loaded: bool) -> ThreadpoolController:
+    """The libraries that are loaded by now; looking for them takes longer than setting them."""
     from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController()

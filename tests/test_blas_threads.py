@@ -9,7 +9,7 @@ import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
 import discreet
-from discreet.curator.blas_threads import one_blas_thread
+from discreet.blas_threads import one_blas_thread
 from discreet.curator.source import ComputeOptions
 from discreet.errors import DataError
 
