@@ -23,13 +23,16 @@ BUDGET = {"epsilon": 1.0, "delta": 1e-6}
 DESIGN = discreet.Design("y", {"y": (0, 1), "x": (0, 1)})
 PERSONS = discreet.Design("y", {"y": (0, 1), "x": (0, 1)}, unit={"id": "person", "max_rows": 2})
 TABLE = pa.table({"person": ["a", "b", "c"] * 20, "x": [0.1, 0.5, 0.9] * 20, "y": [0.2, 0.4, 0.8] * 20})
-APART = "each row stands for one person and each person contributes to at most one row"
-BREAKS = "(a join, a window or an aggregate may break this)"
+APART = (
+    "each row stands for one person, each person has at most one row, and whether that row is there and what it holds "
+    "depends on that person alone"
+)
+BREAKS = "(a join, a window, an aggregate, a limit, a sample or a subquery may break this)"
 QUERY = f"in the result of the query from which the table was read {APART} {BREAKS}"
 STREAM = f"in the stream, perhaps the result of a query, from which the table was read {APART} {BREAKS}"
 OF_PERSONS = (
     "in the result of the query from which the table was read each row stands for the one person whose 'person' it "
-    f"holds and nobody else contributes to it {BREAKS}"
+    f"holds, and whether it is there and what it holds depends on that person alone {BREAKS}"
 )
 
 
@@ -148,7 +151,7 @@ def test_the_condition_is_printed_wherever_the_promise_is(database, tmp_path):
     # lines are broken where they are printed
     summary = " ".join(discreet.fit(made, penalty="adaptive").summary().split())
     assert QUERY in summary
-    assert "a join, a window or an aggregate may break this" in made._repr_html_()
+    assert "a join, a window, an aggregate, a limit, a sample or a subquery may break this" in made._repr_html_()
     runner = CliRunner()
     shown = runner.invoke(program, ["fit", str(tmp_path / "r.json"), "--penalty", "adaptive"], standalone_mode=False)
     assert QUERY in " ".join(shown.output.split())

@@ -19,6 +19,7 @@ import pytest
 import discreet
 from discreet.errors import OutputError, ReleaseFileError, SpecError
 from discreet.output import check_output
+from discreet.planning import noise_law_for
 from discreet.releases import BLOCKS, Coefficients, NoiseLaw, Release, symmetric
 from discreet.releases.release import digest_of
 from discreet.testing.not_private import exact_release, seeded_release
@@ -231,7 +232,7 @@ def test_a_robust_part_that_does_not_hold_together_is_refused():
     assert release.ratio_square == ratio.total / 4**16 * ratio.bound**2
     bad = {
         "residuals__coefficients": ([1.0], "must be 2 numbers"),
-        "residuals__bound": (0.0, "must be a positive number"),
+        "residuals__bound": (0.0, "must be a number above 0"),
         "residuals__totals": (["1"], "upper triangle of a 2 x 2"),
         "residuals": (DELETE, "must give the blocks"),
         "noise__sigma__residual_diagonal": ("0", "must be positive"),
@@ -239,8 +240,8 @@ def test_a_robust_part_that_does_not_hold_together_is_refused():
         "residuals__ratio": (DELETE, "must give the blocks"),
         "residuals__ratio__total": (3, "must hold whole numbers"),
         "residuals__ratio__mean": ("0", "must be 3 numbers"),
-        "residuals__ratio__bound": (0.0, "a bound above 0 and a ratio from 0 to 1"),
-        "residuals__ratio__ratio": (1.5, "a bound above 0 and a ratio from 0 to 1"),
+        "residuals__ratio__bound": (0.0, "a bound above 0 and up to 2, a ratio from 0 to 1"),
+        "residuals__ratio__ratio": (1.5, "a bound above 0 and up to 2, a ratio from 0 to 1"),
         "scalars": ({"residual_ratio": "5"}, "has the name of a block"),
     }
     for path, (value, message) in bad.items():
@@ -560,3 +561,27 @@ def test_noise_parameters_are_laid_out_block_by_block():
     law = NoiseLaw(16, {block: k + 1 for k, block in enumerate(BLOCKS)}, "gaussian")
     assert law.steps(4) == [1, 2, 2, 5, 3, 4, 6, 3, 6, 7]
     assert symmetric([1, 2, 3], 2).tolist() == [[1.0, 2.0], [2.0, 3.0]]
+
+
+def test_a_forged_gap_or_residual_part_is_refused():
+    design = discreet.Design("y", {"x": (0, 1), "y": (0, 1)})
+    table = {"x": [0.1, 0.9], "y": [0.3, 0.4]}
+    made = discreet.release(table, design, epsilon=1.0, delta=1e-6, moments="robust")
+    for changes, message in (
+        ({"guarantee__mu_gap": 0.0}, "mu or rho"),
+        ({"residuals__bound": 1e200}, "residuals.bound must be a number above 0 and up to 4"),
+        ({"residuals__ratio__bound": 1e200}, "residuals.ratio needs a bound above 0 and up to 2"),
+        ({"residuals__ratio__mean": 1.5}, "a mean from -1 to 1"),
+        ({"design__intercept": False}, "the model has no intercept"),
+    ):
+        with pytest.raises(ReleaseFileError, match=message):
+            Release.from_json(edited(made, **changes))
+
+
+@pytest.mark.parametrize("moments", ["plain", "robust"])
+def test_the_law_of_a_release_with_clip_counts_can_be_checked_from_public_numbers(moments):
+    design = discreet.Design("y", {"x": (0, 1), "y": (0, 1)})
+    table = {"x": [0.1, 0.9], "y": [0.3, 0.4]}
+    options = {"moments": moments, "clip_counts": True, "grid_bits": 20}
+    made = discreet.release(table, design, epsilon=1.0, delta=1e-6, **options)
+    assert noise_law_for(design, 1.0, 1e-6, **options) == made.noise

@@ -122,9 +122,11 @@ def noise_law_for(
     mechanism: str = AUTO,
     moments: str = "plain",
     settings: Mapping[str, object] | None = None,
+    clip_counts: bool = False,
+    grid_bits: int = DEFAULT_GRID_BITS,
 ) -> NoiseLaw:
-    """The noise that a release with this budget will have, statistic by statistic."""
-    return _chosen(design, epsilon, delta, mechanism, moments, settings)[1]
+    """The noise that a release with this budget will have, statistic by statistic; options as in `discreet.release`."""
+    return _chosen(design, epsilon, delta, mechanism, moments, settings, grid_bits, clip_counts=clip_counts)[1]
 
 
 def _chosen(
@@ -136,6 +138,7 @@ def _chosen(
     settings: Mapping[str, object] | None = None,
     grid_bits: int = DEFAULT_GRID_BITS,
     *,
+    clip_counts: bool = False,
     allow_weak_privacy: bool = False,
 ) -> tuple[Mechanism, NoiseLaw]:
     if moments not in ("plain", "robust"):
@@ -144,7 +147,10 @@ def _chosen(
     for notice in check_strength(budget, allow_weak_privacy):
         warnings.warn(notice, PrivacyNotice, stacklevel=3)
     domain = RowDomain.of(design, grid_bits)
-    chosen, _, law = chosen_mechanism(mechanism, design, domain, budget, settings, robust=moments == "robust")
+    robust = moments == "robust"
+    chosen, _, law = chosen_mechanism(
+        mechanism, design, domain, budget, settings, robust=robust, clip_counts=clip_counts
+    )
     return chosen, law
 
 

@@ -58,8 +58,7 @@ def release(
         position, in declared order (ids last); a `ColumnNotice` says which position is read as which column. A query is
         not a table: what is hidden is a row of its result, and a join, a window or an aggregate may let one person
         touch many rows or put many persons into one. So a relation that is not a plain scan of a table, or a stream,
-        adds to the guarantee the condition that each row stands for one person and each person contributes to at most
-        one.
+        adds to the guarantee the condition that each row stands for one person and depends on that person alone.
     design
         Bounds, levels and rules, declared without looking at the data.
     epsilon, delta
@@ -77,7 +76,8 @@ def release(
         standard deviations as read off the noisy moments, and at most the width of the target's bounds.
     clip_counts
         Also release, for each numeric column, a noisy count of the rows whose value was outside its bounds and clipped;
-        the other numbers get 2% more noise for it. With `gaussian` or `laplace` only.
+        the other numbers get 2% more noise for it, 3% beside `robust`. With `gaussian` or `laplace` only, so without
+        delta `auto` takes `laplace` where it would take `k-norm`.
     grid_bits
         Rows are rounded to the grid of 2**-grid_bits scaled units, 8 to 26.
     allow_weak_privacy

@@ -30,13 +30,10 @@ def rows_words(factor: float | None) -> str:
     >>> rows_words(4.0)
     'in 90% of tables with 4 times as many rows the set would be an interval'
     >>> rows_words(None)
-    'no number of rows can be named, up to 100 times as many, that would give an interval in 90% of such tables'
+    'the release cannot tell how many rows would give an interval in 90% of such tables'
     """
     if factor is None:
-        return (
-            f"no number of rows can be named, up to {FACTORS[-1]:g} times as many, that would give an interval in "
-            f"{SHARE:.0%} of such tables"
-        )
+        return f"the release cannot tell how many rows would give an interval in {SHARE:.0%} of such tables"
     return f"in {SHARE:.0%} of tables with {factor:g} times as many rows the set would be an interval"
 
 

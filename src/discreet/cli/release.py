@@ -47,7 +47,7 @@ _LABEL: Final = 12  # columns of the words on the left
     help="With --robust: where residuals are clipped, in the target's units; read off the noisy sums unless given.",
 )
 @click.option(
-    "--clip-counts", is_flag=True, help="Also count clipped rows by column, with noise; 2% more noise elsewhere."
+    "--clip-counts", is_flag=True, help="Also count clipped rows by column, with noise; 2% to 3% more noise elsewhere."
 )
 @reading_options
 @click.option("--allow-weak-privacy", is_flag=True, help="Accept epsilon above 20 or delta above 1e-3.")

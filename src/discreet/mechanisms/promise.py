@@ -38,11 +38,16 @@ def with_origin(guarantee: Guarantee, origin: Origin | None) -> Guarantee:
     read = "the result of the query" if origin == "query" else "the stream, perhaps the result of a query,"
     person = guarantee.unit.id
     apart = (
-        "each row stands for one person and each person contributes to at most one row"
+        "each row stands for one person, each person has at most one row, and whether that row is there and what it "
+        "holds depends on that person alone"
         if person is None
-        else f"each row stands for the one person whose {person!r} it holds and nobody else contributes to it"
+        else f"each row stands for the one person whose {person!r} it holds, and whether it is there and what it holds "
+        "depends on that person alone"
     )
-    condition = f"in {read} from which the table was read {apart} (a join, a window or an aggregate may break this)"
+    condition = (
+        f"in {read} from which the table was read {apart} (a join, a window, an aggregate, a limit, a sample or a "
+        "subquery may break this)"
+    )
     return replace(guarantee, conditions=(*guarantee.conditions, condition))
 
 

@@ -36,6 +36,8 @@ _NEEDED: Final[Mapping[str, set[str]]] = {"k-norm": {"dimension"}, "wishart": {"
 _PURE: Final = ("discrete-laplace", "k-norm")
 # far above the rounding of doubles, far below anything that a reader could make use of
 _CURVE: Final = 1e-9
+_WIDEST_RESIDUAL: Final = 4.0  # scaled units of the target: the largest bound that can be declared
+_WIDEST_RATIO: Final = 2.0
 _NEVER_ABSENT: Final = ("count", "gram_diagonal", "cross")
 
 
@@ -139,7 +141,7 @@ def _check_curve(noise: NoiseLaw, guarantee: Guarantee) -> None:
     except SpecError as error:
         raise ReleaseFileError(f"the release file is inconsistent: {error}") from None
     for one, other in zip(claimed, kept, strict=True):
-        if (one is None) != (other is None) or (one and other and not math.isclose(one, other, rel_tol=_CURVE)):
+        if (one is None) != (other is None) or not math.isclose(one or 0.0, other or 0.0, rel_tol=_CURVE):
             raise ReleaseFileError("mu or rho of the guarantee is not what this noise keeps at its epsilon and delta")
 
 
@@ -153,6 +155,8 @@ def _moments(
     if "coefficients" in body:
         raise ReleaseFileError("a release of moments has no field 'coefficients'")
     residuals = _residual_part(_table(body["residuals"], "residuals"), size - 1) if "residuals" in body else None
+    if residuals is not None and not design.intercept:
+        raise ReleaseFileError("the model has no intercept, but 'residuals' are those of one that has")
     scalars = _wholes(_table(body.get("scalars", {}), "scalars"), "scalars")
     if set(scalars) & {*BLOCKS, *RESIDUAL_BLOCKS, RATIO_BLOCK, CLIPPED}:
         raise ReleaseFileError("a number in 'scalars' has the name of a block of the sums")
@@ -211,8 +215,8 @@ def _coefficients(
 def _residual_part(table: Mapping[str, object], size: int) -> ResidualPart:
     coefficients = _floats(table.get("coefficients"), size, "residuals.coefficients")
     bound, totals = table.get("bound"), table.get("totals")
-    if not _is_float(bound) or not cast("float", bound) > 0:
-        raise ReleaseFileError("residuals.bound must be a positive number")
+    if not _is_float(bound) or not 0 < cast("float", bound) <= _WIDEST_RESIDUAL:
+        raise ReleaseFileError(f"residuals.bound must be a number above 0 and up to {_WIDEST_RESIDUAL:g}")
     if not isinstance(totals, list) or len(totals) != size * (size + 1) // 2:
         raise ReleaseFileError(f"residuals.totals is not the upper triangle of a {size} x {size} matrix")
     whole = tuple(_whole(total, "residuals.totals") for total in totals)
@@ -223,8 +227,11 @@ def _residual_part(table: Mapping[str, object], size: int) -> ResidualPart:
 def _ratio_part(table: Mapping[str, object]) -> RatioPart:
     numbers = [table.get(name) for name in ("ratio", "mean", "bound")]
     ratio, mean, bound = _floats(numbers, 3, "ratio, mean and bound of residuals.ratio")
-    if not bound > 0 or not 0 <= ratio <= 1:
-        raise ReleaseFileError("residuals.ratio needs a bound above 0 and a ratio from 0 to 1")
+    if not 0 < bound <= _WIDEST_RATIO or not 0 <= ratio <= 1 or not -1 <= mean <= 1:
+        raise ReleaseFileError(
+            f"residuals.ratio needs a bound above 0 and up to {_WIDEST_RATIO:g}, a ratio from 0 to 1 and a mean from "
+            "-1 to 1"
+        )
     return RatioPart(ratio, mean, bound, _whole(table.get("total"), "residuals.ratio.total"))
 
 
