@@ -12,7 +12,7 @@ from scipy import stats
 
 import discreet
 from discreet.analyst.diagnostics import diagnose
-from discreet.analyst.residual_meat import clipped_residuals
+from discreet.analyst.residual_meat import clipped_residuals, settled_meat
 from discreet.design.model import Design
 from discreet.errors import PrivacyNotice, SpecError
 from discreet.testing.not_private import exact_release
@@ -278,3 +278,35 @@ def test_noise_that_turns_the_middle_negative_is_taken_for_nothing_there():
     assert fit.bse["x"] == pytest.approx(fit.privacy_sd["x"])
     assert "Standard errors are robust (HC1)" in fit.summary()
     assert "HC1" not in discreet.fit(empty).summary()
+
+
+def test_the_middle_of_the_sandwich_gets_back_what_noise_may_have_taken_and_no_more():
+    random = np.random.default_rng(8)
+    root = random.normal(size=(3, 3))
+    plain = root @ root.T
+    without = np.zeros((3, 3))
+    good = root @ np.diag([0.3, 0.8, 4.0]) @ root.T
+    np.testing.assert_allclose(settled_meat(good, without, plain), good, rtol=1e-9)
+    # in the axes of the diagonal the noise of a direction is that of its own entry
+    unit, sds = np.eye(3), np.array([0.2, 0.5, 3.0])
+    variance = np.full((3, 3), 0.01)
+    np.fill_diagonal(variance, sds**2)
+    raised = settled_meat(np.diag([0.3, 0.8, 4.0]), variance, unit)
+    np.testing.assert_allclose(raised, np.diag([0.5, 1.0, 4.0]), atol=1e-12)
+    far_below = settled_meat(np.diag([-1.0, 0.8, 4.0]), variance, unit)
+    np.testing.assert_allclose(far_below, np.diag([0.0, 1.0, 4.0]), atol=1e-12)
+    indefinite = np.diag([-1.0, 0.8, 4.0])
+    np.testing.assert_allclose(settled_meat(indefinite, variance, 0 * unit), np.diag([0.0, 0.8, 4.0]), atol=1e-12)
+
+
+def test_the_noise_of_a_direction_is_that_of_the_form():
+    """10,000 draws: a relative error of 5% has a false-alarm rate far below 1e-9 (seven standard errors)."""
+    random = np.random.default_rng(9)
+    variance = np.array([[4.0, 1.0], [1.0, 9.0]])
+    meat = np.array([[15.0, 5.0], [5.0, 15.0]])
+    values, vectors = np.linalg.eigh(meat)
+    draws = random.normal(size=(10_000, 2, 2)) * np.sqrt(variance)
+    noise = np.triu(draws) + np.triu(draws, 1).transpose(0, 2, 1)
+    sds = np.einsum("ji,njk,ki->ni", vectors, noise, vectors).std(axis=0)
+    raised = settled_meat(meat, variance, 100 * np.eye(2))
+    np.testing.assert_allclose(vectors.T @ raised @ vectors, np.diag(values + sds), atol=0.05 * sds.min())

@@ -50,6 +50,8 @@ class ErrorBasis:
         What was added to the diagonal, shape (k,).
     meat
         For robust standard errors: the released middle of the sandwich, shape (k, k).
+    meat_variance
+        Variances of the noise in it, shape (k, k).
     ratio_square
         For a robust interval of R^2: the ratio of variances at which it was released, and the sum of squares.
     """
@@ -58,6 +60,7 @@ class ErrorBasis:
     exact: tuple[Fraction, ...]
     pulls: FloatArray
     meat: FloatArray | None = None
+    meat_variance: FloatArray | None = None
     ratio_square: tuple[float, float] | None = None
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 
 import numpy as np
 
@@ -30,6 +30,7 @@ def robust_basis(release: Release, model: SubModel, penalty: Penalty, basis: Err
     return replace(
         basis,
         meat=robust_meat(release, model, penalty),
+        meat_variance=_noise_variance(release, len(model.positions) + 1),
         ratio_square=None if ratio is None or square is None else (ratio.ratio, square),
     )
 
@@ -62,10 +63,7 @@ def is_full(release: Release, model: SubModel, penalty: Penalty) -> bool:
 
 
 def robust_meat(release: Release, model: SubModel, penalty: Penalty) -> FloatArray:
-    """Noisy sum of squared residuals times products of (1, features), shape (k, k), not below 0 in any direction.
-
-    Where noise left it indefinite the nearest matrix that is not takes its place, which can only widen intervals.
-    """
+    """Noisy sum of squared residuals times products of (1, features), shape (k, k), as it was released."""
     whole = release.residual_moments
     if release.kind == "coefficients":
         raise SpecError(
@@ -84,9 +82,47 @@ def robust_meat(release: Release, model: SubModel, penalty: Penalty) -> FloatArr
             "the residuals were taken from it; fit that one"
         )
     places = [0, *model.positions]
-    values, vectors = np.linalg.eigh(whole[np.ix_(places, places)])
-    meat: FloatArray = (vectors * np.maximum(values, 0.0)) @ vectors.T
-    return meat
+    return whole[np.ix_(places, places)]
+
+
+def _noise_variance(release: Release, size: int) -> FloatArray | None:
+    """Variances of the noise in the entries of the middle of the sandwich, shape (k, k)."""
+    if release.residuals is None:
+        return None
+    unit = (release.residuals.bound * release.design.unit.max_rows) ** 2
+    out = np.full((size, size), (release.noise.sd("residual_off_diagonal") * unit) ** 2)
+    np.fill_diagonal(out, (release.noise.sd("residual_diagonal") * unit) ** 2)
+    return out
+
+
+def settled_meat(meat: FloatArray, variance: FloatArray, plain: FloatArray) -> FloatArray:
+    """The middle of the sandwich, with what its noise may have taken away given back; no direction is below 0.
+
+    In units of the middle that errors of one variance have, a direction below 1 is raised by one standard deviation of
+    its noise, and to at most 1: noise that makes a direction look certain would make joint tests reject far too often.
+    Directions above 1, and all of them where the noise is small, stay as they are.
+
+    Parameters
+    ----------
+    meat, variance
+        What was released, and the variances of its noise, shape (k, k).
+    plain
+        The middle for errors of one variance, shape (k, k).
+    """
+    try:
+        root = np.linalg.cholesky(plain)
+    except np.linalg.LinAlgError:
+        # the noise left no residual variance to measure by
+        values, vectors = np.linalg.eigh(meat)
+        return cast("FloatArray", (vectors * np.maximum(values, 0.0)) @ vectors.T)
+    inverse = np.linalg.inv(root)
+    values, vectors = np.linalg.eigh(inverse @ meat @ inverse.T)
+    squares = (vectors.T @ inverse) ** 2
+    # of a'Ea for the entries of E above the diagonal, each of which is there twice
+    noise = np.sqrt(np.maximum(((2 * squares @ variance - squares * variance.diagonal()) * squares).sum(axis=1), 0.0))
+    raised = np.where(values < 1, np.minimum(np.maximum(values + noise, 0.0), 1.0), values)
+    sides = root @ vectors
+    return cast("FloatArray", (sides * raised) @ sides.T)
 
 
 def residual_bound(release: Release) -> float:
