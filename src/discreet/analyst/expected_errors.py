@@ -87,19 +87,29 @@ def drawn_errors(
 
 def errors_now(equations: NormalEquations, level: float) -> DrawnErrors:
     """Apply the inference to the sums as they are."""
-    size = len(equations.b)
     score = score_at(equations)
     if score is None:
-        unknown = np.full((1, size), np.inf)
+        unknown = np.full((1, len(equations.b)), np.inf)
         return DrawnErrors(unknown, unknown, unknown)
     L = unit_map(equations)
     scale = np.abs(L).max(axis=1)
-    family = family_of(equations.law.family)
-    about = Quantities(tuple(map(str, range(size))), np.zeros(size), L / scale[:, None], scale, score, family)
-    sets = about.intervals(about.critical(level)).values()
-    width = [ends.upper - ends.lower if isinstance(ends, ConfidenceSet) and ends.bounded else math.inf for ends in sets]
+    about = _about(score, L / scale[:, None], equations)
     sampling, privacy = (np.sqrt(part)[None, :] * scale for part in (about.terms.sampling, about.terms.privacy))
-    return DrawnErrors(sampling, privacy, np.array([width]))
+    return DrawnErrors(sampling, privacy, _widths(about, level)[None, :] * scale)
+
+
+def _about(score: ScoreInference, L: FloatArray, equations: NormalEquations) -> Quantities:
+    size = len(L)
+    family = family_of(equations.law.family)
+    return Quantities(tuple(map(str, range(size))), np.zeros(size), L, np.ones(size), score, family)
+
+
+def _widths(about: Quantities, level: float) -> FloatArray:
+    """Widths of the sets that a release gives; infinite where a set is no interval."""
+    sets = about.intervals(about.critical(level)).values()
+    return np.array([
+        ends.upper - ends.lower if isinstance(ends, ConfidenceSet) and ends.bounded else math.inf for ends in sets
+    ])  # fmt: skip
 
 
 def _noises(equations: NormalEquations, count: int) -> Iterator[FloatArray]:
@@ -161,12 +171,16 @@ def _errors(
     # many small matrices, one after another
     with one_blas_thread():
         noisy = [(sums + C @ F @ C.T, nobs + float(F[0, 0])) for sums, F in drawn]
-        parts = [_read(score_of(sums, rows, C, variance), L, z) for sums, rows in noisy]
+        scores = [score_of(sums, rows, C, variance) for sums, rows in noisy]
+        sampling, privacy, width = (np.array(part) for part in zip(*(_read(one, L, z) for one in scores), strict=True))
         every_sum, every_count = (np.array(each) for each in zip(*noisy, strict=True))
-        # counts also what is open about the other coefficients, as the sets of a release do
-        known = bounded(every_sum, every_count, C, variance, L, z)
-    sampling, privacy, width = (np.array(part) * scale for part in zip(*parts, strict=True))
-    return DrawnErrors(sampling, privacy, np.where(known, width, np.inf))
+        sure = bounded(every_sum, every_count, C, variance, L, z)
+        # in doubt is what other coefficients that are not well known may leave open: there the sets themselves decide
+        for place in np.flatnonzero((np.isfinite(width) & ~sure).any(axis=1)):
+            score = scores[place]
+            if score is not None:
+                width[place] = _widths(_about(score, L, equations), level)
+    return DrawnErrors(sampling * scale, privacy * scale, width * scale)
 
 
 def score_at(equations: NormalEquations) -> ScoreInference | None:
