@@ -317,7 +317,7 @@ BAD = [
     ({"rows": 0.5}, "rows is 0.5; expected a number of rows from 1"),
     ({"correlation": 1.0}, "correlation is 1.0; expected a number between -1 and 1"),
     ({"correlation": "x"}, "correlation is 'x'"),
-    ({"correlation": {"a": 0.3}}, r"expected correlations of pairs such as \('age', 'income'\); got 'a'"),
+    ({"correlation": {"a": 0.3}}, r"expected correlations of pairs of regressors such as \('a', 'b'\); got 'a'"),
     ({"correlation": {("a", "a"): 0.3}}, "expected two different columns in a correlation; got 'a' twice"),
     ({"correlation": {("a", "b"): 0.3, ("b", "a"): 0.3}}, "the correlation of 'b' and 'a' is given twice"),
     ({"correlation": {("a", "b"): -1}}, "the correlation of 'a' and 'b' is -1"),

@@ -19,6 +19,7 @@ from discreet.errors import PrivacyNotice, SpecError
 if TYPE_CHECKING:
     from discreet.analyst.plan_values import Plan
 
+_ANSWERS: Final = {"smallest_epsilon": "smallest epsilon", "smallest_rows": "fewest rows"}
 EPSILONS: Final = (0.1, 0.5, 1.0, 2.0, 5.0, 10.0)
 
 
@@ -82,8 +83,10 @@ def command(
     if from_path is not None:
         if robust:
             raise SpecError("--robust was given with --from, which plans sums alone; leave it out")
-        only_planned = {"design": design_path, "rows": rows, "coefficient": coefficient, "width": width, "plot": plot}
-        _refuse_with_from(only_planned, "which plans for the design and the rows of the release, and draws nothing")
+        _refuse_with_from(
+            {"design": design_path, "rows": rows, "coefficient": coefficient, "width": width, "plot": plot},
+            "which plans for the design and the rows of the release, and draws nothing",
+        )
         _refuse_with_from({**words, "correlation": correlation_words, **numbers}, "which takes the sums of the release")
         second: dict[str, Any] = {
             "epsilon": budget[0],
@@ -146,8 +149,7 @@ def command(
     print_over(over, made)
     for name, answer in answers.items():
         found = "not within reach" if answer is None else f"{answer:,.3g}"
-        what = {"smallest_epsilon": "smallest epsilon", "smallest_rows": "fewest rows"}[name]
-        say(f"{what} for an interval of {coefficient} of width {width}: {found}")
+        say(f"{_ANSWERS[name]} for an interval of {coefficient} of width {width}: {found}")
     say("No data was opened. The assumptions are yours: state others with --share, --mean, --sd, --correlation,")
     say("--slope and --rsquared.")
 

@@ -65,9 +65,9 @@ def share(value: float | None) -> str:
     if value is None:
         return "–"
     if 0 < value < 0.001:
-        return f"less than 0.1%"
+        return "less than 0.1%"
     if 0.999 < value < 1:
-        return f"more than 99.9%"
+        return "more than 99.9%"
     return f"{100 * value:.3g}%"
 
 
