@@ -51,7 +51,7 @@ def test_ids_are_the_last_column_of_an_array_without_names():
 
 @pytest.mark.parametrize("shape", [(3, 3), (3, 1), (3,), (3, 2, 2)], ids=str)
 def test_an_array_of_another_form_is_refused_with_both_numbers(shape):
-    found = f"got {shape[1]} columns" if len(shape) == 2 else f"got an array with {len(shape)} dimensions"
+    found = f"got {shape[1]} columns" if len(shape) == 2 else f"got an array with {len(shape)} dimension"
     with pytest.raises(SpecError, match=f"expected an array with two dimensions and 2 columns.*; {found}"):
         discreet.release(np.zeros(shape), DESIGN, epsilon=1.0, delta=1e-6)
 

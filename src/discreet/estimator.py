@@ -152,7 +152,7 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
         _check_rows(design, table)
         if self._cloned or hasattr(self, "release_"):
             who = "is a clone, as model selection makes them" if self._cloned else "was fitted before"
-            what = f"this fit spends epsilon={budget.epsilon:g}, delta={budget.delta:g} on top of all others"
+            what = f"this fit spends epsilon={budget.epsilon:g}, delta={budget.delta:g} on top of all other fits"
             # told before the spend, so that whoever turns warnings into errors spends nothing
             warnings.warn(f"the estimator {who}: {what} to the same rows", PrivacyNotice, stacklevel=2)
         released = partial(release, table, design, **{name: getattr(self, name) for name in _RELEASE_OPTIONS})
@@ -357,7 +357,7 @@ def _check_rows(design: Design, table: Mapping[str, Any]) -> None:
     if len(lengths) > 1:
         raise SpecError("X and y have different numbers of rows; give one value of y for each row of X")
     if lengths == {0} and not design.total:
-        raise SpecError("X has no rows; give at least one, or declare what to do with missing cells")
+        raise SpecError("X has no rows; give at least one, or declare `drop` or `fill`, which allow an empty table")
 
 
 def _read(name: str, column: Base, values: object) -> npt.NDArray[np.float64]:
@@ -380,8 +380,8 @@ def _in_familiar_words(target: str, call: Callable[[], _Result]) -> _Result:
     except CellError as error:
         what = "y" if error.column == target else "X"
         problem = _RefusedCellError(
-            f"Input {what} contains NaN, infinity or a cell of another kind (an argument must be no string but a "
-            f"number, unless levels are declared): {error}",
+            f"Input {what} contains NaN, infinity or a cell of another kind (an argument must be no string: "
+            f"cells must be numbers, unless levels are declared): {error}",
             column=error.column,
         )
     raise problem

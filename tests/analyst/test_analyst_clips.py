@@ -42,11 +42,11 @@ def test_without_counts_the_note_names_the_columns_and_says_that_the_share_is_un
     fit = discreet.fit(made)
     for text in (words(fit), fit.to_dict()["notes"][0]):
         assert "Values of y, x, w outside their declared bounds were clipped" in text
-        assert "In how many rows is not known" in text
+        assert "does not say how many rows were clipped; one made with clip_counts" in text
     assert "Values of y, w outside" in words(discreet.fit(made, features=["w", "flag"]))
     assert clipped_shares(made) == ()
     assert not any(finding.number == "D019" for finding in diagnose(made, fit))
-    assert "in how many rows is not known" in render(report_view(made, fit))
+    assert "the release does not say in how many rows" in render(report_view(made, fit))
 
 
 def test_with_73_percent_of_the_target_clipped_summary_diagnostics_and_report_say_so():

@@ -220,7 +220,7 @@ def test_every_slope_stated_settles_the_variance_explained():
         plan(design, rows=50_000, **BUDGET, assume=slopes, rsquared=0.4)
     with pytest.raises(SpecError, match=r"explain 1\.583 times the variance of the target 'y'"):
         plan(design, rows=50_000, **BUDGET, assume=slopes | {"y": {"sd": 0.5}})
-    with pytest.raises(SpecError, match=r"explain 0\.3333 of the variance .* more than rsquared, 0\.2"):
+    with pytest.raises(SpecError, match=r"explain 0\.3333 times the variance .* more than rsquared, 0\.2"):
         plan(design, rows=50_000, **BUDGET, assume={"x": {"slope": 1.0}, "y": {"sd": 1.0}}, rsquared=0.2)
     half = by_name(plan(design, rows=50_000, **BUDGET, assume={"x": {"slope": 1.0}, "y": {"sd": 1.0}}))
     assert half["t"].supposed == pytest.approx(np.sqrt(4 * (0.5 - 1 / 3)))
@@ -317,7 +317,7 @@ BAD = [
     ({"rows": 0.5}, "rows is 0.5; expected a number of rows from 1"),
     ({"correlation": 1.0}, "correlation is 1.0; expected a number between -1 and 1"),
     ({"correlation": "x"}, "correlation is 'x'"),
-    ({"correlation": {"a": 0.3}}, r"expected correlations of pairs such as \('age', 'income'\); got 'a'"),
+    ({"correlation": {"a": 0.3}}, r"expected correlations of pairs of regressors such as \('a', 'b'\); got 'a'"),
     ({"correlation": {("a", "a"): 0.3}}, "expected two different columns in a correlation; got 'a' twice"),
     ({"correlation": {("a", "b"): 0.3, ("b", "a"): 0.3}}, "the correlation of 'b' and 'a' is given twice"),
     ({"correlation": {("a", "b"): -1}}, "the correlation of 'a' and 'b' is -1"),

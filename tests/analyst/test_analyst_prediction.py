@@ -91,7 +91,7 @@ def test_an_array_of_another_width_is_refused_with_both_numbers(release, method)
     result = fit(release, features=["z", "x"])
     with pytest.raises(SpecError, match=r"expected .* 2 columns, in this order: 'z', 'x'; got 3 columns"):
         getattr(result, method)(np.zeros((4, 3)))
-    with pytest.raises(SpecError, match=r"expected .* two dimensions and 2 columns.*got an array with 1 dimensions"):
+    with pytest.raises(SpecError, match=r"expected .* two dimensions and 2 columns.*got an array with 1 dimension"):
         getattr(result, method)(np.zeros(4))
 
 

@@ -242,7 +242,7 @@ def test_the_command_prints_tables_and_answers(planned_folder: Path, call: Call)
         "--width", "0.2", "--spread", "0.5", "--target-spread", "0.4", "--plot", "widths.svg",
     )  # fmt: skip
     assert result.exit_code == 0, result.stderr
-    assert "smallest epsilon for x within 0.2" in result.stdout
+    assert "smallest epsilon for an interval of x of width 0.2" in result.stdout
     assert "No data was opened" in result.stdout
     assert (planned_folder / "widths.svg").read_text().startswith("<?xml")
 

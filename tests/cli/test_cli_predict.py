@@ -232,7 +232,7 @@ def test_features_of_any_text_are_written(folder: Path, call: Call) -> None:
     [
         (("age",), "--keep 'age' names a feature, which is written anyway; leave it out"),
         (("who", "who"), "--keep 'who' came twice; leave one out"),
-        (("prediction",), "--keep 'prediction' is called like a column to be written; rename it in the table"),
+        (("prediction",), "--keep 'prediction' has the same name as an output column; rename it in the table"),
         (("whoo",), "no column 'whoo', which is to be read; a name in it is much like this one"),
     ],
 )
@@ -305,7 +305,7 @@ def test_unbounded_sets_are_written_with_their_kind(folder: Path, call: Call) ->
         (("--level", "0.9"), "--level is for the sets that --intervals adds"),
         (("--intervals", "--level", "0.05"), "write level=0.95 or alpha=0.05 (--level 0.95)"),
         (("--intervals", "--penalty", "lasso", "--strength", "0.1"), "a penalty on absolute values has no intervals"),
-        (("--intervals", "--keep", "mean_ci_kind"), "is called like a column to be written"),
+        (("--intervals", "--keep", "mean_ci_kind"), "has the same name as an output column"),
     ],
 )
 def test_intervals_that_cannot_be_given_are_refused(

@@ -40,7 +40,7 @@ FRAME_FAULTS: dict[str, tuple[Callable[[], object], type[DiscreetError], str]] =
     "arrow reader that fails": (lambda: failing_reader(), DataError, "to its end"),
     "duckdb early": (lambda: duckdb.connect().sql(QUERY.format(rows=2)), DataError, "cannot be turned|to its end"),
     "duckdb late": (lambda: duckdb.connect().sql(QUERY.format(rows=900_000)), DataError, "cannot be turned|to its end"),
-    "numpy one dimension": (lambda: np.full(918273, 0.5), SpecError, "1 dimensions"),
+    "numpy one dimension": (lambda: np.full(918273, 0.5), SpecError, "1 dimension"),
     "numpy other width": (lambda: np.zeros((918273, 3)), SpecError, "3 columns"),
     "numpy complex": (lambda: np.zeros((5, 4), complex), DataError, "complex"),
     "numpy mixed objects": (lambda: np.array([[0.5, 1, "a", 1], ["SECRETCELL"] * 4], object), DataError, "'x'"),

@@ -44,7 +44,7 @@ def test_the_first_fit_of_an_estimator_is_silent_and_the_second_is_not():
     first = model.release_
     (notice,) = notices(lambda: model.fit(X, Y))
     assert notice == (
-        "the estimator was fitted before: this fit spends epsilon=1.5, delta=1e-06 on top of all others "
+        "the estimator was fitted before: this fit spends epsilon=1.5, delta=1e-06 on top of all other fits "
         "to the same rows"
     )
     # equal by chance with a probability far below 1e-9: six sums, each with noise of thousands of grid steps

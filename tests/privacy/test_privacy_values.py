@@ -290,8 +290,7 @@ def test_the_sentence_names_unit_numbers_and_conditions():
     sentence = PROMISE.sentence()
     for part in (
         PROMISE.unit.sentence,
-        "factor of exp(1)",
-        "probability about 1e-06",
+        "at most exp(1) times the probability that it has for a neighbouring table, plus 1e-06",
         "epsilon = 1, delta = 1e-06, replace neighbours",
         "This holds if the bounds were declared without looking; and if the noise was drawn as stated.",
     ):
@@ -300,7 +299,7 @@ def test_the_sentence_names_unit_numbers_and_conditions():
 
 def test_a_pure_guarantee_without_conditions_says_neither():
     sentence = Guarantee(1.0, 0.0, PrivacyUnit(), ()).sentence()
-    assert "probability" not in sentence
+    assert "plus" not in sentence
     assert "This holds if" not in sentence
 
 

@@ -12,7 +12,15 @@ import discreet
 from discreet.privacy.gaussian import delta_from, mu_from
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.unit import PrivacyUnit
-from discreet.report.attacker import attacker, gaussian_power, group_delta, largest_power, posterior, zcdp_power
+from discreet.report.attacker import (
+    attacker,
+    gaussian_power,
+    group_delta,
+    largest_power,
+    odds_exceeded,
+    posterior,
+    zcdp_power,
+)
 from discreet.report.page import render
 from discreet.report.view import report_view
 
@@ -132,3 +140,45 @@ def test_beliefs_move_by_the_odds() -> None:
     for belief in told.beliefs:
         odds = belief.after / (1 - belief.after) / (belief.before / (1 - belief.before))
         assert odds == pytest.approx(told.odds_factor)
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [(1.0, 1e-6), (0.2, 1e-9), (8.0, 1e-5), (1.0, 1e-25)])
+def test_the_factor_of_the_odds_is_exceeded_more_often_than_delta_and_at_most_as_often_as_said(
+    epsilon: float, delta: float
+) -> None:
+    mu = mu_from(epsilon, delta)
+    exact = float(stats.norm.sf(epsilon / mu - mu / 2))  # the loss of Gaussian noise is N(mu^2 / 2, mu^2)
+    if (epsilon, delta) == (1.0, 1e-6):
+        assert exact == pytest.approx(2.0e-5, rel=0.02)
+    found = odds_exceeded(Guarantee(epsilon, delta, PrivacyUnit(), (), mu=mu))
+    assert found is not None
+    assert delta < exact < found
+    # the outcome {noise > t} as one: the worst post-processing, with a factor of just e^epsilon
+    alarm = stats.norm.isf(found) + mu
+    assert stats.norm.sf(alarm) * math.exp(epsilon) == pytest.approx(found, rel=1e-8)
+    # the gap between lattice and continuous law adds to it
+    gap = delta / 10
+    more = odds_exceeded(Guarantee(epsilon, delta, PrivacyUnit(), (), mu=mu, mu_gap=gap))
+    assert found + gap < more < 2 * found + 2 * math.exp(epsilon) * gap
+
+
+def test_the_bound_on_exceeding_follows_the_curve_that_is_proved() -> None:
+    rho = 0.01
+    by_zcdp = odds_exceeded(Guarantee(1.0, 1e-6, PrivacyUnit(), (), rho=rho))
+    assert zcdp_power(by_zcdp / math.e, rho) == pytest.approx(by_zcdp)
+    assert odds_exceeded(Guarantee(1.0, 1e-6, PrivacyUnit(), (), rho=2.0)) == 1.0
+    assert odds_exceeded(Guarantee(1.0, 1e-6, PrivacyUnit(), ())) is None
+    assert odds_exceeded(Guarantee(1.0, 0.0, PrivacyUnit(), (), mu=0.2)) == 0.0
+    # nothing underflows or overflows
+    assert odds_exceeded(Guarantee(1e6, 1e-6, PrivacyUnit(), (), mu=1.0)) < 1e-29
+    assert odds_exceeded(Guarantee(1e-3, 1e-6, PrivacyUnit(), (), mu=50.0)) == pytest.approx(1.0)
+
+
+def test_the_page_does_not_call_delta_the_probability_of_exceeding_the_factor() -> None:
+    page = render(report_view(discreet.release(TABLE, DESIGN, epsilon=1.0, delta=1e-6)))
+    said = page[page.index("multiplies its odds") :].split("</p>")[0]
+    assert "except with a probability of at most 5." in said
+    assert "1e-6" not in said
+    inside = render(report_view(discreet.release(TABLE, DESIGN, epsilon=1.0, delta=1e-6, mechanism="irls")))
+    said = inside[inside.index("multiplies its odds") :].split("</p>")[0]
+    assert "except" in said or "delta bounds the probability that is added" in said

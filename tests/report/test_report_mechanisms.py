@@ -55,7 +55,7 @@ def test_a_page_of_coefficients_promises_shows_and_explains_and_has_no_interval(
     assert {"promise", "attacker", "coefficients", "forest", "trace", "diagnostics", "making", "usage"} <= set(
         reader.ids
     )
-    assert "Largest power of a 5 % test" in text.replace("\N{NO-BREAK SPACE}", " ")
+    assert "Largest power of a 5% test" in text.replace("\N{NO-BREAK SPACE}", " ")
     assert "No standard errors, intervals or p-values: the mechanism 'steps' publishes coefficients and no sums" in text
     assert "what privacy adds" not in text, "the legend of intervals"
     assert "std. error" not in text
@@ -107,11 +107,11 @@ def test_noise_that_was_added_to_the_coefficients_is_shown_with_what_it_does_not
         assert (effect.table_low, effect.table_high) == pytest.approx((row.table_low * width, row.table_high * width))
         assert effect.low is effect.high is None
     text = words(render(view)).replace("\N{NO-BREAK SPACE}", " ")
-    assert "with 90 % intervals for this table" in text
+    assert "with 90% intervals for this table" in text
     assert "what the noise leaves open about this table" in text
     assert "what sampling alone would leave open" not in text
     assert "No standard errors, p-values or intervals for a population: the mechanism 'steps' publishes" in text
-    assert "privacy sd 90 % interval, this table" in text
+    assert "privacy sd 90% interval, this table" in text
     assert "They count no sampling error and are no intervals for a population." in text
     assert text.count("no sampling error") == 1, "said once, beside the numbers"
     assert "interval, this table" not in words(page_of(inside()))

@@ -17,7 +17,7 @@ from discreet.releases import FloatArray
 _SMALLEST_EIGENVALUE: Final = 1e-8
 
 
-def read_correlation(correlation: object) -> tuple[float, tuple[tuple[Pair, float], ...]]:
+def read_correlation(correlation: object, design: Design) -> tuple[float, tuple[tuple[Pair, float], ...]]:
     """One number for every pair of numeric columns, and those of pairs by name."""
     if correlation is None:
         return 0.0, ()
@@ -26,13 +26,18 @@ def read_correlation(correlation: object) -> tuple[float, tuple[tuple[Pair, floa
     pairs: dict[Pair, float] = {}
     for pair, value in correlation.items():
         if not (isinstance(pair, tuple) and len(pair) == 2 and all(isinstance(name, str) for name in pair)):
-            raise SpecError(f"expected correlations of pairs such as ('age', 'income'); got {pair!r}")
+            raise SpecError(f"expected correlations of pairs of regressors{_example(design)}; got {pair!r}")
         if pair[0] == pair[1]:
             raise SpecError(f"expected two different columns in a correlation; got {pair[0]!r} twice")
         if pair in pairs or pair[::-1] in pairs:
             raise SpecError(f"the correlation of {pair[0]!r} and {pair[1]!r} is given twice; give each pair once")
         pairs[pair] = _checked_value(value, f"the correlation of {pair[0]!r} and {pair[1]!r}")
     return 0.0, tuple(pairs.items())
+
+
+def _example(design: Design) -> str:
+    numeric = tuple(name for name in design.regressors if isinstance(design.columns[name], Numeric))[:2]
+    return f" such as {numeric!r}" if len(numeric) == 2 else ""
 
 
 def _checked_value(value: object, what: str) -> float:

@@ -47,7 +47,7 @@ def read_assumptions(
         _column(name, column, stated.get(name, {}), spreads[name == design.target], design)
         for name, column in design.columns.items()
     )
-    common, pairs = read_correlation(correlation)
+    common, pairs = read_correlation(correlation, design)
     supposed = Supposed(columns, common, pairs)
     check_correlations(design, supposed)
     given = {"rsquared": rsquared, "correlation": correlation}

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 # lower ends of the share of clipped rows from which a reader is warned
 SOME: Final = 0.05
 MANY: Final = 0.25
+COUNTING: Final = ("gaussian", "laplace")  # mechanisms that can count clipped rows
 _NAMED: Final = 8  # how many columns are spelled out
 _LARGE: Final = 1e9  # degrees of freedom: the noise alone, whose size is known
 _COUNTED: Final = 3.0  # standard deviations of its noise that the number of rows must be above to divide by it
@@ -85,7 +86,8 @@ def clipping_note(release: Release, model: SubModel) -> str | None:
     if release.clip_counts is None:
         return (
             f"Values of {_listed(names)} outside their declared bounds were clipped, so the coefficients describe the "
-            "clipped rows. In how many rows is not known: a release made with clip_counts (--clip-counts) counts them."
+            "clipped rows. The release does not say how many rows were clipped"
+            + ("; one made with clip_counts (--clip-counts) counts them." if release.mechanism in COUNTING else ".")
         )
     shares = [one for one in clipped_shares(release) if one.name in names]
     if not shares:

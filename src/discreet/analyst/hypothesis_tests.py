@@ -50,7 +50,7 @@ class ContrastTest:
         level
             At least 0.5 and below 1; 0.95 unless given.
         alpha
-            1 less the level, instead of it.
+            1 minus the level, instead of it.
         """
         checked = checked_level(level, alpha)
         about = self._quantities

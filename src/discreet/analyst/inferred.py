@@ -216,7 +216,7 @@ class Inferred:
         level
             At least 0.5 and below 1; 0.95 unless given.
         alpha
-            1 less the level, instead of it.
+            1 minus the level, instead of it.
         simultaneous
             `bonferroni` or `max-t` for sets that all hold together with that probability.
 

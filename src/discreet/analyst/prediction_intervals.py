@@ -114,7 +114,7 @@ class Prediction:
         level
             At least 0.5 and below 1; 0.95 unless given.
         alpha
-            1 less the level, instead of it.
+            1 minus the level, instead of it.
         obs
             Whether it is for a new observation of the target rather than for its mean.
         """

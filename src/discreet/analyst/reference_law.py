@@ -27,7 +27,7 @@ def family_of(noise: NoiseFamily) -> Family:
 
 
 def checked_level(level: object = None, alpha: object = None) -> float:
-    """Give the confidence level that is meant by `level`, or by `alpha`, which is 1 less the level.
+    """Give the confidence level that is meant by `level`, or by `alpha`, which is 1 minus the level.
 
     A level below 0.5 is refused: it is most likely an alpha, as other libraries ask for.
 
@@ -65,7 +65,7 @@ def _is_number(value: object) -> TypeGuard[int | float]:
 
 
 def _less(value: float) -> float:
-    """1 less a number as it is written in decimals: in binary 1 - 0.32 is not 0.68."""
+    """1 minus a number as it is written in decimals: in binary 1 - 0.32 is not 0.68."""
     return float(1 - Decimal(repr(float(value))))
 
 

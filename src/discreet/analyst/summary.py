@@ -53,6 +53,10 @@ SCORE: Final = (
     "Column 't' is coef / std err. P>|t| and the sets come from the score statistic (score_z), whose variance is the "
     "one under the hypothesis."
 )
+SCORE_PAGE: Final = (
+    "p and the confidence sets come from the score statistic, whose variance is the one under the hypothesis, not from "
+    "estimate / std. error."
+)
 ROBUST: Final = (
     "Standard errors are robust (HC1): errors may have unequal variances. They come from residuals clipped at "
     "{bound:.4g}; where many are larger, the standard errors are too small."
@@ -63,8 +67,7 @@ CLUSTERED: Final = (
     "errors are too small."
 )
 GAUSSIAN_ROWS: Final = (
-    "The interval of R^2 assumes Gaussian rows; with skewed or heavy-tailed columns it is too narrow. A robust fit "
-    "widens it."
+    "The interval of R^2 assumes Gaussian rows; with skewed or heavy-tailed columns it is too narrow."
 )
 RATIO_SPREAD: Final = (
     "The interval of R^2 counts the spread of squared residuals that the release holds, if it is larger than that of "
@@ -75,7 +78,7 @@ AS_RELEASED: Final = (
     "can be read from it."
 )
 THIS_TABLE: Final = (
-    "Column 'privacy sd': standard deviation of the noise that was added to the coefficient. The 95 % intervals 'this "
+    "Column 'privacy sd': standard deviation of the noise that was added to the coefficient. The 95% intervals 'this "
     "table' are for the coefficients that the mechanism would have published of this very table without noise, its "
     "penalty included; they count no sampling error and are no intervals for a population."
 )
@@ -98,8 +101,18 @@ def notes(fit: Fit) -> list[str]:
         out += filter(None, [clipped_residuals(fit)])
     out += filter(None, [independent_rows(fit)])
     if fit.estimable and not isinstance(fit.rsquared_conf_int(), NotEstimable):
-        out.append(RATIO_SPREAD if has_ratio_spread(fit) else GAUSSIAN_ROWS)
+        out.append(RATIO_SPREAD if has_ratio_spread(fit) else f"{GAUSSIAN_ROWS}{_wider_rsquared(fit)}")
     return out + error_notes(fit)
+
+
+def _wider_rsquared(fit: Fit) -> str:
+    """How to get an interval of R^2 without that assumption, where there is a way."""
+    release = fit.release
+    if release.guarantee is not None and release.guarantee.delta == 0:
+        return ""
+    if release.residuals is not None and release.residuals.ratio is not None:
+        return " A robust fit of the full model widens it."
+    return ' A release made with moments "robust" (--robust) has a wider one.'
 
 
 def radius_notes(fit: Fit) -> list[str]:
@@ -156,10 +169,13 @@ def summary_text(fit: Fit) -> str:
 
 def error_notes(fit: Fit) -> list[str]:
     """Say what the standard errors hold, which coefficients have none and why, and whose intervals they are."""
-    shares = [share for share in fit.privacy_share.values() if not isinstance(share, NotEstimable)]
+    shares = {name: share for name, share in fit.privacy_share.items() if not isinstance(share, NotEstimable)}
+    sets = fit.conf_int()
+    # a set without an end is not made narrower by less noise in any proportion
+    intervals = [share for name, share in shares.items() if not _unbounded(sets[name])]
     out = []
-    if shares and any(fit.release.noise.sigma.values()):
-        worst = max(shares)
+    if intervals and any(fit.release.noise.sigma.values()):
+        worst = max(intervals)
         narrower = f"; without it that interval would be {(1 - worst) ** 0.5:.3g} times as wide" if worst < 1 else ""
         out.append(f"{PRIVACY_PART} {worst:.0%} here{narrower}.")
     out += set_notes(fit)
@@ -167,11 +183,15 @@ def error_notes(fit: Fit) -> list[str]:
     if known_before(fit.release.noise):
         out.append(THIS_TABLE)
         what = "Standard errors and tests are not estimable"
-    without = {name: ends.reason for name, ends in fit.conf_int().items() if isinstance(ends, NotEstimable)}
+    without = {name: ends.reason for name, ends in sets.items() if isinstance(ends, NotEstimable)}
     out += _by_reason(what, without)
     if shares and fit.penalised:
         out.append(PENALISED_INTERVALS)
     return out
+
+
+def _unbounded(ends: Interval) -> bool:
+    return isinstance(ends, NotEstimable) or not ends.bounded
 
 
 def set_notes(fit: Fit, level: float = DEFAULT_LEVEL) -> list[str]:
@@ -202,6 +222,8 @@ def _fit_lines(fit: Fit) -> list[str]:
     if not isinstance(ends, NotEstimable):
         shown += f" (95% interval {ends[0]:.3g} to {ends[1]:.3g})"
     spread = "not estimable" if isinstance(s2, NotEstimable) else f"{s2**0.5:.4g}"
+    if isinstance(adjusted, NotEstimable):
+        shown += f": {adjusted.reason}"
     return [f"Adjusted R^2: {shown}. Residual standard deviation: {spread}."]
 
 

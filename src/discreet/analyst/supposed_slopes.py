@@ -57,8 +57,8 @@ def supposed_slopes(design: Design, assumptions: Assumptions, covariance: FloatA
     room = wanted - already
     if room < -_SMALL * target_sd**2:
         raise SpecError(
-            f"the stated slopes explain {already / target_sd**2:.4g} of the variance of the target {design.target!r}, "
-            f"more than rsquared, {assumptions.rsquared:g}; state a larger rsquared or smaller slopes"
+            f"the stated slopes explain {already / target_sd**2:.4g} times the variance of the target {design.target!r}"
+            f", more than rsquared, {assumptions.rsquared:g}; state a larger rsquared or smaller slopes"
         )
     factor = (-cross + math.sqrt(cross**2 + lead * max(room, 0.0))) / lead
     return known + factor * free

@@ -19,6 +19,7 @@ from discreet.errors import PrivacyNotice, SpecError
 if TYPE_CHECKING:
     from discreet.analyst.plan_values import Plan
 
+_ANSWERS: Final = {"smallest_epsilon": "smallest epsilon", "smallest_rows": "fewest rows"}
 EPSILONS: Final = (0.1, 0.5, 1.0, 2.0, 5.0, 10.0)
 
 
@@ -81,8 +82,12 @@ def command(
     wanted = number("level", level)
     if from_path is not None:
         if robust:
-            raise SpecError("--robust came with --from, which plans sums alone; leave it out")
-        _refuse_assumptions({**words, "correlation": correlation_words, **numbers})
+            raise SpecError("--robust was given with --from, which plans sums alone; leave it out")
+        _refuse_with_from(
+            {"design": design_path, "rows": rows, "coefficient": coefficient, "width": width, "plot": plot},
+            "which plans for the design and the rows of the release, and draws nothing",
+        )
+        _refuse_with_from({**words, "correlation": correlation_words, **numbers}, "which takes the sums of the release")
         second: dict[str, Any] = {
             "epsilon": budget[0],
             "delta": budget[1],
@@ -144,16 +149,15 @@ def command(
     print_over(over, made)
     for name, answer in answers.items():
         found = "not within reach" if answer is None else f"{answer:,.3g}"
-        say(f"{name.replace('_', ' ')} for {coefficient} within {width}: {found}")
+        say(f"{_ANSWERS[name]} for an interval of {coefficient} of width {width}: {found}")
     say("No data was opened. The assumptions are yours: state others with --share, --mean, --sd, --correlation,")
     say("--slope and --rsquared.")
 
 
-def _refuse_assumptions(given: Mapping[str, object]) -> None:
-    for name, words in given.items():
-        if words:
-            option = name.replace("_", "-")
-            raise SpecError(f"--{option} was given with --from, which takes the sums of the release; leave it out")
+def _refuse_with_from(given: Mapping[str, object], why: str) -> None:
+    for name, value in given.items():
+        if value not in (None, ()):
+            raise SpecError(f"--{name.replace('_', '-')} was given with --from, {why}; leave it out")
 
 
 def _over_epsilon(planned: Callable[[float], Plan]) -> Iterator[Plan]:

@@ -94,7 +94,7 @@ def command(
     written = (PREDICTION, *(() if wanted is None else SETS))
     for name in written:
         if name in model.features:
-            raise SpecError(f"a feature is called {name!r} like a column to be written; rename it in the design")
+            raise SpecError(f"a feature {name!r} has the same name as an output column; rename it in the design")
     _check_kept(keep, model, written)
     refuse_overwriting(output, new, release_path)
     with replacing(output, force=force) as temporary, ReadProgress() as progress:
@@ -137,7 +137,7 @@ def _check_kept(keep: Sequence[str], model: Fit, written: Sequence[str]) -> None
         if name in model.table_columns:
             raise SpecError(f"--keep {name!r} names a feature, which is written anyway; leave it out")
         if name in written:
-            raise SpecError(f"--keep {name!r} is called like a column to be written; rename it in the table")
+            raise SpecError(f"--keep {name!r} has the same name as an output column; rename it in the table")
         if keep.count(name) > 1:
             raise SpecError(f"--keep {name!r} came twice; leave one out")
 

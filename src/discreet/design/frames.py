@@ -191,7 +191,11 @@ def _array_columns(data: AnyArray, names: Sequence[str]) -> Mapping[str, AnyArra
 
 def _check_width(data: AnyArray, names: Sequence[str]) -> None:
     if data.ndim != 2 or data.shape[1] != len(names):
-        found = f"an array with {data.ndim} dimensions" if data.ndim != 2 else f"{data.shape[1]} columns"
+        found = (
+            f"an array with {data.ndim} dimension{'' if data.ndim == 1 else 's'}"
+            if data.ndim != 2
+            else f"{data.shape[1]} columns"
+        )
         raise SpecError(
             f"expected an array with two dimensions and {len(names)} columns, in this order: "
             f"{', '.join(map(repr, names))}; got {found}. A table with names is read by name"

@@ -148,4 +148,5 @@ def _only_column(columns: Sequence[Any]) -> Any:  # noqa: ANN401  # as above
 
 def _other_dimensions(dimensions: int, kind: str) -> SpecError:
     how = "Reshape your data with reshape(-1, 1) if it is one column, or reshape(1, -1) if it is one row"
-    return SpecError(f"Expected 2D array, got {dimensions}D array instead, a {kind}. {how}")
+    article = "an" if kind[0] in "aeiouAEIOU" else "a"
+    return SpecError(f"Expected 2D array, got {dimensions}D array instead, {article} {kind}. {how}")

@@ -278,7 +278,7 @@ def check_strength(budget: PrivacyBudget, allow_weak_privacy: bool) -> tuple[str
         )
     if budget.delta > _DELTA_NOTICE:
         notices.append(
-            f"delta = {budget.delta:g} is large: with about this probability the promise may fail for a row; "
+            f"delta = {budget.delta:g} is large: it allows a mechanism that publishes a row with this probability; "
             f"{_DELTA_ADVICE}."
         )
     return tuple(notices)

@@ -94,14 +94,14 @@ class Guarantee:
         --------
         >>> print(Guarantee(1.0, 0.0, PrivacyUnit(), ("the declared bounds were chosen without looking",)).sentence())
         Hidden: whether any one row is in the table at all, and with it the exact number of rows; neighbouring \
-tables differ by one row added or removed. For neighbouring tables no outcome becomes more likely by more than a \
-factor of exp(1) (epsilon = 1, delta = 0, add-remove neighbours). This holds if the declared bounds were chosen \
+tables differ by one row added or removed. Every event has at most exp(1) times the probability that it has for a \
+neighbouring table (epsilon = 1, delta = 0, add-remove neighbours). This holds if the declared bounds were chosen \
 without looking.
         """
-        except_for = f", except with probability about {self.delta:g}" if self.delta > 0 else ""
+        more = f", plus {self.delta:g}" if self.delta > 0 else ""
         promise = (
-            f"For neighbouring tables no outcome becomes more likely by more than a factor of exp({self.epsilon:g})"
-            f"{except_for} (epsilon = {self.epsilon:g}, delta = {self.delta:g}, {self.neighbours} neighbours)."
+            f"Every event has at most exp({self.epsilon:g}) times the probability that it has for a neighbouring table"
+            f"{more} (epsilon = {self.epsilon:g}, delta = {self.delta:g}, {self.neighbours} neighbours)."
         )
         condition = f" This holds if {'; and if '.join(self.conditions)}." if self.conditions else ""
         return f"{self.unit.sentence} {promise}{condition}"

@@ -13,6 +13,8 @@ FALSE_ALARMS: Final = 0.05
 FAMILY: Final = 4
 Curve: TypeAlias = Literal["gaussian", "zcdp", "pure", "none"]
 PRIORS: Final = (0.01, 0.5)
+_HALVINGS: Final = 100
+_TINY: Final = 1e-300
 _LARGEST_EXPONENT: Final = 700.0  # beyond it e^x leaves double precision
 
 
@@ -41,6 +43,9 @@ class Attacker:
         mechanism) or `none` (only the definition is proved, or kept in the file).
     odds_factor
         What the odds of any belief are multiplied by, at most; none if that is beyond double precision.
+    odds_exceeded
+        Largest probability with which a release multiplies them by more, by what is proved for the noise; none where
+        only the definition is, whose delta does not bound it.
     beliefs
         Examples of it.
     family, family_epsilon, family_delta, family_power, family_mechanism_power
@@ -50,6 +55,7 @@ class Attacker:
     false_alarms: float
     power: float
     odds_factor: float | None
+    odds_exceeded: float | None
     beliefs: tuple[Belief, ...]
     family: int
     family_epsilon: float
@@ -71,6 +77,7 @@ def attacker(guarantee: Guarantee) -> Attacker:
         false_alarms=FALSE_ALARMS,
         power=power,
         odds_factor=math.exp(epsilon) if epsilon < _LARGEST_EXPONENT else None,
+        odds_exceeded=odds_exceeded(guarantee),
         beliefs=tuple(Belief(prior, posterior(prior, epsilon)) for prior in PRIORS),
         family=FAMILY,
         family_epsilon=FAMILY * epsilon,
@@ -139,8 +146,9 @@ def gaussian_power(false_alarms: float, mu: float, gap: float = 0.0) -> float:
     """
     if false_alarms + gap >= 1:
         return 1.0
-    normal = NormalDist()
-    return min(1.0, normal.cdf(normal.inv_cdf(false_alarms + gap) + mu) + gap)
+    # erfc keeps its digits far out, where NormalDist.cdf rounds to 0
+    below = 0.5 * math.erfc(-(NormalDist().inv_cdf(false_alarms + gap) + mu) / math.sqrt(2))
+    return min(1.0, below + gap)
 
 
 def zcdp_power(false_alarms: float, rho: float) -> float:
@@ -157,6 +165,40 @@ def zcdp_power(false_alarms: float, rho: float) -> float:
     found = math.exp(-((alarm - root) ** 2)) if root < alarm else 1.0
     missed = math.exp(-((math.sqrt(-math.log1p(-false_alarms)) + root) ** 2))
     return min(found, 1 - missed)
+
+
+def odds_exceeded(guarantee: Guarantee) -> float | None:
+    """Largest probability of releases that multiply the odds by more than e^epsilon, if anything is proved of it.
+
+    Such releases are an event with probability p for one table and q < p / e^epsilon for the other, so p is the power
+    of a test with q false alarms. The curve of the noise is concave: p is at most where it meets the line p = q
+    e^epsilon. For Gaussian noise itself the probability is Phi(mu / 2 - epsilon / mu), which is less; after rounding
+    only the curve is proved.
+
+    >>> from discreet.privacy.unit import PrivacyUnit
+    >>> odds_exceeded(Guarantee(1.0, 0.0, PrivacyUnit(), ()))
+    0.0
+    """
+    epsilon, rho = guarantee.epsilon, guarantee.rho
+    if guarantee.delta == 0:
+        return 0.0
+    if guarantee.mu is not None:
+        return _exceeded_gaussian(epsilon, guarantee.mu, guarantee.mu_gap or 0.0)
+    if rho is None:
+        return None
+    # where the first bound of zcdp_power meets the line
+    return math.exp(-((epsilon - rho) ** 2) / (4 * rho)) if rho < epsilon else 1.0
+
+
+def _exceeded_gaussian(epsilon: float, mu: float, gap: float) -> float:
+    """Where the curve of mu-Gaussian privacy meets p = q e^epsilon, by halving; not below it."""
+    lower, upper = 0.0, 1.0
+    for _ in range(_HALVINGS):
+        middle = (lower + upper) / 2
+        # power grows with false alarms, so more of them than underflow leaves is no less
+        above = gaussian_power(max(middle * math.exp(-epsilon), _TINY), mu, gap) > middle
+        lower, upper = (middle, upper) if above else (lower, middle)
+    return upper
 
 
 def posterior(prior: float, epsilon: float) -> float:

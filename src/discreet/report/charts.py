@@ -31,6 +31,7 @@ _COLOURS: Final = {
 }
 _INK, _RULE, _SAMPLING, _PRIVACY, _FAINT = _COLOURS
 _REACH: Final = 1.1  # widths of the target's range that are drawn; beyond it lies only noise
+_CUT: Final = "…"
 _LETTER: Final = 0.56  # of the font size, for a letter of middling width
 
 
@@ -149,10 +150,12 @@ def _interval(axes: Axes, effect: Effect, y: float, shape: Shape) -> None:
         bar(effect.inner_low, effect.inner_high, _SAMPLING, 9)
     # a set that goes on beyond the picture says so
     for end, beyond, sign in (
-        (left, any(low < left for low, _ in pieces), "<"),
-        (right, any(high > right for _, high in pieces), ">"),
+        (left, [low for low, _ in pieces if low < left], "<"),
+        (right, [high for _, high in pieces if high > right], ">"),
     ):
         if beyond:
+            # an end that is only outside the picture is not one that there is not
+            sign = sign if math.isinf(beyond[0]) else _CUT
             axes.text(end, y, sign, color=_INK, fontsize=shape.font, va="center", ha="center", fontweight="bold")
     if left <= effect.estimate <= right:
         colour = _INK if effect.kind in (None, "interval") else _FAINT

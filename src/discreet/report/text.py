@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
 _DIGITS: Final = 4
 _SMALLEST_P: Final = 0.001
-_JOINED: Final = "\N{NO-BREAK SPACE}"
 
 
 def shortened(text: str, letters: int) -> str:
@@ -56,20 +55,20 @@ def plain(value: float) -> str:
 
 
 def share(value: float | None) -> str:
-    """Give a probability or a share in per cent, in one piece.
+    """Give a probability or a share in per cent.
 
     >>> share(0.1359).split(), share(0.5).split(), share(None)
-    (['13.6', '%'], ['50', '%'], '–')
+    (['13.6%'], ['50%'], '–')
     >>> share(0.99999).split(), share(0.0004).split()
-    (['more', 'than', '99.9', '%'], ['less', 'than', '0.1', '%'])
+    (['more', 'than', '99.9%'], ['less', 'than', '0.1%'])
     """
     if value is None:
         return "–"
     if 0 < value < 0.001:
-        return f"less than 0.1{_JOINED}%"
+        return "less than 0.1%"
     if 0.999 < value < 1:
-        return f"more than 99.9{_JOINED}%"
-    return f"{100 * value:.3g}{_JOINED}%"
+        return "more than 99.9%"
+    return f"{100 * value:.3g}%"
 
 
 def p_value(value: float | None) -> str:

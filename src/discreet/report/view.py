@@ -12,7 +12,7 @@ from discreet.analyst.estimates import NotEstimable
 from discreet.analyst.fitted import Fit
 from discreet.analyst.reference_law import DEFAULT_LEVEL, checked_level
 from discreet.analyst.released_sums import counted_rows
-from discreet.analyst.summary import error_notes, notes, penalty_line, set_notes
+from discreet.analyst.summary import SCORE, SCORE_PAGE, error_notes, notes, penalty_line, set_notes
 from discreet.design.columns import Numeric
 from discreet.errors import SpecError
 from discreet.privacy.guarantee import Guarantee
@@ -174,7 +174,11 @@ class ReportView:
 
     def to_dict(self) -> dict[str, object]:
         """Give the same facts as plain values for JSON."""
-        return asdict(self)
+        plain = asdict(self)
+        for row in plain["coefficients"]:
+            kind = row["kind"]
+            row["conf_int"] = None if kind is None else {"kind": kind, "lower": row["low"], "upper": row["high"]}
+        return plain
 
 
 def report_view(
@@ -311,7 +315,8 @@ def _model(fit: Fit, level: float) -> ModelView:
         residual_sd=None if isinstance(s2, NotEstimable) else s2**0.5,
         # what is said about errors stands in the table itself
         notes=(
-            *(set_notes(fit, level) if fit.estimable else ()),
+            # the page has no column 't'
+            *(SCORE_PAGE if note == SCORE else note for note in (set_notes(fit, level) if fit.estimable else ())),
             *(note for note in notes(fit) if note not in error_notes(fit)),
         ),
     )
