@@ -12,10 +12,11 @@ from scipy import stats
 
 import discreet
 from discreet.analyst.diagnostics import diagnose
+from discreet.analyst.inference import joint_score
 from discreet.analyst.residual_meat import clipped_residuals, settled_meat
 from discreet.design.model import Design
 from discreet.errors import PrivacyNotice, SpecError
-from discreet.testing.not_private import exact_release
+from discreet.testing.not_private import exact_release, seeded_release
 
 DESIGN = Design("y", {"x": (-1, 1), "z": (-1, 1), "y": (-4, 4)})
 BETA = np.array([0.3, 1.0, -0.5])
@@ -310,3 +311,20 @@ def test_the_noise_of_a_direction_is_that_of_the_form():
     sds = np.einsum("ji,njk,ki->ni", vectors, noise, vectors).std(axis=0)
     raised = settled_meat(meat, variance, 100 * np.eye(2))
     np.testing.assert_allclose(vectors.T @ raised @ vectors, np.diag(values + sds), atol=0.05 * sds.min())
+
+
+def test_only_joint_robust_tests_count_the_noise_of_the_middle():
+    random = np.random.default_rng(4)
+    x, w = random.uniform(-1, 1, (2, 2_000))
+    design = Design("y", {"x": (-1, 1), "w": (-1, 1), "y": (-4, 4)})
+    rows = {"x": x, "w": w, "y": x + random.normal(0, 0.5, 2_000)}
+    fit = discreet.fit(seeded_release(rows, design, seed=2, epsilon=5.0, delta=1e-6, moments="robust")).robust()
+    score = fit._score
+    assert np.linalg.eigvalsh(score.joint_sampling - score.sampling)[-1] > 1e-6 * score.sampling.max()
+    assert fit.f_test("x = 0").statistic == pytest.approx(fit.score_z["x"] ** 2)
+    both = fit.f_test("x = 0, w = 0").statistic
+    single = replace(score, joint_sampling=None)
+    less = replace(score, sampling=score.joint_sampling, joint_sampling=None)
+    L, distance = np.eye(3)[1:], fit.scaled_coefficients[1:]
+    assert 2 * both == pytest.approx(joint_score(less, L, distance).statistic, rel=0.02)
+    assert 2 * both != pytest.approx(joint_score(single, L, distance).statistic, rel=1e-3)

@@ -445,4 +445,4 @@ def test_a_second_release_is_planned_with_its_settings(planned_folder: Path, cal
     assert "no settings" in call(*words[:-3], "--setting", "bins=3").stderr
     refused = call(*words, "--robust")
     assert refused.exit_code == 2
-    assert "--robust came with --from" in refused.stderr
+    assert "--robust was given with --from" in refused.stderr

@@ -37,7 +37,9 @@ table = {"person": [f"canary-{k:012d}" for k in range(n)], "x": [0.5] * n, "y": 
 plan = discreet.Design("y", {"x": (0, 1), "y": (0, 1)}, unit={"id": "person", "max_rows": 1})
 def wait(*_):
     print("ready", flush=True)
-    time.sleep(60)
+    # a signal between two lines must not wait until a long sleep is over
+    for _ in range(600):
+        time.sleep(0.1)
 def release(progress=None, spend=untracked):
     compute = ComputeOptions(progress=progress)
     return discreet.release(table, plan, epsilon=1.0, delta=1e-6, compute=compute, spend=spend)

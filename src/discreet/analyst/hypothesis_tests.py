@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -154,6 +154,8 @@ def joint_test(about: Quantities | NotEstimable, claims: Hypotheses, *, use_f: b
 def open_coefficients(about: Quantities, distance: FloatArray) -> tuple[float, float]:
     """Score statistic of all hypotheses, and how well the coefficients are known that they leave open."""
     inference, L = about.inference, about.L
+    if len(L) > 1 and inference.joint_sampling is not None:
+        inference = replace(inference, sampling=inference.joint_sampling)
     found = joint_score(inference, L, distance)
     score = found.statistic
     if not score > 0:

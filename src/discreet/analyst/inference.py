@@ -70,6 +70,8 @@ class ScoreInference:
         Rows less coefficients, not necessarily whole; noisy unless the number of rows is public.
     sampling, privacy
         The two parts of the sandwich covariance of theta~, shape (k, k).
+    joint_sampling
+        What takes the place of `sampling` in tests of several hypotheses at once, if it differs.
     """
 
     variance: FloatArray
@@ -83,6 +85,7 @@ class ScoreInference:
     df: float
     sampling: FloatArray
     privacy: FloatArray
+    joint_sampling: FloatArray | None = None
 
     @property
     def s2(self) -> float:

@@ -26,7 +26,7 @@ from discreet.analyst.inference import ScoreInference, score_inference
 from discreet.analyst.normal_equations import normal_equations
 from discreet.analyst.quantities import TOO_WIDE, Quantities, quantities, unit_map
 from discreet.analyst.reference_law import DEFAULT_LEVEL, Family, checked_level, critical_value, family_of
-from discreet.analyst.residual_meat import settled_meat
+from discreet.analyst.residual_meat import definite_meat, settled_meat
 from discreet.analyst.rows_needed import rows_factors, rows_words
 from discreet.analyst.rsquared import VarianceRatio, from_0_to_1, rsquared, rsquared_interval, variance_ratio
 from discreet.analyst.simultaneous import Simultaneous, checked_way, simultaneous_value
@@ -113,9 +113,13 @@ class Inferred:
         score = score_inference(basis.equations, basis.exact, basis.pulls)
         if basis.meat is not None and basis.meat_variance is not None:
             gram, H = basis.equations.A, score.inverse
-            middle = settled_meat(basis.meat, basis.meat_variance, gram @ score.sampling @ gram)
+            joint = settled_meat(basis.meat, basis.meat_variance, gram @ score.sampling @ gram)
             correction = rows / (rows - len(self.names))
-            score = replace(score, sampling=correction * H @ middle @ H)
+            score = replace(
+                score,
+                sampling=correction * H @ definite_meat(basis.meat) @ H,
+                joint_sampling=correction * H @ joint @ H,
+            )
         return basis, score
 
     def _rows_needed(self, names: tuple[str, ...], level: float) -> dict[str, str]:

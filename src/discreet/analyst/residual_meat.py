@@ -95,12 +95,18 @@ def _noise_variance(release: Release, size: int) -> FloatArray | None:
     return out
 
 
+def definite_meat(meat: FloatArray) -> FloatArray:
+    """The nearest middle of the sandwich that is not below 0 in any direction, shape (k, k)."""
+    values, vectors = np.linalg.eigh(meat)
+    return cast("FloatArray", (vectors * np.maximum(values, 0.0)) @ vectors.T)
+
+
 def settled_meat(meat: FloatArray, variance: FloatArray, plain: FloatArray) -> FloatArray:
-    """The middle of the sandwich, with what its noise may have taken away given back; no direction is below 0.
+    """The middle of the sandwich for joint tests, with what its noise may have taken away given back.
 
     In units of the middle that errors of one variance have, a direction below 1 is raised by one standard deviation of
-    its noise, and to at most 1: noise that makes a direction look certain would make joint tests reject far too often.
-    Directions above 1, and all of them where the noise is small, stay as they are.
+    its noise, and to at most 1. A joint test looks for the direction that speaks most against the hypotheses, and one
+    that noise makes look certain would be found far too often. Directions above 1 stay as they are.
 
     Parameters
     ----------
@@ -113,8 +119,7 @@ def settled_meat(meat: FloatArray, variance: FloatArray, plain: FloatArray) -> F
         root = np.linalg.cholesky(plain)
     except np.linalg.LinAlgError:
         # the noise left no residual variance to measure by
-        values, vectors = np.linalg.eigh(meat)
-        return cast("FloatArray", (vectors * np.maximum(values, 0.0)) @ vectors.T)
+        return definite_meat(meat)
     inverse = np.linalg.inv(root)
     values, vectors = np.linalg.eigh(inverse @ meat @ inverse.T)
     squares = (vectors.T @ inverse) ** 2

@@ -155,7 +155,7 @@ def _interval(axes: Axes, effect: Effect, y: float, shape: Shape) -> None:
     ):
         if beyond:
             # an end that is only outside the picture is not one that there is not
-            sign = sign if math.isinf(beyond[0]) else _CUT
+            sign = sign if any(map(math.isinf, beyond)) else _CUT
             axes.text(end, y, sign, color=_INK, fontsize=shape.font, va="center", ha="center", fontweight="bold")
     if left <= effect.estimate <= right:
         colour = _INK if effect.kind in (None, "interval") else _FAINT
