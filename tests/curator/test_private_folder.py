@@ -249,11 +249,12 @@ def abandoned(scratch, name="discreet-rows-0123456789abcdef", lock=True):
 def test_only_folders_of_dead_processes_of_this_user_are_removed(scratch, monkeypatch):
     dead = abandoned(scratch)
     # not known to be abandoned: no lock yet, another name, a file, a link
-    abandoned(scratch, "discreet-rows-young", lock=False)
+    abandoned(scratch, f"discreet-rows-{1:016x}", lock=False)
     abandoned(scratch, "discreet-other")
-    (scratch / "discreet-rows-file").touch()
+    abandoned(scratch, "discreet-rows-mine")
+    (scratch / f"discreet-rows-{2:016x}").touch()
     elsewhere = abandoned(scratch, "elsewhere")
-    (scratch / "discreet-rows-link").symlink_to(elsewhere)
+    (scratch / f"discreet-rows-{3:016x}").symlink_to(elsewhere)
     stay = sorted(set(scratch.iterdir()) - {dead})
     with PrivateFolder() as living:
         with monkeypatch.context() as other:

@@ -188,3 +188,17 @@ def test_an_array_of_text_holds_no_numbers() -> None:
 )
 def test_an_index_of_pandas_is_a_column(index) -> None:
     assert read({"x": index}, "x") == {"x": [1.5, 2.0]}
+
+
+def test_one_cell_that_arrow_cannot_hold_does_not_stop_a_column_of_pandas_text() -> None:
+    text = pd.Series(["a", "\ud800", pd.NA, "b"], dtype="string[python]")
+    for column in (text, text.array, pd.Index(text)):
+        assert read({"g": column}, "g", column=Categorical(("a", "b"))) == {"g": ["a", None, None, "b"]}
+
+
+def test_a_decimal_with_more_digits_than_its_type_is_a_matter_of_its_own_cell() -> None:
+    largest = (2**127 - 1).to_bytes(16, "little")
+    values = pa.Array.from_buffers(pa.decimal128(38, 0), 2, [None, pa.py_buffer(largest + (3).to_bytes(16, "little"))])
+    for data in ({"x": values}, pa.table({"x": values})):
+        (batch,) = frame_batches(data, {"x": ANY}, 1000)
+        assert declared_arrays(batch, {"x": ANY})[0].tolist() == [2.0**127, 3.0]

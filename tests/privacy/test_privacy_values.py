@@ -383,3 +383,9 @@ print({{"numpy", "scipy", "dp_accounting"}} & set(sys.modules))
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "set()"
+
+
+@pytest.mark.parametrize("consent", ["no", 1, None, float("nan")])
+def test_consent_to_weak_privacy_is_true_or_false(consent):
+    with pytest.raises(SpecError, match="expected True or False, got"):
+        check_strength(PrivacyBudget(500.0, 1e-6), allow_weak_privacy=consent)

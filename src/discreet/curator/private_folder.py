@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import atexit
 import os
+import re
 import secrets
 import shutil
 import signal
@@ -21,6 +22,7 @@ from discreet.curator.scratch import no_room, scratch_folder
 from discreet.errors import DataError
 
 _PREFIX: Final = "discreet-rows-"
+_NAME: Final = re.compile(_PREFIX + "[0-9a-f]{16}")
 _LOCK: Final = "lock"
 _FILES: Final = "files"
 _SIGNALS: Final = ("SIGHUP", "SIGINT", "SIGTERM")
@@ -77,7 +79,7 @@ def remove_abandoned() -> None:
     """Remove folders of this user whose process is gone; whatever cannot be decided stays, and nothing fails."""
     with suppress(DataError, OSError), os.scandir(scratch_folder()) as entries:
         for entry in entries:
-            if entry.name.startswith(_PREFIX) and entry.is_dir(follow_symlinks=False):
+            if _NAME.fullmatch(entry.name) and entry.is_dir(follow_symlinks=False):
                 _remove_if_abandoned(Path(entry.path))
 
 

@@ -37,7 +37,7 @@ def declared_arrays(batch: RecordBatch, columns: Mapping[str, Base]) -> list[Flo
 def check_buffers(batch: RecordBatch) -> None:
     """Raise what Arrow raises where an offset or an index leads outside its buffers; text may be any bytes.
 
-    Text that is no text is a matter of its own cell, which a level or an id does not equal.
+    Text that is no text, or a decimal with more digits than its type has, is a matter of its own cell.
     """
     try:
         batch.validate(full=True)
@@ -47,13 +47,13 @@ def check_buffers(batch: RecordBatch) -> None:
 
 
 def _as_bytes(values: Array) -> Array:
-    """The same buffers, with text read as bytes."""
+    """The same buffers, with text and decimals read as bytes."""
     if pa.types.is_dictionary(values.type):
         return pa.DictionaryArray.from_arrays(values.indices, _as_bytes(values.dictionary), safe=False)
     for is_text, kind in _BYTES_OF_TEXT:
         if is_text(values.type):
             return values.view(kind)
-    return values
+    return values.view(pa.binary(values.type.byte_width)) if pa.types.is_decimal(values.type) else values
 
 
 def declared_array(name: str, column: Base, values: Array) -> FloatArray:

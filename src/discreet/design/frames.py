@@ -229,6 +229,9 @@ def _plain(name: str, column: Readable, values: Any) -> AnyArray | Array:  # noq
         values = values.to_numpy() if values.dtype == object else values.to_series()
     if is_from(values, "pandas", "Series"):
         values = _series_values(values)
+    if getattr(getattr(values, "dtype", None), "storage", None) == "python":
+        # text of pandas in Python objects: Arrow would refuse the whole column for one cell that it cannot hold
+        return text_array(list(values))
     if isinstance(values, np.ndarray):
         if values.ndim != 1:
             raise DataError(f"column {name!r} is not one-dimensional; give one value for each row")

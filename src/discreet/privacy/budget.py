@@ -257,6 +257,8 @@ def check_strength(budget: PrivacyBudget, allow_weak_privacy: bool) -> tuple[str
     >>> len(check_strength(PrivacyBudget(9.0, 1e-6), allow_weak_privacy=False))
     1
     """
+    if not isinstance(allow_weak_privacy, bool):
+        raise SpecError(f"allow_weak_privacy: expected True or False, got {allow_weak_privacy!r}")
     notices: list[str] = []
     consent = "if that is meant, say --allow-weak-privacy or allow_weak_privacy=True"
     if budget.epsilon > _EPSILON_REFUSED and not allow_weak_privacy:
