@@ -21,7 +21,7 @@ import cvxpy
 import numpy as np
 from sklearn.linear_model import lasso_path
 
-from discreet.analyst.coordinate_descent import minimise
+from discreet.analyst.solvers.lasso import minimise
 
 ROWS = 5_000
 PATH_COLUMNS, PATH_STRENGTHS = 50, 100

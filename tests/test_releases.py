@@ -17,7 +17,7 @@ import pytest
 
 import discreet
 from discreet.errors import OutputError, ReleaseFileError, SpecError
-from discreet.output import check_output
+from discreet.files import check_output
 from discreet.releases import BLOCKS, Coefficients, NoiseLaw, Release, symmetric
 from discreet.testing.not_private import exact_release, seeded_release
 from release_edits import DELETE, SCHEMA, edited
@@ -426,7 +426,7 @@ def test_a_folder_that_fills_up_after_the_check_is_told_in_a_sentence(tmp_path, 
     def full(**_options):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("discreet.output.check_output", lambda path, force: path)
+    monkeypatch.setattr("discreet.files.check_output", lambda path, force: path)
     monkeypatch.setattr("tempfile.mkstemp", full)
     with pytest.raises(OutputError, match=r"cannot write .*: No space left"):
         a_release().save(tmp_path / "r.json")

@@ -102,7 +102,7 @@ def test_a_refused_spend_draws_no_noise(monkeypatch):
     def refuse(request):
         raise BudgetError("nothing left")
 
-    monkeypatch.setattr("discreet.mechanisms.noise.ExactSampler.draw", lambda *_: pytest.fail("noise was drawn"))
+    monkeypatch.setattr("discreet.mechanisms.sampling.sampler.ExactSampler.draw", lambda *_: pytest.fail("noise was drawn"))
     with pytest.raises(BudgetError) as caught:
         discreet.release(TABLE, DESIGN, epsilon=1.0, delta=1e-6, spend=refuse)
     assert caught.value.exit_code == 3
@@ -206,7 +206,7 @@ def test_a_failure_of_foreign_code_after_the_spend_is_told_without_its_words(mon
     def broken(*_):
         raise RuntimeError("cell value 0.1234")
 
-    monkeypatch.setattr("discreet.mechanisms.gaussian.GaussianMoments.randomise", broken)
+    monkeypatch.setattr("discreet.mechanisms.moments.gaussian.GaussianMoments.randomise", broken)
     with pytest.raises(AfterSpendError, match=r"unexpected failure \(RuntimeError\)") as caught:
         discreet.release(TABLE, DESIGN, epsilon=1.0, delta=1e-6)
     assert "0.1234" not in str(caught.value)
@@ -215,7 +215,7 @@ def test_a_failure_of_foreign_code_after_the_spend_is_told_without_its_words(mon
 @pytest.mark.parametrize("receipt", [None, SpendReceipt(""), SpendReceipt(7)])
 def test_a_hook_that_gives_no_receipt_gets_no_noise_drawn(monkeypatch, receipt):
     drawn = []
-    monkeypatch.setattr("discreet.mechanisms.noise.ExactSampler.draw", lambda *_: drawn.append(1))
+    monkeypatch.setattr("discreet.mechanisms.sampling.sampler.ExactSampler.draw", lambda *_: drawn.append(1))
     with pytest.raises(LedgerError, match="no noise was drawn"):
         discreet.release(TABLE, DESIGN, epsilon=1.0, delta=1e-6, spend=lambda _: receipt)
     assert not drawn

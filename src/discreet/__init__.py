@@ -18,7 +18,7 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from discreet.analyst.model import Fit, fit
     from discreet.analyst.path import path
-    from discreet.curator.source import ComputeOptions
+    from discreet.tables.source import ComputeOptions
     from discreet.design.model import Design
     from discreet.errors import DiscreetError
     from discreet.estimator import PrivateLinearRegression
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from discreet.workflow import release
 
 _HOMES = {
-    "ComputeOptions": "discreet.curator.source",
+    "ComputeOptions": "discreet.tables.source",
     "Design": "discreet.design.model",
     "DiscreetError": "discreet.errors",
     "Fit": "discreet.analyst.model",

@@ -6,9 +6,9 @@ import warnings
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from discreet.analyst.assumption_reading import Assume, Correlation, read_assumptions
-from discreet.analyst.plan_values import Plan
-from discreet.analyst.planning import (
+from discreet.analyst.planning.assumption_reading import Assume, Correlation, read_assumptions
+from discreet.analyst.planning.values import Plan
+from discreet.analyst.planning.expected import (
     Asked,
     expected_release,
     planned,
@@ -17,9 +17,9 @@ from discreet.analyst.planning import (
     smallest,
     without_noise,
 )
-from discreet.analyst.released_sums import centred, check_moments
-from discreet.analyst.supposed_slopes import settled
-from discreet.analyst.two_releases import both_laws, with_law
+from discreet.analyst.equations.sums import centred, check_moments
+from discreet.analyst.planning.slopes import settled
+from discreet.analyst.planning.two_releases import both_laws, with_law
 from discreet.design.domain import DEFAULT_GRID_BITS, RowDomain
 from discreet.design.model import Design
 from discreet.errors import PrivacyNotice, SpecError

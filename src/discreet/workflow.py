@@ -8,20 +8,20 @@ from dataclasses import replace
 from typing import Final, Literal
 
 from discreet import __version__
-from discreet.curator.moments import Moments, Sums, Table
-from discreet.curator.opening import ReadOptions, open_source
-from discreet.curator.residuals import RatioSquares, ResidualGram, ResidualPass
-from discreet.curator.source import ComputeOptions
+from discreet.curator.table import Moments, Sums, Table
+from discreet.tables.files.opening import ReadOptions, open_source
+from discreet.curator.sums.residuals import RatioSquares, ResidualGram, ResidualPass
+from discreet.tables.source import ComputeOptions
 from discreet.design.columns import Numeric
 from discreet.design.domain import DEFAULT_GRID_BITS, RowDomain
-from discreet.design.frames import position_notice
+from discreet.tables.frames import position_notice
 from discreet.design.model import Design
 from discreet.errors import AfterSpendError, ColumnNotice, DiscreetError, LedgerError, PrivacyNotice, SpecError
 from discreet.mechanisms.choice import AUTO, chosen_mechanism
-from discreet.mechanisms.noise import ExactSampler, Sampler
-from discreet.mechanisms.promise import with_curve, with_origin
+from discreet.mechanisms.sampling.sampler import ExactSampler, Sampler
+from discreet.mechanisms.interface.promise import with_curve, with_origin
 from discreet.mechanisms.registry import Job, NoisyMoments, Passes, Published, clipped_by_name
-from discreet.mechanisms.robust import residuals_with_noise
+from discreet.mechanisms.moments.residuals import residuals_with_noise
 from discreet.privacy.budget import PrivacyBudget, check_strength
 from discreet.privacy.spend import SpendHook, SpendReceipt, SpendRequest, untracked
 from discreet.releases import RatioPart, Release, ResidualPart
@@ -237,7 +237,7 @@ def _with_residuals(
 ) -> Release:
     """Add what robust standard errors need, from one more pass."""
     # only this needs the analyst's rooms, which plain releases do without
-    from discreet.analyst.robust import residual_plan
+    from discreet.analyst.inference.residual_plan import residual_plan
 
     plan, rows = residual_plan(made, bound), made.design.unit.max_rows
     gram = ResidualGram(domain, len(plan.coefficients), plan.coefficients, plan.bound, rows)

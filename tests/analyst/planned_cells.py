@@ -9,7 +9,7 @@ import numpy as np
 from simulated import NoisyReleases
 
 import discreet
-from discreet.analyst.plan_values import Plan
+from discreet.analyst.planning.values import Plan
 from discreet.testing.not_private import exact_release
 
 SHARES = {"a": 0.55, "b": 0.25, "c": 0.10, "d": 0.07, "e": 0.03}

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 import discreet
-from discreet.analyst.clips import clipped_columns, clipped_shares, clipping_note
-from discreet.analyst.diagnostics import diagnose
-from discreet.analyst.selection import choose
+from discreet.analyst.diagnostics.clips import clipped_columns, clipped_shares, clipping_note
+from discreet.analyst.diagnostics.diagnostics import diagnose
+from discreet.analyst.equations.selection import choose
 from discreet.design.model import Design
-from discreet.report.page import render
-from discreet.report.view import report_view
+from discreet.pages.page import render
+from discreet.pages.view import report_view
 from discreet.testing.not_private import exact_release, seeded_release
 
 ROWS = 20_000

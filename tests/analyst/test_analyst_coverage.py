@@ -10,7 +10,7 @@ from scipy import stats
 from simulated import NoisyReleases, Population, Tally, fitted
 
 import discreet
-from discreet.analyst.estimates import NotEstimable
+from discreet.analyst.values.estimates import NotEstimable
 from discreet.analyst.model import fit
 from discreet.errors import PrivacyNotice
 

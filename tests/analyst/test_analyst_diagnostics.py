@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from made_releases import made
 
-from discreet.analyst.bound_costs import bound_costs
-from discreet.analyst.diagnostics import SEVERITIES, Diagnostic, diagnose
+from discreet.analyst.diagnostics.bound_costs import bound_costs
+from discreet.analyst.diagnostics.diagnostics import SEVERITIES, Diagnostic, diagnose
 from discreet.analyst.model import fit
-from discreet.analyst.selection import choose
-from discreet.analyst.summary import notes
+from discreet.analyst.equations.selection import choose
+from discreet.analyst.summary.summary import notes
 from discreet.design.model import Design
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.unit import PrivacyUnit

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from made_releases import made
 
-from discreet.analyst.hypotheses import hypotheses
+from discreet.analyst.inference.hypotheses import hypotheses
 from discreet.analyst.model import fit
 from discreet.design.model import Design
 from discreet.errors import SpecError

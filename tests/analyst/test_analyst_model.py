@@ -13,7 +13,7 @@ from made_releases import digits, exact_least_squares, made
 
 import discreet.analyst
 from discreet.analyst.model import Fit, fit
-from discreet.analyst.parameters import Parameters
+from discreet.analyst.values.parameters import Parameters
 from discreet.design.model import Design
 from discreet.errors import SpecError
 from discreet.privacy.guarantee import Guarantee

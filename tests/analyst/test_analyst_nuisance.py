@@ -13,9 +13,9 @@ from scipy.special import chdtrc
 from simulated import NoisyReleases
 
 import discreet
-from discreet.analyst.nuisance import level_given, reference_tail, tail_given
-from discreet.analyst.quantities import unit_map
-from discreet.analyst.residual import total_sum
+from discreet.analyst.inference.nuisance import level_given, reference_tail, tail_given
+from discreet.analyst.inference.contrasts import unit_map
+from discreet.analyst.solvers.residual import total_sum
 from discreet.design.model import Design
 
 COLUMNS = {"y": (0, 10), "x": (2, 6), "w": (-3, 1), "flag": bool}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from made_releases import made
 
-from discreet.analyst.selection import choose
+from discreet.analyst.equations.selection import choose
 from discreet.design.model import Design
 from discreet.errors import SpecError
 

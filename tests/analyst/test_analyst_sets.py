@@ -11,12 +11,12 @@ from made_releases import made
 from scipy.optimize import brentq
 
 import discreet
-from discreet.analyst.estimates import NotEstimable, rough
-from discreet.analyst.inference import ContrastTerms, fieller_sets, joint_score
-from discreet.analyst.nuisance import reference_tail
-from discreet.analyst.quantities import unit_map
-from discreet.analyst.robust import residual_plan
-from discreet.analyst.solve import NotEstimableError
+from discreet.analyst.values.estimates import NotEstimable, rough
+from discreet.analyst.inference.score import ContrastTerms, fieller_sets, joint_score
+from discreet.analyst.inference.nuisance import reference_tail
+from discreet.analyst.inference.contrasts import unit_map
+from discreet.analyst.inference.residual_plan import residual_plan
+from discreet.analyst.solvers.least_squares import NotEstimableError
 from discreet.design.model import Design
 from discreet.errors import SpecError
 from discreet.releases import BLOCKS
@@ -418,7 +418,7 @@ def test_a_level_that_is_probably_an_alpha_is_refused_with_both_spellings(given,
 
 def test_t_is_coefficient_over_error_and_p_comes_from_the_score():
     fit = discreet.fit(noisy(5.0, 0))
-    from discreet.analyst.reference_law import tail_probability
+    from discreet.analyst.inference.reference_law import tail_probability
 
     for name in fit.names:
         assert fit.tvalues[name] == pytest.approx(fit.params[name] / fit.bse[name], rel=1e-12)

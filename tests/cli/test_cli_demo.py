@@ -11,9 +11,9 @@ import pytest
 from cli_folder import Call, contents
 from click.testing import Result
 
-from discreet.analyst.estimates import rough
+from discreet.analyst.values.estimates import rough
 from discreet.analyst.model import fit
-from discreet.cli.demo import compare
+from discreet.cli.commands.demo import compare
 from discreet.datasets.simulated_census import simulated_census
 from discreet.design.model import Design
 from discreet.releases import Release

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from cli_folder import Call
 
-from discreet.analyst.coefficient_table import cells
+from discreet.analyst.summary.coefficient_table import cells
 from discreet.analyst.model import fit
 from discreet.design.model import Design
 from discreet.releases import Release

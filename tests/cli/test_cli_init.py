@@ -12,7 +12,7 @@ from cli_folder import CANARY, SECRET, Call, contents
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.cli.blank_design import blank_design, quoted
+from discreet.cli.commands.blank_design import blank_design, quoted
 from discreet.design.model import Design
 from discreet.errors import DataError, SpecError
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from cli_folder import Call
 
-from discreet.cli.mechanisms import FIGURES, HEADERS, cells
-from discreet.mechanisms.table import mechanism_table
+from discreet.cli.commands.mechanisms import FIGURES, HEADERS, cells
+from discreet.mechanisms.catalogue import mechanism_table
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "mechanisms.md"
 

@@ -11,9 +11,9 @@ import pytest
 from cli_folder import Call
 
 import discreet
-from discreet.analyst.assumption_reading import read_assumptions
-from discreet.analyst.planning import Asked, expected_release, planned, without_noise
-from discreet.analyst.two_releases import both_laws
+from discreet.analyst.planning.assumption_reading import read_assumptions
+from discreet.analyst.planning.expected import Asked, expected_release, planned, without_noise
+from discreet.analyst.planning.two_releases import both_laws
 from discreet.design.model import Design
 from discreet.errors import SpecError
 from discreet.mechanisms.registry import mechanisms
@@ -409,7 +409,7 @@ def test_with_persons_a_plan_says_which_rows_are_meant(planned_folder: Path, cal
 def test_a_picture_needs_matplotlib(monkeypatch):
     import sys
 
-    from discreet.analyst.plan_plot import width_figure
+    from discreet.analyst.planning.plot import width_figure
 
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     with pytest.raises(SpecError, match="plots"):

@@ -104,7 +104,7 @@ def test_a_closed_stdout_is_no_failure(folder: Path) -> None:
 # before the spend, while noise is drawn, and while the release is written
 STAGES = {
     "reading": "discreet.workflow.Table.sums",
-    "drawing": "discreet.mechanisms.noise.ExactSampler.draw",
+    "drawing": "discreet.mechanisms.sampling.sampler.ExactSampler.draw",
     "writing": "pathlib.Path.write_bytes",
 }
 STOPPED = {signal.SIGINT: (130, "interrupted"), signal.SIGTERM: (143, "terminated"), signal.SIGHUP: (129, "hung up")}
@@ -120,7 +120,7 @@ def stopping_child(stage: str, begin: str = AS_FROM_A_TERMINAL) -> subprocess.Po
     """The program, which stops at a stage, says so, and goes on when it gets a line."""
     code = (
         f"{begin}import sys, time, pathlib\n"
-        "import discreet.workflow, discreet.output, discreet.mechanisms.noise\n"
+        "import discreet.workflow, discreet.files, discreet.mechanisms.sampling.sampler\n"
         f"known = {STAGES[stage]}\n"
         "def wait(*given, **named):\n"
         "    print('ready', flush=True)\n    sys.stdin.readline()\n    return known(*given, **named)\n"

@@ -185,7 +185,7 @@ def test_an_unexpected_failure_after_the_spend_is_exit_5(
         raise RuntimeError(CANARY)
 
     place = (
-        "discreet.mechanisms.gaussian.GaussianMoments.randomise" if stage == "randomise" else "discreet.cli.release.say"
+        "discreet.mechanisms.moments.gaussian.GaussianMoments.randomise" if stage == "randomise" else "discreet.cli.commands.release.say"
     )
     monkeypatch.setattr(place, broken)
     result = call(*COMMAND)
@@ -221,7 +221,7 @@ def test_a_reader_that_left_is_no_failure_once_the_file_is_written(
     def gone(*_: object) -> None:
         raise BrokenPipeError
 
-    monkeypatch.setattr("discreet.cli.release.say", gone)
+    monkeypatch.setattr("discreet.cli.commands.release.say", gone)
     result = call(*COMMAND)
     assert (result.exit_code, result.stderr) == (0, "")
     assert (folder / "out.json").exists()

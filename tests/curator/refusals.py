@@ -6,10 +6,10 @@ import traceback
 
 import pytest
 
-from discreet.curator.opening import ReadOptions, open_source
-from discreet.design.arrow import declared_arrays
+from discreet.tables.files.opening import ReadOptions, open_source
+from discreet.tables.arrow import declared_arrays
 from discreet.design.columns import Boolean, Categorical, Numeric
-from discreet.design.encoder import settle_missing
+from discreet.tables.encoder import settle_missing
 from discreet.errors import CellError, DiscreetError
 
 COLUMNS = {"x": Numeric((0, 1)), "yes": Boolean(), "g": Categorical(("a", "b")), "n": Categorical((1, 2))}

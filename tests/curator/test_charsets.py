@@ -10,11 +10,11 @@ from encodings.aliases import aliases
 import pytest
 
 import discreet
-from discreet.curator.charsets import CHARSETS, charset_named, wrong_mark
-from discreet.curator.header import column_names_and_types
-from discreet.curator.moments import accumulate
-from discreet.curator.opening import ReadOptions, open_source
-from discreet.curator.source import ComputeOptions
+from discreet.tables.files.charsets import CHARSETS, charset_named, wrong_mark
+from discreet.tables.files.header import column_names_and_types
+from discreet.curator.table import accumulate
+from discreet.tables.files.opening import ReadOptions, open_source
+from discreet.tables.source import ComputeOptions
 from discreet.design.domain import RowDomain
 from discreet.errors import DataError, SpecError
 

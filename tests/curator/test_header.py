@@ -12,10 +12,10 @@ import pyarrow.parquet as pq
 import pytest
 from pyarrow import ipc
 
-from discreet.curator import header
-from discreet.curator.csv_files import BLOCK_BYTES
-from discreet.curator.header import column_names_and_types
-from discreet.curator.opening import ReadOptions
+from discreet.tables.files import header
+from discreet.tables.files.csv import BLOCK_BYTES
+from discreet.tables.files.header import column_names_and_types
+from discreet.tables.files.opening import ReadOptions
 from discreet.errors import DataError, DiscreetError, SpecError
 
 CANARY = "SECRETCELL"

@@ -9,10 +9,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from discreet.curator.histogram import Axis, CellCounts, Partition
-from discreet.curator.moments import accumulate
-from discreet.curator.opening import open_source
-from discreet.curator.source import ComputeOptions
+from discreet.curator.sums.cells import Axis, CellCounts, Partition
+from discreet.curator.table import accumulate
+from discreet.tables.files.opening import open_source
+from discreet.tables.source import ComputeOptions
 from discreet.design.columns import Boolean, Numeric
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design

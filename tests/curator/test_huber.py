@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
-from discreet.curator.huber import HuberSums, digit_bits
+from discreet.curator.sums.huber import HuberSums, digit_bits
 from discreet.design.domain import RowDomain
 
 

@@ -12,11 +12,11 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from discreet.curator.exact_gram import ExactGram, chunk_rows
-from discreet.curator.moments import Moments, accumulate
-from discreet.curator.opening import open_source
+from discreet.curator.sums.gram import ExactGram, chunk_rows
+from discreet.curator.table import Moments, accumulate
+from discreet.tables.files.opening import open_source
 from discreet.curator.rows import _INWARDS, shrink_to_ball
-from discreet.curator.source import ComputeOptions
+from discreet.tables.source import ComputeOptions
 from discreet.design.columns import Boolean, Categorical, Fill, Numeric
 from discreet.design.domain import MAX_GRID_BITS, RowDomain
 from discreet.design.model import Design

@@ -15,7 +15,7 @@ import pytest
 import discreet
 from discreet.curator import persons, private_folder
 from discreet.curator.private_folder import PrivateFolder, remove_abandoned
-from discreet.curator.source import ComputeOptions
+from discreet.tables.source import ComputeOptions
 from discreet.design.model import Design
 from discreet.errors import DataError
 
@@ -30,7 +30,7 @@ for sent in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
     signal.signal(sent, signal.default_int_handler if sent == signal.SIGINT else signal.SIG_DFL)
 import discreet
 from discreet.curator.persons import PersonCap
-from discreet.curator.source import ComputeOptions
+from discreet.tables.source import ComputeOptions
 from discreet.privacy.spend import untracked
 n = 100_000
 table = {"person": [f"canary-{k:012d}" for k in range(n)], "x": [0.5] * n, "y": [0.25] * n}

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from discreet.curator.moments import accumulate
-from discreet.curator.opening import open_source
-from discreet.curator.scores import ScoreSum, WeightedGram
-from discreet.curator.source import ComputeOptions
+from discreet.curator.table import accumulate
+from discreet.tables.files.opening import open_source
+from discreet.curator.sums.scores import ScoreSum, WeightedGram
+from discreet.tables.source import ComputeOptions
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from tables import random_design, random_table

@@ -17,11 +17,11 @@ import pytest
 from pyarrow import ipc
 from refusals import COLUMNS, GOOD, HEADER, read_all, refusal
 
-from discreet.curator.csv_files import CsvFile
-from discreet.curator.opening import ReadOptions, open_source
-from discreet.design.arrow import declared_arrays
+from discreet.tables.files.csv import CsvFile
+from discreet.tables.files.opening import ReadOptions, open_source
+from discreet.tables.arrow import declared_arrays
 from discreet.design.columns import Boolean, Categorical, Numeric
-from discreet.design.encoder import settle_missing
+from discreet.tables.encoder import settle_missing
 from discreet.errors import DataError, SpecError
 
 

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.curator import csv_files
-from discreet.curator.csv_files import CsvFile
-from discreet.curator.opening import open_source
-from discreet.design.arrow import declared_arrays
+from discreet.tables.files import csv as csv_files
+from discreet.tables.files.csv import CsvFile
+from discreet.tables.files.opening import open_source
+from discreet.tables.arrow import declared_arrays
 from discreet.design.columns import Boolean, Categorical, Numeric
 
 COLUMNS = {

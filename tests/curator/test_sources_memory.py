@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 from pyarrow import ipc
 
-from discreet.curator.opening import open_source
+from discreet.tables.files.opening import open_source
 from discreet.design.columns import Numeric
 
 WIDTH = 16

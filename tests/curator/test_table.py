@@ -13,14 +13,14 @@ import pyarrow as pa
 import pytest
 
 import discreet
-from discreet.curator.exact_gram import ExactGram
+from discreet.curator.sums.gram import ExactGram
 from discreet.curator.kept_rows import KeptRows
-from discreet.curator.moments import Table, accumulate
-from discreet.curator.opening import open_source
+from discreet.curator.table import Table, accumulate
+from discreet.tables.files.opening import open_source
 from discreet.curator.persons import PersonCap, row_digests
-from discreet.curator.residuals import ResidualGram
+from discreet.curator.sums.residuals import ResidualGram
 from discreet.curator.rows import GridRows
-from discreet.curator.source import ComputeOptions
+from discreet.tables.source import ComputeOptions
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.errors import AfterSpendError, BudgetError, CellError, DataError

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from discreet.design.arrow import check_buffers, declared_array, declared_arrays
+from discreet.tables.arrow import check_buffers, declared_array, declared_arrays
 from discreet.design.columns import Boolean, Categorical, Numeric
 from discreet.errors import DataError, SpecError
 

@@ -10,10 +10,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from discreet.design.arrow import declared_array
-from discreet.design.cells import cell_array
+from discreet.tables.arrow import declared_array
+from discreet.tables.cells import cell_array
 from discreet.design.columns import Boolean, Categorical, Identifier, Numeric
-from discreet.design.frames import frame_batches
+from discreet.tables.frames import frame_batches
 from odd_cells import ODD_CELLS
 
 COLUMNS = {

@@ -11,13 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import discreet
-from discreet.curator.moments import accumulate
-from discreet.curator.opening import open_source
-from discreet.curator.source import ComputeOptions
+from discreet.curator.table import accumulate
+from discreet.tables.files.opening import open_source
+from discreet.tables.source import ComputeOptions
 from discreet.design.columns import Boolean, Categorical, Numeric, SplineBasis
 from discreet.design.derived import completed, needed
 from discreet.design.domain import RowDomain
-from discreet.design.encoder import write_scaled
+from discreet.tables.encoder import write_scaled
 from discreet.design.model import Design
 from discreet.errors import SpecError
 from discreet.testing.not_private import exact_release

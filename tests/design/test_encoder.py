@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from discreet.design.columns import Boolean, Categorical, Fill, Numeric
-from discreet.design.encoder import settle_missing, write_scaled
+from discreet.tables.encoder import settle_missing, write_scaled
 from discreet.errors import DataError
 
 

@@ -15,10 +15,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from discreet.design import elementary
-from discreet.design.formula import parse
-from discreet.design.formula_syntax import MAX_NESTING, MAX_NODES
-from discreet.design.formula_tokens import MAX_LENGTH
+from discreet.exact import elementary
+from discreet.design.formulas.formula import parse
+from discreet.design.formulas.syntax import MAX_NESTING, MAX_NODES
+from discreet.design.formulas.tokens import MAX_LENGTH
 from discreet.errors import SpecError
 
 NAMES = ("age", "wage", "years at school")

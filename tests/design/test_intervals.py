@@ -11,8 +11,10 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from discreet.design import elementary, intervals
-from discreet.design.intervals import NoRangeError
+from discreet.exact import elementary
+
+from discreet.exact import ranges as intervals
+from discreet.exact.ranges import NoRangeError
 
 numbers = st.floats(-1e12, 1e12) | st.floats(-2.0, 2.0) | st.sampled_from([0.0, -0.0, 5e-324, 0.1, 1 / 3, -7.0])
 shares = st.floats(0.0, 1.0)

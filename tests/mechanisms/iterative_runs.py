@@ -6,12 +6,12 @@ from fractions import Fraction
 
 import numpy as np
 
-from discreet.curator.moments import Moments, accumulate
-from discreet.curator.opening import open_source
-from discreet.curator.source import ComputeOptions
+from discreet.curator.table import Moments, accumulate
+from discreet.tables.files.opening import open_source
+from discreet.tables.source import ComputeOptions
 from discreet.design.domain import RowDomain
 from discreet.mechanisms.registry import Job
-from discreet.mechanisms.settings import checked_settings
+from discreet.mechanisms.interface.settings import checked_settings
 from discreet.privacy.budget import PrivacyBudget
 
 COLUMNS = {"x": (-1, 1), "b": bool, "g": ["a", "b", "c"], "y": (-1, 1)}

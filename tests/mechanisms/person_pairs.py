@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from discreet.curator.moments import Sums, accumulate
-from discreet.curator.opening import open_source
-from discreet.curator.source import ComputeOptions
+from discreet.curator.table import Sums, accumulate
+from discreet.tables.files.opening import open_source
+from discreet.tables.source import ComputeOptions
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from tables import random_design, random_table

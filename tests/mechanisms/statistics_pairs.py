@@ -7,13 +7,13 @@ from fractions import Fraction
 
 import numpy as np
 
-from discreet.curator.moments import accumulate
-from discreet.curator.opening import open_source
-from discreet.curator.source import ComputeOptions
+from discreet.curator.table import accumulate
+from discreet.tables.files.opening import open_source
+from discreet.tables.source import ComputeOptions
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.releases import NoiseLaw
-from discreet.releases.noise import entry_blocks
+from discreet.releases.law import entry_blocks
 from tables import random_design, random_table
 
 

@@ -13,29 +13,29 @@ from scipy import optimize, stats
 from statistics_pairs import exact_mu2, some_design, some_pairs, totals_of
 
 import discreet
-from discreet.curator.moments import Moments
+from discreet.curator.table import Moments
 from discreet.design.columns import Boolean, Numeric
 from discreet.design.declarations import column_from
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.errors import PrivacyNotice, SpecError
-from discreet.mechanisms.adassp import (
+from discreet.mechanisms.moments.adassp import (
     EIGENVALUE,
     AdaptiveSufficientStatistics,
     eigenvalue_reach,
     equal_parts,
     regressor_gram,
 )
-from discreet.mechanisms.calibration import lattice_gap
-from discreet.mechanisms.eigenvalue import smallest_eigenvalue
-from discreet.mechanisms.noise import ExactSampler
+from discreet.mechanisms.calibration.blocks import lattice_gap
+from discreet.exact.eigenvalue import smallest_eigenvalue
+from discreet.mechanisms.sampling.sampler import ExactSampler
 from discreet.mechanisms.registry import Job
-from discreet.mechanisms.ssp import SufficientStatistics
+from discreet.mechanisms.moments.ssp import SufficientStatistics
 from discreet.privacy.budget import PrivacyBudget
 from discreet.privacy.gaussian import delta_from, mu_from
 from discreet.privacy.zcdp import delta_from_rho
 from discreet.releases import Release
-from discreet.releases.noise import entry_blocks
+from discreet.releases.law import entry_blocks
 from discreet.testing.not_private import exact_release
 
 FALSE_ALARM = 1e-9

@@ -10,8 +10,8 @@ import pytest
 
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
-from discreet.mechanisms import ball_ridge
-from discreet.mechanisms.ball_ridge import (
+from discreet.mechanisms.coefficients import ball_ridge
+from discreet.mechanisms.coefficients.ball_ridge import (
     SOLVER_STEPS,
     RowReach,
     normal_equations,

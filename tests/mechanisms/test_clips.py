@@ -11,16 +11,16 @@ from person_pairs import PERSON, people, person_design, together
 from scipy import stats
 
 import discreet
-from discreet.curator.moments import Moments, Table, accumulate
-from discreet.curator.opening import open_source
-from discreet.curator.source import ComputeOptions
+from discreet.curator.table import Moments, Table, accumulate
+from discreet.tables.files.opening import open_source
+from discreet.tables.source import ComputeOptions
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.errors import SpecError
-from discreet.mechanisms.calibration import lattice_gap
-from discreet.mechanisms.clips import CLIP_MU2_SHARE, clip_counts_beside
-from discreet.mechanisms.gaussian import GaussianMoments
-from discreet.mechanisms.laplace import LaplaceMoments
+from discreet.mechanisms.calibration.blocks import lattice_gap
+from discreet.mechanisms.moments.clip_counts import CLIP_MU2_SHARE, clip_counts_beside
+from discreet.mechanisms.moments.gaussian import GaussianMoments
+from discreet.mechanisms.moments.laplace import LaplaceMoments
 from discreet.mechanisms.registry import Job, mechanisms
 from discreet.privacy.budget import PrivacyBudget
 from discreet.privacy.gaussian import delta_from, mu_from

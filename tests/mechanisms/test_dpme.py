@@ -12,18 +12,18 @@ from person_pairs import person_changes, person_design
 from scipy import optimize, stats
 
 import discreet
-from discreet.curator.histogram import CellCounts, Partition
-from discreet.curator.moments import accumulate
-from discreet.curator.opening import open_source
-from discreet.curator.source import ComputeOptions
+from discreet.curator.sums.cells import CellCounts, Partition
+from discreet.curator.table import accumulate
+from discreet.tables.files.opening import open_source
+from discreet.tables.source import ComputeOptions
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.errors import SpecError
-from discreet.mechanisms import dpme
-from discreet.mechanisms.dpme import MAX_CELLS, BinnedModel, PerturbedHistogram, public_bins
-from discreet.mechanisms.noise import ExactSampler
+from discreet.mechanisms.coefficients import dpme
+from discreet.mechanisms.coefficients.dpme import MAX_CELLS, BinnedModel, PerturbedHistogram, public_bins
+from discreet.mechanisms.sampling.sampler import ExactSampler
 from discreet.mechanisms.registry import Job
-from discreet.mechanisms.settings import checked_settings
+from discreet.mechanisms.interface.settings import checked_settings
 from discreet.privacy.budget import PrivacyBudget
 from discreet.privacy.gaussian import delta_from
 from discreet.testing.not_private import SeededSampler

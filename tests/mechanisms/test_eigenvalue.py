@@ -8,7 +8,7 @@ import math
 import numpy as np
 import pytest
 
-from discreet.mechanisms.eigenvalue import smallest_eigenvalue
+from discreet.exact.eigenvalue import smallest_eigenvalue
 
 
 def determinant(matrix) -> int:

@@ -17,11 +17,11 @@ import pytest
 from click.testing import CliRunner
 
 import discreet
-from discreet.analyst.estimates import NotEstimable
+from discreet.analyst.values.estimates import NotEstimable
 from discreet.cli.main import program
 from discreet.errors import SpecError
 from discreet.mechanisms.registry import mechanism_named, mechanisms
-from discreet.mechanisms.table import mechanism_table, table_row
+from discreet.mechanisms.catalogue import mechanism_table, table_row
 from discreet.planning import noise_law_for
 from discreet.releases import Release
 

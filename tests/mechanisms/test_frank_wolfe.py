@@ -14,23 +14,23 @@ from person_pairs import person_changes, person_design
 from scipy import stats
 
 import discreet
-from discreet.curator.moments import accumulate
-from discreet.curator.opening import open_source
-from discreet.curator.scores import ScoreSum
-from discreet.curator.source import ComputeOptions
+from discreet.curator.table import accumulate
+from discreet.tables.files.opening import open_source
+from discreet.curator.sums.scores import ScoreSum
+from discreet.tables.source import ComputeOptions
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.errors import SpecError
-from discreet.mechanisms.frank_wolfe import (
+from discreet.mechanisms.coefficients.frank_wolfe import (
     PrivateFrankWolfe,
     clipped_at,
     epsilon_of_a_choice,
     score_reach,
     select,
 )  # fmt: skip
-from discreet.mechanisms.noise import ExactSampler
+from discreet.mechanisms.sampling.sampler import ExactSampler
 from discreet.mechanisms.registry import Job
-from discreet.mechanisms.settings import checked_settings
+from discreet.mechanisms.interface.settings import checked_settings
 from discreet.privacy.budget import PrivacyBudget
 from discreet.privacy.zcdp import delta_from_rho
 from tables import random_design, random_table
@@ -127,7 +127,7 @@ def test_the_scores_that_are_chosen_from_spend_the_budget_on_worst_pairs_and_no_
         seen.append((scores, scale))
         return 0
 
-    monkeypatch.setattr("discreet.mechanisms.frank_wolfe.select", watched)
+    monkeypatch.setattr("discreet.mechanisms.coefficients.frank_wolfe.select", watched)
     losses = []
     for pair in PrivateFrankWolfe().worst_pairs(design):
         for table in (pair.table, pair.neighbour):

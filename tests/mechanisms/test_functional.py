@@ -12,20 +12,20 @@ import pytest
 from scipy import stats
 
 import discreet
-from discreet.curator.moments import Moments, accumulate
-from discreet.curator.opening import open_source
-from discreet.curator.source import ComputeOptions
+from discreet.curator.table import Moments, accumulate
+from discreet.tables.files.opening import open_source
+from discreet.tables.source import ComputeOptions
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.errors import PrivacyNotice, SpecError
-from discreet.mechanisms.functional import FunctionalMechanism, monomial_weights
-from discreet.mechanisms.l1_sensitivity import l1_sensitivity
-from discreet.mechanisms.laplace import noisy_totals
-from discreet.mechanisms.noise import ExactSampler
+from discreet.mechanisms.moments.functional import FunctionalMechanism, monomial_weights
+from discreet.mechanisms.calibration.l1_sensitivity import l1_sensitivity
+from discreet.mechanisms.moments.laplace import noisy_totals
+from discreet.mechanisms.sampling.sampler import ExactSampler
 from discreet.mechanisms.registry import Job
 from discreet.privacy.budget import PrivacyBudget
 from discreet.releases import BLOCKS
-from discreet.releases.noise import entry_blocks
+from discreet.releases.law import entry_blocks
 from discreet.testing.not_private import exact_release
 from tables import random_design, random_table
 

@@ -9,18 +9,18 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from discreet.curator.moments import Moments, accumulate
-from discreet.curator.opening import open_source
-from discreet.curator.source import ComputeOptions
+from discreet.curator.table import Moments, accumulate
+from discreet.tables.files.opening import open_source
+from discreet.tables.source import ComputeOptions
 from discreet.design.declarations import column_from
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.errors import SpecError
-from discreet.mechanisms.calibration import DEFAULT_SHARES, block_sigmas, lattice_gap, noise_law
-from discreet.mechanisms.gaussian import GaussianMoments
-from discreet.mechanisms.noise import MAX_SIGMA, ExactSampler, rounded_up
+from discreet.mechanisms.calibration.blocks import DEFAULT_SHARES, block_sigmas, lattice_gap, noise_law
+from discreet.mechanisms.moments.gaussian import GaussianMoments
+from discreet.mechanisms.sampling.sampler import MAX_SIGMA, ExactSampler, rounded_up
 from discreet.mechanisms.registry import mechanism_named, mechanisms
-from discreet.mechanisms.sensitivity import Blocks
+from discreet.mechanisms.calibration.l2_sensitivity import Blocks
 from discreet.privacy.budget import PrivacyBudget
 from discreet.privacy.gaussian import delta_from, mu_from
 from discreet.privacy.zcdp import delta_from_rho

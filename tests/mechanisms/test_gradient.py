@@ -10,15 +10,15 @@ from iterative_runs import carried_out, grid_rows, losses, neighbours_of, prepar
 from scipy import stats
 
 import discreet
-from discreet.curator.scores import ScoreSum
+from discreet.curator.sums.scores import ScoreSum
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.errors import SpecError
-from discreet.mechanisms.gradient import NoisyGradientDescent, momentum, row_bound
-from discreet.mechanisms.iterates import LARGEST_COEFFICIENT, noisy_score
-from discreet.mechanisms.noise import ExactSampler
+from discreet.mechanisms.coefficients.gradient import NoisyGradientDescent, momentum, row_bound
+from discreet.mechanisms.coefficients.iterates import LARGEST_COEFFICIENT, noisy_score
+from discreet.mechanisms.sampling.sampler import ExactSampler
 from discreet.mechanisms.registry import mechanism_named
-from discreet.mechanisms.robust_loss import RobustLoss
+from discreet.mechanisms.coefficients.robust_loss import RobustLoss
 from discreet.privacy.budget import PrivacyBudget
 from discreet.privacy.gaussian import delta_from, mu_from
 from discreet.testing.not_private import SeededSampler

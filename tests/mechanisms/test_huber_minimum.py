@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from iterative_runs import summed
 
-from discreet.curator.huber import digit_bits
-from discreet.curator.moments import Moments
+from discreet.curator.sums.huber import digit_bits
+from discreet.curator.table import Moments
 from discreet.design.domain import RowDomain
-from discreet.mechanisms.ball_ridge import rounding_reach
-from discreet.mechanisms.huber_minimum import HuberProblem, huber_minimum
+from discreet.mechanisms.coefficients.ball_ridge import rounding_reach
+from discreet.mechanisms.coefficients.huber_minimum import HuberProblem, huber_minimum
 
 UNIT = 2**16
 

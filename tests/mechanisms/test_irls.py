@@ -11,13 +11,13 @@ import pytest
 from iterative_runs import COLUMNS, carried_out, grid_rows, losses, neighbours_of, prepared, simulated, summed
 from scipy import optimize, stats
 
-from discreet.curator.exact_gram import ExactGram
-from discreet.curator.scores import ScoreSum, WeightedGram
+from discreet.curator.sums.gram import ExactGram
+from discreet.curator.sums.scores import ScoreSum, WeightedGram
 from discreet.design.model import Design
-from discreet.mechanisms.irls import PrivateIRLS, iteration_count, noise_edge, noisy_cross, noisy_gram
-from discreet.mechanisms.iterates import LARGEST_COEFFICIENT, noisy_score
-from discreet.mechanisms.noise import ExactSampler
-from discreet.mechanisms.robust_loss import RobustLoss
+from discreet.mechanisms.coefficients.irls import PrivateIRLS, iteration_count, noise_edge, noisy_cross, noisy_gram
+from discreet.mechanisms.coefficients.iterates import LARGEST_COEFFICIENT, noisy_score
+from discreet.mechanisms.sampling.sampler import ExactSampler
+from discreet.mechanisms.coefficients.robust_loss import RobustLoss
 from discreet.privacy.gaussian import delta_from, mu_from
 from discreet.privacy.textbook import advanced_composition
 from discreet.privacy.zcdp import delta_from_rho, rho_from

@@ -7,14 +7,14 @@ import pytest
 from iterative_runs import COLUMNS, prepared, simulated
 
 import discreet
-from discreet.curator.exact_gram import ExactGram
-from discreet.curator.moments import accumulate
-from discreet.curator.opening import open_source
-from discreet.curator.source import ComputeOptions
+from discreet.curator.sums.gram import ExactGram
+from discreet.curator.table import accumulate
+from discreet.tables.files.opening import open_source
+from discreet.tables.source import ComputeOptions
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.errors import SpecError
-from discreet.mechanisms.irls import PrivateIRLS
+from discreet.mechanisms.coefficients.irls import PrivateIRLS
 from discreet.mechanisms.registry import mechanism_named
 from discreet.privacy.budget import PrivacyBudget
 

@@ -11,17 +11,17 @@ from farthest_pairs import farthest_rows
 from scipy import stats
 
 import discreet
-from discreet.curator.moments import Moments, accumulate
-from discreet.curator.opening import open_source
-from discreet.curator.source import ComputeOptions
+from discreet.curator.table import Moments, accumulate
+from discreet.tables.files.opening import open_source
+from discreet.tables.source import ComputeOptions
 from discreet.design.declarations import column_from
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.errors import SpecError
-from discreet.mechanisms.k_norm import KNormMoments, block_shares, k_norm_noise
-from discreet.mechanisms.noise import ExactSampler
+from discreet.mechanisms.moments.k_norm import KNormMoments, block_shares, k_norm_noise
+from discreet.mechanisms.sampling.sampler import ExactSampler
 from discreet.mechanisms.registry import Job
-from discreet.mechanisms.sensitivity import Blocks, block_maxima
+from discreet.mechanisms.calibration.l2_sensitivity import Blocks, block_maxima
 from discreet.privacy.budget import PrivacyBudget
 from discreet.releases import BLOCKS
 from discreet.testing.not_private import SeededSampler, exact_release

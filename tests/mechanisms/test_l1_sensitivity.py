@@ -8,13 +8,13 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from discreet.curator.moments import accumulate
-from discreet.curator.opening import open_source
+from discreet.curator.table import accumulate
+from discreet.tables.files.opening import open_source
 from discreet.curator.rows import GridRows
-from discreet.curator.source import ComputeOptions
+from discreet.tables.source import ComputeOptions
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
-from discreet.mechanisms.l1_sensitivity import (
+from discreet.mechanisms.calibration.l1_sensitivity import (
     L1Geometry,
     _largest_on_rectangle,
     _replaced_in_ball,
@@ -23,9 +23,9 @@ from discreet.mechanisms.l1_sensitivity import (
     l1_sensitivity,
     replaced,
 )
-from discreet.mechanisms.laplace import block_weights, l1_pairs
+from discreet.mechanisms.moments.laplace import block_weights, l1_pairs
 from discreet.releases import BLOCKS
-from discreet.releases.noise import entry_blocks
+from discreet.releases.law import entry_blocks
 from tables import random_design, random_table
 
 RELATIONS = ("add-remove", "replace")

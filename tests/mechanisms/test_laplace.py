@@ -14,20 +14,20 @@ from scipy import optimize, stats
 from scipy.spatial.distance import cdist
 
 import discreet
-from discreet.curator.moments import Moments, accumulate
-from discreet.curator.opening import open_source
-from discreet.curator.source import ComputeOptions
+from discreet.curator.table import Moments, accumulate
+from discreet.tables.files.opening import open_source
+from discreet.tables.source import ComputeOptions
 from discreet.design.declarations import column_from
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.errors import PrivacyNotice, SpecError
-from discreet.mechanisms.l1_sensitivity import l1_sensitivity
-from discreet.mechanisms.laplace import LaplaceMoments, block_costs, block_weights, noisy_totals, pure_law
-from discreet.mechanisms.noise import MAX_SIGMA, ExactSampler
+from discreet.mechanisms.calibration.l1_sensitivity import l1_sensitivity
+from discreet.mechanisms.moments.laplace import LaplaceMoments, block_costs, block_weights, noisy_totals, pure_law
+from discreet.mechanisms.sampling.sampler import MAX_SIGMA, ExactSampler
 from discreet.mechanisms.registry import Job
 from discreet.privacy.budget import PrivacyBudget
 from discreet.releases import BLOCKS
-from discreet.releases.noise import entry_blocks
+from discreet.releases.law import entry_blocks
 from discreet.testing.not_private import exact_release
 from tables import random_design, random_table
 

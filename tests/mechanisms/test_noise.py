@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from discreet.mechanisms import noise
-from discreet.mechanisms.noise import MAX_SIGMA, ExactSampler
+from discreet.mechanisms.sampling import sampler as noise
+from discreet.mechanisms.sampling.sampler import MAX_SIGMA, ExactSampler
 from discreet.testing.not_private import SeededSampler
 
 # a statistical test below alarms falsely with probability at most this

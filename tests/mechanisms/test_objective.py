@@ -12,15 +12,15 @@ from scipy import stats
 from scipy.special import ndtr
 
 import discreet
-from discreet.curator.moments import accumulate
-from discreet.curator.opening import open_source
-from discreet.curator.source import ComputeOptions
+from discreet.curator.table import accumulate
+from discreet.tables.files.opening import open_source
+from discreet.tables.source import ComputeOptions
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.errors import SpecError
-from discreet.mechanisms.ball_ridge import RowReach, normal_equations, ridge_in_ball, rounding_reach
-from discreet.mechanisms.noise import ExactSampler
-from discreet.mechanisms.objective import ObjectivePerturbation, shifts, solution_gap, volume_loss
+from discreet.mechanisms.coefficients.ball_ridge import RowReach, normal_equations, ridge_in_ball, rounding_reach
+from discreet.mechanisms.sampling.sampler import ExactSampler
+from discreet.mechanisms.coefficients.objective import ObjectivePerturbation, shifts, solution_gap, volume_loss
 from discreet.mechanisms.registry import Job
 from discreet.privacy.budget import PrivacyBudget
 from discreet.privacy.gaussian import delta_from, mu_from

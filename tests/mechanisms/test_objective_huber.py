@@ -12,20 +12,20 @@ from iterative_runs import carried_out, grid_rows, prepared
 from scipy import stats
 
 import discreet
-from discreet.curator.huber import HuberSums, digit_bits
-from discreet.curator.moments import Moments
+from discreet.curator.sums.huber import HuberSums, digit_bits
+from discreet.curator.table import Moments
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
-from discreet.mechanisms.ball_ridge import rounding_reach
-from discreet.mechanisms.huber_minimum import HuberProblem, huber_minimum
-from discreet.mechanisms.noise import ExactSampler
-from discreet.mechanisms.objective import (
+from discreet.mechanisms.coefficients.ball_ridge import rounding_reach
+from discreet.mechanisms.coefficients.huber_minimum import HuberProblem, huber_minimum
+from discreet.mechanisms.sampling.sampler import ExactSampler
+from discreet.mechanisms.coefficients.objective import (
     VOLUME_SHARE,
     ObjectivePerturbation,
     reach_and_shifts,
     volume_loss,
 )  # fmt: skip
-from discreet.mechanisms.worst_pairs import across_pairs
+from discreet.audit.pairs.corners import across_pairs
 from discreet.privacy.budget import PrivacyBudget
 from discreet.privacy.gaussian import delta_from
 from tables import random_design, random_table

@@ -10,18 +10,18 @@ import pytest
 from scipy import optimize, stats
 
 import discreet
-from discreet.curator.moments import accumulate
-from discreet.curator.opening import open_source
-from discreet.curator.source import ComputeOptions
+from discreet.curator.table import accumulate
+from discreet.tables.files.opening import open_source
+from discreet.tables.source import ComputeOptions
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.errors import SpecError
-from discreet.mechanisms.ball_ridge import RowReach, normal_equations, ridge_in_ball
-from discreet.mechanisms.noise import ExactSampler
-from discreet.mechanisms.output import OutputPerturbation, coefficient_reach, exchange_reach, minimum_reach
+from discreet.mechanisms.coefficients.ball_ridge import RowReach, normal_equations, ridge_in_ball
+from discreet.mechanisms.sampling.sampler import ExactSampler
+from discreet.mechanisms.coefficients.output import OutputPerturbation, coefficient_reach, exchange_reach, minimum_reach
 from discreet.mechanisms.registry import Job
-from discreet.mechanisms.settings import checked_settings
-from discreet.mechanisms.worst_pairs import corner_pairs
+from discreet.mechanisms.interface.settings import checked_settings
+from discreet.audit.pairs.corners import corner_pairs
 from discreet.privacy.budget import PrivacyBudget
 from discreet.privacy.gaussian import delta_from
 from tables import random_design, random_table

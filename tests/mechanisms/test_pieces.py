@@ -9,7 +9,7 @@ import pytest
 
 from discreet.design.domain import RowDomain
 from discreet.errors import SpecError
-from discreet.mechanisms.pieces import Piece, pieces_law
+from discreet.mechanisms.calibration.pieces import Piece, pieces_law
 from discreet.privacy.budget import PrivacyBudget
 from discreet.privacy.gaussian import delta_from
 from discreet.privacy.zcdp import delta_from_rho

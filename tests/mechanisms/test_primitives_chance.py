@@ -10,7 +10,9 @@ import pytest
 from scipy import stats
 
 from discreet.errors import SpecError
-from discreet.mechanisms.primitives import chance, error_law, lattice
+from discreet.mechanisms.sampling import coins as chance
+from discreet.primitives import error_law
+from discreet.primitives import lattice
 
 # a statistical test below alarms falsely with probability at most this
 FALSE_ALARM = 1e-9

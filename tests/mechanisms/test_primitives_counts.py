@@ -14,8 +14,8 @@ from scipy import stats
 
 import discreet
 from discreet.errors import DataError, SpecError
-from discreet.mechanisms.primitives import counts as module
-from discreet.mechanisms.primitives.counts import counting_queries
+from discreet.primitives import counts as module
+from discreet.primitives.counts import counting_queries
 from discreet.privacy.gaussian import delta_from
 
 FALSE_ALARM = 1e-9

@@ -11,8 +11,8 @@ import pytest
 from scipy import stats
 
 from discreet.errors import DataError, SpecError
-from discreet.mechanisms.primitives import gaussian as module
-from discreet.mechanisms.primitives.gaussian import gaussian
+from discreet.primitives import gaussian_noise as module
+from discreet.primitives.gaussian_noise import gaussian
 from discreet.privacy.gaussian import delta_from
 from discreet.privacy.textbook import classical_gaussian_sigma
 from discreet.privacy.zcdp import delta_from_rho

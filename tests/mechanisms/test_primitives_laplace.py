@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from discreet.errors import DataError, SpecError
-from discreet.mechanisms.primitives import laplace as module
-from discreet.mechanisms.primitives.arguments import data_fractions
-from discreet.mechanisms.primitives.laplace import discrete_laplace, laplace
-from discreet.mechanisms.primitives.laplace_loss import laplace_epsilon, laplace_scales
+from discreet.primitives import laplace_noise as module
+from discreet.primitives.arguments import data_fractions
+from discreet.primitives.laplace_noise import discrete_laplace, laplace
+from discreet.primitives.laplace_loss import laplace_epsilon, laplace_scales
 
 
 @pytest.fixture

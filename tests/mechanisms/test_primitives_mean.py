@@ -11,10 +11,10 @@ import pytest
 from scipy import stats
 
 from discreet.errors import DataError, SpecError
-from discreet.mechanisms.primitives import mean as module
-from discreet.mechanisms.primitives import squared_error
-from discreet.mechanisms.primitives.mean import private_mean
-from discreet.mechanisms.primitives.squared_error import grid_size, squared_error_draw
+from discreet.primitives import mean as module
+from discreet.primitives import squared_error
+from discreet.primitives.mean import private_mean
+from discreet.primitives.squared_error import grid_size, squared_error_draw
 
 FALSE_ALARM = 1e-9
 

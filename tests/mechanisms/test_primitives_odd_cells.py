@@ -44,7 +44,7 @@ def test_an_odd_entry_is_refused_without_a_word_about_it_or_read_by_itself(name)
 
 
 def test_an_entry_does_not_change_how_another_is_read():
-    from discreet.mechanisms.primitives.arguments import data_floats, data_fractions
+    from discreet.primitives.arguments import data_floats, data_fractions
 
     values = [0.1, np.float32(0.1), 2**60 + 1, np.float16(0.1)]
     for odd in (0.5, np.float32(0.5), 1, 2**70):

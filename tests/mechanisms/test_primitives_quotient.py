@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from discreet.mechanisms.primitives import mean as module
-from discreet.mechanisms.primitives import quotient
-from discreet.mechanisms.primitives.lattice import laplace_noise
-from discreet.mechanisms.primitives.mean import private_mean
-from discreet.mechanisms.primitives.quotient import difference_bound, difference_tail, quotient_interval
+from discreet.primitives import mean as module
+from discreet.primitives import quotient
+from discreet.primitives.lattice import laplace_noise
+from discreet.primitives.mean import private_mean
+from discreet.primitives.quotient import difference_bound, difference_tail, quotient_interval
 
 FALSE_ALARM = 1e-9
 SCALES = [(3.3, 1.7), (1.2, 5.0), (0.7, 0.4), (2.0, 4.0)]

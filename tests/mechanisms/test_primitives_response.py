@@ -12,8 +12,8 @@ import pytest
 from scipy import stats
 
 from discreet.errors import DataError, PrivacyNotice, SpecError
-from discreet.mechanisms.primitives import randomised_response as module
-from discreet.mechanisms.primitives.randomised_response import (
+from discreet.primitives import response as module
+from discreet.primitives.response import (
     NotEstimable,
     Responses,
     randomised_response,

@@ -13,8 +13,8 @@ import pytest
 from scipy import stats
 
 from discreet.errors import DataError, SpecError
-from discreet.mechanisms.primitives import selection as module
-from discreet.mechanisms.primitives.selection import exponential_mechanism, report_noisy_max
+from discreet.primitives import selection as module
+from discreet.primitives.selection import exponential_mechanism, report_noisy_max
 
 # a statistical test below alarms falsely with probability at most this
 FALSE_ALARM = 1e-9

@@ -10,12 +10,12 @@ import pytest
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.errors import SpecError
-from discreet.mechanisms.calibration import DEFAULT_SHARES, lattice_gap
-from discreet.mechanisms.gaussian import GaussianMoments
-from discreet.mechanisms.promise import with_curve
+from discreet.mechanisms.calibration.blocks import DEFAULT_SHARES, lattice_gap
+from discreet.mechanisms.moments.gaussian import GaussianMoments
+from discreet.mechanisms.interface.promise import with_curve
 from discreet.mechanisms.registry import mechanisms
-from discreet.mechanisms.sensitivity import RATIO_SENSITIVITY, Blocks, residual_sensitivity, weighted_loss
-from discreet.mechanisms.settings import checked_settings
+from discreet.mechanisms.calibration.l2_sensitivity import RATIO_SENSITIVITY, Blocks, residual_sensitivity, weighted_loss
+from discreet.mechanisms.interface.settings import checked_settings
 from discreet.privacy.budget import PrivacyBudget
 from discreet.privacy.gaussian import delta_from
 from tables import random_design

@@ -11,17 +11,17 @@ import pytest
 from scipy import stats
 
 import discreet
-from discreet.analyst.robust import WIDEST_BOUND, residual_plan
-from discreet.curator.moments import accumulate
-from discreet.curator.opening import open_source
-from discreet.curator.residuals import RatioSquares, ResidualGram, ResidualPass
-from discreet.curator.source import ComputeOptions
+from discreet.analyst.inference.residual_plan import WIDEST_BOUND, residual_plan
+from discreet.curator.table import accumulate
+from discreet.tables.files.opening import open_source
+from discreet.curator.sums.residuals import RatioSquares, ResidualGram, ResidualPass
+from discreet.tables.source import ComputeOptions
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.errors import SpecError
-from discreet.mechanisms.calibration import RATIO_SHARE, ROBUST_SHARE, lattice_gap
-from discreet.mechanisms.gaussian import GaussianMoments
-from discreet.mechanisms.sensitivity import RATIO_SENSITIVITY, residual_sensitivity
+from discreet.mechanisms.calibration.blocks import RATIO_SHARE, ROBUST_SHARE, lattice_gap
+from discreet.mechanisms.moments.gaussian import GaussianMoments
+from discreet.mechanisms.calibration.l2_sensitivity import RATIO_SENSITIVITY, residual_sensitivity
 from discreet.privacy.budget import PrivacyBudget
 from discreet.privacy.gaussian import compose, delta_from
 from discreet.releases import RatioPart

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from discreet.mechanisms.irls import graduated
-from discreet.mechanisms.robust_loss import RobustLoss
+from discreet.mechanisms.coefficients.irls import graduated
+from discreet.mechanisms.coefficients.robust_loss import RobustLoss
 
 
 @pytest.mark.parametrize("power", [1.0, 1.25, 1.999, 2.0])

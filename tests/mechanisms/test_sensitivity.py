@@ -7,14 +7,14 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from discreet.curator.moments import accumulate
-from discreet.curator.opening import open_source
-from discreet.curator.source import ComputeOptions
+from discreet.curator.table import accumulate
+from discreet.tables.files.opening import open_source
+from discreet.tables.source import ComputeOptions
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
-from discreet.mechanisms.calibration import DEFAULT_SHARES
-from discreet.mechanisms.gaussian import GaussianMoments
-from discreet.mechanisms.sensitivity import (
+from discreet.mechanisms.calibration.blocks import DEFAULT_SHARES
+from discreet.mechanisms.moments.gaussian import GaussianMoments
+from discreet.mechanisms.calibration.l2_sensitivity import (
     Blocks,
     _value,
     add_remove_loss,
@@ -211,7 +211,7 @@ def test_dropping_rows_under_replace_is_charged_as_adding_and_removing():
 def test_a_branch_and_bound_that_runs_out_of_cells_still_bounds_from_above(monkeypatch):
     domain = RowDomain(3, 1, 0, None, False, 16)
     rng = np.random.default_rng(8)
-    monkeypatch.setattr("discreet.mechanisms.sensitivity._MAX_CELLS", 300)
+    monkeypatch.setattr("discreet.mechanisms.calibration.l2_sensitivity._MAX_CELLS", 300)
     for _ in range(20):
         w = random_weights(rng)
         c, t = np.meshgrid(np.linspace(-3, 4, 401), np.linspace(-1, 1, 401))

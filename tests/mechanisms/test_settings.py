@@ -9,7 +9,7 @@ import discreet
 from discreet.cli.options import settings_table
 from discreet.errors import SpecError
 from discreet.mechanisms.registry import mechanism_named, mechanisms
-from discreet.mechanisms.settings import Setting, checked_settings
+from discreet.mechanisms.interface.settings import Setting, checked_settings
 
 DECLARED = {
     "passes": Setting(10, "how often", 1, 100),

@@ -15,15 +15,15 @@ from discreet.design.declarations import column_from
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.errors import PrivacyNotice, SpecError
-from discreet.mechanisms.calibration import DEFAULT_SHARES, lattice_gap
-from discreet.mechanisms.noise import ExactSampler
-from discreet.mechanisms.settings import checked_settings
-from discreet.mechanisms.ssp import SufficientStatistics, released_shares, with_noise
+from discreet.mechanisms.calibration.blocks import DEFAULT_SHARES, lattice_gap
+from discreet.mechanisms.sampling.sampler import ExactSampler
+from discreet.mechanisms.interface.settings import checked_settings
+from discreet.mechanisms.moments.ssp import SufficientStatistics, released_shares, with_noise
 from discreet.privacy.budget import PrivacyBudget
 from discreet.privacy.gaussian import delta_from, mu_from
 from discreet.privacy.zcdp import delta_from_rho
 from discreet.releases import Release
-from discreet.releases.noise import entry_blocks
+from discreet.releases.law import entry_blocks
 from discreet.testing.not_private import exact_release
 
 FALSE_ALARM = 1e-9

@@ -13,14 +13,14 @@ import pytest
 from scipy import integrate, stats
 
 import discreet
-from discreet.curator.moments import Moments, accumulate
-from discreet.curator.opening import open_source
-from discreet.curator.source import ComputeOptions
+from discreet.curator.table import Moments, accumulate
+from discreet.tables.files.opening import open_source
+from discreet.tables.source import ComputeOptions
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.errors import SpecError
-from discreet.mechanisms import wishart
-from discreet.mechanisms.chi_square import (
+from discreet.mechanisms.moments import wishart
+from discreet.privacy.chi_square import (
     _cdf,
     absent_delta,
     added_delta,
@@ -28,12 +28,12 @@ from discreet.mechanisms.chi_square import (
     largest_shift,
     present_delta,
 )
-from discreet.mechanisms.gaussian import GaussianMoments
+from discreet.mechanisms.moments.gaussian import GaussianMoments
 from discreet.mechanisms.registry import Job
-from discreet.mechanisms.wishart import Scales, WishartMoments, wishart_noise
+from discreet.mechanisms.moments.wishart import Scales, WishartMoments, wishart_noise
 from discreet.privacy.budget import PrivacyBudget
 from discreet.privacy.gaussian import mu_from
-from discreet.privacy.mills import EIGHTY_DIGITS
+from discreet.exact.normal import EIGHTY_DIGITS
 from discreet.testing.not_private import SeededSampler, exact_release
 from tables import random_design, random_table
 

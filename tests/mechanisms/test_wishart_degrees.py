@@ -11,9 +11,9 @@ import discreet
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.errors import SpecError
-from discreet.mechanisms.chi_square import added_delta, exchanged_delta, present_delta
+from discreet.privacy.chi_square import added_delta, exchanged_delta, present_delta
 from discreet.mechanisms.choice import chosen_mechanism
-from discreet.mechanisms.wishart import Scales
+from discreet.mechanisms.moments.wishart import Scales
 from discreet.privacy.budget import PrivacyBudget
 
 

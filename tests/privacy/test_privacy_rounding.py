@@ -9,7 +9,7 @@ from fractions import Fraction
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.privacy.rounding import down, root_down, root_up, up
+from discreet.exact.rounding import down, root_down, root_up, up
 
 fractions = st.fractions(min_value=Fraction(1, 10**30), max_value=10**30)
 

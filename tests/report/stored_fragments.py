@@ -7,7 +7,7 @@ from pathlib import Path
 
 from report_cases import CASES
 
-from discreet.report.components import COMPONENTS, component
+from discreet.pages.components import COMPONENTS, component
 
 FOLDER = Path(__file__).parent / "snapshots"
 PAIRS = [(case, name) for case in CASES for name in COMPONENTS]

@@ -12,7 +12,7 @@ import discreet
 from discreet.privacy.gaussian import delta_from, mu_from
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.unit import PrivacyUnit
-from discreet.report.attacker import (
+from discreet.pages.attacker import (
     attacker,
     gaussian_power,
     group_delta,
@@ -21,8 +21,8 @@ from discreet.report.attacker import (
     posterior,
     zcdp_power,
 )
-from discreet.report.page import render
-from discreet.report.view import report_view
+from discreet.pages.page import render
+from discreet.pages.view import report_view
 
 
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 4.0])

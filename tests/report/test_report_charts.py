@@ -11,11 +11,11 @@ import pytest
 from report_cases import PLAIN
 
 from discreet.errors import SpecError
-from discreet.report import components
-from discreet.report.charts import NARROW, WIDE, Shape, forest
-from discreet.report.components import component
-from discreet.report.page import render
-from discreet.report.view import Effect
+from discreet.pages import components
+from discreet.pages.charts import NARROW, WIDE, Shape, forest
+from discreet.pages.components import component
+from discreet.pages.page import render
+from discreet.pages.view import Effect
 
 
 @pytest.mark.parametrize("shape", [WIDE, NARROW], ids=lambda shape: shape.key)

@@ -17,8 +17,8 @@ from report_cases import CASES, PLAIN, WEAK, example, promised, table
 from discreet.analyst.model import fit
 from discreet.design.model import Design
 from discreet.releases import Release
-from discreet.report.page import render
-from discreet.report.view import report_view
+from discreet.pages.page import render
+from discreet.pages.view import report_view
 from discreet.testing.not_private import exact_release, seeded_release
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
@@ -165,6 +165,6 @@ def test_unbounded_sets_are_bracketed_on_the_page() -> None:
 
 
 def test_the_templates_are_in_the_package() -> None:
-    folder = resources.files("discreet.report") / "templates"
+    folder = resources.files("discreet.pages") / "templates"
     assert (folder / "page.html.j2").is_file()
     assert (folder / "style.css").is_file()

@@ -16,9 +16,9 @@ from discreet.cli.main import program
 from discreet.design.columns import Fill, Numeric
 from discreet.design.model import Design
 from discreet.errors import SpecError
-from discreet.report.making import making
-from discreet.report.usage import usage
-from discreet.report.view import report_view
+from discreet.pages.provenance import making
+from discreet.pages.usage import usage
+from discreet.pages.view import report_view
 from discreet.testing.not_private import exact_release, seeded_release
 
 

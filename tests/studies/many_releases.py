@@ -13,9 +13,9 @@ import numpy as np
 from scipy.special import chdtri, fdtrc, stdtrit
 
 import discreet
-from discreet.analyst.nuisance import level_given
-from discreet.analyst.selection import choose
-from discreet.analyst.units import scaled_columns
+from discreet.analyst.inference.nuisance import level_given
+from discreet.analyst.equations.selection import choose
+from discreet.analyst.equations.units import scaled_columns
 from discreet.design.domain import DEFAULT_GRID_BITS, RowDomain
 from discreet.mechanisms.choice import chosen_mechanism
 from discreet.privacy.budget import PrivacyBudget
@@ -258,7 +258,7 @@ def levels_by_kappa() -> tuple[np.ndarray, np.ndarray]:
 
 
 def integral(x: np.ndarray, tested: Tested) -> np.ndarray:
-    """As in `discreet.analyst.nuisance`, for many."""
+    """As in `discreet.analyst.inference.nuisance`, for many."""
     far = np.minimum(1.0, (x + 100 + 4 * tested.count) / tested.kappa)
     low, high = np.arcsin(np.sqrt(np.minimum(x / tested.kappa, 1.0))), np.arcsin(np.sqrt(far))
     phi = low[:, None] + (high - low)[:, None] * (NODES + 1) / 2

@@ -7,12 +7,12 @@ from dataclasses import replace
 import numpy as np
 
 import discreet
-from discreet.analyst.estimates import NotEstimable
-from discreet.analyst.robust import ResidualPlan, residual_plan
-from discreet.curator.moments import Table
-from discreet.curator.opening import open_source
-from discreet.curator.residuals import RatioSquares, ResidualGram
-from discreet.curator.source import ComputeOptions
+from discreet.analyst.values.estimates import NotEstimable
+from discreet.analyst.inference.residual_plan import ResidualPlan, residual_plan
+from discreet.curator.table import Table
+from discreet.tables.files.opening import open_source
+from discreet.curator.sums.residuals import RatioSquares, ResidualGram
+from discreet.tables.source import ComputeOptions
 from discreet.design.domain import DEFAULT_GRID_BITS, RowDomain
 from discreet.mechanisms.choice import chosen_mechanism
 from discreet.privacy.budget import PrivacyBudget

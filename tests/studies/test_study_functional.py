@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from discreet.curator.moments import Moments
+from discreet.curator.table import Moments
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
-from discreet.mechanisms.functional import FunctionalMechanism
-from discreet.mechanisms.laplace import LaplaceMoments, noisy_totals
-from discreet.mechanisms.noise import ExactSampler, rounded_up
+from discreet.mechanisms.moments.functional import FunctionalMechanism
+from discreet.mechanisms.moments.laplace import LaplaceMoments, noisy_totals
+from discreet.mechanisms.sampling.sampler import ExactSampler, rounded_up
 from discreet.privacy.budget import PrivacyBudget
-from discreet.releases.noise import entry_blocks
+from discreet.releases.law import entry_blocks
 
 DRAWS = 20_000
 

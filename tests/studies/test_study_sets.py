@@ -18,9 +18,9 @@ import numpy as np
 import pytest
 
 import discreet
-from discreet.analyst.normal_equations import normal_equations
-from discreet.analyst.rows_needed import bounded, rows_factors
-from discreet.analyst.selection import choose
+from discreet.analyst.equations.normal import normal_equations
+from discreet.analyst.inference.rows_needed import bounded, rows_factors
+from discreet.analyst.equations.selection import choose
 from discreet.errors import PrivacyNotice
 from discreet.releases import BLOCKS, NoiseLaw
 

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final
 
-from discreet.analyst.estimates import NotEstimable, NothingExcluded
-from discreet.analyst.normal_equations import NormalEquations
-from discreet.analyst.released_sums import NO_SQUARE
-from discreet.analyst.selection import SubModel
-from discreet.analyst.units import Units
+from discreet.analyst.values.estimates import NotEstimable, NothingExcluded
+from discreet.analyst.equations.normal import NormalEquations
+from discreet.analyst.equations.sums import NO_SQUARE
+from discreet.analyst.equations.selection import SubModel
+from discreet.analyst.equations.units import Units
 from discreet.releases import FloatArray
 
 L1: Final = NotEstimable(

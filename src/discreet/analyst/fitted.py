@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from discreet.analyst.coefficient_table import plain_number, plain_reason, plain_values
-from discreet.analyst.estimates import NotEstimable, NothingExcluded, Number, unbounded
+from discreet.analyst.summary.coefficient_table import plain_number, plain_reason, plain_values
+from discreet.analyst.values.estimates import NotEstimable, NothingExcluded, Number, unbounded
 from discreet.analyst.fit_inputs import ErrorBasis, FitInputs, Line, error_basis
 from discreet.analyst.inferred import Inferred
-from discreet.analyst.normal_equations import NormalEquations
-from discreet.analyst.parameters import Parameters
-from discreet.analyst.penalties import Penalty, PenaltyWish
-from discreet.analyst.released_model import no_errors, released_units, released_values
-from discreet.analyst.released_sums import counted_rows
-from discreet.analyst.residual_meat import clustered_basis, robust_basis, robust_meat
-from discreet.analyst.selection import SubModel
-from discreet.analyst.solve import Solution
-from discreet.analyst.summary import notes, summary_text
-from discreet.analyst.units import Units
+from discreet.analyst.equations.normal import NormalEquations
+from discreet.analyst.values.parameters import Parameters
+from discreet.analyst.solvers.penalties import Penalty, PenaltyWish
+from discreet.analyst.summary.released_model import no_errors, released_units, released_values
+from discreet.analyst.equations.sums import counted_rows
+from discreet.analyst.inference.robust import clustered_basis, robust_basis, robust_meat
+from discreet.analyst.equations.selection import SubModel
+from discreet.analyst.solvers.least_squares import Solution
+from discreet.analyst.summary.summary import notes, summary_text
+from discreet.analyst.equations.units import Units
 from discreet.design.columns import Base
 from discreet.errors import SpecError
 from discreet.releases import Coefficients, FloatArray, Release
@@ -136,14 +136,14 @@ class Fit(Inferred):
             One float for each row. A missing cell, or a level that is not declared, follows the rule of its column:
             `error` refuses the table, a fill value stands in, and `drop` leaves NaN in the place of that row.
         """
-        from discreet.analyst.prediction import predict_frame  # Arrow is slow to import and only needed here
+        from discreet.analyst.prediction.prediction import predict_frame  # Arrow is slow to import and only needed here
 
         line = self._solved
         return predict_frame(frame, self.release.design, self.features, line.constant, line.gains)
 
     def predict_arrays(self, arrays: Sequence[FloatArray]) -> FloatArray:
         """Predict from a float64 array for each of `table_columns`: numbers, 0/1 or level positions; see `predict`."""
-        from discreet.analyst.prediction import predict_columns
+        from discreet.analyst.prediction.prediction import predict_columns
 
         line = self._solved
         return predict_columns(arrays, self.release.design, self.features, line.constant, line.gains)
@@ -181,8 +181,8 @@ class Fit(Inferred):
         }
 
     def _repr_html_(self) -> str:
-        from discreet.analyst.coefficient_table import cells, headers
-        from discreet.markup import html_table
+        from discreet.analyst.summary.coefficient_table import cells, headers
+        from discreet.text import html_table
 
         guarantee = self.release.guarantee
         promise = "NOT PRIVATE: this release carries no guarantee." if guarantee is None else guarantee.sentence()

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from discreet.analyst.coefficient_noise import known_before, noise_sds, table_intervals
-from discreet.analyst.estimates import (
+from discreet.analyst.inference.coefficient_noise import known_before, noise_sds, table_intervals
+from discreet.analyst.values.estimates import (
     ByName,
     Interval,
     NotEstimable,
@@ -20,23 +20,23 @@ from discreet.analyst.estimates import (
     set_without,
 )
 from discreet.analyst.fit_inputs import ErrorBasis, FitInputs, Line
-from discreet.analyst.hypotheses import HypothesisSpec, hypotheses
-from discreet.analyst.hypothesis_tests import ContrastTest, JointTest, contrast_test, joint_test
-from discreet.analyst.inference import ScoreInference, score_inference
-from discreet.analyst.normal_equations import normal_equations
-from discreet.analyst.quantities import TOO_WIDE, Quantities, quantities, unit_map
-from discreet.analyst.reference_law import DEFAULT_LEVEL, Family, checked_level, critical_value, family_of
-from discreet.analyst.residual_meat import definite_meat, settled_meat
-from discreet.analyst.rows_needed import rows_factors, rows_words
-from discreet.analyst.rsquared import VarianceRatio, from_0_to_1, rsquared, rsquared_interval, variance_ratio
-from discreet.analyst.simultaneous import Simultaneous, checked_way, simultaneous_value
-from discreet.analyst.solve import REMEDY, NotEstimableError
+from discreet.analyst.inference.hypotheses import HypothesisSpec, hypotheses
+from discreet.analyst.inference.tests import ContrastTest, JointTest, contrast_test, joint_test
+from discreet.analyst.inference.score import ScoreInference, score_inference
+from discreet.analyst.equations.normal import normal_equations
+from discreet.analyst.inference.contrasts import TOO_WIDE, Quantities, quantities, unit_map
+from discreet.analyst.inference.reference_law import DEFAULT_LEVEL, Family, checked_level, critical_value, family_of
+from discreet.analyst.inference.robust import definite_meat, settled_meat
+from discreet.analyst.inference.rows_needed import rows_factors, rows_words
+from discreet.analyst.inference.rsquared import VarianceRatio, from_0_to_1, rsquared, rsquared_interval, variance_ratio
+from discreet.analyst.inference.simultaneous import Simultaneous, checked_way, simultaneous_value
+from discreet.analyst.solvers.least_squares import REMEDY, NotEstimableError
 from discreet.releases import FloatArray, Release
 
 if TYPE_CHECKING:
     from pyarrow import Table
 
-    from discreet.analyst.prediction_intervals import Prediction
+    from discreet.analyst.prediction.intervals import Prediction
 
 FEW_ROWS: Final = NothingExcluded("there are not more rows than coefficients")
 NO_RESIDUAL: Final = NotEstimable("the noise leaves no residual variance above 0 at this budget")
@@ -370,7 +370,7 @@ class Inferred:
         frame
             As for `predict`.
         """
-        from discreet.analyst.prediction_intervals import prediction  # Arrow is slow to import and only needed here
+        from discreet.analyst.prediction.intervals import prediction  # Arrow is slow to import and only needed here
 
         inputs = self._inputs
         return prediction(
@@ -394,6 +394,6 @@ class Inferred:
         level, alpha
             As for `conf_int`.
         """
-        from discreet.analyst.coefficient_table import arrow_table
+        from discreet.analyst.summary.coefficient_table import arrow_table
 
         return arrow_table(self, checked_level(level, alpha))

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from discreet.errors import SpecError, missing_extra
-from discreet.output import write_bytes
+from discreet.files import write_bytes
 from discreet.releases import FloatArray
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from discreet.errors import OutputError, SpecError
 
 if TYPE_CHECKING:
     from discreet.analyst.model import Fit, Penalty
-    from discreet.analyst.penalties import Criterion
+    from discreet.analyst.solvers.penalties import Criterion
     from discreet.releases import Release
 
 Command = TypeVar("Command", bound=Callable[..., Any])

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from discreet.cli.terminal import say, say_styled
-from discreet.markup import visible
+from discreet.text import visible
 
 if TYPE_CHECKING:
     from discreet.analyst.model import Fit
@@ -49,8 +49,8 @@ def labelled(label: str, text: str, columns: int) -> str:
 
 def print_fit(fit: Fit) -> None:
     """Print a fitted model: coefficients with their errors, rows, penalty and promise."""
-    from discreet.analyst.coefficient_table import cells, headers
-    from discreet.analyst.summary import notes, penalty_line, row_count
+    from discreet.analyst.summary.coefficient_table import cells, headers
+    from discreet.analyst.summary.summary import notes, penalty_line, row_count
 
     if not fit.release.private:
         print_warning(NOT_PRIVATE)

@@ -14,7 +14,7 @@ from typing import Final, TextIO
 import click
 
 from discreet.errors import OutputError, PrivacyNotice
-from discreet.markup import visible
+from discreet.text import visible
 
 _PACKAGE: Final = str(Path(__file__).parents[1])
 

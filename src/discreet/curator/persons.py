@@ -175,7 +175,7 @@ def known_persons(name: str, values: Array, *, total: bool) -> tuple[Array, npt.
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    from discreet.design.cells import whole_numbers_below
+    from discreet.tables.cells import whole_numbers_below
 
     if pa.types.is_dictionary(values.type):
         # entries first: decoding has no kernel for some kinds of text

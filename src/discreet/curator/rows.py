@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from discreet.design.derived import completed
 from discreet.design.domain import RowDomain
-from discreet.design.encoder import write_scaled
+from discreet.tables.encoder import write_scaled
 from discreet.design.model import Design
 
 FloatArray = npt.NDArray[np.float64]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from discreet.curator.opening import open_source
+from discreet.tables.files.opening import open_source
 from discreet.datasets.dataset import Dataset
 from discreet.design.model import Design
 from discreet.errors import SpecError

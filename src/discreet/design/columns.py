@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 from discreet.errors import SpecError
 
 if TYPE_CHECKING:
-    from discreet.design.formula import Formula
+    from discreet.design.formulas.formula import Formula
 
 Level: TypeAlias = str | int
 Cell: TypeAlias = float | bool | Level

@@ -65,7 +65,7 @@ def _unresolved(column: Column | Derived) -> Column | Derived:
 
 
 def _derived_from_table(table: Mapping[str, object]) -> Derived:
-    from discreet.design.formula import parse
+    from discreet.design.formulas.formula import parse
 
     text = table["formula"]
     if not isinstance(text, str):

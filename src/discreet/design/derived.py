@@ -8,9 +8,9 @@ from typing import cast
 import numpy as np
 import numpy.typing as npt
 
-from discreet.design.arrow import FloatArray
+from discreet.tables.arrow import FloatArray
 from discreet.design.columns import Base, Boolean, Categorical, Column, Derived, Numeric, SplineBasis
-from discreet.design.formula import Formula, order
+from discreet.design.formulas.formula import Formula, order
 from discreet.errors import SpecError
 
 

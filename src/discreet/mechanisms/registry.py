@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final, Literal, Protocol, TypeAlias
 
-from discreet.curator.moments import Moments, Sums
+from discreet.curator.table import Moments, Sums
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.errors import SpecError
-from discreet.mechanisms.noise import Sampler
-from discreet.mechanisms.settings import Setting
+from discreet.mechanisms.sampling.sampler import Sampler
+from discreet.mechanisms.interface.settings import Setting
 from discreet.privacy.budget import PrivacyBudget
 from discreet.privacy.guarantee import Guarantee
 from discreet.releases import Coefficients, NoiseLaw, Settings
@@ -174,19 +174,19 @@ def mechanism_named(name: str) -> Mechanism:
 
 def mechanisms() -> Mapping[str, Mechanism]:
     """All mechanisms of this version, by name."""
-    from discreet.mechanisms.adassp import AdaptiveSufficientStatistics
-    from discreet.mechanisms.dpme import PerturbedHistogram
-    from discreet.mechanisms.frank_wolfe import PrivateFrankWolfe
-    from discreet.mechanisms.functional import FunctionalMechanism
-    from discreet.mechanisms.gaussian import GaussianMoments
-    from discreet.mechanisms.gradient import NoisyGradientDescent
-    from discreet.mechanisms.irls import PrivateIRLS
-    from discreet.mechanisms.k_norm import KNormMoments
-    from discreet.mechanisms.laplace import LaplaceMoments
-    from discreet.mechanisms.objective import ObjectivePerturbation
-    from discreet.mechanisms.output import OutputPerturbation
-    from discreet.mechanisms.ssp import SufficientStatistics
-    from discreet.mechanisms.wishart import WishartMoments
+    from discreet.mechanisms.moments.adassp import AdaptiveSufficientStatistics
+    from discreet.mechanisms.coefficients.dpme import PerturbedHistogram
+    from discreet.mechanisms.coefficients.frank_wolfe import PrivateFrankWolfe
+    from discreet.mechanisms.moments.functional import FunctionalMechanism
+    from discreet.mechanisms.moments.gaussian import GaussianMoments
+    from discreet.mechanisms.coefficients.gradient import NoisyGradientDescent
+    from discreet.mechanisms.coefficients.irls import PrivateIRLS
+    from discreet.mechanisms.moments.k_norm import KNormMoments
+    from discreet.mechanisms.moments.laplace import LaplaceMoments
+    from discreet.mechanisms.coefficients.objective import ObjectivePerturbation
+    from discreet.mechanisms.coefficients.output import OutputPerturbation
+    from discreet.mechanisms.moments.ssp import SufficientStatistics
+    from discreet.mechanisms.moments.wishart import WishartMoments
 
     listed: tuple[Mechanism, ...] = (
         GaussianMoments(),

@@ -11,7 +11,7 @@ from typing import Literal
 from discreet.errors import SpecError
 from discreet.privacy import gaussian, zcdp
 from discreet.privacy.checks import exact_fields, known_fields, positive, probability_below_one
-from discreet.privacy.rounding import down, root_down
+from discreet.exact.rounding import down, root_down
 
 Currency = Literal["approximate", "zcdp", "gdp"]
 

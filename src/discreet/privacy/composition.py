@@ -17,7 +17,7 @@ from typing import Any
 from discreet.errors import SpecError, missing_extra
 from discreet.privacy import gaussian, zcdp
 from discreet.privacy.checks import positive, probability_below_one
-from discreet.privacy.rounding import up
+from discreet.exact.rounding import up
 
 # dp_accounting convolves in double precision: over its grid that can lose about 1e-12 of probability, so results are
 # charged ten times that, and below a delta of 1e-9 the distributions are not asked

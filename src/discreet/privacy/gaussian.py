@@ -30,8 +30,8 @@ from fractions import Fraction
 
 from discreet.errors import SpecError
 from discreet.privacy.checks import positive, within
-from discreet.privacy.mills import EIGHTY_DIGITS, SQRT_TWO_PI, mills
-from discreet.privacy.rounding import down, root_up, up
+from discreet.exact.normal import EIGHTY_DIGITS, SQRT_TWO_PI, mills
+from discreet.exact.rounding import down, root_up, up
 
 EPSILON_LOWEST, EPSILON_HIGHEST = 1e-9, 1e9
 DELTA_LOWEST, DELTA_HIGHEST = 1e-300, 0.5

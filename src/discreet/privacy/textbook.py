@@ -25,7 +25,7 @@ from discreet.privacy.conversions import (
     zcdp_to_approximate_simple,
     zcdp_to_cdp,
 )
-from discreet.privacy.rounding import up
+from discreet.exact.rounding import up
 
 __all__ = [
     "advanced_composition",

@@ -7,7 +7,7 @@ Hands on: one value with a canonical JSON form (release.schema.json) that is che
 The room is called `releases` because `discreet.release` is the public function that makes one.
 """
 
-from discreet.releases.noise import (
+from discreet.releases.law import (
     BLOCKS,
     CLIPPED,
     RATIO_BLOCK,

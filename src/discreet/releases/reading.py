@@ -13,7 +13,7 @@ from discreet.errors import ReleaseFileError, SpecError
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.lattice import lattice_curve
 from discreet.privacy.zcdp import rho_from
-from discreet.releases.noise import (
+from discreet.releases.law import (
     BLOCKS,
     CALIBRATIONS,
     CLIPPED,

@@ -1,0 +1,180 @@
+"""What each declared bound costs: how much privacy noise a narrower one would save, read off the release alone.
+
+The noise of a release does not depend on where the bounds lie, only on how many columns there are. A bound costs noise
+because a wide one leaves the column a small signal: halve the width of a column whose rows stay inside, and its scaled
+values double while the noise stays. With M' = T M T' the sums that such a release would hold, the privacy part of the
+mean squared error of a prediction,
+
+    half_y^2 tr(A H V(theta) H) / n,   H = A^{-1},   V(theta) the covariance of what the noise adds to the score,
+
+is computed before and after.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from discreet.analyst.equations.noise_covariance import product_covariance
+from discreet.analyst.summary.piles import OTHER, WRONG, Side
+from discreet.analyst.equations.sums import centred
+from discreet.analyst.equations.selection import SubModel
+from discreet.design.columns import Numeric
+from discreet.releases import FloatArray, Release
+
+_ROUNDING: Final = 1e-12  # an eigenvalue below this share of the largest may be rounding
+_INNER: Final = 0.5  # half the declared width, in scaled units to either side
+
+
+@dataclass(frozen=True, slots=True)
+class BoundCost:
+    """What the bounds of one numeric column cost.
+
+    Attributes
+    ----------
+    name
+        Declared name.
+    low, high
+        Declared bounds.
+    saved
+        Share of the privacy part of the prediction error, as a standard deviation, that half the width would save.
+    spread
+        Where most rows lie according to the release: noisy mean less and plus two noisy standard deviations, in
+        original units and cut to the bounds; none if the noise hides it.
+    fits
+        Whether that range is no wider than half of the declared one.
+    reached
+        The bound that this range was cut at; none if it is inside of both, or reaches both.
+    """
+
+    name: str
+    low: float
+    high: float
+    saved: float
+    spread: tuple[float, float] | None
+    fits: bool
+    reached: Side | None
+
+
+def bound_costs(release: Release, model: SubModel) -> tuple[BoundCost, ...]:
+    """Costs of the numeric columns of a model with intercept, dearest first.
+
+    Empty where the sums are indefinite or were not released.
+
+    Parameters
+    ----------
+    release
+        Where the sums come from.
+    model
+        Which columns.
+    """
+    if release.kind != "moments":
+        return ()
+    positions = [0, *model.positions, model.target_position]
+    M = centred(release).moments[np.ix_(positions, positions)]
+    if np.isnan(M[:-1]).any():
+        return ()
+    # the square of the target only tells its spread
+    square_known = not np.isnan(M[-1, -1])
+    M, variance = np.nan_to_num(M), np.nan_to_num(release.noise_sd[np.ix_(positions, positions)]) ** 2
+    if not variance.any() or not _definite(M[:-1, :-1]):
+        return ()
+    before = _privacy_error(M, variance)
+    costs = []
+    for place, position in enumerate(positions[1:], start=1):
+        name = release.columns[position]
+        column = release.design.columns.get(name)
+        if not isinstance(column, Numeric):
+            continue
+        mean = float(M[0, place] / M[0, 0])
+        spread = _spread(M, place) if square_known or place < len(M) - 1 else None
+        T = np.eye(len(M))
+        T[place, place] = 1 / _INNER
+        T[place, 0] = -np.clip(mean, -_INNER, _INNER) / _INNER
+        after = _privacy_error(T @ M @ T.T, variance)
+        # one scaled unit of a narrower target is worth less
+        worth = _INNER if place == len(M) - 1 else 1.0
+        ends = None if spread is None else _ends(column, mean, spread)
+        costs.append(
+            BoundCost(
+                name=name,
+                low=column.bounds[0],
+                high=column.bounds[1],
+                saved=1 - worth * (after / before) ** 0.5,
+                spread=ends,
+                fits=ends is not None and ends[1] - ends[0] <= column.half,
+                reached=None if spread is None else _reached(mean, spread),
+            )
+        )
+    return tuple(sorted(costs, key=lambda cost: -cost.saved))
+
+
+def dearest_words(costs: tuple[BoundCost, ...], piled: Mapping[str, Side]) -> str | None:
+    """Say which bounds cost most and what could be done about them; nothing where none would save anything.
+
+    Parameters
+    ----------
+    costs
+        Dearest first.
+    piled
+        Columns whose rows pile up at a bound, and at which.
+    """
+    if not costs or costs[0].saved <= 0:
+        return None
+    dearest = costs[0]
+    others = ", ".join(f"{cost.name} {max(cost.saved, 0.0):.0%}" for cost in costs[1:4])
+    text = (
+        f"Half the width of the bounds [{dearest.low:g}, {dearest.high:g}] of {dearest.name} would take "
+        f"{dearest.saved:.0%} off the privacy part of the prediction error"
+        f"{f' (others: {others})' if others else ''}, if no row lay outside."
+    )
+    side = piled.get(dearest.name)
+    if side is not None:
+        return f"{text} But rows pile up at the {side} bound, which may be too {WRONG[side]} (D016)."
+    if dearest.spread is None:
+        return text
+    low, high = dearest.spread
+    return f"{text} By the release, most rows lie between {low:.4g} and {high:.4g}, so {_advice(dearest)}."
+
+
+def _advice(cost: BoundCost) -> str:
+    if not cost.fits:
+        return "half the width would clip many"
+    if cost.reached is None:
+        return "a next release could declare narrower bounds"
+    return (
+        f"a next release could move the {OTHER[cost.reached]} bound closer; rows reach the {cost.reached} one, so "
+        "leave that"
+    )
+
+
+def _definite(A: FloatArray) -> bool:
+    values = np.linalg.eigvalsh(A)
+    return bool(values[0] > _ROUNDING * values[-1])
+
+
+def _privacy_error(M: FloatArray, variance: FloatArray) -> float:
+    """tr(A H V H) / n of the sums of (1, features, target), which must be positive definite."""
+    A, b = M[:-1, :-1], M[:-1, -1]
+    theta = np.linalg.solve(A, b)
+    noise = product_covariance(variance, np.append(-theta, 1.0))[:-1, :-1]
+    return float(np.trace(np.linalg.solve(A, noise)) / A[0, 0])
+
+
+def _spread(M: FloatArray, place: int) -> float | None:
+    n = M[0, 0]
+    around = M[place, place] / n - (M[0, place] / n) ** 2
+    return float(np.sqrt(around)) if around > 0 else None
+
+
+def _reached(mean: float, spread: float) -> Side | None:
+    lower, upper = mean - 2 * spread <= -1, mean + 2 * spread >= 1
+    return None if lower == upper else "lower" if lower else "upper"
+
+
+def _ends(column: Numeric, mean: float, spread: float) -> tuple[float, float]:
+    low, high = (min(max(mean + side * 2 * spread, -1.0), 1.0) for side in (-1, 1))
+    return column.mid + column.half * low, column.mid + column.half * high

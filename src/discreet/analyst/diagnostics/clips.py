@@ -1,0 +1,130 @@
+"""Rows that were clipped at a declared bound: which columns, and how many rows where the release has counted them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, cast
+
+from discreet.analyst.values.estimates import NotEstimable
+from discreet.analyst.inference.reference_law import DEFAULT_LEVEL, critical_value, family_of
+from discreet.analyst.equations.sums import counted_rows
+from discreet.analyst.equations.selection import SubModel
+from discreet.design.model import Design
+from discreet.releases import Release
+
+if TYPE_CHECKING:
+    from discreet.design.columns import Numeric
+
+# lower ends of the share of clipped rows from which a reader is warned
+SOME: Final = 0.05
+MANY: Final = 0.25
+COUNTING: Final = ("gaussian", "laplace")  # mechanisms that can count clipped rows
+_NAMED: Final = 8  # how many columns are spelled out
+_LARGE: Final = 1e9  # degrees of freedom: the noise alone, whose size is known
+_COUNTED: Final = 3.0  # standard deviations of its noise that the number of rows must be above to divide by it
+
+
+@dataclass(frozen=True, slots=True)
+class ClippedShare:
+    """What share of the rows was clipped in one column.
+
+    Attributes
+    ----------
+    name, bounds
+        The column and its declared bounds.
+    count, sd
+        Noisy number of clipped rows, and the standard deviation of its noise.
+    share, low, high
+        Of the rows of this table, between 0 and 1, with the ends of its 95% interval: what the noise of the counts
+        leaves open.
+    """
+
+    name: str
+    bounds: tuple[float, float]
+    count: float
+    sd: float
+    share: float
+    low: float
+    high: float
+
+
+def clipped_shares(release: Release) -> tuple[ClippedShare, ...]:
+    """The share of clipped rows by column, the largest first; nothing where it was not released."""
+    counts, (rows, rows_sd) = release.clip_counts, counted_rows(release)
+    if counts is None or isinstance(rows, NotEstimable) or rows <= _COUNTED * rows_sd or rows <= 0:
+        return ()
+    z = critical_value(DEFAULT_LEVEL, family_of(release.noise.family), _LARGE)
+    found = []
+    for name, one in counts.items():
+        share = one.value / rows
+        half = z * math.hypot(one.sd, share * rows_sd) / rows
+        ends = (min(max(value, 0.0), 1.0) for value in (share, share - half, share + half))
+        column = cast("Numeric", release.design.columns[name])
+        found.append(ClippedShare(name, column.bounds, one.value, one.sd, *ends))
+    return tuple(sorted(found, key=lambda one: -one.share))
+
+
+def clipped_columns(design: Design, model: SubModel) -> tuple[str, ...]:
+    """The columns behind a model, formulas followed back, in which values may have been clipped."""
+    used: set[str] = set()
+    waiting = [model.target, *model.features]
+    while waiting:
+        name = waiting.pop()
+        formula = design.columns[name].formula
+        used.add(name)
+        waiting += () if formula is None else [one for one in formula.names if one not in used]
+    return tuple(name for name in design.clippable if name in used)
+
+
+def clipping_note(release: Release, model: SubModel) -> str | None:
+    """Say which columns of a model were clipped, and in how many rows, or that nobody has counted; none without one."""
+    names = clipped_columns(release.design, model)
+    if not names:
+        return None
+    if release.clip_counts is None:
+        return (
+            f"Values of {_listed(names)} outside their declared bounds were clipped, so the coefficients describe the "
+            "clipped rows. The release does not say how many rows were clipped"
+            + ("; one made with clip_counts (--clip-counts) counts them." if release.mechanism in COUNTING else ".")
+        )
+    shares = [one for one in clipped_shares(release) if one.name in names]
+    if not shares:
+        return (
+            f"Values of {_listed(names)} outside their declared bounds were clipped, so the coefficients describe the "
+            "clipped rows. The number of rows is too noisy to say in what share of them."
+        )
+    return (
+        f"Rows clipped at the declared bounds, by noisy counts with 95% intervals: {'; '.join(_spelled(shares))}. The "
+        "coefficients describe the clipped rows."
+    )
+
+
+def many_clipped(release: Release, model: SubModel) -> Iterator[tuple[ClippedShare, str]]:
+    """Columns of a model in which many rows were clipped, beyond what noise can bring about, and what that means."""
+    names = clipped_columns(release.design, model)
+    for one in clipped_shares(release):
+        if one.name in names and one.low > SOME:
+            low, high = one.bounds
+            what = "the target" if one.name == model.target else "a column of the model"
+            share = f"About {one.share:.1%} of the rows (95% interval {one.low:.1%} to {one.high:.1%})"
+            text = (
+                f"{share} have a value of {one.name}, {what}, outside its declared bounds [{low:g}, {high:g}] and were "
+                "clipped to them. Coefficients, intervals and R^2 describe the clipped rows: slopes are most often too "
+                f"near 0 and residuals too small. A next release should declare wider bounds for {one.name}."
+            )
+            yield one, text
+
+
+def _spelled(shares: Sequence[ClippedShare]) -> Iterator[str]:
+    for one in shares[:_NAMED]:
+        yield f"{one.name} {one.share:.1%} ({one.low:.1%} to {one.high:.1%})"
+    rest = shares[_NAMED:]
+    if rest:
+        yield f"each of {len(rest)} other columns at most {max(one.high for one in rest):.1%}"
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = len(names) - _NAMED
+    return ", ".join(names) if more <= 0 else f"{', '.join(names[:_NAMED])} and {more} more columns"

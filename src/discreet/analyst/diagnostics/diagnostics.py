@@ -1,0 +1,325 @@
+"""Numbered diagnostics: what a careful reader of a fit should hear, computed from the release alone.
+
+A number is never reused. Each diagnostic has one function here, one test and one anchor in the report.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Final, Literal, TypeAlias
+
+import numpy as np
+
+from discreet.analyst.diagnostics.bound_costs import bound_costs, dearest_words
+from discreet.analyst.diagnostics.clips import MANY, many_clipped
+from discreet.analyst.values.estimates import NotEstimable
+from discreet.analyst.diagnostics.evidence import Evidence
+from discreet.analyst.fitted import Fit
+from discreet.analyst.summary.piles import piled_up, piles
+from discreet.analyst.summary.released_model import drowned, no_errors, still_moving
+from discreet.analyst.equations.sums import counted_rows
+from discreet.analyst.inference.robust import clipped_residuals, independent_rows
+from discreet.analyst.equations.selection import SubModel, choose
+from discreet.design.model import INTERCEPT
+from discreet.releases import FloatArray, Release
+
+Severity = Literal["serious", "caution", "note"]
+SEVERITIES: Final[tuple[Severity, ...]] = ("serious", "caution", "note")
+
+_COLLINEAR: Final = 0.95  # a correlation from here on is named
+_CONDITION: Final = 900.0  # of a correlation matrix; the square of the customary 30 for the columns themselves
+_ROUNDING: Final = 1e-12
+_EPSILON_HIGH: Final = 8.0
+_DELTA_HIGH: Final = 1e-3
+_DIRECTIONS: Final = 3  # how many directions are spelled out
+_LOADING: Final = 0.25  # of the largest one; smaller weights are left out
+_WEIGHTS: Final = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostic:
+    """One finding.
+
+    Attributes
+    ----------
+    number
+        Its name for ever, such as `D001`.
+    title, text
+        What it says, short and at length.
+    severity
+        `serious`: do not rely on the coefficients; `caution`: read them with this in mind; `note`: good to know.
+    """
+
+    number: str
+    title: str
+    text: str
+    severity: Severity
+
+    @property
+    def anchor(self) -> str:
+        """Name of its place in a page.
+
+        >>> Diagnostic("D001", "a title", "a text", "note").anchor
+        'd001'
+        """
+        return self.number.lower()
+
+    def to_dict(self) -> dict[str, str]:
+        """Give the finding as plain values for JSON."""
+        return {"number": self.number, "title": self.title, "text": self.text, "severity": self.severity}
+
+
+def diagnose(release: Release, fit: Fit | None = None, model: SubModel | None = None) -> tuple[Diagnostic, ...]:
+    """Every finding about a model of a release, the most serious first.
+
+    Parameters
+    ----------
+    release
+        Where the sums come from.
+    fit
+        The model that was read from it, if one was.
+    model
+        The model that was wanted; that of `fit`, or the design's, unless given.
+
+    Examples
+    --------
+    >>> from discreet.design.model import Design
+    >>> from discreet.releases import BLOCKS, NoiseLaw
+    >>> exact = NoiseLaw(8, dict.fromkeys(BLOCKS, 0), "none")
+    >>> rows = [(1, -1, -0.5), (1, 0, 0), (1, 1, 0.5)]  # scaled: constant, x, y
+    >>> totals = [round(sum(row[i] * row[j] for row in rows) * 4**8) for i in range(3) for j in range(i, 3)]
+    >>> design = Design("y", {"y": (0, 8), "x": (0, 2)})
+    >>> release = Release(design, None, "none", "1", exact, tuple(totals), None, "untracked", "an example")
+    >>> [finding.number for finding in diagnose(release)]
+    ['D001']
+    """
+    if model is None:
+        model = choose(release) if fit is None else fit.model
+    evidence = Evidence(release, model, fit)
+    # a release of coefficients holds no sums to look at
+    checks = CHECKS if release.kind == "moments" else PROMISE_CHECKS
+    found = [finding for check in checks for finding in check(evidence)]
+    return tuple(sorted(found, key=lambda finding: (SEVERITIES.index(finding.severity), finding.number)))
+
+
+def _not_private(evidence: Evidence) -> Iterator[Diagnostic]:
+    if not evidence.release.private:
+        text = "This release carries no privacy guarantee. Do not publish it, nor anything made from it."
+        yield Diagnostic("D001", "Not private", text, "serious")
+
+
+def _no_count(evidence: Evidence) -> Iterator[Diagnostic]:
+    n, sd = evidence.equations.nobs, evidence.equations.nobs_sd
+    if n <= 3 * sd or n <= 0:
+        text = (
+            f"The number of rows is {n:,.0f} by a count whose noise has a standard deviation of {sd:,.0f}. A table "
+            "this small cannot be told from an empty one at this budget."
+        )
+        yield Diagnostic("D002", "Too few rows to be counted", text, "serious")
+
+
+def _indefinite(evidence: Evidence) -> Iterator[Diagnostic]:
+    smallest, q = evidence.about.smallest, evidence.about.noise_norm
+    # without noise an eigenvalue of 0 is collinearity, which has a number of its own
+    if q > 0 and smallest <= 0:
+        text = (
+            f"The smallest eigenvalue of the released sums of products is {smallest:.3g}; exact sums have none below "
+            f"0. The noise reaches {q:.3g} (95 % quantile of its norm), so in some direction it outweighs the rows, "
+            "and least squares has no minimum. Take fewer features, more rows or a larger epsilon."
+        )
+        yield Diagnostic("D003", "Noise made the sums of products indefinite", text, "serious")
+
+
+def _nearly_indefinite(evidence: Evidence) -> Iterator[Diagnostic]:
+    smallest, q = evidence.about.smallest, evidence.about.noise_norm
+    if 0 < smallest < q:
+        text = (
+            f"The smallest eigenvalue of the released sums of products is {smallest:.3g}, below the {q:.3g} that the "
+            "noise alone may reach (95 % quantile of its norm). Coefficients divide by it: a few of them may be far "
+            "off, and their confidence sets are wide or unbounded."
+        )
+        yield Diagnostic("D004", "Nearly indefinite sums of products", text, "caution")
+
+
+def _noisy_directions(evidence: Evidence) -> Iterator[Diagnostic]:
+    q = evidence.about.noise_norm
+    values, vectors = evidence.spectrum
+    below = np.flatnonzero(values < q)
+    if len(below) == 0:
+        return
+    spelled = [_combination(vectors[:, place], evidence.names) for place in below[:_DIRECTIONS]]
+    more = "" if len(below) <= _DIRECTIONS else f"; and {len(below) - _DIRECTIONS} more"
+    text = (
+        f"In {len(below)} of {len(values)} directions of the scaled columns the released sums are smaller than the "
+        f"noise may be: {'; '.join(spelled)}{more}. The release hardly tells the coefficients of these columns apart; "
+        "what does not lean on such a combination is still told."
+    )
+    yield Diagnostic("D005", "Directions that noise dominates", text, "caution")
+
+
+def _combination(vector: FloatArray, names: tuple[str, ...]) -> str:
+    """Spell the largest weights of a direction, the largest one positive."""
+    largest = np.abs(vector).argmax()
+    weights = vector * np.sign(vector[largest])
+    order = sorted(range(len(names)), key=lambda place: -abs(weights[place]))
+    kept = [place for place in order if abs(weights[place]) >= _LOADING * weights[largest]][:_WEIGHTS]
+    first, *rest = kept
+    return f"{weights[first]:.2f} {names[first]}" + "".join(
+        f" {'+' if weights[place] > 0 else '-'} {abs(weights[place]):.2f} {names[place]}" for place in rest
+    )
+
+
+def _shrinkage(evidence: Evidence) -> Iterator[Diagnostic]:
+    fit = evidence.fit
+    if fit is None or fit.ridge <= 0:
+        return
+    values = evidence.spectrum[0]
+    # the factor by which a ridge shortens the part of the coefficients along an eigenvector
+    kept = np.maximum(values, 0.0) / (np.maximum(values, 0.0) + fit.ridge)
+    text = (
+        f"The penalty '{fit.penalty}' adds {fit.ridge:.4g} to the diagonal of the scaled sums. It keeps between "
+        f"{kept.min():.0%} and {kept.max():.0%} of what least squares would say, depending on the direction, and pulls "
+        "the rest towards 0."
+    )
+    yield Diagnostic("D006", "Shrinkage is active", text, "caution")
+
+
+def _repair(evidence: Evidence) -> Iterator[Diagnostic]:
+    fit = evidence.fit
+    if fit is not None and fit.repair > 0:
+        text = (
+            f"The noise left the sums of products too close to indefinite for the strength that was asked for, so "
+            f"{fit.repair:.4g} more was added to their diagonal: the model is shrunk more than its strength says."
+        )
+        yield Diagnostic("D007", "The sums of products were repaired", text, "caution")
+
+
+def _collinear(evidence: Evidence) -> Iterator[Diagnostic]:
+    gram, q = evidence.about.gram, evidence.about.noise_norm
+    # a column whose own sum of squares may be noise has no correlation to speak of
+    clear = [place for place, value in enumerate(gram.diagonal()) if value > q and evidence.names[place] != INTERCEPT]
+    if len(clear) < 2:
+        return
+    part = gram[np.ix_(clear, clear)]
+    scale = 1 / np.sqrt(part.diagonal())
+    correlation = np.clip(part * np.outer(scale, scale), -1.0, 1.0)
+    names = [evidence.names[place] for place in clear]
+    pairs = [
+        f"{names[i]} and {names[j]} ({correlation[i, j]:+.2f})"
+        for i in range(len(names))
+        for j in range(i + 1, len(names))
+        if abs(correlation[i, j]) >= _COLLINEAR
+    ]
+    values = np.linalg.eigvalsh(correlation)
+    # the largest that the smallest eigenvalue can be without the noise, so that only a sure finding is told
+    smallest = max(float(values[0]), 0.0) + q * float(scale.max()) ** 2
+    condition = float(values[-1]) / smallest if smallest > _ROUNDING else math.inf
+    if not pairs and condition <= _CONDITION:
+        return
+    named = f"Correlations of {_COLLINEAR:g} or more: {', '.join(pairs)}. " if pairs else ""
+    size = "without limit" if condition == math.inf else f"at least {condition:,.0f}"
+    measured = f"The condition number of the correlations is {size}. " if condition > _CONDITION else ""
+    text = f"{named}{measured}The coefficients of such columns are told apart only by small differences between them."
+    yield Diagnostic("D008", "Nearly collinear columns", text, "caution")
+
+
+def _dearest_bound(evidence: Evidence) -> Iterator[Diagnostic]:
+    piled = {pile.name: pile.side for pile in piles(evidence.release, evidence.model)}
+    text = dearest_words(bound_costs(evidence.release, evidence.model), piled)
+    if text is not None:
+        yield Diagnostic("D009", "The bound that costs most", text, "note")
+
+
+def _large_epsilon(evidence: Evidence) -> Iterator[Diagnostic]:
+    guarantee = evidence.release.guarantee
+    if guarantee is not None and guarantee.epsilon > _EPSILON_HIGH:
+        text = (
+            f"Epsilon is {guarantee.epsilon:g}. Above {_EPSILON_HIGH:g} the promise holds, but it promises little; "
+            "1 or less protects well."
+        )
+        yield Diagnostic("D010", "Weak privacy: a large epsilon", text, "caution")
+
+
+def _large_delta(evidence: Evidence) -> Iterator[Diagnostic]:
+    guarantee = evidence.release.guarantee
+    if guarantee is None:
+        return
+    counted = counted_rows(evidence.release)[0]
+    rows = 1.0 if isinstance(counted, NotEstimable) else max(counted, 1.0)
+    if guarantee.delta > min(_DELTA_HIGH, 1 / rows):
+        size = "" if isinstance(counted, NotEstimable) else f", and the table has about {rows:,.0f} rows"
+        text = (
+            f"Delta is {guarantee.delta:g}{size}. A delta above one over the "
+            "number of rows would even allow a release that reveals a row picked by chance; take a delta far below."
+        )
+        yield Diagnostic("D011", "Weak privacy: a large delta", text, "caution")
+
+
+def _idealised(evidence: Evidence) -> Iterator[Diagnostic]:
+    release = evidence.release
+    if release.numerics == "idealised":
+        text = (
+            f"The proof of the mechanism {release.mechanism!r} is about real numbers, and what is published is the "
+            "result of floating-point arithmetic. The last digits of such a result are not covered by the promise."
+        )
+        yield Diagnostic("D012", "The promise is for idealised arithmetic", text, "caution")
+
+
+def _no_errors(evidence: Evidence) -> Iterator[Diagnostic]:
+    release = evidence.release
+    if release.kind == "coefficients":
+        yield Diagnostic("D013", "No standard errors", f"{_sentence(no_errors(release).reason)}.", "caution")
+
+
+def _still_moving(evidence: Evidence) -> Iterator[Diagnostic]:
+    text = still_moving(evidence.release)
+    if text is not None:
+        yield Diagnostic("D014", "The passes ended before the coefficients came to rest", text, "caution")
+
+
+def _drowned(evidence: Evidence) -> Iterator[Diagnostic]:
+    text = drowned(evidence.release)
+    if text is not None:
+        yield Diagnostic("D015", "Noise as large as the coefficients", text, "caution")
+
+
+def _piled_up(evidence: Evidence) -> Iterator[Diagnostic]:
+    text = piled_up(evidence.release, evidence.model)
+    if text is not None:
+        yield Diagnostic("D016", "Rows pile up at a bound", text, "caution")
+
+
+def _many_clipped(evidence: Evidence) -> Iterator[Diagnostic]:
+    found = list(many_clipped(evidence.release, evidence.model))
+    if found:
+        severity: Severity = "serious" if any(one.low > MANY for one, _ in found) else "caution"
+        yield Diagnostic("D019", "Many rows were clipped", " ".join(text for _, text in found), severity)
+
+
+def _clipped_residuals(evidence: Evidence) -> Iterator[Diagnostic]:
+    text = None if evidence.fit is None else clipped_residuals(evidence.fit)
+    if text is not None:
+        yield Diagnostic("D020", "Residuals were clipped", text, "caution")
+
+
+def _independent_rows(evidence: Evidence) -> Iterator[Diagnostic]:
+    text = None if evidence.fit is None else independent_rows(evidence.fit)
+    if text is not None:
+        yield Diagnostic("D021", "Rows of one person are treated as independent", text, "caution")
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+Check: TypeAlias = Callable[[Evidence], Iterator[Diagnostic]]
+PROMISE_CHECKS: Final[tuple[Check, ...]] = (
+    _not_private, _large_epsilon, _large_delta, _idealised, _no_errors, _still_moving, _drowned, _piled_up,
+)  # fmt: skip
+SUM_CHECKS: Final[tuple[Check, ...]] = (
+    _no_count, _indefinite, _nearly_indefinite, _noisy_directions, _shrinkage, _repair, _collinear, _dearest_bound,
+    _many_clipped, _clipped_residuals, _independent_rows,
+)  # fmt: skip
+CHECKS: Final = (*PROMISE_CHECKS, *SUM_CHECKS)

@@ -1,0 +1,139 @@
+"""From a release and a sub-model to normal equations in well-scaled coordinates, and back to original units.
+
+The sums of products are kept as whole numbers, as they were released, so that the solver can be exact.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.analyst.equations.sums import centred, check_sums
+from discreet.analyst.equations.selection import SubModel
+from discreet.analyst.equations.units import Units, scaled_columns
+from discreet.design.columns import Numeric
+from discreet.releases import FloatArray, NoiseLaw, Release, block_of
+
+WholeArray: TypeAlias = npt.NDArray[np.object_]
+
+# mid/half is kept to 2**-60 of a scaled unit: far below the finest grid of the rows
+_SHIFT_BITS: Final = 60
+
+
+@dataclass(frozen=True, eq=False)
+class NormalEquations(Units):
+    """Sums of products of the regressors z (k of them) and the target v, with the law of their noise.
+
+    With an intercept z = (1, scaled features) and v is the scaled target. Without one the line goes through the origin
+    of the *original* units, so z = x/half and v = y/half: the scaled columns with their middles put back.
+
+    Attributes
+    ----------
+    whole
+        Sums of products of (z, v) as whole numbers, shape (k+1, k+1); 0 in place of a sum that no model needs.
+    unit
+        What a whole number is divided by.
+    block_sd
+        Noise standard deviations of the released sums of (1, features, target) behind them; uncorrelated entries.
+    law
+        Family of that noise.
+    low
+        Lower end of the public range of each scaled feature: -1 or 0; the upper end is 1.
+    nobs, nobs_sd
+        The number of rows summed up, noisy or (with deviation 0) public, and the standard deviation of its noise.
+    has_square
+        Whether the sum of squares of the target was released.
+    """
+
+    whole: WholeArray
+    unit: int
+    block_sd: FloatArray
+    law: NoiseLaw
+    low: FloatArray
+    nobs: float
+    nobs_sd: float
+    has_square: bool = True
+
+    @property
+    def whole_gram(self) -> WholeArray:
+        """Gram of the regressors in whole numbers, shape (k, k)."""
+        return self.whole[:-1, :-1]
+
+    @property
+    def whole_b(self) -> WholeArray:
+        """Regressors times target in whole numbers, shape (k,)."""
+        return self.whole[:-1, -1]
+
+    @cached_property
+    def _moments(self) -> FloatArray:
+        moments: FloatArray = (self.whole / self.unit).astype(np.float64)
+        return moments
+
+    @property
+    def A(self) -> FloatArray:
+        """Gram of the regressors, shape (k, k)."""
+        return self._moments[:-1, :-1]
+
+    @property
+    def b(self) -> FloatArray:
+        """Regressors times target, shape (k,)."""
+        return self._moments[:-1, -1]
+
+    @property
+    def c(self) -> float:
+        """Sum of squares of the target; only where it was released."""
+        return float(self._moments[-1, -1])
+
+
+def normal_equations(release: Release, model: SubModel) -> NormalEquations:
+    """Set up the normal equations of a sub-model, from released numbers only."""
+    columns, half, mid = scaled_columns(release.design, model)
+    shift = np.zeros(len(columns)) if model.intercept else mid / half
+    check_sums(release, model, moved=bool(shift.any()))
+    release = centred(release)
+    positions = np.array([0, *model.positions, model.target_position])
+    block = _block(release, positions)
+    unit = 4**release.noise.grid_bits
+    if not model.intercept:
+        block = _shifted(block, shift)
+        unit <<= 2 * _SHIFT_BITS
+    return NormalEquations(
+        shift=shift,
+        half=half,
+        mid=mid,
+        base=float(mid[-1]) if model.intercept else 0.0,
+        intercept=model.intercept,
+        whole=block,
+        unit=unit,
+        # what was not released enters no model, so that its noise is nobody's
+        block_sd=np.nan_to_num(release.noise_sd[np.ix_(positions, positions)]),
+        law=release.noise,
+        low=np.array([-1.0 if isinstance(column, Numeric) else 0.0 for column in columns[:-1]]),
+        nobs=float(release.moments[0, 0]),
+        nobs_sd=float(release.noise_sd[0, 0]),
+        has_square=block_of(model.target_position, model.target_position, len(release.columns)) in release.noise.sigma,
+    )
+
+
+def _block(release: Release, positions: npt.NDArray[np.int_]) -> WholeArray:
+    size = len(release.columns)
+    low = np.minimum.outer(positions, positions)
+    high = np.maximum.outer(positions, positions)
+    # the totals are the upper triangle, row by row
+    totals = np.array([0 if total is None else total for total in release.totals], dtype=object)
+    block: WholeArray = totals[low * size - low * (low - 1) // 2 + high - low]
+    return block
+
+
+def _shifted(block: WholeArray, shift: FloatArray) -> WholeArray:
+    """Give sums of products of (scaled + shift), in steps 4**_SHIFT_BITS times finer, from those of (1, scaled)."""
+    whole_shift = np.array([round(math.ldexp(value, _SHIFT_BITS)) for value in shift], dtype=object)
+    cross = np.outer(whole_shift, block[0, 1:]) * 2**_SHIFT_BITS
+    square = np.outer(whole_shift, whole_shift) * block[0, 0]
+    shifted: WholeArray = block[1:, 1:] * 4**_SHIFT_BITS + cross + cross.T + square
+    return shifted

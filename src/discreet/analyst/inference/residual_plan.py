@@ -1,0 +1,90 @@
+"""Robust standard errors: at which released numbers a second pass takes residuals, and where it clips them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Final
+
+from discreet.analyst.values.estimates import NotEstimable
+from discreet.analyst.fitted import Fit
+from discreet.analyst.model import fit
+from discreet.analyst.inference.rsquared import variance_ratio
+from discreet.releases import Release
+
+# a line within the target's bounds leaves no larger residual, in scaled units
+WIDEST_BOUND: Final = 2.0
+_SMALLEST_BOUND: Final = 1e-3
+# residual standard deviations up to the bound; household wealth with a kurtosis of 200 keeps 96% of its squares
+_DEVIATIONS: Final = 20.0
+# residual variances up to the bound of what the interval of R^2 needs; noise grows with its square
+_VARIANCES: Final = 50.0
+_NOISE: Final = 2.0  # standard deviations of the noise that the residual variance may have lost to it
+
+
+@dataclass(frozen=True, slots=True)
+class ResidualPlan:
+    """What the second pass is taken at; every number is declared or read off the noisy moments of the first.
+
+    Attributes
+    ----------
+    coefficients
+        Scaled coefficients of (1, x) of the declared full model.
+    bound
+        Where residuals are clipped, in scaled units of the target.
+    ratio, mean
+        Residual variance over that of the target, from 0 to 1, and mean of the scaled target.
+    ratio_bound
+        Where residual^2 - ratio (target - mean)^2 is clipped, in squared scaled units of the target.
+    """
+
+    coefficients: tuple[float, ...]
+    bound: float
+    ratio: float
+    mean: float
+    ratio_bound: float
+
+
+def residual_plan(release: Release, bound: float | None = None) -> ResidualPlan:
+    """Read off the noisy moments what the second pass needs.
+
+    Coefficients are those of least squares, or of the adaptive ridge where the noise leaves no least squares. The bound
+    is twenty residual standard deviations, with what the noise may hide of them, and at most the width of the target's
+    bounds, which is also taken where there is no least squares.
+
+    Parameters
+    ----------
+    release
+        With noisy moments of a design with an intercept.
+    bound
+        Declared bound in scaled units of the target, if one was.
+    """
+    full = fit(release, intercept=True)
+    variance, ratio = _spread(full)
+    if not full.estimable:
+        full = fit(release, intercept=True, penalty="adaptive")
+        variance, ratio = math.inf, 1.0
+    count, total = float(release.moments[0, 0]), float(release.moments[0, -1])
+    widest = max(_SMALLEST_BOUND, min(WIDEST_BOUND, _DEVIATIONS * math.sqrt(variance)))
+    return ResidualPlan(
+        coefficients=tuple(full.scaled_coefficients.tolist()),
+        bound=widest if bound is None else bound,
+        ratio=ratio,
+        mean=min(1.0, max(-1.0, total / count)) if count > 0 else 0.0,
+        ratio_bound=max(_SMALLEST_BOUND**2, min(WIDEST_BOUND, _VARIANCES * variance)),
+    )
+
+
+def _spread(full: Fit) -> tuple[float, float]:
+    """Residual variance with what noise may hide of it, and its ratio to that of the target; infinity and 1 if none.
+
+    The order of arguments of `min` and `max` lets a NaN fall on the safe side, here and above.
+    """
+    known = full._known
+    if isinstance(known, NotEstimable):
+        return math.inf, 1.0
+    basis, score = known
+    hidden = _NOISE * math.sqrt(score.residual_noise) / score.residual_rows
+    variances = variance_ratio(score, basis.equations)
+    ratio = min(1.0, max(0.0, variances.residual / variances.total)) if variances.total > 0 else 1.0
+    return max(0.0, score.s2) + hidden, ratio

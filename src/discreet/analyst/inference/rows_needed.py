@@ -1,0 +1,174 @@
+"""How many times as many rows would bound a coefficient: a forecast from the release alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.analyst.equations.noise_draws import noise_draws
+from discreet.analyst.equations.normal import NormalEquations
+from discreet.analyst.equations.seeded import seeded_stream
+from discreet.curator.blas_threads import one_blas_thread
+from discreet.releases import FloatArray
+
+SHARE: Final = 0.9  # of such tables in which the set shall be bounded
+FACTORS: Final = (
+    1.1, 1.2, 1.3, 1.4, 1.5, 1.6, 1.8, 2.0, 2.2, 2.5, 2.8, 3.2, 3.6, 4.0, 4.5, 5.0, 5.6, 6.3, 7.0, 8.0, 9.0, 10.0,
+    12.0, 14.0, 16.0, 18.0, 20.0, 25.0, 30.0, 40.0, 50.0, 70.0, 100.0,
+)  # fmt: skip
+_WANTED: Final = 199  # tables that are forecast
+_ENOUGH: Final = 49  # fewer say nothing about a share of 90%
+_TRIES: Final = 200_000  # draws times the square of the number of coefficients, at most
+
+
+def rows_words(factor: float | None) -> str:
+    """Say how many rows would give an interval.
+
+    >>> rows_words(4.0)
+    'in 90% of tables with 4 times as many rows the set would be an interval'
+    >>> rows_words(None)
+    'the release cannot tell how many rows would give an interval in 90% of such tables'
+    """
+    if factor is None:
+        return f"the release cannot tell how many rows would give an interval in {SHARE:.0%} of such tables"
+    return f"in {SHARE:.0%} of tables with {factor:g} times as many rows the set would be an interval"
+
+
+def rows_factors(equations: NormalEquations, L: FloatArray, z: float, digest: str) -> tuple[float | None, ...]:
+    """Smallest listed factor at which the set of each combination would be bounded in 90% of such tables.
+
+    The sums of the rows behind the release are what it shows less a new draw of its noise; draws that leave no sums of
+    products of any rows, because they are not positive definite, are left out. The rest are weighted by one over the
+    root of the determinant of the Gram, so that a weakest direction far below the noise counts for more. A
+    table of f times as many rows of the same population then shows f times these sums with another draw of the noise.
+
+    Parameters
+    ----------
+    equations
+        Of the model; the Gram need not be positive definite.
+    L
+        Combinations of the scaled coefficients, shape (m, k).
+    z
+        Critical value of the sets.
+    digest
+        Fingerprint of the release, which seeds the draws.
+
+    Returns
+    -------
+    tuple
+        None for a combination that no listed factor bounds, or where nearly no draw leaves possible sums.
+    """
+    # many small matrices, one after another
+    with one_blas_thread():
+        forecast = _Forecast(equations, L, z, digest)
+        if len(forecast.now) < _ENOUGH:
+            return (None,) * len(L)
+        return tuple(forecast.smallest(row) for row in range(len(L)))
+
+
+@dataclass(eq=False)
+class _Forecast:
+    """Shares of bounded sets by factor, each computed once for all combinations."""
+
+    equations: NormalEquations
+    L: FloatArray
+    z: float
+    digest: str
+    shares: dict[float, FloatArray] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        equations = self.equations
+        size = len(equations.b)
+        moved = [] if equations.intercept else [equations.shift]
+        self.sums = np.block([[equations.A, equations.b[:, None]], [equations.b, np.array([equations.c])]])
+        self.C = np.column_stack([*moved, np.eye(size + 1)])
+        stream = seeded_stream("rows needed", self.digest)
+        law, sd = equations.law, equations.block_sd
+        kept: list[FloatArray] = []
+        for _ in range(max(1, _TRIES // size**2 // _WANTED)):
+            noise = noise_draws(law, sd, stream, _WANTED)
+            kept += list(noise[np.linalg.eigvalsh(self.sums - self.C @ noise @ self.C.T)[:, 0] > 0])
+            if len(kept) >= _WANTED:
+                break
+        self.now = np.array(kept[:_WANTED]).reshape(-1, *sd.shape)
+        self.then = noise_draws(law, sd, stream, len(self.now))
+        sums = self.sums - self.C @ self.now @ self.C.T
+        log_size = np.linalg.slogdet(sums[:, :-1, :-1])[1]
+        weights = np.exp((log_size.min(initial=np.inf) - log_size) / 2)
+        self.weights = weights / weights.sum() if len(weights) else weights
+
+    def smallest(self, row: int) -> float | None:
+        """Smallest factor that bounds a combination, by halving the list."""
+        low, high = 0, len(FACTORS)
+        while low < high:
+            middle = (low + high) // 2
+            if self.share(FACTORS[middle])[row] >= SHARE:
+                high = middle
+            else:
+                low = middle + 1
+        return FACTORS[low] if low < len(FACTORS) else None
+
+    def share(self, factor: float) -> FloatArray:
+        """Share of tables that bound each combination, shape (m,)."""
+        if factor not in self.shares:
+            noise = self.then - factor * self.now
+            sums = factor * self.sums + self.C @ noise @ self.C.T
+            rows = factor * self.equations.nobs + noise[:, 0, 0]
+            found = bounded(sums, rows, self.C, self.equations.block_sd**2, self.L, self.z)
+            self.shares[factor] = self.weights @ found
+        return self.shares[factor]
+
+
+def bounded(
+    sums: FloatArray, rows: FloatArray, C: FloatArray, variance: FloatArray, L: FloatArray, z: float
+) -> npt.NDArray[np.bool_]:
+    """Whether the sets of combinations are bounded at z, table by table, shape (tables, m).
+
+    The set of l'theta is bounded if z^2 times the variance of its score along every direction of the coefficients,
+    in units of their errors, is less than its variance at the estimate. Where the other coefficients are not well known
+    its critical value is smaller than z, so that a few more are.
+
+    Parameters
+    ----------
+    sums
+        Noisy sums of products of (z, target), shape (tables, k+1, k+1).
+    rows
+        Noisy numbers of rows, shape (tables,).
+    C, variance
+        How the noise enters the sums, shape (k+1, p), and its variances, shape (p, p).
+    L, z
+        As for `rows_factors`.
+    """
+    size = sums.shape[1] - 1
+    out = np.zeros((len(sums), len(L)), dtype=np.bool_)
+    usable = np.flatnonzero((np.linalg.eigvalsh(sums[:, :-1, :-1])[:, 0] > 0) & (rows > size))
+    A, b, c = sums[usable, :-1, :-1], sums[usable, :-1, -1], sums[usable, -1, -1]
+    if not len(usable):
+        return out
+    H = np.linalg.inv(A)
+    theta = (H @ b[:, :, None])[:, :, 0]
+    contrast = np.concatenate([-theta, np.ones((len(usable), 1))], axis=1) @ C
+    noise = C[:-1] @ _forms(variance, contrast) @ C[:-1].T
+    residual = c - (b * theta).sum(axis=1) + (H * noise).sum(axis=(1, 2))
+    # not above the sum of squares of the target itself, as `score_inference` has it
+    total = c - b[:, 0] ** 2 / A[:, 0, 0] if C.shape[0] == C.shape[1] else c
+    s2 = np.maximum(np.minimum(residual, total) / (rows[usable] - size), 0.0)
+    covariance = s2[:, None, None] * H + H @ noise @ H
+    values, axes = np.linalg.eigh(covariance)
+    root = axes * np.sqrt(np.maximum(values, 0.0))[:, None, :]
+    for place, row in enumerate(L):
+        form = C[:-1] @ _forms(variance, (row @ H) @ C[:-1]) @ C[:-1].T
+        growth = np.linalg.eigvalsh(root.transpose(0, 2, 1) @ form @ root)[:, -1]
+        out[usable, place] = z**2 * growth < (covariance @ row) @ row
+    return out
+
+
+def _forms(variance: FloatArray, W: FloatArray) -> FloatArray:
+    """Matrices K with Var(w'F t) = t'K t, which are also the covariances of F w, for each row w, shape (m, p, p)."""
+    out: FloatArray = variance * W[:, :, None] * W[:, None, :]
+    place = np.arange(len(variance))
+    out[:, place, place] = W**2 @ variance
+    return out

@@ -1,0 +1,144 @@
+"""How much of the target's variance the line explains: R^2, adjusted R^2 and an interval.
+
+With RSS' = RSS / (n - k) and TSS' = TSS / (n - 1), each corrected for the noise that it follows, R^2 = 1 - rho where
+rho is the ratio of their means. RSS' - rho TSS' has mean 0 and a variance that is quadratic in rho, so that the
+interval for rho is the set where its square is at most z^2 times that variance [Fieller 1954]. In a model without
+intercept TSS is the sum of squares around 0, over n.
+
+The variance has two parts. Gaussian rows give 2 s^4 / (n - k) for RSS', 2 TSS'^2 / (n - 1) for TSS' and 2 s^4 / (n - 1)
+for both together. The noise F of the release enters RSS, to first order, as t'F t with t = (-theta, 1) and, at the
+minimum, as a quadratic form in the score, whose variance is 2 tr((H V)^2) + 4 s^2 tr(H V). The same holds for TSS,
+which is the residual sum of the model that has only an intercept.
+
+Rows that are not Gaussian have other fourth moments, and the first part can be far too small. A robust release holds a
+noisy sum of squares S of r_i^2 - rho (y_i - mean)^2 at the ratio rho read off its moments, which is what the sampling
+variance of RSS' - rho TSS' needs: S / ((n - k)(n - 1)). Where that is larger, the difference is added to the variance
+of RSS'.
+
+Where TSS' lies within its noise the set is unbounded, and what is left of it between 0 and 1 is given: often all. To
+give nothing there would keep only the draws in which noise swelled TSS', whose intervals lie too low far too often.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from discreet.analyst.values.confidence_sets import ConfidenceSet
+from discreet.analyst.values.estimates import NotEstimable, Number
+from discreet.analyst.inference.score import ScoreInference
+from discreet.analyst.equations.noise_covariance import product_covariance, square_covariance
+from discreet.analyst.equations.normal import NormalEquations
+from discreet.analyst.solvers.residual import total_sum
+from discreet.releases import FloatArray
+
+OUTSIDE: Final = "the noise puts the whole set outside of 0 to 1"
+NO_VARIANCE: Final = "the noise outweighs the variance of the target at this budget"
+
+
+@dataclass(frozen=True, eq=False)
+class VarianceRatio:
+    """RSS' and TSS' of a fit, and the covariance of their errors.
+
+    Attributes
+    ----------
+    residual, total
+        RSS' and TSS', for the scaled target.
+    residual_rows, total_rows
+        What the sums were divided by.
+    covariance
+        Of (RSS', TSS'), shape (2, 2).
+    privacy
+        The part of it that the noise of the release brings, shape (2, 2).
+    """
+
+    residual: float
+    total: float
+    residual_rows: float
+    total_rows: float
+    covariance: FloatArray
+    privacy: FloatArray
+
+
+def variance_ratio(
+    inference: ScoreInference, equations: NormalEquations, ratio_square: tuple[float, float] | None = None
+) -> VarianceRatio:
+    """Set up the two variances of an unpenalised fit with more rows than coefficients.
+
+    Parameters
+    ----------
+    inference, equations
+        Of the model.
+    ratio_square
+        Of a robust release: the ratio rho and the noisy sum S. Gaussian rows are assumed without it.
+    """
+    T = inference.variance
+    size = T.shape[0]
+    n = equations.nobs
+    around = np.zeros(size)
+    around[-1] = 1.0
+    followed = 0.0
+    if equations.intercept:
+        around[0] = -float(equations.b[0]) / float(equations.A[0, 0])
+        followed = float(product_covariance(T, around)[0, 0] / equations.A[0, 0])
+    else:
+        around[0] = float(equations.shift[-1])
+    total_rows = n - 1 if equations.intercept else n
+    rows = np.array([inference.residual_rows, total_rows])
+    total = (total_sum(equations) + followed) / total_rows
+    s2 = max(inference.s2, 0.0)
+    sampling = 2 / total_rows * np.array([[s2**2 * total_rows / inference.residual_rows, s2**2], [s2**2, total**2]])
+    if ratio_square is not None:
+        rho, square = ratio_square
+        gaussian = sampling[0, 0] - 2 * rho * sampling[0, 1] + rho**2 * sampling[1, 1]
+        sampling[0, 0] += max(square / float(rows.prod()) - gaussian, 0.0)
+    both = square_covariance(T, inference.contrast, around)
+    swelled = square_covariance(T, around, around) + 2 * followed**2 + 4 * abs(total) * followed
+    privacy: FloatArray = np.array([[inference.residual_noise, both], [both, swelled]]) / np.outer(rows, rows)
+    return VarianceRatio(
+        residual=inference.s2,
+        total=total,
+        residual_rows=inference.residual_rows,
+        total_rows=total_rows,
+        covariance=sampling + privacy,
+        privacy=privacy,
+    )
+
+
+def rsquared(ratio: VarianceRatio, z: float, *, adjusted: bool) -> Number:
+    """R^2 = 1 - RSS/TSS, or with the sums over their degrees of freedom; noise may put it below 0."""
+    if not (ratio.total > 0 and ratio.total**2 > z**2 * float(ratio.privacy[1, 1])):
+        return NotEstimable(NO_VARIANCE)
+    if ratio.residual <= 0 and ratio.privacy.any():
+        return NotEstimable("the noise leaves no residual variance above 0 at this budget")
+    factor = 1.0 if adjusted else ratio.residual_rows / ratio.total_rows
+    return 1 - factor * ratio.residual / ratio.total
+
+
+def rsquared_interval(ratio: VarianceRatio, z: float) -> ConfidenceSet:
+    """Interval for the R^2 of the population behind the rows; from 0 to 1 where the release excludes no value."""
+    (rr, rt), (_, tt) = ratio.covariance.tolist()
+    lead = ratio.total**2 - z**2 * tt
+    middle = ratio.residual * ratio.total - z**2 * rt
+    square = middle**2 - lead * (ratio.residual**2 - z**2 * rr)
+    if lead > 0:
+        # the estimate lies in the set, so only rounding can make the square negative
+        root = math.sqrt(max(square, 0.0))
+        pieces = [((middle - root) / lead, (middle + root) / lead)]
+    elif lead < 0 and square > 0:
+        root = math.sqrt(square)
+        pieces = [(-math.inf, (middle + root) / lead), ((middle - root) / lead, math.inf)]
+    else:
+        return from_0_to_1(NO_VARIANCE)
+    inside = [(max(low, 0.0), min(high, 1.0)) for low, high in pieces if low <= 1 and high >= 0]
+    if not inside:
+        return from_0_to_1(OUTSIDE)
+    return ConfidenceSet("interval", 1 - max(high for _, high in inside), 1 - min(low for low, _ in inside))
+
+
+def from_0_to_1(reason: str) -> ConfidenceSet:
+    """Give the interval of an R^2 of which the release excludes no value, and say why."""
+    return ConfidenceSet("interval", 0.0, 1.0, reason)

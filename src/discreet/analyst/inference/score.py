@@ -1,0 +1,301 @@
+r"""Inference from noisy sums: the score at the truth has a known covariance, whatever the size of the noise.
+
+With A~ = A + E, b~ = b + e the score g(theta) = b~ - A~ theta = X'eta + e - E theta has mean 0 at the truth and the
+covariance
+
+    Omega(theta) = s^2 A + V(theta),   V(theta) the covariance of e - E theta,
+
+where V is a quadratic function of theta and known entry by entry. For a combination psi = l'theta of coefficients and
+a = A~^{-1} l the error psi~ - psi is a'g(theta) exactly, so that
+
+    { t : (t - psi~)^2 <= z^2 a'Omega(theta(t)) a },   theta(t) = theta~ + (t - psi~) v,   v = Sigma l / l'Sigma l,
+
+is a confidence set for psi [Fieller 1954], and the same statistic at a given value of psi is a test of it. Along
+theta(t) the variance is q0 + 2 q1 u + q2 u^2 with u = t - psi~, so the ends are the roots of a quadratic. Where
+z^2 q2 < 1 the set is an interval; beyond that it is the outside of one, or any value. All of them are given as they
+are, wherever A~ is positive definite: to give the intervals alone would select draws that cover too little.
+
+Several combinations L theta = c are tested together with the covariance under the hypothesis,
+
+    d'[L Sigma(theta0) L']^{-1} d,   theta0 = theta~ - Sigma L'(L Sigma L')^{-1} d,   d = L theta~ - c,
+
+which for one combination is the square of its score statistic. Both take one value for the coefficients that a
+hypothesis leaves open; `nuisance` counts what is not known about those, for coefficients and hypotheses.
+
+Sigma = A~^{-1} Omega(theta~) A~^{-1} is the sandwich covariance. With a ridge on the diagonal, A~ + diag(pulls) takes
+the place of A~ in a and Sigma, and psi is the combination of the *penalised* coefficients
+(A + diag(pulls))^{-1} A theta.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import cast
+
+import numpy as np
+
+from discreet.analyst.values.confidence_sets import SetArray, quadratic_sets
+from discreet.analyst.equations.noise_covariance import form_covariance, product_covariance, square_covariance
+from discreet.analyst.equations.normal import NormalEquations
+from discreet.analyst.solvers.residual import inverse_gram, residual_sum, total_sum
+from discreet.releases import FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class ScoreInference:
+    """What the release says about the error of the scaled coefficients, k of them.
+
+    Attributes
+    ----------
+    variance
+        Variances of the independent entries of the noise F in the sums of (1, features, target), shape (p, p).
+    reach
+        How F enters the sums of (z, target): as C F C' with this C, shape (k+1, p).
+    contrast
+        C'(-theta~, 1): the combination of the columns of F that enters the score, shape (p,).
+    inverse
+        Inverse of the Gram, with the penalty on its diagonal, shape (k, k).
+    noise
+        V(theta~), shape (k, k).
+    residual
+        Residual sum, corrected for what the estimate follows of the noise; it may be negative.
+    residual_noise
+        Variance that the noise of the release gives to `residual`.
+    residual_rows
+        What it is divided by for the residual variance: rows less effective coefficients.
+    df
+        Rows less coefficients, not necessarily whole; noisy unless the number of rows is public.
+    sampling, privacy
+        The two parts of the sandwich covariance of theta~, shape (k, k).
+    joint_sampling
+        What takes the place of `sampling` in tests of several hypotheses at once, if it differs.
+    """
+
+    variance: FloatArray
+    reach: FloatArray
+    contrast: FloatArray
+    inverse: FloatArray
+    noise: FloatArray
+    residual: float
+    residual_noise: float
+    residual_rows: float
+    df: float
+    sampling: FloatArray
+    privacy: FloatArray
+    joint_sampling: FloatArray | None = None
+
+    @property
+    def s2(self) -> float:
+        """Residual variance of the scaled target; not above 0 where the release cannot tell it from none."""
+        return self.residual / self.residual_rows
+
+    @property
+    def expected_s2(self) -> float:
+        """Residual variance as expected given its noisy estimate and that it is not below 0: the spread of a new row.
+
+        A mean of estimates that err on both sides would be too small a spread on average, because intervals widen with
+        its root.
+        """
+        from scipy.special import log_ndtr
+
+        sd = math.sqrt(self.residual_noise) / self.residual_rows
+        if sd == 0:
+            return self.s2
+        far = self.s2 / sd
+        return max(self.s2 + sd * math.exp(-(far**2) / 2 - float(log_ndtr(far))) / math.sqrt(2 * math.pi), 0.0)
+
+    @property
+    def covariance(self) -> FloatArray:
+        """Sandwich covariance of the scaled coefficients, shape (k, k)."""
+        return self.sampling + self.privacy
+
+    def covariance_at(self, step: FloatArray) -> FloatArray:
+        """Covariance of theta~ if the coefficients were theta~ + step, shape (k, k)."""
+        noise = product_covariance(self.variance, self.contrast - self.reach.T @ step)
+        H = self.inverse @ self.reach
+        return self.sampling + H @ noise @ H.T
+
+
+@dataclass(frozen=True, eq=False)
+class ContrastTerms:
+    """Variance of the score statistic along each of m combinations of coefficients: q0 + 2 q1 u + q2 u^2.
+
+    Attributes
+    ----------
+    sampling, privacy
+        The two parts of q0, shape (m,).
+    q1, q2
+        Shape (m,).
+    """
+
+    sampling: FloatArray
+    privacy: FloatArray
+    q1: FloatArray
+    q2: FloatArray
+
+    @property
+    def q0(self) -> FloatArray:
+        """Variance at the estimate, shape (m,)."""
+        return self.sampling + self.privacy
+
+    def at(self, u: FloatArray) -> FloatArray:
+        """Variance where the combination lies u above its estimate, shape (m,); a variance, so not below 0."""
+        return np.maximum(self.q0 + 2 * self.q1 * u + self.q2 * u**2, 0.0)
+
+
+def score_inference(equations: NormalEquations, theta: Sequence[Fraction], pulls: FloatArray) -> ScoreInference:
+    """Set up the score's covariance at the estimate.
+
+    With H the inverse of A~ + diag(pulls) the residual sum at the estimate falls short of the one at its target by
+    tr((2H - H A~ H) Omega) on average, so that
+
+        s^2 = (RSS~ + tr((2H - H A~ H) V)) / (n~ - tr((2H - H A~ H) A~)),
+
+    which without a penalty is (RSS~ + tr(A~^{-1} V)) / (n~ - k). Where it is not above 0 it counts as 0: the privacy
+    part alone still gives a valid width. In the sampling part it is not above the target's own variance either: where
+    A~ is close to singular the trace is far too large, and the sum of squares of the target has no such error. The
+    noise F of the release enters the residual sum, to first order, as t'F t with t = (-theta, 1), as the quadratic form
+    whose mean was added, and, with a ridge, through the slope it leaves.
+
+    Parameters
+    ----------
+    equations
+        Of the model.
+    theta
+        Its coefficients of z, shape (k,).
+    pulls
+        What a penalty added to the diagonal, shape (k,).
+    """
+    size = len(pulls)
+    # without intercept the sums of (1, features, target) were moved to the origin of the original units
+    moved = [] if equations.intercept else [equations.shift]
+    reach = np.column_stack([*moved, np.eye(size + 1)])
+    variance = equations.block_sd**2
+    estimate = np.array([float(value) for value in theta])
+    contrast = reach.T @ np.append(-estimate, 1.0)
+    regressors = reach[:-1]
+    noise = regressors @ product_covariance(variance, contrast) @ regressors.T
+    H = inverse_gram(equations, pulls)
+    A = equations.A
+    if pulls.any():
+        weights = 2 * H - H @ A @ H
+        used = float((weights * A).sum())
+        spread = H @ _definite(A, pulls) @ H
+    else:
+        weights, used, spread = H, float(size), H
+    pull = H @ (pulls * estimate)
+    residual = residual_sum(equations, theta) + float((weights * noise).sum())
+    rows = equations.nobs - used
+    followed = weights @ noise
+    s2 = max(min(residual, total_sum(equations)) / rows, 0.0) if rows > 0 else 0.0
+    return ScoreInference(
+        variance=variance,
+        reach=regressors,
+        contrast=contrast,
+        inverse=H,
+        noise=noise,
+        residual=residual,
+        residual_noise=square_covariance(variance, contrast, contrast)
+        + 2 * float((followed * followed.T).sum())
+        + 4 * s2 * float(np.trace(followed))
+        + 4 * float(pull @ noise @ pull),
+        residual_rows=rows,
+        df=equations.nobs - size,
+        sampling=s2 * spread,
+        privacy=H @ noise @ H,
+    )
+
+
+def _definite(A: FloatArray, pulls: FloatArray) -> FloatArray:
+    """The Gram whose multiple is the covariance of the errors; where noise left it indefinite, with the ridge on it."""
+    return A if np.linalg.eigvalsh(A)[0] > 0 else A + np.diag(pulls)
+
+
+def contrast_terms(inference: ScoreInference, L: FloatArray) -> ContrastTerms:
+    """Give q0, q1 and q2 of the combinations l'theta of the scaled coefficients, one for each row l of L.
+
+    Parameters
+    ----------
+    inference
+        Of the coefficients.
+    L
+        Shape (m, k).
+    """
+    sampling = _forms(L, inference.sampling)
+    privacy = np.maximum(_forms(L, inference.privacy), 0.0)
+    total = (sampling + privacy)[:, None]
+    toward = L @ inference.covariance
+    # where nothing varies there is no direction to move along, and none is needed
+    v = np.divide(toward, total, out=np.zeros_like(toward), where=total > 0)
+    W = L @ inference.inverse @ inference.reach
+    R = v @ inference.reach
+    here = inference.contrast[None, :]
+    return ContrastTerms(
+        sampling=sampling,
+        privacy=privacy,
+        q1=-form_covariance(inference.variance, W, here, R),
+        q2=form_covariance(inference.variance, W, R, R),
+    )
+
+
+def _forms(L: FloatArray, M: FloatArray) -> FloatArray:
+    return cast("FloatArray", ((L @ M) * L).sum(axis=1))
+
+
+def fieller_sets(terms: ContrastTerms, z: FloatArray | float, *, more: float = 0.0) -> SetArray:
+    """Solve u^2 <= z^2 (q0 + more + 2 q1 u + q2 u^2) for u, how far a combination lies from its estimate.
+
+    Parameters
+    ----------
+    terms
+        Of m combinations.
+    z
+        Critical value, one for all or one for each.
+    more
+        Variance that is added whatever u is, such as that of a new observation.
+    """
+    # with hardly a degree of freedom z leaves double precision, and nothing is excluded
+    with np.errstate(over="ignore", invalid="ignore"):
+        return quadratic_sets(1 - z**2 * terms.q2, z**2 * terms.q1, z**2 * (terms.q0 + more))
+
+
+@dataclass(frozen=True, eq=False)
+class JointScore:
+    """The score statistic of several hypotheses; see the head of the module.
+
+    Attributes
+    ----------
+    statistic
+        Its value, d'[L Sigma(theta0) L']^{-1} d.
+    combination
+        The combination of coefficients that speaks most against the hypotheses, shape (k,): its estimate exceeds what
+        they say of it by the statistic, which is also its variance under them.
+    step
+        theta0 - theta~, shape (k,).
+    """
+
+    statistic: float
+    combination: FloatArray
+    step: FloatArray
+
+
+def joint_score(inference: ScoreInference, L: FloatArray, distance: FloatArray) -> JointScore:
+    """Test several hypotheses at once.
+
+    Parameters
+    ----------
+    inference
+        Of the coefficients.
+    L
+        Combinations of full rank, shape (m, k).
+    distance
+        Estimates of the combinations less the values that they are held against, shape (m,).
+    """
+    toward = inference.covariance @ L.T
+    step = -toward @ np.linalg.solve(L @ toward, distance)
+    under = L @ inference.covariance_at(step) @ L.T
+    weights = np.linalg.solve(under, distance)
+    return JointScore(float(distance @ weights), weights @ L, step)

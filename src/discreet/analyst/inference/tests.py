@@ -1,0 +1,164 @@
+"""Tests of linear hypotheses with the score, one by one and jointly."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from discreet.analyst.values.estimates import ByName, Interval, NotEstimable, Number, p_without, set_without, shown_estimate
+from discreet.analyst.inference.hypotheses import Hypotheses
+from discreet.analyst.inference.score import joint_score
+from discreet.analyst.inference.nuisance import covariance_root, nuisance, reference_tail
+from discreet.analyst.inference.contrasts import Quantities
+from discreet.analyst.inference.reference_law import checked_level, tail_probability
+from discreet.errors import SpecError
+from discreet.releases import FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class ContrastTest:
+    """Tests of hypotheses one by one; every value is by hypothesis.
+
+    Attributes
+    ----------
+    effect
+        Estimates of the combinations that the hypotheses are about.
+    sd
+        Their standard errors.
+    tvalue
+        Effect less value over `sd`.
+    score_z
+        Score statistics: the variance is the one under the hypothesis, so where noise is large they are not `tvalue`.
+    pvalue
+        Two-sided, of `score_z`; 1 where the release excludes no value.
+    """
+
+    effect: ByName[Number]
+    sd: ByName[Number]
+    tvalue: ByName[Number]
+    score_z: ByName[Number]
+    pvalue: ByName[Number]
+    _quantities: Quantities | NotEstimable
+
+    def conf_int(self, level: float | None = None, *, alpha: float | None = None) -> ByName[Interval]:
+        """Give a confidence set for each combination.
+
+        Parameters
+        ----------
+        level
+            At least 0.5 and below 1; 0.95 unless given.
+        alpha
+            1 minus the level, instead of it.
+        """
+        checked = checked_level(level, alpha)
+        about = self._quantities
+        if isinstance(about, NotEstimable):
+            return ByName(tuple(self.effect), [set_without(about)] * len(self.effect))
+        return about.intervals(about.critical(checked))
+
+    def __repr__(self) -> str:
+        ends = self.conf_int()
+        return "\n".join(f"{label}: {self._line(label, ends[label])}" for label in self.effect)
+
+    def _line(self, label: str, ends: Interval) -> str:
+        effect, z, p = self.effect[label], self.score_z[label], self.pvalue[label]
+        if isinstance(effect, NotEstimable) or isinstance(z, NotEstimable) or isinstance(p, NotEstimable):
+            why = next(value for value in (effect, z, p) if isinstance(value, NotEstimable))
+            return str(why) if isinstance(p, NotEstimable) else f"{why}; p = {p:.4g}"
+        return f"effect {shown_estimate(effect, ends)}, score z = {z:.4g}, p = {p:.4g}"
+
+
+@dataclass(frozen=True, slots=True)
+class JointTest:
+    """A test of several hypotheses at once.
+
+    Attributes
+    ----------
+    statistic
+        F, or chi-square where `df_denom` is none, of the score; for one hypothesis the square of its `score_z`.
+    pvalue
+        Probability of at least as much under the hypotheses; 1 where the release excludes no value.
+    df_num, df_denom
+        Number of hypotheses, and degrees of freedom of the residuals.
+    """
+
+    statistic: Number
+    pvalue: Number
+    df_num: int
+    df_denom: float | None
+
+
+def contrast_test(
+    about: Quantities | NotEstimable, claims: Hypotheses, effects: FloatArray | NotEstimable
+) -> ContrastTest:
+    """Test hypotheses one by one.
+
+    Parameters
+    ----------
+    about
+        The combinations, or why nothing can be said of them.
+    claims
+        What is claimed.
+    effects
+        Estimates of the combinations, shape (m,), or why there are none.
+    """
+    effect: ByName[Number] = (
+        _alike(claims, effects) if isinstance(effects, NotEstimable) else ByName(claims.labels, effects.tolist())
+    )
+    if isinstance(about, NotEstimable):
+        refused = _alike(claims, about)
+        return ContrastTest(effect, refused, refused, refused, _alike(claims, p_without(about)), about)
+    return ContrastTest(
+        effect=effect,
+        sd=about.standard_errors(),
+        tvalue=about.ratios(claims.values),
+        score_z=about.statistics(claims.values),
+        pvalue=about.tail_probabilities(claims.values),
+        _quantities=about,
+    )
+
+
+def _alike(claims: Hypotheses, value: Number) -> ByName[Number]:
+    return ByName(claims.labels, [value] * len(claims.labels))
+
+
+def joint_test(about: Quantities | NotEstimable, claims: Hypotheses, *, use_f: bool) -> JointTest:
+    """Test all hypotheses together with the covariance that holds under them.
+
+    With pure-epsilon noise the p-value is at least that of Bonferroni's rule for the principal errors one by one.
+    """
+    from scipy.special import chdtrc, fdtrc
+
+    count = len(claims.values)
+    if np.linalg.matrix_rank(claims.weights) < count:
+        raise SpecError("the hypotheses repeat or contradict each other; leave out those that follow from the others")
+    if isinstance(about, NotEstimable):
+        return JointTest(about, p_without(about), count, None)
+    df = about.inference.df
+    for label, sd in about.standard_errors().items():
+        if isinstance(sd, NotEstimable):
+            refused = NotEstimable(f"{label}: {sd.reason}")
+            return JointTest(refused, refused, count, df if use_f else None)
+    score, kappa = open_coefficients(about, (about.estimates - claims.values) / about.scale)
+    pvalue = float(fdtrc(count, df, score / count)) if use_f else float(chdtrc(count, score))
+    if about.family == "laplace":
+        # the statistic is a sum of squares of as many standardised errors; one of them has at least the mean share
+        far = tail_probability(math.sqrt(score / count), about.family, df)
+        pvalue = max(pvalue, min(1.0, count * far))
+    pvalue = reference_tail(pvalue, kappa, count)
+    return JointTest(score / count, pvalue, count, df) if use_f else JointTest(score, pvalue, count, None)
+
+
+def open_coefficients(about: Quantities, distance: FloatArray) -> tuple[float, float]:
+    """Score statistic of all hypotheses, and how well the coefficients are known that they leave open."""
+    inference, L = about.inference, about.L
+    if len(L) > 1 and inference.joint_sampling is not None:
+        inference = replace(inference, sampling=inference.joint_sampling)
+    found = joint_score(inference, L, distance)
+    score = found.statistic
+    if not score > 0:
+        return 0.0, math.inf
+    open_ones = nuisance(inference, L, found.combination, found.step / -score, covariance_root(inference))
+    return open_ones.statistic(-score, score), open_ones.kappa

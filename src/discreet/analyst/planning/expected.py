@@ -1,0 +1,256 @@
+"""What accuracy to expect from a release before any data is opened.
+
+A plan is the inference of the library itself, applied to the sums that a table with the supposed properties would have
+and to draws of the noise that the mechanism would add. Nothing in it is computed from data.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Final
+
+import numpy as np
+
+from discreet.analyst.planning.assumptions import Assumptions
+from discreet.analyst.inference.coefficient_noise import known_before
+from discreet.analyst.summary.coefficient_table import plain_number
+from discreet.analyst.values.estimates import NotEstimable
+from discreet.analyst.planning.expected_errors import drawn_errors, errors_now, score_at
+from discreet.analyst.model import fit, read_model
+from discreet.analyst.equations.normal import NormalEquations
+from discreet.analyst.planning.values import ENOUGH, Plan, PlannedCoefficient, PlannedNoise
+from discreet.analyst.inference.contrasts import TOO_WIDE, unit_map
+from discreet.analyst.inference.reference_law import checked_level
+from discreet.analyst.equations.sums import NO_SQUARE
+from discreet.analyst.planning.slopes import supposed_slopes
+from discreet.analyst.planning.table import regressor_moments, target_moments
+from discreet.design.model import Design
+from discreet.errors import SpecError
+from discreet.releases import Coefficients, FloatArray, NoiseLaw, Release, block_of
+
+_ROUGH: Final = 60  # draws for a factor of two digits
+_FACTOR_STEP: Final = 1.4
+_LARGEST_FACTOR: Final = 1000.0
+_UNBOUNDED: Final = "the release gives no bounded interval at this level"
+
+
+def expected_release(design: Design, law: NoiseLaw, assumptions: Assumptions) -> Release:
+    """A release with the sums that the supposed table is expected to have, and with the mechanism's noise law.
+
+    It is NOT PRIVATE because there is nobody in it.
+    """
+    mean, covariance = regressor_moments(design, assumptions.supposed)
+    target_mean, target_sd = target_moments(design, assumptions.supposed)
+    slopes = supposed_slopes(design, assumptions, covariance, target_sd)
+    row = np.concatenate([[1.0], mean, [target_mean]])
+    second = np.outer(row, row)
+    second[1:-1, 1:-1] += covariance
+    second[1:-1, -1] += covariance @ slopes
+    second[-1, 1:-1] = second[1:-1, -1]
+    second[-1, -1] += target_sd**2
+    return release_of(design, law, second * assumptions.rows)
+
+
+def release_of(design: Design, law: NoiseLaw, moments: FloatArray) -> Release:
+    """A release whose noisy sums are these, as far as the law has noise for them."""
+    steps = 4**law.grid_bits
+    size = len(design.released)
+    totals = tuple(
+        round(float(moments[i, j]) * steps) if block_of(i, j, size) in law.sigma else None
+        for i in range(size)
+        for j in range(i, size)
+    )
+    return _planned_release(design, law, totals)
+
+
+def _planned_release(
+    design: Design, law: NoiseLaw, totals: tuple[int | None, ...], coefficients: Coefficients | None = None
+) -> Release:
+    return Release(
+        design=design,
+        guarantee=None,
+        mechanism="planned",
+        mechanism_version="0",
+        noise=replace(law, calibration="none"),
+        totals=totals,
+        units_public=None,
+        anchor="untracked",
+        made_by="a plan",
+        coefficients=coefficients,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a plan was made for: budget, expected rows, level of the intervals and name of the mechanism."""
+
+    epsilon: float
+    delta: float
+    rows: float
+    level: float
+    mechanism: str
+    assumptions: Assumptions | None = None
+
+    def answered(
+        self, coefficients: Sequence[PlannedCoefficient], law: NoiseLaw, sds: FloatArray | None = None
+    ) -> Plan:
+        """The plan that answers it."""
+        noise = tuple(PlannedNoise(name, law.sd(name)) for name in law.sigma)
+        entries = [] if sds is None else sds.tolist()
+        known = tuple(tuple(None if math.isnan(sd) else sd for sd in row) for row in entries)
+        return Plan(
+            epsilon=self.epsilon,
+            delta=self.delta,
+            rows=self.rows,
+            level=self.level,
+            mechanism=self.mechanism,
+            coefficients=tuple(coefficients),
+            noise=noise,
+            noise_sd=known,
+            assumptions=self.assumptions,
+        )
+
+
+def planned(release: Release, asked: Asked) -> Plan:
+    """What to expect of a release whose sums are those of `release` before noise is added."""
+    level = checked_level(asked.level)
+    model, equations = read_model(release, None, None, None)
+    if (unknown := _unknown(equations)) is not None:
+        return asked.answered(_refused(release.design, unknown.reason), release.noise, release.noise_sd)
+    one_table = asked.assumptions is None
+    errors = drawn_errors(equations, level, one_table=one_table)
+    shares = errors.interval_share
+    factors = [1.0] * len(shares) if (shares >= ENOUGH).all() else _factors(equations, level, one_table)
+    supposed = [None] * len(shares) if one_table else _coefficients(equations)
+    error, width, privacy = (each.tolist() for each in errors.middle())
+    sd = [math.sqrt(part) * whole for part, whole in zip(privacy, error, strict=True)]
+    coefficients = [
+        PlannedCoefficient(name, error[i], width[i], privacy[i], None, sd[i], share, supposed[i])
+        if share >= ENOUGH
+        else PlannedCoefficient(name, None, None, None, _too_few(share, factors[i]), None, share, supposed[i])
+        for i, (name, share) in enumerate(zip(model.names, shares.tolist(), strict=True))
+    ]
+    return asked.answered(coefficients, release.noise, release.noise_sd)
+
+
+def _unknown(equations: NormalEquations) -> NotEstimable | None:
+    """Why no error of any coefficient can be computed."""
+    if not equations.has_square:
+        return NO_SQUARE
+    with np.errstate(over="ignore", invalid="ignore"):
+        return None if np.isfinite(unit_map(equations)).all() else TOO_WIDE
+
+
+def _coefficients(equations: NormalEquations) -> list[float | None]:
+    """Coefficients in original units at the supposed sums; none where these are not positive definite."""
+    score = score_at(equations)
+    if score is None:
+        return [None] * len(equations.b)
+    theta = [Fraction(value) for value in (score.inverse @ equations.b).tolist()]
+    return list(equations.original_units(theta).tolist())
+
+
+def read_off(release: Release, asked: Asked) -> Plan:
+    """What a release that was made says of its coefficients: nothing is drawn."""
+    level = checked_level(asked.level)
+    model, equations = read_model(release, None, None, None)
+    if (unknown := _unknown(equations)) is not None:
+        return asked.answered(_refused(release.design, unknown.reason), release.noise, release.noise_sd)
+    errors = errors_now(equations, level)
+    medians = zip(*(each.tolist() for each in errors.middle()), strict=True)
+    coefficients = [
+        PlannedCoefficient(name, error, width, privacy, None, math.sqrt(privacy) * error)
+        if math.isfinite(width)
+        else PlannedCoefficient(name, None, None, None, _UNBOUNDED)
+        for name, (error, width, privacy) in zip(model.names, medians, strict=True)
+    ]
+    return asked.answered(coefficients, release.noise, release.noise_sd)
+
+
+def without_noise(release: Release) -> Release:
+    """The sums of a release with what its noise takes off the residual sum put back; they then stand for the table's.
+
+    The line follows some of the noise, so that the residual sum is too small by a known amount on average.
+    """
+    _, equations = read_model(release, None, None, None)
+    score = score_at(equations)
+    *others, square = release.totals
+    if score is None or square is None:
+        return release
+    taken_off = float((score.inverse * score.noise).sum())
+    return replace(release, totals=(*others, square + round(taken_off * 4**release.noise.grid_bits)))
+
+
+def _factors(equations: NormalEquations, level: float, one_table: bool) -> list[float]:
+    """How many times as many rows each coefficient needs for an interval in enough of such tables, roughly."""
+    found = np.full(len(equations.b), math.inf)
+    factor = 1.0
+    while np.isinf(found).any() and factor < _LARGEST_FACTOR:
+        factor *= _FACTOR_STEP
+        share = drawn_errors(equations, level, one_table=one_table, rows_factor=factor, draws=_ROUGH).interval_share
+        found = np.where(np.isinf(found) & (share >= ENOUGH), factor, found)
+    return found.tolist()
+
+
+def _too_few(share: float, factor: float) -> str:
+    text = f"an interval in {math.floor(100 * share)}% of such tables, and a plan needs {ENOUGH:.0%}"
+    if not math.isfinite(factor):
+        return f"{text}; even {_LARGEST_FACTOR:g} times as many rows would not do"
+    return f"{text}; about {factor:.2g} times as many rows, or as much less noise, would do"
+
+
+def planned_inside(design: Design, law: NoiseLaw, asked: Asked) -> Plan:
+    """What can be said of a mechanism that publishes coefficients: its noise, and why there are no widths."""
+    checked_level(asked.level)
+    if not known_before(law):
+        reason = (
+            f"the mechanism {asked.mechanism!r} publishes coefficients; how far its noise moves them depends on the "
+            "table, so no width can be told before or after"
+        )
+        return asked.answered(_refused(design, reason), law)
+    reason = (
+        f"the mechanism {asked.mechanism!r} publishes coefficients and no sums, so no standard error and no width "
+        "for a population can be told before or after; what its noise adds is known: the privacy sd"
+    )
+    nothing = Coefficients((0.0,) * (len(design.released) - 1))
+    sds = fit(_planned_release(design, law, (), nothing)).privacy_sd
+    told = [replace(one, privacy_sd=plain_number(sds[one.name])) for one in _refused(design, reason)]
+    return asked.answered(told, law)
+
+
+def _refused(design: Design, reason: str) -> list[PlannedCoefficient]:
+    slopes = design.released[1:-1]
+    names = ("Intercept", *slopes) if design.intercept else slopes
+    return [PlannedCoefficient(name, None, None, None, reason) for name in names]
+
+
+def smallest(
+    plan_at: Callable[[float], Plan], coefficient: str, width: float, span: tuple[float, float]
+) -> float | None:
+    """The smallest setting in a span, to 1 %, at which a coefficient's interval is as narrow as wanted, if any is.
+
+    The width falls as the setting grows.
+    """
+    low, high = span
+
+    def reached(setting: float) -> bool:
+        found = width_of(plan_at(setting), coefficient)
+        return found is not None and found <= width
+
+    if not reached(high):
+        return None
+    while high / low > 1.01:
+        middle = math.sqrt(low * high)
+        low, high = (low, middle) if reached(middle) else (middle, high)
+    return high
+
+
+def width_of(plan: Plan, coefficient: str) -> float | None:
+    """Expected width of a coefficient's interval; none where it will not be estimable."""
+    for found in plan.coefficients:
+        if found.name == coefficient:
+            return found.width
+    raise SpecError.unknown_name("coefficient", coefficient, [c.name for c in plan.coefficients])

@@ -1,0 +1,93 @@
+"""What a plan says: plain values."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Final
+
+from discreet.analyst.planning.assumptions import Assumptions
+
+ENOUGH: Final = 0.9  # share of tables that must give an interval for a coefficient to count as estimable
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedCoefficient:
+    """What to expect of one coefficient, in original units; none where it will not be estimable.
+
+    Attributes
+    ----------
+    std_error, width, privacy_share
+        Medians over the noise: of the standard error, of the width of the interval, and of the share of the squared
+        error that the noise of the release adds.
+    reason
+        Why the coefficient does not count as estimable; none where at least 90% of such tables give an interval.
+    privacy_sd
+        Part of the standard error that the noise of the release adds; it may be known where `reason` says why no more
+        is.
+    interval_share
+        Share of such tables in which its interval is bounded; none where that was not asked.
+    supposed
+        The coefficient that the assumptions amount to; none where nothing was supposed.
+    """
+
+    name: str
+    std_error: float | None
+    width: float | None
+    privacy_share: float | None
+    reason: str | None
+    privacy_sd: float | None = None
+    interval_share: float | None = None
+    supposed: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedNoise:
+    """Standard deviation of the noise of one statistic, or of each entry of a block of sums, in scaled units."""
+
+    statistic: str
+    sd: float
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Expected accuracy of the full model at one budget.
+
+    Attributes
+    ----------
+    noise
+        Of every statistic that the mechanism publishes or uses.
+    noise_sd
+        Of every sum of products, shape (p, p), none where it is not released; empty for a mechanism that publishes
+        coefficients.
+    assumptions
+        What was supposed of the table; none where the sums of a release stand for those of the table.
+    """
+
+    epsilon: float
+    delta: float
+    rows: float
+    level: float
+    mechanism: str
+    coefficients: tuple[PlannedCoefficient, ...]
+    noise: tuple[PlannedNoise, ...]
+    noise_sd: tuple[tuple[float | None, ...], ...]
+    assumptions: Assumptions | None = None
+
+    @property
+    def estimable(self) -> bool:
+        """Whether every coefficient has a bounded interval in at least 90% of such tables."""
+        return all(coefficient.reason is None for coefficient in self.coefficients)
+
+    def to_dict(self) -> dict[str, object]:
+        """The plan as plain values for JSON."""
+        return {
+            "epsilon": self.epsilon,
+            "delta": self.delta,
+            "rows": self.rows,
+            "level": self.level,
+            "mechanism": self.mechanism,
+            "estimable": self.estimable,
+            "assumptions": None if self.assumptions is None else self.assumptions.to_dict(),
+            "coefficients": [asdict(coefficient) for coefficient in self.coefficients],
+            "noise": {one.statistic: one.sd for one in self.noise},
+        }

@@ -1,0 +1,259 @@
+"""Predictions for new rows with what is known of their errors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, overload
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.analyst.values.confidence_sets import ConfidenceSet, KindArray, SetArray, any_value
+from discreet.analyst.values.estimates import NotEstimable, NothingExcluded
+from discreet.analyst.inference.score import ContrastTerms, ScoreInference, contrast_terms, fieller_sets
+from discreet.analyst.prediction.prediction import array_batches, check_frame, encoded_columns, row_count
+from discreet.analyst.inference.contrasts import NOTHING_VARIES, UNBOUNDED
+from discreet.analyst.inference.reference_law import Family, checked_level, critical_value
+from discreet.analyst.solvers.least_squares import NotEstimableError
+from discreet.analyst.equations.units import Units
+from discreet.design.model import Design
+from discreet.releases import FloatArray
+
+if TYPE_CHECKING:
+    from pyarrow import Table
+
+BoolArray: TypeAlias = npt.NDArray[np.bool_]
+Masked: TypeAlias = np.ma.MaskedArray[Any, np.dtype[np.float64]]  # of any shape
+
+_ROWS: Final = 2**13  # whose combinations are held in memory at once
+_SHOWN: Final = 20  # rows in print
+_DROPPED: Final = "a cell is missing, and its column says drop"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PredictionSets(Sequence[ConfidenceSet | None]):
+    """Confidence sets of m rows: the set of a row by its place, none where there is none; or all as arrays.
+
+    If every row has an interval, `np.asarray` gives the ends, shape (m, 2), and so does a place in two dimensions, such
+    as `sets[:, 0]`.
+
+    Attributes
+    ----------
+    kind
+        Of each set; empty where there is none, shape (m,).
+    lower, upper
+        Their ends, infinite where a set has none and masked where there is no set, shape (m,).
+    reasons
+        Why a set is no interval, or why there is none.
+    """
+
+    kind: KindArray
+    lower: Masked
+    upper: Masked
+    reasons: Sequence[str | None]
+
+    def __len__(self) -> int:
+        return len(self.kind)
+
+    @overload
+    def __getitem__(self, place: int) -> ConfidenceSet | None: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[ConfidenceSet | None]: ...
+    @overload
+    def __getitem__(self, place: tuple[int | slice, int | slice]) -> Any: ...  # noqa: ANN401  # a number or an array
+    def __getitem__(self, place: int | slice | tuple[int | slice, int | slice]) -> object:
+        if isinstance(place, tuple):
+            return np.asarray(self)[place]
+        if isinstance(place, slice):
+            return [self[row] for row in range(len(self))[place]]
+        if not self.kind[place]:
+            return None
+        return SetArray(self.kind, self.lower.data, self.upper.data).at(place, self.reasons[place] or "")
+
+    def __array__(self, dtype: np.dtype[np.generic] | None = None, copy: bool | None = None) -> FloatArray:
+        others = np.flatnonzero(self.kind != "interval")
+        if len(others):
+            row = int(others[0])
+            raise NotEstimableError(f"row {row}: {self[row] or 'no set'}, because {self.reasons[row]}")
+        return np.column_stack([self.lower.data, self.upper.data]).astype(dtype or np.float64)
+
+    def __repr__(self) -> str:
+        shown = [str(self[row] or "none") for row in range(min(len(self), _SHOWN))]
+        return "\n".join([*shown, *(["..."] if len(self) > _SHOWN else [])])
+
+
+@dataclass(frozen=True, eq=False)
+class Prediction:
+    """Predicted means of new rows and their confidence sets; masked where a row is dropped.
+
+    Attributes
+    ----------
+    predicted_mean
+        In the units of the target, shape (m,).
+    """
+
+    predicted_mean: Masked
+    _inference: ScoreInference | NotEstimable
+    _family: Family
+    _half: float
+    _terms: ContrastTerms
+    _kept: BoolArray
+
+    @property
+    def se_mean(self) -> Masked:
+        """Standard errors of the predicted means, shape (m,); masked where the release cannot say."""
+        known = self._varies
+        return self._masked(np.sqrt(self._terms.q0[known]) * self._half, known)
+
+    def conf_int(self, level: float | None = None, *, alpha: float | None = None, obs: bool = False) -> PredictionSets:
+        """Give a confidence set for each row.
+
+        Parameters
+        ----------
+        level
+            At least 0.5 and below 1; 0.95 unless given.
+        alpha
+            1 minus the level, instead of it.
+        obs
+            Whether it is for a new observation of the target rather than for its mean.
+        """
+        checked = checked_level(level, alpha)
+        if isinstance(self._inference, NotEstimable):
+            return self._without(self._inference)
+        more = self._inference.expected_s2 if obs else 0.0
+        found = fieller_sets(self._terms, critical_value(checked, self._family, self._inference.df), more=more)
+        found = found.moved(self.predicted_mean.data[self._kept], self._half)
+        known = (self._terms.q0 + more) > 0
+        kind = np.full(len(self._kept), "", dtype="<U10")
+        kind[np.flatnonzero(self._kept)[known]] = found.kind[known]
+        whys = {"": NOTHING_VARIES.reason, "interval": None}
+        reasons = [whys.get(one, UNBOUNDED) if kept else _DROPPED for one, kept in zip(kind, self._kept, strict=True)]
+        return PredictionSets(
+            kind, self._masked(found.lower[known], known), self._masked(found.upper[known], known), reasons
+        )
+
+    def _without(self, why: NotEstimable) -> PredictionSets:
+        """Any value for every row that is kept, or no set where none can be asked for."""
+        known = np.full(int(self._kept.sum()), isinstance(why, NothingExcluded))
+        kind = np.where(self._kept, any_value("").kind if known.any() else "", "")
+        ends = np.full(int(known.sum()), np.inf)
+        reasons = [why.reason if kept else _DROPPED for kept in self._kept]
+        return PredictionSets(kind, self._masked(-ends, known), self._masked(ends, known), reasons)
+
+    def reasons(self, level: float | None = None, *, alpha: float | None = None, obs: bool = False) -> list[str | None]:
+        """Say for each row why it has no interval; none where it has one.
+
+        Parameters
+        ----------
+        level, alpha, obs
+            As for `conf_int`.
+        """
+        return list(self.conf_int(level, alpha=alpha, obs=obs).reasons)
+
+    def summary_frame(self, level: float | None = None, *, alpha: float | None = None) -> Table:
+        """Means, standard errors and both kinds of set as a table with statsmodels' names, their kind, and a reason.
+
+        The ends are infinite where a set has none; those of the kind `outside` are the ends of the gap.
+
+        Parameters
+        ----------
+        level, alpha
+            As for `conf_int`.
+        """
+        import pyarrow as pa
+
+        mean, obs = self.conf_int(level, alpha=alpha), self.conf_int(level, alpha=alpha, obs=True)
+        columns = {
+            "mean": self.predicted_mean,
+            "mean_se": self.se_mean,
+            "mean_ci_lower": mean.lower,
+            "mean_ci_upper": mean.upper,
+            "obs_ci_lower": obs.lower,
+            "obs_ci_upper": obs.upper,
+        }
+        arrays = {name: pa.array(values.data, mask=np.ma.getmaskarray(values)) for name, values in columns.items()}
+        kinds = {
+            name: pa.array([one or None for one in sets.kind.tolist()], type=pa.string())
+            for name, sets in (("mean_ci_kind", mean), ("obs_ci_kind", obs))
+        }
+        whys = [one or two for one, two in zip(mean.reasons, obs.reasons, strict=True)]
+        return pa.table(arrays | kinds | {"reason": pa.array(whys, type=pa.string())})
+
+    @property
+    def _varies(self) -> BoolArray:
+        """Which of the kept rows have a standard error."""
+        varies: BoolArray = self._terms.q0 > 0
+        return varies
+
+    def _masked(self, values: FloatArray, known: BoolArray) -> Masked:
+        """Put values of the known rows among the kept ones into their places."""
+        places = np.flatnonzero(self._kept)[known]
+        out = np.zeros(len(self._kept))
+        mask = np.ones(out.shape, dtype=np.bool_)
+        out[places] = values
+        mask[places] = False
+        return np.ma.MaskedArray(out, mask)
+
+
+def prediction(
+    frame: object,
+    design: Design,
+    features: Sequence[str],
+    units: Units,
+    theta: FloatArray,
+    inference: ScoreInference | NotEstimable,
+    family: Family,
+) -> Prediction:
+    """Predict the rows of a table, with intervals.
+
+    Parameters
+    ----------
+    frame, design, features
+        As for `predict_frame`.
+    units, theta
+        Of the model, and its scaled coefficients, shape (k,).
+    inference
+        Of the coefficients, or why there is none.
+    family
+        Law of the noise.
+    """
+    check_frame(frame, design, features)
+    half = float(units.half[-1])
+    kept, means, parts = [np.zeros(0, dtype=np.bool_)], [np.zeros(0)], [_no_terms()]
+    for Z, keep in _regressors(frame, design, features, units):
+        kept.append(keep)
+        means.append(units.base + half * (Z @ theta))
+        for start in range(0, len(Z), _ROWS):
+            rows = Z[start : start + _ROWS]
+            if isinstance(inference, NotEstimable):
+                parts.append(_no_terms(len(rows)))
+            else:
+                parts.append(contrast_terms(inference, rows))
+    terms = ContrastTerms(
+        *(np.concatenate([getattr(part, name) for part in parts]) for name in ("sampling", "privacy", "q1", "q2"))
+    )
+    chosen = np.concatenate(kept)
+    predicted = np.zeros(len(chosen))
+    predicted[chosen] = np.concatenate(means)
+    return Prediction(np.ma.MaskedArray(predicted, ~chosen), inference, family, half, terms, chosen)
+
+
+def _no_terms(size: int = 0) -> ContrastTerms:
+    return ContrastTerms(*(np.zeros(size) for _ in range(4)))
+
+
+def _regressors(
+    frame: object, design: Design, features: Sequence[str], units: Units
+) -> Iterator[tuple[FloatArray, BoolArray]]:
+    """Rows of z, some at a time, and which rows of the table these are."""
+    if not features:
+        size = row_count(frame)
+        yield np.ones((size, 1)), np.ones(size, dtype=np.bool_)
+        return
+    for arrays in array_batches(frame, design, features):
+        scaled, keep = encoded_columns(arrays, design, features, len(units.half) - 1)
+        rows = scaled.T + units.shift[:-1]
+        if units.intercept:
+            rows = np.column_stack([np.ones(len(rows)), rows])
+        yield rows, np.ones(len(rows), dtype=np.bool_) if keep is None else keep

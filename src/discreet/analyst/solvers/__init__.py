@@ -1,0 +1,1 @@
+"""Sub-room analyst/solvers."""

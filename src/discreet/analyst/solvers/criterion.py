@@ -1,0 +1,154 @@
+r"""Which strength predicts best, judged from the release alone.
+
+Let theta be any estimate computed from the noisy sums A~ = A + E, b~ = b + e of y = X theta* + eta, with eta of
+variance s^2 in each row. Its expected in-sample prediction error, for new responses at the same rows, is
+Err = n s^2 + ||X (theta - theta*)||^2. The noisy residual sum RSS~ = c~ - 2 b~'theta + theta'A~ theta is what a curator
+without noise would read off, and it flatters twice: theta follows eta and theta follows E and e. Expanding the square,
+
+    E Err = E RSS~ + 2 E[(X'eta + e)'theta] - E[theta'E theta],
+
+exactly. The noise of the release is Gaussian and eta is taken to be, so Stein's identity turns each product into a
+derivative. With H = d theta / d b~, the inverse of the penalised Gram on the coefficients that are not 0, a change of
+the sums by db and dE moves theta by H (db - dE theta), and
+
+    E Err = E[RSS~ + 2 s^2 tr(H A) + 2 tr(H V(theta))],
+
+where V(theta) is the covariance of the privacy noise e - E theta in the score, for theta held fixed. The first term
+more is Mallows' Cp with its degrees of freedom: the number of coefficients that are not 0 for the lasso, a trace where
+there is a ridge. The second is the same correction for the noise of the release. In place of A and s^2 stand A~ and an
+estimate; that the repair and the number of rows follow the noise too is left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from discreet.analyst.equations.normal import NormalEquations
+from discreet.analyst.solvers.penalised import Slopes, default_strengths, penalised_slopes, weaker_strengths
+from discreet.analyst.solvers.repair import SlopeEquations
+from discreet.errors import SpecError
+from discreet.releases import FloatArray
+
+_ROUNDING: Final = 1e-12  # of the largest value; what one row in a billion changes is larger
+_JITTER: Final = 1e-13  # of the largest diagonal entry: exact columns may be combinations of each other
+
+
+@dataclass(frozen=True, slots=True)
+class Flattery:
+    """What a residual sum of noisy sums says about an estimate, and by how much it flatters.
+
+    Attributes
+    ----------
+    residual
+        RSS~, not per row; may be negative.
+    freedom
+        tr(H A~), the degrees of freedom, the intercept included.
+    privacy
+        tr(H V(theta)).
+    """
+
+    residual: float
+    freedom: float
+    privacy: float
+
+
+def check_criterion(equations: NormalEquations) -> None:
+    """Refuse to choose a strength where the sum of squares of the target was not released."""
+    if not equations.has_square:
+        raise SpecError(
+            "choosing a strength by the criterion needs the sum of squares of the target, which this release does not "
+            "hold; give a strength as a number"
+        )
+
+
+def criterion_values(problem: SlopeEquations, solutions: Sequence[Slopes]) -> FloatArray:
+    """Expected squared prediction error for each row and the scaled target, corrected for all noise, shape (m,)."""
+    check_criterion(problem.equations)
+    s2 = residual_variance(problem)
+    terms = [flattery(problem, slopes) for slopes in solutions]
+    return np.array([one.residual + 2 * s2 * one.freedom + 2 * one.privacy for one in terms]) / problem.rows
+
+
+def chosen_path(problem: SlopeEquations, l1_share: float) -> tuple[list[Slopes], FloatArray]:
+    """Give the slopes at the strengths among which the criterion chooses, from strong to weak, and its values.
+
+    Where the weakest strength is the best, a good release is being shrunk for want of a weaker one, so it goes on
+    below, until the best has a weaker one beside it or the penalty is as good as none.
+    """
+    along = penalised_slopes(problem, default_strengths(problem, l1_share).tolist(), l1_share)
+    values = criterion_values(problem, along)
+    for strengths in weaker_strengths(along[0].strength):
+        if best_of(values) < len(values) - 1:
+            break
+        further = penalised_slopes(problem, strengths.tolist(), l1_share, along[-1].values)
+        values = np.concatenate([values, criterion_values(problem, further)])
+        along += further
+    return along, values
+
+
+def best_of(values: FloatArray) -> int:
+    """Place of the smallest value; of those equal but for rounding the first, which is the strongest of a path.
+
+    Equal values are common: where the repair is larger than the ridge, every ridge gives the same slopes, and below
+    some strength no penalty moves the last digits.
+
+    >>> best_of(np.array([2.0, 1.0 + 1e-15, 1.0]))
+    1
+    """
+    return int(np.flatnonzero(values <= values.min() + _ROUNDING * np.abs(values).max())[0])
+
+
+def residual_variance(problem: SlopeEquations) -> float:
+    """Variance of the scaled target around its line, from least squares, repaired where the noise calls for it.
+
+    s^2 = (RSS~ + tr(H V)) / (n - tr(H A)): at the minimum the residual sum is flattered once, not twice, because the
+    estimate is as far from the truth on one side as it follows the noise on the other. It is held between 0 and the
+    largest square that the declared bounds allow.
+    """
+    (free,) = penalised_slopes(problem, [0.0], 0.0)
+    one = flattery(problem, free)
+    largest = (1 + abs(float(problem.equations.shift[-1]))) ** 2
+    left = max(problem.rows - one.freedom, 1.0)
+    return float(np.clip((one.residual + one.privacy) / left, 0.0, largest))
+
+
+def flattery(problem: SlopeEquations, slopes: Slopes) -> Flattery:
+    """Residual sum of an estimate and the traces that it flatters by; see the head of the module."""
+    equations = problem.equations
+    A, b = equations.A, equations.b
+    theta = slopes.values
+    if equations.intercept:
+        free = (b[0] - A[0, 1:] @ theta) / (A[0, 0] + problem.intercept_shift)
+        theta = np.concatenate([[free], theta])
+        active = np.flatnonzero(np.concatenate([[True], slopes.values != 0]))
+        noise_map = np.eye(len(b) + 1)
+    else:
+        active = np.flatnonzero(theta)
+        # the sums are those of (1, features, target), moved to the origin of the original units
+        noise_map = np.column_stack([equations.shift, np.eye(len(b) + 1)])
+    gram = A[np.ix_(active, active)]
+    jitter = _JITTER * float(gram.diagonal().max(initial=0.0))
+    H = np.linalg.inv(gram + np.diag(problem.pulls(slopes.ridge)[active] + jitter))
+    residual = equations.c - 2 * float(b @ theta) + float(theta @ A @ theta)
+    reach = noise_map[:-1][active]
+    contrast = noise_map.T @ np.append(-theta, 1.0)
+    return Flattery(
+        residual=residual,
+        freedom=float(np.clip((H * gram).sum(), 0.0, len(active))),
+        privacy=_trace_with_noise(reach.T @ H @ reach, contrast, equations.block_sd**2),
+    )
+
+
+def _trace_with_noise(W: FloatArray, contrast: FloatArray, variance: FloatArray) -> float:
+    """Give tr(W Cov(E contrast)) for a symmetric E with independent entries of these variances.
+
+    Cov(E t) has the entries variance_ij t_i t_j off the diagonal and sum_l variance_il t_l^2 on it.
+    """
+    squares = contrast**2
+    diagonal = W.diagonal()
+    off = contrast @ (W * variance) @ contrast - (diagonal * variance.diagonal()) @ squares
+    return float(diagonal @ (variance @ squares) + off)

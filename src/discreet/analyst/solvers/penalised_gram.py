@@ -1,0 +1,82 @@
+"""The Gram that a penalty acts on: the intercept partialled out, its smallest eigenvalue and the size of its noise."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.analyst.equations.noise_norm import noise_norm_quantile
+from discreet.analyst.equations.normal import NormalEquations
+from discreet.releases import FloatArray
+
+_ROWS_IN_SDS: Final = 3  # below this many standard deviations of its noise a count is no count
+
+
+@dataclass(frozen=True, eq=False)
+class PenalisedGram:
+    """Normal equations of the coefficients that a penalty may pull to 0, m of the k.
+
+    Attributes
+    ----------
+    gram, right
+        Shapes (m, m) and (m,), in released units.
+    noise_norm
+        95 % quantile of the operator norm of the noise in `gram`; 0 where there is none.
+    smallest
+        Smallest eigenvalue of `gram`; infinite for m = 0.
+    penalised
+        Which of the k coefficients these are.
+    """
+
+    gram: FloatArray
+    right: FloatArray
+    noise_norm: float
+    smallest: float
+    penalised: npt.NDArray[np.bool_]
+
+
+def penalised_gram(equations: NormalEquations, digest: str) -> PenalisedGram:
+    """Partial the intercept out and measure what is left against its noise, from released quantities only.
+
+    With m the noisy means of the features the Gram is A - n m m' and its noise, to first order,
+    E - e m' - m e' + e_n m m'. Where the noisy count of rows is no larger than three standard deviations of its noise
+    there are no means to speak of, and the intercept stays among the coefficients that are pulled to 0.
+
+    Parameters
+    ----------
+    equations
+        Of the model.
+    digest
+        Fingerprint of the release, which seeds the simulated quantile.
+    """
+    A = equations.A
+    size = len(A)
+    penalised = np.ones(size, dtype=np.bool_)
+    gram, right = A, equations.b
+    if not equations.intercept:
+        noise_map = np.column_stack([equations.shift[:-1], np.eye(size)])
+    elif A[0, 0] > _ROWS_IN_SDS * equations.nobs_sd:
+        penalised[0] = False
+        gram, right = _partialled(equations)
+        means = A[0, 1:] / A[0, 0]
+        # the true means lie in the public range; noisy ones beyond it would overstate the noise
+        noise_map = np.column_stack([-np.clip(means, equations.low, 1.0), np.eye(size - 1)])
+    else:
+        noise_map = np.eye(size)
+    if len(gram) == 0:
+        return PenalisedGram(gram, right, 0.0, math.inf, penalised)
+    noise_norm = noise_norm_quantile(equations.block_sd[:-1, :-1], noise_map, digest, equations.law)
+    return PenalisedGram(gram, right, noise_norm, float(np.linalg.eigvalsh(gram)[0]), penalised)
+
+
+def _partialled(equations: NormalEquations) -> tuple[FloatArray, FloatArray]:
+    """Take the means out in whole numbers: in doubles a narrow column inside wide bounds would lose its digits."""
+    whole = equations.whole
+    count = whole[0, 0]
+    times_count = whole[1:, 1:] * count - np.outer(whole[1:, 0], whole[0, 1:])
+    moments: FloatArray = (times_count / (count * equations.unit)).astype(np.float64)
+    return moments[:-1, :-1], moments[:-1, -1]

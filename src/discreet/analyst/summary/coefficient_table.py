@@ -1,0 +1,164 @@
+"""The table of coefficients: as Arrow columns, as plain values for JSON, and as cells for people."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from discreet.analyst.inference.coefficient_noise import known_before
+from discreet.analyst.values.confidence_sets import ConfidenceSet, split_words
+from discreet.analyst.values.estimates import ByName, Interval, NotEstimable, Number, rough, shown_estimate, unbounded
+from discreet.analyst.inference.reference_law import DEFAULT_LEVEL
+
+if TYPE_CHECKING:
+    from pyarrow import Table
+
+    from discreet.analyst.inferred import Inferred
+
+HEADERS: Final = ("", "coef", "std err", "t", "P>|t|", "[0.025", "0.975]", "privacy")
+NOISE_HEADERS: Final = ("", "coef", "privacy sd", "this table [0.025", "0.975]")
+
+
+def table_columns(
+    fit: Inferred, level: float = DEFAULT_LEVEL
+) -> dict[str, list[str] | list[str | None] | list[float | None]]:
+    """Columns of the table by name, with nothing where the release cannot say.
+
+    `low`, `high` and `kind` are those of the confidence sets; an end is infinite where a set has none.
+    """
+    sets = [None if isinstance(ends, NotEstimable) else ends for ends in fit.conf_int(level).values()]
+    return {
+        "coefficient": list(fit.names),
+        "estimate": _plain(estimates(fit)),
+        "std_error": _plain(fit.bse),
+        "t": _plain(fit.tvalues),
+        "score_z": _plain(fit.score_z),
+        "p": _plain(fit.pvalues),
+        "low": [None if one is None else one.lower for one in sets],
+        "high": [None if one is None else one.upper for one in sets],
+        "kind": [None if one is None else str(one.kind) for one in sets],
+        "sampling_sd": _plain(fit.sampling_sd),
+        "privacy_sd": _plain(fit.privacy_sd),
+        "privacy_share": _plain(fit.privacy_share),
+    }
+
+
+def reasons(fit: Inferred, level: float = DEFAULT_LEVEL) -> dict[str, str]:
+    """Why a coefficient has no interval, by name, for those whose set is unbounded or that have none."""
+    sets = fit.conf_int(level).items()
+    why = {name: ends.reason or "" for name, ends in sets if isinstance(ends, NotEstimable) or unbounded(ends)}
+    more = fit._rows_needed(tuple(name for name, ends in sets if unbounded(ends)), level)
+    return {name: f"{reason}; {more[name]}" if name in more else reason for name, reason in why.items()}
+
+
+def estimates(fit: Inferred) -> ByName[Number]:
+    """Coefficients in original units by name, or why there are none."""
+    line = fit._line
+    if isinstance(line, NotEstimable):
+        return ByName(fit.names, [line] * len(fit.names))
+    return ByName(fit.names, line.original.tolist())
+
+
+def arrow_table(fit: Inferred, level: float) -> Table:
+    """Give the columns and the reasons as an Arrow table."""
+    import pyarrow as pa
+
+    why = reasons(fit, level)
+    columns = table_columns(fit, level)
+    arrays = {
+        name: pa.array(values, type=pa.string() if name in ("coefficient", "kind") else pa.float64())
+        for name, values in columns.items()
+    }
+    return pa.table(arrays | {"reason": pa.array([why.get(name) for name in fit.names], type=pa.string())})
+
+
+def plain_values(fit: Inferred) -> dict[str, object]:
+    """Give all that is said about errors as values for JSON: null where there is no number, with the reason."""
+    about_r2 = fit.rsquared_conf_int()
+    table = fit.table_conf_int()
+    return {
+        "interval_level": DEFAULT_LEVEL,
+        "interval_target": fit.interval_target,
+        "bse": dict(zip(fit.names, _plain(fit.bse), strict=True)),
+        "tvalues": dict(zip(fit.names, _plain(fit.tvalues), strict=True)),
+        "score_z": dict(zip(fit.names, _plain(fit.score_z), strict=True)),
+        "pvalues": dict(zip(fit.names, _plain(fit.pvalues), strict=True)),
+        "conf_int": {name: plain_set(ends) for name, ends in fit.conf_int().items()},
+        "sampling_sd": dict(zip(fit.names, _plain(fit.sampling_sd), strict=True)),
+        "privacy_sd": dict(zip(fit.names, _plain(fit.privacy_sd), strict=True)),
+        "table_conf_int": {name: plain_set(ends) for name, ends in table.items()},
+        "table_conf_int_reason": next(filter(None, map(plain_reason, table.values())), None),
+        "reasons": reasons(fit),
+        "df_resid": plain_number(fit.df_resid),
+        "s2": plain_number(fit.s2),
+        "s2_reason": plain_reason(fit.s2),
+        "rsquared": plain_number(fit.rsquared),
+        "rsquared_adj": plain_number(fit.rsquared_adj),
+        "rsquared_conf_int": plain_set(about_r2),
+        "rsquared_reason": plain_reason(fit.rsquared) or about_r2.reason,
+    }
+
+
+def headers(fit: Inferred) -> tuple[str, ...]:
+    """Titles of the columns of `cells`: other ones where the noise of the coefficients is all that is known."""
+    return NOISE_HEADERS if known_before(fit.release.noise) else HEADERS
+
+
+def cells(fit: Inferred) -> list[tuple[str, ...]]:
+    """Rows of the table as text, in the order of `headers`; a coefficient whose set is unbounded is in brackets."""
+    if known_before(fit.release.noise):
+        return _noise_cells(fit)
+    sets = fit.conf_int()
+    return [
+        (
+            name,
+            shown_estimate(value, sets[name]),
+            _cell(fit.bse[name], None if unbounded(sets[name]) else ".4g"),
+            _cell(fit.tvalues[name], None if unbounded(sets[name]) else ".4g"),
+            _cell(fit.pvalues[name], ".3f"),
+            *set_cells(sets[name]),
+            _cell(fit.privacy_share[name], ".0%"),
+        )
+        for name, value in estimates(fit).items()
+    ]
+
+
+def _noise_cells(fit: Inferred) -> list[tuple[str, ...]]:
+    sds, sets = fit.privacy_sd, fit.table_conf_int()
+    return [
+        (name, shown_estimate(value, sets[name]), _cell(sds[name], ".4g"), *set_cells(sets[name]))
+        for name, value in estimates(fit).items()
+    ]
+
+
+def set_cells(ends: Interval) -> tuple[str, str]:
+    """Give a set for the two columns that hold the ends of intervals."""
+    if isinstance(ends, NotEstimable):
+        return "not", "estimable"
+    low, high = f"{ends.lower:.5g}", f"{ends.upper:.5g}"
+    return (low, high) if ends.bounded else split_words(ends.kind, low, high)
+
+
+def _cell(value: Number, digits: str | None) -> str:
+    """Give a number in this form, to two digits without one, and nothing where there is no number."""
+    if isinstance(value, NotEstimable):
+        return ""
+    return rough(value) if digits is None else f"{value:{digits}}"
+
+
+def plain_set(ends: Interval) -> dict[str, str | float | None] | None:
+    """Give kind and ends of a set, or nothing."""
+    return ends.to_dict() if isinstance(ends, ConfidenceSet) else None
+
+
+def _plain(values: ByName[float | NotEstimable]) -> list[float | None]:
+    return [plain_number(value) for value in values.values()]
+
+
+def plain_number(value: float | NotEstimable) -> float | None:
+    """Give the number, or nothing."""
+    return None if isinstance(value, NotEstimable) else value
+
+
+def plain_reason(value: object) -> str | None:
+    """Say why there is no number; nothing if there is one."""
+    return value.reason if isinstance(value, NotEstimable) else None

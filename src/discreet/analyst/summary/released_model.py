@@ -1,0 +1,126 @@
+"""The one model that a release of coefficients holds: fitted inside the wall, read as it is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Final
+
+import numpy as np
+
+from discreet.analyst.inference.coefficient_noise import known_before
+from discreet.analyst.values.estimates import NotEstimable
+from discreet.analyst.solvers.penalties import PenaltyWish
+from discreet.analyst.equations.selection import SubModel
+from discreet.analyst.equations.units import Units, scaled_columns
+from discreet.errors import SpecError
+from discreet.releases import Release
+
+_ELSE: Final = (
+    "it was fitted inside and holds no other; leave {name} out, or release with a mechanism of kind 'moments', which "
+    "answers any model"
+)
+
+_FEWEST_STEPS: Final = 3  # of a quarter of the iterates
+_FALSE_ALARM: Final = 0.01  # over all coefficients, for steps of nothing but noise
+_MATTERS: Final = 5e-3  # of the largest coefficient
+
+
+def check_declared(release: Release, model: SubModel, wish: PenaltyWish) -> None:
+    """Refuse every model but the declared one, with what differs."""
+    design = release.design
+    wrong = {
+        "target": model.target != design.target,
+        "features": model.target == design.target and set(model.features) != set(design.regressors),
+        "intercept": model.intercept != design.intercept,
+        "penalty": wish.penalty != "none",
+    }
+    asked = {"target": model.target, "features": list(model.features), "intercept": model.intercept} | {
+        "penalty": wish.penalty
+    }
+    for name, differs in wrong.items():
+        if differs:
+            raise SpecError(
+                f"{name}={asked[name]!r} came, but the mechanism {release.mechanism!r} published the coefficients of "
+                f"the declared model alone: {_ELSE.format(name=name)}"
+            )
+
+
+def no_errors(release: Release) -> NotEstimable:
+    """Why the errors of released coefficients cannot be told, or no more of them than their noise."""
+    if known_before(release.noise):
+        return NotEstimable(
+            f"the mechanism {release.mechanism!r} publishes coefficients and no sums, from which sampling errors "
+            "cannot be told; what its noise adds is known (privacy_sd, table_conf_int); for standard errors, tests and "
+            "intervals for a population release with a mechanism of kind 'moments'"
+        )
+    return NotEstimable(
+        f"the mechanism {release.mechanism!r} publishes coefficients and no sums, from which their errors cannot be "
+        "told; for intervals release with a mechanism of kind 'moments'"
+    )
+
+
+def released_units(release: Release, model: SubModel) -> Units:
+    """Units of released coefficients: those of the scaled columns."""
+    columns, half, mid = scaled_columns(release.design, model)
+    return Units(np.zeros(len(columns)), half, mid, float(mid[-1]), model.intercept)
+
+
+def still_moving(release: Release) -> str | None:
+    """Say if the iterates of a release went one way to the end, farther than noise can carry them.
+
+    What moved is the mean of the last quarter of the iterates less that of the quarter before; a way that goes on
+    leaves the published mean of both at least half of that from where it leads. The most that noise can do is a random
+    walk: iterates that are pulled towards a point of rest move less. The scale of its steps comes from the change
+    between one step and the next, in which a steady way cancels. Its variates have correlation -1/2, so that a third
+    of their degrees of freedom is lost.
+
+    With steps of pure noise the false alarm is about 1 % over all coefficients. For iterates at rest it is rarer: none
+    in 2,400 simulated releases of `irls` and 480 of `gradient` at their defaults (3,000 and 20,000 rows, 1 to 40
+    columns, epsilon 1 and 4), while 15 passes of `irls` where 100 were needed were told in 200 of 200. A move below
+    half a per cent of the largest coefficient is not told.
+    """
+    trace = np.array(() if release.coefficients is None else release.coefficients.trace)
+    quarter = (len(trace) + 1) // 4
+    if quarter < _FEWEST_STEPS:
+        return None
+    # without the part of a step that was carried into the next one, by a public rule, noise is independent again
+    carried = release.noise.parameters.get("momentum_per_mille", 0) / 1000
+    free = ((trace[1:] - carried * trace[:-1]) / (1 - carried))[-2 * quarter :]
+    moved = np.abs(free[quarter:].mean(axis=0) - free[:quarter].mean(axis=0))
+    turns = np.diff(free, n=2, axis=0)
+    walk = np.sqrt(np.square(turns).mean(axis=0) / 2 * (2 * quarter**2 + 1) / (3 * quarter))
+    limit = _student(len(turns) / 1.5, _FALSE_ALARM / (2 * free.shape[1])) * walk
+    if not (moved > np.maximum(limit, _MATTERS * np.abs(trace[-1]).max())).any():
+        return None
+    return (
+        "In the last half of the passes the coefficients were still going one way, farther than the noise of the "
+        "passes can carry them: more iterations would move them on. The iterates are in the release."
+    )
+
+
+def _student(degrees: float, tail: float) -> float:
+    """What a variate of Student's law exceeds with that probability."""
+    from scipy.special import stdtrit
+
+    return -float(stdtrit(degrees, tail))
+
+
+def drowned(release: Release) -> str | None:
+    """Say if noise of a known size in every coefficient is nearly as large as the coefficients."""
+    if release.coefficients is None or "coefficients" not in release.noise.sigma:
+        return None
+    sd, largest = release.noise.sd("coefficients"), max(map(abs, release.coefficients.values))
+    if sd <= largest / 4:
+        return None
+    return (
+        f"Every scaled coefficient has noise of standard deviation {sd:.2g}, and the largest of them has size "
+        f"{largest:.2g}: they say little more than noise would. A larger epsilon or strength, or a mechanism of kind "
+        "'moments', would help."
+    )
+
+
+def released_values(values: Sequence[float], model: SubModel) -> tuple[Fraction, ...]:
+    """Scaled coefficients of (1, x) in the order of the model's names."""
+    places = [0, *model.positions] if model.intercept else model.positions
+    return tuple(Fraction(values[place]) for place in places)

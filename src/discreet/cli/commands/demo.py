@@ -1,0 +1,156 @@
+"""`discreet demo`: the main job, from a public table to a private fit, in one go."""
+
+from __future__ import annotations
+
+import shlex
+import textwrap
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from discreet.cli.options import debug_option
+from discreet.cli.session import Session
+from discreet.cli.terminal import say
+from discreet.errors import OutputError
+
+if TYPE_CHECKING:
+    from discreet.analyst.model import Fit
+    from discreet.datasets.dataset import Dataset
+
+EPSILON: Final = 1.0
+DELTA: Final = 1e-6
+DATA, DESIGN, RELEASE, PREDICTIONS = "census.parquet", "design.toml", "census.release.json", "predictions.csv"
+_MARK: Final = "# Written by discreet demo."
+_WIDTH: Final = 100
+_INDENT: Final = " " * 4
+
+
+@click.command("demo", short_help="The main job on a public sample.")
+@click.option(
+    "-o", "--output", default="discreet-demo", show_default=True, metavar="DIR", help="Folder for the files it leaves."
+)
+@debug_option
+@click.pass_obj
+def command(session: Session, output: str) -> None:
+    """Release and fit a public census sample, and print the commands to repeat it by hand."""
+    folder = own_folder(output)
+
+    from discreet.analyst.model import fit
+    from discreet.cli.render import text_width
+    from discreet.datasets.census import census2000
+    from discreet.workflow import release
+
+    dataset = census2000()
+    paragraph(f"{dataset.title.capitalize()}. {dataset.note} Anybody may see these rows: this is a demonstration.")
+    text = design_text(dataset, _WIDTH)
+    write_inputs(folder, dataset, text)
+    session.written += [str(folder / DATA), str(folder / DESIGN)]
+    heading(1, f"Declare what is public, before any row is read: {folder / DESIGN}")
+    width = text_width()
+    # in the file comments have their own width; here, that of the terminal
+    shown = text if width is None else design_text(dataset, width - len(_INDENT))
+    say(textwrap.indent(shown.rstrip("\n"), _INDENT))
+
+    spent = f"epsilon {EPSILON:g} and delta {DELTA:g}"
+    heading(2, f"Release noisy sums of products, spending {spent}: {folder / RELEASE}")
+    made = release(folder / DATA, dataset.design, epsilon=EPSILON, delta=DELTA)
+    made.save(folder / RELEASE, force=True)
+    session.written.append(str(folder / RELEASE))
+    if made.guarantee is not None:
+        paragraph(made.guarantee.sentence(), indent=_INDENT)
+    say(f"{_INDENT}untracked: no ledger was used")
+
+    heading(3, "Fit from the release alone, as often as wanted, at no further cost")
+    compare(fit(made), dataset)
+    heading(4, "Repeat it by hand; every release spends again")
+    for line in repeat_by_hand(folder):
+        say(f"{_INDENT}{line}")
+
+
+def own_folder(output: str) -> Path:
+    """Make the folder, or take one whose files of our names are from an earlier demo."""
+    folder = Path(output)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        ours = not (folder / DESIGN).exists() or (folder / DESIGN).read_bytes().startswith(_MARK.encode())
+    except OSError as error:
+        raise OutputError(f"cannot use {output!r} as a folder for the demo: {error.strerror}") from None
+    if not ours:
+        raise OutputError(f"{str(folder / DESIGN)!r} is not from the demo; choose another folder with -o DIR")
+    return folder
+
+
+def design_text(dataset: Dataset, width: int) -> str:
+    """Text of design.toml, with the public knowledge behind every bound."""
+    lines = [_MARK]
+    reasons = [f"{name}: {reason}" for name, reason in dataset.reasons.items()]
+    for remark in ("Every bound is public knowledge; none was read from the data.", *reasons):
+        lines += textwrap.wrap(remark, width, initial_indent="# ", subsequent_indent="#   ")
+    return "\n".join([*lines, "", dataset.design.to_toml()])
+
+
+def write_inputs(folder: Path, dataset: Dataset, text: str) -> None:
+    """Leave the table and its design behind."""
+    import pyarrow.parquet as pq
+
+    from discreet.files import replacing, write_bytes
+
+    with replacing(folder / DATA, force=True) as temporary:
+        pq.write_table(dataset.table, temporary)
+    write_bytes(folder / DESIGN, text.encode(), force=True)
+
+
+def compare(model: Fit, dataset: Dataset) -> None:
+    """Print the private fit beside one that hides nobody."""
+    from discreet.analyst.values.estimates import shown_estimate, unbounded
+    from discreet.cli.render import print_table
+
+    ordinary = ordinary_fit(model, dataset)
+    headers = ["coefficient", f"private, epsilon {EPSILON:g}", "NOT PRIVATE, ordinary"]
+    known: Mapping[str, float] = dataset.coefficients or {}
+    if known:
+        headers.append("simulated with")
+    sets = model.conf_int()
+    rows = []
+    for name, value in model.params.items():
+        numbers = [ordinary[name], *([known[name]] if known else [])]
+        private = shown_estimate(value, sets[name]) if unbounded(sets[name]) else f"{value:.5f}"
+        rows.append([name, private, *(f"{number:.5f}" for number in numbers)])
+    print_table(f"{model.target} on {', '.join(model.features)}", headers, rows)
+
+
+def ordinary_fit(model: Fit, dataset: Dataset) -> dict[str, float]:
+    """Ordinary least squares on the public rows themselves, NOT PRIVATE."""
+    import numpy as np
+
+    columns = [np.asarray(dataset.table.column(name)) for name in model.features]
+    X = np.column_stack([np.ones(dataset.table.num_rows), *columns])
+    beta = np.linalg.lstsq(X, np.asarray(dataset.table.column(model.target)), rcond=None)[0]
+    return dict(zip(model.names, beta.tolist(), strict=True))
+
+
+def repeat_by_hand(folder: Path) -> list[str]:
+    """Give the commands that do what the demo did."""
+    data, design, made, out = (shlex.quote(str(folder / name)) for name in (DATA, DESIGN, RELEASE, PREDICTIONS))
+    return [
+        f"discreet release {data} --design {design} --epsilon {EPSILON:g} --delta {DELTA:g} -o {made} --force",
+        f"discreet fit {made}",
+        f"discreet fit {made} --features educ,exper",
+        f"discreet predict {made} {data} -o {out} --force",
+    ]
+
+
+def heading(number: int, text: str) -> None:
+    """Print the line that begins a step, between two empty ones."""
+    from discreet.cli.render import labelled
+
+    say(f"\n{labelled(f'{number}.', text, 3)}\n")
+
+
+def paragraph(text: str, indent: str = "") -> None:
+    """Print text in lines of a readable width."""
+    from discreet.cli.render import text_width
+
+    say(textwrap.fill(text, text_width() or _WIDTH, initial_indent=indent, subsequent_indent=indent))

@@ -1,0 +1,176 @@
+"""`discreet path`: one model of a release at many strengths, and the one that the release would choose."""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING, Final, Unpack, cast
+
+import click
+
+from discreet.cli.options import (
+    ColumnChoice,
+    chosen_columns,
+    column_options,
+    debug_option,
+    force_option,
+    json_option,
+    number,
+    ratio_option,
+    refuse_overwriting,
+)
+from discreet.cli.session import Session
+from discreet.cli.terminal import complain, say, say_json
+
+if TYPE_CHECKING:
+    from discreet.analyst.model import Penalty
+    from discreet.analyst.path import Path
+
+CHOSEN: Final = ">"
+
+
+@click.command("path", short_help="Fit a model at many strengths; free.")
+@click.argument("release_path", metavar="R.json")
+@column_options
+@click.option("--penalty", default="lasso", show_default=True, metavar="NAME", help="lasso, elastic-net or ridge.")
+@ratio_option
+@click.option("--plot", metavar="FILE", help="Draw the slopes as well: a .svg, .png or .pdf file.")
+@force_option
+@json_option
+@debug_option
+@click.pass_obj
+def command(
+    session: Session,
+    release_path: str,
+    penalty: str,
+    l1_ratio: str | None,
+    plot: str | None,
+    force: bool,
+    as_json: bool,
+    **choice: Unpack[ColumnChoice],
+) -> None:
+    """Fit a linear model of the release R.json at 100 strengths or more, strong to weak, and mark the one to choose.
+
+    The criterion is the expected squared error of a prediction, for the target scaled to [-1, 1], computed from the
+    release alone; only its differences count.
+    """
+    from discreet.analyst.path import path
+    from discreet.cli.render import NOT_PRIVATE, print_warning
+    from discreet.files import check_output
+    from discreet.releases import Release
+
+    made = Release.load(release_path)
+    ratio = None if l1_ratio is None else number("l1-ratio", l1_ratio)
+    if plot is not None:
+        refuse_overwriting(plot, release_path)
+        check_output(plot, force=force)
+    found = path(made, **chosen_columns(choice), penalty=cast("Penalty", penalty), l1_ratio=ratio)
+    if plot is not None:
+        found.plot(plot, force=force)
+        session.written.append(plot)
+    if as_json:
+        if not made.private:
+            complain("notice", NOT_PRIVATE)
+        say_json(facts(found))
+        return
+    if not made.private:
+        print_warning(NOT_PRIVATE)
+    print_path(found)
+    if plot is not None:
+        say(f"Picture  {plot}")
+    strength = "criterion" if None not in criteria(found) else f"{found.strengths[-1]:g}"
+    say(f"Next     {repeated(release_path, penalty, strength, l1_ratio, choice)}")
+
+
+def facts(found: Path) -> dict[str, object]:
+    """Give what `--json` prints."""
+    from discreet.analyst.summary.coefficient_table import plain_reason
+    from discreet.analyst.summary.summary import notes
+
+    guarantee = found.release.guarantee
+    reason = plain_reason(found.criterion)
+    return {
+        "target": found.model.target,
+        "features": list(found.model.features),
+        "intercept": found.model.intercept,
+        "penalty": found.penalty,
+        "l1_ratio": found.l1_ratio,
+        "best": found.best if reason is None else None,
+        "criterion_reason": reason,
+        "path": [
+            {
+                "strength": strength,
+                "nonzero": nonzero,
+                "criterion": criterion,
+                "params": dict(zip(found.names, coefficients, strict=True)),
+            }
+            for strength, nonzero, criterion, coefficients in zip(
+                found.strengths.tolist(),
+                nonzero_slopes(found),
+                criteria(found),
+                found.coefficients.T.tolist(),
+                strict=True,
+            )
+        ],
+        "private": found.release.private,
+        "epsilon": None if guarantee is None else guarantee.epsilon,
+        "delta": None if guarantee is None else guarantee.delta,
+        "neighbours": None if guarantee is None else guarantee.neighbours,
+        "notes": notes(found.fit(None if reason is None else 0)),
+    }
+
+
+def print_path(found: Path) -> None:
+    """Print a row for each strength, the chosen one marked, and what to know about it."""
+    from discreet.analyst.values.estimates import NotEstimable
+    from discreet.analyst.summary.summary import notes, penalty_line
+    from discreet.cli.render import LABEL, labelled, print_table
+
+    chosen = None if isinstance(found.criterion, NotEstimable) else found.best
+    rows = [
+        (
+            CHOSEN if place == chosen else "",
+            f"{strength:.6g}",
+            str(nonzero),
+            "-" if criterion is None else f"{criterion:.6g}",
+        )
+        for place, (strength, nonzero, criterion) in enumerate(
+            zip(found.strengths.tolist(), nonzero_slopes(found), criteria(found), strict=True)
+        )
+    ]
+    title = f"{found.model.target} on {', '.join(found.model.features)}"
+    print_table(title, ("", "strength", "nonzero slopes", "criterion"), rows)
+    shown = found.fit(None if chosen is not None else 0)
+    if isinstance(found.criterion, NotEstimable):
+        say(labelled("Chosen", f"none: {found.criterion.reason}", LABEL))
+    else:
+        say(labelled("Chosen", penalty_line(shown), LABEL))
+    guarantee = found.release.guarantee
+    if guarantee is not None:
+        say(labelled("Promise", guarantee.sentence(), LABEL))
+    for note in notes(shown):
+        say(labelled("Note", note, LABEL))
+
+
+def criteria(found: Path) -> list[float] | list[None]:
+    """Give the criterion at each strength, or nothing where the release cannot tell it."""
+    from discreet.analyst.values.estimates import NotEstimable
+
+    if isinstance(found.criterion, NotEstimable):
+        return [None] * len(found.strengths)
+    values: list[float] = found.criterion.tolist()
+    return values
+
+
+def repeated(release_path: str, penalty: str, strength: str, l1_ratio: str | None, choice: ColumnChoice) -> str:
+    """Give the command that fits the model at the chosen strength, or at one to be filled in."""
+    given = {"--target": choice["target"], "--features": choice["features"], "--l1-ratio": l1_ratio}
+    words = ["discreet", "fit", release_path, "--penalty", penalty, "--strength", strength]
+    for flag, text in given.items():
+        words += [] if text is None else [flag, text]
+    return shlex.join([*words, *(["--no-intercept"] if choice["no_intercept"] else [])])
+
+
+def nonzero_slopes(found: Path) -> list[int]:
+    """Count the slopes that are not 0 at each strength; the intercept is none."""
+    slopes = found.coefficients[1:] if found.model.intercept else found.coefficients
+    return [int(count) for count in (slopes != 0).sum(axis=0)]

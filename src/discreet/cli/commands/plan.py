@@ -1,0 +1,181 @@
+"""`discreet plan`: what accuracy to expect, before any data is opened."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from discreet.cli.commands.assumption_options import assume_table, assumption_options, correlation_table
+from discreet.cli.options import debug_option, force_option, json_option, number, settings_table
+from discreet.cli.commands.plan_text import print_over, print_plan, print_plans
+from discreet.cli.session import Session
+from discreet.cli.terminal import say, say_json
+from discreet.errors import PrivacyNotice, SpecError
+
+if TYPE_CHECKING:
+    from discreet.analyst.planning.values import Plan
+
+_ANSWERS: Final = {"smallest_epsilon": "smallest epsilon", "smallest_rows": "fewest rows"}
+EPSILONS: Final = (0.1, 0.5, 1.0, 2.0, 5.0, 10.0)
+
+
+@click.command("plan", short_help="What accuracy to expect; no data is opened.")
+@click.option("--design", "design_path", metavar="FILE", help="The design.toml of the release to be made.")
+@click.option("--rows", metavar="N", help="Expected number of rows that count.")
+@click.option("--epsilon", metavar="E", required=True, help="The budget.")
+@click.option("--delta", metavar="D", default="0", help="The budget; above 0 for the Gaussian mechanism.")
+@click.option("--mechanism", default="auto", show_default=True, metavar="NAME", help="One of `discreet mechanisms`.")
+@click.option("--setting", "settings", multiple=True, metavar="NAME=VALUE", help="Public setting of the mechanism.")
+@click.option("--robust", is_flag=True, help="Plan for a release with --robust.")
+@click.option("--allow-weak-privacy", is_flag=True, help="Accept epsilon above 20 or delta above 1e-3.")
+@assumption_options
+@click.option("--rsquared", metavar="R", help="Share of the target's variance that is explained.  [default: 0.5]")
+@click.option("--spread", metavar="S", help="Sd of all other numbers in half widths of their bounds.  [default: 0.577]")
+@click.option("--target-spread", metavar="S", help="The same for the target.")
+@click.option("--level", metavar="L", default="0.95", show_default=True, help="Level of the intervals.")
+@click.option("--coefficient", metavar="NAME", help="With --width: which coefficient.")
+@click.option("--width", metavar="W", help="Wanted width of its interval: the smallest epsilon and number of rows.")
+@click.option("--from", "from_path", metavar="R.json", help="What a second release of the same table would buy.")
+@click.option("--plot", metavar="FILE", help="Draw expected widths over epsilon: a .svg, .png or .pdf file.")
+@force_option
+@json_option
+@debug_option
+@click.pass_obj
+def command(
+    session: Session,
+    design_path: str | None,
+    rows: str | None,
+    epsilon: str,
+    delta: str,
+    mechanism: str,
+    settings: tuple[str, ...],
+    robust: bool,
+    allow_weak_privacy: bool,
+    share_words: tuple[str, ...],
+    mean_words: tuple[str, ...],
+    sd_words: tuple[str, ...],
+    slope_words: tuple[str, ...],
+    correlation_words: tuple[str, ...],
+    rsquared: str | None,
+    spread: str | None,
+    target_spread: str | None,
+    level: str,
+    coefficient: str | None,
+    width: str | None,
+    from_path: str | None,
+    plot: str | None,
+    force: bool,
+    as_json: bool,
+) -> None:
+    """Say what standard errors and intervals a release would give, from its design and stated assumptions alone.
+
+    Whatever is not stated has a default, and the assumptions are printed with the plan. A coefficient is estimable if
+    at least 90% of such tables give it a bounded interval.
+    """
+    words = {"share": share_words, "mean": mean_words, "sd": sd_words, "slope": slope_words}
+    numbers = {"rsquared": rsquared, "spread": spread, "target_spread": target_spread}
+    budget = number("epsilon", epsilon), number("delta", delta)
+    wanted = number("level", level)
+    if from_path is not None:
+        if robust:
+            raise SpecError("--robust was given with --from, which plans sums alone; leave it out")
+        _refuse_with_from(
+            {"design": design_path, "rows": rows, "coefficient": coefficient, "width": width, "plot": plot},
+            "which plans for the design and the rows of the release, and draws nothing",
+        )
+        _refuse_with_from({**words, "correlation": correlation_words, **numbers}, "which takes the sums of the release")
+        second: dict[str, Any] = {
+            "epsilon": budget[0],
+            "delta": budget[1],
+            "level": wanted,
+            "mechanism": mechanism,
+            "settings": settings_table(settings),
+            "allow_weak_privacy": allow_weak_privacy,
+        }
+        _second(from_path, second, as_json=as_json)
+        return
+    if design_path is None or rows is None:
+        absent = [option for option, given in (("--design", design_path), ("--rows", rows)) if given is None]
+        verb = "is" if len(absent) == 1 else "are"
+        raise SpecError(f"{' and '.join(absent)} {verb} missing; say which release is planned, or --from R.json")
+    if (coefficient is None) != (width is None):
+        raise SpecError("--coefficient and --width go together; say which interval is to be how wide")
+    from discreet.analyst.path_plot import save_figure
+    from discreet.analyst.planning.plot import width_figure
+    from discreet.design.model import Design
+    from discreet.files import check_output
+    from discreet.planning import plan, smallest_epsilon, smallest_rows
+
+    if plot is not None:
+        check_output(plot, force=force)
+    design = Design.load(design_path)
+    options: dict[str, Any] = {
+        "assume": assume_table(words, design.columns),
+        "correlation": correlation_table(correlation_words),
+        "level": wanted,
+        "mechanism": mechanism,
+        "settings": settings_table(settings),
+        "moments": "robust" if robust else "plain",
+        "allow_weak_privacy": allow_weak_privacy,
+    }
+    options |= {name: number(name, text) for name, text in numbers.items() if text is not None}
+    count = number("rows", rows, "50000 or 5e4")
+    made = plan(design, rows=count, epsilon=budget[0], delta=budget[1], **options)
+    with warnings.catch_warnings():
+        # a table over budgets recommends none of them
+        warnings.simplefilter("ignore", PrivacyNotice)
+        over = list(_over_epsilon(lambda e: plan(design, rows=count, epsilon=e, delta=budget[1], **options)))
+    answers: dict[str, float | None] = {}
+    if coefficient is not None and width is not None:
+        target = number("width", width)
+        answers["smallest_epsilon"] = smallest_epsilon(
+            design, coefficient, target, delta=budget[1], rows=count, **options
+        )
+        answers["smallest_rows"] = smallest_rows(
+            design, coefficient, target, epsilon=budget[0], delta=budget[1], **options
+        )
+    if plot is not None:
+        save_figure(width_figure(over or [made]), plot, force=force)
+        session.written.append(plot)
+    if as_json:
+        say_json(made.to_dict() | {"over_epsilon": [other.to_dict() for other in over]} | answers)
+        return
+    which = "" if design.unit.id is None else f" that count, at most {design.unit.max_rows} of a person"
+    print_plan(f"Expected at epsilon {budget[0]:g}, about {count:,.0f} rows{which}, mechanism {made.mechanism}", made)
+    print_over(over, made)
+    for name, answer in answers.items():
+        found = "not within reach" if answer is None else f"{answer:,.3g}"
+        say(f"{_ANSWERS[name]} for an interval of {coefficient} of width {width}: {found}")
+    say("No data was opened. The assumptions are yours: state others with --share, --mean, --sd, --correlation,")
+    say("--slope and --rsquared.")
+
+
+def _refuse_with_from(given: Mapping[str, object], why: str) -> None:
+    for name, value in given.items():
+        if value not in (None, ()):
+            raise SpecError(f"--{name.replace('_', '-')} was given with --from, {why}; leave it out")
+
+
+def _over_epsilon(planned: Callable[[float], Plan]) -> Iterator[Plan]:
+    """Plans over epsilon; a mechanism may refuse some of them, which nobody asked for."""
+    for epsilon in EPSILONS:
+        with suppress(SpecError):
+            yield planned(epsilon)
+
+
+def _second(path: str, options: Mapping[str, Any], *, as_json: bool) -> None:
+    from discreet.planning import second_release
+    from discreet.releases import Release
+
+    found = second_release(Release.load(path), **options)
+    if as_json:
+        say_json({name: plan.to_dict() for name, plan in found._asdict().items()})
+        return
+    now, then, _ = found
+    title = f"1 this release, epsilon {now.epsilon:g}; 2 a second one, epsilon {then.epsilon:g}; 3 both together"
+    print_plans(title, found)
+    say("A second release spends its own budget on top of the first.")

@@ -1,0 +1,258 @@
+"""`discreet predict`: a release's model applied to new rows, batch by batch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Unpack
+
+import click
+
+from discreet.cli.options import (
+    ModelChoice,
+    debug_option,
+    delimiter_sign,
+    fitted,
+    force_option,
+    json_option,
+    model_options,
+    number,
+    reading_options,
+    refuse_overwriting,
+)
+from discreet.cli.progress import ReadProgress
+from discreet.cli.session import Session
+from discreet.cli.terminal import complain, say, say_json
+from discreet.errors import DataError, OutputError, SpecError
+
+if TYPE_CHECKING:
+    from pyarrow import Array, DataType, RecordBatch, Schema
+
+    from discreet.analyst.model import Fit
+    from discreet.tables.source import Source
+    from discreet.design.columns import Readable
+
+PREDICTION: Final = "prediction"
+ENDS: Final = ("mean_ci_lower", "mean_ci_upper", "obs_ci_lower", "obs_ci_upper")
+SETS: Final = (*ENDS, "mean_ci_kind", "obs_ci_kind")
+BATCH_ROWS: Final = 65_536
+_KINDS: Final = (".csv", ".parquet")
+
+
+@click.command("predict", short_help="Predict new rows from a release; free.")
+@click.argument("release_path", metavar="R.json")
+@click.argument("new")
+@model_options
+@click.option("--intervals", is_flag=True, help="Add confidence sets of the mean and of a new observation to OUT.")
+@click.option("--level", metavar="L", help="With --intervals: their level.  [default: 0.95]")
+@click.option("--keep", multiple=True, metavar="NAME", help="Another column to copy to OUT, such as an id; repeatable.")
+@reading_options
+@click.option("-o", "--output", required=True, metavar="OUT", help="Where to write: a .csv or a .parquet file.")
+@force_option
+@json_option
+@debug_option
+@click.pass_obj
+def command(
+    session: Session,
+    release_path: str,
+    new: str,
+    intervals: bool,
+    level: str | None,
+    keep: tuple[str, ...],
+    encoding: str,
+    delimiter: str,
+    output: str,
+    force: bool,
+    as_json: bool,
+    **choice: Unpack[ModelChoice],
+) -> None:
+    """Predict the rows of NEW with a model of the release R.json.
+
+    OUT gets the features as they were read and a column 'prediction', empty where a row is dropped. Its rows are those
+    of NEW in their order; other columns of NEW are left out, unless --keep names them. With --intervals it also gets
+    the kind and the ends of two confidence sets; the ends of the kind 'outside' are those of the gap.
+    """
+    from discreet.analyst.values.estimates import unbounded
+    from discreet.analyst.solvers.least_squares import NotEstimableError
+    from discreet.analyst.summary.summary import radius_notes
+    from discreet.cli.render import NOT_PRIVATE
+    from discreet.tables.files.opening import ReadOptions, open_source
+    from discreet.files import replacing
+    from discreet.releases import Release
+
+    kind = Path(output).suffix.lower()
+    if kind not in _KINDS:
+        raise OutputError(f"the output {output!r} ends in none of {', '.join(_KINDS)}; choose one of them")
+    made = Release.load(release_path)
+    model = fitted(made, choice)
+    if not model.estimable:
+        raise NotEstimableError(str(next(iter(model.params.values()))))
+    if not model.features:
+        raise SpecError("the model has no features; every prediction is its intercept")
+    wanted = _wanted_level(model, level, intervals=intervals)
+    written = (PREDICTION, *(() if wanted is None else SETS))
+    for name in written:
+        if name in model.features:
+            raise SpecError(f"a feature {name!r} has the same name as an output column; rename it in the design")
+    _check_kept(keep, model, written)
+    refuse_overwriting(output, new, release_path)
+    with replacing(output, force=force) as temporary, ReadProgress() as progress:
+        source = open_source(new, reading=ReadOptions(encoding=encoding, delimiter=delimiter_sign(delimiter)))
+        rows = write_batches(predicted(model, source, progress, keep, wanted), temporary, kind)
+    session.written.append(output)
+    if not made.private:
+        complain("notice", NOT_PRIVATE)
+    weak = [name for name, ends in model.conf_int().items() if unbounded(ends)]
+    if weak and wanted is None:
+        complain(
+            "notice",
+            f"the release does not bound the coefficients of {', '.join(weak)}: predictions may be far off; "
+            "--intervals adds a confidence set to each",
+        )
+    about_radius = radius_notes(model)
+    if as_json:
+        say_json({"path": output, "target": model.target, "rows": rows, "notes": about_radius})
+        return
+    done = f"Predictions of {model.target} are in {output}; values outside their bounds were clipped as in the release"
+    say("\n".join([done, *about_radius]))
+
+
+def _wanted_level(model: Fit, level: str | None, *, intervals: bool) -> float | None:
+    """Level of the sets that are asked for; none if none are."""
+    from discreet.analyst.summary.coefficient_table import reasons
+    from discreet.analyst.inference.reference_law import checked_level
+
+    if not intervals:
+        if level is not None:
+            raise SpecError("--level is for the sets that --intervals adds; give both, or neither")
+        return None
+    if model.interval_target == "none":
+        raise SpecError(f"--intervals cannot be given: {next(iter(reasons(model).values()))}")
+    return checked_level(None if level is None else number("level", level))
+
+
+def _check_kept(keep: Sequence[str], model: Fit, written: Sequence[str]) -> None:
+    for name in keep:
+        if name in model.table_columns:
+            raise SpecError(f"--keep {name!r} names a feature, which is written anyway; leave it out")
+        if name in written:
+            raise SpecError(f"--keep {name!r} has the same name as an output column; rename it in the table")
+        if keep.count(name) > 1:
+            raise SpecError(f"--keep {name!r} came twice; leave one out")
+
+
+def predicted(
+    model: Fit,
+    source: Source,
+    progress: Callable[[float | None], None],
+    keep: Sequence[str] = (),
+    level: float | None = None,
+) -> Iterator[RecordBatch]:
+    """Yield the columns to keep, the features and the predictions of each batch, all under one schema.
+
+    With a level there are confidence sets as well.
+    """
+    import numpy as np
+    import pyarrow as pa
+
+    from discreet.tables.arrow import declared_arrays
+    from discreet.design.columns import Identifier
+
+    features = model.table_columns
+    columns = {**dict.fromkeys(keep, Identifier()), **features}
+    schema = None
+    for batch in source.batches(columns, BATCH_ROWS):
+        values = model.predict_arrays(declared_arrays(batch, features))
+        for name in keep:
+            _check_plain(name, batch.column(name).type)
+        schema = schema or _schema(batch, columns, () if level is None else SETS)
+        cells = [_as_type(batch.column(name), schema.field(name).type) for name in columns]
+        sets = [] if level is None else _sets(model, batch.select(list(features)), level)
+        yield pa.record_batch([*cells, pa.array(values, mask=np.isnan(values)), *sets], schema=schema)
+        progress(source.share_read)
+
+
+def _sets(model: Fit, batch: RecordBatch, level: float) -> list[Array]:
+    import pyarrow as pa
+
+    frame = model.get_prediction(pa.Table.from_batches([batch])).summary_frame(level)
+    return [frame.column(name).combine_chunks() for name in SETS]
+
+
+def write_batches(batches: Iterator[RecordBatch], path: Path, kind: str) -> int:
+    """Write batches as they come, one in memory at a time; give the number of rows."""
+    first = next(batches, None)
+    if first is None:
+        raise DataError("the table has no rows; there is nothing to predict")
+    with _writer(path, kind, first.schema) as write:
+        write(first)
+        rows: int = first.num_rows
+        for batch in batches:
+            write(batch)
+            rows += batch.num_rows
+    return rows
+
+
+@contextmanager
+def _writer(path: Path, kind: str, schema: Schema) -> Iterator[Callable[[RecordBatch], None]]:
+    if kind == ".csv":
+        import pyarrow.csv as arrow_csv
+
+        with arrow_csv.CSVWriter(str(path), schema) as csv_writer:
+            yield csv_writer.write_batch
+    else:
+        import pyarrow.parquet as pq
+
+        with pq.ParquetWriter(str(path), schema, write_page_checksum=True) as parquet_writer:
+            yield parquet_writer.write_batch
+
+
+def _schema(batch: RecordBatch, columns: Mapping[str, Readable], sets: Sequence[str]) -> Schema:
+    import pyarrow as pa
+
+    fields = [pa.field(name, _plain_type(batch.column(name).type, column)) for name, column in columns.items()]
+    added = [pa.field(name, pa.float64() if name in ENDS else pa.string()) for name in sets]
+    return pa.schema([*fields, pa.field(PREDICTION, pa.float64()), *added])
+
+
+def _check_plain(name: str, kind: DataType) -> None:
+    """Refuse to keep what a CSV file cannot hold, in both kinds of file alike."""
+    import pyarrow as pa
+
+    kinds = pa.types
+    stored = kind.value_type if kinds.is_dictionary(kind) else kind
+    number = kinds.is_integer(stored) or kinds.is_floating(stored) or kinds.is_decimal(stored)
+    text = kinds.is_string(stored) or kinds.is_large_string(stored) or kinds.is_string_view(stored)
+    when = kinds.is_date(stored) or kinds.is_time(stored) or kinds.is_timestamp(stored)
+    if not (number or text or when or kinds.is_boolean(stored) or kinds.is_null(stored)):
+        told = str(stored).partition("<")[0]
+        raise DataError(f"column {name!r} has type {told}; numbers, text, booleans, dates and times can be kept")
+
+
+def _plain_type(kind: DataType, column: Readable) -> DataType:
+    """Type to write: dictionaries and views unpacked, and the declared kind where a column has no value at all."""
+    import pyarrow as pa
+
+    from discreet.design.columns import Boolean, Categorical, Numeric
+
+    if pa.types.is_dictionary(kind):
+        kind = kind.value_type
+    if pa.types.is_string_view(kind):
+        # the CSV writer does not know views
+        return pa.string()
+    if not pa.types.is_null(kind):
+        return kind
+    if isinstance(column, Boolean):
+        return pa.bool_()
+    whole = isinstance(column, Categorical) and isinstance(column.levels[0], int)
+    return pa.float64() if whole or isinstance(column, Numeric) else pa.string()
+
+
+def _as_type(cells: Array, kind: DataType) -> Array:
+    import pyarrow as pa
+
+    if pa.types.is_dictionary(cells.type):
+        # each entry first: decoding has no kernel for some kinds of text
+        return cells.dictionary.cast(kind).take(cells.indices)
+    return cells if cells.type == kind else cells.cast(kind)

@@ -1,0 +1,183 @@
+"""`discreet release`: publish the noisy moments of a table."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from discreet.cli.options import (
+    debug_option,
+    delimiter_sign,
+    force_option,
+    json_option,
+    number,
+    reading_options,
+    refuse_overwriting,
+    settings_table,
+)
+from discreet.cli.progress import ReadProgress
+from discreet.cli.session import Session
+from discreet.cli.terminal import say, say_json
+from discreet.errors import AfterSpendError, OutputError
+
+if TYPE_CHECKING:
+    from discreet.privacy.spend import SpendHook, SpendReceipt, SpendRequest
+    from discreet.releases import Release
+
+_LABEL: Final = 12  # columns of the words on the left
+
+
+@click.command("release", short_help="Publish a table's noisy moments; spends budget.")
+@click.argument("data")
+@click.option("--design", "design_path", required=True, metavar="FILE", help="The declared bounds and levels, as TOML.")
+@click.option("--epsilon", required=True, metavar="E", help="Privacy loss to spend, such as 1.")
+@click.option("--delta", default="0", show_default=True, metavar="D", help="Probability of failure, such as 1e-6.")
+@click.option("--mechanism", default="auto", show_default=True, metavar="NAME", help="One of `discreet mechanisms`.")
+@click.option("--setting", "settings", multiple=True, metavar="NAME=VALUE", help="Public setting of the mechanism.")
+@click.option(
+    "--grid-bits", type=int, default=16, show_default=True, metavar="BITS", help="Rows are rounded to steps of 2^-BITS."
+)
+@click.option(
+    "--robust", is_flag=True, help="Pay for robust standard errors (HC1) too: a second pass, 30% of the budget."
+)
+@click.option(
+    "--residual-bound",
+    metavar="B",
+    help="With --robust: where residuals are clipped, in the target's units; read off the noisy sums unless given.",
+)
+@click.option(
+    "--clip-counts", is_flag=True, help="Also count clipped rows by column, with noise; 2% to 3% more noise elsewhere."
+)
+@reading_options
+@click.option("--allow-weak-privacy", is_flag=True, help="Accept epsilon above 20 or delta above 1e-3.")
+@click.option("-o", "--output", required=True, metavar="R.json", help="Where to write the release.")
+@force_option
+@json_option
+@debug_option
+@click.pass_obj
+def command(
+    session: Session,
+    data: str,
+    design_path: str,
+    epsilon: str,
+    delta: str,
+    mechanism: str,
+    settings: tuple[str, ...],
+    grid_bits: int,
+    robust: bool,
+    residual_bound: str | None,
+    clip_counts: bool,
+    encoding: str,
+    delimiter: str,
+    allow_weak_privacy: bool,
+    output: str,
+    force: bool,
+    as_json: bool,
+) -> None:
+    """Publish noisy moments of DATA: the one command that spends budget.
+
+    DATA is a CSV, Parquet or Arrow file, a folder of Parquet files, or a pattern in quotes. Every run spends again.
+    """
+    loss, failure = number("epsilon", epsilon), number("delta", delta)
+    bound = None if residual_bound is None else number("residual-bound", residual_bound)
+
+    from discreet.tables.source import ComputeOptions
+    from discreet.design.model import Design
+    from discreet.files import check_output
+    from discreet.workflow import release
+
+    design = Design.load(design_path)
+    refuse_overwriting(output, data, design_path)
+    # before the data is opened, let alone the budget spent
+    check_output(output, force=force)
+    with ReadProgress() as progress:
+        made = release(
+            data,
+            design,
+            epsilon=loss,
+            delta=failure,
+            mechanism=mechanism,
+            settings=settings_table(settings),
+            grid_bits=grid_bits,
+            moments="robust" if robust else "plain",
+            residual_bound=bound,
+            clip_counts=clip_counts,
+            allow_weak_privacy=allow_weak_privacy,
+            encoding=encoding,
+            delimiter=delimiter_sign(delimiter),
+            compute=ComputeOptions(progress=progress),
+            spend=spending(session),
+        )
+    try:
+        made.save(output, force=force)
+    except OutputError as error:
+        raise AfterSpendError(
+            f"the release was made but not saved: {error}. Nobody has seen it; mend that and run the command again"
+        ) from None
+    session.written.append(output)
+    if as_json:
+        say_json(facts(made, output))
+    else:
+        say(summary(made, output))
+
+
+def spending(session: Session) -> SpendHook:
+    """Give a hook that keeps no ledger but remembers that the spend was made."""
+    from discreet.privacy.spend import untracked
+
+    def hook(request: SpendRequest) -> SpendReceipt:
+        receipt = untracked(request)
+        session.spent = f"epsilon = {request.budget.epsilon:g}, delta = {request.budget.delta:g}"
+        return receipt
+
+    return hook
+
+
+def facts(made: Release, output: str) -> dict[str, object]:
+    """Give what `--json` prints."""
+    guarantee, counts = made.guarantee, made.clip_counts
+    return {
+        "path": output,
+        "digest": made.digest,
+        "epsilon": None if guarantee is None else guarantee.epsilon,
+        "delta": None if guarantee is None else guarantee.delta,
+        "neighbours": None if guarantee is None else guarantee.neighbours,
+        "kind": made.kind,
+        "mechanism": made.mechanism,
+        "settings": dict(made.settings),
+        "calibration": made.noise.calibration,
+        "columns": list(made.columns),
+        "units_public": made.units_public,
+        "clip_counts": None
+        if counts is None
+        else {name: {"count": one.value, "sd": one.sd} for name, one in counts.items()},
+        "anchor": made.anchor,
+    }
+
+
+def summary(made: Release, output: str) -> str:
+    """Say what was published, under which promise, and where it is."""
+    from discreet.cli.render import labelled
+
+    columns = ", ".join(made.columns)
+    published = f"{sum(total is not None for total in made.totals)} noisy sums of products of the columns {columns}"
+    if made.residuals is not None:
+        published += ", and from a second pass those of residuals, for robust standard errors"
+    if made.clip_counts is not None:
+        published += f"; noisy counts of clipped rows in {', '.join(made.clip_counts)}"
+    if made.coefficients is not None:
+        published = f"{len(made.coefficients.values)} coefficients of a model of {made.columns[-1]}"
+    fields = [
+        ("Published", published),
+        ("Mechanism", f"{made.mechanism}, calibration {made.noise.calibration}, grid 2^-{made.noise.grid_bits}"),
+    ]
+    if made.units_public is not None:
+        units = "Rows" if made.design.unit.id is None else "Persons"
+        fields.append((units, f"{made.units_public:,} (public)"))
+    if made.guarantee is not None:
+        fields.append(("Promise", made.guarantee.sentence()))
+    fields.append(("Ledger", "untracked: no ledger was used" if made.anchor == "untracked" else made.anchor))
+    # paths and commands are copied, so they stay on one line
+    lines = [labelled(*field, _LABEL) for field in fields]
+    return "\n".join([*lines, f"File        {output}", f"Next        discreet fit {output}"])

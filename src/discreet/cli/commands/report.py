@@ -1,0 +1,86 @@
+"""`discreet report`: a release and a model of it as one page."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Unpack
+
+import click
+
+from discreet.cli.options import (
+    ModelChoice,
+    debug_option,
+    fitted,
+    force_option,
+    json_option,
+    model_options,
+    number,
+    refuse_overwriting,
+)
+from discreet.cli.session import Session
+from discreet.cli.terminal import complain, say, say_json
+from discreet.errors import OutputError
+
+if TYPE_CHECKING:
+    from discreet.releases import Release
+    from discreet.pages.view import ReportView
+
+
+@click.command("report", short_help="Write a release and a fit as one page; free.")
+@click.argument("release_path", metavar="R.json")
+@model_options
+@click.option("--level", default="0.95", show_default=True, metavar="L", help="Of the intervals, such as 0.95.")
+@click.option("-o", "--output", metavar="R.html", help="Where to write the page; may be left out with --json.")
+@force_option
+@json_option
+@debug_option
+@click.pass_obj
+def command(
+    session: Session,
+    release_path: str,
+    level: str,
+    output: str | None,
+    force: bool,
+    as_json: bool,
+    **choice: Unpack[ModelChoice],
+) -> None:
+    """Write what the release R.json promises and says as one HTML page that needs nothing else.
+
+    Where the release does not determine the coefficients, the page says so.
+    """
+    from discreet.cli.render import NOT_PRIVATE, print_warning
+    from discreet.files import check_output, write_bytes
+    from discreet.releases import Release
+
+    if output is None and not as_json:
+        raise click.UsageError("Missing option '-o' / '--output'.")
+    if output is not None:
+        # no table has such a name, so that --force cannot destroy one
+        if Path(output).suffix.lower() not in (".html", ".htm"):
+            raise OutputError(f"the output {output!r} does not end in .html; choose a name such as R.html")
+        refuse_overwriting(output, release_path)
+        check_output(output, force=force)
+    made = Release.load(release_path)
+    view = viewed(made, choice, number("level", level))
+    if output is not None:
+        from discreet.pages.page import render
+
+        write_bytes(output, render(view).encode(), force=force)
+        session.written.append(output)
+    if as_json:
+        if not made.private:
+            complain("notice", NOT_PRIVATE)
+        say_json(view.to_dict())
+        return
+    if not made.private:
+        print_warning(NOT_PRIVATE)
+    if view.refusal is not None:
+        complain("notice", "the coefficients are not estimable; the page says why, and what still works")
+    say(f"Written  {output}")
+
+
+def viewed(made: Release, choice: ModelChoice, level: float) -> ReportView:
+    """Gather what the page shows."""
+    from discreet.pages.view import report_view
+
+    return report_view(made, fitted(made, choice), level=level)

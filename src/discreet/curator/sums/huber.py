@@ -1,0 +1,143 @@
+"""Exact sums at given coefficients: scores of Huber's loss, and products of the rows it treats as squared."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.curator.sums.gram import ExactGram
+from discreet.curator.table import Sums
+from discreet.design.domain import RowDomain
+
+FloatArray: TypeAlias = npt.NDArray[np.float64]
+WholeArray: TypeAlias = npt.NDArray[np.int64]
+
+# rows that are multiplied at once, as a power of two
+_BLOCK_BITS: Final = 12
+# a double holds every whole number up to 2**53
+_EXACT_BITS: Final = 52
+
+
+def digit_bits(size: int, grid_bits: int) -> int:
+    """How many bits of a coefficient are multiplied with a row at a time, so that sums of doubles stay exact.
+
+    >>> digit_bits(21, 16), digit_bits(21, 26)
+    (24, 14)
+    """
+    return _EXACT_BITS - grid_bits - max(_BLOCK_BITS, size.bit_length())
+
+
+class HuberSums:
+    """Running exact sums over rows z = (1, x), or x: of z psi(y - z'theta), and of z z' where psi is not clipped.
+
+    psi(r) is r, clipped to the threshold. Nothing is rounded: coefficients have digits of `digit_bits` bits, as many as
+    are wanted, and residuals are carried from digit to digit in whole numbers.
+
+    Parameters
+    ----------
+    domain
+        Public geometry of a row.
+    point
+        Coefficients of z, in units of 2**-(digits * digit_bits).
+    digits
+        Number of digits after the point.
+    threshold
+        Where residuals are clipped, in grid steps of the target.
+    intercept
+        Whether z begins with the constant.
+    products
+        Whether the products are wanted; without, there are scores alone.
+
+    Examples
+    --------
+    >>> domain = RowDomain(1, 0, 0, None, False, 8)
+    >>> half = 2 ** (digit_bits(2, 8) - 1)
+    >>> sums = HuberSums(domain, [0, half], 1, 64)
+    >>> sums.add(np.array([[256.0, 256.0], [128.0, 256.0], [96.0, -256.0]]))
+    >>> scores, products = sums.totals()[:2], sums.totals()[2:]
+    >>> [score / (2 * half) / 256**2 for score in scores], products
+    ([-0.125, -0.1875], (65536, 32768, 16384))
+    """
+
+    def __init__(
+        self,
+        domain: RowDomain,
+        point: Sequence[int],
+        digits: int,
+        threshold: int,
+        *,
+        intercept: bool = True,
+        products: bool = True,
+    ) -> None:
+        self._bits = digit_bits(len(point), domain.grid_bits)
+        self._mask = (1 << self._bits) - 1
+        self._digits = digits
+        self._threshold = threshold
+        self._first = 0 if intercept else 1
+        self._point = self._parted(point)
+        # no row has a larger residual than four units unless it is clipped whatever follows
+        self._saturated = 4 * domain.unit
+        self._scores: npt.NDArray[Any] = np.zeros((digits + 2, len(point)), dtype=object)
+        self._products = ExactGram(len(point), domain.grid_bits) if products else None
+
+    def add(self, chunk: FloatArray) -> None:
+        """Add a chunk of rows (1, x, y) in grid steps, shape (columns, rows)."""
+        for start in range(0, chunk.shape[1], 1 << _BLOCK_BITS):
+            block = chunk[:, start : start + (1 << _BLOCK_BITS)]
+            self._add(block[self._first : -1], block[-1])
+
+    def totals(self) -> tuple[int, ...]:
+        """Scores in units of 2**-(2 grid_bits + digits * digit_bits), then the upper triangle of any products."""
+        scores = [0] * self._scores.shape[1]
+        for part in self._scores:
+            scores = [(score << self._bits) + int(value) for score, value in zip(scores, part, strict=True)]
+        return tuple(scores) if self._products is None else (*scores, *self._products.totals())
+
+    def _add(self, z: FloatArray, y: FloatArray) -> None:
+        head, tail = self._residuals(z, y)
+        inside = (head >= -self._threshold) & (head < self._threshold)
+        clipped = np.clip(head, -self._threshold, self._threshold)
+        parts = [clipped >> self._bits, clipped & self._mask, *(digit * inside for digit in reversed(tail))]
+        self._scores += (np.array(parts, dtype=np.float64) @ z.T).astype(np.int64).astype(object)  # [P11]
+        if self._products is not None:
+            self._products.add(z * inside)
+
+    def _residuals(self, z: FloatArray, y: FloatArray) -> tuple[WholeArray, list[WholeArray]]:
+        """Residuals rounded down to grid steps, those far beyond the threshold only by side; and digits after that."""
+        digits: list[WholeArray] = []
+        carry: WholeArray = np.zeros(len(y), dtype=np.int64)
+        for place, product in enumerate((self._point @ z).astype(np.int64)):  # [P10]
+            value = carry - product + (y.astype(np.int64) if place == self._digits else 0)
+            digits.append(value & self._mask)
+            carry = value >> self._bits
+        head = carry
+        for digit in reversed(digits[self._digits :]):
+            head = (np.clip(head, -self._saturated, self._saturated) << self._bits) + digit
+        return head, digits[: self._digits]
+
+    def _parted(self, point: Sequence[int]) -> FloatArray:
+        """Digits of the coefficients, lowest first, as doubles; the highest carries the sign."""
+        longest = max(abs(value).bit_length() for value in point)
+        places = max(self._digits + 1, -(-longest // self._bits))
+        rows = [[(value >> self._bits * place) & self._mask for value in point] for place in range(places - 1)]
+        rows.append([value >> self._bits * (places - 1) for value in point])
+        return np.array(rows, dtype=np.float64)
+
+
+class Together:
+    """Several sums in one pass over the table; their totals stand one after the other."""
+
+    def __init__(self, parts: Sequence[Sums]) -> None:
+        self._parts = tuple(parts)
+
+    def add(self, chunk: FloatArray) -> None:
+        """Add a chunk of rows to all of them."""
+        for part in self._parts:
+            part.add(chunk)
+
+    def totals(self) -> tuple[int, ...]:
+        """All totals."""
+        return tuple(total for part in self._parts for total in part.totals())

@@ -1,0 +1,255 @@
+"""Exact sums over a table: in whole numbers, handed to a mechanism and to nothing else."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from types import TracebackType
+from typing import NoReturn, Protocol, runtime_checkable
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.curator.blas_threads import one_blas_thread
+from discreet.curator.sums.clips import ClipCounter
+from discreet.curator.sums.gram import ExactGram, chunk_rows
+from discreet.curator.kept_rows import KeptRows
+from discreet.curator.persons import PersonCap, known_persons
+from discreet.curator.private_folder import remove_abandoned
+from discreet.curator.rows import FloatArray, GridRows
+from discreet.tables.source import ComputeOptions, Source
+from discreet.tables.arrow import declared_arrays
+from discreet.design.columns import Identifier
+from discreet.design.domain import RowDomain
+from discreet.tables.encoder import settle_missing
+from discreet.design.model import Design
+from discreet.errors import DataError, SpecError
+
+
+class Sums(Protocol):
+    """What rows are summed into."""
+
+    def add(self, chunk: FloatArray) -> None:
+        """Take a chunk of rows (1, x, y) in grid steps."""
+        ...
+
+    def totals(self) -> tuple[int, ...]:
+        """The exact sums."""
+        ...
+
+
+@runtime_checkable
+class PersonSums(Protocol):
+    """Sums that treat the rows of one person together."""
+
+    def add_persons(self, chunk: FloatArray, starts: npt.NDArray[np.intp]) -> None:
+        """Take a chunk of whole persons, whose rows stand together from each of `starts` on."""
+        ...
+
+
+class Moments:
+    """Exact sums of products of the grid rows (1, x, y). Sensitive: handed to a mechanism and to nothing else.
+
+    It adds, and that is all it does: it does not print, compare, copy, pickle or serialise its numbers, and is no
+    dataclass, whose fields any tool can list. Parts of one table add up if no person stands in two of them.
+
+    Attributes
+    ----------
+    totals
+        Upper triangle, row by row, in steps of the product grid.
+    grid_bits
+        Steps per scaled unit, as a power of two.
+    units
+        Number of rows, or of persons, in the table; also sensitive unless the neighbouring relation makes it public.
+    clipped
+        Number of rows that count in which each numeric column was clipped, where that was asked for.
+    """
+
+    __slots__ = ("clipped", "grid_bits", "totals", "units")
+
+    totals: tuple[int, ...]
+    grid_bits: int
+    units: int
+    clipped: tuple[int, ...]
+
+    def __init__(self, totals: tuple[int, ...], grid_bits: int, units: int, clipped: tuple[int, ...] = ()) -> None:
+        _set = object.__setattr__
+        _set(self, "totals", totals)
+        _set(self, "grid_bits", grid_bits)
+        _set(self, "units", units)
+        _set(self, "clipped", clipped)
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise AttributeError("moments cannot be changed; add them up instead")
+
+    def __delattr__(self, name: str) -> NoReturn:
+        raise AttributeError("moments cannot be changed; add them up instead")
+
+    def __add__(self, other: Moments) -> Moments:
+        sizes = [(part.grid_bits, len(part.totals), len(part.clipped)) for part in (self, other)]
+        if sizes[0] != sizes[1]:
+            raise SpecError("these moments have different grids or columns; only moments of one design add up")
+        totals = tuple(a + b for a, b in zip(self.totals, other.totals, strict=True))
+        clipped = tuple(a + b for a, b in zip(self.clipped, other.clipped, strict=True))
+        return Moments(totals, self.grid_bits, self.units + other.units, clipped)
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("moments are sensitive and are never serialised; publish a release instead")
+
+    # without it Python would list the slots
+    __getstate__ = __reduce__
+
+    def __repr__(self) -> str:
+        return "<Moments: sensitive, not shown>"
+
+
+class Table:
+    """A source with its design, summed as often as a mechanism asks, in memory that does not grow with the rows.
+
+    The source is read once. Where it will be summed again, or units are persons, the rows that count wait on disk until
+    the table is closed: all passes see the same rows, also of a source that can be read only once or that changes.
+
+    Parameters
+    ----------
+    source, design, domain, options
+        Where rows come from, what they mean, and how the work is done.
+    again
+        Whether `sums` will be called more than once.
+    clip_counts
+        Whether the rows in which a column was clipped are counted, too.
+
+    Examples
+    --------
+    >>> from discreet.tables.files.opening import open_source
+    >>> design = Design("y", {"y": (-1, 1), "x": (-1, 1)})
+    >>> rows = open_source({"x": [1.0, 0.5], "y": [1.0, 1.0]})
+    >>> with Table(rows, design, RowDomain.of(design), ComputeOptions(), again=True) as table:
+    ...     table.sums().units, table.sums().units
+    (2, 2)
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        design: Design,
+        domain: RowDomain,
+        options: ComputeOptions,
+        *,
+        again: bool = False,
+        clip_counts: bool = False,
+    ) -> None:
+        self._source = source
+        self._design = design
+        self._domain = domain
+        self._options = options
+        self._again = again
+        self._clips = ClipCounter(design) if clip_counts else None
+        self._clipped: tuple[int, ...] | None = None
+        self._size = len(design.released)
+        self._chunk_rows = chunk_rows(options.chunk_rows, self._size, domain.grid_bits)
+        self._open = ExitStack()
+        self._kept: tuple[KeptRows, int] | None = None
+
+    def __enter__(self) -> Table:
+        remove_abandoned()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._open.close()
+
+    def sums(self, sums: Sums | None = None) -> Moments:
+        """Sum all rows exactly, once; `sums` is what is summed of each: its products unless given."""
+        gram = ExactGram(self._size, self._domain.grid_bits) if sums is None else sums
+        if self._design.unit.id is not None and self._kept is None:
+            kept = self._open.enter_context(KeptRows(self._size + self._marks))
+            self._kept = kept, self._keep(kept)
+        with one_blas_thread():
+            units = self._sum_source(gram) if self._kept is None else self._sum_kept(gram, *self._kept)
+        if units == 0 and not self._design.total:
+            raise DataError("the table has no rows")
+        if self._clipped is None:
+            # of the first pass: later ones see the same rows again
+            self._clipped = () if self._clips is None else self._clips.totals()
+        return Moments(gram.totals(), self._domain.grid_bits, units, self._clipped)
+
+    @property
+    def _marks(self) -> int:
+        """How many marks follow the values of a row of a person."""
+        return 0 if self._clips is None else len(self._design.clippable)
+
+    def _sum_source(self, gram: Sums) -> int:
+        """Sum every row that its rules keep, set them aside if they are wanted again; give the number of rows read."""
+        read = 0
+        columns = self._design.table_columns
+        rows = GridRows(self._design, self._domain, self._chunk_rows)
+        kept = self._open.enter_context(KeptRows(self._size)) if self._again else None
+        for batch in self._source.batches(columns, self._options.batch_rows):
+            read += batch.num_rows
+            settled, _ = settle_missing(columns, declared_arrays(batch, columns))
+            if self._clips is not None:
+                self._clips.add(self._clips.marks(settled))
+            for chunk in rows.add(rows.completed(settled)):
+                _take(chunk, gram, kept)
+            self._options.told(self._source)
+        _take(rows.rest(), gram, kept)
+        if kept is not None:
+            self._kept = kept, read
+            self._options.report_read()
+        return read
+
+    def _sum_kept(self, gram: Sums, kept: KeptRows, units: int) -> int:
+        """Sum the rows that were set aside; give the number of units read from the source."""
+        if self._design.unit.id is not None and isinstance(gram, PersonSums):
+            for chunk, starts in kept.whole_persons(self._domain.unit, self._chunk_rows):
+                gram.add_persons(self._counted(chunk), starts)
+        else:
+            for chunk in kept.chunks(self._domain.unit, self._chunk_rows):
+                gram.add(self._counted(chunk))
+        return units
+
+    def _counted(self, chunk: FloatArray) -> FloatArray:
+        """The rows (1, x, y) of a chunk; the marks behind them, if any, are counted."""
+        if self._clips is not None and self._design.unit.id is not None:
+            self._clips.add(chunk[self._size :])
+        return chunk[: self._size]
+
+    def _keep(self, kept: KeptRows) -> int:
+        """Read the source and set aside the rows that count; give the number of persons read."""
+        name = str(self._design.unit.id)
+        columns = self._design.table_columns
+        rows = GridRows(self._design, self._domain, self._chunk_rows)
+        with PersonCap(self._design, self._marks) as cap:
+            for batch in self._source.batches({**columns, name: Identifier()}, self._options.batch_rows):
+                arrays = declared_arrays(batch, columns)
+                persons, known = known_persons(name, batch.column(name), total=self._design.total)
+                if known is not None:
+                    arrays = [values[known] for values in arrays]
+                settled, keep = settle_missing(columns, arrays)
+                grid = rows.encoded(rows.completed(settled))
+                if self._clips is not None:
+                    grid = np.concatenate([grid, self._clips.marks(settled)])
+                cap.add(persons, keep, grid)
+                self._options.told(self._source)
+            self._options.report_read()
+            return cap.keep(kept, self._chunk_rows)
+
+
+def _take(chunk: FloatArray, gram: Sums, kept: KeptRows | None) -> None:
+    gram.add(chunk)
+    if kept is not None:
+        kept.add(np.ones(chunk.shape[1], dtype=np.bool_), chunk[1:].astype(np.int32))
+
+
+def accumulate(
+    source: Source,
+    design: Design,
+    domain: RowDomain,
+    options: ComputeOptions,
+    sums: Sums | None = None,
+    *,
+    clip_counts: bool = False,
+) -> Moments:
+    """Sum a source exactly in one pass; see `Table.sums`."""
+    with Table(source, design, domain, options, clip_counts=clip_counts) as table:
+        return table.sums(sums)

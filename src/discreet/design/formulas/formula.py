@@ -1,0 +1,295 @@
+"""Formulas of derived columns: a small closed language, read once, never executed as Python.
+
+A derived column is a function of the other cells of its own row and of public constants. Its bounds follow from the
+declared bounds of the columns it uses; nothing is learned from rows. One `Formula` serves release and predict.
+
+The language: numbers, columns, + - * / and **, unary minus, round brackets, comparisons, `and`, `or`, `not`, the
+functions log, log2, log10, log1p, exp, sqrt, abs, min, max and clip, and alone at the top `cut` or `spline`.
+A column whose name is not a plain word, or is a word of the language, is written in back quotes: `` `gross income` ``;
+a back quote inside it is doubled. A condition counts as 0 or 1 in arithmetic.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+from graphlib import CycleError, TopologicalSorter
+from itertools import pairwise
+from typing import Final, Literal, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.design.formulas import splines
+from discreet.exact.elementary import FloatArray
+from discreet.design.formulas.syntax import tree_of
+from discreet.design.formulas.tokens import shown
+from discreet.design.formulas.tree import Cut, Spline, Tree, is_condition, names_in, number_text, text_of
+from discreet.design.formulas.evaluation import range_of, range_text, values_of
+from discreet.exact.ranges import Interval
+from discreet.errors import SpecError
+
+Kind: TypeAlias = Literal["numeric", "boolean", "levels", "spline"]
+
+# rows at a time: intermediate results stay in the processor's cache
+_BLOCK: Final = 8192
+
+
+def parse(text: str) -> Formula:
+    """A formula from its text; SpecError says where the text leaves the language.
+
+    >>> formula = parse("log(wage) - `years at school`*2")
+    >>> formula.names, formula.kind
+    (('wage', 'years at school'), 'numeric')
+    >>> print(formula)
+    log(wage) - `years at school` * 2
+    >>> parse("exper *** 2")
+    Traceback (most recent call last):
+    ...
+    discreet.errors.SpecError: formula "exper *** 2": unexpected '*' at position 8, after 'exper **'; an exponent is \
+a plain whole number from 0 to 8, or 0.5
+    """
+    return Formula(text, tree_of(text))
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Formula:
+    """What a derived column is computed from, and how. Made by `parse`.
+
+    Two formulas are equal when they mean the same: blanks and needless brackets do not count. `str` gives the
+    canonical text, from which `parse` makes an equal formula.
+    """
+
+    text: str = field(compare=False)
+    tree: Tree
+
+    def __str__(self) -> str:
+        return text_of(self.tree)
+
+    def __repr__(self) -> str:
+        return f"parse({self.text!r})"
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Columns it uses, in order of appearance, each once."""
+        return tuple(dict.fromkeys(names_in(self.tree)))
+
+    @property
+    def kind(self) -> Kind:
+        """What it gives: a number, 0 or 1, the position of a level, or several basis functions."""
+        if isinstance(self.tree, Cut):
+            return "levels"
+        if isinstance(self.tree, Spline):
+            return "spline"
+        return "boolean" if is_condition(self.tree) else "numeric"
+
+    @property
+    def width(self) -> int:
+        """Number of released columns: one, one for each level but the first, or one for each basis function but one.
+
+        >>> parse("cut(age, 30, 50, 65)").width, parse("spline(age, 25, 40, 60)").width
+        (3, 6)
+        """
+        if isinstance(self.tree, Spline):
+            return len(self.tree.knots) + self.tree.degree
+        return len(self.tree.points) if isinstance(self.tree, Cut) else 1
+
+    def levels(self) -> tuple[str, ...]:
+        """Names of the levels of a cut, from the lowest; each holds its left end and not its right.
+
+        >>> parse("cut(age, 30, 50, 65)").levels()
+        ('<30', '30 to 50', '50 to 65', '>=65')
+        """
+        if not isinstance(self.tree, Cut):
+            raise SpecError(f"{shown(self.text)}: it is {self.kind} and has no levels; write cut(...) for levels")
+        points = [number_text(point) for point in self.tree.points]
+        between = (f"{low} to {high}" for low, high in pairwise(points))
+        return (f"<{points[0]}", *between, f">={points[-1]}")
+
+    def interval(self, bounds: Mapping[str, Interval]) -> Interval:
+        """A range that holds every value over the declared bounds of its columns.
+
+        No value that `evaluate` gives for columns inside their bounds lies outside, not even by rounding. The range may
+        be wider than what the values reach: a column that occurs twice is treated as two unrelated ones, so that
+        x - x over [0, 1] has the range [-1, 1]. That is why a derived column may declare tighter bounds. A condition
+        has the range [0, 1], a cut that of its positions, and a basis function [0, 1].
+
+        Parameters
+        ----------
+        bounds
+            Low and high end of each column used; columns of 0 and 1 have (0, 1).
+
+        Examples
+        --------
+        >>> parse("exper ** 2").interval({"exper": (0.0, 60.0)})
+        (0.0, 3600.0)
+        >>> parse("log(wage)").interval({"wage": (0.0, 60.0)})
+        Traceback (most recent call last):
+        ...
+        discreet.errors.SpecError: formula "log(wage)": log(wage) has no finite value for some wage in [0, 60]: log \
+needs numbers above 0; tighten the bounds of its columns, or use clip or log1p
+        """
+        ends = self._operand_range(bounds)
+        if isinstance(self.tree, Cut):
+            return 0.0, float(len(self.tree.points))
+        return (0.0, 1.0) if isinstance(self.tree, Spline) else ends
+
+    def evaluate(self, values: Mapping[str, FloatArray]) -> FloatArray:
+        """Values of the derived column: numbers, 0 and 1, or positions of levels.
+
+        A row in which a column used is not finite gives NaN, whatever the formula.
+
+        Parameters
+        ----------
+        values
+            Values of each column used, shape (rows,), inside their declared bounds.
+
+        Examples
+        --------
+        >>> parse("age >= 65").evaluate({"age": np.array([30.0, 65.0, np.nan])})
+        array([ 0.,  1., nan])
+        """
+        if isinstance(self.tree, Spline):
+            raise SpecError(f"{shown(self.text)}: a spline gives several columns; ask for its basis")
+        arrays, rows = self._arrays(values)
+        out = np.empty(rows)
+        for block in _blocks(rows):
+            part = {name: array[block] for name, array in arrays.items()}
+            with np.errstate(all="ignore"):
+                if isinstance(self.tree, Cut):
+                    operand = values_of(self.tree.operand, part)
+                    found = np.zeros(len(operand))
+                    for point in self.tree.points:
+                        found += operand >= point
+                else:
+                    # plus zero: a zero has no sign
+                    found = values_of(self.tree, part) + 0.0
+            out[block] = np.where(_present(part), found, np.nan)
+        return out
+
+    def basis(self, values: Mapping[str, FloatArray], bounds: Mapping[str, Interval]) -> FloatArray:
+        """Basis functions of a spline, shape (width, rows); NaN where a column used is not finite.
+
+        The first function is left out as the reference, since all of them sum to 1. Every value lies in [0, 1] and the
+        squares of a row sum to at most 1: the values are not negative and sum to at most 1 (see `splines.basis`).
+
+        Parameters
+        ----------
+        values
+            Values of each column used, shape (rows,).
+        bounds
+            Low and high end of each column used; the outer knots stand at the ends of the range of the first argument.
+
+        Examples
+        --------
+        >>> parse("spline(age, 40, degree=1)").basis({"age": np.array([20.0, 50.0])}, {"age": (20.0, 60.0)})
+        array([[0. , 0.5],
+               [0. , 0.5]])
+        """
+        if not isinstance(self.tree, Spline):
+            raise SpecError(f"{shown(self.text)}: it is {self.kind} and has no basis; write spline(...) for one")
+        ends = self._operand_range(bounds)
+        arrays, rows = self._arrays(values)
+        out = np.empty((self.width, rows))
+        for block in _blocks(rows):
+            part = {name: array[block] for name, array in arrays.items()}
+            with np.errstate(all="ignore"):
+                functions = splines.basis(values_of(self.tree.operand, part), self.tree.knots, self.tree.degree, ends)
+            out[:, block] = np.where(_present(part), functions[1:], np.nan)
+        return out
+
+    def _operand_range(self, bounds: Mapping[str, Interval]) -> Interval:
+        """Range of the formula, or of what is cut or bent, in which every point and knot must lie."""
+        tree = self.tree
+        node = tree.operand if isinstance(tree, Cut | Spline) else tree
+        checked = {name: self._checked(name, bounds) for name in self.names}
+        try:
+            low, high = range_of(node, checked)
+        except SpecError as error:
+            raise SpecError(f"{shown(self.text)}: {error}") from None
+        constants = tree.points if isinstance(tree, Cut) else tree.knots if isinstance(tree, Spline) else ()
+        for constant in constants:
+            # a level or a basis function that no value can reach would be a column of zeros
+            if not (low < constant < high or (constant == high and isinstance(tree, Cut))):
+                raise SpecError(
+                    f"{shown(self.text)}: {number_text(constant)} is not inside the range {range_text((low, high))} of "
+                    f"{text_of(node)}; move it inside, or widen the bounds"
+                )
+        if isinstance(tree, Spline) and not math.isfinite(high - low):
+            raise SpecError(
+                f"{shown(self.text)}: {range_text((low, high))} is too wide for a spline; rescale the column"
+            )
+        return low + 0.0, high + 0.0
+
+    def _checked(self, name: str, bounds: Mapping[str, Interval]) -> Interval:
+        if name not in bounds:
+            raise SpecError(f"{shown(self.text)}: {SpecError.unknown_name('numeric or boolean column', name, bounds)}")
+        low, high = bounds[name]
+        if not (math.isfinite(low) and math.isfinite(high) and low <= high):
+            raise SpecError(
+                f"{shown(self.text)}: the bounds {range_text((low, high))} of {name!r} are no finite range; "
+                "declare two increasing numbers"
+            )
+        return float(low), float(high)
+
+    def _arrays(self, values: Mapping[str, FloatArray]) -> tuple[dict[str, FloatArray], int]:
+        """The columns used and their common length."""
+        arrays: dict[str, FloatArray] = {}
+        for name in self.names:
+            if name not in values:
+                unknown = SpecError.unknown_name("numeric or boolean column", name, values)
+                raise SpecError(f"{shown(self.text)}: {unknown}")
+            arrays[name] = np.asarray(values[name], np.float64)
+        shapes = {array.shape for array in arrays.values()}
+        if len(shapes) > 1 or len(next(iter(shapes))) != 1:
+            raise SpecError(f"{shown(self.text)}: the columns it uses are not one-dimensional and of one length")
+        return arrays, len(next(iter(arrays.values())))
+
+
+def order(formulas: Mapping[str, Formula], declared: Collection[str]) -> tuple[str, ...]:
+    """Names of the derived columns in an order in which each can be computed from what comes before.
+
+    Parameters
+    ----------
+    formulas
+        Name of each derived column to its formula.
+    declared
+        Columns of the table that a formula may use: numeric and boolean ones.
+
+    Examples
+    --------
+    >>> order({"square": parse("rate ** 2"), "rate": parse("wage / hours")}, ["wage", "hours"])
+    ('rate', 'square')
+    """
+    usable = {name: formula for name, formula in formulas.items() if formula.kind in ("numeric", "boolean")}
+    allowed = [*declared, *usable]
+    for column, formula in formulas.items():
+        if column in declared:
+            raise SpecError(f"column {column!r} has both a formula and a declaration of its own; keep one")
+        for name in formula.names:
+            if name in formulas and name not in usable:
+                raise SpecError(
+                    f"column {column!r}: {shown(formula.text)}: {name!r} is made by cut or spline and is not a number; "
+                    "use the column it is made from"
+                )
+            if name not in allowed:
+                unknown = SpecError.unknown_name("numeric or boolean column", name, allowed)
+                raise SpecError(f"column {column!r}: {shown(formula.text)}: {unknown}")
+    needs = {column: [name for name in formula.names if name in formulas] for column, formula in formulas.items()}
+    try:
+        return tuple(TopologicalSorter(needs).static_order())
+    except CycleError as error:
+        # each of these is needed by the next
+        cycle = " -> ".join(repr(name) for name in reversed(error.args[1]))
+        raise SpecError(f"the formulas {cycle} need each other; start one of them from declared columns") from None
+
+
+def _blocks(rows: int) -> Iterator[slice]:
+    return (slice(start, start + _BLOCK) for start in range(0, rows, _BLOCK))
+
+
+def _present(part: Mapping[str, FloatArray]) -> npt.NDArray[np.bool_]:
+    """Which rows have a finite number in every column used."""
+    present: npt.NDArray[np.bool_] = np.logical_and.reduce([np.isfinite(array) for array in part.values()])
+    return present

@@ -1,0 +1,280 @@
+"""Recursive descent from the tokens of a formula to its tree.
+
+    formula     cut | spline | or
+    cut         "cut" "(" or "," constant ("," constant)* ")"
+    spline      "spline" "(" or ("," constant)+ ["," "degree" "=" number] ")"
+    or          and ("or" and)*
+    and         not ("and" not)*
+    not         "not" not | comparison
+    comparison  sum [("<" | "<=" | ">" | ">=" | "==" | "!=") sum]
+    sum         product (("+" | "-") product)*
+    product     minus (("*" | "/") minus)*
+    minus       "-" minus | power
+    power       atom ["**" number]
+    atom        number | name | function "(" or ("," or)* ")" | "(" or ")"
+    constant    ["-"] number
+
+Nothing is evaluated by Python: the only values a text can reach are its own numbers and the named columns.
+"""
+
+from __future__ import annotations
+
+import keyword
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from itertools import pairwise
+from typing import TYPE_CHECKING, Final, TypeVar, cast
+
+from discreet.design.formulas.tokens import MAX_LENGTH, NOT_PART, Cursor, Token, shown
+from discreet.design.formulas.tree import (
+    FUNCTIONS,
+    LOGIC_WORDS,
+    NOT_NUMBERS,
+    TOP_FUNCTIONS,
+    Binary,
+    Call,
+    Clip,
+    Compare,
+    Cut,
+    Logic,
+    Name,
+    Negate,
+    Node,
+    Not,
+    Number,
+    Power,
+    Spline,
+    Tree,
+    is_condition,
+    names_in,
+    text_of,
+)
+from discreet.errors import SpecError
+
+if TYPE_CHECKING:
+    from discreet.design.formulas.tree import Arithmetic, Comparison, Function
+
+MAX_NESTING: Final = 20
+MAX_NODES: Final = 100
+MAX_EXPONENT: Final = 8
+MAX_DEGREE: Final = 5
+_COMPARISONS: Final = ("<", "<=", ">", ">=", "==", "!=")
+_NodeT = TypeVar("_NodeT", bound=Tree)
+
+
+def tree_of(text: str) -> Tree:
+    """Tree of a formula; SpecError names the spot where a text leaves the language."""
+    tree = _Parser(text).formula()
+    if next(names_in(tree), None) is None:
+        raise SpecError(f"{shown(text)}: no column is used; a formula computes from at least one declared column")
+    if len(text_of(tree)) > MAX_LENGTH:
+        raise SpecError(
+            f"{shown(text)}: with blanks around its operators it has more than {MAX_LENGTH} characters; "
+            "declare a part of it as a column of its own"
+        )
+    return tree
+
+
+class _Parser(Cursor):
+    """One pass over the tokens of one text."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self.nodes = 0
+        self.depth = 0
+
+    # the text as a whole
+
+    def formula(self) -> Tree:
+        tree: Tree
+        if self.at_word(*TOP_FUNCTIONS):
+            tree = self._top_call()
+            if not self.at_end():
+                raise self.unexpected("cut and spline stand alone; nothing may follow them")
+        else:
+            tree = self._or()
+            if not self.at_end():
+                closed = self.at_sign(")", ",")
+                raise self.unexpected("nothing is open here" if closed else "an operator is missing before it")
+        return tree
+
+    def _top_call(self) -> Cut | Spline:
+        start = self.advance()
+        self.expect("(", f"write the arguments of {start.text} in round brackets")
+        operand = self._or()
+        constants: list[float] = []
+        degree = 3
+        while self.accept(","):
+            if start.text == "spline" and self.at_word("degree"):
+                degree = self._degree()
+                break
+            constants.append(self._constant())
+        self.expect(")", f"close the round bracket of {start.text}")
+        what = "points" if start.text == "cut" else "knots"
+        if not constants or any(low >= high for low, high in pairwise(constants)):
+            raise self.wrong(start, start.text, f"it needs one or more increasing {what} after its first argument")
+        if start.text == "cut":
+            return self._made(Cut(operand, tuple(constants)))
+        return self._made(Spline(operand, tuple(constants), degree))
+
+    def _degree(self) -> int:
+        self.advance()
+        self.expect("=", "write for example degree=3")
+        token = self.token
+        if token.kind != "number" or token.value not in range(1, MAX_DEGREE + 1):
+            raise self.unexpected(f"the degree is a whole number from 1 to {MAX_DEGREE}")
+        return int(self.advance().value)
+
+    # expressions, from the loosest to the tightest
+
+    def _or(self) -> Node:
+        return self._conditions("or", lambda: self._conditions("and", self._not))
+
+    def _conditions(self, word: str, part: Callable[[], Node]) -> Node:
+        left = part()
+        while self.at_word(word):
+            self._must_be_condition(left)
+            self.advance()
+            right = part()
+            self._must_be_condition(right)
+            left = self._made(Logic("and" if word == "and" else "or", left, right))
+        return left
+
+    def _not(self) -> Node:
+        if not self.at_word("not"):
+            return self._comparison()
+        self.advance()
+        with self._nested():
+            operand = self._not()
+        self._must_be_condition(operand)
+        return self._made(Not(operand))
+
+    def _comparison(self) -> Node:
+        left = self._sum()
+        if not self.at_sign(*_COMPARISONS):
+            return left
+        sign = cast("Comparison", self.advance().text)
+        node = self._made(Compare(sign, left, self._sum()))
+        if self.at_sign(*_COMPARISONS):
+            raise self.unexpected("join two comparisons by 'and'")
+        return node
+
+    def _sum(self) -> Node:
+        return self._signs("+-", lambda: self._signs("*/", self._minus))
+
+    def _signs(self, signs: str, part: Callable[[], Node]) -> Node:
+        left = part()
+        while self.at_sign(*signs):
+            sign = cast("Arithmetic", self.advance().text)
+            left = self._made(Binary(sign, left, part()))
+        return left
+
+    def _minus(self) -> Node:
+        if not self.accept("-"):
+            return self._power()
+        with self._nested():
+            operand = self._minus()
+        return self._made(Negate(operand))
+
+    def _power(self) -> Node:
+        base = self._atom()
+        if not self.accept("**"):
+            return base
+        token = self.token
+        if token.kind != "number" or token.value not in (*range(MAX_EXPONENT + 1), 0.5):
+            raise self.unexpected(f"an exponent is a plain whole number from 0 to {MAX_EXPONENT}, or 0.5")
+        self.advance()
+        if self.at_sign("**"):
+            raise self.unexpected("a power of a power needs round brackets")
+        return self._made(Power(base, token.value))
+
+    def _atom(self) -> Node:
+        token = self.token
+        if token.kind == "number":
+            return self._made(Number(self.advance().value))
+        if token.kind == "name":
+            return self._made(Name(self.advance().text))
+        if token.kind == "word" and token.text not in LOGIC_WORDS:
+            return self._word()
+        if self.accept("("):
+            with self._nested():
+                node = self._or()
+            self.expect(")", "close the round bracket")
+            return node
+        raise self.unexpected("a number, a column, a function or a round bracket is needed here")
+
+    def _word(self) -> Node:
+        token = self.advance()
+        word, called = token.text, self.at_sign("(")
+        if word in TOP_FUNCTIONS and called:
+            raise self.wrong(token, word, "cut and spline stand alone; declare a column of its own for it")
+        if word in FUNCTIONS and called:
+            return self._call(token)
+        quoted = f"write `{word}` if a column has this name"
+        if word in FUNCTIONS + TOP_FUNCTIONS:
+            raise self.wrong(token, f"function {word!r} without its arguments", quoted)
+        if word.lower() in NOT_NUMBERS:
+            raise self.wrong(token, f"{word!r}", f"numbers are finite; {quoted}")
+        if keyword.iskeyword(word):
+            raise self.wrong(token, f"{word!r}", f"it is {NOT_PART}; {quoted}")
+        if called:
+            unknown = SpecError.unknown_name("function", word, FUNCTIONS + TOP_FUNCTIONS)
+            raise SpecError(f"{shown(self.text)}: {unknown}")
+        return self._made(Name(word))
+
+    def _call(self, token: Token) -> Node:
+        function = token.text
+        self.advance()
+        with self._nested():
+            arguments = [self._or()]
+            while self.accept(","):
+                if function == "clip":
+                    low = self._constant()
+                    self.expect(",", "clip takes an expression and two constants")
+                    high = self._constant()
+                    self.expect(")", "clip takes an expression and two constants")
+                    if not low < high:
+                        raise self.wrong(token, "clip", "its two constants must increase")
+                    return self._made(Clip(arguments[0], low, high))
+                arguments.append(self._or())
+        self.expect(")", f"close the round bracket of {function}")
+        if function == "clip":
+            raise self.wrong(token, "clip", "it takes an expression and two constants")
+        if function in ("min", "max") and len(arguments) < 2:
+            raise self.wrong(token, function, "it takes two or more arguments")
+        if function not in ("min", "max") and len(arguments) > 1:
+            raise self.wrong(token, function, "it takes one argument")
+        return self._made(Call(cast("Function", function), tuple(arguments)))
+
+    # small steps
+
+    def _constant(self) -> float:
+        minus = self.accept("-")
+        if self.token.kind != "number":
+            raise self.unexpected("a constant number is needed here")
+        value = self._made(Number(self.advance().value)).value
+        # 0.0 - 0.0 is plain zero
+        return 0.0 - value if minus else value
+
+    def _made(self, node: _NodeT) -> _NodeT:
+        self.nodes += 1
+        if self.nodes > MAX_NODES:
+            raise SpecError(
+                f"{shown(self.text)}: it has more than {MAX_NODES} parts; declare some as columns of their own"
+            )
+        return node
+
+    @contextmanager
+    def _nested(self) -> Iterator[None]:
+        self.depth += 1
+        if self.depth > MAX_NESTING:
+            raise SpecError(f"{shown(self.text)}: it is nested more than {MAX_NESTING} deep; declare a part on its own")
+        yield
+        self.depth -= 1
+
+    def _must_be_condition(self, node: Node) -> None:
+        if not is_condition(node):
+            raise SpecError(
+                f"{shown(self.text)}: {text_of(node)} is a number, and 'and', 'or' and 'not' join comparisons; "
+                f"write for example {text_of(Compare('==', node, Number(1.0)))}"
+            )

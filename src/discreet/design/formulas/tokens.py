@@ -1,0 +1,198 @@
+"""Text of a formula to its words, numbers and signs; every other sign is refused with a reason."""
+
+from __future__ import annotations
+
+import keyword
+import math
+import re
+import unicodedata
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from discreet.design.formulas.tree import LOGIC_WORDS, WORD
+from discreet.errors import SpecError
+
+MAX_LENGTH: Final = 500
+NOT_PART: Final = "not part of the formula language"
+_SHOWN: Final = 60
+_BLANKS: Final = " \t\r\n"
+_NUMBER: Final = re.compile(r"([0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+_QUOTED: Final = re.compile(r"`((?:[^`]|``)*)`")
+_SIGN: Final = re.compile(r"\*\*|<=|>=|==|!=|[-+*/<>(),=]")
+_OUTSIDE: Final = {
+    ".": "attribute access is",
+    "[": "square brackets are",
+    "]": "square brackets are",
+    "{": "braces are",
+    "}": "braces are",
+    '"': "text in quotes is",
+    "'": "text in quotes is",
+    "#": "comments are",
+    ":": "colons are",
+    ";": "semicolons are",
+    "%": "remainders are",
+    "^": "'^' is",
+    "&": "'&' is",
+    "|": "'|' is",
+    "~": "'~' is",
+    "!": "'!' is",
+}
+_INSTEAD: Final = {
+    '"': "a column name with blanks is written in back quotes",
+    "'": "a column name with blanks is written in back quotes",
+    "^": "write a power as **",
+    "&": "write 'and'",
+    "|": "write 'or'",
+    "~": "write 'not'",
+    "!": "write 'not', or != for unequal",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """One word, number, quoted name or sign, where it stands, and a number's value."""
+
+    kind: Literal["word", "name", "number", "sign", "end"]
+    text: str
+    position: int
+    value: float = 0.0
+
+
+def tokens_of(text: str) -> list[Token]:
+    """Tokens of a formula, the last of kind "end".
+
+    >>> [token.text for token in tokens_of("exper ** 2")]
+    ['exper', '**', '2', '']
+    """
+    if not isinstance(text, str):
+        raise SpecError(f"a formula is text; {type(text).__name__} came")
+    if len(text) > MAX_LENGTH:
+        raise SpecError(
+            f"{shown(text)}: {len(text)} characters came, at most {MAX_LENGTH} are allowed; "
+            "declare a part of it as a column of its own"
+        )
+    tokens: list[Token] = []
+    position = 0
+    while position < len(text):
+        if text[position] in _BLANKS:
+            position += 1
+            continue
+        token, position = _token(text, position)
+        tokens.append(token)
+    if not tokens:
+        raise SpecError(f"{shown(text)}: the formula is empty; write an expression such as age ** 2")
+    return [*tokens, Token("end", "", position)]
+
+
+def _token(text: str, position: int) -> tuple[Token, int]:
+    """The token that starts here, and where it ends."""
+    if match := WORD.match(text, position):
+        word = match.group()
+        if not word.isidentifier():
+            raise problem(text, position, f"{word!r}", "write this name in back quotes if it is a column")
+        return Token("word", word, position), match.end()
+    if match := _NUMBER.match(text, position):
+        return Token("number", match.group(), position, _value(text, match)), match.end()
+    if match := _QUOTED.match(text, position):
+        return Token("name", _column(text, position, match.group(1).replace("``", "`")), position), match.end()
+    if match := _SIGN.match(text, position):
+        return Token("sign", match.group(), position), match.end()
+    sign = text[position]
+    if sign == "`":
+        raise problem(text, position, "a back quote", "it is never closed; write `column name`")
+    if sign in _OUTSIDE:
+        instead = f"; {_INSTEAD[sign]}" if sign in _INSTEAD else ""
+        raise problem(text, position, f"unexpected {sign!r}", f"{_OUTSIDE[sign]} {NOT_PART}{instead}")
+    raise problem(text, position, f"unexpected sign U+{ord(sign):04X}", f"it is {NOT_PART}")
+
+
+def _value(text: str, match: re.Match[str]) -> float:
+    value = float(match.group())
+    if not math.isfinite(value) or (value == 0 and match.group(1).strip("0.")):
+        raise problem(text, match.start(), "a number", "it does not fit double precision; write one that does")
+    if following := WORD.match(text, match.end()):
+        raise problem(
+            text, match.end(), f"unexpected {following.group()!r}", "an operator is missing; write 2 * x, not 2x"
+        )
+    return value
+
+
+def _column(text: str, position: int, name: str) -> str:
+    if not name or name != name.strip() or any(unicodedata.category(sign) in ("Cc", "Cf", "Cs") for sign in name):
+        raise problem(text, position, "a quoted name", "a column name has no invisible signs and no blanks at its ends")
+    return name
+
+
+class Cursor:
+    """A walk over the tokens of one text that knows how to complain about the spot it has reached."""
+
+    def __init__(self, text: str) -> None:
+        self.tokens = iter(tokens_of(text))
+        self.token = next(self.tokens)
+        self.text = text
+
+    def at_word(self, *words: str) -> bool:
+        """Whether one of these bare words stands here."""
+        return self.token.kind == "word" and self.token.text in words
+
+    def at_sign(self, *signs: str) -> bool:
+        """Whether one of these signs stands here; a column quoted as a sign is none."""
+        return self.token.kind == "sign" and self.token.text in signs
+
+    def at_end(self) -> bool:
+        """Whether the text is used up."""
+        return self.token.kind == "end"
+
+    def advance(self) -> Token:
+        """Step over the token that stands here."""
+        token = self.token
+        self.token = next(self.tokens)
+        return token
+
+    def accept(self, sign: str) -> bool:
+        """Step over a sign if it stands here."""
+        if self.at_sign(sign):
+            self.advance()
+            return True
+        return False
+
+    def expect(self, sign: str, advice: str) -> None:
+        """Step over a sign that must stand here."""
+        if not self.accept(sign):
+            raise self.unexpected(advice)
+
+    def unexpected(self, advice: str) -> SpecError:
+        """The error for the token that stands here."""
+        token = self.token
+        if self.at_end():
+            return self.wrong(token, "the text ends", advice)
+        if self.at_sign("="):
+            advice = f"assignment is {NOT_PART}; compare with =="
+        elif token.kind == "word" and keyword.iskeyword(token.text) and token.text not in LOGIC_WORDS:
+            advice = f"it is {NOT_PART}"
+        return self.wrong(token, f"unexpected {token.text!r}", advice)
+
+    def wrong(self, token: Token, what: str, advice: str) -> SpecError:
+        """The error for a token already passed."""
+        return problem(self.text, token.position, what, advice)
+
+
+def problem(text: str, position: int, what: str, advice: str) -> SpecError:
+    """The error for a spot of a formula: what stands there, where, after which text, and what to do."""
+    before = _visible(text[:position].rstrip())
+    after = f", after {_last(before)!r}" if before else ""
+    return SpecError(f"{shown(text)}: {what} at position {position}{after}; {advice}")
+
+
+def shown(text: str) -> str:
+    """How messages show a formula: cut to a line, invisible signs spelled out."""
+    visible = _visible(text[: _SHOWN + 1])
+    return f'formula "{visible if len(visible) <= _SHOWN else visible[: _SHOWN - 3] + "..."}"'
+
+
+def _visible(text: str) -> str:
+    return "".join(sign if sign.isprintable() else f"<U+{ord(sign):04X}>" for sign in text)
+
+
+def _last(text: str) -> str:
+    return text if len(text) <= 20 else f"...{text[-17:]}"

@@ -1,0 +1,1 @@
+"""Sub-room mechanisms/calibration."""

@@ -1,0 +1,180 @@
+"""From a budget to the noise of every block: one exact calibration for the whole joint release."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, fields, replace
+from typing import Final
+
+from discreet.design.domain import RowDomain
+from discreet.errors import SpecError
+from discreet.mechanisms.sampling.sampler import MAX_SIGMA, NO_DELTA, rounded_up
+from discreet.mechanisms.calibration.l2_sensitivity import (
+    RATIO_SENSITIVITY,
+    Blocks,
+    block_maxima,
+    residual_sensitivity,
+    weighted_loss,
+)
+from discreet.privacy.budget import PrivacyBudget
+from discreet.privacy.gaussian import mu_from
+from discreet.privacy.lattice import LATTICE_SHARE
+from discreet.privacy.unit import Neighbours
+from discreet.privacy.zcdp import rho_from
+from discreet.releases import BLOCKS, RATIO_BLOCK, Calibration, NoiseLaw
+
+# shares of mu^2: within 1.19-1.27 of the least coefficient variance for d = 1, 5, 20; an equal split is 2.1-2.5
+DEFAULT_SHARES: Final = Blocks(count=0.03, sum_x=0.12, gram=0.35, sum_y=0.10, cross=0.35, target_square=0.05)
+# share of mu^2 that robust standard errors take for their own sums, and the part of it for the interval of R^2
+ROBUST_SHARE: Final = 0.3
+RATIO_SHARE: Final = 0.03
+ROUNDING: Final = 1 + 2**-40
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """One more statistic that is released beside the moments, under the same calibration.
+
+    Attributes
+    ----------
+    name
+        In the law of the noise and among the scalars of the release.
+    reach
+        Its largest change between neighbouring tables, as a Euclidean length, in scaled units of a product.
+    share
+        Of mu^2, above 0 and below 1; the moments get the rest.
+    entries
+        How many numbers it has.
+    """
+
+    name: str
+    reach: float
+    share: float
+    entries: int = 1
+
+
+def block_sigmas(
+    domain: RowDomain,
+    neighbours: Neighbours,
+    mu: float,
+    shares: Blocks = DEFAULT_SHARES,
+    *,
+    count_public: bool = False,
+    rows_per_unit: int = 1,
+) -> Blocks:
+    """Noise of each block in scaled units for a joint release that is mu-Gaussian-private.
+
+    Inside X'X the figure is for the diagonal; off the diagonal it is smaller by sqrt(2) (svec). A block with share 0 is
+    not released: its noise is infinite.
+
+    >>> domain = RowDomain(1, 0, 0, None, False, 16)
+    >>> round(block_sigmas(domain, "add-remove", 1.0, Blocks(0, 0, 0.5, 0, 0.5, 0)).gram, 9)
+    1.414213562
+    """
+    maxima = block_maxima(domain, neighbours)
+    names = [block.name for block in fields(Blocks)]
+    share = {name: getattr(shares, name) for name in names}
+    total = sum(share.values())
+    weights = Blocks(**{name: share[name] / total / getattr(maxima, name) ** 2 for name in names})
+    loss = weighted_loss(  # [P8]
+        domain, neighbours, weights, count_public=count_public, rows_per_unit=rows_per_unit
+    )
+    scale = math.sqrt(loss) / mu
+    return Blocks(**{
+        name: scale / math.sqrt(getattr(weights, name)) if share[name] else math.inf for name in names
+    })  # fmt: skip
+
+
+def noise_law(
+    domain: RowDomain,
+    neighbours: Neighbours,
+    size: int,
+    budget: PrivacyBudget,
+    *,
+    count_public: bool,
+    rows_per_unit: int = 1,
+    robust: bool = False,
+    shares: Blocks = DEFAULT_SHARES,
+    beside: Beside | None = None,
+) -> NoiseLaw:
+    """The law of the noise for a budget, from public quantities alone.
+
+    The count is left exact only where the number of rows that count is public. A block with share 0 is not released:
+    it has no noise, costs nothing and is absent from the law. With `robust` a share of mu^2 goes to sums over residuals
+    (robust.proof.md), with `beside` a share to one more statistic; the moments get the rest.
+    """
+    spent_elsewhere = (ROBUST_SHARE if robust else 0.0) + (0.0 if beside is None else beside.share)
+
+    def law(mu: float, calibration: Calibration) -> NoiseLaw:
+        charged = replace(shares, count=0.0) if count_public else shares
+        part = mu * math.sqrt(1 - spent_elsewhere)
+        sigmas = block_sigmas(domain, neighbours, part, charged, count_public=count_public, rows_per_unit=rows_per_unit)
+        steps = _steps(sigmas, domain, count_public=count_public)
+        if robust:
+            steps |= residual_steps(domain, neighbours, mu)
+        if beside is not None:
+            steps[beside.name] = in_steps(beside.name, beside.reach / (mu * math.sqrt(beside.share)), domain)
+        return NoiseLaw(domain.grid_bits, steps, calibration)
+
+    if budget.currency != "approximate":
+        raise SpecError(f"a budget in {budget.currency} came; state it as epsilon and delta for this mechanism")
+    if not budget.delta > 0:
+        raise SpecError(NO_DELTA)
+    continuous = law(mu_from(budget.epsilon, budget.delta), "gaussian")
+    gap = lattice_gap(continuous, size, budget.epsilon, beside)
+    if gap <= LATTICE_SHARE * budget.delta:
+        return law(mu_from(budget.epsilon, (budget.delta - gap) / ROUNDING), "gaussian")  # [P9]
+    return law(math.sqrt(2 * rho_from(budget.epsilon, budget.delta)) / ROUNDING, "discrete-zcdp")  # [P10]
+
+
+def lattice_gap(law: NoiseLaw, size: int, epsilon: float, beside: Beside | None = None) -> float:
+    """What discrete instead of rounded Gaussian noise costs in delta: (1 + e^epsilon) sum 1/(16 sigma^2)."""
+    if epsilon > 700:
+        return math.inf
+    x = size - 2
+    entries = {
+        "sum_x": x, "gram_diagonal": x, "gram_off_diagonal": x * (x - 1) // 2, "cross": x,
+        "residual_diagonal": x + 1, "residual_off_diagonal": x * (x + 1) // 2,
+    }  # fmt: skip
+    if beside is not None:
+        entries[beside.name] = beside.entries
+    distance = math.fsum(
+        entries.get(block, 1) / (16 * float(sigma) ** 2) for block, sigma in law.sigma.items() if sigma
+    )
+    return (1 + math.exp(epsilon)) * distance * ROUNDING
+
+
+def _steps(sigmas: Blocks, domain: RowDomain, *, count_public: bool) -> dict[str, int]:
+    scaled: dict[str, float] = {
+        "count": sigmas.count, "sum_x": sigmas.sum_x, "gram_diagonal": sigmas.gram,
+        "gram_off_diagonal": sigmas.gram / math.sqrt(2), "sum_y": sigmas.sum_y, "cross": sigmas.cross,
+        "target_square": sigmas.target_square,
+    }  # fmt: skip
+    steps: dict[str, int] = {}
+    for block in BLOCKS:
+        if block == "count" and count_public:
+            steps[block] = 0
+        elif scaled[block] < math.inf:
+            steps[block] = in_steps(block, scaled[block], domain)
+    return steps
+
+
+def in_steps(block: str, scaled: float, domain: RowDomain) -> int:
+    """A standard deviation in steps of the product grid, rounded up to what the sampler takes."""
+    sigma = scaled * 4**domain.grid_bits * ROUNDING
+    if not sigma <= MAX_SIGMA:
+        raise SpecError(
+            f"the noise of block '{block}' has a standard deviation of {scaled:.3g} scaled units, too much "
+            f"for the 64-bit sampler at grid_bits = {domain.grid_bits}; lower grid_bits or raise epsilon"
+        )
+    return rounded_up(math.ceil(sigma))  # [P11]
+
+
+def residual_steps(domain: RowDomain, neighbours: Neighbours, mu: float) -> dict[str, int]:
+    """Noise of the sums over residuals, which take `ROBUST_SHARE` of a release that is mu-Gaussian-private."""
+    sigma = residual_sensitivity(domain, neighbours) / (mu * math.sqrt(ROBUST_SHARE - RATIO_SHARE))
+    return {
+        "residual_diagonal": in_steps("residual_diagonal", sigma, domain),
+        "residual_off_diagonal": in_steps("residual_off_diagonal", sigma / math.sqrt(2), domain),
+        RATIO_BLOCK: in_steps(RATIO_BLOCK, RATIO_SENSITIVITY / (mu * math.sqrt(RATIO_SHARE)), domain),
+    }

@@ -1,0 +1,158 @@
+"""Ridge regression inside a public ball, from exact moments, to within a proved distance of the exact minimum.
+
+The objective is F(theta) = 1/2 sum (y - z'theta)^2 + strength/2 |theta|^2 over |theta| <= bound, with z = (1, x), or x
+in a design without intercept. All arithmetic is on whole numbers; proof: output.proof.md.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from types import MappingProxyType
+from typing import Final
+
+import numpy as np
+
+from discreet.design.domain import RowDomain
+from discreet.design.model import Design
+from discreet.mechanisms.calibration.l2_sensitivity import norm2
+from discreet.mechanisms.interface.settings import Setting
+from discreet.exact.integers import Whole, factors, solution, symmetric_whole
+from discreet.releases import Settings
+
+BALL_SETTINGS: Final[Mapping[str, Setting]] = MappingProxyType({
+    "strength": Setting(100.0, "ridge penalty, in units of the sums of scaled products, constant included", 1e-3, 1e12),
+    "bound": Setting(1.0, "largest length of the scaled coefficients", 1e-3, 1e3),
+})  # fmt: skip
+
+# how far from the exact minimum the solution may be before it is rounded, in steps of the product grid
+SOLVER_STEPS: Final = Fraction(1, 16)
+# enough for every setting to be a whole number of units of 2**-bits; a harder table takes more, see the proof
+_FIRST_BITS: Final = 192
+# covers the rounding of some tens of double operations, each relative 2**-53
+_UP: Final = 1 + 2**-44
+
+
+@dataclass(frozen=True, slots=True)
+class RowReach:
+    """What one row can do, in scaled units, rounded up.
+
+    Attributes
+    ----------
+    norm
+        Largest length of z.
+    residual
+        Largest |y - z'theta| inside the ball.
+    rows
+        How many rows of two neighbouring tables differ, counted in both.
+    """
+
+    norm: float
+    residual: float
+    rows: int
+
+    @classmethod
+    def of(cls, design: Design, domain: RowDomain, bound: float) -> RowReach:
+        """Read off public quantities.
+
+        >>> design = Design("y", {"y": (0, 1), "x": (0, 1)}, unit={"neighbours": "replace"}, intercept=False)
+        >>> reach = RowReach.of(design, RowDomain.of(design), 2.0)
+        >>> round(reach.norm, 9), round(reach.residual, 9), reach.rows
+        (1.0, 3.0, 2)
+        """
+        norm = math.sqrt(norm2(domain) + (1.0 if design.intercept else 0.0)) * _UP
+        k = design.unit.max_rows
+        rows = k if design.unit.neighbours == "add-remove" else 2 * k  # [P2]
+        return cls(norm, (1.0 + norm * bound) * _UP, rows)
+
+
+def rounding_reach(size: int) -> float:
+    """Largest distance from the exact minimum to the lattice point that stands for it, in steps of the product grid."""
+    return (math.sqrt(size) / 2 + float(SOLVER_STEPS)) * _UP  # [P6]
+
+
+def normal_equations(totals: Sequence[int], size: int, *, intercept: bool) -> tuple[Whole, Whole]:
+    """Sums of z z' and of z y from the upper triangle of the moments of (1, x, y), in steps of the product grid."""
+    full = symmetric_whole(totals, size)
+    first = 0 if intercept else 1
+    return full[first:-1, first:-1], full[first:-1, -1]
+
+
+def ridge_in_ball(gram: Whole, cross: Whole, grid_bits: int, settings: Settings) -> list[int]:
+    """The minimum of the objective, rounded to the product grid, within `rounding_reach` of the exact one.
+
+    Parameters
+    ----------
+    gram, cross
+        Sums of z z' and of z y in steps of the product grid; any linear term can be added to `cross`.
+    grid_bits
+        A product has 4**grid_bits steps per scaled unit.
+    settings
+        `strength` and `bound`.
+    """
+    bits = _FIRST_BITS
+    while True:
+        problem = _Problem.scaled(gram, cross, grid_bits, settings, bits)
+        found = problem.solved(bits)
+        if found is not None:
+            half = 1 << (bits - 2 * grid_bits - 1)
+            return [int(value + half) >> (bits - 2 * grid_bits) for value in found]
+        bits *= 2  # [P7]
+
+
+@dataclass(frozen=True, slots=True)
+class _Problem:
+    """Minimise theta'A theta / 2 - c'theta over a ball; every number is a whole number of units of 2**-bits."""
+
+    matrix: Whole
+    linear: Whole
+    strength: int
+    bound: int
+    tolerance: Fraction
+    bits: int
+
+    @classmethod
+    def scaled(cls, gram: Whole, cross: Whole, grid_bits: int, settings: Settings, bits: int) -> _Problem:
+        shift = bits - 2 * grid_bits
+        strength = int(Fraction(settings["strength"]) * 2**bits)
+        matrix = gram * (1 << shift) + strength * np.identity(len(cross), dtype=object)
+        bound = int(Fraction(settings["bound"]) * 2**bits)
+        return cls(matrix, cross * (1 << shift), strength, bound, SOLVER_STEPS / 4**grid_bits, bits)
+
+    def solved(self, sweeps: int) -> Whole | None:
+        """A point of the ball that is certified; none if this many steps at this precision give none.
+
+        Newton's method on 1/|theta(nu)| = 1/bound, theta(nu) = (A + nu)^{-1} c, from nu = 0.
+        """
+        nu = 0
+        for _ in range(sweeps):
+            factored = factors(self._lifted(nu), self.bits)
+            theta = solution(factored, self.linear, self.bits)
+            norm = max(math.isqrt(theta @ theta), 1)
+            inside = nu == 0 and norm < self.bound
+            # whole-number division towards zero: no coordinate leaves the ball
+            point = theta if inside else np.sign(theta) * (abs(theta) * self.bound // (norm + 1))
+            if self.certified(point, nu):
+                return point
+            curvature = max(int(theta @ solution(factored, theta, self.bits)), 1)
+            step = ((norm - self.bound) * norm * norm << self.bits) // (self.bound * curvature)
+            nu = max(0, nu + step)
+        return None
+
+    def certified(self, point: Whole, nu: int) -> bool:
+        """Whether the point is in the ball and provably within the tolerance of the exact minimum."""
+        norm2_point = int(point @ point)
+        if norm2_point > self.bound**2:
+            return False
+        unit = 1 << self.bits
+        gap = self._lifted(nu) @ point - self.linear * unit
+        residual = Fraction(math.isqrt(gap @ gap) + 1, unit**2)
+        inwards = Fraction(self.bound - math.isqrt(norm2_point), unit)
+        slack = Fraction(nu, unit) * Fraction(self.bound, unit) * inwards
+        return residual * self.tolerance + slack <= Fraction(self.strength, unit) * self.tolerance**2  # [P5]
+
+    def _lifted(self, nu: int) -> Whole:
+        lifted: Whole = self.matrix + nu * np.identity(len(self.linear), dtype=object)
+        return lifted

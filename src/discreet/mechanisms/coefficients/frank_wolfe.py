@@ -1,0 +1,142 @@
+"""Private Frank-Wolfe: the lasso over a public L1 ball, one vertex chosen in each pass. Proof: frank_wolfe.proof.md."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Final, Literal
+
+import numpy as np
+
+from discreet.curator.sums.scores import FloatArray, ScoreSum, Weight
+from discreet.design.domain import RowDomain
+from discreet.design.model import Design
+from discreet.errors import SpecError
+from discreet.mechanisms.calibration.blocks import ROUNDING, in_steps
+from discreet.mechanisms.sampling.sampler import Sampler
+from discreet.mechanisms.interface.promise import promise
+from discreet.mechanisms.registry import Card, Job, NeighbourPair, Passes
+from discreet.mechanisms.interface.settings import Setting
+from discreet.audit.pairs.corners import corner_pairs
+from discreet.privacy.budget import PrivacyBudget
+from discreet.privacy.guarantee import Guarantee
+from discreet.privacy.zcdp import rho_from
+from discreet.releases import Calibration, Coefficients, NoiseLaw, Settings
+
+# variates asked of the sampler at a time
+_BATCH: Final = 32
+
+
+class PrivateFrankWolfe:
+    """Moves towards the vertex of an L1 ball along which the loss falls fastest; each is chosen privately."""
+
+    name: Final = "frank-wolfe"
+    version: Final = "1"
+    kind: Final[Literal["coefficients"]] = "coefficients"
+    card: Final = Card(
+        summary="The lasso over an L1 ball, one private choice of a column in each pass; for many columns.",
+        document="named in the technical report of Dandekar et al.; the algorithm is from the paper cited",
+        notion="both",
+        domain="box or ball",
+        needs=(),
+        numerics="exact",
+        references=("Talwar, Thakurta & Zhang 2015", "McSherry & Talwar 2007", "Cesar & Rogers 2021"),
+        reads_again=True,
+        settings={
+            "radius_l1": Setting(1.0, "largest sum of sizes of the scaled coefficients, constant included", 1e-3, 1e3),
+            "iterations": Setting(20, "how many vertices are chosen, each in a pass over the table", 1, 1000),
+            "residual_bound": Setting(1.0, "residuals are clipped at it, in scaled units of the target", 1e-3, 1e4),
+        },
+    )
+
+    def noise_model(self, design: Design, domain: RowDomain, budget: PrivacyBudget, settings: Settings) -> NoiseLaw:
+        """The scale at which scores count in each choice."""
+        if budget.currency != "approximate":
+            raise SpecError(f"a budget in {budget.currency} came; state it as epsilon and delta for this mechanism")
+        iterations = int(settings["iterations"])
+        each, calibration = epsilon_of_a_choice(budget, iterations)
+        reach = score_reach(design)
+        scale = in_steps("selection", 2 * reach / each, domain)  # [P2]
+        return NoiseLaw(
+            domain.grid_bits, {"selection": scale}, calibration, "discrete-laplace", {"iterations": iterations}
+        )
+
+    def guarantee(self, design: Design, budget: PrivacyBudget) -> Guarantee:
+        """The promise in the currency of the budget, with the conditions it stands on."""
+        return promise(design, budget)
+
+    def worst_pairs(self, design: Design) -> tuple[NeighbourPair, ...]:
+        """Corner rows with the largest residuals, added or exchanged."""
+        return corner_pairs(design)
+
+    def passes(self, job: Job) -> Passes:
+        """One pass for each choice: exact scores at the coefficients so far, a vertex, a step towards it."""
+        size = len(job.design.released) - 1
+        first = 0 if job.design.intercept else 1
+        radius, weight = float(job.settings["radius_l1"]), clipped_at(float(job.settings["residual_bound"]))
+        fitted = np.zeros(size)
+        trace = []
+        for iteration in range(job.law.parameters["iterations"]):
+            summed = yield ScoreSum(job.domain, size, fitted.tolist(), weight, intercept=job.design.intercept)
+            # from grid steps to steps of the product grid
+            scores = [total * job.domain.unit for total in summed.totals[first:]]
+            chosen = select([*scores, *(-score for score in scores)], job.law.sigma["selection"], job.sampler)
+            column, sign = first + chosen % len(scores), 1.0 if chosen < len(scores) else -1.0
+            share = 2 / (iteration + 2)
+            fitted = (1 - share) * fitted
+            fitted[column] += share * sign * radius
+            trace.append(tuple(fitted.tolist()))
+        return Coefficients(trace[-1], tuple(trace))
+
+
+def clipped_at(bound: float) -> Weight:
+    """From residuals to clipped residuals over their bound, numbers in [-1, 1].
+
+    >>> clipped_at(0.5)(np.array([0.25, -3.0])).tolist()
+    [0.5, -1.0]
+    """
+
+    def weight(residuals: FloatArray) -> FloatArray:
+        return np.clip(residuals / bound, -1.0, 1.0)
+
+    return weight
+
+
+def score_reach(design: Design) -> int:
+    """How far one unit can move the score of any vertex, in scaled units.
+
+    >>> score_reach(Design("y", {"x": (0, 1), "y": (0, 1)}, unit={"neighbours": "replace"}))
+    2
+    """
+    return design.unit.max_rows * (1 if design.unit.neighbours == "add-remove" else 2)  # [P1]
+
+
+def epsilon_of_a_choice(budget: PrivacyBudget, iterations: int) -> tuple[float, Calibration]:
+    """Largest epsilon of one choice among as many as `iterations`, and how they are added up.
+
+    >>> epsilon_of_a_choice(PrivacyBudget(1.0), 10)
+    (0.1, 'pure')
+    >>> each, how = epsilon_of_a_choice(PrivacyBudget(1.0, 1e-6), 20)
+    >>> round(each, 4), how
+    (0.0987, 'composed')
+    """
+    basic = budget.epsilon / iterations  # [P3]
+    if budget.delta == 0:
+        return basic, "pure"
+    concentrated = math.sqrt(8 * rho_from(budget.epsilon, budget.delta) / iterations) / ROUNDING  # [P4]
+    return (basic, "pure") if basic >= concentrated else (concentrated, "composed")
+
+
+def select(scores: Sequence[int], scale: int, sampler: Sampler) -> int:
+    """A place of `scores` with probability proportional to exp(score / scale), exactly: the exponential mechanism.
+
+    A uniform place is taken if a discrete Laplace variate is at least what its score lacks to the best one, which has
+    probability exp(-lack / scale) times a constant; otherwise another place and variate are drawn.
+    """
+    best = max(scores)
+    bits = (len(scores) - 1).bit_length()
+    while True:
+        for variate in sampler.laplace([scale] * _BATCH):
+            place = sampler.bits(bits)
+            if place < len(scores) and variate >= best - scores[place]:  # [P5]
+                return place

@@ -1,0 +1,144 @@
+"""Least squares by full-batch gradient descent with clipped residuals and noise. Proof: gradient.proof.md."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Final, Literal
+
+import numpy as np
+
+from discreet.curator.sums.scores import ScoreSum
+from discreet.design.domain import RowDomain
+from discreet.design.model import Design
+from discreet.errors import SpecError
+from discreet.mechanisms.coefficients.iterates import fitted_places, longest, noisy_score, published, score_reach, stepped
+from discreet.mechanisms.calibration.pieces import Piece, pieces_law
+from discreet.mechanisms.interface.promise import promise
+from discreet.mechanisms.registry import Card, Job, NeighbourPair, Passes
+from discreet.mechanisms.coefficients.robust_loss import RobustLoss
+from discreet.mechanisms.interface.settings import Setting
+from discreet.audit.pairs.corners import corner_pairs
+from discreet.privacy.budget import PrivacyBudget
+from discreet.privacy.guarantee import Guarantee
+from discreet.releases import NoiseLaw, Settings
+
+# share of mu^2 for the number of rows, which sets the length of a step
+COUNT_SHARE: Final = 0.02
+# what remains of the distance to rest, in powers of e, when half of the steps are done
+AT_REST: Final = 5
+# part of a step that is carried into the next one, at least and at most
+MOMENTA: Final = (0.5, 0.9)
+# the name under which a release tells that part, in thousandths
+MOMENTUM: Final = "momentum_per_mille"
+
+
+class NoisyGradientDescent:
+    """Descends along noisy sums of clipped gradients of the squared loss, with steps and momentum of public length."""
+
+    name: Final = "gradient"
+    version: Final = "2"
+    kind: Final[Literal["coefficients"]] = "coefficients"
+    card: Final = Card(
+        summary="Full-batch noisy gradient descent on the squared loss with clipped residuals.",
+        document="beyond the five: the general-purpose rival of their methods",
+        notion="approximate",
+        domain="box or ball",
+        needs=(),
+        numerics="exact",
+        references=(
+            "Nesterov 1983",
+            "Song, Chaudhuri & Sarwate 2013",
+            "Bassily, Smith & Thakurta 2014",
+            "Dong, Roth & Su 2022",
+        ),
+        reads_again=True,
+        main="score",
+        settings={
+            "iterations": Setting(200, "steps, each a pass over the table that is charged", 1, 1000),
+            "clip": Setting(0.25, "residuals are clipped at this, in scaled units of the target", 1e-4, 2.0),
+            "step": Setting(1.0, "length of a step: up to 1, or below 2 without momentum", 1e-3, 2.0),
+            "momentum": Setting(True, "carry part of a step into the next; the more columns, the larger that part"),
+            "average": Setting(True, "publish the mean of the last half of the iterates, not the last one"),
+        },
+    )
+
+    def noise_model(self, design: Design, domain: RowDomain, budget: PrivacyBudget, settings: Settings) -> NoiseLaw:
+        """The law of the noise: design, budget and settings in, no data."""
+        iterations, step, carrying = int(settings["iterations"]), float(settings["step"]), bool(settings["momentum"])
+        check_step(step, carrying=carrying)
+        law = pieces_law(domain, budget, gradient_pieces(design, domain, iterations))
+        if not carrying:
+            return law
+        return replace(law, parameters={MOMENTUM: momentum(longest(design, domain) ** 2, iterations, step)})
+
+    def guarantee(self, design: Design, budget: PrivacyBudget) -> Guarantee:
+        """The promise in the currency of the budget, with the conditions it stands on."""
+        return promise(design, budget)
+
+    def worst_pairs(self, design: Design) -> tuple[NeighbourPair, ...]:
+        """Corner rows: at coefficients 0 their gradients are as long as any, and opposite where the target flips."""
+        return corner_pairs(design)
+
+    def passes(self, job: Job) -> Passes:
+        """One pass for the number of rows, one for each step."""
+        size, intercept = len(job.design.released) - 1, job.design.intercept
+        clipped = RobustLoss(1.0, float(job.settings["clip"]))
+        moments = yield ScoreSum(job.domain, size, [0.0] * size, np.ones_like)
+        # (psi/bound) has slope 1/bound, so the Hessian of what is summed is at most rows * longest^2 / bound
+        curvature = row_bound(moments.totals[0], job) * longest(job.design, job.domain) ** 2
+        rate = float(job.settings["step"]) * clipped.bound / curvature
+        carried = job.law.parameters.get(MOMENTUM, 0) / 1000
+        before = theta = np.zeros(size)
+        iterates = []
+        for _ in range(int(job.settings["iterations"])):
+            ahead = theta + carried * (theta - before)
+            moments = yield ScoreSum(job.domain, size, ahead.tolist(), clipped.score, intercept=intercept)
+            before, theta = theta, stepped(ahead, rate * noisy_score(moments.totals, job))
+            iterates.append(theta)
+        return published(iterates, average=bool(job.settings["average"]))
+
+
+def gradient_pieces(design: Design, domain: RowDomain, iterations: int) -> dict[str, Piece]:
+    """What is released: the number of rows unless it is public, and a sum of clipped gradients for each step."""
+    score = Piece(score_reach(design, domain), 1 - COUNT_SHARE, len(fitted_places(design)), iterations)
+    if design.count_public:
+        return {"score": score}
+    return {"count": Piece(float(design.unit.max_rows), COUNT_SHARE, 1), "score": score}  # [P1]
+
+
+def check_step(step: float, *, carrying: bool) -> None:
+    """Refuse a step that need not go downhill on every table, noise aside.
+
+    >>> check_step(1.0, carrying=True)
+    """
+    if step > 1 if carrying else step >= 2:
+        raise SpecError(
+            f"step = {step} came; allowed: up to 1 with momentum, below 2 without; take a shorter one, or leave it "
+            "out for 1: a longer one need not go downhill, and would spend the budget all the same"
+        )
+
+
+def momentum(length2: float, iterations: int, step: float) -> int:
+    """Part of a step that is carried into the next one, in thousandths, from public numbers.
+
+    A column that fills its bounds evenly has a third of the rows as its sum of squares, so that a step of plain
+    descent takes away step / (3 length2) of the distance to rest, and momentum b multiplies that by 1 / (1 - b). This
+    is the b with which e^-5 of the distance remains when half of the steps are done, between 0.5 and 0.9. More of it
+    would scatter the iterates more, and help where columns use little of their bounds.
+
+    >>> [momentum(length2, 200, 1.0) for length2 in (4, 21, 41, 101)]
+    [500, 683, 837, 900]
+    """
+    least, most = MOMENTA
+    carried = 1 - step * iterations / (6 * AT_REST * length2)
+    return round(1000 * min(max(least, carried), most))
+
+
+def row_bound(total: int, job: Job) -> float:
+    """A number of rows that is seldom below the exact one and never below 1, from a sum of ones in grid steps."""
+    unit = job.domain.unit
+    if job.design.count_public:
+        return max(1.0, total / unit)
+    (variate,) = job.sampler.draw([job.law.sigma["count"]])
+    noisy = total * unit + variate  # [P2]
+    return max(1.0, max(0.0, noisy / unit**2) + 2 * job.law.sd("count"))

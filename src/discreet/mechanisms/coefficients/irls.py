@@ -1,0 +1,233 @@
+"""Robust regression by reweighted least squares with noise in every pass. Proof: irls.proof.md."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Generator, Sequence
+from dataclasses import replace
+from typing import Final, Literal, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.curator.sums.gram import ExactGram
+from discreet.curator.table import Moments, Sums
+from discreet.curator.sums.scores import ScoreSum, WeightedGram
+from discreet.design.domain import RowDomain
+from discreet.design.model import Design
+from discreet.mechanisms.calibration.composed import JOINT_RULES, RULES, composed_law
+from discreet.mechanisms.coefficients.iterates import ROUNDING, fitted_places, longest, noisy_score, published, score_reach, stepped
+from discreet.mechanisms.sampling.sampler import rounded_up
+from discreet.mechanisms.calibration.pieces import Piece
+from discreet.mechanisms.interface.promise import promise
+from discreet.mechanisms.registry import Card, Job, NeighbourPair, Passes
+from discreet.mechanisms.coefficients.robust_loss import RobustLoss
+from discreet.mechanisms.calibration.l2_sensitivity import Blocks, weighted_loss
+from discreet.mechanisms.interface.settings import Setting
+from discreet.audit.pairs.corners import corner_pairs
+from discreet.privacy.budget import PrivacyBudget
+from discreet.privacy.guarantee import Guarantee
+from discreet.releases import NoiseLaw, Settings, symmetric
+
+FloatArray: TypeAlias = npt.NDArray[np.float64]
+_Iterates: TypeAlias = Generator[Sums, Moments, list[FloatArray]]
+
+# a step by scores is short, one by moments solves the weighted equations
+USUAL_ITERATIONS: Final = {"score": 100, "moment": 10}
+# share of mu^2 for the Gram of the score form: it sets how fast iterates move, not where they come to rest
+GRAM_SHARE: Final = 0.1
+# share of mu^2 for the weighted Gram of the moment form
+WEIGHTED_GRAM_SHARE: Final = 0.5
+
+
+class PrivateIRLS:
+    """Huber regression, or a loss of another power, from noisy sums of clipped scores or of weighted products."""
+
+    name: Final = "irls"
+    version: Final = "2"
+    kind: Final[Literal["coefficients"]] = "coefficients"
+    card: Final = Card(
+        summary="Robust regression by reweighted least squares; outliers in the target move it little.",
+        document="note of Park & Welling, with other noise and accounting",
+        notion="approximate",
+        domain="box or ball",
+        needs=(),
+        numerics="exact",
+        references=("Park & Welling 2016", "Huber 1981", "Balle & Wang 2018", "Dong, Roth & Su 2022"),
+        reads_again=True,
+        main="score",
+        settings={
+            "form": Setting("score", "noise on clipped scores, or on weighted moments", choices=("score", "moment")),
+            "power": Setting(1.0, "the loss grows like this power of large residuals; 1 is Huber's", 1.0, 2.0),
+            "threshold": Setting(0.1, "residual up to which the loss is squared, in scaled units", 1e-4, 2.0),
+            "iterations": Setting(0, "charged steps, each a pass; 0: 100 for scores, 10 for moments", 0, 1000),
+            "composition": Setting("exact", "accounting that sets the noise", choices=RULES),
+            "average": Setting(True, "publish the mean of the last half of the iterates, not the last one"),
+        },
+    )
+
+    def noise_model(self, design: Design, domain: RowDomain, budget: PrivacyBudget, settings: Settings) -> NoiseLaw:
+        """The law of the noise: design, budget and settings in, no data."""
+        iterations, rule = iteration_count(settings), str(settings["composition"])
+        if settings["form"] == "score":
+            pieces = score_pieces(design, domain, iterations)
+        else:
+            pieces = moment_pieces(design, domain, iterations, joint=rule in JOINT_RULES)
+        return _triangular(composed_law(domain, budget, pieces, rule))
+
+    def guarantee(self, design: Design, budget: PrivacyBudget) -> Guarantee:
+        """The promise in the currency of the budget, with the conditions it stands on."""
+        return promise(design, budget)
+
+    def worst_pairs(self, design: Design) -> tuple[NeighbourPair, ...]:
+        """Corner rows: at coefficients 0 their scores are as long as any, and opposite where the target flips."""
+        return corner_pairs(design)
+
+    def passes(self, job: Job) -> Passes:
+        """The passes of the form that was chosen, then the mean of the last iterates."""
+        form = score_iterates if job.settings["form"] == "score" else moment_iterates
+        iterates = yield from form(job)
+        return published(iterates, average=bool(job.settings["average"]))
+
+
+def iteration_count(settings: Settings) -> int:
+    """How many steps there are: those that were asked for, or what the form usually needs.
+
+    >>> iteration_count({"iterations": 0, "form": "score"}), iteration_count({"iterations": 7, "form": "moment"})
+    (100, 7)
+    """
+    return int(settings["iterations"]) or USUAL_ITERATIONS[str(settings["form"])]
+
+
+def score_pieces(design: Design, domain: RowDomain, iterations: int) -> dict[str, Piece]:
+    """What the score form releases: the Gram of (1, x) once, and a sum of scores in every iteration."""
+    size = len(fitted_places(design))
+    constant = 1.0 if design.intercept else 0.0
+    loss = weighted_loss(  # [P9]
+        domain,
+        design.unit.neighbours,
+        Blocks(count=constant, sum_x=2 * constant, gram=1.0, sum_y=0.0, cross=0.0, target_square=0.0),
+        count_public=design.count_public,
+        rows_per_unit=design.unit.max_rows,
+    )
+    return {
+        "gram": Piece(math.sqrt(loss), GRAM_SHARE, size**2),
+        "score": Piece(score_reach(design, domain), 1 - GRAM_SHARE, size, iterations),
+    }
+
+
+def moment_pieces(design: Design, domain: RowDomain, iterations: int, *, joint: bool) -> dict[str, Piece]:
+    """What the moment form releases in every iteration: weighted products of (1, x) with itself and with y.
+
+    With `joint` the reaches are those that one pair of rows can have at once; by itself a piece may reach farther.
+    """
+    size, length, rows = len(fitted_places(design)), longest(design, domain), design.unit.max_rows
+    gram, cross = length**2 * rows * ROUNDING, length * rows
+    if design.unit.neighbours == "replace":
+        together = _apart() if joint else 1.0
+        gram, cross = gram * math.sqrt(2) * together, cross * 2 * together  # [P10]
+    return {
+        "gram": Piece(gram, WEIGHTED_GRAM_SHARE, size**2, iterations),
+        "cross": Piece(cross, 1 - WEIGHTED_GRAM_SHARE, size, iterations),
+    }
+
+
+def _apart() -> float:
+    """How much of the two maxima under `replace` one pair of rows can reach at once."""
+    gram, cross = WEIGHTED_GRAM_SHARE, 1 - WEIGHTED_GRAM_SHARE
+    cosine = min(1.0, cross / (4 * gram))
+    return math.sqrt(gram * (1 - cosine**2) + cross * (1 + cosine) / 2) * ROUNDING  # [P11]
+
+
+def score_iterates(job: Job) -> _Iterates:
+    """Steps by noisy sums of scores, multiplied by the inverse of one noisy Gram that lies above the exact one."""
+    size = len(job.design.released) - 1
+    moments = yield ExactGram(size + 1, job.domain.grid_bits)
+    gram = noisy_gram(moments.totals, job)
+    values, vectors = np.linalg.eigh(gram)
+    edge = noise_edge(job, len(values))
+    # with one edge more it lies above the exact Gram, so that every step without noise lowers the loss
+    values = values + max(edge, 2 * edge - float(values[0]))
+    theta = np.zeros(size)
+    iterates = []
+    for loss in graduated(_loss(job), iteration_count(job.settings)):
+        moments = yield ScoreSum(job.domain, size, theta.tolist(), loss.score, intercept=job.design.intercept)
+        score = loss.bound * noisy_score(moments.totals, job)
+        theta = stepped(theta, vectors @ ((vectors.T @ score) / values))
+        iterates.append(theta)
+    return iterates
+
+
+def graduated(loss: RobustLoss, iterations: int) -> list[RobustLoss]:
+    """The loss of each iteration: thresholds fall to the one asked for over the first third of them.
+
+    They start at its square root, in scaled units. With the last threshold from the start a step would move a
+    prediction by little more than it; with 1, the first steps would be those of least squares, and where outliers
+    lead these far away the rest of the passes would be spent on the way back.
+
+    >>> [round(one.threshold, 3) for one in graduated(RobustLoss(1.0, 0.04), 6)]
+    [0.2, 0.089, 0.04, 0.04, 0.04, 0.04]
+    """
+    falling = iterations // 3
+    first = max(math.sqrt(loss.threshold), loss.threshold)
+    wide = [first * (loss.threshold / first) ** (step / falling) for step in range(falling)]
+    return [replace(loss, threshold=threshold) for threshold in wide] + [loss] * (iterations - falling)
+
+
+def moment_iterates(job: Job) -> _Iterates:
+    """Weighted least squares on noisy weighted moments, whose weights come from the iterate before."""
+    size = len(job.design.released) - 1
+    loss = _loss(job)
+    theta = np.zeros(size)
+    iterates = []
+    for _ in range(iteration_count(job.settings)):
+        moments = yield WeightedGram(job.domain, size, theta.tolist(), loss.root, intercept=job.design.intercept)
+        gram = noisy_gram(moments.totals, job)
+        cross = noisy_cross(moments.totals, job)
+        values, vectors = np.linalg.eigh(gram)
+        values = values + max(0.0, noise_edge(job, len(values)) - float(values[0]))
+        theta = stepped(np.zeros(size), vectors @ ((vectors.T @ cross) / values))
+        iterates.append(theta)
+    return iterates
+
+
+def noisy_gram(totals: Sequence[int], job: Job) -> FloatArray:
+    """The part of the products that belongs to (1, x), or to x without intercept, with noise; in scaled units."""
+    places = fitted_places(job.design)
+    diagonal, off = job.law.sigma["gram_diagonal"], job.law.sigma["gram_off_diagonal"]
+    pairs = [(i, j) for i in places for j in places if i <= j]
+    noise = job.sampler.draw([diagonal if i == j else off for i, j in pairs])
+    exact = [totals[_index(i, j, places[-1] + 2)] for i, j in pairs]
+    released = [total + variate for total, variate in zip(exact, noise, strict=True)]  # [P12]
+    return symmetric((value / job.domain.unit**2 for value in released), len(places))
+
+
+def noisy_cross(totals: Sequence[int], job: Job) -> FloatArray:
+    """The products of (1, x), or of x without intercept, with the target, with noise; in scaled units."""
+    places = fitted_places(job.design)
+    target = places[-1] + 1
+    noise = job.sampler.draw([job.law.sigma["cross"]] * len(places))
+    exact = [totals[_index(place, target, target + 1)] for place in places]
+    return np.array([(a + b) / job.domain.unit**2 for a, b in zip(exact, noise, strict=True)])  # [P13]
+
+
+def noise_edge(job: Job, size: int) -> float:
+    """What the largest eigenvalue of the Gram's noise is at most on average: sd sqrt(2 size), in scaled units."""
+    return job.law.sd("gram_diagonal") * math.sqrt(2 * size)
+
+
+def _loss(job: Job) -> RobustLoss:
+    return RobustLoss(float(job.settings["power"]), float(job.settings["threshold"]))
+
+
+def _index(i: int, j: int, size: int) -> int:
+    """Place of the entry (i, j), i <= j, in an upper triangle written row by row."""
+    return i * size - i * (i - 1) // 2 + j - i
+
+
+def _triangular(law: NoiseLaw) -> NoiseLaw:
+    """The Gram's noise with its off-diagonal scale, smaller by sqrt(2) because such an entry stands for two."""
+    diagonal = law.sigma["gram"]
+    off = rounded_up(math.isqrt((diagonal**2 + 1) // 2 - 1) + 1)  # [P15]
+    rest = {name: sigma for name, sigma in law.sigma.items() if name != "gram"}
+    return NoiseLaw(law.grid_bits, {"gram_diagonal": diagonal, "gram_off_diagonal": off, **rest}, law.calibration)

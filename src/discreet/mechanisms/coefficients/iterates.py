@@ -1,0 +1,66 @@
+"""What iterative mechanisms share: how far scores reach, their noise, the box of the iterates. Proof: irls.proof.md."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Final, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.design.domain import RowDomain
+from discreet.design.model import Design
+from discreet.mechanisms.registry import Job
+from discreet.mechanisms.calibration.l2_sensitivity import norm2
+from discreet.releases import Coefficients
+
+FloatArray: TypeAlias = npt.NDArray[np.float64]
+
+# iterates stay in the box of this half-width, in scaled units, so that no residual overflows
+LARGEST_COEFFICIENT: Final = 1e3
+# covers the rounding of a few double operations
+ROUNDING: Final = 1 + 2**-44
+
+
+def fitted_places(design: Design) -> range:
+    """Which of the columns (1, x) are fitted."""
+    return range(0 if design.intercept else 1, len(design.released) - 1)
+
+
+def longest(design: Design, domain: RowDomain) -> float:
+    """Largest norm of (1, x), or of x without intercept, in scaled units, rounded up.
+
+    >>> design = Design("y", {"y": (0, 1), "x": (0, 1), "z": (0, 1), "w": (0, 1)})
+    >>> longest(design, RowDomain.of(design))
+    2.0000000000001137
+    """
+    return math.sqrt(norm2(domain) + design.intercept) * ROUNDING
+
+
+def score_reach(design: Design, domain: RowDomain) -> float:
+    """Largest change of a sum of scores psi/bound times (1, x) between neighbours, in scaled units."""
+    apart = 1.0 if design.unit.neighbours == "add-remove" else 2.0
+    return longest(design, domain) * apart * design.unit.max_rows  # [P8]
+
+
+def noisy_score(totals: Sequence[int], job: Job) -> FloatArray:
+    """The sums of scores of the fitted columns, with noise added on the product grid; in scaled units."""
+    places = fitted_places(job.design)
+    noise = job.sampler.draw([job.law.sigma["score"]] * len(places))
+    exact = [totals[place] * job.domain.unit for place in places]
+    return np.array([(a + b) / job.domain.unit**2 for a, b in zip(exact, noise, strict=True)])  # [P14]
+
+
+def stepped(theta: FloatArray, step: FloatArray) -> FloatArray:
+    """Coefficients after a step of the fitted ones, which come last, inside the box."""
+    full = np.concatenate([np.zeros(len(theta) - len(step)), step])
+    inside: FloatArray = np.clip(theta + full, -LARGEST_COEFFICIENT, LARGEST_COEFFICIENT)
+    return inside
+
+
+def published(iterates: Sequence[FloatArray], *, average: bool) -> Coefficients:
+    """The last iterate, or the mean of the last half of them, and all of them as trace."""
+    last = iterates[len(iterates) // 2 :] if average else iterates[-1:]
+    values = np.mean(last, axis=0)
+    return Coefficients(tuple(values.tolist()), tuple(tuple(theta.tolist()) for theta in iterates))

@@ -1,0 +1,123 @@
+"""Output perturbation: the ridge coefficients inside a public ball, plus Gaussian noise. Proof: output.proof.md."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Final, Literal
+
+from discreet.curator.sums.gram import ExactGram
+from discreet.design.domain import RowDomain
+from discreet.design.model import Design
+from discreet.mechanisms.coefficients.ball_ridge import BALL_SETTINGS, RowReach, normal_equations, ridge_in_ball, rounding_reach
+from discreet.mechanisms.calibration.pieces import Piece, pieces_law
+from discreet.mechanisms.interface.promise import promise
+from discreet.mechanisms.registry import Card, Job, NeighbourPair, Passes
+from discreet.audit.pairs.steered import steered_pairs
+from discreet.audit.pairs.corners import corner_pairs
+from discreet.privacy.budget import PrivacyBudget
+from discreet.privacy.guarantee import Guarantee
+from discreet.releases import Coefficients, NoiseLaw, Settings
+
+# covers the rounding of some tens of double operations, each relative 2**-53
+_UP: Final = 1 + 2**-44
+
+
+class OutputPerturbation:
+    """Publishes the ridge coefficients of the table with noise for how far one unit can move them."""
+
+    name: Final = "output"
+    version: Final = "1"
+    kind: Final[Literal["coefficients"]] = "coefficients"
+    card: Final = Card(
+        summary="Ridge coefficients inside a public ball, plus Gaussian noise for how far a row can move them.",
+        document="beyond the five",
+        notion="approximate",
+        domain="box or ball",
+        needs=("a public ridge strength and a public bound on the length of the scaled coefficients",),
+        numerics="exact",
+        references=("Chaudhuri, Monteleoni & Sarwate 2011", "Balle & Wang 2018"),
+        settings={**BALL_SETTINGS, "strength": replace(BALL_SETTINGS["strength"], default=1000.0)},
+    )
+
+    def noise_model(self, design: Design, domain: RowDomain, budget: PrivacyBudget, settings: Settings) -> NoiseLaw:
+        """The law of the noise: design, budget and settings in, no data."""
+        size = coefficient_count(design)
+        return pieces_law(domain, budget, {"coefficients": Piece(coefficient_reach(design, domain, settings), 1, size)})
+
+    def guarantee(self, design: Design, budget: PrivacyBudget) -> Guarantee:
+        """The promise in the currency of the budget, with the conditions it stands on."""
+        return promise(design, budget)
+
+    def passes(self, job: Job) -> Passes:
+        """One pass: exact moments, their minimum on the lattice, then noise on every coefficient."""
+        design, released = job.design, len(job.design.released)
+        moments = yield ExactGram(released, job.domain.grid_bits)
+        gram, cross = normal_equations(moments.totals, released, intercept=design.intercept)
+        lattice = ridge_in_ball(gram, cross, job.domain.grid_bits, job.settings)
+        noise = job.sampler.draw([job.law.sigma["coefficients"]] * len(lattice))
+        noisy = [value + variate for value, variate in zip(lattice, noise, strict=True)]  # [P4]
+        return in_scaled_units(noisy, design, job.domain)
+
+    def worst_pairs(self, design: Design) -> tuple[NeighbourPair, ...]:
+        """Corner rows; and a corner row beside rows that hold the coefficients where its residual is largest."""
+        return ball_pairs(design, float(self.card.settings["strength"].default))
+
+
+def coefficient_count(design: Design) -> int:
+    """Number of coefficients of (1, x), or of x in a design without intercept."""
+    return len(design.released) - (1 if design.intercept else 2)
+
+
+def coefficient_reach(design: Design, domain: RowDomain, settings: Settings) -> float:
+    """Largest change of the lattice point between neighbouring tables, in scaled units.
+
+    >>> design = Design("y", {"y": (0, 1), "x": (0, 1)})
+    >>> round(coefficient_reach(design, RowDomain.of(design), {"strength": 100.0, "bound": 1.0}), 6)
+    0.033473
+    """
+    bound, strength = float(settings["bound"]), float(settings["strength"])
+    reach = RowReach.of(design, domain, bound)
+    exact = minimum_reach(reach, strength, bound)
+    if design.unit.neighbours == "replace":
+        exact = min(exact, exchange_reach(reach, strength, bound))
+    step = math.ldexp(1.0, -2 * domain.grid_bits)
+    return (exact + 2 * rounding_reach(coefficient_count(design)) * step) * _UP  # [P3]
+
+
+def minimum_reach(reach: RowReach, strength: float, bound: float) -> float:
+    """Largest change of the exact minimum between neighbouring tables, in scaled units.
+
+    >>> minimum_reach(RowReach(norm=1.0, residual=2.0, rows=1), 1.0, 1.0)
+    1.0000000000000568
+    """
+    both = reach.rows * reach.norm**2
+    steepest = math.sqrt(reach.rows / strength) / 2 if strength <= both else reach.rows * reach.norm / (strength + both)
+    return min(reach.residual * steepest, 2 * bound) * _UP  # [P1]
+
+
+def exchange_reach(reach: RowReach, strength: float, bound: float) -> float:
+    """Largest change of the exact minimum where rows are exchanged one by one; a bound that serves large strengths.
+
+    The residuals of an old and of a new row cannot both be largest and pull the same way.
+
+    >>> reach = RowReach(norm=1.0, residual=2.0, rows=2)
+    >>> round(exchange_reach(reach, 100.0, 1.0), 6), round(minimum_reach(reach, 100.0, 1.0), 6)
+    (0.025981, 0.039216)
+    """
+    part = reach.norm * bound
+    sine = 2 * part / (1 + math.sqrt(1 + 8 * part**2))
+    pair = 2 * reach.norm * math.sqrt(1 - sine**2) * (1 + part * sine)
+    return reach.rows / 2 * pair / strength * _UP  # [P8]
+
+
+def in_scaled_units(steps: list[int], design: Design, domain: RowDomain) -> Coefficients:
+    """Published coefficients of (1, x) from whole steps of the product grid."""
+    values = [step / 4**domain.grid_bits for step in steps]
+    return Coefficients(tuple(values if design.intercept else [0.0, *values]))
+
+
+def ball_pairs(design: Design, strength: float | None = None) -> tuple[NeighbourPair, ...]:
+    """Neighbouring tables on which ridge coefficients inside a ball move far; `strength` is the common one if none."""
+    lam, bound = (float(BALL_SETTINGS[name].default) for name in ("strength", "bound"))
+    return (*corner_pairs(design), *steered_pairs(design, lam if strength is None else strength, bound))

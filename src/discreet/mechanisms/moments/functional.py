@@ -1,0 +1,69 @@
+"""The functional mechanism: one Laplace scale for every monomial of the squared loss. Proof: functional.proof.md."""
+
+from __future__ import annotations
+
+from typing import Final, Literal
+
+from discreet.curator.sums.gram import ExactGram
+from discreet.design.domain import RowDomain
+from discreet.design.model import Design
+from discreet.mechanisms.moments.laplace import l1_pairs, noisy_totals, pure_law
+from discreet.mechanisms.interface.promise import promise
+from discreet.mechanisms.registry import Card, Job, NeighbourPair, NoisyMoments, Passes
+from discreet.mechanisms.interface.settings import Setting
+from discreet.privacy.budget import PrivacyBudget
+from discreet.privacy.guarantee import Guarantee
+from discreet.releases import NoiseLaw, Settings
+
+
+class FunctionalMechanism:
+    """Adds discrete Laplace noise of one scale to the monomial coefficients of the sum of (y - t'z)^2."""
+
+    name: Final = "functional"
+    version: Final = "1"
+    kind: Final[Literal["moments"]] = "moments"
+    card: Final = Card(
+        summary="Laplace noise of one scale on the polynomial of the squared loss; ridge, LASSO and elastic net of it.",
+        document="technical report of Dandekar et al., corrected",
+        notion="pure",
+        domain="box or ball",
+        needs=(),
+        numerics="exact",
+        references=("Zhang, Zhang, Xiao, Yang & Winslett 2012", "Dandekar, Basu & Bressan 2018"),
+        settings={"target_square": Setting(False, "release the degree-0 term too, which standard errors and R^2 need")},
+    )
+
+    def noise_model(self, design: Design, domain: RowDomain, budget: PrivacyBudget, settings: Settings) -> NoiseLaw:
+        """The law of the noise: design and budget in, no data."""
+        weights = monomial_weights(sums=design.needs_sums, target_square=bool(settings["target_square"]))
+        return pure_law(design, domain, budget, weights)
+
+    def guarantee(self, design: Design, budget: PrivacyBudget) -> Guarantee:
+        """The promise in the currency of the budget, with the conditions it stands on."""
+        return promise(design, budget)
+
+    def passes(self, job: Job) -> Passes:
+        """One pass: exact moments, then noise on the entries that are coefficients of the polynomial."""
+        moments = yield ExactGram(len(job.design.released), job.domain.grid_bits)
+        return NoisyMoments(noisy_totals(moments, job.law, job.sampler))
+
+    def worst_pairs(self, design: Design) -> tuple[NeighbourPair, ...]:
+        """Corner rows, added or exchanged; under `replace` also rows part of the way to the opposite corner."""
+        return l1_pairs(design)
+
+
+def monomial_weights(*, sums: bool, target_square: bool) -> dict[str, float]:
+    """How often each moment stands in the coefficient of a monomial: squares once, mixed and linear terms twice.
+
+    Summed over rows, (y - t'z)^2 is the sum of t_j^2 Q_jj, of t_j t_l (2 Q_jl) over j < l, of -t_j (2 q_j), and y'y.
+    With `sums` z = (1, x), without z = x; the number of rows is released all the same.
+
+    >>> monomial_weights(sums=False, target_square=False)
+    {'count': 1.0, 'gram_diagonal': 1.0, 'gram_off_diagonal': 2.0, 'cross': 2.0}
+    """
+    weights = {"count": 1.0, "gram_diagonal": 1.0, "gram_off_diagonal": 2.0, "cross": 2.0}
+    if sums:
+        weights |= {"sum_x": 2.0, "sum_y": 2.0}
+    if target_square:
+        weights["target_square"] = 1.0
+    return weights  # [P1]

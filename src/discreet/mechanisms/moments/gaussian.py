@@ -1,0 +1,85 @@
+"""The joint Gaussian release of all moments of (1, x, y). Proof: gaussian.proof.md."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+from discreet.curator.sums.gram import ExactGram
+from discreet.curator.table import Moments
+from discreet.design.domain import RowDomain
+from discreet.design.model import Design
+from discreet.mechanisms.calibration.blocks import noise_law
+from discreet.mechanisms.moments.clip_counts import clip_counts_beside, on_product_grid
+from discreet.mechanisms.sampling.sampler import Sampler
+from discreet.mechanisms.interface.promise import promise
+from discreet.mechanisms.registry import Card, Job, NeighbourPair, NoisyMoments, Passes
+from discreet.audit.pairs.corners import clipped_pairs, corner_pairs
+from discreet.privacy.budget import PrivacyBudget
+from discreet.privacy.guarantee import Guarantee
+from discreet.releases import CLIPPED, NoiseLaw, Settings
+
+
+@dataclass(frozen=True, slots=True)
+class GaussianMoments:
+    """Adds independent discrete Gaussian noise to the exact moments, calibrated jointly over all blocks.
+
+    Attributes
+    ----------
+    robust
+        Whether a share of the budget is kept for what robust standard errors need (robust.proof.md).
+    clip_counts
+        Whether a share of it pays for noisy counts of clipped rows, one for each numeric column.
+    """
+
+    robust: bool = False
+    clip_counts: bool = False
+
+    name: ClassVar[str] = "gaussian"
+    version: ClassVar[str] = "1"
+    kind: ClassVar[Literal["moments"]] = "moments"
+    card: ClassVar[Card] = Card(
+        summary="Joint Gaussian release of all moments; any model and valid intervals from one release.",
+        document="beyond the five: what the thesis of Kalaja and the notebook of Neunhoeffer point to",
+        notion="approximate",
+        domain="box or ball",
+        needs=(),
+        numerics="exact",
+        references=("Balle & Wang 2018", "Canonne, Kamath & Steinke 2020", "Dong, Roth & Su 2022"),
+        clip_counts=True,
+    )
+
+    def noise_model(self, design: Design, domain: RowDomain, budget: PrivacyBudget, settings: Settings) -> NoiseLaw:
+        """The law of the noise: design and budget in, no data."""
+        return noise_law(
+            domain,
+            design.unit.neighbours,
+            len(design.released),
+            budget,
+            count_public=design.count_public,
+            rows_per_unit=design.unit.max_rows,
+            robust=self.robust,
+            beside=clip_counts_beside(design) if self.clip_counts else None,
+        )
+
+    def guarantee(self, design: Design, budget: PrivacyBudget) -> Guarantee:
+        """The promise in the currency of the budget, with the conditions it stands on."""
+        return promise(design, budget)
+
+    def passes(self, job: Job) -> Passes:
+        """One pass: exact moments, then noise on every entry."""
+        moments = yield ExactGram(len(job.design.released), job.domain.grid_bits)
+        totals = self.randomise(moments, job.law, job.sampler)
+        noise = job.sampler.draw([job.law.sigma[CLIPPED]] * len(moments.clipped)) if self.clip_counts else ()
+        return NoisyMoments(totals, clipped=on_product_grid(moments.clipped, noise, job.law))
+
+    def randomise(self, moments: Moments, law: NoiseLaw, sampler: Sampler) -> tuple[int, ...]:
+        """Exact totals plus one independent variate each, added in unlimited integers."""
+        size = int((8 * len(moments.totals) + 1) ** 0.5) // 2
+        noise = sampler.draw(law.steps(size))
+        return tuple(total + variate for total, variate in zip(moments.totals, noise, strict=True))  # [P12]
+
+    def worst_pairs(self, design: Design) -> tuple[NeighbourPair, ...]:
+        """Corner rows: one added beside its twin, or replaced by rows that flip signs, levels and target."""
+        pairs = corner_pairs(design)
+        return clipped_pairs(design, pairs) if self.clip_counts else pairs

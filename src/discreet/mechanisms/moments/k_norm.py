@@ -1,0 +1,151 @@
+"""All moments of (1, x, y) under epsilon alone: one noise vector from the K-norm mechanism. Proof: k_norm.proof.md."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import fields, replace
+from typing import Final, Literal
+
+from discreet.curator.sums.gram import ExactGram
+from discreet.design.domain import RowDomain
+from discreet.design.model import Design
+from discreet.errors import SpecError
+from discreet.mechanisms.calibration.blocks import ROUNDING, block_sigmas
+from discreet.mechanisms.sampling.sampler import Sampler
+from discreet.mechanisms.interface.promise import promise
+from discreet.mechanisms.sampling.refinement import Uniforms, refined
+from discreet.mechanisms.registry import Card, Job, NeighbourPair, NoisyMoments, Passes
+from discreet.mechanisms.calibration.l2_sensitivity import Blocks, block_maxima
+from discreet.audit.pairs.corners import corner_pairs
+from discreet.privacy.budget import PrivacyBudget
+from discreet.privacy.guarantee import Guarantee
+from discreet.privacy.unit import Neighbours
+from discreet.releases import BLOCKS, NoiseLaw, Settings
+
+# no sum of a table that exists is as large as this many steps
+_MOST_STEPS: Final = 2**100
+# no block gets less of the squared norm, whatever the costs say
+_LEAST_SHARE: Final = 0.02
+# digits beyond the binary point at which a second run is rarer than one in 2**80
+_SPARE_BITS: Final = 96
+
+
+class KNormMoments:
+    """Adds one vector of noise with density proportional to exp(-norm) to all moments at once; needs no delta."""
+
+    name: Final = "k-norm"
+    version: Final = "1"
+    kind: Final[Literal["moments"]] = "moments"
+    card: Final = Card(
+        summary="Joint release of all moments under epsilon alone; any model from one release.",
+        document="beyond the five",
+        notion="pure",
+        domain="box or ball",
+        needs=(),
+        numerics="exact",
+        references=("Hardt & Talwar 2010",),
+    )
+
+    def noise_model(self, design: Design, domain: RowDomain, budget: PrivacyBudget, settings: Settings) -> NoiseLaw:
+        """The law of the noise: design and budget in, no data."""
+        if budget.currency != "approximate":
+            raise SpecError(f"a budget in {budget.currency} came; state it as epsilon for this mechanism")
+        size = len(design.released)
+        shares = block_shares(domain, design.unit.neighbours, size - 2)
+        if design.count_public:
+            # the same in neighbouring tables
+            shares = replace(shares, count=0.0)
+        scales = block_sigmas(
+            domain,
+            design.unit.neighbours,
+            budget.epsilon,  # [P9]
+            shares,
+            count_public=design.count_public,
+            rows_per_unit=design.unit.max_rows,
+        )
+        dimension = size * (size + 1) // 2 - design.count_public
+        return NoiseLaw(
+            domain.grid_bits,
+            _steps(scales, domain, count_public=design.count_public),
+            "pure",
+            "k-norm",
+            {"dimension": dimension},
+        )
+
+    def guarantee(self, design: Design, budget: PrivacyBudget) -> Guarantee:
+        """The promise in the currency of the budget, with the conditions it stands on."""
+        return promise(design, budget)
+
+    def passes(self, job: Job) -> Passes:
+        """One pass: exact moments, then one vector of noise over all entries."""
+        size = len(job.design.released)
+        moments = yield ExactGram(size, job.domain.grid_bits)
+        noise = k_norm_noise(job.law.steps(size), job.sampler)
+        return NoisyMoments(tuple(total + part for total, part in zip(moments.totals, noise, strict=True)))  # [P12]
+
+    def worst_pairs(self, design: Design) -> tuple[NeighbourPair, ...]:
+        """Corner rows: one added beside its twin, or replaced by rows that flip signs, levels and target."""
+        return corner_pairs(design)
+
+
+def block_shares(domain: RowDomain, neighbours: Neighbours, columns: int) -> Blocks:
+    """Shares of the squared norm that bring the least variance to the normal equations, with a floor.
+
+    Every entry has the same law up to its scale, so the total is a sum over blocks of cost * reach^2 / share, as for
+    Gaussian noise, and is least at shares proportional to reach * sqrt(cost), reach being how far a row moves a block.
+    The costs take scaled slopes of length 1 and an intercept of 1/2; each of the equations counts alike.
+
+    >>> shares = block_shares(RowDomain(20, 0, 0, None, False, 16), "add-remove", 20)
+    >>> round(shares.gram, 2), round(shares.cross, 2), round(shares.count, 2)
+    (0.66, 0.2, 0.02)
+    """
+    d = float(columns)
+    costs = Blocks(count=0.25, sum_x=d / 4 + 1, gram=(d + 1) / 2, sum_y=1.0, cross=d, target_square=0.25)
+    reach = block_maxima(domain, neighbours)
+    best = {block.name: getattr(reach, block.name) * math.sqrt(getattr(costs, block.name)) for block in fields(Blocks)}
+    total = math.fsum(best.values())
+    return Blocks(**{name: max(_LEAST_SHARE, share / total) for name, share in best.items()})
+
+
+def k_norm_noise(scales: Sequence[int], sampler: Sampler) -> list[int]:
+    """Scales times a vector with density proportional to exp(-Euclidean norm), each entry rounded; 0 for a scale of 0.
+
+    >>> from discreet.mechanisms.sampling.sampler import ExactSampler
+    >>> noise = k_norm_noise([10**6, 0, 10**6], ExactSampler())
+    >>> noise[1], len(noise)
+    (0, 3)
+    """
+    dimension = sum(scale > 0 for scale in scales)
+
+    def draw(uniforms: Uniforms) -> list[int]:
+        normals = uniforms.normals(dimension)
+        length2 = uniforms.exactly(0)
+        for normal in normals:
+            length2 += normal * normal
+        stretch = uniforms.gamma(dimension) / length2.sqrt()
+        entries = iter(normals)
+        return [(next(entries) * stretch * scale).nearest() if scale else 0 for scale in scales]  # [P11]
+
+    return refined(sampler, draw, bits=_SPARE_BITS + max(scales).bit_length() + 2 * dimension.bit_length())
+
+
+def _steps(scales: Blocks, domain: RowDomain, *, count_public: bool) -> dict[str, int]:
+    scaled: dict[str, float] = {
+        "count": scales.count, "sum_x": scales.sum_x, "gram_diagonal": scales.gram,
+        "gram_off_diagonal": scales.gram / math.sqrt(2), "sum_y": scales.sum_y, "cross": scales.cross,
+        "target_square": scales.target_square,
+    }  # fmt: skip
+    steps: dict[str, int] = {}
+    for block in BLOCKS:
+        if block == "count" and count_public:
+            steps[block] = 0
+            continue
+        wanted = scaled[block] * 4**domain.grid_bits * ROUNDING
+        if not wanted <= _MOST_STEPS:
+            raise SpecError(
+                f"the noise of block '{block}' has a scale of {scaled[block]:.3g} scaled units, beyond any use; "
+                "raise epsilon"
+            )
+        steps[block] = math.ceil(wanted)  # [P10]
+    return steps

@@ -1,0 +1,208 @@
+"""The joint Laplace release of all moments of (1, x, y), under epsilon alone. Proof: laplace.proof.md."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar, Final, Literal
+
+from discreet.curator.sums.gram import ExactGram
+from discreet.curator.table import Moments
+from discreet.design.columns import Base, Boolean, Numeric
+from discreet.design.domain import RowDomain
+from discreet.design.model import Design
+from discreet.errors import SpecError
+from discreet.mechanisms.moments.clip_counts import CLIP_EPSILON_SHARE, clip_columns, on_product_grid
+from discreet.mechanisms.calibration.l1_sensitivity import l1_sensitivity
+from discreet.mechanisms.sampling.sampler import MAX_SIGMA, Sampler, rounded_up
+from discreet.mechanisms.interface.promise import promise
+from discreet.mechanisms.registry import Card, Job, NeighbourPair, NoisyMoments, Passes
+from discreet.audit.pairs.corners import clipped_pairs, corner_pairs
+from discreet.privacy.budget import PrivacyBudget
+from discreet.privacy.guarantee import Guarantee
+from discreet.releases import BLOCKS, CLIPPED, NoiseLaw, Settings
+from discreet.releases.law import entry_blocks
+
+# how far a row moves to the opposite corner in the pairs for audits
+_WAYS: Final = (0.0, 0.25, 0.375, 0.5, 0.75, 1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class LaplaceMoments:
+    """Adds independent discrete Laplace noise to the exact moments, calibrated jointly over all entries.
+
+    Attributes
+    ----------
+    clip_counts
+        Whether a share of epsilon pays for noisy counts of clipped rows, one for each numeric column.
+    """
+
+    clip_counts: bool = False
+
+    name: ClassVar[str] = "laplace"
+    version: ClassVar[str] = "1"
+    kind: ClassVar[Literal["moments"]] = "moments"
+    card: ClassVar[Card] = Card(
+        summary="Joint Laplace release of all moments under epsilon alone; any model from one release.",
+        document="notebook of Neunhoeffer and technical report of Dandekar et al., corrected",
+        notion="pure",
+        domain="box or ball",
+        needs=(),
+        numerics="exact",
+        references=("Dwork, McSherry, Nissim & Smith 2006", "Ghosh, Roughgarden & Sundararajan 2012"),
+        clip_counts=True,
+    )
+
+    def noise_model(self, design: Design, domain: RowDomain, budget: PrivacyBudget, settings: Settings) -> NoiseLaw:
+        """The law of the noise: design and budget in, no data."""
+        clips = clip_columns(design) if self.clip_counts else 0
+        return pure_law(design, domain, budget, block_weights(design, domain), clips=clips)
+
+    def guarantee(self, design: Design, budget: PrivacyBudget) -> Guarantee:
+        """The promise in the currency of the budget, with the conditions it stands on."""
+        return promise(design, budget)
+
+    def passes(self, job: Job) -> Passes:
+        """One pass: exact moments, then noise on every entry."""
+        moments = yield ExactGram(len(job.design.released), job.domain.grid_bits)
+        totals = noisy_totals(moments, job.law, job.sampler)
+        noise = job.sampler.laplace([job.law.sigma[CLIPPED]] * len(moments.clipped)) if self.clip_counts else ()
+        return NoisyMoments(totals, clipped=on_product_grid(moments.clipped, noise, job.law))
+
+    def worst_pairs(self, design: Design) -> tuple[NeighbourPair, ...]:
+        """Corner rows, added or exchanged; under `replace` also rows part of the way to the opposite corner."""
+        pairs = l1_pairs(design)
+        return clipped_pairs(design, pairs) if self.clip_counts else pairs
+
+
+def block_costs(columns: int) -> dict[str, float]:
+    """What a unit of variance in every entry of a block costs: the variance it brings to the normal equations.
+
+    The d + 1 equations count alike. Equation j gets the noise of its entry of X'y, of X'X theta and of sum x times the
+    intercept; the last one that of sum y, of theta' sum x and of n times the intercept. The scaled slopes are taken to
+    have length 1, spread evenly, and the intercept to be 1/2. The sum of y^2 enters no equation and costs as much as n.
+
+    >>> block_costs(4)["cross"], block_costs(4)["gram_off_diagonal"]
+    (4.0, 3.0)
+    """
+    d = float(columns)
+    return {
+        "count": 0.25, "sum_x": d / 4 + 1, "gram_diagonal": 1.0, "gram_off_diagonal": d - 1, "sum_y": 1.0, "cross": d,
+        "target_square": 0.25,
+    }  # fmt: skip
+
+
+def block_weights(design: Design, domain: RowDomain) -> dict[str, float]:
+    """One over the scale of each block, up to a common factor: the split of epsilon that makes the cost least.
+
+    If one pair of tables moves every block by its largest L1 change L, the shares of epsilon that minimise the sum of
+    cost * (L / share)^2 are proportional to (cost * L^2)^(1/3). Where no pair does, they are a public choice like any
+    other: the privacy loss is computed jointly for whatever weights come.
+    """
+    costs = block_costs(len(design.released) - 2)
+    weights: dict[str, float] = {}
+    for block in BLOCKS:
+        reach = l1_sensitivity(design, domain, {block: 1.0})
+        if reach > 0:
+            weights[block] = (costs[block] / reach) ** (1 / 3)
+    # off-diagonal entries that no row can move still get noise, like those of the diagonal
+    weights.setdefault("gram_off_diagonal", weights["gram_diagonal"])
+    return weights
+
+
+def pure_law(
+    design: Design, domain: RowDomain, budget: PrivacyBudget, weights: Mapping[str, float], *, clips: int = 0
+) -> NoiseLaw:
+    """Discrete Laplace noise with scales in proportion to 1 / weight, just large enough for epsilon.
+
+    A block without a weight is not released; a count that is public has no noise.
+
+    Parameters
+    ----------
+    design, domain
+        Public geometry and neighbouring relation.
+    budget
+        In epsilon, with any delta.
+    weights
+        By block; all above 0.
+    clips
+        How many counts of clipped rows are released beside the moments, for a share of epsilon.
+
+    Examples
+    --------
+    >>> design = Design("y", {"y": (0, 1), "x": (0, 1)})
+    >>> law = pure_law(design, RowDomain.of(design), PrivacyBudget(0.5), {"count": 1.0, "sum_x": 2.0})
+    >>> [scale / 4**16 for scale in law.sigma.values()]
+    [6.0, 3.0]
+    """
+    if budget.currency != "approximate":
+        raise SpecError(
+            f"a budget in {budget.currency} came; state it as epsilon, and delta if any, for this mechanism"
+        )
+    charged = {block: weight for block, weight in weights.items() if block != "count" or not design.count_public}
+    for_clips = Fraction(budget.epsilon) * CLIP_EPSILON_SHARE if clips else Fraction(0)
+    loss = Fraction(l1_sensitivity(design, domain, charged)) / (Fraction(budget.epsilon) - for_clips)
+    sigma: dict[str, int] = {"count": 0} if design.count_public else {}
+    for block in BLOCKS:
+        if block in charged:
+            sigma[block] = _steps(block, loss / Fraction(charged[block]), domain)  # [P11]
+    if clips:
+        sigma[CLIPPED] = _steps(CLIPPED, clips * design.unit.max_rows / for_clips, domain)  # [P14]
+    return NoiseLaw(domain.grid_bits, sigma, "pure", family="discrete-laplace")
+
+
+def noisy_totals(moments: Moments, law: NoiseLaw, sampler: Sampler) -> tuple[int | None, ...]:
+    """Exact totals plus one independent variate each, in unlimited integers; none for a block that is not released."""
+    size = int((8 * len(moments.totals) + 1) ** 0.5) // 2
+    noise = sampler.laplace(law.steps(size))
+    return tuple(
+        total + variate if block in law.sigma else None  # [P12]
+        for block, total, variate in zip(entry_blocks(size), moments.totals, noise, strict=True)
+    )
+
+
+def l1_pairs(design: Design) -> tuple[NeighbourPair, ...]:
+    """Neighbouring tables on which the L1 change of sums of products is largest.
+
+    Under `replace` the diagonal of the moments moves only if a row leaves its corner part of the way.
+    """
+    corners = corner_pairs(design)
+    if design.unit.neighbours == "add-remove":
+        return corners
+    corner = corners[0].table
+    part_way = [
+        NeighbourPair(
+            f"replace {x:.0%} of the way, target {y:.0%}",
+            corner,
+            {
+                name: [_moved(column, y if name == design.target else x, corner[name][0])]
+                for name, column in design.table_columns.items()
+            },
+        )
+        for x, y in itertools.product(_WAYS, _WAYS)
+        if x or y
+    ]
+    return (*corners, *part_way)
+
+
+def _moved(column: Base, way: float, corner: object) -> object:
+    if isinstance(column, Numeric):
+        low, high = column.bounds
+        return high - way * (high - low)
+    if isinstance(column, Boolean):
+        return way < 0.5
+    return corner if way == 0 else next(level for level in reversed(column.levels) if level != corner)
+
+
+def _steps(block: str, scale: Fraction, domain: RowDomain) -> int:
+    """A scale in steps of the product grid, rounded up to what the sampler takes."""
+    steps = math.ceil(scale * 4**domain.grid_bits)
+    if steps > MAX_SIGMA:
+        raise SpecError(
+            f"the noise of block '{block}' has a scale of {float(scale):.3g} scaled units, too much for the 64-bit "
+            f"sampler at grid_bits = {domain.grid_bits}; lower grid_bits or raise epsilon"
+        )
+    return rounded_up(steps)  # [P13]

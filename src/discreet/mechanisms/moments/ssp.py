@@ -1,0 +1,91 @@
+"""Sufficient statistics of one linear model with joint Gaussian noise. Proof: ssp.proof.md."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar, Final, Literal
+
+from discreet.curator.sums.gram import ExactGram
+from discreet.design.domain import RowDomain
+from discreet.design.model import Design
+from discreet.mechanisms.calibration.blocks import DEFAULT_SHARES, noise_law
+from discreet.mechanisms.sampling.sampler import Sampler
+from discreet.mechanisms.interface.promise import promise
+from discreet.mechanisms.registry import Card, Job, NeighbourPair, NoisyMoments, Passes
+from discreet.mechanisms.calibration.l2_sensitivity import Blocks
+from discreet.mechanisms.interface.settings import Setting
+from discreet.audit.pairs.corners import corner_pairs
+from discreet.privacy.budget import PrivacyBudget
+from discreet.privacy.guarantee import Guarantee
+from discreet.releases import NoiseLaw, Settings
+from discreet.releases.law import entry_blocks
+
+TARGET_SQUARE: Final = Setting(
+    False, "release the sum of squares of the target too, which standard errors and R^2 need"
+)
+
+
+class SufficientStatistics:
+    """Adds discrete Gaussian noise to X'X and X'y of the declared model, calibrated jointly, and releases no more."""
+
+    name: ClassVar[str] = "ssp"
+    version: ClassVar[str] = "1"
+    kind: ClassVar[Literal["moments"]] = "moments"
+    card: ClassVar[Card] = Card(
+        summary="X'X and X'y of one model and nothing else; least squares, or ridge where noise outweighs signal.",
+        document="thesis of Kalaja, section 3.1",
+        notion="approximate",
+        domain="box or ball",
+        needs=(),
+        numerics="exact",
+        references=("Vu & Slavkovic 2009", "Wang 2018", "Balle & Wang 2018"),
+        settings={"target_square": TARGET_SQUARE},
+    )
+
+    def noise_model(self, design: Design, domain: RowDomain, budget: PrivacyBudget, settings: Settings) -> NoiseLaw:
+        """The law of the noise: design and budget in, no data."""
+        return noise_law(
+            domain,
+            design.unit.neighbours,
+            len(design.released),
+            budget,
+            count_public=design.count_public,
+            rows_per_unit=design.unit.max_rows,
+            shares=released_shares(design, target_square=bool(settings["target_square"])),  # [P1]
+        )
+
+    def guarantee(self, design: Design, budget: PrivacyBudget) -> Guarantee:
+        """The promise in the currency of the budget, with the conditions it stands on."""
+        return promise(design, budget)
+
+    def worst_pairs(self, design: Design) -> tuple[NeighbourPair, ...]:
+        """Corner rows: one added beside its twin, or replaced by rows that flip signs, levels and target."""
+        return corner_pairs(design)
+
+    def passes(self, job: Job) -> Passes:
+        """One pass: exact moments, then noise on every entry that is released."""
+        moments = yield ExactGram(len(job.design.released), job.domain.grid_bits)
+        return NoisyMoments(with_noise(moments.totals, job.law, job.sampler))
+
+
+def released_shares(design: Design, *, target_square: bool) -> Blocks:
+    """Shares of mu^2 of the blocks that are released, before they are brought to a sum of 1; 0 for all others."""
+    sums = design.needs_sums
+    return Blocks(
+        count=DEFAULT_SHARES.count,
+        sum_x=DEFAULT_SHARES.sum_x if sums else 0.0,
+        gram=DEFAULT_SHARES.gram,
+        sum_y=DEFAULT_SHARES.sum_y if sums else 0.0,
+        cross=DEFAULT_SHARES.cross,
+        target_square=DEFAULT_SHARES.target_square if target_square else 0.0,
+    )
+
+
+def with_noise(totals: Sequence[int], law: NoiseLaw, sampler: Sampler) -> tuple[int | None, ...]:
+    """Exact totals plus one independent variate each where the block is released, none elsewhere."""
+    blocks = entry_blocks(int((8 * len(totals) + 1) ** 0.5) // 2)
+    noise = iter(sampler.draw([law.sigma[block] for block in blocks if block in law.sigma]))
+    return tuple(
+        total + next(noise) if block in law.sigma else None  # [P2]
+        for block, total in zip(blocks, totals, strict=True)
+    )

@@ -1,0 +1,288 @@
+"""All moments of (1, x, y) with Wishart noise, calibrated by its exact loss. Proof: wishart.proof.md."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from typing import Final, Literal
+
+import numpy as np
+
+from discreet.curator.sums.gram import ExactGram
+from discreet.design.domain import RowDomain
+from discreet.design.model import Design
+from discreet.errors import SpecError
+from discreet.privacy.chi_square import (
+    DELTA_LOWEST,
+    EPSILON_HIGHEST,
+    EPSILON_LOWEST,
+    added_delta,
+    exchanged_delta,
+    largest_shift,
+)
+from discreet.mechanisms.sampling.sampler import Sampler
+from discreet.mechanisms.interface.promise import promise
+from discreet.mechanisms.sampling.refinement import Interval, Uniforms, refined
+from discreet.mechanisms.registry import Card, Job, NeighbourPair, NoisyMoments, Passes
+from discreet.mechanisms.calibration.l2_sensitivity import norm2
+from discreet.mechanisms.interface.settings import Setting
+from discreet.audit.pairs.corners import corner_pairs
+from discreet.privacy.budget import PrivacyBudget
+from discreet.privacy.guarantee import Guarantee
+from discreet.releases import NoiseLaw, Settings
+
+# degrees times columns: half as many uniform variates are drawn
+_MOST_WORK: Final = 4_000_000
+_MOST_COLUMNS: Final = 200
+_MOST_STEPS: Final = 2**40
+_SPARE_BITS: Final = 96
+_MOST_EXCHANGED: Final = 30.0
+_PURE: Final = (
+    "delta = 0 came; Wishart noise needs delta above 0, for instance delta = 1e-6. The published claim that it keeps "
+    "epsilon alone is false for every epsilon: with probability 1 - exp(-epsilon) the noisy matrix minus the matrix of "
+    "a neighbouring table has a negative eigenvalue, which rules that table out; take 'k-norm' or 'laplace' instead"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Scales:
+    """Scale of the noise of each column of (1, x, y), in grid steps."""
+
+    constant: int
+    regressor: int
+    target: int
+
+    def columns(self, size: int) -> tuple[int, ...]:
+        """The scale of every column."""
+        return (self.constant, *(self.regressor,) * (size - 2), self.target)
+
+    def shift(self, domain: RowDomain) -> Fraction:
+        """Largest squared length of a row whose columns are divided by their scales."""
+        unit2 = domain.unit**2
+        return (
+            Fraction(unit2, self.constant**2)
+            + Fraction(domain.norm2_bound, self.regressor**2)
+            + Fraction(unit2, self.target**2)
+        )  # [P6]
+
+    def blocks(self, *, count_public: bool) -> dict[str, int]:
+        """The scale of every block: products of those of its columns, in steps of the product grid."""
+        c, x, y = self.constant, self.regressor, self.target
+        return {
+            "count": 0 if count_public else c * c, "sum_x": c * x, "gram_diagonal": x * x, "gram_off_diagonal": x * x,
+            "sum_y": c * y, "cross": x * y, "target_square": y * y,
+        }  # fmt: skip
+
+    @classmethod
+    def of(cls, law: NoiseLaw) -> Scales:
+        """The scales that a law was made of."""
+        x = math.isqrt(law.sigma["gram_diagonal"])
+        return cls(law.sigma["sum_x"] // x, x, law.sigma["cross"] // x)
+
+
+class WishartMoments:
+    """Adds a Wishart matrix to the exact moments and takes its known mean away again."""
+
+    name: Final = "wishart"
+    version: Final = "1"
+    kind: Final[Literal["moments"]] = "moments"
+    card: Final = Card(
+        summary="Moments with Wishart noise: positive semidefinite as they are, if the mean of the noise is kept.",
+        document="note of Park & Welling, equations (6) to (10), with its exact (epsilon, delta) for epsilon alone",
+        notion="approximate",
+        domain="box or ball",
+        needs=("one row for each person",),
+        numerics="exact",
+        references=("Sheffet 2019", "Jiang, Xie & Zhang 2015", "Bartlett 1933"),
+        settings={
+            "debiased": Setting(True, "take the mean of the noise away; false keeps a positive semidefinite matrix"),
+            "degrees": Setting(10_000, "most degrees of freedom of the noise", 10, 100_000),
+            "fewest": Setting(False, "noise of the scale of one row, with the fewest degrees that keep the budget"),
+        },
+    )
+
+    def noise_model(self, design: Design, domain: RowDomain, budget: PrivacyBudget, settings: Settings) -> NoiseLaw:
+        """The law of the noise: design and budget in, no data."""
+        size = len(design.released)
+        most, debiased = int(settings["degrees"]), bool(settings["debiased"])
+        _check(design, budget, size, most, debiased=debiased)
+        exchanged = design.unit.neighbours == "replace"
+        if settings["fewest"]:
+            scales = _stretched(domain, size, 1.0)
+            degrees = _fewest_degrees(scales.shift(domain), size, budget, most, exchanged=exchanged)
+        else:
+            # with the mean away, more degrees give less noise: the law tends to the Gaussian one
+            degrees = most if debiased else _least_square(size, budget, most, exchanged=exchanged)
+            scales = _scales(domain, size, budget, degrees, exchanged=exchanged)
+        sigma = scales.blocks(count_public=design.count_public)
+        return NoiseLaw(domain.grid_bits, sigma, "chi-square", "wishart", {"degrees": degrees})
+
+    def guarantee(self, design: Design, budget: PrivacyBudget) -> Guarantee:
+        """The promise in the currency of the budget, with the conditions it stands on."""
+        return promise(design, budget)
+
+    def passes(self, job: Job) -> Passes:
+        """One pass: exact moments, then a rounded Wishart matrix on top, less its mean."""
+        size = len(job.design.released)
+        moments = yield ExactGram(size, job.domain.grid_bits)
+        degrees = job.law.parameters["degrees"]
+        columns = Scales.of(job.law).columns(size)
+        noise = wishart_noise(columns, degrees, job.sampler)
+        away = degrees if job.settings["debiased"] else 0
+        mean = [away * columns[i] ** 2 if i == j else 0 for i in range(size) for j in range(i, size)]
+        totals = [
+            total + part - average for total, part, average in zip(moments.totals, noise, mean, strict=True)
+        ]  # [P8]
+        if job.design.count_public:
+            totals[0] = moments.totals[0]
+        return NoisyMoments(tuple(totals))
+
+    def worst_pairs(self, design: Design) -> tuple[NeighbourPair, ...]:
+        """Corner rows: one added beside its twin, or replaced by rows that flip signs, levels and target."""
+        return corner_pairs(design)
+
+
+def wishart_noise(scales: Sequence[int], degrees: int, sampler: Sampler) -> list[int]:
+    """Upper triangle of a rounded Wishart matrix, row by row; entry (i, j) is multiplied by both columns' scales.
+
+    >>> from discreet.mechanisms.sampling.sampler import ExactSampler
+    >>> top, _, bottom = wishart_noise([1000, 1000], 50, ExactSampler())
+    >>> top > 0, bottom > 0
+    (True, True)
+    """
+    size = len(scales)
+
+    def draw(uniforms: Uniforms) -> list[int]:
+        # Bartlett: W = A A' with A lower triangular
+        rows = [[*uniforms.normals(i), uniforms.chi_square(degrees - i).sqrt()] for i in range(size)]
+        return [
+            (_dot(rows[i], rows[j], uniforms) * (scales[i] * scales[j])).nearest()
+            for i in range(size)
+            for j in range(i, size)
+        ]  # [P7]
+
+    return refined(sampler, draw, bits=_SPARE_BITS + 2 * max(scales).bit_length() + 2 * degrees.bit_length())
+
+
+def _dot(one: Sequence[Interval], other: Sequence[Interval], uniforms: Uniforms) -> Interval:
+    total = uniforms.exactly(0)
+    for a, b in zip(one, other, strict=False):
+        total += a * b
+    return total
+
+
+def _scales(domain: RowDomain, size: int, budget: PrivacyBudget, degrees: int, *, exchanged: bool) -> Scales:
+    """Scales whose delta is proved to be at most that of the budget."""
+    served = _served(budget, exchanged=exchanged)
+    shift, share = largest_shift(degrees - size + 1, served, budget.delta, exchanged=exchanged)
+    while True:
+        scales = _stretched(domain, size, shift)
+        if _proved(scales.shift(domain), degrees - size + 1, served, share, exchanged=exchanged) <= budget.delta:
+            return scales  # [P9]
+        shift *= 1 - 1e-6
+
+
+def _stretched(domain: RowDomain, size: int, shift: float) -> Scales:
+    """Scales at which the longest row, each column divided by its scale, has about this squared length."""
+    parts = _column_shares(norm2(domain), size - 2)
+    reach = (1.0, norm2(domain), 1.0)
+    steps = [domain.unit * math.sqrt(r2 / (part * shift)) for r2, part in zip(reach, parts, strict=True)]
+    if not max(steps) <= _MOST_STEPS:
+        raise SpecError(f"the noise of a column is {max(steps):.3g} grid steps, beyond any use; raise epsilon or delta")
+    return Scales(*(math.ceil(step) for step in steps))
+
+
+def _proved(shift: Fraction, nu: int, epsilon: float, share: float, *, exchanged: bool) -> Decimal:
+    """Delta at epsilon, from above; with `exchanged` this share of epsilon goes to the first of two steps."""
+    exact = Fraction(epsilon)
+    return exchanged_delta(nu, shift, exact, exact * Fraction(share)) if exchanged else added_delta(nu, shift, exact)
+
+
+def _fewest_degrees(shift: Fraction, size: int, budget: PrivacyBudget, most: int, *, exchanged: bool) -> int:
+    """The fewest degrees of freedom, by bisection, at which this shift is proved to keep the budget."""
+    served = _served(budget, exchanged=exchanged)
+
+    def keeps(degrees: int) -> bool:
+        nu = degrees - size + 1
+        _, share = largest_shift(nu, served, budget.delta, exchanged=exchanged)
+        return _proved(shift, nu, served, share, exchanged=exchanged) <= budget.delta
+
+    low, high = size + 1, most
+    if not keeps(most):
+        raise SpecError(
+            f"noise of the scale of one row needs more than {most} degrees of freedom for this budget; raise the "
+            "setting 'degrees', or leave 'fewest' out"
+        )
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if keeps(middle) else (middle, high)
+    return high  # [P10]
+
+
+def _served(budget: PrivacyBudget, *, exchanged: bool) -> float:
+    """The epsilon that noise is made for: with two steps a larger one gains nothing and would lose digits."""
+    return min(budget.epsilon, _MOST_EXCHANGED) if exchanged else budget.epsilon
+
+
+def _column_shares(r2: float, columns: int) -> tuple[float, float, float]:
+    """Shares of the squared length of a row that bring the least variance to the normal equations, on a grid.
+
+    The costs take scaled slopes of length 1 and an intercept of 1/2, as for the other mechanisms.
+    """
+    d = float(columns)
+    grid = np.linspace(0.02, 0.96, 95)
+    c, x = np.meshgrid(grid, grid, indexing="ij")
+    y = np.maximum(1 - c - x, 1e-9)
+    c2, x2, y2 = 1 / c, r2 / x, 1 / y
+    error = d * x2 * y2 + (d + 1) * x2 * x2 + (d / 4 + 1) * c2 * x2 + c2 * y2 + (c2 * c2 + y2 * y2) / 2
+    best = np.unravel_index(int(np.argmin(error)), error.shape)
+    return float(c[best]), float(x[best]), float(y[best])
+
+
+def _least_square(size: int, budget: PrivacyBudget, most: int, *, exchanged: bool) -> int:
+    """Degrees of freedom at which noise that keeps its mean has the least mean square over all entries."""
+
+    def cost(degrees: int) -> float:
+        served = _served(budget, exchanged=exchanged)
+        shift, _ = largest_shift(degrees - size + 1, served, budget.delta, exchanged=exchanged)
+        return degrees * (degrees + size + 1) / shift**2
+
+    wide = sorted({round(float(k)) for k in np.geomspace(size + 2, most, 25)})
+    best = min(range(len(wide)), key=lambda place: cost(wide[place]))
+    near = {round(float(k)) for k in np.linspace(wide[max(best - 1, 0)], wide[min(best + 1, len(wide) - 1)], 25)}
+    return min(sorted(near), key=cost)
+
+
+def _check(design: Design, budget: PrivacyBudget, size: int, most: int, *, debiased: bool) -> None:
+    if budget.currency != "approximate":
+        raise SpecError(f"a budget in {budget.currency} came; state it as epsilon and delta for this mechanism")
+    if budget.delta == 0:
+        raise SpecError(_PURE)
+    if not (EPSILON_LOWEST <= budget.epsilon <= EPSILON_HIGHEST and budget.delta >= DELTA_LOWEST):
+        raise SpecError(
+            f"epsilon = {budget.epsilon:g} and delta = {budget.delta:g} came; Wishart noise is proved for epsilon from "
+            f"{EPSILON_LOWEST:g} to {EPSILON_HIGHEST:g} and delta from {DELTA_LOWEST:g}; take 'gaussian' instead"
+        )
+    if design.unit.max_rows > 1:
+        raise SpecError(
+            f"max_rows = {design.unit.max_rows} came; the loss of Wishart noise is proved for one row of each person; "
+            "set max_rows = 1 or take 'gaussian'"
+        )
+    if design.count_public and not debiased:
+        raise SpecError(
+            "debiased = false came with a public number of rows; its entry has no noise, so the matrix would not be "
+            "positive semidefinite; leave it out or declare neighbours = 'add-remove'"
+        )
+    if size > _MOST_COLUMNS:
+        raise SpecError(
+            f"{size} released columns came; allowed: at most {_MOST_COLUMNS}; declare fewer columns or levels, or take "
+            "'gaussian'"
+        )
+    if not size + 2 <= most <= _MOST_WORK // size:
+        raise SpecError(
+            f"{size} released columns and degrees = {most} came; allowed for as many columns: degrees from {size + 2} "
+            f"to {_MOST_WORK // size}; change the setting 'degrees' or take 'gaussian'"
+        )

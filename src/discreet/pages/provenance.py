@@ -1,0 +1,188 @@
+"""How a release was made, as plain values: mechanism, noise by block and declarations."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from discreet.analyst.diagnostics.clips import ClippedShare, clipped_shares
+from discreet.analyst.values.estimates import NotEstimable
+from discreet.analyst.equations.sums import counted_rows
+from discreet.analyst.summary.settings import settings_used
+from discreet.design.columns import Categorical, Column, Fill, Missing, Numeric, SplineBasis
+from discreet.design.model import Design
+from discreet.releases import Calibration, NoiseFamily, Release
+
+_CALIBRATIONS: Final[dict[Calibration, str]] = {
+    "gaussian": "exact Gaussian accounting; the step to whole numbers is paid from delta",
+    "discrete-zcdp": "concentrated privacy of the discrete Gaussian law itself",
+    "pure": "epsilon alone: the largest ratio of probabilities, no delta",
+    "chi-square": "the exact loss of Wishart noise, from one chi-square variate",
+    "composed": "several pieces, added up by an accountant",
+    "bound": "a proved upper bound on delta",
+    "none": "none: NOT PRIVATE",
+}
+_FAMILIES: Final[dict[NoiseFamily, str]] = {
+    "discrete-gaussian": "discrete Gaussian: each number has independent noise",
+    "discrete-laplace": "discrete Laplace: each number has independent noise",
+    "k-norm": "K-norm: one random direction and length for all numbers; they are uncorrelated, not independent",
+    "wishart": "Wishart, less its mean: a random matrix; its entries are uncorrelated, not independent",
+}
+_NUMERICS: Final = {
+    "exact": "exact: noise and sums are whole numbers, and the proof covers what is published to the last digit",
+    "idealised": "idealised: the proof is for real numbers, and what is published comes from floating-point arithmetic",
+}
+_STATISTICS: Final = {
+    "count": "number of rows",
+    "sum_x": "sums of regressors",
+    "gram_diagonal": "squares of regressors",
+    "gram_off_diagonal": "products of regressors",
+    "sum_y": "sum of the target",
+    "cross": "regressors times target",
+    "target_square": "square of the target",
+    "residual_diagonal": "squared residuals times squares",
+    "residual_off_diagonal": "squared residuals times products",
+    "clipped": "numbers of clipped rows",
+    "residual_ratio": "spread of squared residuals, for R²",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class NoiseLine:
+    """Noise of one statistic: its standard deviation in scaled units, and the same over the number of rows."""
+
+    block: str
+    sd: float
+    per_row: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class DeclaredColumn:
+    """One declared column in words."""
+
+    name: str
+    role: str
+    kind: str
+    declared: str
+    missing: str
+
+
+@dataclass(frozen=True, slots=True)
+class Making:
+    """Everything that was fixed before or while the release was made.
+
+    Attributes
+    ----------
+    kind
+        `moments` or `coefficients`.
+    family, numerics
+        Law of the noise and arithmetic of the mechanism, in words.
+    settings
+        Public settings of the mechanism, as name and value; an automatic one with what it stood for.
+    grid_bits
+        A scaled value is a whole number of steps of 2**-grid_bits.
+    anchor
+        Where the spend is recorded; `untracked` without a ledger.
+    radius
+        Ball to which rows were shrunk, if any.
+    units_public
+        Number of rows or persons, where it is public.
+    clipped
+        Shares of clipped rows by column, where they were counted.
+    """
+
+    kind: str
+    mechanism: str
+    version: str
+    settings: tuple[tuple[str, str], ...]
+    numerics: str
+    family: str
+    calibration: str
+    grid_bits: int
+    anchor: str
+    made_by: str
+    digest: str
+    target: str
+    intercept: bool
+    radius: float | None
+    units_public: int | None
+    noise: tuple[NoiseLine, ...]
+    columns: tuple[DeclaredColumn, ...]
+    clipped: tuple[ClippedShare, ...] = ()
+
+
+def making(release: Release) -> Making:
+    """Read from a release how it was made."""
+    design = release.design
+    return Making(
+        kind=release.kind,
+        mechanism=release.mechanism,
+        version=release.mechanism_version,
+        settings=settings_used(release),
+        numerics=_NUMERICS[release.numerics],
+        family=_family(release),
+        calibration=_CALIBRATIONS[release.noise.calibration],
+        grid_bits=release.noise.grid_bits,
+        anchor=release.anchor,
+        made_by=release.made_by,
+        digest=release.digest,
+        target=design.target,
+        intercept=design.intercept,
+        radius=design.radius,
+        units_public=release.units_public,
+        noise=_noise_lines(release),
+        columns=tuple(_declared(design, name) for name in design.columns),
+        clipped=clipped_shares(release),
+    )
+
+
+def _family(release: Release) -> str:
+    words = _FAMILIES[release.noise.family]
+    # a known number, which every reader takes away
+    return words if release.settings.get("debiased", True) else words.replace("less its mean", "its mean left in")
+
+
+def _noise_lines(release: Release) -> tuple[NoiseLine, ...]:
+    """One line for each statistic with noise, blocks of sums in the order of the file format."""
+    counted = counted_rows(release)[0]
+    rows = None if isinstance(counted, NotEstimable) or counted <= 0 else counted
+    names = [name for name in _STATISTICS if name in release.noise.sigma]
+    names += [name for name in sorted(release.noise.sigma) if name not in _STATISTICS]
+    return tuple(_noise_line(name, release.noise.sd(name), rows) for name in names)
+
+
+def _noise_line(name: str, sd: float, rows: float | None) -> NoiseLine:
+    return NoiseLine(_STATISTICS.get(name, name.replace("_", " ")), sd, None if rows is None else sd / rows)
+
+
+def _declared(design: Design, name: str) -> DeclaredColumn:
+    column = design.columns[name]
+    role = "target" if name == design.target else "regressor" if name in design.offered else "not released"
+    return DeclaredColumn(name, role, _kind(column), _range(column), _missing(column))
+
+
+def _kind(column: Column) -> str:
+    formula = "" if column.formula is None else f", by the formula {column.formula.text}"
+    if isinstance(column, SplineBasis):
+        return f"spline{formula}"
+    if isinstance(column, Numeric):
+        return f"number{formula}"
+    return f"levels{formula}" if isinstance(column, Categorical) else f"yes or no{formula}"
+
+
+def _range(column: Column) -> str:
+    if isinstance(column, Numeric):
+        return f"{column.bounds[0]:g} to {column.bounds[1]:g}"
+    if isinstance(column, Categorical):
+        rest = ", ".join(str(level) for level in column.levels if level != column.reference)
+        return f"{column.reference} (reference), {rest}"
+    return "0 or 1" if not isinstance(column, SplineBasis) else f"{column.formula.width} basis functions"
+
+
+def _missing(column: Column) -> str:
+    if isinstance(column, SplineBasis) or column.formula is not None:
+        return "follows the columns it uses"
+    rule: Missing = column.missing
+    if isinstance(rule, Fill):
+        return f"filled with {rule.value}"
+    return "row dropped" if rule == "drop" else "table refused"

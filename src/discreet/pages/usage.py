@@ -1,0 +1,106 @@
+"""How to go on with a release: the command line and the Python lines that repeat a model."""
+
+from __future__ import annotations
+
+import csv
+import io
+import shlex
+from dataclasses import dataclass
+from typing import Final
+
+from discreet.analyst.fitted import Fit
+from discreet.analyst.equations.selection import choose
+from discreet.releases import NOT_PRIVATE_SUFFIX, Release
+
+_ANY_MODEL: Final = "Any number of models can be read from the release at no further cost in privacy."
+_ONE_MODEL: Final = (
+    "The release holds the one model that was declared; reading it and predicting with it cost nothing further in "
+    "privacy. Another model needs another release."
+)
+_WITH_ERRORS: Final = (
+    "fit.params, fit.bse, fit.conf_int(0.95), fit.pvalues",
+    "fit.get_prediction(new_rows).conf_int()",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Lines to copy.
+
+    Attributes
+    ----------
+    about
+        What can be read from the release.
+    commands
+        For a shell.
+    python
+        For Python.
+    """
+
+    about: str
+    commands: tuple[str, ...]
+    python: tuple[str, ...]
+
+
+def usage(release: Release, fit: Fit | None) -> Usage:
+    """Give the lines that read this model from the release again, and that predict with it."""
+    file = "R.json" if release.private else f"R{NOT_PRIVATE_SUFFIX}"
+    flags, arguments = ([], []) if fit is None else (_flags(fit), _arguments(fit))
+    # where least squares has no coefficients, only a penalised model predicts
+    predicting = flags if fit is None or fit.estimable else [*_flags(fit, penalty=False), "--penalty", "adaptive"]
+    commands = [
+        ["discreet", "fit", file, *flags],
+        ["discreet", "predict", file, "new.csv", *predicting, "-o", "predictions.csv"],
+        ["discreet", "report", file, *flags, "-o", "R.html"],
+    ]
+    one_model = release.kind == "coefficients"
+    read = ("fit.params", "fit.predict(new_rows)") if one_model else _WITH_ERRORS
+    if fit is not None and not fit.estimable:
+        again = ", ".join(["release", *_arguments(fit, penalty=False), "penalty='adaptive'"])
+        read = (_WITH_ERRORS[0], f"discreet.fit({again}).predict(new_rows)")
+    python = (
+        "import discreet",
+        f"release = discreet.Release.load({file!r})",
+        f"fit = discreet.fit({', '.join(['release', *arguments])})",
+        *read,
+    )
+    return Usage(_ONE_MODEL if one_model else _ANY_MODEL, tuple(shlex.join(words) for words in commands), python)
+
+
+def _flags(fit: Fit, *, penalty: bool = True) -> list[str]:
+    wish = _wish(fit, penalty=penalty)
+    if "features" in wish:
+        wish["features"] = _listed(fit.features)
+    return [word for name, value in wish.items() for word in (f"--{name.replace('_', '-')}", str(value))] + (
+        [] if fit.model.intercept or not fit.release.design.intercept else ["--no-intercept"]
+    )
+
+
+def _arguments(fit: Fit, *, penalty: bool = True) -> list[str]:
+    intercept = [] if fit.model.intercept == fit.release.design.intercept else [f"intercept={fit.model.intercept}"]
+    return [f"{name}={value!r}" for name, value in _wish(fit, penalty=penalty).items()] + intercept
+
+
+def _wish(fit: Fit, *, penalty: bool) -> dict[str, object]:
+    """Give what differs from the model that is read when nothing is asked for."""
+    wish: dict[str, object] = {}
+    if fit.target != fit.release.design.target:
+        wish["target"] = fit.target
+    if fit.features != choose(fit.release, fit.target).features:
+        wish["features"] = list(fit.features)
+    if not penalty:
+        return wish
+    if fit.penalised:
+        wish["penalty"] = fit.penalty
+    if fit.strength is not None:
+        wish["strength"] = "criterion" if fit.selected else fit.strength
+    if fit.l1_ratio is not None:
+        wish["l1_ratio"] = fit.l1_ratio
+    return wish
+
+
+def _listed(names: tuple[str, ...]) -> str:
+    """Write names between commas as `--features` reads them."""
+    line = io.StringIO()
+    csv.writer(line, lineterminator="").writerow(names)
+    return line.getvalue()

@@ -1,0 +1,322 @@
+"""Everything that a report shows, as plain values: the page and the machine-readable facts are made from the same."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+
+from discreet.analyst.summary.coefficient_table import reasons, table_columns
+from discreet.analyst.values.confidence_sets import SetKind
+from discreet.analyst.diagnostics.diagnostics import Diagnostic, diagnose
+from discreet.analyst.values.estimates import NotEstimable
+from discreet.analyst.fitted import Fit
+from discreet.analyst.inference.reference_law import DEFAULT_LEVEL, checked_level
+from discreet.analyst.equations.sums import counted_rows
+from discreet.analyst.summary.summary import SCORE, SCORE_PAGE, error_notes, notes, penalty_line, set_notes
+from discreet.design.columns import Numeric
+from discreet.errors import SpecError
+from discreet.privacy.guarantee import Guarantee
+from discreet.releases import Release
+from discreet.pages.attacker import Attacker, attacker
+from discreet.pages.provenance import Making, making
+from discreet.pages.trace import Way, ways
+from discreet.pages.usage import Usage, usage
+
+
+@dataclass(frozen=True, slots=True)
+class Promise:
+    """The guarantee in words and numbers; `unit` is what one neighbour changes."""
+
+    epsilon: float
+    delta: float
+    neighbours: str
+    unit: str
+    hidden: str
+    conditions: tuple[str, ...]
+    sentence: str
+    mu: float | None = None
+    rho: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Coefficient:
+    """One line of the table; numbers are missing where the release cannot give them, and `reason` says why.
+
+    Attributes
+    ----------
+    low, high
+        Ends of the confidence set, those of the gap for the kind `outside`; missing where it has none.
+    kind
+        Of the confidence set; missing where there is none.
+    table_low, table_high
+        Ends of the interval for what would have been published of this very table without noise, where it is known.
+    """
+
+    name: str
+    estimate: float | None
+    std_error: float | None
+    low: float | None
+    high: float | None
+    p: float | None
+    sampling_sd: float | None
+    privacy_sd: float | None
+    privacy_share: float | None
+    reason: str | None
+    table_low: float | None = None
+    table_high: float | None = None
+    kind: SetKind | None = None
+
+    @property
+    def unbounded(self) -> bool:
+        """Whether the confidence set is no interval, so that the estimate is shown in brackets."""
+        return self.kind not in (None, "interval")
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """What a column does to the target over its declared range, in units of the target.
+
+    Attributes
+    ----------
+    estimate
+        Missing where nothing can be said.
+    low, high
+        Ends of the confidence set, those of the gap for the kind `outside`.
+    inner_low, inner_high
+        Ends of the part of it that there would be without the noise of the release.
+    table_low, table_high
+        Ends of the interval for what would have been published of this very table without noise, where that is known.
+    kind
+        Of the confidence set; missing where there is none.
+    """
+
+    name: str
+    estimate: float | None
+    low: float | None
+    high: float | None
+    inner_low: float | None
+    inner_high: float | None
+    table_low: float | None = None
+    table_high: float | None = None
+    kind: SetKind | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ModelView:
+    """The model in words.
+
+    Attributes
+    ----------
+    penalised
+        Whether its coefficients are pulled towards 0 on purpose.
+    interval_target
+        What the intervals are for: `least squares`, `penalised` or `none`.
+    no_intervals
+        Why there are none for any coefficient, if so.
+    rsquared, rsquared_low, rsquared_high, rsquared_reason
+        Adjusted R^2 with its interval, and why there is none or why it excludes nothing.
+    residual_sd
+        Residual standard deviation in units of the target.
+    """
+
+    target: str
+    features: tuple[str, ...]
+    intercept: bool
+    penalty: str
+    penalised: bool
+    interval_target: str
+    no_intervals: str | None
+    rsquared: float | None
+    rsquared_low: float | None
+    rsquared_high: float | None
+    rsquared_reason: str | None
+    residual_sd: float | None
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ReportView:
+    """Everything a report shows.
+
+    Attributes
+    ----------
+    private
+        Whether there is a promise at all.
+    rows, rows_sd
+        Number of rows, noisy or public, and the standard deviation of its noise; missing where it was not released.
+    level
+        Of the intervals.
+    refusal
+        Why the model has no coefficients, if the released sums do not determine them.
+    model, coefficients, effects
+        Missing and empty if no model can be read from the release.
+    target_width
+        Width of the declared range of the target, which no effect exceeds but by noise.
+    trace
+        How released coefficients went from pass to pass, where the mechanism publishes it.
+    """
+
+    private: bool
+    rows: float | None
+    rows_sd: float
+    level: float
+    promise: Promise | None
+    attacker: Attacker | None
+    refusal: str | None
+    model: ModelView | None
+    coefficients: tuple[Coefficient, ...]
+    effects: tuple[Effect, ...]
+    target_width: float
+    trace: tuple[Way, ...]
+    diagnostics: tuple[Diagnostic, ...]
+    making: Making
+    usage: Usage
+
+    def to_dict(self) -> dict[str, object]:
+        """Give the same facts as plain values for JSON."""
+        plain = asdict(self)
+        for row in plain["coefficients"]:
+            kind = row["kind"]
+            row["conf_int"] = None if kind is None else {"kind": kind, "lower": row["low"], "upper": row["high"]}
+        return plain
+
+
+def report_view(
+    release: Release,
+    fit: Fit | None = None,
+    *,
+    level: float = DEFAULT_LEVEL,
+) -> ReportView:
+    """Gather what a report shows.
+
+    Parameters
+    ----------
+    release
+        What was published.
+    fit
+        A model read from it; none if it gives none.
+    level
+        Of the confidence sets, at least 0.5 and below 1.
+    """
+    level = checked_level(level)
+    if fit is not None and fit.release.digest != release.digest:
+        raise SpecError("the fit was read from another release; fit this one")
+    guarantee = release.guarantee
+    rows, rows_sd = counted_rows(release)
+    coefficients = () if fit is None else _coefficients(fit, level)
+    target = release.design.columns[release.design.target if fit is None else fit.target]
+    return ReportView(
+        private=release.private,
+        rows=None if isinstance(rows, NotEstimable) else rows,
+        rows_sd=rows_sd,
+        level=level,
+        promise=None if guarantee is None else _promise(guarantee),
+        attacker=None if guarantee is None else attacker(guarantee),
+        refusal=None if fit is None or fit.estimable else next(iter(reasons(fit, level).values())),
+        model=None if fit is None else _model(fit, level),
+        coefficients=coefficients,
+        effects=() if fit is None else tuple(_effects(fit, coefficients)),
+        target_width=target.bounds[1] - target.bounds[0] if isinstance(target, Numeric) else 1.0,
+        trace=ways(release),
+        diagnostics=diagnose(release, fit),
+        making=making(release),
+        usage=usage(release, fit),
+    )
+
+
+def _promise(guarantee: Guarantee) -> Promise:
+    unit = guarantee.unit
+    return Promise(
+        epsilon=guarantee.epsilon,
+        delta=guarantee.delta,
+        neighbours=guarantee.neighbours,
+        unit="one row" if unit.id is None else "all rows of one person",
+        hidden=unit.sentence,
+        conditions=guarantee.conditions,
+        sentence=guarantee.sentence(),
+        mu=guarantee.mu,
+        rho=guarantee.rho,
+    )
+
+
+def _coefficients(fit: Fit, level: float) -> tuple[Coefficient, ...]:
+    why = reasons(fit, level)
+    columns = table_columns(fit, level)
+    table = [None if isinstance(one, NotEstimable) else one for one in fit.table_conf_int(level).values()]
+    sets = [None if isinstance(one, NotEstimable) else one for one in fit.conf_int(level).values()]
+    return tuple(
+        Coefficient(
+            name=name,
+            reason=why.get(name),
+            **{
+                field: columns[field][place]
+                for field in ("estimate", "std_error", "p", "sampling_sd", "privacy_sd", "privacy_share")
+            },  # type: ignore[arg-type]  # the columns of numbers hold numbers or nothing
+            low=None if ends is None else _finite(ends.lower),
+            high=None if ends is None else _finite(ends.upper),
+            table_low=None if inside is None else inside.lower,
+            table_high=None if inside is None else inside.upper,
+            kind=None if ends is None else ends.kind,
+        )
+        for place, (name, ends, inside) in enumerate(zip(fit.names, sets, table, strict=True))
+    )
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+def _effects(fit: Fit, coefficients: tuple[Coefficient, ...]) -> list[Effect]:
+    """Slopes times the width of the declared range, so that all of them are in units of the target."""
+    design = fit.release.design
+    widths = [
+        column.bounds[1] - column.bounds[0] if isinstance(column, Numeric) else 1.0
+        for name in fit.features
+        for column in [design.columns[name]]
+        for _ in column.released(name)
+    ]
+    slopes = coefficients[1:] if fit.model.intercept else coefficients
+    # where nothing is known of any error the estimates stand alone; elsewhere no interval means no estimate
+    alone = fit.interval_target == "none"
+    return [_effect(slope, width, alone=alone) for slope, width in zip(slopes, widths, strict=True)]
+
+
+def _effect(slope: Coefficient, width: float, *, alone: bool) -> Effect:
+    estimate = None if slope.estimate is None else _finite(slope.estimate * width)
+    low, high = (None if end is None else _finite(end * width) for end in (slope.low, slope.high))
+    if estimate is None or low is None or high is None or slope.kind != "interval":
+        ends = (slope.table_low, slope.table_high) if alone and estimate is not None else (None, None)
+        table_low, table_high = (None if end is None else _finite(end * width) for end in ends)
+        shown = estimate if alone or slope.kind not in (None, "interval", "everything") else None
+        kind = "everything" if slope.kind == "interval" else slope.kind
+        return Effect(slope.name, shown, low, high, None, None, table_low, table_high, kind)
+    share = (1 - (slope.privacy_share or 0.0)) ** 0.5
+    inner = (estimate + (low - estimate) * share, estimate + (high - estimate) * share)
+    return Effect(slope.name, estimate, low, high, *inner, kind=slope.kind)
+
+
+def _model(fit: Fit, level: float) -> ModelView:
+    adjusted, s2 = fit.rsquared_adj, fit.s2
+    ends = fit.rsquared_conf_int(level)
+    low, high = (None, None) if isinstance(ends, NotEstimable) else ends
+    reason = adjusted.reason if isinstance(adjusted, NotEstimable) else ends.reason
+    return ModelView(
+        target=fit.target,
+        features=fit.features,
+        intercept=fit.model.intercept,
+        penalty=penalty_line(fit),
+        penalised=fit.penalised,
+        interval_target=fit.interval_target,
+        no_intervals=next(iter(reasons(fit, level).values())) if fit.interval_target == "none" else None,
+        rsquared=None if isinstance(adjusted, NotEstimable) else adjusted,
+        rsquared_low=low,
+        rsquared_high=high,
+        rsquared_reason=reason,
+        residual_sd=None if isinstance(s2, NotEstimable) else s2**0.5,
+        # what is said about errors stands in the table itself
+        notes=(
+            # the page has no column 't'
+            *(SCORE_PAGE if note == SCORE else note for note in (set_notes(fit, level) if fit.estimable else ())),
+            *(note for note in notes(fit) if note not in error_notes(fit)),
+        ),
+    )

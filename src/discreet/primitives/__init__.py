@@ -1,0 +1,49 @@
+"""The building blocks of differential privacy, for teaching and for building: each with its proof and exact noise.
+
+>>> from discreet import primitives
+>>> primitives.discrete_laplace([120, 80], sensitivity=1, epsilon=1.0).guarantee.epsilon
+1.0
+"""
+
+from __future__ import annotations
+
+from discreet.primitives.counts import NoisyCounts, counting_queries
+from discreet.primitives.gaussian_noise import GaussianValues, gaussian
+from discreet.primitives.laplace_noise import (
+    NoisyValues,
+    NoisyWholeNumbers,
+    discrete_laplace,
+    laplace,
+)
+from discreet.primitives.laplace_loss import laplace_epsilon, laplace_scales
+from discreet.primitives.mean import PrivateMean, private_mean
+from discreet.primitives.response import (
+    NotEstimable,
+    Proportion,
+    Responses,
+    randomised_response,
+)
+from discreet.primitives.selection import Choice, NoisyMax, exponential_mechanism, report_noisy_max
+
+__all__ = [
+    "Choice",
+    "GaussianValues",
+    "NoisyCounts",
+    "NoisyMax",
+    "NoisyValues",
+    "NoisyWholeNumbers",
+    "NotEstimable",
+    "PrivateMean",
+    "Proportion",
+    "Responses",
+    "counting_queries",
+    "discrete_laplace",
+    "exponential_mechanism",
+    "gaussian",
+    "laplace",
+    "laplace_epsilon",
+    "laplace_scales",
+    "private_mean",
+    "randomised_response",
+    "report_noisy_max",
+]

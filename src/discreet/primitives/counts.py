@@ -1,0 +1,168 @@
+"""Many counting queries at once: how much noise, and how large the largest error is."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, Final, Literal
+
+import numpy.typing as npt
+
+from discreet.errors import DataError
+from discreet.primitives.arguments import (
+    checked_epsilon,
+    checked_level,
+    checked_neighbours,
+    checked_strength,
+    data_whole,
+    promised,
+    public_count,
+    public_length,
+)
+from discreet.primitives.error_law import (
+    gaussian_bound,
+    gaussian_expected_largest,
+    laplace_bound,
+    laplace_expected_largest,
+    laplace_mean_size,
+)
+from discreet.primitives.gaussian_noise import lattice_sigma
+from discreet.primitives.lattice import gaussian_noise, laplace_noise, scale_in_steps
+from discreet.privacy.checks import probability_below_one
+from discreet.privacy.guarantee import Guarantee
+from discreet.exact.rounding import root_up
+
+# Gaussian noise lives on a grid of 2^-20 of one count; the noisy counts are rounded to whole numbers at the end
+_FINE_BITS: Final = 20
+
+
+@dataclass(frozen=True, slots=True)
+class NoisyCounts:
+    """Noisy counts and how wrong they are.
+
+    Attributes
+    ----------
+    values : tuple of int
+        May be negative; nothing is moved afterwards.
+    noise : {"laplace", "gaussian"}
+    scale : float
+        b of the Laplace law, sigma of the Gaussian one.
+    moved_counts : int
+        In how many counts two neighbours differ at most, each by 1.
+    mean_error : float
+        Expected absolute error of one count.
+    largest_error : float
+        Expected largest absolute error over all counts.
+    simultaneous_bound : int
+        All counts are at most this far off, with probability of at least `level`.
+    level : float
+    guarantee : Guarantee
+    """
+
+    values: tuple[int, ...] = field(repr=False)
+    noise: Literal["laplace", "gaussian"]
+    scale: float
+    moved_counts: int
+    mean_error: float
+    largest_error: float
+    simultaneous_bound: int
+    level: float
+    guarantee: Guarantee
+
+
+def counting_queries(
+    counts: Sequence[Any] | npt.NDArray[Any],
+    epsilon: float,
+    *,
+    delta: float = 0.0,
+    max_memberships: int | None = None,
+    neighbours: str = "add-remove",
+    level: float = 0.95,
+    allow_weak_privacy: bool = False,
+) -> NoisyCounts:
+    """Release many counts together under one promise.
+
+    A person who is added or removed changes at most `max_memberships` of the K counts by 1 each; an exchanged person
+    changes at most twice as many, and never more than K. With delta = 0 the noise is discrete Laplace of scale
+    moved / epsilon, with delta above 0 Gaussian with a standard deviation that grows with sqrt(moved).
+
+    Parameters
+    ----------
+    counts : sequence of int
+        The exact counts, none below 0; their number K is public.
+    epsilon : float
+        From 1e-9 to 1e6.
+    delta : float
+        0 for Laplace noise, above 0 for Gaussian noise.
+    max_memberships : int, optional
+        In how many counts one person can stand, by public structure; all K by default. Where half of the counts are
+        of cases and half of controls, K / 2.
+    neighbours : {"add-remove", "replace"}
+        What is hidden.
+    level : float
+        Of the bound that holds for all counts at once.
+    allow_weak_privacy : bool
+        Accept epsilon above 20 or delta above 1e-3.
+
+    Returns
+    -------
+    NoisyCounts
+
+    Examples
+    --------
+    >>> noisy = counting_queries([812, 77, 430], epsilon=1.0, max_memberships=1)
+    >>> noisy.scale, noisy.simultaneous_bound
+    (1.0, 4)
+    >>> counting_queries([812, 77, 430], epsilon=1.0, max_memberships=1, neighbours="replace").scale
+    2.0
+    """
+    relation = checked_neighbours(neighbours)
+    promise = checked_epsilon(epsilon)
+    delta = probability_below_one("delta", delta, advice="take 0 or a delta such as 1e-6")
+    checked_strength(promise, delta, allow_weak_privacy)
+    level = checked_level(level)
+    how_many = public_length("counts", counts)
+    memberships = how_many if max_memberships is None else public_count("max_memberships", max_memberships, how_many)
+    moved = min(how_many, memberships * (1 if relation == "add-remove" else 2))  # [P26]
+    conditions = (f"a person stands in at most {memberships} of the {how_many} counts, once in each",)
+    guarantee = promised(promise, delta, relation, *conditions)
+    if delta == 0:
+        scale = scale_in_steps(moved / Fraction(promise))  # [P27]
+        exact = _checked_counts(counts)
+        noise = laplace_noise(scale, how_many)
+        return NoisyCounts(
+            tuple(count + z for count, z in zip(exact, noise, strict=True)),
+            "laplace",
+            scale,
+            moved,
+            laplace_mean_size(scale),
+            laplace_expected_largest(scale, how_many),
+            laplace_bound(scale, how_many, level),
+            level,
+            guarantee,
+        )
+    fine = 1 << _FINE_BITS
+    steps = lattice_sigma(Fraction(root_up(Fraction(moved * fine**2))), how_many, promise, delta).steps  # [P28]
+    exact = _checked_counts(counts)
+    noise = gaussian_noise(steps, how_many)
+    sigma = steps / fine
+    return NoisyCounts(
+        tuple(round(Fraction(count * fine + z, fine)) for count, z in zip(exact, noise, strict=True)),
+        "gaussian",
+        sigma,
+        moved,
+        sigma * math.sqrt(2 / math.pi),
+        gaussian_expected_largest(sigma, how_many),
+        math.ceil(gaussian_bound(sigma, how_many, level) + 0.5),
+        level,
+        guarantee,
+    )
+
+
+def _checked_counts(counts: Sequence[Any] | npt.NDArray[Any]) -> list[int]:
+    exact = data_whole("counts", counts)
+    if min(exact) < 0:
+        raise DataError("counts holds something below 0, which is no count; other whole numbers: discrete_laplace")
+    return exact

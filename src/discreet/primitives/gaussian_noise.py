@@ -1,0 +1,195 @@
+"""The Gaussian mechanism on a grid: exact (analytic) or textbook (classical) calibration, the lattice paid for."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Final, Literal
+
+import numpy.typing as npt
+
+from discreet.errors import SpecError
+from discreet.mechanisms.sampling.sampler import MAX_SIGMA, rounded_up
+from discreet.primitives.arguments import (
+    checked_epsilon,
+    checked_level,
+    checked_name,
+    checked_neighbours,
+    checked_strength,
+    data_fractions,
+    promised,
+    public_fraction,
+    public_length,
+)
+from discreet.primitives.error_law import gaussian_bound
+from discreet.primitives.lattice import (
+    checked_step,
+    gaussian_noise,
+    nearest_double,
+    on_grid,
+    refuse_beyond_doubles,
+)
+from discreet.privacy.gaussian import mu_from
+from discreet.privacy.guarantee import Guarantee
+from discreet.exact.rounding import root_up, up
+from discreet.privacy.textbook import classical_gaussian_sigma
+from discreet.privacy.zcdp import rho_from
+
+Calibration = Literal["analytic", "classical", "discrete-zcdp"]
+
+# the part of delta that the step from the continuous to the lattice law may cost
+LATTICE_SHARE: Final = 0.01
+_ROUNDING: Final = 1 + 2**-40
+
+
+@dataclass(frozen=True, slots=True)
+class GaussianValues:
+    """Values with Gaussian noise on a grid.
+
+    Attributes
+    ----------
+    values : tuple of float
+        The noisy values, multiples of `step`.
+    sigma : float
+        Standard deviation of the noise of each value.
+    step : float
+        The public grid.
+    calibration : {"analytic", "classical", "discrete-zcdp"}
+        The rule that gave sigma; the last one where a grid is too coarse for the first.
+    guarantee : Guarantee
+    """
+
+    values: tuple[float, ...]
+    sigma: float
+    step: float
+    calibration: Calibration
+    guarantee: Guarantee
+
+    def half_width(self, level: float = 0.95) -> float:
+        """How far from its exact value a noisy one lies at most, each with probability `level` of its own.
+
+        Examples
+        --------
+        >>> noisy = gaussian([3.0], sensitivity=1.0, epsilon=1.0, delta=1e-6)
+        >>> round(noisy.half_width() / noisy.sigma, 3)
+        1.96
+        """
+        return gaussian_bound(self.sigma, 1, checked_level(level)) + self.step
+
+
+@dataclass(frozen=True, slots=True)
+class LatticeSigma:
+    """A standard deviation in whole steps of a grid, and the rule that gave it."""
+
+    steps: int
+    calibration: Calibration
+
+
+def gaussian(
+    values: Sequence[Any] | npt.NDArray[Any],
+    sensitivity: float,
+    epsilon: float,
+    delta: float,
+    *,
+    calibration: str = "analytic",
+    step: float | None = None,
+    neighbours: str = "add-remove",
+    allow_weak_privacy: bool = False,
+) -> GaussianValues:
+    """Release numbers with Gaussian noise on a public grid.
+
+    Parameters
+    ----------
+    values : sequence of numbers
+        The exact values; how many there are is public.
+    sensitivity : float
+        The most that one neighbour moves the vector of values in Euclidean length.
+    epsilon, delta : float
+        The promise; delta above 0.
+    calibration : {"analytic", "classical"}
+        "analytic" is the least Gaussian noise for the promise (Balle & Wang 2018), for any epsilon. "classical" is
+        sensitivity sqrt(2 ln(1.25/delta)) / epsilon (Dwork & Roth 2014), refused from epsilon = 1 on, where
+        its proof ends.
+    step : float, optional
+        The grid; by default a power of two about 2^-30 of the sensitivity.
+    neighbours : {"add-remove", "replace"}
+        The relation for which `sensitivity` was derived.
+    allow_weak_privacy : bool
+        Accept epsilon above 20 or delta above 1e-3.
+
+    Returns
+    -------
+    GaussianValues
+
+    Examples
+    --------
+    >>> round(gaussian([1.5, 2.5], sensitivity=1.0, epsilon=1.0, delta=1e-6).sigma, 3)
+    4.225
+    >>> round(gaussian([1.5, 2.5], 1.0, 0.5, 1e-6, calibration="classical").sigma, 3)
+    10.598
+    """
+    relation = checked_neighbours(neighbours)
+    promise = checked_epsilon(epsilon)
+    checked_strength(promise, delta, allow_weak_privacy)
+    if checked_name("calibration", calibration, ("analytic", "classical")) == "classical" and promise >= 1:
+        raise SpecError(
+            f"epsilon = {promise:g}; the classical calibration is proved below 1 only; say calibration='analytic', "
+            "which is exact for every epsilon"
+        )
+    reach = public_fraction("sensitivity", sensitivity)
+    grid = checked_step(step, reach)
+    width = public_length("values", values)
+    # rounding moves each end of a change by at most half a step a coordinate
+    moved = reach / grid + Fraction(root_up(Fraction(width)))  # [P11]
+    noise_law = lattice_sigma(moved, width, promise, delta, classical=calibration == "classical")
+    refuse_beyond_doubles(noise_law.steps * grid)
+    exact = data_fractions("values", values)
+    noise = gaussian_noise(noise_law.steps, width)
+    return GaussianValues(
+        tuple(nearest_double((on_grid(x, grid) + z) * grid) for x, z in zip(exact, noise, strict=True)),  # [P12]
+        float(noise_law.steps * grid),
+        float(grid),
+        noise_law.calibration,
+        promised(promise, delta, relation, "the stated sensitivity holds for every pair of neighbouring tables"),
+    )
+
+
+def lattice_sigma(
+    sensitivity: Fraction, width: int, epsilon: float, delta: float, *, classical: bool = False
+) -> LatticeSigma:
+    """The sigma in whole steps that keeps the promise with the lattice gap paid; `sensitivity` is in steps.
+
+    Examples
+    --------
+    >>> lattice_sigma(Fraction(2**30), 1, 1.0, 1e-6).calibration, lattice_sigma(Fraction(1), 1, 1.0, 1e-6).calibration
+    ('analytic', 'discrete-zcdp')
+    """
+    first = _continuous(sensitivity, epsilon, delta, classical=classical)
+    gap = _lattice_gap(first, width, epsilon)
+    if gap <= LATTICE_SHARE * delta:
+        sigma = _continuous(sensitivity, epsilon, (delta - gap) / _ROUNDING, classical=classical)  # [P13]
+        return LatticeSigma(sigma, "classical" if classical else "analytic")
+    if classical:
+        raise SpecError("the step is too coarse for the classical calibration on a grid; take a finer step")
+    mu = math.sqrt(2 * rho_from(epsilon, delta)) / _ROUNDING  # [P14]
+    return LatticeSigma(_whole(sensitivity / Fraction(mu)), "discrete-zcdp")
+
+
+def _continuous(sensitivity: Fraction, epsilon: float, delta: float, *, classical: bool) -> int:
+    textbook = Fraction(classical_gaussian_sigma(up(sensitivity), epsilon, delta)) if classical else Fraction(0)
+    # the promise never rests on the textbook formula: it is larger wherever it is allowed
+    return _whole(max(textbook, sensitivity / Fraction(mu_from(epsilon, delta))))  # [P30]
+
+
+def _whole(sigma: Fraction) -> int:
+    if sigma > MAX_SIGMA:
+        raise SpecError("the grid is too fine for the 64-bit sampler at this noise; take a coarser step")
+    return rounded_up(math.ceil(sigma))
+
+
+def _lattice_gap(sigma: int, width: int, epsilon: float) -> float:
+    if epsilon > 700:
+        return math.inf
+    return (1 + math.exp(epsilon)) * width / (16 * float(sigma) ** 2) * _ROUNDING

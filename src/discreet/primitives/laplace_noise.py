@@ -1,0 +1,237 @@
+"""The Laplace mechanism: one weighted sum over all coordinates, noise on a public grid."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, cast
+
+import numpy.typing as npt
+
+from discreet.errors import SpecError
+from discreet.primitives.arguments import (
+    checked_epsilon,
+    checked_level,
+    checked_neighbours,
+    checked_strength,
+    data_fractions,
+    data_whole,
+    promised,
+    public_count,
+    public_length,
+)
+from discreet.primitives.error_law import laplace_bound
+from discreet.primitives.laplace_loss import (
+    Changes,
+    PerCoordinate,
+    change_vectors,
+    double_up,
+    loss_of,
+    per_coordinate,
+    scales_for,
+)
+from discreet.primitives.lattice import (
+    checked_step,
+    laplace_noise,
+    laplace_noises,
+    nearest_double,
+    on_grid,
+    scale_in_steps,
+)
+from discreet.privacy.guarantee import Guarantee
+
+
+@dataclass(frozen=True, slots=True)
+class NoisyValues:
+    """Values with Laplace noise, the noise they have, and the promise.
+
+    Attributes
+    ----------
+    values : tuple of float
+        The noisy values, multiples of `steps`.
+    scales : tuple of float
+        Scale b of each coordinate: mean absolute error about b, standard deviation about b sqrt(2).
+    steps : tuple of float
+        The public grid of each coordinate.
+    guarantee : Guarantee
+    """
+
+    values: tuple[float, ...]
+    scales: tuple[float, ...]
+    steps: tuple[float, ...]
+    guarantee: Guarantee
+
+    def half_widths(self, level: float = 0.95) -> tuple[float, ...]:
+        """How far from each exact value the noisy one lies at most, each with probability `level` of its own.
+
+        Examples
+        --------
+        >>> round(laplace([3.0], changes=1.0, epsilon=1.0).half_widths(0.95)[0], 4)
+        2.9957
+        """
+        level = checked_level(level)
+        return tuple(
+            (laplace_bound(b / step, 1, level) + 0.5) * step for b, step in zip(self.scales, self.steps, strict=True)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class NoisyWholeNumbers:
+    """Whole numbers with discrete Laplace noise of one scale.
+
+    Attributes
+    ----------
+    values : tuple of int
+    scale : float
+        P(noise = z) is proportional to exp(-abs(z) / scale).
+    guarantee : Guarantee
+    """
+
+    values: tuple[int, ...]
+    scale: float
+    guarantee: Guarantee
+
+    def half_width(self, level: float = 0.95) -> int:
+        """How far from its exact value a noisy one lies at most, each with probability `level` of its own.
+
+        Examples
+        --------
+        >>> discrete_laplace([7], sensitivity=1, epsilon=1.0).half_width(0.95)
+        3
+        """
+        return laplace_bound(self.scale, 1, checked_level(level))
+
+
+def laplace(
+    values: Sequence[Any] | npt.NDArray[Any],
+    changes: Changes,
+    *,
+    scales: PerCoordinate | None = None,
+    epsilon: float | None = None,
+    weights: PerCoordinate | None = None,
+    step: PerCoordinate | None = None,
+    neighbours: str = "add-remove",
+    allow_weak_privacy: bool = False,
+) -> NoisyValues:
+    """Release numbers with Laplace noise; the loss is one weighted sum, not one epsilon for each coordinate.
+
+    epsilon = max over possible changes of the sum over coordinates of change / b. Values are rounded to a public
+    grid, changes are rounded up to it, and the noise is the exact discrete Laplace law on that grid.
+
+    Parameters
+    ----------
+    values : sequence of numbers
+        The exact values; how many there are is public.
+    changes : number, vector or list of vectors
+        The most that one neighbour changes each coordinate; several vectors where neighbours change one thing or
+        another, but not all at once. They bound the change of the very numbers given.
+    scales : number or vector, optional
+        The scales b; the promise follows from them.
+    epsilon : float, optional
+        Instead of scales: the promise; the scales follow.
+    weights : number or vector, optional
+        With epsilon: scales are proportional to the weights; by default to the largest change of each coordinate.
+    step : number or vector, optional
+        The grid; by default a power of two about 2^-30 of the largest change.
+    neighbours : {"add-remove", "replace"}
+        The relation for which `changes` was derived.
+    allow_weak_privacy : bool
+        Accept epsilon above 20.
+
+    Returns
+    -------
+    NoisyValues
+
+    Examples
+    --------
+    A sum of numbers in [0, 10] and a count, together:
+
+    >>> both = laplace([4213.0, 977.0], changes=[10, 1], epsilon=1.0)
+    >>> both.scales
+    (20.0, 2.0)
+    >>> laplace([4213.0, 977.0], changes=[[10, 0], [0, 1]], epsilon=1.0).scales
+    (10.0, 1.0)
+    >>> laplace([4213.0], changes=10, scales=40).guarantee.epsilon
+    0.25
+    """
+    relation = checked_neighbours(neighbours)
+    if (scales is None) == (epsilon is None):
+        raise SpecError("give exactly one of scales and epsilon; with epsilon the scales are worked out")
+    if scales is not None and weights is not None:
+        raise SpecError("weights came with scales, which leave nothing to weigh; give weights with epsilon only")
+    vectors = change_vectors(changes)
+    width = len(vectors[0])
+    reach = [max(vector[k] for vector in vectors) for k in range(width)]
+    given = [None] * width if step is None else per_coordinate("step", step, width)
+    grid = [checked_step(one, change) for one, change in zip(given, reach, strict=True)]
+    # a rounded value moves by at most the change rounded up to whole steps
+    steps = [[Fraction(math.ceil(c / g)) for c, g in zip(vector, grid, strict=True)] for vector in vectors]  # [P7]
+    if epsilon is None:
+        wanted = per_coordinate("scales", cast("PerCoordinate", scales), width)
+    else:
+        proportions = reach if weights is None else per_coordinate("weights", weights, width)
+        in_grid = [[c * g for c, g in zip(vector, grid, strict=True)] for vector in steps]
+        wanted = scales_for(in_grid, checked_epsilon(epsilon), proportions)
+    drawn = [scale_in_steps(b, g) for b, g in zip(wanted, grid, strict=True)]
+    spent = double_up(loss_of(steps, [Fraction(b) for b in drawn]))  # [P8]
+    promise = checked_epsilon(spent if epsilon is None else epsilon)
+    checked_strength(promise, 0.0, allow_weak_privacy)
+    if public_length("values", values) != width:
+        raise SpecError(f"values has {len(values)} entries, changes has {width} coordinates; give one change each")
+    exact = data_fractions("values", values)
+    noise = laplace_noises(drawn)
+    noisy = tuple(nearest_double((on_grid(x, g) + z) * g) for x, g, z in zip(exact, grid, noise, strict=True))  # [P9]
+    return NoisyValues(
+        noisy,
+        tuple(float(Fraction(b) * g) for b, g in zip(drawn, grid, strict=True)),
+        tuple(float(g) for g in grid),
+        promised(promise, 0.0, relation, "the stated changes hold for every pair of neighbouring tables"),
+    )
+
+
+def discrete_laplace(
+    counts: Sequence[Any] | npt.NDArray[Any],
+    sensitivity: int,
+    epsilon: float,
+    *,
+    neighbours: str = "add-remove",
+    allow_weak_privacy: bool = False,
+) -> NoisyWholeNumbers:
+    """Release whole numbers with discrete Laplace noise of scale sensitivity / epsilon.
+
+    Parameters
+    ----------
+    counts : sequence of int
+        The exact numbers; how many there are is public.
+    sensitivity : int
+        The most that one neighbour changes all of them together: the sum of absolute changes.
+    epsilon : float
+        From 1e-9 to 1e6.
+    neighbours : {"add-remove", "replace"}
+        The relation for which `sensitivity` was derived.
+    allow_weak_privacy : bool
+        Accept epsilon above 20.
+
+    Returns
+    -------
+    NoisyWholeNumbers
+
+    Examples
+    --------
+    >>> noisy = discrete_laplace([120, 80, 12], sensitivity=1, epsilon=0.5)
+    >>> len(noisy.values), noisy.scale
+    (3, 2.0)
+    """
+    relation = checked_neighbours(neighbours)
+    promise = checked_epsilon(epsilon)
+    checked_strength(promise, 0.0, allow_weak_privacy)
+    scale = scale_in_steps(public_count("sensitivity", sensitivity) / Fraction(promise))
+    noise = laplace_noise(scale, public_length("counts", counts))
+    exact = data_whole("counts", counts)
+    return NoisyWholeNumbers(
+        tuple(count + z for count, z in zip(exact, noise, strict=True)),  # [P10]
+        scale,
+        promised(promise, 0.0, relation, "the stated sensitivity holds for every pair of neighbouring tables"),
+    )

@@ -1,0 +1,210 @@
+"""A private mean of bounded numbers, with an interval for the mean of the clipped numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.errors import SpecError
+from discreet.primitives.arguments import (
+    checked_epsilon,
+    checked_level,
+    checked_name,
+    checked_neighbours,
+    checked_strength,
+    data_floats,
+    promised,
+    public_length,
+)
+from discreet.primitives.error_law import gaussian_bound, laplace_bound
+from discreet.primitives.lattice import laplace_noise, scale_in_steps
+from discreet.primitives.quotient import quotient_interval
+from discreet.primitives.squared_error import grid_size, squared_error_draw
+from discreet.privacy.checks import within
+from discreet.privacy.guarantee import Guarantee
+
+# a number is rounded to a multiple of 2^-30 of half its range
+UNIT: Final = 2**30
+# numbers that are summed in 64 bits at a time: 2^20 of at most 2^30 steps
+_PART: Final = 2**20
+_METHODS: Final = ("laplace", "squared-error")
+
+
+@dataclass(frozen=True, slots=True)
+class PrivateMean:
+    """A private mean.
+
+    Attributes
+    ----------
+    value : float or None
+        Inside the bounds; None where the noisy number of entries is below 1, so that there is nothing to divide by.
+    interval : tuple of float
+        Holds the mean of the clipped numbers with probability of at least `level` over the noise.
+    level : float
+    size : int
+        Number of entries: the public one under replace, the noisy one under add-remove.
+    method : str
+    guarantee : Guarantee
+    """
+
+    value: float | None
+    interval: tuple[float, float]
+    level: float
+    size: int
+    method: str
+    guarantee: Guarantee
+
+
+@dataclass(frozen=True, slots=True)
+class _Range:
+    """Bounds as middle and half width; rounded numbers are whole steps from -UNIT to UNIT."""
+
+    low: float
+    high: float
+
+    @property
+    def middle(self) -> float:
+        return self.low / 2 + self.high / 2
+
+    @property
+    def half(self) -> float:
+        return self.high / 2 - self.low / 2
+
+    def total(self, numbers: npt.NDArray[np.float64]) -> int:
+        """Exact sum of the numbers, each clipped, centred and rounded by itself."""
+        total = 0
+        for start in range(0, len(numbers), _PART):
+            inside = np.clip(numbers[start : start + _PART], self.low, self.high)
+            steps = np.clip(np.rint((inside - self.middle) * (UNIT / self.half)), -UNIT, UNIT)  # [P20]
+            total += int(steps.astype(np.int64).sum())
+        return total
+
+    def number(self, scaled: float) -> float:
+        """The number at a scaled place, moved into the bounds."""
+        return float(min(self.high, max(self.low, self.middle + self.half * _inside(scaled))))
+
+
+def _inside(scaled: float) -> float:
+    """The nearest place in [-1, 1]; it is nearer to every mean, so an interval around it holds what it held before."""
+    return min(1.0, max(-1.0, scaled))
+
+
+def private_mean(
+    values: Sequence[Any] | npt.NDArray[Any],
+    bounds: tuple[float, float],
+    epsilon: float,
+    *,
+    neighbours: str = "add-remove",
+    method: str = "laplace",
+    count_share: float | None = None,
+    level: float = 0.95,
+    allow_weak_privacy: bool = False,
+) -> PrivateMean:
+    """Release the mean of numbers that are clipped to public bounds.
+
+    Under replace the number of entries n is public and the mean gets Laplace noise of scale (high - low) / (n epsilon).
+    Under add-remove n is not public: the centred sum and the count are released together under one epsilon, and the
+    quotient is the answer. Noise of scale 1 / (n epsilon) on the mean would there reveal n, and with it who is in.
+
+    Parameters
+    ----------
+    values : sequence of numbers
+        Finite. Under add-remove they may be none at all.
+    bounds : tuple of two floats
+        Public; numbers outside are moved to them.
+    epsilon : float
+        Up to 1e6, and not so small that the noise is beyond a 64-bit sampler.
+    neighbours : {"add-remove", "replace"}
+        What is hidden: whether somebody is in, or what one says.
+    method : {"laplace", "squared-error"}
+        "squared-error" (replace only) draws t with density proportional to exp(-(n epsilon / 2) (mean - t)^2) inside
+        the bounds scaled to [0, 1]. It keeps the same epsilon with far more noise: for teaching.
+    count_share : float, optional
+        Under add-remove: the part of epsilon for the count, from 0.01 to 0.99; by default 0.25.
+    level : float
+        Of the interval.
+    allow_weak_privacy : bool
+        Accept epsilon above 20.
+
+    Returns
+    -------
+    PrivateMean
+
+    Examples
+    --------
+    >>> mean = private_mean([2.0] * 5000, bounds=(0, 10), epsilon=1.0, neighbours="replace")
+    >>> round(mean.value, 1), mean.size
+    (2.0, 5000)
+    """
+    relation = checked_neighbours(neighbours)
+    promise = checked_epsilon(epsilon)
+    checked_strength(promise, 0.0, allow_weak_privacy)
+    span = _range(bounds)
+    if relation == "replace" and count_share is not None:
+        raise SpecError("count_share came with neighbours = 'replace', where the count is public; leave it out")
+    share = within("count_share", 0.25 if count_share is None else count_share, 0.01, 0.99, advice="take 0.25")
+    level = checked_level(level)
+    checked_name("method", method, _METHODS)
+    if relation == "add-remove":
+        if method == "squared-error":
+            raise SpecError("method 'squared-error' needs a public number of entries; say neighbours='replace'")
+        value, interval, size = _quotient(values, span, promise, share, level)
+    else:
+        size = public_length("values", values)
+        total = span.total(data_floats("values", values))
+        if method == "laplace":
+            value, interval = _shifted(total, size, span, promise, level)
+        else:
+            value, interval = _drawn(total, size, span, promise, level)
+    public = ("the number of entries is public",) if relation == "replace" else ()
+    guarantee = promised(promise, 0.0, relation, "each person has one entry", "the bounds are public", *public)
+    return PrivateMean(value, interval, level, size, method, guarantee)
+
+
+def _range(bounds: tuple[float, float]) -> _Range:
+    pair: Any = bounds
+    if not (isinstance(pair, tuple | list) and len(pair) == 2):
+        raise SpecError(f"bounds = {bounds!r}; give two numbers, low and high")
+    low, high = (within("bound", end, -1e250, 1e250, advice="give finite public bounds") for end in pair)
+    if not high / 2 - low / 2 >= 1e-250:
+        raise SpecError(f"bounds = {bounds!r}; the second must be above the first")
+    return _Range(low, high)
+
+
+def _shifted(total: int, size: int, span: _Range, epsilon: float, level: float) -> tuple[float, tuple[float, float]]:
+    scale = scale_in_steps(2 * UNIT / Fraction(epsilon))  # [P21]
+    noisy = total + laplace_noise(scale, 1)[0]
+    centre = _inside(noisy / (size * UNIT))
+    # half a step for the rounding of each number
+    reach = (laplace_bound(scale, 1, level) / size + 0.5) / UNIT
+    return span.number(centre), (span.number(centre - reach), span.number(centre + reach))
+
+
+def _quotient(
+    values: Sequence[Any] | npt.NDArray[Any], span: _Range, epsilon: float, share: float, level: float
+) -> tuple[float | None, tuple[float, float], int]:
+    for_count = Fraction(share) * Fraction(epsilon)
+    scale = scale_in_steps(UNIT / (Fraction(epsilon) - for_count))  # [P22]
+    count_scale = scale_in_steps(1 / for_count)
+    numbers = data_floats("values", values)
+    total = span.total(numbers) + laplace_noise(scale, 1)[0]
+    size = len(numbers) + laplace_noise(count_scale, 1)[0]  # [P23]
+    if size < 1:
+        return None, (span.low, span.high), size
+    centre = _inside(total / (size * UNIT))
+    low, high = quotient_interval(centre, size, UNIT, (scale, count_scale), level)
+    # half a step for the rounding of each number
+    return span.number(centre), (span.number(low - 0.5 / UNIT), span.number(high + 0.5 / UNIT)), size
+
+
+def _drawn(total: int, size: int, span: _Range, epsilon: float, level: float) -> tuple[float, tuple[float, float]]:
+    place = Fraction(total + size * UNIT, 2 * size * UNIT)  # [P24]
+    drawn = 2 * float(squared_error_draw(place, size, epsilon)) - 1
+    # the size of a truncated deviation is stochastically below that of the normal one
+    reach = 2 * (gaussian_bound((size * epsilon) ** -0.5, 1, level) + 1 / grid_size(size, epsilon)) + 0.5 / UNIT
+    return span.number(drawn), (span.number(drawn - reach), span.number(drawn + reach))

@@ -1,0 +1,97 @@
+"""Declared columns to scaled rows (1, x, y): one encoder for release and predict.
+
+Each scaled value is a function of its own cell and of public numbers, through elementwise IEEE operations, so it is
+the same bit for bit whatever rows surround it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.tables.arrow import FloatArray
+from discreet.design.columns import Base, Boolean, Column, Numeric, SplineBasis, bad_cell, mending
+from discreet.errors import CellError
+
+
+def settle_missing(
+    columns: Mapping[str, Base], arrays: Sequence[FloatArray]
+) -> tuple[list[FloatArray], npt.NDArray[np.bool_] | None]:
+    """Apply each column's `missing` rule; give the arrays and which rows are kept (none: all of them).
+
+    Non-finite cells are settled here, before any clipping: clipping lets NaN through, and a NaN in a sum would
+    single out its row.
+
+    >>> arrays, keep = settle_missing({"x": Numeric((0, 1), "drop")}, [np.array([0.5, np.nan])])
+    >>> keep
+    array([ True, False])
+    """
+    settled: list[FloatArray] = []
+    keep: npt.NDArray[np.bool_] | None = None
+    for (name, column), values in zip(columns.items(), arrays, strict=True):
+        present = np.isfinite(values)
+        if present.all():
+            settled.append(values)
+        elif column.missing == "error":
+            problem = f"column {name!r} has a cell that is missing or {bad_cell(column)}; {mending(column)}"
+            raise CellError(problem, column=name)
+        elif column.fill is None:
+            keep = present if keep is None else keep & present
+            settled.append(values)
+        else:
+            settled.append(np.where(present, values, column.fill))
+    if keep is not None:
+        settled = [values[keep] for values in settled]
+    return settled, keep
+
+
+def shrink_scaled(x: FloatArray, radius: float) -> None:
+    """Shrink the columns of `x` in place to the ball of a declared radius, as the released rows were shrunk.
+
+    Released rows are then rounded to the grid, so the two maps differ by less than a grid step in each value.
+
+    >>> x = np.array([[3.0, 0.3], [4.0, 0.4]]); shrink_scaled(x, 2.5); x.round(12).tolist()
+    [[1.5, 0.3], [2.0, 0.4]]
+    """
+    norm = np.sqrt(np.einsum("ij,ij->j", x, x))
+    outside = norm > radius
+    x[:, outside] *= radius / norm[outside]
+
+
+def write_scaled(
+    columns: Mapping[str, Column], arrays: Sequence[FloatArray], out: npt.NDArray[np.float64], *, unit: float = 1.0
+) -> None:
+    """Write the scaled columns into the rows of `out`, one row for each released column, times `unit`.
+
+    Parameters
+    ----------
+    columns
+        Declared columns in the order in which they are released.
+    arrays
+        Settled values of each, shape (m,), or (basis functions, m) for a spline.
+    out
+        Shape (released columns, m); every element is overwritten.
+    unit
+        What a scaled 1 becomes; numeric columns lie in [-unit, unit], the others are 0 or unit.
+    """
+    row = 0
+    for column, values in zip(columns.values(), arrays, strict=True):
+        if isinstance(column, Numeric):
+            # a value far outside the bounds may overflow to infinity on its way to the clip; that is no event
+            with np.errstate(over="ignore"):
+                np.subtract(values, column.mid, out=out[row])
+                np.multiply(out[row], unit / column.half, out=out[row])
+            np.clip(out[row], -unit, unit, out=out[row])
+            row += 1
+        elif isinstance(column, Boolean):
+            np.multiply(values, unit, out=out[row])
+            row += 1
+        elif isinstance(column, SplineBasis):
+            np.multiply(values, unit, out=out[row : row + len(values)])
+            row += len(values)
+        else:
+            for code in column.indicator_codes:
+                np.multiply(values == code, unit, out=out[row])
+                row += 1

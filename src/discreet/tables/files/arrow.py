@@ -1,0 +1,135 @@
+"""Parquet and Arrow files as record batches, in memory that does not grow with the file.
+
+What a reader says about a damaged file may quote it, so every fault becomes one plain sentence about the file.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyarrow import ipc
+
+from discreet.tables.arrow import check_buffers
+from discreet.design.columns import Readable
+from discreet.tables.frames import check_names
+from discreet.errors import DataError
+
+if TYPE_CHECKING:
+    from pyarrow import DataType, MemoryMappedFile, RecordBatch, Schema
+
+IPC_MAGIC: Final = b"ARROW1"
+_READ_BYTES: Final = 1 << 16  # without a buffer, a whole column of a row group is held at once
+
+
+class ArrowFile(ABC):
+    """One file that carries its own schema."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def column_types(self, names: Sequence[str]) -> Mapping[str, DataType]:
+        """Types of the declared columns; refuse a file that lacks one or holds it twice."""
+        schema = self._schema()
+        check_file_names(self.path, names, schema.names)
+        return {name: schema.field(name).type for name in names}
+
+    def batches(self, columns: Mapping[str, Readable], batch_rows: int) -> Iterator[tuple[RecordBatch, float]]:
+        """Yield the declared columns in batches of rows, each with the share of the file that is read."""
+        names = list(columns)
+        steps = self._steps(names, batch_rows)
+        while (step := self._next(steps)) is not None:
+            batch, share = step
+            for start in range(0, batch.num_rows, batch_rows):
+                yield batch.slice(start, batch_rows), share
+
+    def _schema(self) -> Schema:
+        try:
+            return self._read_schema()
+        except Exception:  # whatever the reader says, it may quote the file
+            problem = self._damaged()
+        raise problem
+
+    def _next(self, steps: Iterator[tuple[RecordBatch, float]]) -> tuple[RecordBatch, float] | None:
+        try:
+            step = next(steps, None)
+            if step is not None:
+                # offsets of a damaged file must not lead outside its buffers
+                check_buffers(step[0])
+        except Exception:  # as above: a page, a dictionary or a codec that cannot be read
+            problem = self._damaged()
+        else:
+            return step
+        raise problem
+
+    def _damaged(self) -> DataError:
+        return DataError(
+            f"the file {self.path.name!r} cannot be read: it is damaged, encrypted, or compressed in a way that is not "
+            "known here. Write it again"
+        )
+
+    @abstractmethod
+    def _read_schema(self) -> Schema: ...
+
+    @abstractmethod
+    def _steps(self, names: list[str], batch_rows: int) -> Iterator[tuple[RecordBatch, float]]:
+        """Batches of the named columns in that order, each with the share read; may raise anything."""
+
+
+class ParquetFile(ArrowFile):
+    """One Parquet file; page checksums are verified where the writer left them."""
+
+    def _read_schema(self) -> Schema:
+        with pa.OSFile(str(self.path)) as raw:
+            return pq.ParquetFile(raw).schema_arrow
+
+    def _steps(self, names: list[str], batch_rows: int) -> Iterator[tuple[RecordBatch, float]]:
+        with pa.OSFile(str(self.path)) as raw:
+            file = pq.ParquetFile(raw, pre_buffer=False, buffer_size=_READ_BYTES, page_checksum_verification=True)
+            total, done = file.metadata.num_rows, 0
+            for batch in file.iter_batches(batch_size=batch_rows, columns=names, use_threads=False):
+                done += batch.num_rows
+                # the reader takes "a.b" for a path too and may bring more than was named
+                yield batch.select(names), min(1.0, done / total)
+
+
+class IpcFile(ArrowFile):
+    """One file in the Arrow IPC file or stream format, mapped into memory."""
+
+    def _read_schema(self) -> Schema:
+        with pa.memory_map(str(self.path)) as raw:
+            return (ipc.open_file(raw) if _has_footer(raw) else ipc.open_stream(raw)).schema
+
+    def _steps(self, names: list[str], batch_rows: int) -> Iterator[tuple[RecordBatch, float]]:
+        schema = self._read_schema()
+        fields = [schema.get_field_index(name) for name in names]
+        options = ipc.IpcReadOptions(included_fields=fields, use_threads=False)
+        with pa.memory_map(str(self.path)) as raw:
+            if _has_footer(raw):
+                file = ipc.open_file(raw, options=options)
+                for number in range(file.num_record_batches):
+                    yield file.get_batch(number).select(names), (number + 1) / file.num_record_batches
+            else:
+                for batch in ipc.open_stream(raw, options=options):
+                    yield batch.select(names), min(1.0, raw.tell() / raw.size())
+
+
+def _has_footer(raw: MemoryMappedFile) -> bool:
+    head = bytes(raw.read(len(IPC_MAGIC)))
+    raw.seek(0)
+    return head == IPC_MAGIC
+
+
+def check_file_names(path: Path, wanted: Sequence[str], found: Sequence[str]) -> None:
+    """Refuse a file that lacks a declared column or holds it twice, by its name: a pattern may match many."""
+    try:
+        check_names(wanted, found)
+    except DataError as error:
+        problem = DataError(f"{error} (file {path.name!r})")
+    else:
+        return
+    raise problem

@@ -1,0 +1,43 @@
+"""In-memory tables as a source of rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Final
+
+from discreet.design.columns import Readable
+from discreet.tables.frames import frame_batches, origin, reads_once
+from discreet.errors import SpecError
+
+if TYPE_CHECKING:
+    from pyarrow import RecordBatch
+
+
+class FrameSource:
+    """A table in memory, of any library that `discreet.tables.frames` can read; it is never modified.
+
+    >>> from discreet.design.columns import Numeric
+    >>> source = FrameSource({"x": [1.0, 2.0, 3.0], "name": ["a", "b", "c"]})
+    >>> [batch.to_pydict() for batch in source.batches({"x": Numeric((0, 9))}, 2)]
+    [{'x': [1.0, 2.0]}, {'x': [3.0]}]
+    """
+
+    def __init__(self, data: object) -> None:
+        self._data = data
+        self._used = False
+        self.origin: Final = origin(data)
+
+    @property
+    def share_read(self) -> float | None:
+        """None: the number of rows of a lazy table is not known before its end."""
+        return None
+
+    def batches(self, columns: Mapping[str, Readable], batch_rows: int) -> Iterator[RecordBatch]:
+        """Record batches that hold the declared columns, in their order."""
+        if self._used and reads_once(self._data):
+            raise SpecError(
+                f"this {type(self._data).__name__} was read before and is used up; "
+                "give a table or a file, which can be read again"
+            )
+        self._used = True
+        return frame_batches(self._data, columns, batch_rows)

@@ -1,0 +1,279 @@
+"""From what a user names to a source of rows: a file, a folder, a pattern or a table in memory.
+
+Everything that can be told without reading rows is told here: what is missing, empty, doubled, remote or not what its
+name says. Nothing is fetched from a network.
+"""
+
+from __future__ import annotations
+
+import glob
+import os
+import re
+import stat
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Protocol
+
+from discreet.tables.files.arrow import IPC_MAGIC, IpcFile, ParquetFile
+from discreet.tables.files.charsets import charset_named, wrong_mark
+from discreet.tables.files.csv import CsvFile
+from discreet.tables.files.frame_source import FrameSource
+from discreet.design.columns import Readable
+from discreet.tables.frames import is_frame
+from discreet.errors import DataError, SpecError
+
+if TYPE_CHECKING:
+    from pyarrow import DataType, RecordBatch
+
+    from discreet.tables.source import Source
+
+_ACCEPTED: Final = (
+    "a .csv, .parquet, .arrow, .feather or .ipc file, a folder of Parquet files, a pattern such as 'data/*.parquet', "
+    "or a table in memory (pandas, polars, pyarrow, DuckDB, NumPy, a mapping of columns)"
+)
+_KINDS: Final = {".csv": "CSV", ".parquet": "Parquet", ".arrow": "Arrow", ".feather": "Arrow", ".ipc": "Arrow"}
+_REMOTE: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
+# a header may well begin with PAR1 or FEA1, so these count only if the file ends with them too
+_BINARY_ENDS: Final = (b"PAR1", b"PARE", b"FEA1")
+_BINARY_HEADS: Final = (IPC_MAGIC + b"\0", b"\x1f\x8b", b"PK\x03\x04", b"\x28\xb5\x2f\xfd", b"SQLite f")
+
+
+@dataclass(frozen=True, slots=True)
+class ReadOptions:
+    """How a CSV file is written.
+
+    Attributes
+    ----------
+    encoding
+        One of `discreet.tables.files.charsets.CHARSETS`, by any name that Python has for it.
+    delimiter
+        The one sign between two cells.
+
+    Examples
+    --------
+    >>> ReadOptions(delimiter=";")
+    ReadOptions(encoding='utf-8', delimiter=';')
+    """
+
+    encoding: str = "utf-8"
+    delimiter: str = ","
+
+    def __post_init__(self) -> None:
+        charset_named(self.encoding)
+        sign = self.delimiter
+        if not isinstance(sign, str) or len(sign) != 1 or not sign.isascii():
+            raise SpecError(f"delimiter {sign!r} is not allowed; choose one ASCII sign such as ',', ';' or a tab")
+        if sign != "\t" and (sign.isalnum() or not sign.isprintable() or sign in "\"'+-."):
+            raise SpecError(f"delimiter {sign!r} is part of cells or lines; choose a sign such as ',', ';' or a tab")
+
+
+DEFAULT_READING: Final = ReadOptions()
+
+
+def open_source(data: object, *, reading: ReadOptions = DEFAULT_READING) -> Source:
+    """Open a source of rows for a path, a folder, a pattern or a table in memory.
+
+    Parameters
+    ----------
+    data
+        Path of a CSV, Parquet or Arrow file, of a folder of Parquet files, a pattern with `*`, `?` or `[`, or a table.
+    reading
+        How CSV files are written; without effect on the others.
+
+    Raises
+    ------
+    SpecError
+        If nothing readable is named.
+    DataError
+        If a file is empty, unreadable, doubled, or not what its name says.
+
+    Examples
+    --------
+    >>> type(open_source({"x": [1.0, 2.0]})).__name__
+    'FrameSource'
+    """
+    if isinstance(data, str | os.PathLike):
+        return FileSource(found_files(os.fsdecode(data)), reading)
+    if is_frame(data):
+        return FrameSource(data)
+    hint = "; call .collect() on it first" if type(data).__name__ == "LazyFrame" else ""
+    raise SpecError(f"an object of type {type(data).__name__} cannot be read{hint}; give {_ACCEPTED}")
+
+
+class TableFile(Protocol):
+    """One file of a source."""
+
+    path: Path
+
+    def column_types(self, names: Sequence[str]) -> Mapping[str, DataType]:
+        """Types of the declared columns as the file states them; empty where the declaration decides."""
+        ...
+
+    def batches(self, columns: Mapping[str, Readable], batch_rows: int) -> Iterator[tuple[RecordBatch, float]]:
+        """Record batches, each with the share of the file read."""
+        ...
+
+
+class FileSource:
+    """One or more regular files of one kind, read one after the other in the given order."""
+
+    origin: Final = None
+
+    def __init__(self, paths: Sequence[Path], reading: ReadOptions) -> None:
+        self._states = {path: _state(path) for path in paths}
+        self._check_distinct()
+        kinds = {_kind(path) for path in paths}
+        if len(kinds) > 1:
+            raise SpecError(f"the pattern matches files of several kinds ({', '.join(sorted(kinds))}); choose one")
+        self.files = [_table_file(path, reading) for path in paths]
+        self._share = 0.0
+
+    @property
+    def share_read(self) -> float | None:
+        """Share of the bytes of all files, 0 to 1, that the running `batches` has consumed."""
+        return self._share
+
+    def batches(self, columns: Mapping[str, Readable], batch_rows: int) -> Iterator[RecordBatch]:
+        """Record batches that hold the declared columns; refuses at its end a file that changed meanwhile."""
+        self._check_schemas(list(columns))
+        total = sum(state.st_size for state in self._states.values())
+        done = 0
+        self._share = 0.0
+        for file in self.files:
+            size = self._states[file.path].st_size
+            for batch, share in file.batches(columns, batch_rows):
+                self._share = (done + share * size) / total
+                yield batch
+            done += size
+        self._share = 1.0
+        for path, before in self._states.items():
+            if _identity(_state(path)) != _identity(before):
+                raise DataError(f"the file {path.name!r} changed while it was read; wait until it is complete")
+
+    def _check_distinct(self) -> None:
+        seen: dict[tuple[int, int], Path] = {}
+        for path, state in self._states.items():
+            other = seen.setdefault((state.st_dev, state.st_ino), path)
+            if other is not path:
+                raise DataError(
+                    f"{other.name!r} and {path.name!r} are the same file; "
+                    "its rows would count twice, more often than the privacy unit allows"
+                )
+
+    def _check_schemas(self, names: list[str]) -> None:
+        first: dict[str, DataType] = {}
+        for file in self.files:
+            for name, kind in file.column_types(names).items():
+                # a part in which a column is all missing may have been written without a type
+                if str(kind) != "null" and str(first.setdefault(name, kind)) != str(kind):
+                    raise DataError(
+                        f"column {name!r} has type {kind} in {file.path.name!r} and type {first[name]} in a file "
+                        "before it; write all files with one schema"
+                    )
+
+
+def found_files(name: str) -> list[Path]:
+    """Files that a path, a folder or a pattern names."""
+    if not name or "\0" in name:
+        raise SpecError(f"{name!r} is not a path; give {_ACCEPTED}")
+    if _REMOTE.match(name):
+        raise SpecError(f"{name!r} is not a local path; nothing is read over a network. Copy the file here first")
+    path = Path(name)
+    if os.path.isdir(name):
+        return _folder_files(path)
+    if os.path.lexists(path) or not any(sign in name for sign in "*?["):
+        return [path]
+    matched = sorted(Path(found) for found in glob.glob(name, recursive=True))
+    if not matched:
+        raise SpecError(f"the pattern {name!r} matches no file")
+    return matched
+
+
+def _folder_files(folder: Path) -> list[Path]:
+    if (folder / "_delta_log").exists():
+        raise SpecError(f"{folder.name!r} is a Delta table, whose files also hold deleted rows; export it to Parquet")
+    files = []
+    for path in sorted(folder.rglob("*.parquet")):
+        # writers keep their own notes and half-written parts under such names
+        hidden = any(part.startswith(("_", ".")) for part in path.relative_to(folder).parts)
+        if not hidden and not path.is_dir():
+            files.append(path)
+    if not files:
+        raise SpecError(f"the folder {folder.name!r} holds no .parquet file; for other files give a pattern")
+    return files
+
+
+def _state(path: Path) -> os.stat_result:
+    try:
+        state = path.stat()
+    except FileNotFoundError:
+        problem = SpecError(f"there is no file {str(path)!r}")
+    except OSError as error:
+        problem = SpecError(f"{str(path)!r} cannot be read: {error.strerror}")
+    else:
+        if stat.S_ISREG(state.st_mode):
+            return state
+        what = "a folder" if stat.S_ISDIR(state.st_mode) else "a pipe, socket or device"
+        problem = SpecError(f"{str(path)!r} is {what}; give a regular file")
+    raise problem
+
+
+def _identity(state: os.stat_result) -> tuple[int, ...]:
+    return state.st_dev, state.st_ino, state.st_size, state.st_mtime_ns
+
+
+def _kind(path: Path) -> str:
+    kind = _KINDS.get(path.suffix.lower())
+    if kind is None:
+        packed = " (decompress it first)" if path.suffix.lower() in (".gz", ".zst", ".bz2", ".xz", ".zip") else ""
+        raise SpecError(f"the file name {path.name!r} ends in none of {', '.join(_KINDS)}{packed}; give {_ACCEPTED}")
+    return kind
+
+
+def _table_file(path: Path, reading: ReadOptions) -> TableFile:
+    kind = _kind(path)
+    head, tail = _ends(path)
+    if not head:
+        raise DataError(f"the file {path.name!r} is empty; give a file with a header and rows")
+    if kind == "CSV":
+        _check_is_text(path, head, tail, reading)
+        return CsvFile(path, encoding=reading.encoding, delimiter=reading.delimiter)
+    if kind == "Parquet":
+        if b"PARE" in (head[:4], tail[-4:]):
+            raise DataError(f"the file {path.name!r} is encrypted; write it without encryption first")
+        _check_marks(path, kind, begins=head.startswith(b"PAR1"), ends=tail.endswith(b"PAR1"))
+        return ParquetFile(path)
+    if head.startswith(b"FEA1"):
+        raise DataError(f"the file {path.name!r} has the first Feather format; write it again as Arrow or Parquet")
+    in_stream = head.startswith(b"\xff\xff\xff\xff")
+    begins = in_stream or head.startswith(IPC_MAGIC)
+    _check_marks(path, kind, begins=begins, ends=in_stream or tail.endswith(IPC_MAGIC))
+    return IpcFile(path)
+
+
+def _check_marks(path: Path, kind: str, *, begins: bool, ends: bool) -> None:
+    if not begins:
+        raise DataError(f"the file {path.name!r} is not in the {kind} format; give it the name that fits its content")
+    if not ends:
+        raise DataError(f"the file {path.name!r} is cut short; write or copy it again")
+
+
+def _check_is_text(path: Path, head: bytes, tail: bytes, reading: ReadOptions) -> None:
+    if head.startswith(_BINARY_HEADS) or (head[:4] == tail[-4:] and head.startswith(_BINARY_ENDS)):
+        raise DataError(f"the file {path.name!r} is not CSV text; give it the name that fits its content")
+    problem = wrong_mark(head, charset_named(reading.encoding))
+    if problem is not None:
+        raise DataError(f"the file {path.name!r} {problem}")
+
+
+def _ends(path: Path) -> tuple[bytes, bytes]:
+    """Read the first and the last eight bytes."""
+    try:
+        with path.open("rb") as file:
+            head = file.read(8)
+            file.seek(-len(head), os.SEEK_END)
+            return head, file.read(8)
+    except OSError as error:
+        problem = DataError(f"the file {path.name!r} cannot be opened: {error.strerror}")
+    raise problem

@@ -1,0 +1,282 @@
+"""In-memory tables of any library to a stream of Arrow batches: by name, never by guess.
+
+The exceptions of the libraries quote cells, so none of them gets out: what is raised is raised outside their handlers.
+"""
+
+from __future__ import annotations
+
+import sys
+import unicodedata
+from collections.abc import Iterator, Mapping, Sequence, Set
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from discreet.tables.arrow import check_buffers
+from discreet.tables.cells import cell_array, text_array
+from discreet.design.columns import Readable
+from discreet.errors import DataError, SpecError
+
+if TYPE_CHECKING:
+    from pyarrow import Array, RecordBatch, RecordBatchReader
+
+_DUCKDB: Final = frozenset(("duckdb", "_duckdb"))
+_LASTING: Final = frozenset(("pandas", "polars", "pyarrow")) | _DUCKDB
+_UNREADABLE: Final = "the table could not be read to its end; check the query or file behind it"
+Origin: TypeAlias = Literal["query", "stream"]
+AnyArray: TypeAlias = npt.NDArray[Any]  # of any element type: the declaration decides later which are allowed
+
+
+def is_frame(data: object) -> bool:
+    """Whether `frame_batches` can read this object.
+
+    >>> is_frame({"x": [1, 2]}), is_frame("table.csv")
+    (True, False)
+    """
+    return isinstance(data, Mapping | np.ndarray) or hasattr(data, "__arrow_c_stream__")
+
+
+def reads_once(data: object) -> bool:
+    """Whether reading this object may use it up: a stream of a library that is not known to give it again."""
+    if isinstance(data, pa.RecordBatchReader):
+        return True
+    known = type(data).__module__.partition(".")[0] in _LASTING
+    return hasattr(data, "__arrow_c_stream__") and not (known or isinstance(data, Mapping | np.ndarray))
+
+
+def origin(data: object) -> Origin | None:
+    """Where the rows of this object may have been computed; none for a stored table, which holds them as they are.
+
+    >>> origin({"x": [1.0]}), origin(pa.table({"x": [1.0]}).to_reader())
+    (None, 'stream')
+    """
+    if type(data).__module__.partition(".")[0] in _DUCKDB:
+        # only this type is a scan of one stored table; of all others it is not known what they compute
+        return None if getattr(data, "type", None) == "TABLE_RELATION" else "query"
+    return "stream" if reads_once(data) else None
+
+
+def frame_batches(data: object, columns: Mapping[str, Readable], batch_rows: int) -> Iterator[RecordBatch]:
+    """Yield the declared columns of an in-memory table as record batches, with as little copying as possible.
+
+    Accepts anything with the Arrow C stream (pandas, polars, pyarrow, DuckDB relations), a mapping of names to
+    one-dimensional arrays, a structured array, and a two-dimensional array with its columns in the order of `columns`.
+    A batch has at most `batch_rows` rows. Columns that are not declared may hold anything.
+
+    >>> from discreet.design.columns import Numeric
+    >>> [batch.num_rows for batch in frame_batches({"x": [1.0, 2.0, 3.0]}, {"x": Numeric((0, 1))}, 2)]
+    [2, 1]
+    """
+    names = list(columns)
+    if isinstance(data, np.ndarray):
+        data = _array_columns(data, names)
+    elif is_from(data, "pandas", "DataFrame"):
+        data = _pandas_columns(data, names)
+    if isinstance(data, Mapping):
+        check_names(names, list(data))
+        yield from _column_batches({name: data[name] for name in names}, columns, batch_rows)
+        return
+    if is_from(data, "polars", "DataFrame"):
+        check_names(names, data.columns)  # type: ignore[attr-defined]  # of polars
+        data = data[names]  # type: ignore[index]  # of polars; leaves behind columns that Arrow cannot hold
+    reader = _opened(data)
+    check_names(names, reader.schema.names)
+    while (batch := _next(reader, names)) is not None:
+        for start in range(0, batch.num_rows, batch_rows):
+            yield batch.slice(start, batch_rows)
+
+
+def position_notice(data: object, names: Sequence[str]) -> str | None:
+    """What to tell about an array without names before it is read: which position holds which column.
+
+    None for a table with names. An array with another number of columns than `names` is refused.
+
+    >>> print(str(position_notice(np.zeros((3, 2)), ["y", "age"])).partition(". ")[0])
+    the array has no column names and is read by position: column 0 as 'y', column 1 as 'age'
+    """
+    if not isinstance(data, np.ndarray) or data.dtype.names is not None:
+        return None
+    _check_width(data, names)
+    read = ", ".join(f"column {position} as {name!r}" for position, name in enumerate(names))
+    how = "A table with names (pandas, polars, pyarrow, a dict of columns) is read by name, whatever their order"
+    return f"the array has no column names and is read by position: {read}. {how}"
+
+
+def check_names(wanted: Sequence[str], found: Sequence[str]) -> None:
+    """Refuse a table that lacks a column that is to be read, or holds it twice.
+
+    A name is repeated only once the wanted one stands beside it: where the line of names was forgotten, the cells of
+    the first row stand in its place.
+
+    >>> check_names(["age"], ["age", "Age "])
+    Traceback (most recent call last):
+    ...
+    discreet.errors.DataError: the columns 'age' and 'Age ' differ only in case, blanks or Unicode form; rename one
+    """
+    folded = [_folded(other) for other in found]
+    for name in wanted:
+        alike = [other for other, fold in zip(found, folded, strict=True) if fold == _folded(name)]
+        if name not in alike:
+            raise DataError(f"the table has no column {name!r}, which is to be read{_near(name, folded)}")
+        if alike.count(name) > 1:
+            raise DataError(f"the table has {name!r} twice; column names must be unique")
+        others = [other for other in alike if other != name]
+        if others:
+            raise DataError(
+                f"the columns {name!r} and {others[0]!r} differ only in case, blanks or Unicode form; rename one"
+            )
+
+
+def _near(name: str, folded: Sequence[str]) -> str:
+    """Say that some name is nearly the wanted one, and not which."""
+    if _folded(name) in folded:
+        return "; a name in it differs from this only in case, blanks or Unicode form"
+    near = get_close_matches(_folded(name), folded, n=1)
+    return "; a name in it is much like this one: compare the spelling" if near else ""
+
+
+def _folded(name: object) -> str:
+    return unicodedata.normalize("NFKC", str(name)).strip().casefold()
+
+
+def is_from(data: object, library: str, kind: str) -> bool:
+    """Whether this is an object of a library that is not imported for the question."""
+    module = sys.modules.get(library)
+    return module is not None and isinstance(data, getattr(module, kind))
+
+
+def _opened(data: object) -> RecordBatchReader:
+    try:
+        return pa.RecordBatchReader.from_stream(data)
+    except Exception:
+        problem = DataError("the table cannot be turned into Arrow columns; check the query or object behind it")
+    raise problem
+
+
+def _next(reader: RecordBatchReader, names: Sequence[str]) -> RecordBatch | None:
+    try:
+        batch = reader.read_next_batch().select(names)
+    except StopIteration:
+        return None
+    except Exception:
+        problem = DataError(_UNREADABLE)
+    else:
+        return _checked(batch)
+    raise problem
+
+
+def _checked(batch: RecordBatch) -> RecordBatch:
+    """Refuse what leads outside its buffers, which would fail later, outside of our handlers."""
+    try:
+        check_buffers(batch)
+    except Exception:
+        problem = DataError(_UNREADABLE)
+    else:
+        return batch
+    raise problem
+
+
+def _array_columns(data: AnyArray, names: Sequence[str]) -> Mapping[str, AnyArray]:
+    if not isinstance(data, np.ma.MaskedArray):
+        data = np.asarray(data)
+    if data.dtype.names is not None:
+        check_names(names, data.dtype.names)
+        return {name: data[name] for name in names}
+    _check_width(data, names)
+    return {name: data[:, position] for position, name in enumerate(names)}
+
+
+def _check_width(data: AnyArray, names: Sequence[str]) -> None:
+    if data.ndim != 2 or data.shape[1] != len(names):
+        found = (
+            f"an array with {data.ndim} dimension{'' if data.ndim == 1 else 's'}"
+            if data.ndim != 2
+            else f"{data.shape[1]} columns"
+        )
+        raise SpecError(
+            f"expected an array with two dimensions and {len(names)} columns, in this order: "
+            f"{', '.join(map(repr, names))}; got {found}. A table with names is read by name"
+        )
+
+
+def _pandas_columns(data: Any, names: Sequence[str]) -> Mapping[str, object]:  # noqa: ANN401  # pandas has no types here
+    labels = [str(label) for label in data.columns]
+    check_names(names, labels)
+    return {name: data.iloc[:, labels.index(name)] for name in names}
+
+
+def _column_batches(
+    data: Mapping[str, object], columns: Mapping[str, Readable], batch_rows: int
+) -> Iterator[RecordBatch]:
+    """Convert slice by slice what has a fixed type, so that a table is never copied as a whole."""
+    ready = {name: _plain(name, columns[name], values) for name, values in data.items()}
+    lengths = {len(values) for values in ready.values()}
+    if len(lengths) > 1:
+        raise DataError("the columns of the table have different lengths; give each row a cell in every column")
+    for start in range(0, max(lengths, default=0), batch_rows):
+        rows = slice(start, start + batch_rows)
+        arrays = [_arrow(name, values[rows]) for name, values in ready.items()]
+        yield _checked(pa.record_batch(arrays, names=list(ready)))
+
+
+def _plain(name: str, column: Readable, values: Any) -> AnyArray | Array:  # noqa: ANN401  # whatever a user may call a column
+    """Give an array of a fixed NumPy type as it is, anything else as an Arrow array."""
+    if is_from(values, "pandas", "Index"):
+        # a series of objects would be given a type by their looks
+        values = values.to_numpy() if values.dtype == object else values.to_series()
+    if is_from(values, "pandas", "Series"):
+        values = _series_values(values)
+    if getattr(getattr(values, "dtype", None), "storage", None) == "python":
+        # text of pandas in Python objects: Arrow would refuse the whole column for one cell that it cannot hold
+        return text_array(list(values))
+    if isinstance(values, np.ndarray):
+        if values.ndim != 1:
+            raise DataError(f"column {name!r} is not one-dimensional; give one value for each row")
+        if values.dtype.kind == "c":
+            raise DataError(f"column {name!r} holds complex numbers; its declaration needs real ones")
+        if values.dtype.kind in "UT":
+            # the type of an array is public: text can be no number, whatever it spells
+            return text_array(values.tolist())
+        if values.dtype.kind != "O":
+            return values
+        values = values.tolist()
+    if isinstance(values, pa.ChunkedArray):
+        values = values.combine_chunks()
+    if not hasattr(values, "__len__") or isinstance(values, str | bytes | Mapping | Set):
+        raise DataError(f"column {name!r} is {type(values).__name__}, not a column of values; give a list or an array")
+    if any(hasattr(values, mark) for mark in ("__arrow_array__", "__arrow_c_array__", "__arrow_c_stream__")):
+        return _arrow(name, values)
+    return cell_array(column, values)
+
+
+def _series_values(values: Any) -> Any:  # noqa: ANN401  # pandas has no types here
+    if hasattr(values, "sparse"):
+        return np.asarray(values)
+    if hasattr(values, "cat") and type(values.dtype).__name__ == "CategoricalDtype":
+        # which categories there are may depend on rows, and with them the type of the column
+        return values.astype(object).tolist()
+    return values.to_numpy() if isinstance(values.dtype, np.dtype) else values
+
+
+def _arrow(name: str, values: Any) -> Array:  # noqa: ANN401  # as above
+    try:
+        if isinstance(values, pa.Array):
+            return values
+        if isinstance(values, np.ndarray):
+            mask = np.ma.getmaskarray(values) if isinstance(values, np.ma.MaskedArray) else None
+            plain = np.asarray(values)
+            if plain.dtype.kind == "f" and plain.dtype.itemsize > 8:
+                with np.errstate(over="ignore"):
+                    plain = plain.astype(np.float64)
+            # Arrow reads native byte order only
+            return pa.array(plain.astype(plain.dtype.newbyteorder("="), copy=False), mask=mask)
+        if hasattr(values, "__arrow_c_stream__") and not hasattr(values, "__arrow_array__"):
+            # the type of its maker; `pa.array` would look at the cells for one
+            return pa.chunked_array(values).combine_chunks()
+        return pa.array(values)
+    except Exception:
+        problem = DataError(f"column {name!r} has a type that Arrow does not know; give it a type of numbers or text")
+    raise problem

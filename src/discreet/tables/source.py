@@ -1,0 +1,69 @@
+"""What a source of rows is, and the options that cannot change a result."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from discreet.design.columns import Readable
+from discreet.tables.frames import Origin
+from discreet.errors import SpecError
+
+if TYPE_CHECKING:
+    from pyarrow import RecordBatch
+
+
+class Source(Protocol):
+    """A table that yields the declared columns by name, in batches of any size."""
+
+    @property
+    def share_read(self) -> float | None:
+        """Share of the input, 0 to 1, that the running `batches` has consumed; none where the length is not known."""
+        ...
+
+    @property
+    def origin(self) -> Origin | None:
+        """Where the rows may have been computed; none for a stored table."""
+        ...
+
+    def batches(self, columns: Mapping[str, Readable], batch_rows: int) -> Iterator[RecordBatch]:
+        """Record batches that hold at least the declared columns, in the order of `columns`."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ComputeOptions:
+    """How the work is done; nothing in it can change a result.
+
+    Attributes
+    ----------
+    batch_rows
+        Rows read at a time.
+    chunk_rows
+        Rows multiplied at a time; lowered where the grid or memory asks for it.
+    progress
+        Called after each batch with the share of the input read so far, or none where unknown; and once with none when
+        all is read and more work follows. Later passes over the rows are not reported: how many a mechanism takes may
+        depend on the values.
+    """
+
+    batch_rows: int = 65_536
+    chunk_rows: int = 16_384
+    progress: Callable[[float | None], None] | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("batch_rows", "chunk_rows"):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int) or not value > 0:
+                raise SpecError(f"{name} {value!r} is not allowed; choose a positive whole number")
+
+    def told(self, source: Source) -> None:
+        """Tell whoever watches how far the source is read."""
+        if self.progress is not None:
+            self.progress(source.share_read)
+
+    def report_read(self) -> None:
+        """Tell whoever watches that the source is read and that work goes on."""
+        if self.progress is not None:
+            self.progress(None)
