@@ -10,8 +10,8 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 import discreet
 from discreet.curator.blas_threads import one_blas_thread
-from discreet.tables.source import ComputeOptions
 from discreet.errors import DataError
+from discreet.tables.source import ComputeOptions
 
 DESIGN = discreet.Design("y", {"x": (0, 1), "y": (0, 1)})
 TABLE = {"x": np.linspace(0, 1, 50), "y": np.linspace(0, 1, 50)}

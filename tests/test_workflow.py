@@ -102,7 +102,9 @@ def test_a_refused_spend_draws_no_noise(monkeypatch):
     def refuse(request):
         raise BudgetError("nothing left")
 
-    monkeypatch.setattr("discreet.mechanisms.sampling.sampler.ExactSampler.draw", lambda *_: pytest.fail("noise was drawn"))
+    monkeypatch.setattr(
+        "discreet.mechanisms.sampling.sampler.ExactSampler.draw", lambda *_: pytest.fail("noise was drawn")
+    )
     with pytest.raises(BudgetError) as caught:
         discreet.release(TABLE, DESIGN, epsilon=1.0, delta=1e-6, spend=refuse)
     assert caught.value.exit_code == 3

@@ -16,10 +16,10 @@ from discreet.cli.commands.mechanisms import FIGURES, HEADERS, cells
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.errors import SpecError
-from discreet.mechanisms.choice import predicted_error
-from discreet.mechanisms.registry import mechanism_named
-from discreet.mechanisms.interface.settings import checked_settings
 from discreet.mechanisms.catalogue import TableRow, mechanism_table
+from discreet.mechanisms.choice import predicted_error
+from discreet.mechanisms.interface.settings import checked_settings
+from discreet.mechanisms.registry import mechanism_named
 from discreet.privacy.budget import PrivacyBudget
 
 SIZE = 5

@@ -18,7 +18,6 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from discreet.analyst.model import Fit, fit
     from discreet.analyst.path import path
-    from discreet.tables.source import ComputeOptions
     from discreet.design.model import Design
     from discreet.errors import DiscreetError
     from discreet.estimator import PrivateLinearRegression
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
     from discreet.privacy.budget import PrivacyBudget
     from discreet.privacy.unit import PrivacyUnit
     from discreet.releases import Release
+    from discreet.tables.source import ComputeOptions
     from discreet.workflow import release
 
 _HOMES = {

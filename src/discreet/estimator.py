@@ -13,18 +13,18 @@ import numpy.typing as npt
 from scipy.sparse import issparse
 
 from discreet.analyst.model import Fit, fit
-from discreet.tables.arrow import declared_array
 from discreet.design.columns import Base, Numeric
 from discreet.design.domain import DEFAULT_GRID_BITS
-from discreet.tables.encoder import settle_missing
-from discreet.tables.frames import check_names, frame_batches
-from discreet.tables.matrices import matrix_columns, table_names, target_column
 from discreet.design.model import Design
 from discreet.errors import CellError, DiscreetError, PrivacyNotice, SpecError, missing_extra
 from discreet.mechanisms.choice import AUTO
 from discreet.mechanisms.registry import mechanism_named
 from discreet.privacy.budget import PrivacyBudget
 from discreet.releases import BLOCKS, NoiseLaw, Release
+from discreet.tables.arrow import declared_array
+from discreet.tables.encoder import settle_missing
+from discreet.tables.frames import check_names, frame_batches
+from discreet.tables.matrices import matrix_columns, table_names, target_column
 from discreet.workflow import release
 
 try:

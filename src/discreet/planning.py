@@ -6,8 +6,8 @@ import warnings
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from discreet.analyst.equations.sums import centred, check_moments
 from discreet.analyst.planning.assumption_reading import Assume, Correlation, read_assumptions
-from discreet.analyst.planning.values import Plan
 from discreet.analyst.planning.expected import (
     Asked,
     expected_release,
@@ -17,14 +17,14 @@ from discreet.analyst.planning.expected import (
     smallest,
     without_noise,
 )
-from discreet.analyst.equations.sums import centred, check_moments
 from discreet.analyst.planning.slopes import settled
 from discreet.analyst.planning.two_releases import both_laws, with_law
+from discreet.analyst.planning.values import Plan
 from discreet.design.domain import DEFAULT_GRID_BITS, RowDomain
 from discreet.design.model import Design
 from discreet.errors import PrivacyNotice, SpecError
 from discreet.mechanisms.choice import AUTO, chosen_mechanism
-from discreet.mechanisms.registry import Mechanism
+from discreet.mechanisms.interface.protocol import Mechanism
 from discreet.privacy.budget import PrivacyBudget, check_strength
 from discreet.releases import NoiseLaw, Release
 

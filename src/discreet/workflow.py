@@ -8,23 +8,25 @@ from dataclasses import replace
 from typing import Final, Literal
 
 from discreet import __version__
-from discreet.curator.table import Moments, Sums, Table
-from discreet.tables.files.opening import ReadOptions, open_source
+from discreet.curator.sums.protocol import Moments, Sums
 from discreet.curator.sums.residuals import RatioSquares, ResidualGram, ResidualPass
-from discreet.tables.source import ComputeOptions
+from discreet.curator.table import Table
 from discreet.design.columns import Numeric
 from discreet.design.domain import DEFAULT_GRID_BITS, RowDomain
-from discreet.tables.frames import position_notice
 from discreet.design.model import Design
 from discreet.errors import AfterSpendError, ColumnNotice, DiscreetError, LedgerError, PrivacyNotice, SpecError
 from discreet.mechanisms.choice import AUTO, chosen_mechanism
-from discreet.mechanisms.sampling.sampler import ExactSampler, Sampler
 from discreet.mechanisms.interface.promise import with_curve, with_origin
-from discreet.mechanisms.registry import Job, NoisyMoments, Passes, Published, clipped_by_name
+from discreet.mechanisms.interface.protocol import Job, NoisyMoments, Passes, Published, clipped_by_name
 from discreet.mechanisms.moments.residuals import residuals_with_noise
+from discreet.mechanisms.sampling.sampler import ExactSampler, Sampler
 from discreet.privacy.budget import PrivacyBudget, check_strength
+from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.spend import SpendHook, SpendReceipt, SpendRequest, untracked
 from discreet.releases import RatioPart, Release, ResidualPart
+from discreet.tables.files.opening import ReadOptions, open_source
+from discreet.tables.frames import position_notice
+from discreet.tables.source import ComputeOptions
 
 _LATER: Final = "the release failed after the budget was spent, and nothing was published:"
 
@@ -182,7 +184,7 @@ def release_with(
             published = _carried_out(passes, first, table.sums)
             release = Release(
                 design=design,
-                guarantee=with_curve(with_origin(chosen.guarantee(design, budget), source.origin), law),
+                guarantee=with_curve(with_origin(Guarantee.promised(design.unit, budget), source.origin), law),
                 mechanism=chosen.name,
                 mechanism_version=chosen.version,
                 noise=law,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 import discreet
-from discreet.analyst.values.estimates import NotEstimable
+from discreet.analyst.values.not_estimable import NotEstimable
 from discreet.design.domain import DEFAULT_GRID_BITS, RowDomain
 from discreet.mechanisms.choice import chosen_mechanism
 from discreet.privacy.budget import PrivacyBudget

@@ -10,15 +10,15 @@ import pytest
 from made_releases import made
 from other_releases import CENTRED, DESIGN, rows, without, without_square
 
-from discreet.analyst.diagnostics.bound_costs import bound_costs
 from discreet.analyst.comparison import compare_models
+from discreet.analyst.diagnostics.bound_costs import bound_costs
 from discreet.analyst.diagnostics.diagnostics import diagnose
-from discreet.analyst.values.estimates import NotEstimable
-from discreet.analyst.model import fit
 from discreet.analyst.equations.normal import normal_equations
-from discreet.analyst.path import path
-from discreet.analyst.equations.sums import NO_SQUARE, centred
 from discreet.analyst.equations.selection import choose
+from discreet.analyst.equations.sums import NO_SQUARE, centred
+from discreet.analyst.model import fit
+from discreet.analyst.path import path
+from discreet.analyst.values.not_estimable import NotEstimable
 from discreet.design.model import Design
 from discreet.errors import SpecError
 from discreet.releases import NoiseLaw, Release, ResidualPart

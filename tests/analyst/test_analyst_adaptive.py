@@ -10,14 +10,14 @@ import pytest
 from made_releases import made
 from scipy import stats
 
-from discreet.analyst.solvers.adaptive import EIGENVALUE, adaptive_ridge, released_bound
-from discreet.analyst.model import fit
 from discreet.analyst.equations.noise_norm import _draws, _norms, ensemble_edge, noise_norm_quantile
 from discreet.analyst.equations.normal import normal_equations
-from discreet.analyst.solvers.penalised_gram import penalised_gram
 from discreet.analyst.equations.seeded import standard_normals
 from discreet.analyst.equations.selection import choose
-from discreet.analyst.solvers.least_squares import NotEstimableError
+from discreet.analyst.model import fit
+from discreet.analyst.solvers.adaptive import EIGENVALUE, adaptive_ridge, released_bound
+from discreet.analyst.solvers.penalised_gram import penalised_gram
+from discreet.analyst.values.not_estimable import NotEstimableError
 from discreet.design.model import Design
 
 FALSE_ALARM = 1e-9

@@ -12,11 +12,11 @@ from other_releases import CENTRED, DESIGN, fitted_inside
 from scipy import stats
 
 import discreet
-from discreet.analyst.inference.coefficient_noise import table_intervals
 from discreet.analyst.diagnostics.diagnostics import diagnose
-from discreet.analyst.values.estimates import NotEstimable
-from discreet.analyst.model import fit
 from discreet.analyst.equations.units import Units
+from discreet.analyst.inference.coefficient_noise import table_intervals
+from discreet.analyst.model import fit
+from discreet.analyst.values.not_estimable import NotEstimable
 from discreet.design.model import Design
 from discreet.errors import SpecError
 from discreet.planning import plan

@@ -8,10 +8,9 @@ from made_releases import made
 from scipy import stats
 
 from discreet.analyst.comparison import compare_models
-from discreet.analyst.values.estimates import NotEstimable
-from discreet.analyst.model import fit
 from discreet.analyst.inference.simultaneous import simultaneous_value
-from discreet.analyst.solvers.least_squares import NotEstimableError
+from discreet.analyst.model import fit
+from discreet.analyst.values.not_estimable import NotEstimable, NotEstimableError
 from discreet.design.model import Design
 from discreet.errors import SpecError
 

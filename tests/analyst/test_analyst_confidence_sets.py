@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from discreet.analyst.values.confidence_sets import ConfidenceSet, SetArray, any_value, quadratic_sets
-from discreet.analyst.solvers.least_squares import NotEstimableError
+from discreet.analyst.values.not_estimable import NotEstimableError
 
 
 def test_an_interval_unpacks_and_no_other_kind_does():

@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from made_releases import made
 
+from discreet.analyst.equations.normal import normal_equations
+from discreet.analyst.equations.selection import choose
 from discreet.analyst.solvers import lasso as coordinate_descent
 from discreet.analyst.solvers.lasso import minimise
-from discreet.analyst.equations.normal import normal_equations
 from discreet.analyst.solvers.penalised import largest_useful_strength, penalised_slopes
 from discreet.analyst.solvers.repair import slope_equations
-from discreet.analyst.equations.selection import choose
 from discreet.design.model import Design
 
 OBJECTIVE_GAP = 1e-8  # relative; the rival is asked for 1e-11

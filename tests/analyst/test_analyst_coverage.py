@@ -10,8 +10,8 @@ from scipy import stats
 from simulated import NoisyReleases, Population, Tally, fitted
 
 import discreet
-from discreet.analyst.values.estimates import NotEstimable
 from discreet.analyst.model import fit
+from discreet.analyst.values.not_estimable import NotEstimable
 from discreet.errors import PrivacyNotice
 
 FALSE_ALARM = 1e-9

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.analyst.solvers.criterion import _trace_with_noise, criterion_values, flattery, residual_variance
 from discreet.analyst.equations.normal import normal_equations
+from discreet.analyst.equations.selection import choose
+from discreet.analyst.solvers.criterion import _trace_with_noise, criterion_values, flattery, residual_variance
 from discreet.analyst.solvers.penalised import penalised_slopes
 from discreet.analyst.solvers.repair import slope_equations
-from discreet.analyst.equations.selection import choose
 from discreet.design.model import Design
 from discreet.releases import BLOCKS, NoiseLaw, Release, block_of
 

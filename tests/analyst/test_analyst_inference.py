@@ -11,15 +11,16 @@ import pytest
 from made_releases import made
 from scipy.optimize import brentq
 
-from discreet.analyst.values.confidence_sets import ConfidenceSet
-from discreet.analyst.values.estimates import ByName, NotEstimable
-from discreet.analyst.inference.score import contrast_terms, fieller_sets, score_inference
-from discreet.analyst.model import fit, read_model
 from discreet.analyst.equations.noise_covariance import form_covariance, product_covariance, square_covariance
 from discreet.analyst.inference.contrasts import unit_map
 from discreet.analyst.inference.reference_law import critical_value, tail_probability
-from discreet.analyst.solvers.residual import inverse_gram, residual_sum, total_sum
+from discreet.analyst.inference.score import contrast_terms, fieller_sets, score_inference
+from discreet.analyst.model import fit, read_model
 from discreet.analyst.solvers.least_squares import solve_ols, solve_ridge
+from discreet.analyst.solvers.residual import inverse_gram, residual_sum, total_sum
+from discreet.analyst.values.confidence_sets import ConfidenceSet
+from discreet.analyst.values.estimates import ByName
+from discreet.analyst.values.not_estimable import NotEstimable
 from discreet.design.model import Design
 from discreet.errors import SpecError
 from discreet.releases import BLOCKS

@@ -11,10 +11,10 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from made_releases import digits, exact_least_squares, made
 
-from discreet.analyst.model import fit
 from discreet.analyst.equations.normal import normal_equations
 from discreet.analyst.equations.selection import choose
-from discreet.analyst.solvers.least_squares import NotEstimableError
+from discreet.analyst.model import fit
+from discreet.analyst.values.not_estimable import NotEstimableError
 from discreet.design.model import Design
 from discreet.errors import SpecError
 

@@ -13,8 +13,8 @@ from scipy.special import chdtrc
 from simulated import NoisyReleases
 
 import discreet
-from discreet.analyst.inference.nuisance import level_given, reference_tail, tail_given
 from discreet.analyst.inference.contrasts import unit_map
+from discreet.analyst.inference.nuisance import level_given, reference_tail, tail_given
 from discreet.analyst.solvers.residual import total_sum
 from discreet.design.model import Design
 

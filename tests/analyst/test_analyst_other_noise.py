@@ -12,15 +12,15 @@ from other_releases import DESIGN, rows
 from scipy import stats
 from simulated import NoisyReleases, Population, fitted
 
-from discreet.analyst.inference.tests import open_coefficients
-from discreet.analyst.model import fit
 from discreet.analyst.equations.noise_draws import noise_draws
 from discreet.analyst.equations.noise_norm import ensemble_edge, noise_norm_quantile
 from discreet.analyst.equations.normal import normal_equations
-from discreet.analyst.inference.nuisance import reference_tail
-from discreet.analyst.solvers.penalised_gram import penalised_gram
-from discreet.analyst.inference.reference_law import critical_value, family_of, tail_probability
 from discreet.analyst.equations.selection import choose
+from discreet.analyst.inference.nuisance import reference_tail
+from discreet.analyst.inference.reference_law import critical_value, family_of, tail_probability
+from discreet.analyst.inference.tests import open_coefficients
+from discreet.analyst.model import fit
+from discreet.analyst.solvers.penalised_gram import penalised_gram
 from discreet.releases import NoiseLaw
 
 FALSE_ALARM = 1e-9

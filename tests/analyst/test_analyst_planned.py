@@ -10,10 +10,10 @@ import pytest
 from planned_cells import CELLS, LEVELS, OPPOSED, SHARES, TREATMENT, Cell, levels, treatment
 
 import discreet
-from discreet.analyst.planning.assumption_reading import read_assumptions
-from discreet.analyst.planning.expected_errors import drawn_errors
 from discreet.analyst.model import read_model
+from discreet.analyst.planning.assumption_reading import read_assumptions
 from discreet.analyst.planning.expected import expected_release
+from discreet.analyst.planning.expected_errors import drawn_errors
 from discreet.analyst.planning.table import declared_moments, drawn_moments
 from discreet.errors import SpecError
 from discreet.planning import noise_law_for, plan, smallest_epsilon, smallest_rows

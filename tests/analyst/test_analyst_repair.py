@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from made_releases import made
 
-from discreet.analyst.solvers.adaptive import adaptive_ridge
-from discreet.analyst.model import fit
 from discreet.analyst.equations.normal import normal_equations
+from discreet.analyst.equations.selection import choose
+from discreet.analyst.model import fit
+from discreet.analyst.solvers.adaptive import adaptive_ridge
 from discreet.analyst.solvers.penalised_gram import penalised_gram
 from discreet.analyst.solvers.repair import shift_to_reach, slope_equations
-from discreet.analyst.equations.selection import choose
 from discreet.design.model import Design
 from discreet.releases import Release
 

@@ -11,9 +11,9 @@ from simulated import NoisyReleases
 
 import discreet
 from discreet.analyst.equations.normal import normal_equations
+from discreet.analyst.equations.selection import choose
 from discreet.analyst.inference.contrasts import unit_map
 from discreet.analyst.inference.rows_needed import FACTORS, bounded, rows_factors, rows_words
-from discreet.analyst.equations.selection import choose
 from discreet.design.model import Design
 
 COLUMNS = {"y": (0, 10), "x": (2, 6), "w": (-3, 1), "flag": bool}

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from made_releases import made
 
-from discreet.analyst.values.confidence_sets import ConfidenceSet
-from discreet.analyst.values.estimates import NotEstimable
-from discreet.analyst.model import fit
 from discreet.analyst.equations.noise_covariance import square_covariance
 from discreet.analyst.inference.rsquared import OUTSIDE, VarianceRatio, rsquared, rsquared_interval
+from discreet.analyst.model import fit
+from discreet.analyst.values.confidence_sets import ConfidenceSet
+from discreet.analyst.values.not_estimable import NotEstimable
 from discreet.design.model import Design
 
 

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from made_releases import digits
 
 from discreet.analyst.solvers import least_squares as solve
-from discreet.analyst.solvers.least_squares import NotEstimableError, solve_ols, solve_ridge
+from discreet.analyst.solvers.least_squares import solve_ols, solve_ridge
+from discreet.analyst.values.not_estimable import NotEstimableError
 from discreet.errors import DiscreetError
 
 FULL_DIGITS = 15.0  # one rounding of a double

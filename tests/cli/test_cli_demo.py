@@ -11,8 +11,8 @@ import pytest
 from cli_folder import Call, contents
 from click.testing import Result
 
-from discreet.analyst.values.estimates import rough
 from discreet.analyst.model import fit
+from discreet.analyst.values.estimates import rough
 from discreet.cli.commands.demo import compare
 from discreet.datasets.simulated_census import simulated_census
 from discreet.design.model import Design

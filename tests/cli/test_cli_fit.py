@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from cli_folder import Call
 
-from discreet.analyst.summary.coefficient_table import cells
 from discreet.analyst.model import fit
+from discreet.analyst.summary.coefficient_table import cells
 from discreet.design.model import Design
 from discreet.releases import Release
 from discreet.testing.not_private import exact_release, seeded_release

@@ -185,7 +185,9 @@ def test_an_unexpected_failure_after_the_spend_is_exit_5(
         raise RuntimeError(CANARY)
 
     place = (
-        "discreet.mechanisms.moments.gaussian.GaussianMoments.randomise" if stage == "randomise" else "discreet.cli.commands.release.say"
+        "discreet.mechanisms.moments.gaussian.GaussianMoments.randomise"
+        if stage == "randomise"
+        else "discreet.cli.commands.release.say"
     )
     monkeypatch.setattr(place, broken)
     result = call(*COMMAND)

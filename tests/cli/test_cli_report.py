@@ -11,9 +11,9 @@ from cli_folder import CANARY, SECRET, Call, contents
 
 from discreet.analyst.model import fit
 from discreet.design.model import Design
-from discreet.releases import Release
 from discreet.pages.page import render
 from discreet.pages.view import report_view
+from discreet.releases import Release
 from discreet.testing.not_private import exact_release, seeded_release
 
 PATH = "income.release.json"

@@ -6,11 +6,11 @@ import traceback
 
 import pytest
 
-from discreet.tables.files.opening import ReadOptions, open_source
-from discreet.tables.arrow import declared_arrays
 from discreet.design.columns import Boolean, Categorical, Numeric
-from discreet.tables.encoder import settle_missing
 from discreet.errors import CellError, DiscreetError
+from discreet.tables.arrow import declared_arrays
+from discreet.tables.encoder import settle_missing
+from discreet.tables.files.opening import ReadOptions, open_source
 
 COLUMNS = {"x": Numeric((0, 1)), "yes": Boolean(), "g": Categorical(("a", "b")), "n": Categorical((1, 2))}
 CANARIES = ("918273.5", "918273", "SECRETCELL")

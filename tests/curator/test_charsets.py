@@ -10,13 +10,13 @@ from encodings.aliases import aliases
 import pytest
 
 import discreet
-from discreet.tables.files.charsets import CHARSETS, charset_named, wrong_mark
-from discreet.tables.files.header import column_names_and_types
 from discreet.curator.table import accumulate
-from discreet.tables.files.opening import ReadOptions, open_source
-from discreet.tables.source import ComputeOptions
 from discreet.design.domain import RowDomain
 from discreet.errors import DataError, SpecError
+from discreet.tables.files.charsets import CHARSETS, charset_named, wrong_mark
+from discreet.tables.files.header import column_names_and_types
+from discreet.tables.files.opening import ReadOptions, open_source
+from discreet.tables.source import ComputeOptions
 
 PLAN = discreet.Design("y", {"y": {"bounds": (0, 1), "missing": "drop"}, "x": {"bounds": (0, 1), "missing": "drop"}})
 STATEFUL = ["unicode_escape", "raw_unicode_escape", "utf-7", "iso2022_jp", "iso2022_kr", "hz", "utf-32", "utf-16-le",

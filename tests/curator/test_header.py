@@ -12,11 +12,11 @@ import pyarrow.parquet as pq
 import pytest
 from pyarrow import ipc
 
+from discreet.errors import DataError, DiscreetError, SpecError
 from discreet.tables.files import header
 from discreet.tables.files.csv import BLOCK_BYTES
 from discreet.tables.files.header import column_names_and_types
 from discreet.tables.files.opening import ReadOptions
-from discreet.errors import DataError, DiscreetError, SpecError
 
 CANARY = "SECRETCELL"
 NAMES = [("age", None), ("größe, in cm", None), ("", None)]

@@ -13,17 +13,17 @@ import pyarrow as pa
 import pytest
 
 import discreet
-from discreet.curator.table import accumulate
-from discreet.tables.files.opening import open_source
 from discreet.curator.persons import PersonCap, known_persons, row_digests
 from discreet.curator.sums.residuals import ResidualGram
-from discreet.tables.source import ComputeOptions
-from discreet.tables.cells import cell_array
+from discreet.curator.table import accumulate
 from discreet.design.columns import Identifier
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.errors import DataError, SpecError
 from discreet.mechanisms.calibration.l2_sensitivity import Blocks, weighted_loss
+from discreet.tables.cells import cell_array
+from discreet.tables.files.opening import open_source
+from discreet.tables.source import ComputeOptions
 from discreet.testing.not_private import exact_release
 
 COLUMNS = {"x": (0, 1), "g": ["a", "b", "c"], "y": (-1, 1)}

@@ -15,9 +15,9 @@ import pytest
 import discreet
 from discreet.curator import persons, private_folder
 from discreet.curator.private_folder import PrivateFolder, remove_abandoned
-from discreet.tables.source import ComputeOptions
 from discreet.design.model import Design
 from discreet.errors import DataError
+from discreet.tables.source import ComputeOptions
 
 PLAN = Design("y", {"x": (0, 1), "y": (0, 1)}, unit={"id": "person", "max_rows": 1})
 BUDGET = {"epsilon": 1.0, "delta": 1e-6}

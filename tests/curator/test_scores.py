@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from discreet.curator.table import accumulate
-from discreet.tables.files.opening import open_source
 from discreet.curator.sums.scores import ScoreSum, WeightedGram
-from discreet.tables.source import ComputeOptions
+from discreet.curator.table import accumulate
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
+from discreet.tables.files.opening import open_source
+from discreet.tables.source import ComputeOptions
 from tables import random_design, random_table
 
 RELATIONS = ("add-remove", "replace")

@@ -17,12 +17,12 @@ import pytest
 from pyarrow import ipc
 from refusals import COLUMNS, GOOD, HEADER, read_all, refusal
 
+from discreet.design.columns import Boolean, Categorical, Numeric
+from discreet.errors import DataError, SpecError
+from discreet.tables.arrow import declared_arrays
+from discreet.tables.encoder import settle_missing
 from discreet.tables.files.csv import CsvFile
 from discreet.tables.files.opening import ReadOptions, open_source
-from discreet.tables.arrow import declared_arrays
-from discreet.design.columns import Boolean, Categorical, Numeric
-from discreet.tables.encoder import settle_missing
-from discreet.errors import DataError, SpecError
 
 
 def csv_file(folder: Path, content: str | bytes, name: str = "t.csv") -> Path:

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from discreet.design.columns import Boolean, Categorical, Numeric
+from discreet.tables.arrow import declared_arrays
 from discreet.tables.files import csv as csv_files
 from discreet.tables.files.csv import CsvFile
 from discreet.tables.files.opening import open_source
-from discreet.tables.arrow import declared_arrays
-from discreet.design.columns import Boolean, Categorical, Numeric
 
 COLUMNS = {
     "x": Numeric((-1, 1), missing="drop"),

@@ -13,8 +13,8 @@ import pyarrow.parquet as pq
 import pytest
 from pyarrow import ipc
 
-from discreet.tables.files.opening import open_source
 from discreet.design.columns import Numeric
+from discreet.tables.files.opening import open_source
 
 WIDTH = 16
 COLUMNS = {f"x{number}": Numeric((-5, 5)) for number in range(WIDTH)}

@@ -15,10 +15,10 @@ import pyarrow.parquet as pq
 import pytest
 from pyarrow import feather, ipc
 
-from discreet.tables.files.opening import ReadOptions, open_source
-from discreet.tables.arrow import declared_arrays
 from discreet.design.columns import Boolean, Categorical, Fill, Numeric
 from discreet.errors import SpecError
+from discreet.tables.arrow import declared_arrays
+from discreet.tables.files.opening import ReadOptions, open_source
 
 ROWS = 1000
 COLUMNS = {

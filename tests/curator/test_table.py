@@ -13,18 +13,18 @@ import pyarrow as pa
 import pytest
 
 import discreet
-from discreet.curator.sums.gram import ExactGram
 from discreet.curator.kept_rows import KeptRows
-from discreet.curator.table import Table, accumulate
-from discreet.tables.files.opening import open_source
 from discreet.curator.persons import PersonCap, row_digests
-from discreet.curator.sums.residuals import ResidualGram
 from discreet.curator.rows import GridRows
-from discreet.tables.source import ComputeOptions
+from discreet.curator.sums.gram import ExactGram
+from discreet.curator.sums.residuals import ResidualGram
+from discreet.curator.table import Table, accumulate
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.errors import AfterSpendError, BudgetError, CellError, DataError
 from discreet.privacy.spend import SpendReceipt
+from discreet.tables.files.opening import open_source
+from discreet.tables.source import ComputeOptions
 from discreet.testing.not_private import seeded_release
 
 BUDGET = {"epsilon": 1.0, "delta": 1e-6}

@@ -9,9 +9,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from discreet.tables.arrow import check_buffers, declared_array, declared_arrays
 from discreet.design.columns import Boolean, Categorical, Numeric
 from discreet.errors import DataError, SpecError
+from discreet.tables.arrow import check_buffers, declared_array, declared_arrays
 
 NUMBER, TRUTH = Numeric((0, 1)), Boolean()
 TEXT, CODE = Categorical(("a", "b")), Categorical((0, 7))

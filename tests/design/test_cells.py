@@ -10,9 +10,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from discreet.design.columns import Boolean, Categorical, Identifier, Numeric
 from discreet.tables.arrow import declared_array
 from discreet.tables.cells import cell_array
-from discreet.design.columns import Boolean, Categorical, Identifier, Numeric
 from discreet.tables.frames import frame_batches
 from odd_cells import ODD_CELLS
 

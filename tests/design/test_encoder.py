@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from discreet.design.columns import Boolean, Categorical, Fill, Numeric
-from discreet.tables.encoder import settle_missing, write_scaled
 from discreet.errors import DataError
+from discreet.tables.encoder import settle_missing, write_scaled
 
 
 def test_scaling_follows_the_declaration():

@@ -15,11 +15,11 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from discreet.exact import elementary
 from discreet.design.formulas.formula import parse
 from discreet.design.formulas.syntax import MAX_NESTING, MAX_NODES
 from discreet.design.formulas.tokens import MAX_LENGTH
 from discreet.errors import SpecError
+from discreet.exact import elementary
 
 NAMES = ("age", "wage", "years at school")
 WRITTEN = ("age", "wage", "`years at school`")

@@ -8,10 +8,10 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from discreet.tables.arrow import declared_arrays
 from discreet.design.columns import Categorical, Numeric, Readable
-from discreet.tables.frames import check_names, frame_batches, is_frame, reads_once
 from discreet.errors import DataError, SpecError
+from discreet.tables.arrow import declared_arrays
+from discreet.tables.frames import check_names, frame_batches, is_frame, reads_once
 
 ANY = Numeric((-1e9, 1e9))
 

@@ -12,7 +12,6 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from discreet.exact import elementary
-
 from discreet.exact import ranges as intervals
 from discreet.exact.ranges import NoRangeError
 

@@ -6,13 +6,14 @@ from fractions import Fraction
 
 import numpy as np
 
-from discreet.curator.table import Moments, accumulate
-from discreet.tables.files.opening import open_source
-from discreet.tables.source import ComputeOptions
+from discreet.curator.sums.protocol import Moments
+from discreet.curator.table import accumulate
 from discreet.design.domain import RowDomain
-from discreet.mechanisms.registry import Job
+from discreet.mechanisms.interface.protocol import Job
 from discreet.mechanisms.interface.settings import checked_settings
 from discreet.privacy.budget import PrivacyBudget
+from discreet.tables.files.opening import open_source
+from discreet.tables.source import ComputeOptions
 
 COLUMNS = {"x": (-1, 1), "b": bool, "g": ["a", "b", "c"], "y": (-1, 1)}
 

@@ -8,12 +8,12 @@ from fractions import Fraction
 import numpy as np
 
 from discreet.curator.table import accumulate
-from discreet.tables.files.opening import open_source
-from discreet.tables.source import ComputeOptions
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.releases import NoiseLaw
 from discreet.releases.law import entry_blocks
+from discreet.tables.files.opening import open_source
+from discreet.tables.source import ComputeOptions
 from tables import random_design, random_table
 
 

@@ -13,12 +13,16 @@ from scipy import optimize, stats
 from statistics_pairs import exact_mu2, some_design, some_pairs, totals_of
 
 import discreet
-from discreet.curator.table import Moments
+from discreet.audit.pairs.catalogue import worst_pairs
+from discreet.curator.sums.protocol import Moments
 from discreet.design.columns import Boolean, Numeric
 from discreet.design.declarations import column_from
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.errors import PrivacyNotice, SpecError
+from discreet.exact.eigenvalue import smallest_eigenvalue
+from discreet.mechanisms.calibration.blocks import lattice_gap
+from discreet.mechanisms.interface.protocol import Job
 from discreet.mechanisms.moments.adassp import (
     EIGENVALUE,
     AdaptiveSufficientStatistics,
@@ -26,13 +30,11 @@ from discreet.mechanisms.moments.adassp import (
     equal_parts,
     regressor_gram,
 )
-from discreet.mechanisms.calibration.blocks import lattice_gap
-from discreet.exact.eigenvalue import smallest_eigenvalue
-from discreet.mechanisms.sampling.sampler import ExactSampler
-from discreet.mechanisms.registry import Job
 from discreet.mechanisms.moments.ssp import SufficientStatistics
+from discreet.mechanisms.sampling.sampler import ExactSampler
 from discreet.privacy.budget import PrivacyBudget
 from discreet.privacy.gaussian import delta_from, mu_from
+from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.zcdp import delta_from_rho
 from discreet.releases import Release
 from discreet.releases.law import entry_blocks
@@ -96,7 +98,7 @@ NUMBERS = {
 def test_some_pair_moves_the_eigenvalue_by_exactly_the_claim(columns, neighbours, intercept):
     """So a claim one step smaller would be false."""
     design = Design("y", columns, intercept=intercept, unit={"neighbours": neighbours})
-    pairs = AdaptiveSufficientStatistics().worst_pairs(design)
+    pairs = worst_pairs("adassp", design)
     values = [
         [eigenvalue_of(totals_of(side, design), design) for side in (pair.table, pair.neighbour)] for pair in pairs
     ]
@@ -104,7 +106,7 @@ def test_some_pair_moves_the_eigenvalue_by_exactly_the_claim(columns, neighbours
 
 
 def spent(design, law) -> float:
-    pairs = [(pair.table, pair.neighbour) for pair in AdaptiveSufficientStatistics().worst_pairs(design)]
+    pairs = [(pair.table, pair.neighbour) for pair in worst_pairs("adassp", design)]
     drops = any(column.missing == "drop" for column in design.table_columns.values())
     if drops and design.unit.neighbours == "replace":
         pairs += [(one, {name: [*values[:-1], None] for name, values in one.items()}) for one, _ in pairs]
@@ -234,7 +236,7 @@ def test_one_boolean_moves_the_eigenvalue_by_half_of_the_claim_at_most():
 
 
 def test_designs_without_a_pair_at_right_angles_still_have_corner_pairs():
-    assert len(AdaptiveSufficientStatistics().worst_pairs(Design("y", NUMBERS["three numbers"]))) == 2
+    assert len(worst_pairs("adassp", Design("y", NUMBERS["three numbers"]))) == 2
     for columns, wish in (
         (MIXED["mixed"], {}),
         (NUMBERS["three numbers"], {"radius": 1.0}),
@@ -242,7 +244,7 @@ def test_designs_without_a_pair_at_right_angles_still_have_corner_pairs():
         ({"x": (0, 1), "z": (0, 1), "up": {"formula": "z >= 0.5"}, "y": (0, 1)}, {}),
         ({"x": (-1, 1), "y": (-1, 1)}, {"intercept": False}),
     ):
-        assert len(AdaptiveSufficientStatistics().worst_pairs(Design("y", columns, **wish))) == 1
+        assert len(worst_pairs("adassp", Design("y", columns, **wish))) == 1
 
 
 def test_a_person_with_three_rows_takes_three_times_the_noise_and_moves_no_farther():
@@ -471,5 +473,5 @@ def test_more_columns_than_can_be_eliminated_in_good_time_are_refused():
 
 
 def test_the_promise_is_that_of_the_budget():
-    promise = AdaptiveSufficientStatistics().guarantee(Design("y", {"x": (0, 1), "y": (0, 1)}), BUDGET)
+    promise = Guarantee.promised(Design("y", {"x": (0, 1), "y": (0, 1)}).unit, BUDGET)
     assert (promise.epsilon, promise.delta, promise.neighbours) == (1.0, 1e-6, "add-remove")

@@ -11,20 +11,23 @@ from person_pairs import PERSON, people, person_design, together
 from scipy import stats
 
 import discreet
-from discreet.curator.table import Moments, Table, accumulate
-from discreet.tables.files.opening import open_source
-from discreet.tables.source import ComputeOptions
+from discreet.audit.pairs.catalogue import worst_pairs
+from discreet.curator.sums.protocol import Moments
+from discreet.curator.table import Table, accumulate
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.errors import SpecError
 from discreet.mechanisms.calibration.blocks import lattice_gap
+from discreet.mechanisms.interface.protocol import Job
 from discreet.mechanisms.moments.clip_counts import CLIP_MU2_SHARE, clip_counts_beside
 from discreet.mechanisms.moments.gaussian import GaussianMoments
 from discreet.mechanisms.moments.laplace import LaplaceMoments
-from discreet.mechanisms.registry import Job, mechanisms
+from discreet.mechanisms.registry import mechanisms
 from discreet.privacy.budget import PrivacyBudget
 from discreet.privacy.gaussian import delta_from, mu_from
 from discreet.releases import BLOCKS, CLIPPED
+from discreet.tables.files.opening import open_source
+from discreet.tables.source import ComputeOptions
 from tables import random_design, random_table
 
 # a statistical test below alarms falsely with probability at most this
@@ -173,7 +176,7 @@ def test_no_neighbour_moves_sums_and_counts_by_more_than_the_noise_pays_for(neig
 
 def beyond(design: Design) -> dict[str, list[object]]:
     """One row whose every number is above its bounds."""
-    table = GaussianMoments(clip_counts=True).worst_pairs(design)[0].table
+    table = worst_pairs("gaussian", design, clip_counts=True)[0].table
     return {name: values[:1] for name, values in table.items()}
 
 
@@ -204,7 +207,7 @@ def test_no_person_moves_sums_and_counts_by_more_than_the_noise_pays_for(neighbo
 def test_clipped_corner_rows_spend_the_budget_of_gaussian_and_no_more(columns, neighbours):
     design = Design("y", columns, unit={"neighbours": neighbours})
     law = gaussian_law(design)
-    pairs = GaussianMoments(clip_counts=True).worst_pairs(design)
+    pairs = worst_pairs("gaussian", design, clip_counts=True)
     losses = [mu2(design, law, sums(pair.table, design), sums(pair.neighbour, design)) for pair in pairs]
     worst = math.sqrt(float(max(losses)))
     gap = lattice_gap(law, len(design.released), EPSILON, clip_counts_beside(design))
@@ -222,7 +225,7 @@ def test_clipped_corner_rows_spend_the_budget_of_gaussian_and_no_more(columns, n
 @pytest.mark.parametrize("neighbours", RELATIONS)
 def test_clipped_corner_rows_spend_the_budget_of_laplace_and_no_more(columns, neighbours):
     design = Design("y", columns, unit={"neighbours": neighbours})
-    pairs = LaplaceMoments(clip_counts=True).worst_pairs(design)
+    pairs = worst_pairs("laplace", design, clip_counts=True)
     for epsilon in (0.1, 1.0, 7.3):
         law = laplace_law(design, epsilon)
         worst = max(epsilon_of(design, law, sums(pair.table, design), sums(pair.neighbour, design)) for pair in pairs)
@@ -343,7 +346,7 @@ def test_two_neighbours_in_lockstep_differ_by_what_the_draws_hide(mechanism, nei
     """The mechanism run on both tables with noise 0: what is published differs by at most the budget over the draws."""
     design = Design("y", COLUMNS["mixed"], unit={"neighbours": neighbours})
     gaussian, most = isinstance(mechanism, GaussianMoments), Fraction(0)
-    for pair in mechanism.worst_pairs(design):
+    for pair in worst_pairs(mechanism.name, design, clip_counts=True):
         one, scales, moments = published_in_lockstep(mechanism, design, pair.table)
         other, same, _ = published_in_lockstep(mechanism, design, pair.neighbour)
         assert scales == same

@@ -12,20 +12,22 @@ from person_pairs import person_changes, person_design
 from scipy import optimize, stats
 
 import discreet
+from discreet.audit.pairs.catalogue import worst_pairs
 from discreet.curator.sums.cells import CellCounts, Partition
 from discreet.curator.table import accumulate
-from discreet.tables.files.opening import open_source
-from discreet.tables.source import ComputeOptions
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.errors import SpecError
 from discreet.mechanisms.coefficients import dpme
 from discreet.mechanisms.coefficients.dpme import MAX_CELLS, BinnedModel, PerturbedHistogram, public_bins
-from discreet.mechanisms.sampling.sampler import ExactSampler
-from discreet.mechanisms.registry import Job
+from discreet.mechanisms.interface.protocol import Job
 from discreet.mechanisms.interface.settings import checked_settings
+from discreet.mechanisms.sampling.sampler import ExactSampler
 from discreet.privacy.budget import PrivacyBudget
 from discreet.privacy.gaussian import delta_from
+from discreet.privacy.guarantee import Guarantee
+from discreet.tables.files.opening import open_source
+from discreet.tables.source import ComputeOptions
 from discreet.testing.not_private import SeededSampler
 from tables import random_design, random_table
 
@@ -117,7 +119,7 @@ def test_no_person_moves_the_counts_by_more_than_claimed(neighbours, missing):
 @pytest.mark.parametrize("columns", [COLUMNS, {**COLUMNS, "b": bool, "g": ["a", "b", "c"]}, {"b": bool, "y": bool}])
 def test_worst_pairs_spend_the_budget_and_no_more(neighbours, columns):
     design = Design("y", columns, unit={"neighbours": neighbours})
-    pairs = PerturbedHistogram().worst_pairs(design)
+    pairs = worst_pairs("dpme", design)
     for epsilon in (0.1, 1.0, 3.3):
         pure = law_for(design, epsilon, bins=4)
         changes = [exact_counts(pair.table, design, 4) - exact_counts(pair.neighbour, design, 4) for pair in pairs]
@@ -397,4 +399,4 @@ def test_other_currencies_a_small_ball_and_gaussian_noise_without_delta_are_refu
         law_for(design, noise="gaussian")
     with pytest.raises(SpecError, match="raise epsilon"):
         law_for(design, 1e-9)
-    assert PerturbedHistogram().guarantee(design, PrivacyBudget(1.0)).delta == 0
+    assert Guarantee.promised(design.unit, PrivacyBudget(1.0)).delta == 0

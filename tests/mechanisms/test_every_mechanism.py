@@ -17,11 +17,12 @@ import pytest
 from click.testing import CliRunner
 
 import discreet
-from discreet.analyst.values.estimates import NotEstimable
+from discreet.analyst.values.not_estimable import NotEstimable
+from discreet.audit.pairs.catalogue import worst_pairs
 from discreet.cli.main import program
 from discreet.errors import SpecError
-from discreet.mechanisms.registry import mechanism_named, mechanisms
 from discreet.mechanisms.catalogue import mechanism_table, table_row
+from discreet.mechanisms.registry import mechanism_named, mechanisms
 from discreet.planning import noise_law_for
 from discreet.releases import Release
 
@@ -175,7 +176,7 @@ def test_every_setting_has_a_default_that_is_allowed_and_a_range_that_is_kept(na
 @pytest.mark.parametrize("name", NAMES)
 def test_it_names_neighbouring_tables_for_audits(name, neighbours):
     design = discreet.Design("y", COLUMNS, unit={"neighbours": neighbours})
-    pairs = mechanism_named(name).worst_pairs(design)
+    pairs = worst_pairs(name, design)
     assert pairs
     for pair in pairs:
         assert set(pair.table) == set(pair.neighbour) == {"x", "b", "g", "y"}

@@ -14,10 +14,9 @@ from person_pairs import person_changes, person_design
 from scipy import stats
 
 import discreet
-from discreet.curator.table import accumulate
-from discreet.tables.files.opening import open_source
+from discreet.audit.pairs.catalogue import worst_pairs
 from discreet.curator.sums.scores import ScoreSum
-from discreet.tables.source import ComputeOptions
+from discreet.curator.table import accumulate
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.errors import SpecError
@@ -28,11 +27,14 @@ from discreet.mechanisms.coefficients.frank_wolfe import (
     score_reach,
     select,
 )  # fmt: skip
-from discreet.mechanisms.sampling.sampler import ExactSampler
-from discreet.mechanisms.registry import Job
+from discreet.mechanisms.interface.protocol import Job
 from discreet.mechanisms.interface.settings import checked_settings
+from discreet.mechanisms.sampling.sampler import ExactSampler
 from discreet.privacy.budget import PrivacyBudget
+from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.zcdp import delta_from_rho
+from discreet.tables.files.opening import open_source
+from discreet.tables.source import ComputeOptions
 from tables import random_design, random_table
 
 RELATIONS = ("add-remove", "replace")
@@ -106,7 +108,7 @@ def test_worst_pairs_reach_the_claim_in_the_first_pass(neighbours):
     theta = [0.0] * 4
     worst = max(
         int(abs(scores_of(pair.table, design, theta, 1.0) - scores_of(pair.neighbour, design, theta, 1.0)).max())
-        for pair in PrivateFrankWolfe().worst_pairs(design)
+        for pair in worst_pairs("frank-wolfe", design)
     )
     assert worst == score_reach(design) * 2**16
 
@@ -129,7 +131,7 @@ def test_the_scores_that_are_chosen_from_spend_the_budget_on_worst_pairs_and_no_
 
     monkeypatch.setattr("discreet.mechanisms.coefficients.frank_wolfe.select", watched)
     losses = []
-    for pair in PrivateFrankWolfe().worst_pairs(design):
+    for pair in worst_pairs("frank-wolfe", design):
         for table in (pair.table, pair.neighbour):
             passes = PrivateFrankWolfe().passes(Job(design, domain, law, settings, ExactSampler()))
             summed = accumulate(open_source(table), design, domain, ComputeOptions(), next(passes))
@@ -357,7 +359,7 @@ def test_every_step_stays_in_the_ball_and_a_release_survives_its_file(tmp_path):
     for step in made.coefficients.trace:
         assert sum(map(abs, step)) <= 1.25 * (1 + 1e-12)
     assert made.numerics == "exact"
-    assert PrivateFrankWolfe().guarantee(design, PrivacyBudget(0.5)).epsilon == 0.5
+    assert Guarantee.promised(design.unit, PrivacyBudget(0.5)).epsilon == 0.5
 
 
 def test_other_currencies_and_bad_settings_are_refused_before_data():

@@ -12,20 +12,23 @@ import pytest
 from scipy import stats
 
 import discreet
-from discreet.curator.table import Moments, accumulate
-from discreet.tables.files.opening import open_source
-from discreet.tables.source import ComputeOptions
+from discreet.audit.pairs.catalogue import worst_pairs
+from discreet.curator.sums.protocol import Moments
+from discreet.curator.table import accumulate
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.errors import PrivacyNotice, SpecError
-from discreet.mechanisms.moments.functional import FunctionalMechanism, monomial_weights
 from discreet.mechanisms.calibration.l1_sensitivity import l1_sensitivity
+from discreet.mechanisms.interface.protocol import Job
+from discreet.mechanisms.moments.functional import FunctionalMechanism, monomial_weights
 from discreet.mechanisms.moments.laplace import noisy_totals
 from discreet.mechanisms.sampling.sampler import ExactSampler
-from discreet.mechanisms.registry import Job
 from discreet.privacy.budget import PrivacyBudget
+from discreet.privacy.guarantee import Guarantee
 from discreet.releases import BLOCKS
 from discreet.releases.law import entry_blocks
+from discreet.tables.files.opening import open_source
+from discreet.tables.source import ComputeOptions
 from discreet.testing.not_private import exact_release
 from tables import random_design, random_table
 
@@ -145,9 +148,7 @@ WORST = {
 def test_worst_pairs_spend_the_budget_and_no_more(name, neighbours, target_square):
     design = Design("y", WORST[name], intercept=name != "through the origin", unit={"neighbours": neighbours})
     law = law_of(design, 0.9, target_square=target_square)
-    worst = max(
-        exact_epsilon(design, law, pair.table, pair.neighbour) for pair in FunctionalMechanism().worst_pairs(design)
-    )
+    worst = max(exact_epsilon(design, law, pair.table, pair.neighbour) for pair in worst_pairs("functional", design))
     assert Fraction(9, 10) * Fraction(0.9) < worst <= Fraction(0.9)
 
 
@@ -226,7 +227,7 @@ def test_bad_settings_and_budgets_are_refused_before_data():
             design, RowDomain.of(design), PrivacyBudget.gdp(0.5), {"target_square": False}
         )
     assert law_of(design, 1.0, delta=1e-6) == law_of(design, 1.0)
-    assert FunctionalMechanism().guarantee(design, PrivacyBudget(1.0)).delta == 0
+    assert Guarantee.promised(design.unit, PrivacyBudget(1.0)).delta == 0
 
 
 def test_with_a_vast_epsilon_the_fits_are_those_without_noise():

@@ -9,22 +9,25 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from discreet.curator.table import Moments, accumulate
-from discreet.tables.files.opening import open_source
-from discreet.tables.source import ComputeOptions
+from discreet.audit.pairs.catalogue import worst_pairs
+from discreet.curator.sums.protocol import Moments
+from discreet.curator.table import accumulate
 from discreet.design.declarations import column_from
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.errors import SpecError
 from discreet.mechanisms.calibration.blocks import DEFAULT_SHARES, block_sigmas, lattice_gap, noise_law
-from discreet.mechanisms.moments.gaussian import GaussianMoments
-from discreet.mechanisms.sampling.sampler import MAX_SIGMA, ExactSampler, rounded_up
-from discreet.mechanisms.registry import mechanism_named, mechanisms
 from discreet.mechanisms.calibration.l2_sensitivity import Blocks
+from discreet.mechanisms.moments.gaussian import GaussianMoments
+from discreet.mechanisms.registry import mechanism_named, mechanisms
+from discreet.mechanisms.sampling.sampler import MAX_SIGMA, ExactSampler, rounded_up
 from discreet.privacy.budget import PrivacyBudget
 from discreet.privacy.gaussian import delta_from, mu_from
+from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.zcdp import delta_from_rho
 from discreet.releases import BLOCKS
+from discreet.tables.files.opening import open_source
+from discreet.tables.source import ComputeOptions
 
 UNIT_BALL = RowDomain(5, 0, 0, 1.0, False, 16)
 # a statistical test below alarms falsely with probability at most this
@@ -91,7 +94,7 @@ def test_worst_pairs_spend_the_budget_and_no_more(columns, neighbours, drop):
     design = Design("y", declared, unit={"neighbours": neighbours})
     epsilon, delta = 1.0, 1e-6
     law = gaussian_law(design, PrivacyBudget(epsilon, delta))
-    pairs = [(pair.table, pair.neighbour) for pair in GaussianMoments().worst_pairs(design)]
+    pairs = [(pair.table, pair.neighbour) for pair in worst_pairs("gaussian", design)]
     if drop and neighbours == "replace":
         corner = pairs[0][0]
         pairs.append((corner, {name: [None] * len(values) for name, values in corner.items()}))
@@ -275,12 +278,12 @@ def test_the_registry_knows_its_mechanisms_and_refuses_others():
 def test_the_guarantee_says_when_the_number_of_rows_is_public():
     columns = {"x": (0, 1), "y": (0, 1)}
     budget = PrivacyBudget(1.0, 1e-6)
-    hidden = GaussianMoments().guarantee(Design("y", columns), budget)
-    public = GaussianMoments().guarantee(Design("y", columns, unit={"neighbours": "replace"}), budget)
+    hidden = Guarantee.promised(Design("y", columns).unit, budget)
+    public = Guarantee.promised(Design("y", columns, unit={"neighbours": "replace"}).unit, budget)
     assert (hidden.epsilon, hidden.delta, hidden.neighbours) == (1.0, 1e-6, "add-remove")
     assert set(public.conditions) - set(hidden.conditions) == {"the number of rows in the table is public"}
     persons = Design("y", columns, unit={"neighbours": "replace", "id": "patient", "max_rows": 4})
-    of_persons = GaussianMoments().guarantee(persons, budget)
+    of_persons = Guarantee.promised(persons.unit, budget)
     assert "the number of persons in the table is public" in of_persons.conditions
     assert "each person has one value of 'patient'" in of_persons.conditions
     assert "any one person (patient), of whose rows at most 4 count" in of_persons.sentence()

@@ -10,17 +10,19 @@ from iterative_runs import carried_out, grid_rows, losses, neighbours_of, prepar
 from scipy import stats
 
 import discreet
+from discreet.audit.pairs.catalogue import worst_pairs
 from discreet.curator.sums.scores import ScoreSum
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.errors import SpecError
 from discreet.mechanisms.coefficients.gradient import NoisyGradientDescent, momentum, row_bound
 from discreet.mechanisms.coefficients.iterates import LARGEST_COEFFICIENT, noisy_score
-from discreet.mechanisms.sampling.sampler import ExactSampler
-from discreet.mechanisms.registry import mechanism_named
 from discreet.mechanisms.coefficients.robust_loss import RobustLoss
+from discreet.mechanisms.registry import mechanism_named
+from discreet.mechanisms.sampling.sampler import ExactSampler
 from discreet.privacy.budget import PrivacyBudget
 from discreet.privacy.gaussian import delta_from, mu_from
+from discreet.privacy.guarantee import Guarantee
 from discreet.testing.not_private import SeededSampler
 from tables import random_design, random_table
 
@@ -74,7 +76,7 @@ def test_worst_pairs_spend_the_budget_and_no_more(neighbours, intercept):
     zero = [0.0] * (len(design.released) - 1)
     spent = max(
         float(loss_between(grid_rows(pair.table, design), grid_rows(pair.neighbour, design), job, zero)) ** 0.5
-        for pair in GRADIENT.worst_pairs(design)
+        for pair in worst_pairs("gradient", design)
     )
     assert delta_from(EPSILON, spent) <= DELTA
     # teeth: two per mille less noise breaks the promise
@@ -292,7 +294,7 @@ def test_the_longest_steps_that_go_downhill_are_taken(step, carried):
 def test_the_registry_knows_it_and_its_promise():
     assert mechanism_named("gradient").kind == "coefficients"
     design = Design("y", COLUMNS)
-    promised = GRADIENT.guarantee(design, PrivacyBudget(1.0, 1e-6))
+    promised = Guarantee.promised(design.unit, PrivacyBudget(1.0, 1e-6))
     assert (promised.epsilon, promised.delta) == (1.0, 1e-6)
     with pytest.raises(SpecError, match="epsilon and delta"):
         GRADIENT.noise_model(design, RowDomain.of(design), PrivacyBudget.gdp(0.5), prepared(GRADIENT, design).settings)

@@ -10,7 +10,7 @@ import pytest
 from iterative_runs import summed
 
 from discreet.curator.sums.huber import digit_bits
-from discreet.curator.table import Moments
+from discreet.curator.sums.protocol import Moments
 from discreet.design.domain import RowDomain
 from discreet.mechanisms.coefficients.ball_ridge import rounding_reach
 from discreet.mechanisms.coefficients.huber_minimum import HuberProblem, huber_minimum

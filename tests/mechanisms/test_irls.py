@@ -11,13 +11,14 @@ import pytest
 from iterative_runs import COLUMNS, carried_out, grid_rows, losses, neighbours_of, prepared, simulated, summed
 from scipy import optimize, stats
 
+from discreet.audit.pairs.catalogue import worst_pairs
 from discreet.curator.sums.gram import ExactGram
 from discreet.curator.sums.scores import ScoreSum, WeightedGram
 from discreet.design.model import Design
 from discreet.mechanisms.coefficients.irls import PrivateIRLS, iteration_count, noise_edge, noisy_cross, noisy_gram
 from discreet.mechanisms.coefficients.iterates import LARGEST_COEFFICIENT, noisy_score
-from discreet.mechanisms.sampling.sampler import ExactSampler
 from discreet.mechanisms.coefficients.robust_loss import RobustLoss
+from discreet.mechanisms.sampling.sampler import ExactSampler
 from discreet.privacy.gaussian import delta_from, mu_from
 from discreet.privacy.textbook import advanced_composition
 from discreet.privacy.zcdp import delta_from_rho, rho_from
@@ -140,7 +141,7 @@ def test_worst_pairs_spend_the_budget_and_no_more(neighbours, form):
     zero = [0.0] * (len(design.released) - 1)
     spent = max(
         float(loss_between(grid_rows(pair.table, design), grid_rows(pair.neighbour, design), job, zero)) ** 0.5
-        for pair in IRLS.worst_pairs(design)
+        for pair in worst_pairs("irls", design)
     )
     assert delta_from(EPSILON, spent) <= DELTA
     # an eighth less noise breaks the promise

@@ -9,14 +9,15 @@ from iterative_runs import COLUMNS, prepared, simulated
 import discreet
 from discreet.curator.sums.gram import ExactGram
 from discreet.curator.table import accumulate
-from discreet.tables.files.opening import open_source
-from discreet.tables.source import ComputeOptions
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.errors import SpecError
 from discreet.mechanisms.coefficients.irls import PrivateIRLS
 from discreet.mechanisms.registry import mechanism_named
 from discreet.privacy.budget import PrivacyBudget
+from discreet.privacy.guarantee import Guarantee
+from discreet.tables.files.opening import open_source
+from discreet.tables.source import ComputeOptions
 
 RELATIONS = ("add-remove", "replace")
 FORMS = ("score", "moment")
@@ -87,7 +88,7 @@ def test_a_budget_in_another_currency_is_refused():
 
 def test_the_registry_knows_it():
     assert mechanism_named("irls").kind == "coefficients"
-    promised = IRLS.guarantee(Design("y", COLUMNS), PrivacyBudget(1.0, 1e-6))
+    promised = Guarantee.promised(Design("y", COLUMNS).unit, PrivacyBudget(1.0, 1e-6))
     assert (promised.epsilon, promised.delta) == (1.0, 1e-6)
 
 

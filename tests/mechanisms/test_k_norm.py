@@ -11,19 +11,21 @@ from farthest_pairs import farthest_rows
 from scipy import stats
 
 import discreet
-from discreet.curator.table import Moments, accumulate
-from discreet.tables.files.opening import open_source
-from discreet.tables.source import ComputeOptions
+from discreet.audit.pairs.catalogue import worst_pairs
+from discreet.curator.sums.protocol import Moments
+from discreet.curator.table import accumulate
 from discreet.design.declarations import column_from
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.errors import SpecError
+from discreet.mechanisms.calibration.l2_sensitivity import Blocks, block_maxima
+from discreet.mechanisms.interface.protocol import Job
 from discreet.mechanisms.moments.k_norm import KNormMoments, block_shares, k_norm_noise
 from discreet.mechanisms.sampling.sampler import ExactSampler
-from discreet.mechanisms.registry import Job
-from discreet.mechanisms.calibration.l2_sensitivity import Blocks, block_maxima
 from discreet.privacy.budget import PrivacyBudget
 from discreet.releases import BLOCKS
+from discreet.tables.files.opening import open_source
+from discreet.tables.source import ComputeOptions
 from discreet.testing.not_private import SeededSampler, exact_release
 from tables import random_design, random_table
 
@@ -115,7 +117,7 @@ def test_worst_pairs_spend_the_budget_and_no_more(columns, neighbours, drop):
     for radius in (None, 0.8):
         design = Design("y", declared, unit={"neighbours": neighbours}, radius=radius)
         law = law_of(design, 0.7)
-        pairs = [(pair.table, pair.neighbour) for pair in KNormMoments().worst_pairs(design)]
+        pairs = [(pair.table, pair.neighbour) for pair in worst_pairs("k-norm", design)]
         if drop and neighbours == "replace":
             corner = pairs[0][0]
             pairs.append((corner, {name: [None] * len(values) for name, values in corner.items()}))
@@ -151,7 +153,7 @@ def test_the_joint_claim_is_reached_on_a_ball_under_replace(columns, radius):
 def test_the_ratio_of_densities_on_the_line_through_the_worst_pair_reaches_e_to_the_epsilon():
     design = Design("y", CALIBRATED["numbers"])
     law = law_of(design, 1.3)
-    (pair,) = KNormMoments().worst_pairs(design)
+    (pair,) = worst_pairs("k-norm", design)
     steps = np.array(law.steps(5), dtype=float)
     change = (np.array(moments_of(design, pair.table)) - np.array(moments_of(design, pair.neighbour))) / steps
     rng = np.random.default_rng(2)

@@ -8,10 +8,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from discreet.curator.table import accumulate
-from discreet.tables.files.opening import open_source
 from discreet.curator.rows import GridRows
-from discreet.tables.source import ComputeOptions
+from discreet.curator.table import accumulate
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.mechanisms.calibration.l1_sensitivity import (
@@ -26,6 +24,8 @@ from discreet.mechanisms.calibration.l1_sensitivity import (
 from discreet.mechanisms.moments.laplace import block_weights, l1_pairs
 from discreet.releases import BLOCKS
 from discreet.releases.law import entry_blocks
+from discreet.tables.files.opening import open_source
+from discreet.tables.source import ComputeOptions
 from tables import random_design, random_table
 
 RELATIONS = ("add-remove", "replace")

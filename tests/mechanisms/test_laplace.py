@@ -14,20 +14,23 @@ from scipy import optimize, stats
 from scipy.spatial.distance import cdist
 
 import discreet
-from discreet.curator.table import Moments, accumulate
-from discreet.tables.files.opening import open_source
-from discreet.tables.source import ComputeOptions
+from discreet.audit.pairs.catalogue import worst_pairs
+from discreet.curator.sums.protocol import Moments
+from discreet.curator.table import accumulate
 from discreet.design.declarations import column_from
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.errors import PrivacyNotice, SpecError
 from discreet.mechanisms.calibration.l1_sensitivity import l1_sensitivity
+from discreet.mechanisms.interface.protocol import Job
 from discreet.mechanisms.moments.laplace import LaplaceMoments, block_costs, block_weights, noisy_totals, pure_law
 from discreet.mechanisms.sampling.sampler import MAX_SIGMA, ExactSampler
-from discreet.mechanisms.registry import Job
 from discreet.privacy.budget import PrivacyBudget
+from discreet.privacy.guarantee import Guarantee
 from discreet.releases import BLOCKS
 from discreet.releases.law import entry_blocks
+from discreet.tables.files.opening import open_source
+from discreet.tables.source import ComputeOptions
 from discreet.testing.not_private import exact_release
 from tables import random_design, random_table
 
@@ -72,7 +75,7 @@ def test_worst_pairs_spend_the_budget_and_no_more(columns, neighbours, drop):
     rule = {"missing": "drop"} if drop else {}
     declared = {name: what if name == "s" else column_from(what).to_dict() | rule for name, what in columns.items()}
     design = Design("y", declared, unit={"neighbours": neighbours})
-    pairs = [(pair.table, pair.neighbour) for pair in LaplaceMoments().worst_pairs(design)]
+    pairs = [(pair.table, pair.neighbour) for pair in worst_pairs("laplace", design)]
     if drop and neighbours == "replace":
         corner = pairs[0][0]
         pairs.append((corner, {name: [None] * len(values) for name, values in corner.items()}))
@@ -215,7 +218,7 @@ def test_the_count_is_exact_only_where_it_is_public(neighbours, missing, person)
 def test_delta_changes_nothing_and_the_promise_keeps_the_budget():
     design = numbers(2)
     assert law_of(design, 1.0) == law_of(design, 1.0, 1e-6)
-    promise = LaplaceMoments().guarantee(design, PrivacyBudget(1.0))
+    promise = Guarantee.promised(design.unit, PrivacyBudget(1.0))
     assert (promise.epsilon, promise.delta) == (1.0, 0.0)
     assert LaplaceMoments().card.notion == "pure"
 

@@ -12,19 +12,20 @@ from scipy import stats
 from scipy.special import ndtr
 
 import discreet
+from discreet.audit.pairs.catalogue import worst_pairs
 from discreet.curator.table import accumulate
-from discreet.tables.files.opening import open_source
-from discreet.tables.source import ComputeOptions
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.errors import SpecError
 from discreet.mechanisms.coefficients.ball_ridge import RowReach, normal_equations, ridge_in_ball, rounding_reach
-from discreet.mechanisms.sampling.sampler import ExactSampler
 from discreet.mechanisms.coefficients.objective import ObjectivePerturbation, shifts, solution_gap, volume_loss
-from discreet.mechanisms.registry import Job
+from discreet.mechanisms.interface.protocol import Job
+from discreet.mechanisms.sampling.sampler import ExactSampler
 from discreet.privacy.budget import PrivacyBudget
 from discreet.privacy.gaussian import delta_from, mu_from
 from discreet.privacy.zcdp import delta_from_rho
+from discreet.tables.files.opening import open_source
+from discreet.tables.source import ComputeOptions
 from tables import random_design, random_table
 
 RELATIONS = ("add-remove", "replace")
@@ -377,4 +378,4 @@ def test_a_release_survives_its_file_and_says_what_it_stands_on(tmp_path):
     assert discreet.Release.load(tmp_path / "r.json") == release
     assert (release.kind, release.numerics, release.noise.calibration) == ("coefficients", "exact", "bound")
     assert any("settings" in condition for condition in release.guarantee.conditions)
-    assert ObjectivePerturbation().worst_pairs(design)[-1].name == "corner row against the fit"
+    assert worst_pairs("objective", design)[-1].name == "corner row against the fit"

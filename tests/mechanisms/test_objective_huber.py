@@ -12,20 +12,21 @@ from iterative_runs import carried_out, grid_rows, prepared
 from scipy import stats
 
 import discreet
+from discreet.audit.pairs.catalogue import worst_pairs
+from discreet.audit.pairs.corners import across_pairs
 from discreet.curator.sums.huber import HuberSums, digit_bits
-from discreet.curator.table import Moments
+from discreet.curator.sums.protocol import Moments
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.mechanisms.coefficients.ball_ridge import rounding_reach
 from discreet.mechanisms.coefficients.huber_minimum import HuberProblem, huber_minimum
-from discreet.mechanisms.sampling.sampler import ExactSampler
 from discreet.mechanisms.coefficients.objective import (
     VOLUME_SHARE,
     ObjectivePerturbation,
     reach_and_shifts,
     volume_loss,
 )  # fmt: skip
-from discreet.audit.pairs.corners import across_pairs
+from discreet.mechanisms.sampling.sampler import ExactSampler
 from discreet.privacy.budget import PrivacyBudget
 from discreet.privacy.gaussian import delta_from
 from tables import random_design, random_table
@@ -190,7 +191,7 @@ def test_the_first_worst_pair_keeps_the_promise_with_an_intercept_and_breaks_it_
     design = Design("y", ONE_COLUMN)
     law = law_of(design)
     strength, threshold = law.parameters["strength"] / STEP, 6553 / 2**16
-    pair = ObjectivePerturbation().worst_pairs(design)[0]
+    pair = worst_pairs("objective", design)[0]
     tables = [list(zip(table["x"], table["y"], strict=True)) for table in (pair.table, pair.neighbour)]
     assert tables == [[(-1.0, 0.0), (1, 1)], [(-1.0, 0.0)]]
 
@@ -212,7 +213,7 @@ def test_designs_without_a_row_at_right_angles_have_the_other_pairs():
         Design("y", ONE_COLUMN, unit={"neighbours": "replace"}),
     ):
         assert across_pairs(design) == ()
-        assert ObjectivePerturbation().worst_pairs(design)
+        assert worst_pairs("objective", design)
 
 
 @pytest.mark.parametrize("unit", [{}, {"neighbours": "replace"}, {"id": "p", "max_rows": 2}])

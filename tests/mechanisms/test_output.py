@@ -10,20 +10,21 @@ import pytest
 from scipy import optimize, stats
 
 import discreet
+from discreet.audit.pairs.catalogue import worst_pairs
+from discreet.audit.pairs.corners import corner_pairs
 from discreet.curator.table import accumulate
-from discreet.tables.files.opening import open_source
-from discreet.tables.source import ComputeOptions
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.errors import SpecError
 from discreet.mechanisms.coefficients.ball_ridge import RowReach, normal_equations, ridge_in_ball
-from discreet.mechanisms.sampling.sampler import ExactSampler
 from discreet.mechanisms.coefficients.output import OutputPerturbation, coefficient_reach, exchange_reach, minimum_reach
-from discreet.mechanisms.registry import Job
+from discreet.mechanisms.interface.protocol import Job
 from discreet.mechanisms.interface.settings import checked_settings
-from discreet.audit.pairs.corners import corner_pairs
+from discreet.mechanisms.sampling.sampler import ExactSampler
 from discreet.privacy.budget import PrivacyBudget
 from discreet.privacy.gaussian import delta_from
+from discreet.tables.files.opening import open_source
+from discreet.tables.source import ComputeOptions
 from tables import random_design, random_table
 
 RELATIONS = ("add-remove", "replace")
@@ -177,7 +178,7 @@ def test_worst_pairs_spend_the_budget_at_most_and_come_near_it(name, neighbours)
     design = Design("y", {**columns, "y": (0, 1) if intercept else (-1, 1)}, intercept, radius=radius, unit=unit)
     epsilon, delta = 1.0, 1e-6
     law = OutputPerturbation().noise_model(design, RowDomain.of(design), PrivacyBudget(epsilon, delta), DEFAULT)
-    pair = OutputPerturbation().worst_pairs(design)[-1]
+    pair = worst_pairs("output", design)[-1]
     assert "the fit" in pair.name
     # in the table as in its neighbour all rows but the last are the same
     assert all(values[:-1] == pair.neighbour[key][: len(values) - 1] for key, values in pair.table.items())
@@ -191,7 +192,7 @@ def test_worst_pairs_spend_the_budget_at_most_and_come_near_it(name, neighbours)
 @pytest.mark.parametrize("neighbours", RELATIONS)
 def test_corner_pairs_spend_the_budget_at_most(neighbours):
     design = Design("y", {**MIXED, "y": (0, 1)}, unit={"neighbours": neighbours})
-    for pair in OutputPerturbation().worst_pairs(design)[:-1]:
+    for pair in worst_pairs("output", design)[:-1]:
         assert tightness(design, DEFAULT, pair.table, pair.neighbour) <= 1
 
 
@@ -206,7 +207,7 @@ def test_corner_pairs_spend_the_budget_at_most(neighbours):
 )
 def test_designs_that_cannot_be_steered_have_corner_pairs_alone(columns, declared, neighbours):
     design = Design("y", columns, unit={"neighbours": neighbours}, **declared)
-    assert OutputPerturbation().worst_pairs(design) == corner_pairs(design)
+    assert worst_pairs("output", design) == corner_pairs(design)
 
 
 @pytest.mark.parametrize(("epsilon", "delta"), [(0.1, 1e-6), (1.0, 1e-9), (8.0, 1e-6)])

@@ -11,8 +11,7 @@ from scipy import stats
 
 from discreet.errors import SpecError
 from discreet.mechanisms.sampling import coins as chance
-from discreet.primitives import error_law
-from discreet.primitives import lattice
+from discreet.primitives import error_law, lattice
 
 # a statistical test below alarms falsely with probability at most this
 FALSE_ALARM = 1e-9

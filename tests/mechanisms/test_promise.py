@@ -11,13 +11,19 @@ from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.errors import SpecError
 from discreet.mechanisms.calibration.blocks import DEFAULT_SHARES, lattice_gap
-from discreet.mechanisms.moments.gaussian import GaussianMoments
+from discreet.mechanisms.calibration.l2_sensitivity import (
+    RATIO_SENSITIVITY,
+    Blocks,
+    residual_sensitivity,
+    weighted_loss,
+)
 from discreet.mechanisms.interface.promise import with_curve
-from discreet.mechanisms.registry import mechanisms
-from discreet.mechanisms.calibration.l2_sensitivity import RATIO_SENSITIVITY, Blocks, residual_sensitivity, weighted_loss
 from discreet.mechanisms.interface.settings import checked_settings
+from discreet.mechanisms.moments.gaussian import GaussianMoments
+from discreet.mechanisms.registry import mechanisms
 from discreet.privacy.budget import PrivacyBudget
 from discreet.privacy.gaussian import delta_from
+from discreet.privacy.guarantee import Guarantee
 from tables import random_design
 
 
@@ -46,7 +52,7 @@ def test_mu_and_its_gap_cover_the_noise_and_are_not_far_above(epsilon, neighbour
         design = random_design(random, neighbours=neighbours)
         domain, budget, mechanism = RowDomain.of(design), PrivacyBudget(epsilon, 1e-6), GaussianMoments(robust=robust)
         law = mechanism.noise_model(design, domain, budget, {})
-        kept = with_curve(mechanism.guarantee(design, budget), law)
+        kept = with_curve(Guarantee.promised(design.unit, budget), law)
         assert law.calibration == "gaussian"
         true = mu_of_the_noise(design, domain, law)
         # a share of 1% of delta moves mu by less than a thousandth
@@ -67,7 +73,7 @@ def test_every_mechanism_keeps_the_curve_of_its_account_and_no_other():
                 law = mechanism.noise_model(design, domain, budget, settings)
             except SpecError:
                 continue
-            kept = with_curve(mechanism.guarantee(design, budget), law)
+            kept = with_curve(Guarantee.promised(design.unit, budget), law)
             account = law.calibration if law.family == "discrete-gaussian" else "other"
             assert (kept.mu is not None) == (kept.mu_gap is not None) == (account == "gaussian")
             assert (kept.rho is not None) == (account == "discrete-zcdp")

@@ -12,19 +12,19 @@ from scipy import stats
 
 import discreet
 from discreet.analyst.inference.residual_plan import WIDEST_BOUND, residual_plan
-from discreet.curator.table import accumulate
-from discreet.tables.files.opening import open_source
 from discreet.curator.sums.residuals import RatioSquares, ResidualGram, ResidualPass
-from discreet.tables.source import ComputeOptions
+from discreet.curator.table import accumulate
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.errors import SpecError
 from discreet.mechanisms.calibration.blocks import RATIO_SHARE, ROBUST_SHARE, lattice_gap
-from discreet.mechanisms.moments.gaussian import GaussianMoments
 from discreet.mechanisms.calibration.l2_sensitivity import RATIO_SENSITIVITY, residual_sensitivity
+from discreet.mechanisms.moments.gaussian import GaussianMoments
 from discreet.privacy.budget import PrivacyBudget
 from discreet.privacy.gaussian import compose, delta_from
 from discreet.releases import RatioPart
+from discreet.tables.files.opening import open_source
+from discreet.tables.source import ComputeOptions
 from tables import random_design, random_table
 
 RELATIONS = ("add-remove", "replace")

@@ -7,13 +7,11 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from discreet.audit.pairs.catalogue import worst_pairs
 from discreet.curator.table import accumulate
-from discreet.tables.files.opening import open_source
-from discreet.tables.source import ComputeOptions
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.mechanisms.calibration.blocks import DEFAULT_SHARES
-from discreet.mechanisms.moments.gaussian import GaussianMoments
 from discreet.mechanisms.calibration.l2_sensitivity import (
     Blocks,
     _value,
@@ -24,6 +22,8 @@ from discreet.mechanisms.calibration.l2_sensitivity import (
     weighted_loss,
 )  # fmt: skip
 from discreet.releases import block_of
+from discreet.tables.files.opening import open_source
+from discreet.tables.source import ComputeOptions
 from tables import random_design, random_table
 
 PAIRS_PER_RELATION = 6000
@@ -101,7 +101,7 @@ def tightness(design) -> float:
     bound = claimed(design, weights)
     best = max(
         exact_loss(design, moments_of(pair.table, design), moments_of(pair.neighbour, design), weights)
-        for pair in GaussianMoments().worst_pairs(design)
+        for pair in worst_pairs("gaussian", design)
     )
     return float(best / bound) ** 0.5
 

@@ -8,8 +8,8 @@ import pytest
 import discreet
 from discreet.cli.options import settings_table
 from discreet.errors import SpecError
-from discreet.mechanisms.registry import mechanism_named, mechanisms
 from discreet.mechanisms.interface.settings import Setting, checked_settings
+from discreet.mechanisms.registry import mechanism_named, mechanisms
 
 DECLARED = {
     "passes": Setting(10, "how often", 1, 100),

@@ -11,16 +11,18 @@ from scipy import stats
 from statistics_pairs import exact_mu2, some_design, some_pairs, totals_of
 
 import discreet
+from discreet.audit.pairs.catalogue import worst_pairs
 from discreet.design.declarations import column_from
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.errors import PrivacyNotice, SpecError
 from discreet.mechanisms.calibration.blocks import DEFAULT_SHARES, lattice_gap
-from discreet.mechanisms.sampling.sampler import ExactSampler
 from discreet.mechanisms.interface.settings import checked_settings
 from discreet.mechanisms.moments.ssp import SufficientStatistics, released_shares, with_noise
+from discreet.mechanisms.sampling.sampler import ExactSampler
 from discreet.privacy.budget import PrivacyBudget
 from discreet.privacy.gaussian import delta_from, mu_from
+from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.zcdp import delta_from_rho
 from discreet.releases import Release
 from discreet.releases.law import entry_blocks
@@ -128,7 +130,7 @@ def test_worst_pairs_spend_the_budget_and_no_more(columns, neighbours, drop, int
     declared = {name: column_from(what).to_dict() | rule for name, what in columns.items()}
     design = Design("y", declared, intercept=intercept, unit={"neighbours": neighbours})
     law = law_of(design)
-    pairs = [(pair.table, pair.neighbour) for pair in SufficientStatistics().worst_pairs(design)]
+    pairs = [(pair.table, pair.neighbour) for pair in worst_pairs("ssp", design)]
     if drop and neighbours == "replace":
         corner = pairs[0][0]
         pairs.append((corner, {name: [None] * len(values) for name, values in corner.items()}))
@@ -196,7 +198,7 @@ def test_a_budget_for_which_the_gap_is_not_small_is_calibrated_on_the_discrete_l
     design = Design("y", {"x": (-1, 1), "y": (-1, 1)}, intercept=False)
     law = law_of(design, PrivacyBudget(1e4, 1e-6))
     assert law.calibration == "discrete-zcdp"
-    pair = SufficientStatistics().worst_pairs(design)[0]
+    pair = worst_pairs("ssp", design)[0]
     mu2 = float(exact_mu2(design, law, totals_of(pair.table, design), totals_of(pair.neighbour, design)))
     assert delta_from_rho(1e4, mu2 / 2) <= 1e-6
     assert delta_from_rho(1e4, mu2 * 1.01 / 2) > 1e-6
@@ -289,5 +291,5 @@ def test_the_card_and_the_promise_say_what_they_are_about():
     mechanism = SufficientStatistics()
     assert mechanism.card.notion == "approximate"
     assert dict(checked_settings("ssp", mechanism.card.settings, None)) == {"target_square": False}
-    promise = mechanism.guarantee(Design("y", {"x": (0, 1), "y": (0, 1)}), BUDGET)
+    promise = Guarantee.promised(Design("y", {"x": (0, 1), "y": (0, 1)}).unit, BUDGET)
     assert (promise.epsilon, promise.delta, promise.neighbours) == (1.0, 1e-6, "add-remove")

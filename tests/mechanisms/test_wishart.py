@@ -13,13 +13,18 @@ import pytest
 from scipy import integrate, stats
 
 import discreet
-from discreet.curator.table import Moments, accumulate
-from discreet.tables.files.opening import open_source
-from discreet.tables.source import ComputeOptions
+from discreet.audit.pairs.catalogue import worst_pairs
+from discreet.curator.sums.protocol import Moments
+from discreet.curator.table import accumulate
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.errors import SpecError
+from discreet.exact.normal import EIGHTY_DIGITS
+from discreet.mechanisms.interface.protocol import Job
 from discreet.mechanisms.moments import wishart
+from discreet.mechanisms.moments.gaussian import GaussianMoments
+from discreet.mechanisms.moments.wishart import Scales, WishartMoments, wishart_noise
+from discreet.privacy.budget import PrivacyBudget
 from discreet.privacy.chi_square import (
     _cdf,
     absent_delta,
@@ -28,12 +33,10 @@ from discreet.privacy.chi_square import (
     largest_shift,
     present_delta,
 )
-from discreet.mechanisms.moments.gaussian import GaussianMoments
-from discreet.mechanisms.registry import Job
-from discreet.mechanisms.moments.wishart import Scales, WishartMoments, wishart_noise
-from discreet.privacy.budget import PrivacyBudget
 from discreet.privacy.gaussian import mu_from
-from discreet.exact.normal import EIGHTY_DIGITS
+from discreet.privacy.guarantee import Guarantee
+from discreet.tables.files.opening import open_source
+from discreet.tables.source import ComputeOptions
 from discreet.testing.not_private import SeededSampler, exact_release
 from tables import random_design, random_table
 
@@ -266,7 +269,7 @@ def test_the_corner_row_spends_delta_and_no_more(radius, settings, epsilon, delt
     design = Design("y", {"x": (0, 1), "z": (-2, 2), "b": bool, "y": (0, 1)}, radius=radius)
     law = law_of(design, epsilon, delta, settings)
     scales = Scales.of(law)
-    (pair,) = WishartMoments().worst_pairs(design)
+    (pair,) = worst_pairs("wishart", design)
     change = [a - b for a, b in zip(*(moments_of(design, t) for t in (pair.table, pair.neighbour)), strict=True)]
     reached = row_length2(design, scales, change)
     degrees = law.parameters["degrees"] - 5 + 1
@@ -481,4 +484,4 @@ def test_above_the_limit_of_columns_no_degrees_are_spoken_of(columns):
 def test_a_person_with_one_row_is_served():
     design = Design("y", {"x": (0, 1), "y": (0, 1)}, unit={"id": "who"})
     assert law_of(design, settings=FEW).sigma == law_of(Design("y", {"x": (0, 1), "y": (0, 1)}), settings=FEW).sigma
-    assert WishartMoments().guarantee(design, PrivacyBudget(1.0, 1e-6)).delta == 1e-6
+    assert Guarantee.promised(design.unit, PrivacyBudget(1.0, 1e-6)).delta == 1e-6

@@ -11,10 +11,10 @@ import discreet
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.errors import SpecError
-from discreet.privacy.chi_square import added_delta, exchanged_delta, present_delta
 from discreet.mechanisms.choice import chosen_mechanism
 from discreet.mechanisms.moments.wishart import Scales
 from discreet.privacy.budget import PrivacyBudget
+from discreet.privacy.chi_square import added_delta, exchanged_delta, present_delta
 
 
 @pytest.mark.parametrize("epsilon", [30.5, 100.0, 1e6])

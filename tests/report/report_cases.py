@@ -10,14 +10,14 @@ import numpy as np
 from discreet.analyst.diagnostics.clips import ClippedShare
 from discreet.analyst.diagnostics.diagnostics import Diagnostic
 from discreet.design.model import Design
-from discreet.privacy.guarantee import Guarantee
-from discreet.privacy.unit import PrivacyUnit
-from discreet.releases import NoiseLaw, Release
 from discreet.pages.attacker import attacker
 from discreet.pages.provenance import DeclaredColumn, Making, NoiseLine
 from discreet.pages.trace import Way
 from discreet.pages.usage import Usage
 from discreet.pages.view import Coefficient, Effect, ModelView, Promise, ReportView
+from discreet.privacy.guarantee import Guarantee
+from discreet.privacy.unit import PrivacyUnit
+from discreet.releases import NoiseLaw, Release
 from discreet.testing.not_private import seeded_release
 
 PROMISE = Guarantee(1.0, 1e-6, PrivacyUnit(), ("each person stands in at most one row",))

@@ -13,13 +13,13 @@ from report_cases import PROMISE, example, table
 
 from discreet.analyst.model import fit
 from discreet.design.model import Design
+from discreet.pages.page import render
+from discreet.pages.provenance import making
+from discreet.pages.trace import ways
+from discreet.pages.view import report_view
 from discreet.privacy.guarantee import Guarantee
 from discreet.releases import BLOCKS, Coefficients, NoiseLaw, Release
 from discreet.releases.law import CALIBRATIONS, FAMILIES
-from discreet.pages.provenance import making
-from discreet.pages.page import render
-from discreet.pages.trace import ways
-from discreet.pages.view import report_view
 from discreet.testing.not_private import seeded_release
 
 PARAMETERS = {"k-norm": {"dimension": 15}, "wishart": {"degrees": 40}}

@@ -16,9 +16,9 @@ from report_cases import CASES, PLAIN, WEAK, example, promised, table
 
 from discreet.analyst.model import fit
 from discreet.design.model import Design
-from discreet.releases import Release
 from discreet.pages.page import render
 from discreet.pages.view import report_view
+from discreet.releases import Release
 from discreet.testing.not_private import exact_release, seeded_release
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"

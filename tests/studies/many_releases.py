@@ -13,9 +13,9 @@ import numpy as np
 from scipy.special import chdtri, fdtrc, stdtrit
 
 import discreet
-from discreet.analyst.inference.nuisance import level_given
 from discreet.analyst.equations.selection import choose
 from discreet.analyst.equations.units import scaled_columns
+from discreet.analyst.inference.nuisance import level_given
 from discreet.design.domain import DEFAULT_GRID_BITS, RowDomain
 from discreet.mechanisms.choice import chosen_mechanism
 from discreet.privacy.budget import PrivacyBudget

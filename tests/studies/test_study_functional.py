@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from discreet.curator.table import Moments
+from discreet.curator.sums.protocol import Moments
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.mechanisms.moments.functional import FunctionalMechanism

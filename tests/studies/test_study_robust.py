@@ -16,10 +16,10 @@ from scipy import stats
 
 import discreet
 from discreet.analyst.inference.residual_plan import residual_plan
-from discreet.analyst.solvers.least_squares import NotEstimableError
+from discreet.analyst.values.not_estimable import NotEstimableError
+from discreet.curator.sums.residuals import RatioSquares, ResidualGram, ResidualPass
 from discreet.curator.table import accumulate
 from discreet.tables.files.opening import open_source
-from discreet.curator.sums.residuals import RatioSquares, ResidualGram, ResidualPass
 from discreet.tables.source import ComputeOptions
 
 sys.path.insert(0, str(Path(__file__).parent))

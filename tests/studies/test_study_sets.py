@@ -19,8 +19,8 @@ import pytest
 
 import discreet
 from discreet.analyst.equations.normal import normal_equations
-from discreet.analyst.inference.rows_needed import bounded, rows_factors
 from discreet.analyst.equations.selection import choose
+from discreet.analyst.inference.rows_needed import bounded, rows_factors
 from discreet.errors import PrivacyNotice
 from discreet.releases import BLOCKS, NoiseLaw
 

@@ -6,15 +6,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from discreet.analyst.solvers.criterion import criterion_values
-from discreet.analyst.values.estimates import Interval, NotEstimable, Number
-from discreet.analyst.model import check_release, fit, read_model
-from discreet.analyst.solvers.penalised import penalised_slopes
-from discreet.analyst.inference.reference_law import DEFAULT_LEVEL, checked_level
 from discreet.analyst.equations.sums import NO_SQUARE, check_moments
+from discreet.analyst.inference.reference_law import DEFAULT_LEVEL, checked_level
+from discreet.analyst.model import check_release, fit, read_model
+from discreet.analyst.solvers.criterion import criterion_values
+from discreet.analyst.solvers.penalised import penalised_slopes
 from discreet.analyst.solvers.repair import slope_equations
-from discreet.analyst.solvers.least_squares import NotEstimableError
 from discreet.analyst.summary.summary import shown_rsquared
+from discreet.analyst.values.estimates import Interval, Number
+from discreet.analyst.values.not_estimable import NotEstimable, NotEstimableError
 from discreet.errors import SpecError
 from discreet.releases import Release
 
@@ -41,7 +41,7 @@ class ComparedModel:
         Adjusted R^2, and an interval for the R^2 of the population.
     error
         Expected squared prediction error of a row in squared units of the target, corrected for what a noisy residual
-        sum flatters by; its derivation heads `discreet.analyst.solvers.criterion`. It may be negative; only differences count.
+        sum flatters by; `discreet.analyst.solvers.criterion` derives it. It may be negative; only differences count.
     repaired
         Whether the noise left the sums too close to indefinite for least squares, so that `error` is that of a line
         with the smallest ridge that mends them.

@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final
 
-from discreet.analyst.values.estimates import NotEstimable, NothingExcluded
 from discreet.analyst.equations.normal import NormalEquations
-from discreet.analyst.equations.sums import NO_SQUARE
 from discreet.analyst.equations.selection import SubModel
+from discreet.analyst.equations.sums import NO_SQUARE
 from discreet.analyst.equations.units import Units
-from discreet.releases import FloatArray
+from discreet.analyst.values.estimates import NothingExcluded
+from discreet.analyst.values.not_estimable import NotEstimable
+from discreet.exact.arrays import FloatArray
 
 L1: Final = NotEstimable(
     'a penalty on absolute values has no intervals here; use the penalty "none", "ridge" or "adaptive" (--penalty none)'

@@ -5,23 +5,25 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from discreet.analyst.summary.coefficient_table import plain_number, plain_reason, plain_values
-from discreet.analyst.values.estimates import NotEstimable, NothingExcluded, Number, unbounded
-from discreet.analyst.fit_inputs import ErrorBasis, FitInputs, Line, error_basis
-from discreet.analyst.inferred import Inferred
 from discreet.analyst.equations.normal import NormalEquations
-from discreet.analyst.values.parameters import Parameters
-from discreet.analyst.solvers.penalties import Penalty, PenaltyWish
-from discreet.analyst.summary.released_model import no_errors, released_units, released_values
-from discreet.analyst.equations.sums import counted_rows
-from discreet.analyst.inference.robust import clustered_basis, robust_basis, robust_meat
 from discreet.analyst.equations.selection import SubModel
-from discreet.analyst.solvers.least_squares import Solution
-from discreet.analyst.summary.summary import notes, summary_text
+from discreet.analyst.equations.sums import counted_rows
 from discreet.analyst.equations.units import Units
+from discreet.analyst.fit_inputs import ErrorBasis, FitInputs, Line, error_basis
+from discreet.analyst.inference.robust import clustered_basis, robust_basis, robust_meat
+from discreet.analyst.inferred import Inferred
+from discreet.analyst.solvers.least_squares import Solution
+from discreet.analyst.solvers.penalties import Penalty, PenaltyWish
+from discreet.analyst.summary.coefficient_table import plain_number, plain_reason, plain_values
+from discreet.analyst.summary.released_model import no_errors, released_units, released_values
+from discreet.analyst.summary.summary import notes, summary_text
+from discreet.analyst.values.estimates import NothingExcluded, Number, unbounded
+from discreet.analyst.values.not_estimable import NotEstimable
+from discreet.analyst.values.parameters import Parameters
 from discreet.design.columns import Base
 from discreet.errors import SpecError
-from discreet.releases import Coefficients, FloatArray, Release
+from discreet.exact.arrays import FloatArray
+from discreet.releases import Coefficients, Release
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -9,29 +9,22 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from discreet.analyst.inference.coefficient_noise import known_before, noise_sds, table_intervals
-from discreet.analyst.values.estimates import (
-    ByName,
-    Interval,
-    NotEstimable,
-    NothingExcluded,
-    Number,
-    p_without,
-    set_without,
-)
-from discreet.analyst.fit_inputs import ErrorBasis, FitInputs, Line
-from discreet.analyst.inference.hypotheses import HypothesisSpec, hypotheses
-from discreet.analyst.inference.tests import ContrastTest, JointTest, contrast_test, joint_test
-from discreet.analyst.inference.score import ScoreInference, score_inference
 from discreet.analyst.equations.normal import normal_equations
+from discreet.analyst.fit_inputs import ErrorBasis, FitInputs, Line
+from discreet.analyst.inference.coefficient_noise import known_before, noise_sds, table_intervals
 from discreet.analyst.inference.contrasts import TOO_WIDE, Quantities, quantities, unit_map
+from discreet.analyst.inference.hypotheses import HypothesisSpec, hypotheses
 from discreet.analyst.inference.reference_law import DEFAULT_LEVEL, Family, checked_level, critical_value, family_of
 from discreet.analyst.inference.robust import definite_meat, settled_meat
 from discreet.analyst.inference.rows_needed import rows_factors, rows_words
 from discreet.analyst.inference.rsquared import VarianceRatio, from_0_to_1, rsquared, rsquared_interval, variance_ratio
+from discreet.analyst.inference.score import ScoreInference, score_inference
 from discreet.analyst.inference.simultaneous import Simultaneous, checked_way, simultaneous_value
-from discreet.analyst.solvers.least_squares import REMEDY, NotEstimableError
-from discreet.releases import FloatArray, Release
+from discreet.analyst.inference.tests import ContrastTest, JointTest, contrast_test, joint_test
+from discreet.analyst.values.estimates import ByName, Interval, NothingExcluded, Number, p_without, set_without
+from discreet.analyst.values.not_estimable import REMEDY, NotEstimable, NotEstimableError
+from discreet.exact.arrays import FloatArray
+from discreet.releases import Release
 
 if TYPE_CHECKING:
     from pyarrow import Table

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from discreet.analyst.solvers.criterion import best_of, chosen_path, criterion_values
-from discreet.analyst.values.estimates import NotEstimable
+from discreet.analyst.equations.selection import SubModel
+from discreet.analyst.equations.sums import NO_SQUARE
 from discreet.analyst.fitted import Fit
 from discreet.analyst.model import at_strength, read_model
+from discreet.analyst.solvers.criterion import best_of, chosen_path, criterion_values
 from discreet.analyst.solvers.penalised import Slopes, default_strengths, penalised_slopes, with_intercept
 from discreet.analyst.solvers.penalties import (
     WITH_STRENGTH,
@@ -23,11 +24,11 @@ from discreet.analyst.solvers.penalties import (
     checked_ratio,
     checked_strength,
 )
-from discreet.analyst.equations.sums import NO_SQUARE
 from discreet.analyst.solvers.repair import SlopeEquations, slope_equations
-from discreet.analyst.equations.selection import SubModel
+from discreet.analyst.values.not_estimable import NotEstimable
 from discreet.errors import SpecError
-from discreet.releases import FloatArray, Release
+from discreet.exact.arrays import FloatArray
+from discreet.releases import Release
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -48,7 +49,7 @@ class Path:
     criterion
         Expected squared prediction error of a row, for the target scaled to [-1, 1], at each strength: the noisy
         residual sum corrected for all that it flatters by, computed from the release alone, shape (m,). With large
-        noise it may be negative; only its differences choose. The derivation heads `discreet.analyst.solvers.criterion`.
+        noise it may be negative; only its differences choose. See `discreet.analyst.solvers.criterion`.
         Not estimable where the release holds no sum of squares of the target; then no strength is the best.
     """
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from discreet.errors import SpecError, missing_extra
+from discreet.exact.arrays import FloatArray
 from discreet.files import write_bytes
-from discreet.releases import FloatArray
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

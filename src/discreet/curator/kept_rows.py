@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.curator.scratch import no_room, scratch_folder
+from discreet.exact.arrays import FloatArray
 
-FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int32]
 
 _CELL: Final = np.dtype(np.int32)

@@ -25,11 +25,11 @@ from discreet.curator.private_folder import PrivateFolder
 from discreet.curator.scratch import no_room
 from discreet.design.model import Design
 from discreet.errors import DataError, missing_extra
+from discreet.exact.arrays import FloatArray
 
 if TYPE_CHECKING:
     from pyarrow import Array, Buffer
 
-FloatArray = npt.NDArray[np.float64]
 
 _MEMORY: Final = "512MB"
 # digests of ids, in pieces that the database sorts as fast as it sorts numbers

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from discreet.design.derived import completed
 from discreet.design.domain import RowDomain
-from discreet.tables.encoder import write_scaled
 from discreet.design.model import Design
-
-FloatArray = npt.NDArray[np.float64]
-
-# a relative step far above the rounding of three double operations and far below one grid step
-_INWARDS = 1 - 2**-40
+from discreet.exact.arrays import FloatArray
+from discreet.exact.ball import shrink_to_ball
+from discreet.tables.encoder import write_scaled
 
 
 class GridRows:
@@ -75,30 +70,3 @@ class GridRows:
         ball = self._domain.ball_norm2
         if ball is not None and ball < self._domain.box_norm2:
             shrink_to_ball(place[1:-1], ball)
-
-
-def shrink_to_ball(x: FloatArray, norm2: int) -> None:
-    """Shrink the columns of `x` (whole numbers) in place so that no squared norm exceeds `norm2`, exactly.
-
-    A column outside is scaled onto the ball and rounded to the nearest grid point; the few that rounding pushes out
-    again are cut towards zero instead. Norms are whole-number arithmetic, so no summation order matters.
-
-    >>> x = np.array([[3.0], [4.0]]); shrink_to_ball(x, 16); x.ravel().tolist()
-    [2.0, 3.0]
-    """
-    outside = np.flatnonzero(_norm2(x) > norm2)
-    if outside.size == 0:
-        return
-    rows = x[:, outside]
-    scale = math.sqrt(norm2) / np.sqrt(_norm2(rows).astype(np.float64)) * _INWARDS
-    scaled = rows * scale
-    rounded = np.rint(scaled)
-    still_outside = _norm2(rounded) > norm2
-    # truncation never lengthens, and the scaled column is inside by _INWARDS
-    x[:, outside] = np.where(still_outside, np.trunc(scaled), rounded)  # [P2]
-
-
-def _norm2(x: FloatArray) -> npt.NDArray[np.int64]:
-    whole = x.astype(np.int64)
-    total: npt.NDArray[np.int64] = np.einsum("ij,ij->j", whole, whole)
-    return total

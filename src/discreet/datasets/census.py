@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
-import numpy.typing as npt
 
 from discreet.datasets.dataset import Dataset
 from discreet.design.model import Design
 from discreet.errors import missing_extra
+from discreet.exact.arrays import FloatArray
 
 if TYPE_CHECKING:
     from pyarrow import Table
 
-FloatArray: TypeAlias = npt.NDArray[np.float64]
 
 MIDDLE: Final = 25  # years of experience, the middle of the declared bounds
 SIMULATED_ROWS: Final = 30_000

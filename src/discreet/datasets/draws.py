@@ -17,8 +17,8 @@ from discreet.datasets.dataset import Dataset
 from discreet.design.columns import Categorical
 from discreet.design.model import Design
 from discreet.errors import SpecError
+from discreet.exact.arrays import FloatArray
 
-FloatArray: TypeAlias = npt.NDArray[np.float64]
 CodeArray: TypeAlias = npt.NDArray[np.intp]
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 
-from discreet.tables.files.opening import open_source
 from discreet.datasets.dataset import Dataset
 from discreet.design.model import Design
 from discreet.errors import SpecError
+from discreet.tables.files.opening import open_source
 
 
 def user_files(path: str | os.PathLike[str], design: Design | None) -> Dataset:

@@ -8,10 +8,10 @@ from typing import cast
 import numpy as np
 import numpy.typing as npt
 
-from discreet.tables.arrow import FloatArray
 from discreet.design.columns import Base, Boolean, Categorical, Column, Derived, Numeric, SplineBasis
 from discreet.design.formulas.formula import Formula, order
 from discreet.errors import SpecError
+from discreet.exact.arrays import FloatArray
 
 
 def resolved(columns: Mapping[str, Column | Derived]) -> dict[str, Column]:

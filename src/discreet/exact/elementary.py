@@ -16,9 +16,9 @@ import math
 from typing import Final, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
-FloatArray: TypeAlias = npt.NDArray[np.float64]
+from discreet.exact.arrays import FloatArray
+
 _Pair: TypeAlias = tuple[float, float]
 
 # first parts of 42 bits: times an exponent of at most 11 bits they are exact

@@ -15,7 +15,7 @@ from typing import Final, TypeAlias
 
 import numpy as np
 
-from discreet.exact.elementary import FloatArray
+from discreet.exact.arrays import FloatArray
 
 Interval: TypeAlias = tuple[float, float]
 

@@ -11,8 +11,9 @@ from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.errors import SpecError
 from discreet.mechanisms.choice import predicted_error
-from discreet.mechanisms.registry import Mechanism, mechanism_named, mechanisms
+from discreet.mechanisms.interface.protocol import Mechanism
 from discreet.mechanisms.interface.settings import Setting, checked_settings
+from discreet.mechanisms.registry import mechanism_named, mechanisms
 from discreet.privacy.budget import PrivacyBudget
 from discreet.privacy.unit import Neighbours, PrivacyUnit
 from discreet.releases import NoiseLaw

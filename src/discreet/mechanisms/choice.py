@@ -10,10 +10,11 @@ import numpy as np
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.errors import SpecError
+from discreet.mechanisms.interface.protocol import Mechanism
+from discreet.mechanisms.interface.settings import checked_settings
 from discreet.mechanisms.moments.gaussian import GaussianMoments
 from discreet.mechanisms.moments.laplace import LaplaceMoments
-from discreet.mechanisms.registry import Mechanism, mechanism_named, mechanisms
-from discreet.mechanisms.interface.settings import checked_settings
+from discreet.mechanisms.registry import mechanism_named, mechanisms
 from discreet.privacy.budget import PrivacyBudget
 from discreet.releases import NoiseLaw, Settings
 

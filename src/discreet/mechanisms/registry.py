@@ -1,23 +1,31 @@
-"""Every mechanism by name: what it is, what it costs, where it is weakest. One that is not here does not exist."""
+"""Every mechanism by name, loaded when it is asked for. One that is not here does not exist."""
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from importlib import import_module
 from types import MappingProxyType
-from typing import Final, Literal, Protocol, TypeAlias
+from typing import Final, cast
 
-from discreet.curator.table import Moments, Sums
-from discreet.design.domain import RowDomain
-from discreet.design.model import Design
 from discreet.errors import SpecError
-from discreet.mechanisms.sampling.sampler import Sampler
-from discreet.mechanisms.interface.settings import Setting
-from discreet.privacy.budget import PrivacyBudget
-from discreet.privacy.guarantee import Guarantee
-from discreet.releases import Coefficients, NoiseLaw, Settings
+from discreet.mechanisms.interface.protocol import Mechanism
 
-Table: TypeAlias = Mapping[str, Sequence[object]]
+# where each mechanism is defined: module of this room, and class
+HOMES: Final[Mapping[str, tuple[str, str]]] = MappingProxyType({
+    "gaussian": ("moments.gaussian", "GaussianMoments"),
+    "laplace": ("moments.laplace", "LaplaceMoments"),
+    "k-norm": ("moments.k_norm", "KNormMoments"),
+    "wishart": ("moments.wishart", "WishartMoments"),
+    "functional": ("moments.functional", "FunctionalMechanism"),
+    "ssp": ("moments.ssp", "SufficientStatistics"),
+    "adassp": ("moments.adassp", "AdaptiveSufficientStatistics"),
+    "dpme": ("coefficients.dpme", "PerturbedHistogram"),
+    "frank-wolfe": ("coefficients.frank_wolfe", "PrivateFrankWolfe"),
+    "irls": ("coefficients.irls", "PrivateIRLS"),
+    "gradient": ("coefficients.gradient", "NoisyGradientDescent"),
+    "output": ("coefficients.output", "OutputPerturbation"),
+    "objective": ("coefficients.objective", "ObjectivePerturbation"),
+})  # fmt: skip
 
 # methods that people may ask for by name, with why they are left out and what to take
 NOT_OFFERED: Final[Mapping[str, str]] = MappingProxyType({
@@ -27,180 +35,20 @@ NOT_OFFERED: Final[Mapping[str, str]] = MappingProxyType({
 })  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class NeighbourPair:
-    """Two tables one unit apart, in declared values, on which a mechanism comes close to its claim."""
-
-    name: str
-    table: Table
-    neighbour: Table
-
-
-@dataclass(frozen=True, slots=True)
-class Card:
-    """What the mechanism table says of a mechanism.
-
-    Attributes
-    ----------
-    summary
-        One line for people who choose.
-    document
-        The source document it stands in, or none of them.
-    notion
-        `pure`: epsilon alone, delta = 0 allowed; `approximate`: needs delta above 0; `both`: either.
-    domain
-        Which declared set of rows its noise makes use of.
-    needs
-        What a design must declare for it, in words; empty if nothing beyond bounds.
-    numerics
-        `exact` or `idealised`; see `Release.numerics`.
-    references
-        Author and year.
-    settings
-        Public settings by name.
-    reads_again
-        Whether it goes over the table more than once; or the setting and the value of it with which it does.
-    main
-        For coefficients: of several noisy statistics the one whose noise moves them most; none if there is one only.
-    clip_counts
-        Whether it can also release noisy counts of clipped rows.
-    """
-
-    summary: str
-    document: str
-    notion: Literal["pure", "approximate", "both"]
-    domain: Literal["box", "ball", "box or ball"]
-    needs: tuple[str, ...]
-    numerics: Literal["exact", "idealised"]
-    references: tuple[str, ...]
-    settings: Mapping[str, Setting] = field(default_factory=dict)
-    reads_again: bool | tuple[str, str] = False
-    main: str | None = None
-    clip_counts: bool = False
-
-    def rereads(self, settings: Settings) -> bool:
-        """Whether it goes over the table more than once with these settings."""
-        if isinstance(self.reads_again, bool):
-            return self.reads_again
-        name, value = self.reads_again
-        return settings[name] == value
-
-
-@dataclass(frozen=True, slots=True)
-class Job:
-    """Everything public that a mechanism runs with, and the source of its noise."""
-
-    design: Design
-    domain: RowDomain
-    law: NoiseLaw
-    settings: Settings
-    sampler: Sampler
-
-
-@dataclass(frozen=True, slots=True)
-class NoisyMoments:
-    """What a mechanism of kind `moments` publishes; none where an entry is not released."""
-
-    totals: tuple[int | None, ...]
-    scalars: Mapping[str, int] = field(default_factory=dict)
-    # numbers of clipped rows in the order of `Design.clippable`, where they were asked for
-    clipped: tuple[int, ...] = ()
-
-
-Published: TypeAlias = NoisyMoments | Coefficients
-# asks for one pass over the table after another, gets exact sums, and gives what is published
-Passes: TypeAlias = Generator[Sums, Moments, Published]
-
-
-def clipped_by_name(design: Design, published: Published) -> dict[str, int]:
-    """Published numbers of clipped rows by column; nothing where they were not asked for."""
-    clipped = published.clipped if isinstance(published, NoisyMoments) else ()
-    return dict(zip(design.clippable, clipped, strict=True)) if clipped else {}
-
-
-class Mechanism(Protocol):
-    """Privacy loss as a function of public quantities, and the randomised map."""
-
-    @property
-    def name(self) -> str:
-        """Name on the command line and in the release."""
-        ...
-
-    @property
-    def version(self) -> str:
-        """Raised whenever the map or its noise changes."""
-        ...
-
-    @property
-    def kind(self) -> Literal["moments", "coefficients"]:
-        """What it publishes."""
-        ...
-
-    @property
-    def card(self) -> Card:
-        """What the mechanism table says."""
-        ...
-
-    def noise_model(self, design: Design, domain: RowDomain, budget: PrivacyBudget, settings: Settings) -> NoiseLaw:
-        """The law of its noise, from public quantities alone; refuses what it cannot keep."""
-        ...
-
-    def guarantee(self, design: Design, budget: PrivacyBudget) -> Guarantee:
-        """The promise it keeps."""
-        ...
-
-    def worst_pairs(self, design: Design) -> tuple[NeighbourPair, ...]:
-        """Neighbouring tables for audits and tightness tests."""
-        ...
-
-    def passes(self, job: Job) -> Passes:
-        """The randomised map. The first pass is asked for before any noise is drawn; the sums stay inside."""
-        ...
-
-
 def mechanism_named(name: str) -> Mechanism:
-    """The mechanism of that name.
+    """The mechanism of that name; no other is loaded.
 
     >>> mechanism_named("gaussian").kind
     'moments'
     """
-    known = mechanisms()
     if isinstance(name, str) and name.casefold() in NOT_OFFERED:
         raise SpecError(NOT_OFFERED[name.casefold()])
-    if not isinstance(name, str) or name not in known:
-        raise SpecError.unknown_name("mechanism", str(name), ("auto", *known))
-    return known[name]
+    if not isinstance(name, str) or name not in HOMES:
+        raise SpecError.unknown_name("mechanism", str(name), ("auto", *HOMES))
+    module, defined = HOMES[name]
+    return cast("Mechanism", getattr(import_module(f"discreet.mechanisms.{module}"), defined)())
 
 
 def mechanisms() -> Mapping[str, Mechanism]:
     """All mechanisms of this version, by name."""
-    from discreet.mechanisms.moments.adassp import AdaptiveSufficientStatistics
-    from discreet.mechanisms.coefficients.dpme import PerturbedHistogram
-    from discreet.mechanisms.coefficients.frank_wolfe import PrivateFrankWolfe
-    from discreet.mechanisms.moments.functional import FunctionalMechanism
-    from discreet.mechanisms.moments.gaussian import GaussianMoments
-    from discreet.mechanisms.coefficients.gradient import NoisyGradientDescent
-    from discreet.mechanisms.coefficients.irls import PrivateIRLS
-    from discreet.mechanisms.moments.k_norm import KNormMoments
-    from discreet.mechanisms.moments.laplace import LaplaceMoments
-    from discreet.mechanisms.coefficients.objective import ObjectivePerturbation
-    from discreet.mechanisms.coefficients.output import OutputPerturbation
-    from discreet.mechanisms.moments.ssp import SufficientStatistics
-    from discreet.mechanisms.moments.wishart import WishartMoments
-
-    listed: tuple[Mechanism, ...] = (
-        GaussianMoments(),
-        LaplaceMoments(),
-        KNormMoments(),
-        WishartMoments(),
-        FunctionalMechanism(),
-        SufficientStatistics(),
-        AdaptiveSufficientStatistics(),
-        PerturbedHistogram(),
-        PrivateFrankWolfe(),
-        PrivateIRLS(),
-        NoisyGradientDescent(),
-        OutputPerturbation(),
-        ObjectivePerturbation(),
-    )
-    return {mechanism.name: mechanism for mechanism in listed}
+    return {name: mechanism_named(name) for name in HOMES}

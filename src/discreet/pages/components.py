@@ -6,9 +6,7 @@ import json
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
-from discreet.pages import charts
-
-from discreet.pages import text
+from discreet.pages import charts, text
 from discreet.pages.libraries import check_libraries
 from discreet.pages.view import ReportView
 

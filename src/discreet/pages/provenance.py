@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from discreet.analyst.diagnostics.clips import ClippedShare, clipped_shares
-from discreet.analyst.values.estimates import NotEstimable
 from discreet.analyst.equations.sums import counted_rows
 from discreet.analyst.summary.settings import settings_used
+from discreet.analyst.values.not_estimable import NotEstimable
 from discreet.design.columns import Categorical, Column, Fill, Missing, Numeric, SplineBasis
 from discreet.design.model import Design
 from discreet.releases import Calibration, NoiseFamily, Release

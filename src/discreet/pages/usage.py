@@ -8,8 +8,8 @@ import shlex
 from dataclasses import dataclass
 from typing import Final
 
-from discreet.analyst.fitted import Fit
 from discreet.analyst.equations.selection import choose
+from discreet.analyst.fitted import Fit
 from discreet.releases import NOT_PRIVATE_SUFFIX, Release
 
 _ANY_MODEL: Final = "Any number of models can be read from the release at no further cost in privacy."

@@ -5,22 +5,22 @@ from __future__ import annotations
 import math
 from dataclasses import asdict, dataclass
 
-from discreet.analyst.summary.coefficient_table import reasons, table_columns
-from discreet.analyst.values.confidence_sets import SetKind
 from discreet.analyst.diagnostics.diagnostics import Diagnostic, diagnose
-from discreet.analyst.values.estimates import NotEstimable
+from discreet.analyst.equations.sums import counted_rows
 from discreet.analyst.fitted import Fit
 from discreet.analyst.inference.reference_law import DEFAULT_LEVEL, checked_level
-from discreet.analyst.equations.sums import counted_rows
+from discreet.analyst.summary.coefficient_table import reasons, table_columns
 from discreet.analyst.summary.summary import SCORE, SCORE_PAGE, error_notes, notes, penalty_line, set_notes
+from discreet.analyst.values.confidence_sets import SetKind
+from discreet.analyst.values.not_estimable import NotEstimable
 from discreet.design.columns import Numeric
 from discreet.errors import SpecError
-from discreet.privacy.guarantee import Guarantee
-from discreet.releases import Release
 from discreet.pages.attacker import Attacker, attacker
 from discreet.pages.provenance import Making, making
 from discreet.pages.trace import Way, ways
 from discreet.pages.usage import Usage, usage
+from discreet.privacy.guarantee import Guarantee
+from discreet.releases import Release
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from discreet.primitives.counts import NoisyCounts, counting_queries
 from discreet.primitives.gaussian_noise import GaussianValues, gaussian
+from discreet.primitives.laplace_loss import laplace_epsilon, laplace_scales
 from discreet.primitives.laplace_noise import (
     NoisyValues,
     NoisyWholeNumbers,
     discrete_laplace,
     laplace,
 )
-from discreet.primitives.laplace_loss import laplace_epsilon, laplace_scales
 from discreet.primitives.mean import PrivateMean, private_mean
 from discreet.primitives.response import (
     NotEstimable,

@@ -11,6 +11,7 @@ from typing import Any, Final, Literal
 import numpy.typing as npt
 
 from discreet.errors import DataError
+from discreet.exact.rounding import root_up
 from discreet.primitives.arguments import (
     checked_epsilon,
     checked_level,
@@ -32,7 +33,6 @@ from discreet.primitives.gaussian_noise import lattice_sigma
 from discreet.primitives.lattice import gaussian_noise, laplace_noise, scale_in_steps
 from discreet.privacy.checks import probability_below_one
 from discreet.privacy.guarantee import Guarantee
-from discreet.exact.rounding import root_up
 
 # Gaussian noise lives on a grid of 2^-20 of one count; the noisy counts are rounded to whole numbers at the end
 _FINE_BITS: Final = 20

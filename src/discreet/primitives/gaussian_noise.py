@@ -11,6 +11,7 @@ from typing import Any, Final, Literal
 import numpy.typing as npt
 
 from discreet.errors import SpecError
+from discreet.exact.rounding import root_up, up
 from discreet.mechanisms.sampling.sampler import MAX_SIGMA, rounded_up
 from discreet.primitives.arguments import (
     checked_epsilon,
@@ -33,7 +34,6 @@ from discreet.primitives.lattice import (
 )
 from discreet.privacy.gaussian import mu_from
 from discreet.privacy.guarantee import Guarantee
-from discreet.exact.rounding import root_up, up
 from discreet.privacy.textbook import classical_gaussian_sigma
 from discreet.privacy.zcdp import rho_from
 

@@ -9,8 +9,8 @@ from typing import Any, cast
 import numpy.typing as npt
 
 from discreet.errors import SpecError
-from discreet.primitives.arguments import checked_epsilon, is_list, public_fraction
 from discreet.exact.rounding import up
+from discreet.primitives.arguments import checked_epsilon, is_list, public_fraction
 
 Changes = float | Sequence[float] | Sequence[Sequence[float]] | npt.NDArray[Any]
 PerCoordinate = float | Sequence[float] | npt.NDArray[Any]

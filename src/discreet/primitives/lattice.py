@@ -10,9 +10,9 @@ from fractions import Fraction
 from typing import Final
 
 from discreet.errors import SpecError
+from discreet.exact.rounding import up
 from discreet.mechanisms.sampling.sampler import MAX_SIGMA, ExactSampler, laplace_variates
 from discreet.primitives.arguments import public_fraction
-from discreet.exact.rounding import up
 
 # draws of one call; a call holds its numbers several times over
 CHUNK: Final = 2**17

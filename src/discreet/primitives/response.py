@@ -13,6 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.errors import DataError, SpecError
+from discreet.exact.normal import EIGHTY_DIGITS
+from discreet.exact.rounding import down, up
+from discreet.mechanisms.sampling.coins import bernoulli
 from discreet.primitives.arguments import (
     EPSILON_LOWEST,
     checked_epsilon,
@@ -24,11 +27,8 @@ from discreet.primitives.arguments import (
     promised,
     public_length,
 )
-from discreet.mechanisms.sampling.coins import bernoulli
 from discreet.privacy.checks import probability_below_one, within
 from discreet.privacy.guarantee import Guarantee
-from discreet.exact.normal import EIGHTY_DIGITS
-from discreet.exact.rounding import down, up
 
 _MARGIN: Final = Decimal("1e-70")
 _FAIR: Final = Fraction(1, 2)

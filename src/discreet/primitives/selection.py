@@ -11,6 +11,7 @@ from typing import Any, Generic, TypeVar
 import numpy.typing as npt
 
 from discreet.errors import SpecError
+from discreet.mechanisms.sampling.coins import below, bernoulli_exp
 from discreet.primitives.arguments import (
     checked_epsilon,
     checked_flag,
@@ -21,7 +22,6 @@ from discreet.primitives.arguments import (
     public_fraction,
     public_length,
 )
-from discreet.mechanisms.sampling.coins import below, bernoulli_exp
 from discreet.primitives.lattice import checked_step, laplace_noise, on_grid, scale_in_steps
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.unit import Neighbours

@@ -9,9 +9,9 @@ from fractions import Fraction
 from typing import Literal
 
 from discreet.errors import SpecError
+from discreet.exact.rounding import down, root_down
 from discreet.privacy import gaussian, zcdp
 from discreet.privacy.checks import exact_fields, known_fields, positive, probability_below_one
-from discreet.exact.rounding import down, root_down
 
 Currency = Literal["approximate", "zcdp", "gdp"]
 

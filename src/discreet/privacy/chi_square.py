@@ -16,11 +16,9 @@ from fractions import Fraction
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
+from discreet.exact.arrays import FloatArray
 from discreet.exact.normal import EIGHTY_DIGITS
-
-FloatArray = npt.NDArray[np.float64]
 
 EPSILON_LOWEST, EPSILON_HIGHEST = 1e-6, 1e9
 DELTA_LOWEST: Final = 1e-30

@@ -15,9 +15,9 @@ from fractions import Fraction
 from typing import Any
 
 from discreet.errors import SpecError, missing_extra
+from discreet.exact.rounding import up
 from discreet.privacy import gaussian, zcdp
 from discreet.privacy.checks import positive, probability_below_one
-from discreet.exact.rounding import up
 
 # dp_accounting convolves in double precision: over its grid that can lose about 1e-12 of probability, so results are
 # charged ten times that, and below a delta of 1e-9 the distributions are not asked

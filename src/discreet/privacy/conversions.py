@@ -6,9 +6,9 @@ import math
 from fractions import Fraction
 
 from discreet.errors import SpecError
+from discreet.exact.rounding import up
 from discreet.privacy import gaussian, zcdp
 from discreet.privacy.checks import positive, within
-from discreet.exact.rounding import up
 
 _ADVICE = "see the function's documentation for its range"
 # e^100 is a guarantee of nothing, and far from the largest float

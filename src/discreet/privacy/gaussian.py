@@ -29,9 +29,9 @@ from decimal import Decimal, localcontext
 from fractions import Fraction
 
 from discreet.errors import SpecError
-from discreet.privacy.checks import positive, within
 from discreet.exact.normal import EIGHTY_DIGITS, SQRT_TWO_PI, mills
 from discreet.exact.rounding import down, root_up, up
+from discreet.privacy.checks import positive, within
 
 EPSILON_LOWEST, EPSILON_HIGHEST = 1e-9, 1e9
 DELTA_LOWEST, DELTA_HIGHEST = 1e-300, 0.5

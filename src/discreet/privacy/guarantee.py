@@ -5,12 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import cast
+from typing import Final, cast
 
 from discreet.errors import SpecError
+from discreet.privacy.budget import PrivacyBudget
 from discreet.privacy.checks import exact_fields, known_fields, positive, probability_below_one, within
 from discreet.privacy.unit import Neighbours, PrivacyUnit
 
+_CONDITIONS: Final = (
+    "bounds, levels, rules and settings were chosen without looking at the data",
+    "no other release is made from the same table (the losses of several add up)",
+)
 _FIELDS = ("epsilon", "delta", "unit", "conditions", "mu", "rho")
 _GAP = "mu_gap"
 _LARGEST_FLOAT = math.nextafter(math.inf, 0.0)
@@ -70,6 +75,21 @@ class Guarantee:
             if self.mu is None:
                 raise SpecError(f"got mu_gap without mu, which it belongs to; {_ADVICE}")
             object.__setattr__(self, "mu_gap", probability_below_one("mu_gap", self.mu_gap, advice=_ADVICE))
+
+    @classmethod
+    def promised(cls, unit: PrivacyUnit, budget: PrivacyBudget) -> Guarantee:
+        """The promise of any mechanism that keeps the budget, with the conditions it holds under.
+
+        Examples
+        --------
+        >>> Guarantee.promised(PrivacyUnit(), PrivacyBudget(1.0, 1e-6)).epsilon
+        1.0
+        """
+        one_row = unit.id is None
+        who = "each person stands in at most one row" if one_row else f"each person has one value of {unit.id!r}"
+        public = f"the number of {'rows' if one_row else 'persons'} in the table is public"
+        conditions = (who, *_CONDITIONS, *((public,) if unit.neighbours == "replace" else ()))
+        return cls(budget.epsilon, budget.delta, unit, conditions)
 
     @property
     def neighbours(self) -> Neighbours:

@@ -14,6 +14,7 @@ from fractions import Fraction
 from typing import Literal
 
 from discreet.errors import SpecError
+from discreet.exact.rounding import up
 from discreet.privacy import gaussian
 from discreet.privacy.checks import positive, probability_below_one, within
 from discreet.privacy.conversions import (
@@ -25,7 +26,6 @@ from discreet.privacy.conversions import (
     zcdp_to_approximate_simple,
     zcdp_to_cdp,
 )
-from discreet.exact.rounding import up
 
 __all__ = [
     "advanced_composition",

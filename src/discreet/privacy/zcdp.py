@@ -16,10 +16,10 @@ import math
 from collections.abc import Callable
 from decimal import Decimal, localcontext
 
-from discreet.privacy.checks import within
-from discreet.privacy.gaussian import DELTA_HIGHEST, DELTA_LOWEST, EPSILON_HIGHEST, EPSILON_LOWEST
 from discreet.exact.normal import EIGHTY_DIGITS
 from discreet.exact.rounding import down, up
+from discreet.privacy.checks import within
+from discreet.privacy.gaussian import DELTA_HIGHEST, DELTA_LOWEST, EPSILON_HIGHEST, EPSILON_LOWEST
 
 RHO_LOWEST, RHO_HIGHEST = 1e-25, 1e10
 

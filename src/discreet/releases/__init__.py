@@ -7,6 +7,7 @@ Hands on: one value with a canonical JSON form (release.schema.json) that is che
 The room is called `releases` because `discreet.release` is the public function that makes one.
 """
 
+from discreet.exact.arrays import FloatArray
 from discreet.releases.law import (
     BLOCKS,
     CLIPPED,
@@ -14,7 +15,6 @@ from discreet.releases.law import (
     RESIDUAL_BLOCKS,
     Block,
     Calibration,
-    FloatArray,
     NoiseFamily,
     NoiseLaw,
     block_of,

@@ -15,12 +15,13 @@ from typing import Final, Literal
 
 from discreet.design.model import Design
 from discreet.errors import OutputError, ReleaseFileError, SpecError
-from discreet.text import html_table
+from discreet.exact.arrays import FloatArray
 from discreet.files import write_bytes
 from discreet.privacy.guarantee import Guarantee
-from discreet.releases.law import CLIPPED, FloatArray, NoiseLaw, symmetric
+from discreet.releases.law import CLIPPED, NoiseLaw, symmetric
 from discreet.releases.parts import Coefficients, NoisyCount, ResidualPart, Settings
 from discreet.releases.reading import FIELDS, FORMAT, OPTIONAL, SCHEMA_VERSION, parsed, release_fields
+from discreet.text import html_table
 
 NOT_PRIVATE_SUFFIX: Final = ".NOT-PRIVATE.json"
 

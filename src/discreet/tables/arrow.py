@@ -7,20 +7,19 @@ speaks about it later, so that no value can appear in a message.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from discreet.design.columns import Base, Boolean, Categorical, Numeric
 from discreet.errors import DataError
+from discreet.exact.arrays import FloatArray
 
 if TYPE_CHECKING:
     from pyarrow import Array, DataType, RecordBatch
 
-FloatArray: TypeAlias = npt.NDArray[np.float64]
 
 _BYTES_OF_TEXT: Final = (
     (pa.types.is_string, pa.binary()),

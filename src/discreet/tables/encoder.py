@@ -11,9 +11,9 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from discreet.tables.arrow import FloatArray
 from discreet.design.columns import Base, Boolean, Column, Numeric, SplineBasis, bad_cell, mending
 from discreet.errors import CellError
+from discreet.exact.arrays import FloatArray
 
 
 def settle_missing(

@@ -15,10 +15,10 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from discreet.tables.arrow import check_buffers
-from discreet.tables.cells import cell_array, text_array
 from discreet.design.columns import Readable
 from discreet.errors import DataError, SpecError
+from discreet.tables.arrow import check_buffers
+from discreet.tables.cells import cell_array, text_array
 
 if TYPE_CHECKING:
     from pyarrow import Array, RecordBatch, RecordBatchReader

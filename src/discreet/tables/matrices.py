@@ -12,8 +12,8 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 
-from discreet.tables.frames import AnyArray, is_from
 from discreet.errors import DataError, SpecError
+from discreet.tables.frames import AnyArray, is_from
 
 _TYPED: Final = ("__array__", "__array_interface__", "__array_struct__")
 _ONE_TARGET: Final = "one target is fitted at a time: give one number for each row"

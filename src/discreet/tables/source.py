@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from discreet.design.columns import Readable
-from discreet.tables.frames import Origin
 from discreet.errors import SpecError
+from discreet.tables.frames import Origin
 
 if TYPE_CHECKING:
     from pyarrow import RecordBatch

@@ -10,13 +10,13 @@ import numpy as np
 
 from discreet import __version__
 from discreet.curator.table import accumulate
-from discreet.tables.files.opening import open_source
-from discreet.tables.source import ComputeOptions
 from discreet.design.domain import DEFAULT_GRID_BITS, RowDomain
 from discreet.design.model import Design
 from discreet.mechanisms.choice import AUTO
 from discreet.mechanisms.moments.clip_counts import clip_columns, on_product_grid
 from discreet.releases import BLOCKS, CLIPPED, NoiseLaw, Release
+from discreet.tables.files.opening import open_source
+from discreet.tables.source import ComputeOptions
 from discreet.workflow import release_with
 
 

@@ -19,11 +19,12 @@ from typing import Final
 import numpy as np
 
 from discreet.analyst.equations.noise_covariance import product_covariance
-from discreet.analyst.summary.piles import OTHER, WRONG, Side
-from discreet.analyst.equations.sums import centred
 from discreet.analyst.equations.selection import SubModel
+from discreet.analyst.equations.sums import centred
+from discreet.analyst.summary.piles import OTHER, WRONG, Side
 from discreet.design.columns import Numeric
-from discreet.releases import FloatArray, Release
+from discreet.exact.arrays import FloatArray
+from discreet.releases import Release
 
 _ROUNDING: Final = 1e-12  # an eigenvalue below this share of the largest may be rounding
 _INNER: Final = 0.5  # half the declared width, in scaled units to either side

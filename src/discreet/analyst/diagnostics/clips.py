@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, cast
 
-from discreet.analyst.values.estimates import NotEstimable
-from discreet.analyst.inference.reference_law import DEFAULT_LEVEL, critical_value, family_of
-from discreet.analyst.equations.sums import counted_rows
 from discreet.analyst.equations.selection import SubModel
+from discreet.analyst.equations.sums import counted_rows
+from discreet.analyst.inference.reference_law import DEFAULT_LEVEL, critical_value, family_of
+from discreet.analyst.values.not_estimable import NotEstimable
 from discreet.design.model import Design
 from discreet.releases import Release
 

@@ -14,16 +14,17 @@ import numpy as np
 
 from discreet.analyst.diagnostics.bound_costs import bound_costs, dearest_words
 from discreet.analyst.diagnostics.clips import MANY, many_clipped
-from discreet.analyst.values.estimates import NotEstimable
 from discreet.analyst.diagnostics.evidence import Evidence
+from discreet.analyst.equations.selection import SubModel, choose
+from discreet.analyst.equations.sums import counted_rows
 from discreet.analyst.fitted import Fit
+from discreet.analyst.inference.robust import clipped_residuals, independent_rows
 from discreet.analyst.summary.piles import piled_up, piles
 from discreet.analyst.summary.released_model import drowned, no_errors, still_moving
-from discreet.analyst.equations.sums import counted_rows
-from discreet.analyst.inference.robust import clipped_residuals, independent_rows
-from discreet.analyst.equations.selection import SubModel, choose
+from discreet.analyst.values.not_estimable import NotEstimable
 from discreet.design.model import INTERCEPT
-from discreet.releases import FloatArray, Release
+from discreet.exact.arrays import FloatArray
+from discreet.releases import Release
 
 Severity = Literal["serious", "caution", "note"]
 SEVERITIES: Final[tuple[Severity, ...]] = ("serious", "caution", "note")

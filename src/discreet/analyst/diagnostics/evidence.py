@@ -7,11 +7,12 @@ from functools import cached_property
 
 import numpy as np
 
-from discreet.analyst.fitted import Fit
 from discreet.analyst.equations.normal import NormalEquations, normal_equations
-from discreet.analyst.solvers.penalised_gram import PenalisedGram, penalised_gram
 from discreet.analyst.equations.selection import SubModel
-from discreet.releases import FloatArray, Release
+from discreet.analyst.fitted import Fit
+from discreet.analyst.solvers.penalised_gram import PenalisedGram, penalised_gram
+from discreet.exact.arrays import FloatArray
+from discreet.releases import Release
 
 
 @dataclass(frozen=True, eq=False)

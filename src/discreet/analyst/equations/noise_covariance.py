@@ -9,7 +9,7 @@ from typing import cast
 
 import numpy as np
 
-from discreet.releases import FloatArray
+from discreet.exact.arrays import FloatArray
 
 
 def product_covariance(variance: FloatArray, t: FloatArray) -> FloatArray:

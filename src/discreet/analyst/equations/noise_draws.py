@@ -7,7 +7,8 @@ import math
 import numpy as np
 
 from discreet.analyst.equations.seeded import standard_normals, uniforms
-from discreet.releases import FloatArray, NoiseLaw
+from discreet.exact.arrays import FloatArray
+from discreet.releases import NoiseLaw
 
 
 def noise_draws(law: NoiseLaw, sd: FloatArray, stream: np.random.PCG64, count: int) -> FloatArray:

@@ -11,7 +11,8 @@ import numpy as np
 
 from discreet.analyst.equations.noise_draws import noise_draws
 from discreet.analyst.equations.seeded import seeded_stream
-from discreet.releases import FloatArray, NoiseLaw
+from discreet.exact.arrays import FloatArray
+from discreet.releases import NoiseLaw
 
 MISS: Final = Fraction(1, 20)  # how often the noise may exceed the quantile
 _SIMULATED_ROWS: Final = 100

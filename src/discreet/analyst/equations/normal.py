@@ -8,18 +8,17 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Final, TypeAlias
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
-from discreet.analyst.equations.sums import centred, check_sums
 from discreet.analyst.equations.selection import SubModel
+from discreet.analyst.equations.sums import centred, check_sums
 from discreet.analyst.equations.units import Units, scaled_columns
 from discreet.design.columns import Numeric
-from discreet.releases import FloatArray, NoiseLaw, Release, block_of
-
-WholeArray: TypeAlias = npt.NDArray[np.object_]
+from discreet.exact.arrays import BigIntArray, FloatArray
+from discreet.releases import NoiseLaw, Release, block_of
 
 # mid/half is kept to 2**-60 of a scaled unit: far below the finest grid of the rows
 _SHIFT_BITS: Final = 60
@@ -50,7 +49,7 @@ class NormalEquations(Units):
         Whether the sum of squares of the target was released.
     """
 
-    whole: WholeArray
+    whole: BigIntArray
     unit: int
     block_sd: FloatArray
     law: NoiseLaw
@@ -60,12 +59,12 @@ class NormalEquations(Units):
     has_square: bool = True
 
     @property
-    def whole_gram(self) -> WholeArray:
+    def whole_gram(self) -> BigIntArray:
         """Gram of the regressors in whole numbers, shape (k, k)."""
         return self.whole[:-1, :-1]
 
     @property
-    def whole_b(self) -> WholeArray:
+    def whole_b(self) -> BigIntArray:
         """Regressors times target in whole numbers, shape (k,)."""
         return self.whole[:-1, -1]
 
@@ -120,20 +119,20 @@ def normal_equations(release: Release, model: SubModel) -> NormalEquations:
     )
 
 
-def _block(release: Release, positions: npt.NDArray[np.int_]) -> WholeArray:
+def _block(release: Release, positions: npt.NDArray[np.int_]) -> BigIntArray:
     size = len(release.columns)
     low = np.minimum.outer(positions, positions)
     high = np.maximum.outer(positions, positions)
     # the totals are the upper triangle, row by row
     totals = np.array([0 if total is None else total for total in release.totals], dtype=object)
-    block: WholeArray = totals[low * size - low * (low - 1) // 2 + high - low]
+    block: BigIntArray = totals[low * size - low * (low - 1) // 2 + high - low]
     return block
 
 
-def _shifted(block: WholeArray, shift: FloatArray) -> WholeArray:
+def _shifted(block: BigIntArray, shift: FloatArray) -> BigIntArray:
     """Give sums of products of (scaled + shift), in steps 4**_SHIFT_BITS times finer, from those of (1, scaled)."""
     whole_shift = np.array([round(math.ldexp(value, _SHIFT_BITS)) for value in shift], dtype=object)
     cross = np.outer(whole_shift, block[0, 1:]) * 2**_SHIFT_BITS
     square = np.outer(whole_shift, whole_shift) * block[0, 0]
-    shifted: WholeArray = block[1:, 1:] * 4**_SHIFT_BITS + cross + cross.T + square
+    shifted: BigIntArray = block[1:, 1:] * 4**_SHIFT_BITS + cross + cross.T + square
     return shifted

@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from discreet.releases import FloatArray
+from discreet.exact.arrays import FloatArray
 
 
 def seeded_stream(purpose: str, digest: str) -> np.random.PCG64:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
-from discreet.analyst.values.estimates import NotEstimable, Number
 from discreet.analyst.equations.selection import SubModel
+from discreet.analyst.values.estimates import Number
+from discreet.analyst.values.not_estimable import NotEstimable
 from discreet.errors import SpecError
 from discreet.releases import Release, block_of
 

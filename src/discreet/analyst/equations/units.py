@@ -12,7 +12,7 @@ from discreet.analyst.equations.selection import SubModel
 from discreet.design.columns import Column, Numeric
 from discreet.design.model import Design
 from discreet.errors import SpecError
-from discreet.releases import FloatArray
+from discreet.exact.arrays import FloatArray
 
 
 @dataclass(frozen=True, eq=False)

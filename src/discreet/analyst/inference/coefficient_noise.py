@@ -19,10 +19,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from discreet.analyst.equations.units import Units
+from discreet.analyst.inference.contrasts import TOO_WIDE, unit_map
 from discreet.analyst.values.confidence_sets import ConfidenceSet
 from discreet.analyst.values.estimates import ByName, Interval, Number
-from discreet.analyst.inference.contrasts import TOO_WIDE, unit_map
-from discreet.analyst.equations.units import Units
 from discreet.releases import NoiseLaw
 
 

@@ -9,13 +9,14 @@ from typing import Final
 
 import numpy as np
 
-from discreet.analyst.values.estimates import ByName, Interval, NotEstimable, Number
-from discreet.analyst.inference.score import ContrastTerms, ScoreInference, contrast_terms, fieller_sets
+from discreet.analyst.equations.units import Units
 from discreet.analyst.inference.nuisance import Nuisance, level_given, nuisances, reference_tail
 from discreet.analyst.inference.reference_law import Family, critical_value, tail_probability
-from discreet.analyst.equations.units import Units
+from discreet.analyst.inference.score import ContrastTerms, ScoreInference, contrast_terms, fieller_sets
+from discreet.analyst.values.estimates import ByName, Interval, Number
+from discreet.analyst.values.not_estimable import NotEstimable
 from discreet.curator.blas_threads import one_blas_thread
-from discreet.releases import FloatArray
+from discreet.exact.arrays import FloatArray
 
 TOO_WIDE: Final = NotEstimable("the number is too large for double precision; rescale the declared columns")
 NOTHING_VARIES: Final = NotEstimable("the residuals are 0 and the release holds no noise, so nothing varies")

@@ -10,7 +10,7 @@ from typing import Final, TypeAlias
 import numpy as np
 
 from discreet.errors import SpecError
-from discreet.releases import FloatArray
+from discreet.exact.arrays import FloatArray
 
 HypothesisSpec: TypeAlias = str | Mapping[str, float] | Sequence[float] | Sequence[Sequence[float]] | FloatArray
 

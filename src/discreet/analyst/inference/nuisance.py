@@ -34,7 +34,7 @@ from typing import Final, cast
 import numpy as np
 
 from discreet.analyst.inference.score import ScoreInference
-from discreet.releases import FloatArray
+from discreet.exact.arrays import FloatArray
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(80)
 _FAR: Final = 100.0  # beyond this the exponential leaves nothing that double precision would see

@@ -6,10 +6,10 @@ import math
 from dataclasses import dataclass
 from typing import Final
 
-from discreet.analyst.values.estimates import NotEstimable
 from discreet.analyst.fitted import Fit
-from discreet.analyst.model import fit
 from discreet.analyst.inference.rsquared import variance_ratio
+from discreet.analyst.model import fit
+from discreet.analyst.values.not_estimable import NotEstimable
 from discreet.releases import Release
 
 # a line within the target's bounds leaves no larger residual, in scaled units

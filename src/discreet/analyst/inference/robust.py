@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Final, cast
 
 import numpy as np
 
-from discreet.analyst.values.estimates import NotEstimable
+from discreet.analyst.equations.selection import SubModel
 from discreet.analyst.fit_inputs import ErrorBasis
 from discreet.analyst.solvers.penalties import Penalty
-from discreet.analyst.equations.selection import SubModel
+from discreet.analyst.values.not_estimable import NotEstimable
 from discreet.design.columns import Numeric
 from discreet.errors import SpecError
-from discreet.releases import FloatArray, Release
+from discreet.exact.arrays import FloatArray
+from discreet.releases import Release
 
 if TYPE_CHECKING:
     from discreet.analyst.fitted import Fit

@@ -27,13 +27,14 @@ from typing import Final
 
 import numpy as np
 
-from discreet.analyst.values.confidence_sets import ConfidenceSet
-from discreet.analyst.values.estimates import NotEstimable, Number
-from discreet.analyst.inference.score import ScoreInference
 from discreet.analyst.equations.noise_covariance import product_covariance, square_covariance
 from discreet.analyst.equations.normal import NormalEquations
+from discreet.analyst.inference.score import ScoreInference
 from discreet.analyst.solvers.residual import total_sum
-from discreet.releases import FloatArray
+from discreet.analyst.values.confidence_sets import ConfidenceSet
+from discreet.analyst.values.estimates import Number
+from discreet.analyst.values.not_estimable import NotEstimable
+from discreet.exact.arrays import FloatArray
 
 OUTSIDE: Final = "the noise puts the whole set outside of 0 to 1"
 NO_VARIANCE: Final = "the noise outweighs the variance of the target at this budget"

@@ -37,11 +37,11 @@ from typing import cast
 
 import numpy as np
 
-from discreet.analyst.values.confidence_sets import SetArray, quadratic_sets
 from discreet.analyst.equations.noise_covariance import form_covariance, product_covariance, square_covariance
 from discreet.analyst.equations.normal import NormalEquations
 from discreet.analyst.solvers.residual import inverse_gram, residual_sum, total_sum
-from discreet.releases import FloatArray
+from discreet.analyst.values.confidence_sets import SetArray, quadratic_sets
+from discreet.exact.arrays import FloatArray
 
 
 @dataclass(frozen=True, eq=False)

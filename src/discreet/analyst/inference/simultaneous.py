@@ -7,10 +7,10 @@ from typing import Final, Literal, get_args
 
 import numpy as np
 
-from discreet.analyst.inference.contrasts import Quantities
 from discreet.analyst.equations.seeded import seeded_stream, standard_normals
+from discreet.analyst.inference.contrasts import Quantities
 from discreet.errors import SpecError
-from discreet.releases import FloatArray
+from discreet.exact.arrays import FloatArray
 
 Simultaneous = Literal["bonferroni", "max-t"]
 WAYS: Final[tuple[Simultaneous, ...]] = get_args(Simultaneous)

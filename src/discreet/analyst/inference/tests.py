@@ -7,14 +7,15 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from discreet.analyst.values.estimates import ByName, Interval, NotEstimable, Number, p_without, set_without, shown_estimate
-from discreet.analyst.inference.hypotheses import Hypotheses
-from discreet.analyst.inference.score import joint_score
-from discreet.analyst.inference.nuisance import covariance_root, nuisance, reference_tail
 from discreet.analyst.inference.contrasts import Quantities
+from discreet.analyst.inference.hypotheses import Hypotheses
+from discreet.analyst.inference.nuisance import covariance_root, nuisance, reference_tail
 from discreet.analyst.inference.reference_law import checked_level, tail_probability
+from discreet.analyst.inference.score import joint_score
+from discreet.analyst.values.estimates import ByName, Interval, Number, p_without, set_without, shown_estimate
+from discreet.analyst.values.not_estimable import NotEstimable
 from discreet.errors import SpecError
-from discreet.releases import FloatArray
+from discreet.exact.arrays import FloatArray
 
 
 @dataclass(frozen=True, eq=False)

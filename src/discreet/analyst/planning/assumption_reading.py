@@ -6,8 +6,8 @@ import math
 from collections.abc import Mapping
 from typing import Final, TypeAlias
 
-from discreet.analyst.planning.correlation import check_correlations, read_correlation
 from discreet.analyst.planning.assumptions import Assumptions, ColumnAssumption, Pair, Supposed, is_finite
+from discreet.analyst.planning.correlation import check_correlations, read_correlation
 from discreet.design.columns import Boolean, Categorical, Column, Level, Numeric, SplineBasis
 from discreet.design.model import Design
 from discreet.errors import SpecError

@@ -12,7 +12,7 @@ from discreet.analyst.planning.assumptions import Pair, Supposed, is_finite
 from discreet.design.columns import Numeric
 from discreet.design.model import Design
 from discreet.errors import SpecError
-from discreet.releases import FloatArray
+from discreet.exact.arrays import FloatArray
 
 _SMALLEST_EIGENVALUE: Final = 1e-8
 

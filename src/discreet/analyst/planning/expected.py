@@ -14,22 +14,23 @@ from typing import Final
 
 import numpy as np
 
-from discreet.analyst.planning.assumptions import Assumptions
-from discreet.analyst.inference.coefficient_noise import known_before
-from discreet.analyst.summary.coefficient_table import plain_number
-from discreet.analyst.values.estimates import NotEstimable
-from discreet.analyst.planning.expected_errors import drawn_errors, errors_now, score_at
-from discreet.analyst.model import fit, read_model
 from discreet.analyst.equations.normal import NormalEquations
-from discreet.analyst.planning.values import ENOUGH, Plan, PlannedCoefficient, PlannedNoise
+from discreet.analyst.equations.sums import NO_SQUARE
+from discreet.analyst.inference.coefficient_noise import known_before
 from discreet.analyst.inference.contrasts import TOO_WIDE, unit_map
 from discreet.analyst.inference.reference_law import checked_level
-from discreet.analyst.equations.sums import NO_SQUARE
+from discreet.analyst.model import fit, read_model
+from discreet.analyst.planning.assumptions import Assumptions
+from discreet.analyst.planning.expected_errors import drawn_errors, errors_now, score_at
 from discreet.analyst.planning.slopes import supposed_slopes
 from discreet.analyst.planning.table import regressor_moments, target_moments
+from discreet.analyst.planning.values import ENOUGH, Plan, PlannedCoefficient, PlannedNoise
+from discreet.analyst.summary.coefficient_table import plain_number
+from discreet.analyst.values.not_estimable import NotEstimable
 from discreet.design.model import Design
 from discreet.errors import SpecError
-from discreet.releases import Coefficients, FloatArray, NoiseLaw, Release, block_of
+from discreet.exact.arrays import FloatArray
+from discreet.releases import Coefficients, NoiseLaw, Release, block_of
 
 _ROUGH: Final = 60  # draws for a factor of two digits
 _FACTOR_STEP: Final = 1.4

@@ -15,17 +15,17 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from discreet.analyst.values.confidence_sets import ConfidenceSet
-from discreet.analyst.inference.score import ScoreInference, contrast_terms, fieller_sets
 from discreet.analyst.equations.noise_covariance import product_covariance
 from discreet.analyst.equations.noise_draws import noise_draws
 from discreet.analyst.equations.normal import NormalEquations
+from discreet.analyst.equations.seeded import seeded_stream, standard_normals
 from discreet.analyst.inference.contrasts import Quantities, unit_map
 from discreet.analyst.inference.reference_law import critical_value, family_of
 from discreet.analyst.inference.rows_needed import bounded
-from discreet.analyst.equations.seeded import seeded_stream, standard_normals
+from discreet.analyst.inference.score import ScoreInference, contrast_terms, fieller_sets
+from discreet.analyst.values.confidence_sets import ConfidenceSet
 from discreet.curator.blas_threads import one_blas_thread
-from discreet.releases import FloatArray
+from discreet.exact.arrays import FloatArray
 
 _ROUNDING: Final = 1e-6
 _DRAWS: Final = ((32, 300), (100, 100), (math.inf, 20))  # up to so many columns, so many draws

@@ -14,7 +14,7 @@ from discreet.analyst.planning.table import regressor_moments, target_moments
 from discreet.design.columns import Numeric
 from discreet.design.model import Design
 from discreet.errors import SpecError
-from discreet.releases import FloatArray
+from discreet.exact.arrays import FloatArray
 
 _SMALL: Final = 1e-9
 

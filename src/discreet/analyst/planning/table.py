@@ -13,16 +13,16 @@ from typing import Final
 
 import numpy as np
 
-from discreet.analyst.planning.correlation import correlations
-from discreet.analyst.planning.assumptions import Supposed
 from discreet.analyst.equations.seeded import seeded_stream, standard_normals
+from discreet.analyst.planning.assumptions import Supposed
+from discreet.analyst.planning.correlation import correlations
 from discreet.design.columns import Base, Boolean, Numeric
 from discreet.design.derived import completed, needed
 from discreet.design.domain import RowDomain
-from discreet.tables.encoder import write_scaled
 from discreet.design.model import Design
 from discreet.errors import SpecError
-from discreet.releases import FloatArray
+from discreet.exact.arrays import FloatArray
+from discreet.tables.encoder import write_scaled
 
 _ROWS: Final = 2**15
 _WIDE: Final = 256  # columns from which fewer rows are drawn

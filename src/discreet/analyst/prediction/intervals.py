@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, overload
 import numpy as np
 import numpy.typing as npt
 
-from discreet.analyst.values.confidence_sets import ConfidenceSet, KindArray, SetArray, any_value
-from discreet.analyst.values.estimates import NotEstimable, NothingExcluded
-from discreet.analyst.inference.score import ContrastTerms, ScoreInference, contrast_terms, fieller_sets
-from discreet.analyst.prediction.prediction import array_batches, check_frame, encoded_columns, row_count
+from discreet.analyst.equations.units import Units
 from discreet.analyst.inference.contrasts import NOTHING_VARIES, UNBOUNDED
 from discreet.analyst.inference.reference_law import Family, checked_level, critical_value
-from discreet.analyst.solvers.least_squares import NotEstimableError
-from discreet.analyst.equations.units import Units
+from discreet.analyst.inference.score import ContrastTerms, ScoreInference, contrast_terms, fieller_sets
+from discreet.analyst.prediction.prediction import array_batches, check_frame, encoded_columns, row_count
+from discreet.analyst.values.confidence_sets import ConfidenceSet, KindArray, SetArray, any_value
+from discreet.analyst.values.estimates import NothingExcluded
+from discreet.analyst.values.not_estimable import NotEstimable, NotEstimableError
 from discreet.design.model import Design
-from discreet.releases import FloatArray
+from discreet.exact.arrays import FloatArray
 
 if TYPE_CHECKING:
     from pyarrow import Table

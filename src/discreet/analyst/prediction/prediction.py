@@ -10,14 +10,14 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.analyst.equations.selection import has_all_regressors
-from discreet.tables.arrow import declared_arrays
 from discreet.design.columns import Identifier
 from discreet.design.derived import completed, needed
-from discreet.tables.encoder import settle_missing, shrink_scaled, write_scaled
-from discreet.tables.frames import frame_batches, is_frame, position_notice
 from discreet.design.model import Design
 from discreet.errors import ColumnNotice, DataError, SpecError
-from discreet.releases import FloatArray
+from discreet.exact.arrays import FloatArray
+from discreet.tables.arrow import declared_arrays
+from discreet.tables.encoder import settle_missing, shrink_scaled, write_scaled
+from discreet.tables.frames import frame_batches, is_frame, position_notice
 
 _BATCH_ROWS: Final = 2**16
 

@@ -12,8 +12,8 @@ import numpy.typing as npt
 
 from discreet.analyst.equations.noise_norm import MISS
 from discreet.analyst.equations.normal import NormalEquations
-from discreet.analyst.solvers.penalised_gram import penalised_gram
 from discreet.analyst.equations.selection import SubModel
+from discreet.analyst.solvers.penalised_gram import penalised_gram
 from discreet.releases import Release
 
 EIGENVALUE: Final = "smallest_eigenvalue"  # as the mechanism that sells it names it

@@ -31,7 +31,7 @@ from discreet.analyst.equations.normal import NormalEquations
 from discreet.analyst.solvers.penalised import Slopes, default_strengths, penalised_slopes, weaker_strengths
 from discreet.analyst.solvers.repair import SlopeEquations
 from discreet.errors import SpecError
-from discreet.releases import FloatArray
+from discreet.exact.arrays import FloatArray
 
 _ROUNDING: Final = 1e-12  # of the largest value; what one row in a billion changes is larger
 _JITTER: Final = 1e-13  # of the largest diagonal entry: exact columns may be combinations of each other

@@ -14,7 +14,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from discreet.releases import FloatArray
+from discreet.exact.arrays import FloatArray
 
 _TOLERANCE: Final = 1e-12  # of the terms of the gradient: the objective is then far closer than 1e-10
 _JITTER: Final = 1e-13  # of the largest diagonal entry: keeps collinear exact columns from dividing by 0

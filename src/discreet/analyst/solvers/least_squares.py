@@ -10,44 +10,19 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Final, TypeAlias
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
-from discreet.errors import DiscreetError
-from discreet.releases import FloatArray
-
-WholeArray: TypeAlias = npt.NDArray[np.object_]
-
-REMEDY: Final = "adaptive"  # the penalty that predicts where least squares has no minimum
+from discreet.analyst.values.not_estimable import NotEstimableError
+from discreet.exact.arrays import BigIntArray, FloatArray
 
 _EXACT_COLUMNS: Final = 40  # elimination in whole numbers grows with the fourth power of the number of columns
 _SMALLEST_PIVOT: Final = 2.0**-40  # below this a pivot of the unit-diagonal matrix may be rounding
 _SOLUTION_BITS: Final = 120
 _AGREED_BITS: Final = 90
 _PENALTY_BITS: Final = 64
-
-
-class NotEstimableError(DiscreetError):
-    """The released sums do not determine the coefficients that were asked for."""
-
-    @classmethod
-    def at_strength(cls, ridge: float | None) -> NotEstimableError:
-        """Build the error for sums of products, with or without a ridge, that are not positive definite."""
-        cause = (
-            "the noise outweighs the signal in some direction at this budget, or a column is a combination of others"
-        )
-        others = "take fewer features, more rows or a larger epsilon"
-        if ridge is None:
-            return cls(
-                "not estimable: the released sums of products are not positive definite, so least squares has no "
-                f'minimum; {cause}. Use the penalty "{REMEDY}" or "ridge" (--penalty {REMEDY}), or {others}'
-            )
-        return cls(
-            f"not estimable: with the ridge {ridge:g} the released sums of products are still not positive definite; "
-            f'{cause}. Use the penalty "ridge" with a larger strength (--penalty ridge), or {others}'
-        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,7 +98,7 @@ def solve_ridge(
     return Solution(coefficients)
 
 
-def _whole_numbers(A: npt.NDArray[np.generic], b: npt.NDArray[np.generic]) -> tuple[WholeArray, WholeArray, int]:
+def _whole_numbers(A: npt.NDArray[np.generic], b: npt.NDArray[np.generic]) -> tuple[BigIntArray, BigIntArray, int]:
     """Give the same system in whole numbers, and the factor it was multiplied by."""
     if A.dtype == object:
         return A.astype(object), b.astype(object), 1
@@ -135,7 +110,7 @@ def _whole_numbers(A: npt.NDArray[np.generic], b: npt.NDArray[np.generic]) -> tu
     return whole(exact_gram * factor), whole(exact_b * factor), factor
 
 
-def _solved(A: WholeArray, b: WholeArray) -> tuple[Fraction, ...] | None:
+def _solved(A: BigIntArray, b: BigIntArray) -> tuple[Fraction, ...] | None:
     """Give the solution for a positive definite A, else none."""
     if any(value <= 0 for value in np.diag(A)):
         return None
@@ -145,7 +120,7 @@ def _solved(A: WholeArray, b: WholeArray) -> tuple[Fraction, ...] | None:
     return solution
 
 
-def _refined(A: WholeArray, b: WholeArray) -> tuple[Fraction, ...] | None:
+def _refined(A: BigIntArray, b: BigIntArray) -> tuple[Fraction, ...] | None:
     """Cholesky in double precision, corrected with exact residuals; none if A is too near to singular for that."""
     approximate = A.astype(np.float64)
     scale = 1 / np.sqrt(np.diag(approximate))
@@ -180,11 +155,11 @@ def _refined(A: WholeArray, b: WholeArray) -> tuple[Fraction, ...] | None:
     return tuple(Fraction(value, one) for value in solution)
 
 
-def _rounded(values: FloatArray, bits: int) -> WholeArray:
+def _rounded(values: FloatArray, bits: int) -> BigIntArray:
     return np.array([round(math.ldexp(value, bits)) for value in values.tolist()], dtype=object)
 
 
-def _eliminated(A: WholeArray, b: WholeArray) -> tuple[Fraction, ...] | None:
+def _eliminated(A: BigIntArray, b: BigIntArray) -> tuple[Fraction, ...] | None:
     """Elimination without fractions [Bareiss 1968]; its pivots are the leading minors, all positive only if A is."""
     table = np.column_stack([A, b])
     size = len(b)

@@ -12,10 +12,11 @@ from typing import Final
 import numpy as np
 
 from discreet.analyst.solvers.lasso import minimise
+from discreet.analyst.solvers.least_squares import Solution, solve_ridge
 from discreet.analyst.solvers.penalties import LARGEST_STRENGTH
 from discreet.analyst.solvers.repair import SlopeEquations
-from discreet.analyst.solvers.least_squares import NotEstimableError, Solution, solve_ridge
-from discreet.releases import FloatArray
+from discreet.analyst.values.not_estimable import NotEstimableError
+from discreet.exact.arrays import FloatArray
 
 _STRENGTHS: Final = 100
 _WEAKEST: Final = 1e-3  # of the strongest

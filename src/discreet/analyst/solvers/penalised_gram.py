@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from discreet.analyst.equations.noise_norm import noise_norm_quantile
 from discreet.analyst.equations.normal import NormalEquations
-from discreet.releases import FloatArray
+from discreet.exact.arrays import FloatArray
 
 _ROWS_IN_SDS: Final = 3  # below this many standard deviations of its noise a count is no count
 

@@ -13,8 +13,8 @@ import numpy as np
 
 from discreet.analyst.equations.normal import NormalEquations
 from discreet.analyst.solvers.penalised_gram import penalised_gram
-from discreet.analyst.solvers.least_squares import NotEstimableError
-from discreet.releases import FloatArray
+from discreet.analyst.values.not_estimable import NotEstimableError
+from discreet.exact.arrays import FloatArray
 
 
 def shift_to_reach(noise_norm: float, smallest: float, ridge: float) -> float:

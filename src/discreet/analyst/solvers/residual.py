@@ -9,9 +9,9 @@ from typing import Final
 
 import numpy as np
 
-from discreet.analyst.equations.normal import NormalEquations, WholeArray
+from discreet.analyst.equations.normal import NormalEquations
 from discreet.analyst.solvers.least_squares import solve_ridge
-from discreet.releases import FloatArray
+from discreet.exact.arrays import BigIntArray, FloatArray
 
 _EXACT_COLUMNS: Final = 40  # beyond this a solve for every column takes too long
 _GOOD_PIVOT: Final = 2.0**-20  # of a unit-diagonal matrix: an inverse in double precision then keeps ten digits
@@ -30,7 +30,7 @@ def residual_sum(equations: NormalEquations, theta: Sequence[Fraction]) -> float
         Coefficients of z, shape (k,).
     """
     divisor = math.lcm(*(value.denominator for value in theta))
-    whole: WholeArray = np.array([value.numerator * (divisor // value.denominator) for value in theta], dtype=object)
+    whole: BigIntArray = np.array([value.numerator * (divisor // value.denominator) for value in theta], dtype=object)
     A, b, c = equations.whole_gram, equations.whole_b, equations.whole[-1, -1]
     total = c * divisor**2 - 2 * divisor * (b @ whole) + whole @ (A @ whole)
     return float(Fraction(int(total), equations.unit * divisor**2))

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from discreet.analyst.inference.coefficient_noise import known_before
-from discreet.analyst.values.confidence_sets import ConfidenceSet, split_words
-from discreet.analyst.values.estimates import ByName, Interval, NotEstimable, Number, rough, shown_estimate, unbounded
 from discreet.analyst.inference.reference_law import DEFAULT_LEVEL
+from discreet.analyst.values.confidence_sets import ConfidenceSet, split_words
+from discreet.analyst.values.estimates import ByName, Interval, Number, rough, shown_estimate, unbounded
+from discreet.analyst.values.not_estimable import NotEstimable
 
 if TYPE_CHECKING:
     from pyarrow import Table

@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
-from discreet.analyst.equations.sums import centred
 from discreet.analyst.equations.selection import SubModel
+from discreet.analyst.equations.sums import centred
 from discreet.design.columns import Numeric
 from discreet.releases import Release
 

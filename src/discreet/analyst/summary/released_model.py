@@ -8,11 +8,11 @@ from typing import Final
 
 import numpy as np
 
-from discreet.analyst.inference.coefficient_noise import known_before
-from discreet.analyst.values.estimates import NotEstimable
-from discreet.analyst.solvers.penalties import PenaltyWish
 from discreet.analyst.equations.selection import SubModel
 from discreet.analyst.equations.units import Units, scaled_columns
+from discreet.analyst.inference.coefficient_noise import known_before
+from discreet.analyst.solvers.penalties import PenaltyWish
+from discreet.analyst.values.not_estimable import NotEstimable
 from discreet.errors import SpecError
 from discreet.releases import Release
 

@@ -7,12 +7,9 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from discreet.analyst.diagnostics.clips import clipping_note
+from discreet.analyst.equations.selection import has_all_regressors
 from discreet.analyst.inference.coefficient_noise import known_before
-from discreet.analyst.summary.coefficient_table import cells, headers, reasons
-from discreet.analyst.values.estimates import Interval, NotEstimable, Number
-from discreet.analyst.summary.piles import piled_up
 from discreet.analyst.inference.reference_law import DEFAULT_LEVEL
-from discreet.analyst.summary.released_model import drowned, still_moving
 from discreet.analyst.inference.robust import (
     clipped_residuals,
     has_clusters,
@@ -20,8 +17,12 @@ from discreet.analyst.inference.robust import (
     independent_rows,
     residual_bound,
 )
-from discreet.analyst.equations.selection import has_all_regressors
+from discreet.analyst.summary.coefficient_table import cells, headers, reasons
+from discreet.analyst.summary.piles import piled_up
+from discreet.analyst.summary.released_model import drowned, still_moving
 from discreet.analyst.summary.settings import automatic_settings
+from discreet.analyst.values.estimates import Interval, Number
+from discreet.analyst.values.not_estimable import NotEstimable
 
 if TYPE_CHECKING:
     from discreet.analyst.fitted import Fit

@@ -14,8 +14,8 @@ from typing import Final, Literal, TypeAlias, get_args
 import numpy as np
 import numpy.typing as npt
 
-from discreet.analyst.solvers.least_squares import NotEstimableError
-from discreet.releases import FloatArray
+from discreet.analyst.values.not_estimable import NotEstimableError
+from discreet.exact.arrays import FloatArray
 
 SetKind = Literal["interval", "outside", "everything", "above", "below"]
 KINDS: Final[tuple[SetKind, ...]] = get_args(SetKind)

@@ -3,34 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TypeAlias, TypeVar
 
 import numpy as np
 
 from discreet.analyst.values.confidence_sets import ConfidenceSet, any_value
-from discreet.analyst.solvers.least_squares import NotEstimableError
+from discreet.analyst.values.not_estimable import NotEstimable, NotEstimableError
 from discreet.errors import SpecError
-from discreet.releases import FloatArray
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class NotEstimable:
-    """What stands in the place of a number that the release cannot give; it is false, and says why.
-
-    >>> NotEstimable("the noise is too large")
-    not estimable: the noise is too large
-    >>> bool(NotEstimable("the noise is too large"))
-    False
-    """
-
-    reason: str
-
-    def __bool__(self) -> bool:
-        return False
-
-    def __repr__(self) -> str:
-        return f"not estimable: {self.reason}"
+from discreet.exact.arrays import FloatArray
 
 
 class NothingExcluded(NotEstimable):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from discreet.analyst.values.estimates import ByName, NotEstimable, Number, rough
+from discreet.analyst.values.estimates import ByName, Number, rough
+from discreet.analyst.values.not_estimable import NotEstimable
 
 
 class Parameters(ByName[Number]):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import itertools
 
+from discreet.audit.pairs.pair import NeighbourPair
 from discreet.design.columns import Base, Boolean, Numeric
 from discreet.design.model import Design
-from discreet.mechanisms.registry import NeighbourPair
 
 
 def corner_pairs(design: Design) -> tuple[NeighbourPair, ...]:

@@ -6,9 +6,9 @@ import math
 from dataclasses import dataclass
 from typing import Final
 
+from discreet.audit.pairs.pair import NeighbourPair
 from discreet.design.columns import Base, Boolean, Numeric
 from discreet.design.model import Design
-from discreet.mechanisms.registry import NeighbourPair
 
 # part along the coefficients of the rows that hold them there; smaller ones take more rows and stiffen less
 _ASIDE: Final = 1 / 16

@@ -31,9 +31,9 @@ def command(
     Only names are read, and types where the file states them: no value and no statistic of any row.
     """
     from discreet.cli.commands.blank_design import blank_design
+    from discreet.files import check_output, write_bytes
     from discreet.tables.files.header import column_names_and_types
     from discreet.tables.files.opening import ReadOptions
-    from discreet.files import check_output, write_bytes
 
     # no table has such a name, so that --force cannot destroy one
     if Path(output).suffix.lower() != ".toml":

@@ -121,8 +121,8 @@ def facts(found: Path) -> dict[str, object]:
 
 def print_path(found: Path) -> None:
     """Print a row for each strength, the chosen one marked, and what to know about it."""
-    from discreet.analyst.values.estimates import NotEstimable
     from discreet.analyst.summary.summary import notes, penalty_line
+    from discreet.analyst.values.not_estimable import NotEstimable
     from discreet.cli.render import LABEL, labelled, print_table
 
     chosen = None if isinstance(found.criterion, NotEstimable) else found.best
@@ -153,7 +153,7 @@ def print_path(found: Path) -> None:
 
 def criteria(found: Path) -> list[float] | list[None]:
     """Give the criterion at each strength, or nothing where the release cannot tell it."""
-    from discreet.analyst.values.estimates import NotEstimable
+    from discreet.analyst.values.not_estimable import NotEstimable
 
     if isinstance(found.criterion, NotEstimable):
         return [None] * len(found.strengths)

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from discreet.cli.commands.assumption_options import assume_table, assumption_options, correlation_table
-from discreet.cli.options import debug_option, force_option, json_option, number, settings_table
 from discreet.cli.commands.plan_text import print_over, print_plan, print_plans
+from discreet.cli.options import debug_option, force_option, json_option, number, settings_table
 from discreet.cli.session import Session
 from discreet.cli.terminal import say, say_json
 from discreet.errors import PrivacyNotice, SpecError

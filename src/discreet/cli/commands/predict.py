@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from pyarrow import Array, DataType, RecordBatch, Schema
 
     from discreet.analyst.model import Fit
-    from discreet.tables.source import Source
     from discreet.design.columns import Readable
+    from discreet.tables.source import Source
 
 PREDICTION: Final = "prediction"
 ENDS: Final = ("mean_ci_lower", "mean_ci_upper", "obs_ci_lower", "obs_ci_upper")
@@ -73,13 +73,13 @@ def command(
     of NEW in their order; other columns of NEW are left out, unless --keep names them. With --intervals it also gets
     the kind and the ends of two confidence sets; the ends of the kind 'outside' are those of the gap.
     """
-    from discreet.analyst.values.estimates import unbounded
-    from discreet.analyst.solvers.least_squares import NotEstimableError
     from discreet.analyst.summary.summary import radius_notes
+    from discreet.analyst.values.estimates import unbounded
+    from discreet.analyst.values.not_estimable import NotEstimableError
     from discreet.cli.render import NOT_PRIVATE
-    from discreet.tables.files.opening import ReadOptions, open_source
     from discreet.files import replacing
     from discreet.releases import Release
+    from discreet.tables.files.opening import ReadOptions, open_source
 
     kind = Path(output).suffix.lower()
     if kind not in _KINDS:
@@ -120,8 +120,8 @@ def command(
 
 def _wanted_level(model: Fit, level: str | None, *, intervals: bool) -> float | None:
     """Level of the sets that are asked for; none if none are."""
-    from discreet.analyst.summary.coefficient_table import reasons
     from discreet.analyst.inference.reference_law import checked_level
+    from discreet.analyst.summary.coefficient_table import reasons
 
     if not intervals:
         if level is not None:
@@ -156,8 +156,8 @@ def predicted(
     import numpy as np
     import pyarrow as pa
 
-    from discreet.tables.arrow import declared_arrays
     from discreet.design.columns import Identifier
+    from discreet.tables.arrow import declared_arrays
 
     features = model.table_columns
     columns = {**dict.fromkeys(keep, Identifier()), **features}

@@ -82,9 +82,9 @@ def command(
     loss, failure = number("epsilon", epsilon), number("delta", delta)
     bound = None if residual_bound is None else number("residual-bound", residual_bound)
 
-    from discreet.tables.source import ComputeOptions
     from discreet.design.model import Design
     from discreet.files import check_output
+    from discreet.tables.source import ComputeOptions
     from discreet.workflow import release
 
     design = Design.load(design_path)

@@ -22,8 +22,8 @@ from discreet.cli.terminal import complain, say, say_json
 from discreet.errors import OutputError
 
 if TYPE_CHECKING:
-    from discreet.releases import Release
     from discreet.pages.view import ReportView
+    from discreet.releases import Release
 
 
 @click.command("report", short_help="Write a release and a fit as one page; free.")

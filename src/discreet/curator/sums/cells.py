@@ -6,15 +6,12 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from discreet.design.columns import Numeric, SplineBasis
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.errors import SpecError
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
+from discreet.exact.arrays import FloatArray, IntArray
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from discreet.tables.arrow import FloatArray
 from discreet.design.derived import outside_bounds
 from discreet.design.model import Design
+from discreet.exact.arrays import FloatArray
 
 
 class ClipCounter:

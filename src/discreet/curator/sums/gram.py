@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-FloatArray = npt.NDArray[np.float64]
+from discreet.exact.arrays import FloatArray
 
 # a double holds every whole number up to 2**53, so sums of products below it are exact in any order
 _EXACT_BITS = 53

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
 from discreet.curator.sums.gram import ExactGram
-from discreet.curator.table import Sums
+from discreet.curator.sums.protocol import Sums
 from discreet.design.domain import RowDomain
-
-FloatArray: TypeAlias = npt.NDArray[np.float64]
-WholeArray: TypeAlias = npt.NDArray[np.int64]
+from discreet.exact.arrays import FloatArray, IntArray
 
 # rows that are multiplied at once, as a power of two
 _BLOCK_BITS: Final = 12
@@ -105,10 +103,10 @@ class HuberSums:
         if self._products is not None:
             self._products.add(z * inside)
 
-    def _residuals(self, z: FloatArray, y: FloatArray) -> tuple[WholeArray, list[WholeArray]]:
+    def _residuals(self, z: FloatArray, y: FloatArray) -> tuple[IntArray, list[IntArray]]:
         """Residuals rounded down to grid steps, those far beyond the threshold only by side; and digits after that."""
-        digits: list[WholeArray] = []
-        carry: WholeArray = np.zeros(len(y), dtype=np.int64)
+        digits: list[IntArray] = []
+        carry: IntArray = np.zeros(len(y), dtype=np.int64)
         for place, product in enumerate((self._point @ z).astype(np.int64)):  # [P10]
             value = carry - product + (y.astype(np.int64) if place == self._digits else 0)
             digits.append(value & self._mask)

@@ -9,10 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.curator.sums.gram import ExactGram
-from discreet.curator.rows import shrink_to_ball
 from discreet.design.domain import RowDomain
-
-FloatArray = npt.NDArray[np.float64]
+from discreet.exact.arrays import FloatArray
+from discreet.exact.ball import shrink_to_ball
 
 # scaled coefficients beyond this are noise; a larger one could turn a residual into infinity minus infinity
 _LARGEST_COEFFICIENT: Final = 1e6

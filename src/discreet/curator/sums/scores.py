@@ -6,13 +6,12 @@ from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from discreet.curator.sums.gram import ExactGram
 from discreet.curator.sums.residuals import scaled_residuals, usable
 from discreet.design.domain import RowDomain
+from discreet.exact.arrays import FloatArray
 
-FloatArray: TypeAlias = npt.NDArray[np.float64]
 # from scaled residuals to numbers of at most 1 in size, each a function of its own residual alone
 Weight: TypeAlias = Callable[[FloatArray], FloatArray]
 

@@ -13,10 +13,6 @@ from typing import Final, TypeAlias
 
 import numpy as np
 
-from discreet.exact import elementary
-
-from discreet.exact import ranges as intervals
-from discreet.exact.elementary import FloatArray
 from discreet.design.formulas.tree import (
     Binary,
     Call,
@@ -33,8 +29,11 @@ from discreet.design.formulas.tree import (
     parts_of,
     text_of,
 )
-from discreet.exact.ranges import Interval, NoRangeError
 from discreet.errors import SpecError
+from discreet.exact import elementary
+from discreet.exact import ranges as intervals
+from discreet.exact.arrays import FloatArray
+from discreet.exact.ranges import Interval, NoRangeError
 
 _Values: TypeAlias = Mapping[str, FloatArray]
 

@@ -22,13 +22,13 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.design.formulas import splines
-from discreet.exact.elementary import FloatArray
+from discreet.design.formulas.evaluation import range_of, range_text, values_of
 from discreet.design.formulas.syntax import tree_of
 from discreet.design.formulas.tokens import shown
 from discreet.design.formulas.tree import Cut, Spline, Tree, is_condition, names_in, number_text, text_of
-from discreet.design.formulas.evaluation import range_of, range_text, values_of
-from discreet.exact.ranges import Interval
 from discreet.errors import SpecError
+from discreet.exact.arrays import FloatArray
+from discreet.exact.ranges import Interval
 
 Kind: TypeAlias = Literal["numeric", "boolean", "levels", "spline"]
 

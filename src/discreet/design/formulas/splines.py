@@ -7,7 +7,7 @@ from typing import Final
 
 import numpy as np
 
-from discreet.exact.elementary import FloatArray
+from discreet.exact.arrays import FloatArray
 
 # 2**40 steps per unit: far below the grid of a release, far above what rounding can add to a sum
 _STEPS: Final = 2.0**40

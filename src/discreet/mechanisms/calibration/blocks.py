@@ -8,7 +8,6 @@ from typing import Final
 
 from discreet.design.domain import RowDomain
 from discreet.errors import SpecError
-from discreet.mechanisms.sampling.sampler import MAX_SIGMA, NO_DELTA, rounded_up
 from discreet.mechanisms.calibration.l2_sensitivity import (
     RATIO_SENSITIVITY,
     Blocks,
@@ -16,6 +15,7 @@ from discreet.mechanisms.calibration.l2_sensitivity import (
     residual_sensitivity,
     weighted_loss,
 )
+from discreet.mechanisms.sampling.sampler import MAX_SIGMA, NO_DELTA, rounded_up
 from discreet.privacy.budget import PrivacyBudget
 from discreet.privacy.gaussian import mu_from
 from discreet.privacy.lattice import LATTICE_SHARE

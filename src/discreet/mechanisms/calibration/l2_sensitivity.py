@@ -14,12 +14,10 @@ from fractions import Fraction
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from discreet.design.domain import RowDomain
+from discreet.exact.arrays import FloatArray
 from discreet.privacy.unit import Neighbours
-
-FloatArray = npt.NDArray[np.float64]
 
 # covers the rounding of some tens of double operations, each relative 2**-53
 _ROUNDING: Final = 1 + 2**-44

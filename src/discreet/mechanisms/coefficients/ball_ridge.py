@@ -17,9 +17,9 @@ import numpy as np
 
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
+from discreet.exact.integers import Whole, factors, solution, symmetric_whole
 from discreet.mechanisms.calibration.l2_sensitivity import norm2
 from discreet.mechanisms.interface.settings import Setting
-from discreet.exact.integers import Whole, factors, solution, symmetric_whole
 from discreet.releases import Settings
 
 BALL_SETTINGS: Final[Mapping[str, Setting]] = MappingProxyType({

@@ -9,19 +9,17 @@ from typing import Final, Literal
 
 import numpy as np
 
-from discreet.curator.sums.cells import CellCounts, FloatArray, Partition
+from discreet.curator.sums.cells import CellCounts, Partition
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.errors import SpecError
+from discreet.exact.arrays import FloatArray
 from discreet.mechanisms.calibration.blocks import in_steps
-from discreet.mechanisms.sampling.sampler import Sampler
 from discreet.mechanisms.calibration.pieces import Piece, pieces_law
-from discreet.mechanisms.interface.promise import promise
-from discreet.mechanisms.registry import Card, Job, NeighbourPair, Passes
+from discreet.mechanisms.interface.protocol import Card, Job, Passes
 from discreet.mechanisms.interface.settings import Setting
-from discreet.audit.pairs.corners import corner_pairs
+from discreet.mechanisms.sampling.sampler import Sampler
 from discreet.privacy.budget import PrivacyBudget
-from discreet.privacy.guarantee import Guarantee
 from discreet.releases import Coefficients, NoiseLaw, Settings
 
 MAX_CELLS: Final = 2**20
@@ -81,14 +79,6 @@ class PerturbedHistogram:
             reach = rows * (math.sqrt(2) if replaced else 1.0)  # [P5]
             law = pieces_law(domain, budget, {"cells": Piece(reach, 1.0, cells)})
         return replace(law, parameters={"bins": bins, "cells": cells})
-
-    def guarantee(self, design: Design, budget: PrivacyBudget) -> Guarantee:
-        """The promise in the currency of the budget, with the conditions it stands on."""
-        return promise(design, budget)
-
-    def worst_pairs(self, design: Design) -> tuple[NeighbourPair, ...]:
-        """Any row added, or moved to another cell, reaches the claim; corner rows do."""
-        return corner_pairs(design)
 
     def passes(self, job: Job) -> Passes:
         """One pass: exact counts, noise on every one, and the fit."""

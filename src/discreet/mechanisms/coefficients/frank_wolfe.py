@@ -8,18 +8,16 @@ from typing import Final, Literal
 
 import numpy as np
 
-from discreet.curator.sums.scores import FloatArray, ScoreSum, Weight
+from discreet.curator.sums.scores import ScoreSum, Weight
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.errors import SpecError
+from discreet.exact.arrays import FloatArray
 from discreet.mechanisms.calibration.blocks import ROUNDING, in_steps
-from discreet.mechanisms.sampling.sampler import Sampler
-from discreet.mechanisms.interface.promise import promise
-from discreet.mechanisms.registry import Card, Job, NeighbourPair, Passes
+from discreet.mechanisms.interface.protocol import Card, Job, Passes
 from discreet.mechanisms.interface.settings import Setting
-from discreet.audit.pairs.corners import corner_pairs
+from discreet.mechanisms.sampling.sampler import Sampler
 from discreet.privacy.budget import PrivacyBudget
-from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.zcdp import rho_from
 from discreet.releases import Calibration, Coefficients, NoiseLaw, Settings
 
@@ -60,14 +58,6 @@ class PrivateFrankWolfe:
         return NoiseLaw(
             domain.grid_bits, {"selection": scale}, calibration, "discrete-laplace", {"iterations": iterations}
         )
-
-    def guarantee(self, design: Design, budget: PrivacyBudget) -> Guarantee:
-        """The promise in the currency of the budget, with the conditions it stands on."""
-        return promise(design, budget)
-
-    def worst_pairs(self, design: Design) -> tuple[NeighbourPair, ...]:
-        """Corner rows with the largest residuals, added or exchanged."""
-        return corner_pairs(design)
 
     def passes(self, job: Job) -> Passes:
         """One pass for each choice: exact scores at the coefficients so far, a vertex, a step towards it."""

@@ -11,15 +11,19 @@ from discreet.curator.sums.scores import ScoreSum
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.errors import SpecError
-from discreet.mechanisms.coefficients.iterates import fitted_places, longest, noisy_score, published, score_reach, stepped
 from discreet.mechanisms.calibration.pieces import Piece, pieces_law
-from discreet.mechanisms.interface.promise import promise
-from discreet.mechanisms.registry import Card, Job, NeighbourPair, Passes
+from discreet.mechanisms.coefficients.iterates import (
+    fitted_places,
+    longest,
+    noisy_score,
+    published,
+    score_reach,
+    stepped,
+)
 from discreet.mechanisms.coefficients.robust_loss import RobustLoss
+from discreet.mechanisms.interface.protocol import Card, Job, Passes
 from discreet.mechanisms.interface.settings import Setting
-from discreet.audit.pairs.corners import corner_pairs
 from discreet.privacy.budget import PrivacyBudget
-from discreet.privacy.guarantee import Guarantee
 from discreet.releases import NoiseLaw, Settings
 
 # share of mu^2 for the number of rows, which sets the length of a step
@@ -70,14 +74,6 @@ class NoisyGradientDescent:
         if not carrying:
             return law
         return replace(law, parameters={MOMENTUM: momentum(longest(design, domain) ** 2, iterations, step)})
-
-    def guarantee(self, design: Design, budget: PrivacyBudget) -> Guarantee:
-        """The promise in the currency of the budget, with the conditions it stands on."""
-        return promise(design, budget)
-
-    def worst_pairs(self, design: Design) -> tuple[NeighbourPair, ...]:
-        """Corner rows: at coefficients 0 their gradients are as long as any, and opposite where the target flips."""
-        return corner_pairs(design)
 
     def passes(self, job: Job) -> Passes:
         """One pass for the number of rows, one for each step."""

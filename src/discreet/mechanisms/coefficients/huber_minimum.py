@@ -13,10 +13,10 @@ from typing import Final, TypeAlias
 import numpy as np
 
 from discreet.curator.sums.huber import HuberSums, Together, digit_bits
-from discreet.curator.table import Moments, Sums
+from discreet.curator.sums.protocol import Moments, Sums
 from discreet.design.domain import RowDomain
-from discreet.mechanisms.coefficients.ball_ridge import SOLVER_STEPS
 from discreet.exact.integers import Whole, factors, solution, symmetric_whole
+from discreet.mechanisms.coefficients.ball_ridge import SOLVER_STEPS
 
 # 1 / SOLVER_STEPS as a power of two
 _TOLERANCE_BITS: Final = int(1 / SOLVER_STEPS).bit_length() - 1

@@ -8,28 +8,32 @@ from dataclasses import replace
 from typing import Final, Literal, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from discreet.curator.sums.gram import ExactGram
-from discreet.curator.table import Moments, Sums
+from discreet.curator.sums.protocol import Moments, Sums
 from discreet.curator.sums.scores import ScoreSum, WeightedGram
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
+from discreet.exact.arrays import FloatArray
 from discreet.mechanisms.calibration.composed import JOINT_RULES, RULES, composed_law
-from discreet.mechanisms.coefficients.iterates import ROUNDING, fitted_places, longest, noisy_score, published, score_reach, stepped
-from discreet.mechanisms.sampling.sampler import rounded_up
-from discreet.mechanisms.calibration.pieces import Piece
-from discreet.mechanisms.interface.promise import promise
-from discreet.mechanisms.registry import Card, Job, NeighbourPair, Passes
-from discreet.mechanisms.coefficients.robust_loss import RobustLoss
 from discreet.mechanisms.calibration.l2_sensitivity import Blocks, weighted_loss
+from discreet.mechanisms.calibration.pieces import Piece
+from discreet.mechanisms.coefficients.iterates import (
+    ROUNDING,
+    fitted_places,
+    longest,
+    noisy_score,
+    published,
+    score_reach,
+    stepped,
+)
+from discreet.mechanisms.coefficients.robust_loss import RobustLoss
+from discreet.mechanisms.interface.protocol import Card, Job, Passes
 from discreet.mechanisms.interface.settings import Setting
-from discreet.audit.pairs.corners import corner_pairs
+from discreet.mechanisms.sampling.sampler import rounded_up
 from discreet.privacy.budget import PrivacyBudget
-from discreet.privacy.guarantee import Guarantee
 from discreet.releases import NoiseLaw, Settings, symmetric
 
-FloatArray: TypeAlias = npt.NDArray[np.float64]
 _Iterates: TypeAlias = Generator[Sums, Moments, list[FloatArray]]
 
 # a step by scores is short, one by moments solves the weighted equations
@@ -74,14 +78,6 @@ class PrivateIRLS:
         else:
             pieces = moment_pieces(design, domain, iterations, joint=rule in JOINT_RULES)
         return _triangular(composed_law(domain, budget, pieces, rule))
-
-    def guarantee(self, design: Design, budget: PrivacyBudget) -> Guarantee:
-        """The promise in the currency of the budget, with the conditions it stands on."""
-        return promise(design, budget)
-
-    def worst_pairs(self, design: Design) -> tuple[NeighbourPair, ...]:
-        """Corner rows: at coefficients 0 their scores are as long as any, and opposite where the target flips."""
-        return corner_pairs(design)
 
     def passes(self, job: Job) -> Passes:
         """The passes of the form that was chosen, then the mean of the last iterates."""

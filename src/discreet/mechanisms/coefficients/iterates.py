@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Final, TypeAlias
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
-from discreet.mechanisms.registry import Job
+from discreet.exact.arrays import FloatArray
 from discreet.mechanisms.calibration.l2_sensitivity import norm2
+from discreet.mechanisms.interface.protocol import Job
 from discreet.releases import Coefficients
-
-FloatArray: TypeAlias = npt.NDArray[np.float64]
 
 # iterates stay in the box of this half-width, in scaled units, so that no residual overflows
 LARGEST_COEFFICIENT: Final = 1e3

@@ -11,22 +11,25 @@ from typing import Final, Literal
 import numpy as np
 
 from discreet.curator.sums.gram import ExactGram
-from discreet.curator.table import Moments, Sums
+from discreet.curator.sums.protocol import Moments, Sums
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.errors import SpecError
-from discreet.mechanisms.coefficients.ball_ridge import BALL_SETTINGS, RowReach, normal_equations, ridge_in_ball, rounding_reach
-from discreet.mechanisms.calibration.blocks import ROUNDING, in_steps
-from discreet.mechanisms.coefficients.huber_minimum import HuberProblem, huber_minimum
-from discreet.mechanisms.coefficients.output import ball_pairs, coefficient_count, in_scaled_units
-from discreet.mechanisms.interface.promise import promise
-from discreet.mechanisms.registry import Card, Job, NeighbourPair, Passes
-from discreet.mechanisms.interface.settings import Setting
 from discreet.exact.integers import Whole
-from discreet.audit.pairs.corners import across_pairs
+from discreet.mechanisms.calibration.blocks import ROUNDING, in_steps
+from discreet.mechanisms.coefficients.ball_ridge import (
+    BALL_SETTINGS,
+    RowReach,
+    normal_equations,
+    ridge_in_ball,
+    rounding_reach,
+)
+from discreet.mechanisms.coefficients.huber_minimum import HuberProblem, huber_minimum
+from discreet.mechanisms.coefficients.output import coefficient_count, in_scaled_units
+from discreet.mechanisms.interface.protocol import Card, Job, Passes
+from discreet.mechanisms.interface.settings import Setting
 from discreet.privacy.budget import PrivacyBudget
 from discreet.privacy.gaussian import mu_from
-from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.lattice import LATTICE_SHARE
 from discreet.privacy.zcdp import rho_from
 from discreet.releases import NoiseLaw, Settings
@@ -104,10 +107,6 @@ class ObjectivePerturbation:
         sigma = {"linear": linear, "coefficients": output}
         return NoiseLaw(domain.grid_bits, sigma, "bound", parameters={"strength": steps})
 
-    def guarantee(self, design: Design, budget: PrivacyBudget) -> Guarantee:
-        """The promise in the currency of the budget, with the conditions it stands on."""
-        return promise(design, budget)
-
     def passes(self, job: Job) -> Passes:
         """Exact moments, a random linear term, the minimum on the lattice, a little noise on it."""
         design, law, released = job.design, job.law, len(job.design.released)
@@ -118,10 +117,6 @@ class ObjectivePerturbation:
         noise = job.sampler.draw([law.sigma["coefficients"]] * len(lattice))
         noisy = [value + variate for value, variate in zip(lattice, noise, strict=True)]
         return in_scaled_units(noisy, design, job.domain)
-
-    def worst_pairs(self, design: Design) -> tuple[NeighbourPair, ...]:
-        """Corner rows, beside a row at right angles, or beside rows that steer coefficients of the squared loss."""
-        return (*across_pairs(design), *ball_pairs(design))
 
 
 @dataclass(frozen=True, slots=True)

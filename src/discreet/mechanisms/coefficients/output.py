@@ -9,14 +9,16 @@ from typing import Final, Literal
 from discreet.curator.sums.gram import ExactGram
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
-from discreet.mechanisms.coefficients.ball_ridge import BALL_SETTINGS, RowReach, normal_equations, ridge_in_ball, rounding_reach
 from discreet.mechanisms.calibration.pieces import Piece, pieces_law
-from discreet.mechanisms.interface.promise import promise
-from discreet.mechanisms.registry import Card, Job, NeighbourPair, Passes
-from discreet.audit.pairs.steered import steered_pairs
-from discreet.audit.pairs.corners import corner_pairs
+from discreet.mechanisms.coefficients.ball_ridge import (
+    BALL_SETTINGS,
+    RowReach,
+    normal_equations,
+    ridge_in_ball,
+    rounding_reach,
+)
+from discreet.mechanisms.interface.protocol import Card, Job, Passes
 from discreet.privacy.budget import PrivacyBudget
-from discreet.privacy.guarantee import Guarantee
 from discreet.releases import Coefficients, NoiseLaw, Settings
 
 # covers the rounding of some tens of double operations, each relative 2**-53
@@ -45,10 +47,6 @@ class OutputPerturbation:
         size = coefficient_count(design)
         return pieces_law(domain, budget, {"coefficients": Piece(coefficient_reach(design, domain, settings), 1, size)})
 
-    def guarantee(self, design: Design, budget: PrivacyBudget) -> Guarantee:
-        """The promise in the currency of the budget, with the conditions it stands on."""
-        return promise(design, budget)
-
     def passes(self, job: Job) -> Passes:
         """One pass: exact moments, their minimum on the lattice, then noise on every coefficient."""
         design, released = job.design, len(job.design.released)
@@ -58,10 +56,6 @@ class OutputPerturbation:
         noise = job.sampler.draw([job.law.sigma["coefficients"]] * len(lattice))
         noisy = [value + variate for value, variate in zip(lattice, noise, strict=True)]  # [P4]
         return in_scaled_units(noisy, design, job.domain)
-
-    def worst_pairs(self, design: Design) -> tuple[NeighbourPair, ...]:
-        """Corner rows; and a corner row beside rows that hold the coefficients where its residual is largest."""
-        return ball_pairs(design, float(self.card.settings["strength"].default))
 
 
 def coefficient_count(design: Design) -> int:
@@ -115,9 +109,3 @@ def in_scaled_units(steps: list[int], design: Design, domain: RowDomain) -> Coef
     """Published coefficients of (1, x) from whole steps of the product grid."""
     values = [step / 4**domain.grid_bits for step in steps]
     return Coefficients(tuple(values if design.intercept else [0.0, *values]))
-
-
-def ball_pairs(design: Design, strength: float | None = None) -> tuple[NeighbourPair, ...]:
-    """Neighbouring tables on which ridge coefficients inside a ball move far; `strength` is the common one if none."""
-    lam, bound = (float(BALL_SETTINGS[name].default) for name in ("strength", "bound"))
-    return (*corner_pairs(design), *steered_pairs(design, lam if strength is None else strength, bound))

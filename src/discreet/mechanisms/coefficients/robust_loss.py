@@ -6,11 +6,9 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
+from discreet.exact.arrays import FloatArray
 from discreet.exact.elementary import exp, log
-
-FloatArray = npt.NDArray[np.float64]
 
 # residuals count at most this much: a prediction inside the target's bounds leaves no larger one
 LARGEST_RESIDUAL: Final = 2.0

@@ -3,29 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Final
 
-from discreet.tables.frames import Origin
-from discreet.design.model import Design
-from discreet.privacy.budget import PrivacyBudget
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.lattice import lattice_curve
 from discreet.privacy.zcdp import rho_from
 from discreet.releases import NoiseLaw
-
-_CONDITIONS: Final = (
-    "bounds, levels, rules and settings were chosen without looking at the data",
-    "no other release is made from the same table (the losses of several add up)",
-)
-
-
-def promise(design: Design, budget: PrivacyBudget, *further: str) -> Guarantee:
-    """The promise in the currency of the budget, with the conditions it stands on and `further` ones of a mechanism."""
-    one_row = design.unit.id is None
-    who = "each person stands in at most one row" if one_row else f"each person has one value of {design.unit.id!r}"
-    public = f"the number of {'rows' if one_row else 'persons'} in the table is public"
-    conditions = (who, *_CONDITIONS, *((public,) if design.unit.neighbours == "replace" else ()), *further)
-    return Guarantee(epsilon=budget.epsilon, delta=budget.delta, unit=design.unit, conditions=conditions)
+from discreet.tables.frames import Origin
 
 
 def with_origin(guarantee: Guarantee, origin: Origin | None) -> Guarantee:

@@ -7,20 +7,16 @@ from dataclasses import replace
 from typing import ClassVar, Final, Literal
 
 from discreet.curator.sums.gram import ExactGram
-from discreet.design.columns import Numeric
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.errors import SpecError
-from discreet.mechanisms.calibration.blocks import Beside, noise_law
 from discreet.exact.eigenvalue import smallest_eigenvalue
-from discreet.mechanisms.interface.promise import promise
-from discreet.mechanisms.registry import Card, Job, NeighbourPair, NoisyMoments, Passes, Table
+from discreet.mechanisms.calibration.blocks import Beside, noise_law
 from discreet.mechanisms.calibration.l2_sensitivity import Blocks, norm2
+from discreet.mechanisms.interface.protocol import Card, Job, NoisyMoments, Passes
 from discreet.mechanisms.interface.settings import Setting
 from discreet.mechanisms.moments.ssp import TARGET_SQUARE, released_shares, with_noise
-from discreet.audit.pairs.corners import corner_pairs
 from discreet.privacy.budget import PrivacyBudget
-from discreet.privacy.guarantee import Guarantee
 from discreet.releases import NoiseLaw, Settings
 
 EIGENVALUE: Final = "smallest_eigenvalue"
@@ -69,14 +65,6 @@ class AdaptiveSufficientStatistics:
             beside=Beside(EIGENVALUE, eigenvalue_reach(design, domain), float(settings["eigenvalue_share"])),  # [P4]
         )
 
-    def guarantee(self, design: Design, budget: PrivacyBudget) -> Guarantee:
-        """The promise in the currency of the budget, with the conditions it stands on."""
-        return promise(design, budget)
-
-    def worst_pairs(self, design: Design) -> tuple[NeighbourPair, ...]:
-        """Corner rows, and a corner row beside rows at right angles to it, which leave the eigenvalue to that row."""
-        return (*corner_pairs(design), *_right_angles(design))
-
     def passes(self, job: Job) -> Passes:
         """One pass: exact moments, the eigenvalue of their Gram, then noise on all of it."""
         moments = yield ExactGram(len(job.design.released), job.domain.grid_bits)
@@ -123,48 +111,3 @@ def regressor_gram(totals: Sequence[int], *, constant: bool) -> list[list[int]]:
     columns = range(0 if constant else 1, size - 1)
     place = {(i, j): i * size - i * (i - 1) // 2 + j - i for i in range(size) for j in range(i, size)}
     return [[totals[place[min(i, j), max(i, j)]] for j in columns] for i in columns]
-
-
-def _right_angles(design: Design) -> tuple[NeighbourPair, ...]:
-    """Pairs on which the eigenvalue moves as far as it can; for designs of numbers in their box."""
-    numbers = {name: design.columns[name] for name in design.regressors}
-    if design.radius is not None or not all(isinstance(column, Numeric) for column in numbers.values()):
-        return ()
-    if set(design.table_columns) != {*numbers, design.target}:
-        return ()
-    constant = design.needs_sums
-    names = list(numbers)
-    first = {} if constant else {names[0]: 1}
-    # rows w with c.w = 0 for the corner row c, often enough that the direction of c is left to one row
-    orthogonal = [first | {name: -1} for name in (names if constant else names[1:])]
-    if not orthogonal:
-        return ()
-    others = _table(design, [row for row in orthogonal for _ in range(4 * (len(names) + constant))])
-    corner, turned = ({**dict.fromkeys(names, 1), design.target: 1}, {**orthogonal[0], design.target: -1})
-    if design.unit.neighbours == "add-remove":
-        rows = [("corner row", _table(design, [corner]), _table(design, []))]
-    else:
-        rows = [("corner row turned", _table(design, [corner]), _table(design, [turned]))]
-        rows += [(pair.name, pair.table, pair.neighbour) for pair in corner_pairs(design)]
-    return tuple(
-        NeighbourPair(f"{name} at right angles to the rest", _joined(others, one), _joined(others, other))
-        for name, one, other in rows
-    )
-
-
-def _joined(one: Table, other: Table) -> dict[str, list[object]]:
-    return {name: [*values, *other[name]] for name, values in one.items()}
-
-
-def _table(design: Design, rows: Sequence[dict[str, int]]) -> Table:
-    """Declared values of scaled rows of -1, 0 and 1; a boolean target is true at 1."""
-    table: dict[str, list[object]] = {}
-    for name, column in design.table_columns.items():
-        scaled = [row.get(name, 0) for row in rows]
-        if isinstance(column, Numeric):
-            low, high = column.bounds
-            values = {-1: low, 0: column.mid, 1: high}
-            table[name] = [values[value] for value in scaled]
-        else:
-            table[name] = [value == 1 for value in scaled]
-    return table

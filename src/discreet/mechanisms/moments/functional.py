@@ -7,12 +7,10 @@ from typing import Final, Literal
 from discreet.curator.sums.gram import ExactGram
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
-from discreet.mechanisms.moments.laplace import l1_pairs, noisy_totals, pure_law
-from discreet.mechanisms.interface.promise import promise
-from discreet.mechanisms.registry import Card, Job, NeighbourPair, NoisyMoments, Passes
+from discreet.mechanisms.interface.protocol import Card, Job, NoisyMoments, Passes
 from discreet.mechanisms.interface.settings import Setting
+from discreet.mechanisms.moments.laplace import noisy_totals, pure_law
 from discreet.privacy.budget import PrivacyBudget
-from discreet.privacy.guarantee import Guarantee
 from discreet.releases import NoiseLaw, Settings
 
 
@@ -38,18 +36,10 @@ class FunctionalMechanism:
         weights = monomial_weights(sums=design.needs_sums, target_square=bool(settings["target_square"]))
         return pure_law(design, domain, budget, weights)
 
-    def guarantee(self, design: Design, budget: PrivacyBudget) -> Guarantee:
-        """The promise in the currency of the budget, with the conditions it stands on."""
-        return promise(design, budget)
-
     def passes(self, job: Job) -> Passes:
         """One pass: exact moments, then noise on the entries that are coefficients of the polynomial."""
         moments = yield ExactGram(len(job.design.released), job.domain.grid_bits)
         return NoisyMoments(noisy_totals(moments, job.law, job.sampler))
-
-    def worst_pairs(self, design: Design) -> tuple[NeighbourPair, ...]:
-        """Corner rows, added or exchanged; under `replace` also rows part of the way to the opposite corner."""
-        return l1_pairs(design)
 
 
 def monomial_weights(*, sums: bool, target_square: bool) -> dict[str, float]:

@@ -6,17 +6,14 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from discreet.curator.sums.gram import ExactGram
-from discreet.curator.table import Moments
+from discreet.curator.sums.protocol import Moments
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.mechanisms.calibration.blocks import noise_law
+from discreet.mechanisms.interface.protocol import Card, Job, NoisyMoments, Passes
 from discreet.mechanisms.moments.clip_counts import clip_counts_beside, on_product_grid
 from discreet.mechanisms.sampling.sampler import Sampler
-from discreet.mechanisms.interface.promise import promise
-from discreet.mechanisms.registry import Card, Job, NeighbourPair, NoisyMoments, Passes
-from discreet.audit.pairs.corners import clipped_pairs, corner_pairs
 from discreet.privacy.budget import PrivacyBudget
-from discreet.privacy.guarantee import Guarantee
 from discreet.releases import CLIPPED, NoiseLaw, Settings
 
 
@@ -62,10 +59,6 @@ class GaussianMoments:
             beside=clip_counts_beside(design) if self.clip_counts else None,
         )
 
-    def guarantee(self, design: Design, budget: PrivacyBudget) -> Guarantee:
-        """The promise in the currency of the budget, with the conditions it stands on."""
-        return promise(design, budget)
-
     def passes(self, job: Job) -> Passes:
         """One pass: exact moments, then noise on every entry."""
         moments = yield ExactGram(len(job.design.released), job.domain.grid_bits)
@@ -78,8 +71,3 @@ class GaussianMoments:
         size = int((8 * len(moments.totals) + 1) ** 0.5) // 2
         noise = sampler.draw(law.steps(size))
         return tuple(total + variate for total, variate in zip(moments.totals, noise, strict=True))  # [P12]
-
-    def worst_pairs(self, design: Design) -> tuple[NeighbourPair, ...]:
-        """Corner rows: one added beside its twin, or replaced by rows that flip signs, levels and target."""
-        pairs = corner_pairs(design)
-        return clipped_pairs(design, pairs) if self.clip_counts else pairs

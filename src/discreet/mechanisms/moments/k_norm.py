@@ -12,14 +12,11 @@ from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.errors import SpecError
 from discreet.mechanisms.calibration.blocks import ROUNDING, block_sigmas
-from discreet.mechanisms.sampling.sampler import Sampler
-from discreet.mechanisms.interface.promise import promise
-from discreet.mechanisms.sampling.refinement import Uniforms, refined
-from discreet.mechanisms.registry import Card, Job, NeighbourPair, NoisyMoments, Passes
 from discreet.mechanisms.calibration.l2_sensitivity import Blocks, block_maxima
-from discreet.audit.pairs.corners import corner_pairs
+from discreet.mechanisms.interface.protocol import Card, Job, NoisyMoments, Passes
+from discreet.mechanisms.sampling.refinement import Uniforms, refined
+from discreet.mechanisms.sampling.sampler import Sampler
 from discreet.privacy.budget import PrivacyBudget
-from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.unit import Neighbours
 from discreet.releases import BLOCKS, NoiseLaw, Settings
 
@@ -73,20 +70,12 @@ class KNormMoments:
             {"dimension": dimension},
         )
 
-    def guarantee(self, design: Design, budget: PrivacyBudget) -> Guarantee:
-        """The promise in the currency of the budget, with the conditions it stands on."""
-        return promise(design, budget)
-
     def passes(self, job: Job) -> Passes:
         """One pass: exact moments, then one vector of noise over all entries."""
         size = len(job.design.released)
         moments = yield ExactGram(size, job.domain.grid_bits)
         noise = k_norm_noise(job.law.steps(size), job.sampler)
         return NoisyMoments(tuple(total + part for total, part in zip(moments.totals, noise, strict=True)))  # [P12]
-
-    def worst_pairs(self, design: Design) -> tuple[NeighbourPair, ...]:
-        """Corner rows: one added beside its twin, or replaced by rows that flip signs, levels and target."""
-        return corner_pairs(design)
 
 
 def block_shares(domain: RowDomain, neighbours: Neighbours, columns: int) -> Blocks:

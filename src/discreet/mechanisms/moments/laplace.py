@@ -2,32 +2,24 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar, Final, Literal
+from typing import ClassVar, Literal
 
 from discreet.curator.sums.gram import ExactGram
-from discreet.curator.table import Moments
-from discreet.design.columns import Base, Boolean, Numeric
+from discreet.curator.sums.protocol import Moments
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.errors import SpecError
-from discreet.mechanisms.moments.clip_counts import CLIP_EPSILON_SHARE, clip_columns, on_product_grid
 from discreet.mechanisms.calibration.l1_sensitivity import l1_sensitivity
+from discreet.mechanisms.interface.protocol import Card, Job, NoisyMoments, Passes
+from discreet.mechanisms.moments.clip_counts import CLIP_EPSILON_SHARE, clip_columns, on_product_grid
 from discreet.mechanisms.sampling.sampler import MAX_SIGMA, Sampler, rounded_up
-from discreet.mechanisms.interface.promise import promise
-from discreet.mechanisms.registry import Card, Job, NeighbourPair, NoisyMoments, Passes
-from discreet.audit.pairs.corners import clipped_pairs, corner_pairs
 from discreet.privacy.budget import PrivacyBudget
-from discreet.privacy.guarantee import Guarantee
 from discreet.releases import BLOCKS, CLIPPED, NoiseLaw, Settings
 from discreet.releases.law import entry_blocks
-
-# how far a row moves to the opposite corner in the pairs for audits
-_WAYS: Final = (0.0, 0.25, 0.375, 0.5, 0.75, 1.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,21 +53,12 @@ class LaplaceMoments:
         clips = clip_columns(design) if self.clip_counts else 0
         return pure_law(design, domain, budget, block_weights(design, domain), clips=clips)
 
-    def guarantee(self, design: Design, budget: PrivacyBudget) -> Guarantee:
-        """The promise in the currency of the budget, with the conditions it stands on."""
-        return promise(design, budget)
-
     def passes(self, job: Job) -> Passes:
         """One pass: exact moments, then noise on every entry."""
         moments = yield ExactGram(len(job.design.released), job.domain.grid_bits)
         totals = noisy_totals(moments, job.law, job.sampler)
         noise = job.sampler.laplace([job.law.sigma[CLIPPED]] * len(moments.clipped)) if self.clip_counts else ()
         return NoisyMoments(totals, clipped=on_product_grid(moments.clipped, noise, job.law))
-
-    def worst_pairs(self, design: Design) -> tuple[NeighbourPair, ...]:
-        """Corner rows, added or exchanged; under `replace` also rows part of the way to the opposite corner."""
-        pairs = l1_pairs(design)
-        return clipped_pairs(design, pairs) if self.clip_counts else pairs
 
 
 def block_costs(columns: int) -> dict[str, float]:
@@ -162,39 +145,6 @@ def noisy_totals(moments: Moments, law: NoiseLaw, sampler: Sampler) -> tuple[int
         total + variate if block in law.sigma else None  # [P12]
         for block, total, variate in zip(entry_blocks(size), moments.totals, noise, strict=True)
     )
-
-
-def l1_pairs(design: Design) -> tuple[NeighbourPair, ...]:
-    """Neighbouring tables on which the L1 change of sums of products is largest.
-
-    Under `replace` the diagonal of the moments moves only if a row leaves its corner part of the way.
-    """
-    corners = corner_pairs(design)
-    if design.unit.neighbours == "add-remove":
-        return corners
-    corner = corners[0].table
-    part_way = [
-        NeighbourPair(
-            f"replace {x:.0%} of the way, target {y:.0%}",
-            corner,
-            {
-                name: [_moved(column, y if name == design.target else x, corner[name][0])]
-                for name, column in design.table_columns.items()
-            },
-        )
-        for x, y in itertools.product(_WAYS, _WAYS)
-        if x or y
-    ]
-    return (*corners, *part_way)
-
-
-def _moved(column: Base, way: float, corner: object) -> object:
-    if isinstance(column, Numeric):
-        low, high = column.bounds
-        return high - way * (high - low)
-    if isinstance(column, Boolean):
-        return way < 0.5
-    return corner if way == 0 else next(level for level in reversed(column.levels) if level != corner)
 
 
 def _steps(block: str, scale: Fraction, domain: RowDomain) -> int:

@@ -9,14 +9,11 @@ from discreet.curator.sums.gram import ExactGram
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.mechanisms.calibration.blocks import DEFAULT_SHARES, noise_law
-from discreet.mechanisms.sampling.sampler import Sampler
-from discreet.mechanisms.interface.promise import promise
-from discreet.mechanisms.registry import Card, Job, NeighbourPair, NoisyMoments, Passes
 from discreet.mechanisms.calibration.l2_sensitivity import Blocks
+from discreet.mechanisms.interface.protocol import Card, Job, NoisyMoments, Passes
 from discreet.mechanisms.interface.settings import Setting
-from discreet.audit.pairs.corners import corner_pairs
+from discreet.mechanisms.sampling.sampler import Sampler
 from discreet.privacy.budget import PrivacyBudget
-from discreet.privacy.guarantee import Guarantee
 from discreet.releases import NoiseLaw, Settings
 from discreet.releases.law import entry_blocks
 
@@ -53,14 +50,6 @@ class SufficientStatistics:
             rows_per_unit=design.unit.max_rows,
             shares=released_shares(design, target_square=bool(settings["target_square"])),  # [P1]
         )
-
-    def guarantee(self, design: Design, budget: PrivacyBudget) -> Guarantee:
-        """The promise in the currency of the budget, with the conditions it stands on."""
-        return promise(design, budget)
-
-    def worst_pairs(self, design: Design) -> tuple[NeighbourPair, ...]:
-        """Corner rows: one added beside its twin, or replaced by rows that flip signs, levels and target."""
-        return corner_pairs(design)
 
     def passes(self, job: Job) -> Passes:
         """One pass: exact moments, then noise on every entry that is released."""

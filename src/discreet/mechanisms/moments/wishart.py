@@ -15,6 +15,12 @@ from discreet.curator.sums.gram import ExactGram
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.errors import SpecError
+from discreet.mechanisms.calibration.l2_sensitivity import norm2
+from discreet.mechanisms.interface.protocol import Card, Job, NoisyMoments, Passes
+from discreet.mechanisms.interface.settings import Setting
+from discreet.mechanisms.sampling.refinement import Interval, Uniforms, refined
+from discreet.mechanisms.sampling.sampler import Sampler
+from discreet.privacy.budget import PrivacyBudget
 from discreet.privacy.chi_square import (
     DELTA_LOWEST,
     EPSILON_HIGHEST,
@@ -23,15 +29,6 @@ from discreet.privacy.chi_square import (
     exchanged_delta,
     largest_shift,
 )
-from discreet.mechanisms.sampling.sampler import Sampler
-from discreet.mechanisms.interface.promise import promise
-from discreet.mechanisms.sampling.refinement import Interval, Uniforms, refined
-from discreet.mechanisms.registry import Card, Job, NeighbourPair, NoisyMoments, Passes
-from discreet.mechanisms.calibration.l2_sensitivity import norm2
-from discreet.mechanisms.interface.settings import Setting
-from discreet.audit.pairs.corners import corner_pairs
-from discreet.privacy.budget import PrivacyBudget
-from discreet.privacy.guarantee import Guarantee
 from discreet.releases import NoiseLaw, Settings
 
 # degrees times columns: half as many uniform variates are drawn
@@ -120,10 +117,6 @@ class WishartMoments:
         sigma = scales.blocks(count_public=design.count_public)
         return NoiseLaw(domain.grid_bits, sigma, "chi-square", "wishart", {"degrees": degrees})
 
-    def guarantee(self, design: Design, budget: PrivacyBudget) -> Guarantee:
-        """The promise in the currency of the budget, with the conditions it stands on."""
-        return promise(design, budget)
-
     def passes(self, job: Job) -> Passes:
         """One pass: exact moments, then a rounded Wishart matrix on top, less its mean."""
         size = len(job.design.released)
@@ -139,10 +132,6 @@ class WishartMoments:
         if job.design.count_public:
             totals[0] = moments.totals[0]
         return NoisyMoments(tuple(totals))
-
-    def worst_pairs(self, design: Design) -> tuple[NeighbourPair, ...]:
-        """Corner rows: one added beside its twin, or replaced by rows that flip signs, levels and target."""
-        return corner_pairs(design)
 
 
 def wishart_noise(scales: Sequence[int], degrees: int, sampler: Sampler) -> list[int]:

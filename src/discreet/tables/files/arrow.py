@@ -14,10 +14,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow import ipc
 
-from discreet.tables.arrow import check_buffers
 from discreet.design.columns import Readable
-from discreet.tables.frames import check_names
 from discreet.errors import DataError
+from discreet.tables.arrow import check_buffers
+from discreet.tables.frames import check_names
 
 if TYPE_CHECKING:
     from pyarrow import DataType, MemoryMappedFile, RecordBatch, Schema

@@ -19,9 +19,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as arrow_csv
 
-from discreet.tables.files.arrow import check_file_names
 from discreet.design.columns import Boolean, Categorical, Identifier, Readable, bad_cell, mending
 from discreet.errors import DataError
+from discreet.tables.files.arrow import check_file_names
 
 if TYPE_CHECKING:
     from pyarrow import ChunkedArray, DataType, RecordBatch, Table

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Final
 
 from discreet.design.columns import Readable
-from discreet.tables.frames import frame_batches, origin, reads_once
 from discreet.errors import SpecError
+from discreet.tables.frames import frame_batches, origin, reads_once
 
 if TYPE_CHECKING:
     from pyarrow import RecordBatch

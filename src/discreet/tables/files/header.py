@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 
+from discreet.errors import DataError
 from discreet.tables.files.arrow import ArrowFile
 from discreet.tables.files.csv import BLOCK_BYTES
 from discreet.tables.files.opening import DEFAULT_READING, FileSource, ReadOptions, found_files
-from discreet.errors import DataError
 
 if TYPE_CHECKING:
     from pyarrow import DataType

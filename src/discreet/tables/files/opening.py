@@ -15,13 +15,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol
 
+from discreet.design.columns import Readable
+from discreet.errors import DataError, SpecError
 from discreet.tables.files.arrow import IPC_MAGIC, IpcFile, ParquetFile
 from discreet.tables.files.charsets import charset_named, wrong_mark
 from discreet.tables.files.csv import CsvFile
 from discreet.tables.files.frame_source import FrameSource
-from discreet.design.columns import Readable
 from discreet.tables.frames import is_frame
-from discreet.errors import DataError, SpecError
 
 if TYPE_CHECKING:
     from pyarrow import DataType, RecordBatch

@@ -1,0 +1,68 @@
+"""For every mechanism the neighbouring tables on which it comes closest to its claim."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Final, TypeAlias
+
+from discreet.audit.pairs.corners import across_pairs, clipped_pairs, corner_pairs
+from discreet.audit.pairs.pair import NeighbourPair
+from discreet.audit.pairs.part_way import l1_pairs
+from discreet.audit.pairs.right_angles import right_angle_pairs
+from discreet.audit.pairs.steered import steered_pairs
+from discreet.design.model import Design
+from discreet.mechanisms.registry import mechanism_named
+
+Pairs: TypeAlias = tuple[NeighbourPair, ...]
+
+
+def worst_pairs(mechanism: str, design: Design, *, clip_counts: bool = False) -> Pairs:
+    """Neighbouring tables for audits and tightness tests of the mechanism of that name.
+
+    >>> [pair.name for pair in worst_pairs("gaussian", Design("y", {"y": (-1, 1), "b": (0, 10)}))]
+    ['second corner row']
+    """
+    pairs = _PAIRS[mechanism](design)
+    return clipped_pairs(design, pairs) if clip_counts else pairs
+
+
+def _eigenvalue_pairs(design: Design) -> Pairs:
+    """Corner rows, and a corner row beside rows at right angles to it, which leave the eigenvalue to that row."""
+    return (*corner_pairs(design), *right_angle_pairs(design))
+
+
+def _output_pairs(design: Design) -> Pairs:
+    """Corner rows; and a corner row beside rows that hold the coefficients where its residual is largest."""
+    strength, bound = _ball("output")
+    return (*corner_pairs(design), *steered_pairs(design, strength, bound))
+
+
+def _objective_pairs(design: Design) -> Pairs:
+    """Corner rows, beside a row at right angles, or beside rows that steer coefficients of the squared loss."""
+    strength, bound = _ball("objective")
+    return (*across_pairs(design), *corner_pairs(design), *steered_pairs(design, strength, bound))
+
+
+def _ball(mechanism: str) -> tuple[float, float]:
+    settings = mechanism_named(mechanism).card.settings
+    return float(settings["strength"].default), float(settings["bound"].default)
+
+
+# corner rows have the longest scores and gradients at coefficients 0, and any row added or moved to another cell
+# is the worst for a histogram
+_PAIRS: Final[Mapping[str, Callable[[Design], Pairs]]] = MappingProxyType({
+    "gaussian": corner_pairs,
+    "laplace": l1_pairs,
+    "k-norm": corner_pairs,
+    "wishart": corner_pairs,
+    "functional": l1_pairs,
+    "ssp": corner_pairs,
+    "adassp": _eigenvalue_pairs,
+    "dpme": corner_pairs,
+    "frank-wolfe": corner_pairs,
+    "irls": corner_pairs,
+    "gradient": corner_pairs,
+    "output": _output_pairs,
+    "objective": _objective_pairs,
+})  # fmt: skip
