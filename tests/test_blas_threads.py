@@ -9,8 +9,8 @@ import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
 import discreet
-from discreet.curator.blas_threads import one_blas_thread
 from discreet.errors import DataError
+from discreet.exact.blas_threads import one_blas_thread
 from discreet.tables.source import ComputeOptions
 
 DESIGN = discreet.Design("y", {"x": (0, 1), "y": (0, 1)})

@@ -239,7 +239,7 @@ def _with_residuals(
 ) -> Release:
     """Add what robust standard errors need, from one more pass."""
     # only this needs the analyst's rooms, which plain releases do without
-    from discreet.analyst.inference.residual_plan import residual_plan
+    from discreet.analyst.residual_plan import residual_plan
 
     plan, rows = residual_plan(made, bound), made.design.unit.max_rows
     gram = ResidualGram(domain, len(plan.coefficients), plan.coefficients, plan.bound, rows)

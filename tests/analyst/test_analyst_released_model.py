@@ -12,11 +12,11 @@ from other_releases import CENTRED, COLUMNS, DESIGN, fitted_inside, rows
 
 from discreet.analyst.comparison import compare_models
 from discreet.analyst.diagnostics.bound_costs import bound_costs
+from discreet.analyst.diagnostics.convergence import drowned, still_moving
 from discreet.analyst.diagnostics.diagnostics import diagnose
 from discreet.analyst.equations.selection import choose
 from discreet.analyst.model import fit
 from discreet.analyst.path import path
-from discreet.analyst.summary.released_model import drowned, still_moving
 from discreet.analyst.values.not_estimable import NotEstimable
 from discreet.design.model import Design
 from discreet.errors import SpecError

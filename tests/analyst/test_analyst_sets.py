@@ -13,8 +13,8 @@ from scipy.optimize import brentq
 import discreet
 from discreet.analyst.inference.contrasts import unit_map
 from discreet.analyst.inference.nuisance import reference_tail
-from discreet.analyst.inference.residual_plan import residual_plan
 from discreet.analyst.inference.score import ContrastTerms, fieller_sets, joint_score
+from discreet.analyst.residual_plan import residual_plan
 from discreet.analyst.values.estimates import rough
 from discreet.analyst.values.not_estimable import NotEstimable, NotEstimableError
 from discreet.design.model import Design

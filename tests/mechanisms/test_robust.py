@@ -11,7 +11,7 @@ import pytest
 from scipy import stats
 
 import discreet
-from discreet.analyst.inference.residual_plan import WIDEST_BOUND, residual_plan
+from discreet.analyst.residual_plan import WIDEST_BOUND, residual_plan
 from discreet.curator.sums.residuals import RatioSquares, ResidualGram, ResidualPass
 from discreet.curator.table import accumulate
 from discreet.design.domain import RowDomain

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 import discreet
-from discreet.analyst.inference.residual_plan import ResidualPlan, residual_plan
+from discreet.analyst.residual_plan import ResidualPlan, residual_plan
 from discreet.analyst.values.not_estimable import NotEstimable
 from discreet.curator.sums.residuals import RatioSquares, ResidualGram
 from discreet.curator.table import Table

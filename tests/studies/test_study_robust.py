@@ -15,7 +15,7 @@ import pytest
 from scipy import stats
 
 import discreet
-from discreet.analyst.inference.residual_plan import residual_plan
+from discreet.analyst.residual_plan import residual_plan
 from discreet.analyst.values.not_estimable import NotEstimableError
 from discreet.curator.sums.residuals import RatioSquares, ResidualGram, ResidualPass
 from discreet.curator.table import accumulate

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
+from discreet.analyst.equations.fit_inputs import ErrorBasis, FitInputs, Line, error_basis
 from discreet.analyst.equations.normal import NormalEquations
 from discreet.analyst.equations.selection import SubModel
 from discreet.analyst.equations.sums import counted_rows
 from discreet.analyst.equations.units import Units
-from discreet.analyst.fit_inputs import ErrorBasis, FitInputs, Line, error_basis
+from discreet.analyst.inference.released_model import no_errors, released_units, released_values
 from discreet.analyst.inference.robust import clustered_basis, robust_basis, robust_meat
 from discreet.analyst.inferred import Inferred
 from discreet.analyst.solvers.least_squares import Solution
 from discreet.analyst.solvers.penalties import Penalty, PenaltyWish
 from discreet.analyst.summary.coefficient_table import plain_number, plain_reason, plain_values
-from discreet.analyst.summary.released_model import no_errors, released_units, released_values
 from discreet.analyst.summary.summary import notes, summary_text
 from discreet.analyst.values.estimates import NothingExcluded, Number, unbounded
 from discreet.analyst.values.not_estimable import NotEstimable

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from discreet.analyst.equations.fit_inputs import ErrorBasis, FitInputs, Line
 from discreet.analyst.equations.normal import normal_equations
-from discreet.analyst.fit_inputs import ErrorBasis, FitInputs, Line
 from discreet.analyst.inference.coefficient_noise import known_before, noise_sds, table_intervals
 from discreet.analyst.inference.contrasts import TOO_WIDE, Quantities, quantities, unit_map
 from discreet.analyst.inference.hypotheses import HypothesisSpec, hypotheses

@@ -10,13 +10,13 @@ from discreet.analyst.equations.formula import parse_model
 from discreet.analyst.equations.normal import NormalEquations, normal_equations
 from discreet.analyst.equations.selection import SubModel, choose
 from discreet.analyst.fitted import Fit, as_released, assembled
+from discreet.analyst.inference.released_model import check_declared
 from discreet.analyst.solvers.adaptive import adaptive_ridge, released_bound
 from discreet.analyst.solvers.criterion import best_of, check_criterion, chosen_path
 from discreet.analyst.solvers.least_squares import Solution, solve_ols, solve_ridge
 from discreet.analyst.solvers.penalised import Slopes, penalised_slopes, with_intercept
 from discreet.analyst.solvers.penalties import Criterion, Penalty, PenaltyWish, checked_wish
 from discreet.analyst.solvers.repair import SlopeEquations, slope_equations
-from discreet.analyst.summary.released_model import check_declared
 from discreet.analyst.values.estimates import NothingExcluded
 from discreet.analyst.values.not_estimable import NotEstimableError
 from discreet.errors import SpecError

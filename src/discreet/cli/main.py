@@ -33,7 +33,7 @@ class Program(click.Group):
         """Load a command."""
         if cmd_name not in COMMANDS:
             return None
-        return cast("click.Command", import_module(f"discreet.cli.{cmd_name}").command)
+        return cast("click.Command", import_module(f"discreet.cli.commands.{cmd_name}").command)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Read the arguments; printing help can meet a closed pipe, for which click has an exit code that we need."""

@@ -7,7 +7,6 @@ from types import TracebackType
 
 import numpy as np
 
-from discreet.curator.blas_threads import one_blas_thread
 from discreet.curator.kept_rows import KeptRows
 from discreet.curator.persons import PersonCap, known_persons
 from discreet.curator.private_folder import remove_abandoned
@@ -20,6 +19,7 @@ from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.errors import DataError
 from discreet.exact.arrays import FloatArray
+from discreet.exact.blas_threads import one_blas_thread
 from discreet.tables.arrow import declared_arrays
 from discreet.tables.encoder import settle_missing
 from discreet.tables.source import ComputeOptions, Source

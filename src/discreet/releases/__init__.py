@@ -7,7 +7,6 @@ Hands on: one value with a canonical JSON form (release.schema.json) that is che
 The room is called `releases` because `discreet.release` is the public function that makes one.
 """
 
-from discreet.exact.arrays import FloatArray
 from discreet.releases.law import (
     BLOCKS,
     CLIPPED,
@@ -32,7 +31,6 @@ __all__ = [
     "Block",
     "Calibration",
     "Coefficients",
-    "FloatArray",
     "NoiseFamily",
     "NoiseLaw",
     "NoisyCount",

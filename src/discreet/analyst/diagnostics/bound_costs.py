@@ -18,10 +18,10 @@ from typing import Final
 
 import numpy as np
 
+from discreet.analyst.diagnostics.piles import OTHER, WRONG, Side
 from discreet.analyst.equations.noise_covariance import product_covariance
 from discreet.analyst.equations.selection import SubModel
 from discreet.analyst.equations.sums import centred
-from discreet.analyst.summary.piles import OTHER, WRONG, Side
 from discreet.design.columns import Numeric
 from discreet.exact.arrays import FloatArray
 from discreet.releases import Release

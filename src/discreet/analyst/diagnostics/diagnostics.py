@@ -8,23 +8,26 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 import numpy as np
 
 from discreet.analyst.diagnostics.bound_costs import bound_costs, dearest_words
 from discreet.analyst.diagnostics.clips import MANY, many_clipped
+from discreet.analyst.diagnostics.convergence import drowned, still_moving
 from discreet.analyst.diagnostics.evidence import Evidence
+from discreet.analyst.diagnostics.piles import piled_up, piles
 from discreet.analyst.equations.selection import SubModel, choose
 from discreet.analyst.equations.sums import counted_rows
-from discreet.analyst.fitted import Fit
+from discreet.analyst.inference.released_model import no_errors
 from discreet.analyst.inference.robust import clipped_residuals, independent_rows
-from discreet.analyst.summary.piles import piled_up, piles
-from discreet.analyst.summary.released_model import drowned, no_errors, still_moving
 from discreet.analyst.values.not_estimable import NotEstimable
 from discreet.design.model import INTERCEPT
 from discreet.exact.arrays import FloatArray
 from discreet.releases import Release
+
+if TYPE_CHECKING:
+    from discreet.analyst.fitted import Fit
 
 Severity = Literal["serious", "caution", "note"]
 SEVERITIES: Final[tuple[Severity, ...]] = ("serious", "caution", "note")

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from discreet.analyst.equations.normal import NormalEquations, normal_equations
 from discreet.analyst.equations.selection import SubModel
-from discreet.analyst.fitted import Fit
 from discreet.analyst.solvers.penalised_gram import PenalisedGram, penalised_gram
 from discreet.exact.arrays import FloatArray
 from discreet.releases import Release
+
+if TYPE_CHECKING:
+    from discreet.analyst.fitted import Fit
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,1 +1,6 @@
-"""Sub-room analyst/inference."""
+"""Standard errors, confidence sets and tests that count sampling and privacy noise.
+
+Sees: normal equations, solved coefficients, the law of the noise.
+Never: prints anything.
+Hands on: sets, p-values, covariances.
+"""

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Final, cast
 
 import numpy as np
 
+from discreet.analyst.equations.fit_inputs import ErrorBasis
 from discreet.analyst.equations.selection import SubModel
-from discreet.analyst.fit_inputs import ErrorBasis
 from discreet.analyst.solvers.penalties import Penalty
 from discreet.analyst.values.not_estimable import NotEstimable
 from discreet.design.columns import Numeric

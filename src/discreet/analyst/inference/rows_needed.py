@@ -11,8 +11,8 @@ import numpy.typing as npt
 from discreet.analyst.equations.noise_draws import noise_draws
 from discreet.analyst.equations.normal import NormalEquations
 from discreet.analyst.equations.seeded import seeded_stream
-from discreet.curator.blas_threads import one_blas_thread
 from discreet.exact.arrays import FloatArray
+from discreet.exact.blas_threads import one_blas_thread
 
 SHARE: Final = 0.9  # of such tables in which the set shall be bounded
 FACTORS: Final = (

@@ -24,8 +24,8 @@ from discreet.analyst.inference.reference_law import critical_value, family_of
 from discreet.analyst.inference.rows_needed import bounded
 from discreet.analyst.inference.score import ScoreInference, contrast_terms, fieller_sets
 from discreet.analyst.values.confidence_sets import ConfidenceSet
-from discreet.curator.blas_threads import one_blas_thread
 from discreet.exact.arrays import FloatArray
+from discreet.exact.blas_threads import one_blas_thread
 
 _ROUNDING: Final = 1e-6
 _DRAWS: Final = ((32, 300), (100, 100), (math.inf, 20))  # up to so many columns, so many draws

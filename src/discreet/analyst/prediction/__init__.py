@@ -1,1 +1,6 @@
-"""Sub-room analyst/prediction."""
+"""Predictions for new rows, with intervals.
+
+Sees: a fit and rows that somebody brings.
+Never: rows of the sensitive table.
+Hands on: predicted values and their sets.
+"""

@@ -1,1 +1,6 @@
-"""Sub-room analyst/summary."""
+"""A fit as plain text and as table columns.
+
+Sees: a fit.
+Never: computes a statistic of its own.
+Hands on: text, and the columns that other writers share.
+"""

@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from discreet.analyst.diagnostics.clips import clipping_note
+from discreet.analyst.diagnostics.convergence import drowned, still_moving
+from discreet.analyst.diagnostics.piles import piled_up
 from discreet.analyst.equations.selection import has_all_regressors
 from discreet.analyst.inference.coefficient_noise import known_before
 from discreet.analyst.inference.reference_law import DEFAULT_LEVEL
@@ -18,8 +20,6 @@ from discreet.analyst.inference.robust import (
     residual_bound,
 )
 from discreet.analyst.summary.coefficient_table import cells, headers, reasons
-from discreet.analyst.summary.piles import piled_up
-from discreet.analyst.summary.released_model import drowned, still_moving
 from discreet.analyst.summary.settings import automatic_settings
 from discreet.analyst.values.estimates import Interval, Number
 from discreet.analyst.values.not_estimable import NotEstimable

@@ -1,1 +1,6 @@
-"""Sub-room analyst/values."""
+"""Values that a reader gets: estimates by name, confidence sets, and what a release cannot give.
+
+Sees: numbers.
+Never: a release.
+Hands on: `Estimates`, `ConfidenceSet`, `NotEstimable`.
+"""

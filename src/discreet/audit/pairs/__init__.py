@@ -1,1 +1,6 @@
-"""Sub-room audit/pairs."""
+"""Neighbouring tables, built from declared values, and which of them is worst for which mechanism.
+
+Sees: a design.
+Never: rows of anybody.
+Hands on: `NeighbourPair` values.
+"""

@@ -1,1 +1,6 @@
-"""Sub-room cli/commands."""
+"""One module for each command.
+
+Sees: parsed options.
+Never: another command's module, except what both print.
+Hands on: text, JSON, files, an exit code.
+"""

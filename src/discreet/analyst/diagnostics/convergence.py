@@ -1,69 +1,16 @@
-"""The one model that a release of coefficients holds: fitted inside the wall, read as it is."""
+"""Iterates that had not converged, and noise as large as the coefficients, read off a release of coefficients."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from fractions import Fraction
 from typing import Final
 
 import numpy as np
 
-from discreet.analyst.equations.selection import SubModel
-from discreet.analyst.equations.units import Units, scaled_columns
-from discreet.analyst.inference.coefficient_noise import known_before
-from discreet.analyst.solvers.penalties import PenaltyWish
-from discreet.analyst.values.not_estimable import NotEstimable
-from discreet.errors import SpecError
 from discreet.releases import Release
-
-_ELSE: Final = (
-    "it was fitted inside and holds no other; leave {name} out, or release with a mechanism of kind 'moments', which "
-    "answers any model"
-)
 
 _FEWEST_STEPS: Final = 3  # of a quarter of the iterates
 _FALSE_ALARM: Final = 0.01  # over all coefficients, for steps of nothing but noise
 _MATTERS: Final = 5e-3  # of the largest coefficient
-
-
-def check_declared(release: Release, model: SubModel, wish: PenaltyWish) -> None:
-    """Refuse every model but the declared one, with what differs."""
-    design = release.design
-    wrong = {
-        "target": model.target != design.target,
-        "features": model.target == design.target and set(model.features) != set(design.regressors),
-        "intercept": model.intercept != design.intercept,
-        "penalty": wish.penalty != "none",
-    }
-    asked = {"target": model.target, "features": list(model.features), "intercept": model.intercept} | {
-        "penalty": wish.penalty
-    }
-    for name, differs in wrong.items():
-        if differs:
-            raise SpecError(
-                f"{name}={asked[name]!r} came, but the mechanism {release.mechanism!r} published the coefficients of "
-                f"the declared model alone: {_ELSE.format(name=name)}"
-            )
-
-
-def no_errors(release: Release) -> NotEstimable:
-    """Why the errors of released coefficients cannot be told, or no more of them than their noise."""
-    if known_before(release.noise):
-        return NotEstimable(
-            f"the mechanism {release.mechanism!r} publishes coefficients and no sums, from which sampling errors "
-            "cannot be told; what its noise adds is known (privacy_sd, table_conf_int); for standard errors, tests and "
-            "intervals for a population release with a mechanism of kind 'moments'"
-        )
-    return NotEstimable(
-        f"the mechanism {release.mechanism!r} publishes coefficients and no sums, from which their errors cannot be "
-        "told; for intervals release with a mechanism of kind 'moments'"
-    )
-
-
-def released_units(release: Release, model: SubModel) -> Units:
-    """Units of released coefficients: those of the scaled columns."""
-    columns, half, mid = scaled_columns(release.design, model)
-    return Units(np.zeros(len(columns)), half, mid, float(mid[-1]), model.intercept)
 
 
 def still_moving(release: Release) -> str | None:
@@ -118,9 +65,3 @@ def drowned(release: Release) -> str | None:
         f"{largest:.2g}: they say little more than noise would. A larger epsilon or strength, or a mechanism of kind "
         "'moments', would help."
     )
-
-
-def released_values(values: Sequence[float], model: SubModel) -> tuple[Fraction, ...]:
-    """Scaled coefficients of (1, x) in the order of the model's names."""
-    places = [0, *model.positions] if model.intercept else model.positions
-    return tuple(Fraction(values[place]) for place in places)
