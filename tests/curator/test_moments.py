@@ -12,7 +12,6 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from discreet.curator.rows import _INWARDS, shrink_to_ball
 from discreet.curator.sums.gram import ExactGram, chunk_rows
 from discreet.curator.sums.protocol import Moments
 from discreet.curator.table import accumulate
@@ -20,6 +19,7 @@ from discreet.design.columns import Boolean, Categorical, Fill, Numeric
 from discreet.design.domain import MAX_GRID_BITS, RowDomain
 from discreet.design.model import Design
 from discreet.errors import DataError, SpecError
+from discreet.exact.ball import _INWARDS, shrink_to_ball
 from discreet.tables.files.opening import open_source
 from discreet.tables.source import ComputeOptions
 from tables import random_design, random_table

@@ -8,6 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from discreet.audit.pairs.part_way import l1_pairs
 from discreet.curator.rows import GridRows
 from discreet.curator.table import accumulate
 from discreet.design.domain import RowDomain
@@ -21,7 +22,7 @@ from discreet.mechanisms.calibration.l1_sensitivity import (
     l1_sensitivity,
     replaced,
 )
-from discreet.mechanisms.moments.laplace import block_weights, l1_pairs
+from discreet.mechanisms.moments.laplace import block_weights
 from discreet.releases import BLOCKS
 from discreet.releases.law import entry_blocks
 from discreet.tables.files.opening import open_source

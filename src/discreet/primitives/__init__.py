@@ -1,5 +1,9 @@
 """The building blocks of differential privacy, for teaching and for building: each with its proof and exact noise.
 
+Sees: whatever numbers a caller gives it.
+Never: a file, a design; noise that is not exact.
+Hands on: noisy values with their guarantee.
+
 >>> from discreet import primitives
 >>> primitives.discrete_laplace([120, 80], sensitivity=1, epsilon=1.0).guarantee.epsilon
 1.0

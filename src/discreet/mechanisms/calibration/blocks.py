@@ -101,7 +101,7 @@ def noise_law(
 
     The count is left exact only where the number of rows that count is public. A block with share 0 is not released:
     it has no noise, costs nothing and is absent from the law. With `robust` a share of mu^2 goes to sums over residuals
-    (robust.proof.md), with `beside` a share to one more statistic; the moments get the rest.
+    (residuals.proof.md), with `beside` a share to one more statistic; the moments get the rest.
     """
     spent_elsewhere = (ROBUST_SHARE if robust else 0.0) + (0.0 if beside is None else beside.share)
 

@@ -123,12 +123,12 @@ def replace_loss(domain: RowDomain, w: Blocks) -> float:
         cells = _split(cells, times=1)
 
 
-# a row or a person enters the sum of q^2 with a number from 0 to 1, under both relations (robust.proof.md)
+# a row or a person enters the sum of q^2 with a number from 0 to 1, under both relations (residuals.proof.md)
 RATIO_SENSITIVITY: Final = 1.0 * _ROUNDING
 
 
 def residual_sensitivity(domain: RowDomain, neighbours: Neighbours) -> float:
-    """Largest Frobenius norm of the change of the Gram of residual rows (robust.proof.md), in scaled units.
+    """Largest Frobenius norm of the change of the Gram of residual rows (residuals.proof.md), in scaled units.
 
     >>> residual_sensitivity(RowDomain(2, 0, 0, None, False, 16), "add-remove")
     3.0000000000001705

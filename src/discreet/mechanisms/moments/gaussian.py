@@ -24,7 +24,7 @@ class GaussianMoments:
     Attributes
     ----------
     robust
-        Whether a share of the budget is kept for what robust standard errors need (robust.proof.md).
+        Whether a share of the budget is kept for what robust standard errors need (residuals.proof.md).
     clip_counts
         Whether a share of it pays for noisy counts of clipped rows, one for each numeric column.
     """

@@ -1,4 +1,4 @@
-"""The second part of a release with robust standard errors: sums over residuals. Proof: robust.proof.md."""
+"""The second part of a release with robust standard errors: sums over residuals. Proof: residuals.proof.md."""
 
 from __future__ import annotations
 
