@@ -59,10 +59,10 @@ fmt: .venv/dev.stamp  ## format and mend what ruff can mend
 	$(BIN)/ruff check --fix .
 
 proofs: .venv/dev.stamp  ## accept the proofs after re-reading them against changed code
-	$(BIN)/python tests/house/proof_tags.py --accept
+	PYTHONPATH=tests $(BIN)/python -m support.proof_tags --accept
 
 golden: .venv/dev.stamp  ## accept what the program says and publishes now, after reading the difference
-	$(BIN)/python tests/repository/golden_files.py --accept
+	PYTHONPATH=tests $(BIN)/python -m support.golden_files --accept
 
 clean:  ## remove the environment and caches
 	rm -rf .venv build dist .coverage .coverage.* .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import os
-import sys
-from pathlib import Path
 
 import hypothesis
 
 # doctest collection would import every conftest under one module name
 collect_ignore_glob = ["*conftest.py"]
-
-sys.path.insert(0, str(Path(__file__).parent))
 
 hypothesis.settings.register_profile("quick", max_examples=60, deadline=None)
 hypothesis.settings.register_profile("thorough", max_examples=1000, deadline=None)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from cli_folder import DESIGN, NEW, PEOPLE, Call
 from click.testing import CliRunner, Result
 
 from discreet.cli.main import program
 from discreet.design.model import Design
 from discreet.workflow import release
+from support.cli_folder import DESIGN, NEW, PEOPLE, Call
 
 
 @pytest.fixture(scope="session")

@@ -6,10 +6,10 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from iterative_runs import grid_rows
-from lockstep import Run, Setup, seeded, shifted, watched_release
 
 import discreet
+from support.iterative_runs import grid_rows
+from support.lockstep import Run, Setup, seeded, shifted, watched_release
 
 COLUMNS = {"x": (-1, 1), "w": (-2, 2), "b": bool, "y": (-1, 1)}
 UNITS = {

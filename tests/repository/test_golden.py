@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import golden_files
 import pytest
+
+from support import golden_files
 
 OUTPUTS = dict(golden_files.outputs())
 

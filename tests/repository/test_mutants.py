@@ -6,7 +6,8 @@ import ast
 from pathlib import Path
 
 import pytest
-from mutants import MUTANTS, PLACES, ROOT, mutated_copy, rewritten, tried
+
+from support.mutants import MUTANTS, PLACES, ROOT, mutated_copy, rewritten, tried
 
 
 @pytest.mark.slow

@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import os
-import sys
 import time
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 import discreet
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "analyst"))
-
-from simulated import NoisyReleases, Population, Tally, fitted, percent
+from support.simulated import NoisyReleases, Population, Tally, fitted, percent
 
 REPLICATIONS = int(os.environ.get("COVERAGE_REPLICATIONS", "300"))
 ROWS = (1_000, 10_000, 100_000)

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
-import sys
 import warnings
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,10 +12,7 @@ import pytest
 import discreet
 from discreet.errors import PrivacyNotice
 from discreet.mechanisms.registry import mechanisms
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "analyst"))
-
-from simulated import NoisyReleases, Population, Tally, fitted, percent
+from support.simulated import NoisyReleases, Population, Tally, fitted, percent
 
 REPLICATIONS = int(os.environ.get("COVERAGE_REPLICATIONS", "300"))
 PURE = [name for name in ("laplace", "k-norm") if name in mechanisms()]

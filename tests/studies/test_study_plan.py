@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import os
-import sys
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "analyst"))
-
-from planned_cells import CELLS, CORRELATED, LEVELS, OPPOSED, PAIR, TREATMENT, Cell, correlated, levels, treatment
+from support.planned_cells import (
+    CELLS,
+    CORRELATED,
+    LEVELS,
+    OPPOSED,
+    PAIR,
+    TREATMENT,
+    Cell,
+    correlated,
+    levels,
+    treatment,
+)
 
 TABLES, NOISES = int(os.environ.get("PLAN_TABLES", "40")), 25
 

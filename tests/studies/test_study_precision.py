@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import itertools
-import sys
 import warnings
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,10 +11,7 @@ import pytest
 import discreet
 from discreet.errors import PrivacyNotice
 from discreet.testing.not_private import exact_release
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "analyst"))
-
-import nist
+from support import nist
 
 GRIDS = (16, 20, 24, 26)
 EPSILONS = (1.0, 10.0, 100.0, 1e4, 1e6)

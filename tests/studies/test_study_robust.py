@@ -7,8 +7,6 @@ every run; limits below are those of the promise, with no allowance for the numb
 from __future__ import annotations
 
 import os
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -21,10 +19,7 @@ from discreet.curator.sums.residuals import RatioSquares, ResidualGram, Residual
 from discreet.curator.table import accumulate
 from discreet.tables.files.opening import open_source
 from discreet.tables.source import ComputeOptions
-
-sys.path.insert(0, str(Path(__file__).parent))
-
-from resampled import Resampled, holds, k401, lognormal, wage1, width
+from support.resampled import Resampled, holds, k401, lognormal, wage1, width
 
 TABLES = int(os.environ.get("ROBUST_TABLES", "2000"))
 OLD_BOUND = 0.5  # scaled: the default of earlier versions

@@ -8,11 +8,9 @@ in every cell, and against `discreet.release` with its own sampler in two.
 from __future__ import annotations
 
 import os
-import sys
 import time
 import warnings
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -23,10 +21,7 @@ from discreet.analyst.equations.selection import choose
 from discreet.analyst.inference.rows_needed import bounded, rows_factors
 from discreet.errors import PrivacyNotice
 from discreet.releases import BLOCKS, NoiseLaw
-
-sys.path.insert(0, str(Path(__file__).parent))
-
-from many_releases import ALPHA, BLOCK, Case, Many, Setup, as_release, drawn_moments, law_of, with_noise
+from support.many_releases import ALPHA, BLOCK, Case, Many, Setup, as_release, drawn_moments, law_of, with_noise
 
 RELEASES = int(os.environ.get("SET_RELEASES", "4000"))
 ROBUST = int(os.environ.get("ROBUST_RELEASES", "4000"))

@@ -15,13 +15,7 @@ from discreet.curator.sums.gram import ExactGram
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.errors import SpecError
-from discreet.mechanisms.calibration.l2_sensitivity import norm2
-from discreet.mechanisms.interface.protocol import Card, Job, NoisyMoments, Passes
-from discreet.mechanisms.interface.settings import Setting
-from discreet.mechanisms.sampling.refinement import Interval, Uniforms, refined
-from discreet.mechanisms.sampling.sampler import Sampler
-from discreet.privacy.budget import PrivacyBudget
-from discreet.privacy.chi_square import (
+from discreet.mechanisms.calibration.chi_square import (
     DELTA_LOWEST,
     EPSILON_HIGHEST,
     EPSILON_LOWEST,
@@ -29,6 +23,12 @@ from discreet.privacy.chi_square import (
     exchanged_delta,
     largest_shift,
 )
+from discreet.mechanisms.calibration.l2_sensitivity import norm2
+from discreet.mechanisms.interface.protocol import Card, Job, NoisyMoments, Passes
+from discreet.mechanisms.interface.settings import Setting
+from discreet.mechanisms.sampling.refinement import Interval, Uniforms, refined
+from discreet.mechanisms.sampling.sampler import Sampler
+from discreet.privacy.budget import PrivacyBudget
 from discreet.releases import NoiseLaw, Settings
 
 # degrees times columns: half as many uniform variates are drawn

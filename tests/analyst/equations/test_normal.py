@@ -1,0 +1,112 @@
+"""Sub-models of one release equal direct fits of the rows behind it."""
+
+from __future__ import annotations
+
+import dataclasses
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from discreet.analyst.equations.normal import normal_equations
+from discreet.analyst.equations.selection import choose
+from discreet.analyst.model import fit
+from discreet.analyst.values.not_estimable import NotEstimableError
+from discreet.design.model import Design
+from discreet.errors import SpecError
+from support.made_releases import digits, exact_least_squares, made
+
+DESIGN = Design(
+    "y",
+    {"a": (-3, 10), "g": ["p", "q", "r"], "y": (100, 260), "flag": bool, "b": (1e6, 1.5e6), "h": [1, 2]},
+)
+
+
+def random_rows(seed, count=40):
+    random = np.random.default_rng(seed)
+    a, b = random.uniform(-3, 10, count), random.uniform(1e6, 1.5e6, count)
+    flag = random.random(count) < 0.4
+    return {
+        "a": a.tolist(),
+        "g": random.choice(["p", "q", "r"], count).tolist(),
+        "y": np.clip(150 + 5 * a + 20 * flag + random.normal(0, 8, count), 100, 260).tolist(),
+        "flag": flag.tolist(),
+        "b": b.tolist(),
+        "h": random.choice([1, 2], count).tolist(),
+    }
+
+
+@st.composite
+def wishes(draw):
+    target = draw(st.sampled_from(["y", "a", "b", "flag"]))
+    others = [name for name in DESIGN.columns if name != target]
+    features = draw(st.lists(st.sampled_from(others), unique=True))
+    return {"target": target, "features": features, "intercept": draw(st.booleans()) or not features}
+
+
+@given(seed=st.integers(0, 10**6), wish=wishes(), grid_bits=st.sampled_from([8, 16, 26]))
+def test_every_sub_model_equals_the_direct_fit_of_the_same_rows(seed, wish, grid_bits):
+    source = made(DESIGN, random_rows(seed), grid_bits=grid_bits)
+    try:
+        result = fit(source.release, **wish)
+    except NotEstimableError:
+        assume(False)
+    columns = [source.rows["1" if name == "Intercept" else name] for name in result.names]
+    exact = exact_least_squares(source.rows[wish["target"]], columns)
+    # without an intercept mid/half is rounded to a double, with one every coefficient is rounded once
+    assert digits(result.coefficients.tolist(), exact) > (15 if wish["intercept"] else 12)
+
+
+def test_sums_and_their_noise_are_those_released():
+    source = made(DESIGN, random_rows(1), sigma=0.25)
+    equations = normal_equations(source.release, choose(source.release, target="a", features=["y", "flag"]))
+    release = source.release
+    order = [release.columns.index(name) for name in ("1", "y", "flag", "a")]
+    np.testing.assert_array_equal(equations.A, release.moments[np.ix_(order[:3], order[:3])])
+    np.testing.assert_array_equal(equations.b, release.moments[order[:3], order[3]])
+    assert equations.c == release.moments[order[3], order[3]]
+    np.testing.assert_array_equal(equations.block_sd, release.noise_sd[np.ix_(order, order)])
+    assert (equations.nobs, equations.nobs_sd) == (release.moments[0, 0], 0.25)
+
+
+def test_without_an_intercept_the_sums_are_those_of_the_columns_over_half_their_width():
+    source = made(DESIGN, random_rows(2))
+    equations = normal_equations(source.release, choose(source.release, features=["b", "flag"], intercept=False))
+    X = source.matrix(["b", "flag"], intercept=False) / [0.25e6, 1]
+    y = source.matrix(["y"], intercept=False)[:, 0] / 80
+    np.testing.assert_allclose(equations.A, X.T @ X, rtol=1e-13)
+    np.testing.assert_allclose(equations.b, X.T @ y, rtol=1e-13)
+    assert equations.c == pytest.approx(y @ y, rel=1e-13)
+
+
+def test_a_public_number_of_rows_is_taken_as_it_is():
+    source = made(DESIGN, random_rows(3), sigma=0.5, units_public=True)
+    assert fit(source.release).nobs == 40.0
+    assert fit(source.release).nobs_sd == 0.0
+
+
+def test_coefficients_beyond_double_precision_are_refused():
+    design = Design("y", {"y": (0, 1e300), "x": (0, 1e-200)})
+    release = made(design, {"y": [0, 5e299, 1e300], "x": [0, 5e-201, 1e-200]}).release
+    with pytest.raises(SpecError, match="too large for double precision"):
+        fit(release)
+
+
+def test_the_intercept_survives_the_cancellation_of_large_middles():
+    design = Design("y", {"y": (1e7, 1e7 + 1), "x": (-1e7 - 1, -1e7)})
+    rows = {
+        "y": [Fraction(10**7) + Fraction(k, 4) for k in (0, 1, 3)],
+        "x": [-(10**7) - Fraction(k, 4) for k in (4, 2, 1)],
+    }
+    source = made(design, rows)
+    exact = exact_least_squares(source.rows["y"], [source.rows["1"], source.rows["x"]])
+    assert digits(fit(source.release).coefficients.tolist(), exact) > 15
+
+
+def test_equations_are_values():
+    source = made(DESIGN, random_rows(1))
+    equations = normal_equations(source.release, choose(source.release))
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        equations.unit = 1

@@ -1,0 +1,247 @@
+"""A release of coefficients: one model, read as it is, and nothing said that it cannot say."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from discreet.analyst.comparison import compare_models
+from discreet.analyst.diagnostics.bound_costs import bound_costs
+from discreet.analyst.diagnostics.convergence import drowned, still_moving
+from discreet.analyst.diagnostics.diagnostics import diagnose
+from discreet.analyst.equations.selection import choose
+from discreet.analyst.model import fit
+from discreet.analyst.path import path
+from discreet.analyst.values.not_estimable import NotEstimable
+from discreet.design.model import Design
+from discreet.errors import SpecError
+from discreet.privacy.guarantee import Guarantee
+from discreet.privacy.unit import PrivacyUnit
+from discreet.testing.not_private import seeded_release
+from support.other_releases import CENTRED, COLUMNS, DESIGN, fitted_inside, rows
+
+REASON = "the mechanism 'steps' publishes coefficients and no sums"
+
+
+def test_coefficients_come_back_in_original_units_and_predict():
+    release = fitted_inside()
+    result = fit(release)
+    scaled = release.coefficients.values
+    assert result.names == ("Intercept", "a", "g[q]", "g[r]", "b")
+    np.testing.assert_array_equal(result.scaled_coefficients, scaled)
+    half, mid, half_a, mid_a = 5, 5, 2, 1
+    slopes = [Fraction(scaled[1]) * half / half_a, *(Fraction(value) * half for value in scaled[2:])]
+    constant = mid + half * Fraction(scaled[0]) - slopes[0] * mid_a
+    assert list(result.params.values()) == [float(value) for value in (constant, *slopes)]
+    table = {"a": [0.5, -1.0], "g": ["q", "p"], "b": [True, False]}
+    by_hand = [float(constant + slopes[0] * Fraction(1, 2) + slopes[1] + slopes[3]), float(constant - slopes[0])]
+    np.testing.assert_allclose(result.predict(table), by_hand, rtol=1e-14)
+    np.testing.assert_allclose(result.get_prediction(table).predicted_mean, by_hand, rtol=1e-14)
+
+
+def test_features_may_stand_in_another_order():
+    release = fitted_inside()
+    turned = fit(release, features=["b", "g", "a"])
+    assert turned.names == ("Intercept", "b", "g[q]", "g[r]", "a")
+    assert dict(turned.params) == dict(fit(release).params)
+    assert fit(release, "y ~ b + a + g").params["a"] == turned.params["a"]
+
+
+def test_a_model_without_intercept_goes_through_the_origin():
+    centred = fit(fitted_inside(CENTRED))
+    np.testing.assert_allclose(centred.predict({"a": [0.0], "b": [0.0]}), [0.0], atol=1e-15)
+    np.testing.assert_allclose(centred.get_prediction({"a": [0.0], "b": [0.0]}).predicted_mean, [0.0], atol=1e-15)
+
+
+def with_trace(trace, **parameters):
+    release = fitted_inside()
+    noise = replace(release.noise, parameters=parameters)
+    return replace(release, noise=noise, coefficients=replace(release.coefficients, trace=tuple(map(tuple, trace))))
+
+
+@pytest.mark.parametrize(("steps", "told"), [(np.linspace(0, 1, 40), True), (np.full(40, 0.3), False)])
+def test_iterates_that_go_one_way_to_the_end_are_told(steps, told):
+    scatter = np.random.default_rng(4).normal(0, 0.005, (40, len(DESIGN.released) - 1))
+    trace = (scatter + steps[:, None]).tolist()
+    moving = with_trace(trace)
+    assert (still_moving(moving) is not None) == told
+    assert ("still going one way" in " ".join(fit(moving).summary().split())) == told
+    assert any(found.number == "D014" for found in diagnose(moving)) == told
+    assert still_moving(with_trace(trace[:8])) is None
+
+
+@pytest.mark.parametrize("passes", [12, 15, 100])
+@pytest.mark.parametrize("pull", [0.0, 0.1, 1.0])
+@pytest.mark.parametrize("carried", [0, 800])
+def test_noise_alone_is_seldom_taken_for_a_way(passes, pull, carried):
+    """About 1 % of random walks, 200 of each kind: 9 or more with probability below 2e-4 (false alarm of this test).
+
+    A pull of 0 is a walk that never comes to rest; with one of 0.1 or 1 iterates rest, and 3 alarms would be many.
+    """
+    rng = np.random.default_rng(passes + carried)
+    alarms = 0
+    for _ in range(200):
+        before = theta = np.full(4, 0.3)
+        trace = []
+        for noise in rng.normal(0, 0.01, (passes, 4)):
+            ahead = theta + carried / 1000 * (theta - before)
+            before, theta = theta, ahead - pull * (ahead - 0.3) + noise
+            trace.append(theta.tolist())
+        alarms += still_moving(with_trace(trace, momentum_per_mille=carried)) is not None
+    assert alarms < (9 if pull < 0.1 else 3)
+
+
+def test_a_way_is_told_in_spite_of_noise_and_not_if_it_is_too_short_to_matter():
+    rng = np.random.default_rng(3)
+    way = np.linspace(0, 1, 60)[:, None] * np.array([0.4, 0.0, 0.0])
+    noisy = [0.3 + way + rng.normal(0, 0.01, (60, 3)).cumsum(axis=0) for _ in range(50)]
+    assert sum(still_moving(with_trace(trace.tolist())) is not None for trace in noisy) >= 15
+    assert still_moving(with_trace((0.3 + way).tolist())) is not None
+    assert still_moving(with_trace((0.3 + way / 100).tolist())) is None
+
+
+@pytest.mark.parametrize(("settings", "told"), [({"iterations": 15}, True), ({}, False)])
+def test_too_few_passes_for_outliers_are_told_and_the_default_number_is_not(settings, told):
+    """A fifth of the rows at one end of x is wrong. Five releases each."""
+    rng = np.random.default_rng(8)
+    x = rng.uniform(-1, 1, 20_000)
+    y = np.where(x > 0.6, -1.0, np.clip(0.4 * x + rng.normal(0, 0.05, 20_000), -1, 1))
+    design = Design("y", {"x": (-1, 1), "y": (-1, 1)})
+    budget = {"epsilon": 1.0, "delta": 1e-6, "mechanism": "irls", "settings": settings}
+    made = [seeded_release({"x": x, "y": y}, design, seed=seed, **budget) for seed in range(5)]
+    assert [still_moving(release) is not None for release in made] == [told] * 5
+
+
+@pytest.mark.parametrize("mechanism", ["irls", "gradient"])
+@pytest.mark.parametrize("settings", [{}, {"iterations": 30}])
+def test_iterates_at_rest_are_not_told(mechanism, settings):
+    rng = np.random.default_rng(9)
+    x = rng.uniform(-1, 1, (3, 3000))
+    y = np.clip(0.5 * x[0] - 0.3 * x[1] + rng.normal(0, 0.1, 3000), -1, 1)
+    design = Design("y", dict.fromkeys("abcy", (-1, 1)))
+    table = dict(zip("abcy", [*x, y], strict=True))
+    budget = {"epsilon": 1.0, "delta": 1e-6, "mechanism": mechanism, "settings": settings}
+    made = [seeded_release(table, design, seed=seed, **budget) for seed in range(10)]
+    assert not any(map(still_moving, made))
+
+
+@pytest.mark.parametrize(("sd", "told"), [(1.0, True), (0.001, False)])
+def test_noise_as_large_as_the_coefficients_is_told(sd, told):
+    release = fitted_inside()
+    size = max(map(abs, release.coefficients.values))
+    law = replace(release.noise, sigma={"coefficients": round(sd * size * 4**release.noise.grid_bits)})
+    noisy = replace(release, noise=law)
+    assert (drowned(noisy) is not None) == told
+    assert any(found.number == "D015" for found in diagnose(noisy)) == told
+    other = replace(release, noise=replace(law, sigma={"score": 10**30}))
+    assert drowned(other) is None
+
+
+WRONG = {
+    "target": {"target": "a", "features": ["g", "b"]},
+    "features": {"features": ["a"]},
+    "intercept": {"intercept": False},
+    "penalty": {"penalty": "ridge", "strength": 0.1},
+    "adaptive": {"penalty": "adaptive"},
+    "formula": {"formula": "y ~ a"},
+    "formula for another target": {"formula": "a ~ y + b + g"},
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_every_other_model_is_refused_with_what_to_do(name):
+    with pytest.raises(SpecError, match=r"declared model alone: .* leave .* out, or release with a mechanism of kind"):
+        fit(fitted_inside(), **WRONG[name])
+
+
+def test_nothing_is_said_of_errors_but_why():
+    result = fit(fitted_inside())
+    for values in (
+        result.bse, result.tvalues, result.score_z, result.pvalues, result.conf_int(), result.sampling_sd,
+        result.privacy_sd, result.privacy_share, result.conf_int(simultaneous="max-t"),
+    ):  # fmt: skip
+        assert all(isinstance(value, NotEstimable) and value.reason.startswith(REASON) for value in values.values())
+    for value in (
+        result.s2, result.rsquared, result.rsquared_adj, result.rsquared_conf_int(), result.cov_params(),
+        result.wald_test("a = 0, b = 0").pvalue, result.t_test("a = b").pvalue["a = b"],
+    ):  # fmt: skip
+        assert isinstance(value, NotEstimable)
+        assert value.reason.startswith(REASON)
+    assert result.interval_target == "none"
+    predicted = result.get_prediction({"a": [0.5], "g": ["q"], "b": [True]})
+    assert list(predicted.conf_int()) == [None]
+    assert np.ma.getmaskarray(predicted.conf_int().lower).all()
+    assert predicted.reasons()[0].startswith(REASON)
+    assert predicted.summary_frame()["mean"].null_count == 0
+
+
+def test_tables_and_json_have_null_and_the_reason():
+    result = fit(fitted_inside())
+    frame = result.to_frame()
+    assert frame["estimate"].null_count == 0
+    assert frame["std_error"].null_count == frame["low"].null_count == len(frame)
+    assert all(str(reason).startswith(REASON) for reason in frame["reason"].to_pylist())
+    plain = json.loads(json.dumps(result.to_dict(), allow_nan=False))
+    assert plain["nobs"] is None
+    assert "no number of rows" in plain["nobs_reason"]
+    assert not plain["nobs_public"]
+    assert plain["df_resid"] is None
+    assert set(plain["bse"].values()) == {None}
+    assert plain["s2_reason"].startswith(REASON)
+    text = " ".join(result.summary().split())
+    assert "Rows: not released" in text
+    assert "as the mechanism 'steps' fitted it" in text
+    assert "no other can be read from it" in text
+    assert f"Not estimable (Intercept, a, g[q], g[r], b): {REASON}" in text
+    assert "nan" not in text.lower().split()
+    assert "steps" in result._repr_html_()
+    assert "Fit of y" in repr(result)
+
+
+def test_rows_are_told_only_where_they_are_public_and_all_of_them_count():
+    replaced = {"unit": {"neighbours": "replace"}}
+    design = Design("y", DESIGN.columns, **replaced)
+    result = fit(fitted_inside(design, rows_public=True))
+    assert (result.nobs, result.nobs_sd, result.df_resid) == (500.0, 0.0, 495.0)
+    assert result.to_dict()["nobs_public"]
+    dropping = Design("y", {**COLUMNS, "a": {"bounds": [-1, 1], "missing": "drop"}}, **replaced)
+    assert isinstance(fit(fitted_inside(dropping, rows_public=True)).nobs, NotEstimable)
+
+
+def test_what_needs_sums_is_refused():
+    release = fitted_inside()
+    for call in (
+        lambda: path(release),
+        lambda: compare_models(release, [["a"], ["a", "b"]]),
+    ):
+        with pytest.raises(SpecError, match="needs sums of products, and the mechanism 'steps' published"):
+            call()
+    with pytest.raises(SpecError, match="robust standard errors need residuals and sums"):
+        fit(release).robust()
+    assert bound_costs(release, choose(release)) == ()
+
+
+def test_diagnostics_look_at_the_promise_and_the_arithmetic():
+    release = fitted_inside()
+    assert [finding.number for finding in diagnose(release, fit(release))] == ["D001", "D012", "D013"]
+    weak = replace(release, guarantee=Guarantee(9.0, 0.01, PrivacyUnit(), ()), numerics="exact")
+    found = {finding.number: finding.text for finding in diagnose(weak)}
+    assert set(found) == {"D010", "D011", "D013"}
+    assert "about" not in found["D011"]
+    assert found["D013"].startswith("The mechanism 'steps' publishes coefficients")
+    public = Design("y", DESIGN.columns, unit={"neighbours": "replace"})
+    small = replace(
+        fitted_inside(public, rows_public=True), guarantee=Guarantee(1.0, 5e-4, public.unit, ()), numerics="exact"
+    )
+    assert "D011" not in {finding.number for finding in diagnose(small)}
+
+
+def test_the_same_table_gives_the_same_prediction_by_arrays():
+    result = fit(fitted_inside())
+    table = rows(DESIGN, 5)
+    del table["y"]
+    assert result.predict(table).shape == (5,)

@@ -1,0 +1,386 @@
+"""The algebra of the score against brute force: every independent entry of the noise written out."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy.optimize import brentq
+
+from discreet.analyst.equations.noise_covariance import form_covariance, product_covariance, square_covariance
+from discreet.analyst.inference.contrasts import unit_map
+from discreet.analyst.inference.reference_law import critical_value, tail_probability
+from discreet.analyst.inference.score import contrast_terms, fieller_sets, score_inference
+from discreet.analyst.model import fit, read_model
+from discreet.analyst.solvers.least_squares import solve_ols, solve_ridge
+from discreet.analyst.solvers.residual import inverse_gram, residual_sum, total_sum
+from discreet.analyst.values.confidence_sets import ConfidenceSet
+from discreet.analyst.values.estimates import ByName
+from discreet.analyst.values.not_estimable import NotEstimable
+from discreet.design.model import Design
+from discreet.errors import SpecError
+from discreet.releases import BLOCKS
+from support.made_releases import made
+
+COLUMNS = {"y": (0, 10), "x": (2, 6), "w": (-3, 1), "flag": bool}
+SIGMA = {block: 0.1 + 0.07 * place for place, block in enumerate(BLOCKS)}
+
+
+def table(count=200, seed=0):
+    random = np.random.default_rng(seed)
+    x, w, flag = random.uniform(2, 6, count), random.uniform(-3, 1, count), random.random(count) < 0.5
+    y = np.clip(1 + x + 0.5 * w + flag + random.normal(0, 0.4, count), 0, 10)
+    return {"y": y.tolist(), "x": x.tolist(), "w": w.tolist(), "flag": flag.tolist()}
+
+
+@pytest.fixture(scope="module")
+def noisy():
+    return made(Design("y", COLUMNS), table(), sigma=SIGMA, seed=3).release
+
+
+def spread_out(size):
+    """A symmetric matrix as a linear map of its upper triangle: G with F.ravel() = G @ upper."""
+    rows, columns = np.triu_indices(size)
+    G = np.zeros((size * size, len(rows)))
+    for place, (i, j) in enumerate(zip(rows, columns, strict=True)):
+        G[i * size + j, place] = G[j * size + i, place] = 1
+    return G, (rows, columns)
+
+
+def brute_covariance(variance, left, s, right, t):
+    """Cov(left'F s, right'F t) with every entry on its own."""
+    G, upper = spread_out(len(variance))
+    one, two = np.outer(left, s).ravel() @ G, np.outer(right, t).ravel() @ G
+    return float(one @ (variance[upper] * two))
+
+
+@pytest.fixture
+def variance():
+    random = np.random.default_rng(5)
+    half = random.uniform(0.1, 2, (5, 5))
+    return half + half.T
+
+
+def test_covariances_of_the_noise_are_those_of_its_single_entries(variance):
+    random = np.random.default_rng(6)
+    W, S, T = random.normal(size=(3, 4, 5))
+    got = form_covariance(variance, W, S, T)
+    np.testing.assert_allclose(
+        got, [brute_covariance(variance, w, s, w, t) for w, s, t in zip(W, S, T, strict=True)], rtol=1e-12
+    )
+    one = form_covariance(variance, W, S[:1], T)
+    np.testing.assert_allclose(one[2], brute_covariance(variance, W[2], S[0], W[2], T[2]), rtol=1e-12)
+    eye = np.eye(5)
+    brute = [[brute_covariance(variance, a, S[0], b, S[0]) for a in eye] for b in eye]
+    np.testing.assert_allclose(product_covariance(variance, S[0]), brute, rtol=1e-12)
+    brute_square = brute_covariance(variance, S[0], S[0], T[0], T[0])
+    assert square_covariance(variance, S[0], T[0]) == pytest.approx(brute_square, rel=1e-12)
+
+
+def setting(release, intercept, ridge):
+    model, equations = read_model(release, None, None, intercept)
+    pulls = np.full(len(model.names), ridge)
+    if intercept:
+        pulls[0] = 0.0
+    solution = (
+        solve_ridge(equations.whole_gram, equations.whole_b, pulls, unit=equations.unit)
+        if ridge
+        else solve_ols(equations.whole_gram, equations.whole_b)
+    )
+    return equations, solution, pulls, score_inference(equations, solution.exact, pulls)
+
+
+def brute_noise(equations, theta):
+    """Covariance of e - E theta from the noise of the released sums alone."""
+    size = len(theta)
+    C = np.eye(size + 1) if equations.intercept else np.column_stack([equations.shift, np.eye(size + 1)])
+    w = C.T @ np.append(-theta, 1.0)
+    rows = C[:-1]
+    return np.array([[brute_covariance(equations.block_sd**2, a, w, b, w) for a in rows] for b in rows])
+
+
+@pytest.mark.parametrize("ridge", [0.0, 7.5])
+@pytest.mark.parametrize("intercept", [True, False])
+def test_the_sandwich_is_the_one_of_the_formula(noisy, intercept, ridge):
+    equations, solution, pulls, inference = setting(noisy, intercept, ridge)
+    A, theta = equations.A, solution.coefficients
+    H = np.linalg.inv(A + np.diag(pulls))
+    N = brute_noise(equations, theta)
+    weights = 2 * H - H @ A @ H
+    rss = equations.c - 2 * equations.b @ theta + theta @ A @ theta
+    rows = equations.nobs - np.trace(weights @ A)
+    s2 = (rss + np.trace(weights @ N)) / rows
+    np.testing.assert_allclose(inference.inverse, H, rtol=1e-8)
+    np.testing.assert_allclose(inference.noise, N, rtol=1e-10)
+    assert inference.s2 == pytest.approx(s2, rel=1e-8)
+    assert inference.df == equations.nobs - len(theta)
+    np.testing.assert_allclose(inference.covariance, H @ (s2 * A + N) @ H, rtol=1e-7)
+    if not ridge:
+        assert rows == pytest.approx(inference.df)
+
+
+@pytest.mark.parametrize("ridge", [0.0, 7.5])
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize("level", [0.5, 0.95, 0.999])
+def test_the_ends_are_where_the_score_test_changes_its_mind(noisy, intercept, ridge, level):
+    """The interval against numeric inversion of (t - psi~)^2 <= z^2 a'Omega(theta(t)) a, everything rebuilt by hand."""
+    equations, solution, pulls, inference = setting(noisy, intercept, ridge)
+    theta, A = solution.coefficients, equations.A
+    H = np.linalg.inv(A + np.diag(pulls))
+    s2 = inference.s2
+    S = H @ (s2 * A + brute_noise(equations, theta)) @ H
+    z = critical_value(level, "gaussian", inference.df)
+    L = np.vstack([unit_map(equations), np.ones(len(theta))])
+    sets = fieller_sets(contrast_terms(inference, L), z)
+    low, high = sets.lower, sets.upper
+    assert set(sets.kind) == {"interval"}
+    for place, weights in enumerate(L):
+        a, v = H @ weights, S @ weights / (weights @ S @ weights)
+
+        def excess(u, a=a, v=v):
+            return u**2 - z**2 * (a @ (s2 * A + brute_noise(equations, theta + u * v)) @ a)
+
+        reach = 10 * z * np.sqrt(weights @ S @ weights)
+        assert low[place] == pytest.approx(brentq(excess, -reach, 0), rel=1e-7)
+        assert high[place] == pytest.approx(brentq(excess, 0, reach), rel=1e-7)
+
+
+def test_an_interval_holds_a_value_exactly_if_its_test_does_not_reject(noisy):
+    result = fit(noisy)
+    for name, (low, high) in result.conf_int(0.9).items():
+        for end, inside in ((low, 1e-6), (high, -1e-6)):
+            step = inside * (high - low)
+            assert result.t_test({name: end + step}).pvalue[f"{name} = {end + step:g}"] > 0.1
+            assert result.t_test({name: end - step}).pvalue[f"{name} = {end - step:g}"] < 0.1
+
+
+def test_original_units_are_a_linear_map_of_the_scaled_ones(noisy):
+    for intercept in (True, False):
+        equations, solution, _, _ = setting(noisy, intercept, 0.0)
+        exact = list(solution.exact)
+        here = equations.original_units(exact)
+        for j in range(len(exact)):
+            moved = [*exact]
+            moved[j] += Fraction(1, 2)
+            np.testing.assert_allclose(
+                (equations.original_units(moved) - here) * 2, unit_map(equations)[:, j], atol=1e-12
+            )
+
+
+def test_the_residual_variance_is_right_on_average():
+    """2000 draws of the noise: the mean of the corrected s^2 meets sigma^2 within 6.5 errors, and bare RSS does not."""
+    design = Design("y", COLUMNS)
+    exact = made(design, table(2000)).release
+    truth = fit(exact).s2
+    # hardly any on the square of the target, which would drown what the estimate follows
+    sizes = {**SIGMA, "target_square": 0.001}
+    sigma = {block: round(sizes[block] * 40 * 4**16) for block in BLOCKS}
+    steps = np.array([sigma[name] for name in _blocks(len(design.released))], dtype=float)
+    random = np.random.default_rng(8)
+    from dataclasses import replace
+
+    from discreet.releases import NoiseLaw
+
+    law = NoiseLaw(16, sigma, "none")
+    values, bare, seen = [], [], []
+    # noise at the true line has mean 0 and known size: without it fewer draws tell the rest apart
+    line = np.append(-fit(exact).scaled_coefficients, 1.0)
+    G, _ = spread_out(len(line))
+    at_truth = np.outer(line, line).ravel() @ G / 4**16
+    for _ in range(2000):
+        noise = (steps * random.standard_normal(len(steps))).round()
+        totals = tuple(t + int(e) for t, e in zip(exact.totals, noise, strict=True))
+        result = fit(replace(exact, noise=law, totals=totals))
+        score = result._score
+        known = float(at_truth @ noise) / score.df
+        values.append((score.s2 - known) * 25)
+        seen.append(score.s2 * 25)
+        bare.append((residual_sum(result._inputs.basis.equations, result._inputs.basis.exact) / score.df - known) * 25)
+    error = np.std(values) / np.sqrt(len(values))
+    assert abs(np.mean(values) - truth) < 6.5 * error
+    assert abs(np.mean(bare) - truth) > 6.5 * error
+    # the spread that the release announces is the spread that was seen, within a tenth
+    announced = np.sqrt(score.residual_noise) / score.residual_rows * 25
+    assert np.std(seen) == pytest.approx(announced, rel=0.1)
+
+
+def _blocks(size):
+    from discreet.releases import block_of
+
+    return [block_of(i, j, size) for i in range(size) for j in range(i, size)]
+
+
+# -- what the release cannot say -------------------------------------------------------------------------------------
+
+
+def test_no_residual_variance_above_0_still_gives_intervals():
+    """Noise on the square of the target alone: s^2 may fall below 0 while the coefficients stay as they were."""
+    quiet = dict.fromkeys(BLOCKS, 0.01)
+    for seed in range(50):
+        release = made(Design("y", COLUMNS), table(), sigma={**quiet, "target_square": 30.0}, seed=seed).release
+        result = fit(release)
+        if result._score.s2 <= 0:
+            break
+    assert isinstance(result.s2, NotEstimable)
+    assert isinstance(result.rsquared, NotEstimable)
+    assert all(share == 1.0 for share in result.privacy_share.values())
+    assert all(low < high for low, high in result.conf_int().values())
+    assert result.to_dict()["s2"] is None
+    assert "no residual variance" in result.to_dict()["s2_reason"]
+    assert "Residual standard deviation: not estimable" in " ".join(result.summary().split())
+    prediction = result.get_prediction({"x": [3.0], "w": [0.0], "flag": [True]})
+    (low, high), (mean_low, mean_high) = prediction.conf_int(obs=True)[0], prediction.conf_int()[0]
+    assert low < mean_low < mean_high < high
+
+
+def test_as_many_coefficients_as_rows_exclude_no_value():
+    result = fit(made(Design("y", COLUMNS), table(4), seed=1).release)
+    assert result.estimable
+    for values in (result.bse, result.tvalues, result.score_z, result.sampling_sd, result.privacy_sd):
+        assert all("not more rows than coefficients" in value.reason for value in values.values())
+    assert not any(result.privacy_share.values())
+    assert {ends.kind for ends in result.conf_int().values()} == {"everything"}
+    assert set(result.pvalues.values()) == {1.0}
+    assert isinstance(result.s2, NotEstimable)
+    assert isinstance(result.rsquared_adj, NotEstimable)
+    assert tuple(result.rsquared_conf_int()) == (0.0, 1.0)
+    assert isinstance(result.cov_params(), NotEstimable)
+    test = result.t_test("x = 0")
+    assert test.pvalue["x = 0"] == 1.0
+    assert next(iter(test.conf_int().values())).kind == "everything"
+    assert "not estimable: there are not more rows than coefficients; p = 1" in repr(test)
+    joint = result.f_test("x = 0")
+    assert isinstance(joint.statistic, NotEstimable)
+    assert joint.pvalue == 1.0
+    prediction = result.get_prediction({"x": [3.0], "w": [0.0], "flag": [True]})
+    assert np.ma.getmaskarray(prediction.se_mean).all()
+    assert prediction.conf_int()[0].kind == "everything"
+    assert "not more rows" in prediction.conf_int().reasons[0]
+
+
+def test_a_line_through_every_row_has_nothing_that_varies():
+    x = [2.0, 3.0, 4.0, 5.0, 6.0]
+    release = made(Design("y", {"y": (0, 16), "x": (2, 6)}), {"x": x, "y": [2 * value - 3 for value in x]}).release
+    result = fit(release)
+    assert all("nothing varies" in value.reason for value in result.bse.values())
+    assert result.s2 == 0.0
+    assert result.rsquared == 1.0
+
+
+@pytest.mark.parametrize("penalty", [("lasso", None), ("elastic-net", 0.5)])
+def test_a_penalty_on_absolute_values_has_no_intervals(noisy, penalty):
+    name, ratio = penalty
+    result = fit(noisy, penalty=name, l1_ratio=ratio, strength=0.01)
+    assert result.interval_target == "none"
+    assert all("absolute values" in value.reason for value in result.conf_int().values())
+    assert "absolute values" in result.to_dict()["rsquared_reason"]
+    assert "Not estimable (Intercept, x, w, flag)" in " ".join(result.summary().split())
+
+
+def test_penalised_intervals_are_labelled(noisy):
+    for options in ({"penalty": "ridge", "strength": 0.1}, {"penalty": "adaptive"}):
+        result = fit(noisy, **options)
+        assert result.interval_target == "penalised"
+        assert result.to_dict()["interval_target"] == "penalised"
+        assert "intervals are for the penalised coefficients" in " ".join(result.summary().split())
+    # the adaptive rule added nothing here
+    assert result.rsquared == fit(noisy).rsquared
+    assert "least squares" in fit(noisy, penalty="ridge", strength=0.1).rsquared.reason
+    assert fit(noisy).interval_target == "least squares"
+
+
+def test_indefinite_sums_still_give_intervals_for_the_penalised_coefficients():
+    release = made(Design("y", COLUMNS), table(40), sigma=12.0, seed=2).release
+    assert not fit(release).estimable
+    result = fit(release, penalty="adaptive")
+    assert result.estimable
+    assert any(ends.bounded for ends in result.conf_int().values())
+
+
+# -- small pieces ----------------------------------------------------------------------------------------------------
+
+
+def test_the_laplace_quantile_is_used_where_it_is_the_larger():
+    assert critical_value(0.95, "laplace", 1e9) == pytest.approx(np.log(20) / np.sqrt(2))
+    assert critical_value(0.5, "laplace", 1e9) == critical_value(0.5, "gaussian", 1e9)
+    for level in (0.5, 0.9, 0.95, 0.999):
+        z = critical_value(level, "laplace", 30.0)
+        assert tail_probability(z, "laplace", 30.0) == pytest.approx(1 - level)
+        assert tail_probability(-z, "gaussian", 30.0) <= 1 - level + 1e-12
+
+
+def test_sums_of_squares_are_rounded_once():
+    result = fit(made(Design("y", COLUMNS), table(50)).release)
+    equations = result._inputs.basis.equations
+    tiny = equations.c - 2 * equations.b @ result.scaled_coefficients
+    assert residual_sum(equations, result._inputs.basis.exact) == pytest.approx(
+        tiny + result.scaled_coefficients @ equations.A @ result.scaled_coefficients
+    )
+    assert total_sum(equations) == pytest.approx(equations.c - equations.b[0] ** 2 / equations.A[0, 0])
+
+
+def test_an_inverse_keeps_its_digits_where_columns_nearly_repeat():
+    random = np.random.default_rng(4)
+    x = random.uniform(0, 1, 40)
+    close = np.clip(x + random.normal(0, 1e-4, 40), 0, 1)
+    release = made(
+        Design("y", {"y": (0, 1), "x": (0, 1), "w": (0, 1)}),
+        {"y": random.uniform(0, 1, 40).tolist(), "x": x.tolist(), "w": close.tolist()},
+    ).release
+    equations = read_model(release, None, None, True)[1]
+    H = inverse_gram(equations, np.zeros(3))
+    exact = np.array([[Fraction(int(v), equations.unit) for v in row] for row in equations.whole_gram])
+    product = exact @ np.vectorize(Fraction, otypes=[object])(H)
+    # each entry of H is rounded once, so the product misses the identity by 2^-53 of its own terms
+    terms = np.abs(equations.A) @ np.abs(H)
+    assert (np.abs(product - np.eye(3)).astype(float) <= 2e-16 * 3 * terms).all()
+
+
+def test_an_inverse_is_found_where_double_precision_finds_none():
+    """A column that differs from another by two steps of the finest grid in one row."""
+    x = [place / 16 for place in range(17)]
+    w = [*x[:-2], x[-2] + 2.0**-25, x[-1]]
+    y = [(7 * place % 17) / 17 for place in range(17)]
+    columns = {"y": (-1, 1), "x": (-1, 1), "w": (-1, 1)}
+    source = made(Design("y", columns), {"y": y, "x": x, "w": w}, grid_bits=26)
+    equations = read_model(source.release, None, None, True)[1]
+    with pytest.raises(np.linalg.LinAlgError):
+        np.linalg.cholesky(equations.A - 1e-16 * np.diag(equations.A.diagonal()))
+    H = inverse_gram(equations, np.zeros(3))
+    # the variance of the difference of two such columns: one over its squared length, which is (2 steps)^2 of one row
+    # after the other two columns took their part
+    Z = source.matrix(["x"])
+    rest = np.zeros(17)
+    rest[-2] = 2.0**-25
+    rest -= Z @ np.linalg.lstsq(Z, rest, rcond=None)[0]
+    assert H[2, 2] == pytest.approx(1 / (rest @ rest), rel=1e-8)
+
+
+def test_units_too_wide_for_double_precision_are_refused():
+    x = [0.0, 1.0, 2.0, 3.0]
+    release = made(
+        Design("y", {"y": (0, 1e200), "x": (0, 3)}), {"x": x, "y": [1e199, 3e199, 2e199, 7e199]}, sigma=1e-4
+    ).release
+    result = fit(release)
+    assert result.bse["x"] > 1e198
+    for value in (result.cov_params(), result.s2):
+        assert "too large for double precision" in value.reason
+    json.dumps(result.to_dict(), allow_nan=False)
+    rows = {"x": [0.0, 1e-200, 2e-200, 3e-200], "y": [1e149, 3e149, 2e149, 7e149]}
+    steep = made(Design("y", {"y": (0, 1e150), "x": (0, 3e-200)}), rows).release
+    with pytest.raises(SpecError, match="too large for double precision"):
+        fit(steep)
+    flat = dataclasses.replace(steep, totals=tuple(0 if place in (4, 2) else t for place, t in enumerate(steep.totals)))
+    assert "too large for double precision" in fit(flat).bse["x"].reason
+
+
+def test_tables_by_name_show_their_values():
+    values = ByName(["a", "b"], [ConfidenceSet("interval", 1.0, 2.0), NotEstimable("why")])
+    assert repr(values) == "a  1 to 2\nb  not estimable: why"
+    assert len(values) == 2
+    with pytest.raises(KeyError, match="unknown coefficient 'c'"):
+        values["c"]
+    np.testing.assert_array_equal(np.asarray(ByName(["a"], [ConfidenceSet("interval", 1.0, 2.0)])), [[1.0, 2.0]])

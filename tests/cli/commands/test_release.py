@@ -1,0 +1,239 @@
+"""`discreet release`: what it writes, what it says, and what neither may hold."""
+
+from __future__ import annotations
+
+import base64
+import json
+import struct
+from pathlib import Path
+
+import pytest
+
+import discreet.workflow
+from discreet.errors import OutputError
+from discreet.releases import Release
+from support.cli_folder import CANARY, DESIGN, PEOPLE, SECRET, Call, contents
+
+COMMAND = ("release", "people.csv", "--design", "design.toml", "--epsilon", "1", "--delta", "1e-6", "-o", "out.json")
+
+
+def traces_of_the_canary() -> list[str]:
+    value = float(CANARY)
+    packed = [struct.pack(order + "d", value) for order in "<>"]
+    forms = [CANARY, repr(value), str(int(value)), f"{value:e}", value.hex(), SECRET]
+    forms += [base64.b64encode(raw).decode().rstrip("=") for raw in packed] + [raw.hex() for raw in packed]
+    return forms
+
+
+def test_a_release_is_written_and_told_without_a_count(folder: Path, call: Call) -> None:
+    result = call(*COMMAND)
+    assert result.exit_code == 0, result.stderr
+    assert result.stderr == ""
+    made = Release.load("out.json")
+    assert made.columns == ("1", "age", "region[south]", "income")
+    assert "10 noisy sums of products of the columns 1, age, region[south], income" in result.stdout
+    assert made.guarantee is not None
+    assert made.guarantee.sentence() in result.stdout
+    assert "untracked: no ledger was used" in result.stdout
+    assert "out.json" in result.stdout
+    assert "Rows" not in result.stdout
+
+
+def test_a_public_number_of_rows_is_told(folder: Path, call: Call) -> None:
+    (folder / "design.toml").write_text(DESIGN + '[unit]\nneighbours = "replace"\n')
+    result = call(*COMMAND)
+    assert result.exit_code == 0, result.stderr
+    assert "61 (public)" in result.stdout
+
+
+def test_a_public_number_of_persons_is_told_as_such(folder: Path, call: Call) -> None:
+    unit = '[unit]\nid = "person"\nmax_rows = 2\nneighbours = "replace"\n'
+    (folder / "design.toml").write_text(DESIGN + unit)
+    lines = PEOPLE.splitlines()
+    people = [f"{lines[0]},person", *(f"{line},p{place // 2}" for place, line in enumerate(lines[1:]))]
+    (folder / "people.csv").write_text("\n".join(people) + "\n")
+    result = call(*COMMAND)
+    assert result.exit_code == 0, result.stderr
+    assert "Persons     31 (public)\n" in result.stdout
+    assert "Rows" not in result.stdout
+    assert json.loads(call(*COMMAND, "--force", "--json").stdout)["units_public"] == 31
+
+
+def test_the_promise_is_wrapped_to_the_terminal_and_the_next_command_is_not(
+    folder: Path, call: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = f"{'long' * 20}.json"
+    piped = call(*COMMAND[:-1], name).stdout
+    assert any(line.startswith("Promise ") and len(line) > 100 for line in piped.splitlines())
+    monkeypatch.setattr("discreet.cli.render.on_terminal", lambda: True)
+    for columns, width in (("20", 60), ("72", 72), ("300", 100)):
+        monkeypatch.setenv("COLUMNS", columns)
+        lines = call(*COMMAND[:-1], name, "--force").stdout.splitlines()
+        prose = [line for line in lines if name not in line]
+        assert max(map(len, prose)) <= width
+        assert max(map(len, prose)) > width - 20
+        assert f"Next        discreet fit {name}" in lines
+        at = next(place for place, line in enumerate(lines) if line.startswith("Promise "))
+        assert lines[at + 1].startswith(" " * 12)
+        assert not lines[at + 1].startswith(" " * 13)
+
+
+def test_json_is_one_document_of_public_facts(folder: Path, call: Call) -> None:
+    result = call(*COMMAND, "--json")
+    assert result.exit_code == 0, result.stderr
+    facts = json.loads(result.stdout)
+    made = Release.load("out.json")
+    assert facts == {
+        "path": "out.json",
+        "digest": made.digest,
+        "epsilon": 1.0,
+        "delta": 1e-6,
+        "neighbours": "add-remove",
+        "kind": "moments",
+        "mechanism": "gaussian",
+        "settings": {},
+        "calibration": made.noise.calibration,
+        "columns": ["1", "age", "region[south]", "income"],
+        "units_public": None,
+        "clip_counts": None,
+        "anchor": "untracked",
+    }
+
+
+@pytest.mark.parametrize("how", [(), ("--json",), ("--debug",)])
+def test_no_trace_of_a_planted_cell_is_left_anywhere(how: tuple[str, ...], folder: Path, call: Call) -> None:
+    result = call(*COMMAND, *how)
+    assert result.exit_code == 0, result.stderr
+    public = (folder / "out.json").read_text() + result.stdout + result.stderr
+    assert [form for form in traces_of_the_canary() if form in public] == []
+
+
+def test_a_delimiter_can_be_said_in_words_and_an_encoding_by_name(folder: Path, call: Call) -> None:
+    (folder / "people.csv").write_bytes(PEOPLE.replace(",", "\t").replace(SECRET, "é").encode("latin-1"))
+    assert call(*COMMAND, "--delimiter", "tab", "--encoding", "latin-1").exit_code == 0
+    assert call(*COMMAND, "--delimiter", "\\t", "--encoding", "latin-1", "--force").exit_code == 0
+
+
+def test_force_replaces_an_existing_file(folder: Path, call: Call) -> None:
+    assert call(*COMMAND[:-1], "existing.json", "--force").exit_code == 0
+    assert Release.load("existing.json").private
+
+
+@pytest.mark.parametrize(
+    ("budget", "words"),
+    [(("9", "1e-6"), "WEAK PRIVACY"), (("1", "1e-4"), "delta"), (("50", "0.01", "--allow-weak-privacy"), "WEAK")],
+)
+def test_weak_budgets_bring_notices_on_stderr(budget: tuple[str, ...], words: str, folder: Path, call: Call) -> None:
+    epsilon, delta, *more = budget
+    result = call("release", "people.csv", "--design", "design.toml", "--epsilon", epsilon, "--delta", delta, *more,
+                  "-o", "out.json", "--json")  # fmt: skip
+    assert result.exit_code == 0, result.stderr
+    assert all(line.startswith("notice: ") for line in result.stderr.splitlines())
+    assert words in result.stderr
+    json.loads(result.stdout)
+
+
+def test_a_delta_that_is_not_used_brings_a_notice_on_stderr(folder: Path, call: Call) -> None:
+    result = call(*COMMAND, "--mechanism", "laplace", "--json")
+    assert result.exit_code == 0, result.stderr
+    assert result.stderr == (
+        "notice: delta = 1e-06 is not used by 'laplace' with these settings: the release promises delta = 0; leave "
+        "delta out, or take a mechanism that makes use of it\n"
+    )
+    assert json.loads(result.stdout)["delta"] == 0
+
+
+def test_a_failure_to_write_after_the_draw_is_exit_5(folder: Path, call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OutputError("cannot write 'out.json': No space left on device")
+
+    monkeypatch.setattr("discreet.releases.release.write_bytes", full)
+    before = contents(folder)
+    result = call(*COMMAND)
+    assert result.exit_code == 5
+    assert result.stderr.startswith("error: the release was made but not saved: cannot write 'out.json'")
+    assert result.stderr.count("\n") == 1
+    assert contents(folder) == before
+
+
+def test_an_unexpected_failure_names_its_type_and_nothing_else(
+    folder: Path, call: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object, **__: object) -> None:
+        raise ValueError(f"bad cell {CANARY}") from KeyError(SECRET)
+
+    monkeypatch.setattr(discreet.workflow.Table, "sums", broken)
+    result = call(*COMMAND)
+    assert result.exit_code == 2
+    assert result.stderr == (
+        "error: unexpected failure (ValueError); nothing was written. Run with --debug and report it\n"
+    )
+    traced = call("release", "--debug", *COMMAND[1:])
+    assert traced.exit_code == 2
+    assert "debug: ValueError came through" in traced.stderr
+    assert "debug: KeyError came through" in traced.stderr
+    assert "discreet/workflow.py" in traced.stderr
+    assert CANARY not in traced.output
+    assert SECRET not in traced.output
+
+
+@pytest.mark.parametrize(("stage", "outcome"), [("randomise", "nothing was published"), ("print", "out.json")])
+def test_an_unexpected_failure_after_the_spend_is_exit_5(
+    stage: str, outcome: str, folder: Path, call: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object, **__: object) -> None:
+        raise RuntimeError(CANARY)
+
+    place = (
+        "discreet.mechanisms.moments.gaussian.GaussianMoments.randomise"
+        if stage == "randomise"
+        else "discreet.cli.commands.release.say"
+    )
+    monkeypatch.setattr(place, broken)
+    result = call(*COMMAND)
+    assert result.exit_code == 5
+    assert "unexpected failure (RuntimeError)" in result.stderr
+    assert outcome in result.stderr
+    assert CANARY not in result.output
+
+
+def test_the_summary_says_what_was_published(folder: Path, call: Call) -> None:
+    assert "10 noisy sums of products" in call(*COMMAND).stdout
+    robust = call(*COMMAND, "--robust", "--force")
+    assert "from a second pass those of residuals" in robust.stdout
+    inside = call(*COMMAND, "--mechanism", "dpme", "--setting", "bins=3", "--force")
+    assert "3 coefficients of a model of income" in inside.stdout
+    fewer = call(*COMMAND, "--mechanism", "ssp", "--force")
+    assert "9 noisy sums of products" in fewer.stdout
+
+
+def test_an_interrupt_is_exit_130_with_one_line(folder: Path, call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    def stop(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(discreet.workflow.Table, "sums", stop)
+    result = call(*COMMAND)
+    assert result.exit_code == 130
+    assert result.stderr == "error: interrupted; nothing was written\n"
+
+
+def test_a_reader_that_left_is_no_failure_once_the_file_is_written(
+    folder: Path, call: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def gone(*_: object) -> None:
+        raise BrokenPipeError
+
+    monkeypatch.setattr("discreet.cli.commands.release.say", gone)
+    result = call(*COMMAND)
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert (folder / "out.json").exists()
+
+
+def test_robust_standard_errors_are_paid_for_by_a_flag(folder: Path, call: Call) -> None:
+    words = ("release", "people.csv", "--design", "design.toml", "--epsilon", "1", "--delta", "1e-6")
+    made = call(*words, "--robust", "--residual-bound", "50000", "-o", "robust.json")
+    assert made.exit_code == 0, made.stderr
+    assert Release.load("robust.json").residuals is not None
+    refused = call(*words, "--residual-bound", "0.5", "-o", "plain.json")
+    assert refused.exit_code == 2
+    assert "without moments" in refused.stderr

@@ -1,0 +1,408 @@
+"""The program as a whole: streams, signals, exit codes, and what is not imported."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import pty
+import signal
+import subprocess
+import sys
+import time
+import warnings
+from io import BytesIO, StringIO, TextIOWrapper
+from pathlib import Path
+
+import click
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+
+from discreet import __version__
+from discreet.cli import main as main_module
+from discreet.cli import progress as progress_module
+from discreet.cli import terminal
+from discreet.cli.failures import report_failure, trace
+from discreet.cli.main import COMMANDS, program, run
+from discreet.cli.progress import ReadProgress
+from discreet.cli.session import Session
+from discreet.cli.terminal import complain, discard_stdout, never_fail_to_encode, notices_on_stderr
+from discreet.design.model import Design
+from discreet.errors import OutputError
+from support.cli_folder import Call, contents
+
+PROGRAM = [sys.executable, "-c", "from discreet.cli.main import run; run()"]
+RELEASE = ("release", "people.csv", "--design", "design.toml", "--epsilon", "1", "--delta", "1e-6", "-o", "out.json")
+HEAVY = ("numpy", "pyarrow", "scipy", "opendp", "rich", "pandas", "tomllib")
+
+
+def discreet(*arguments: str, **settings: object) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([*PROGRAM, *arguments], capture_output=True, text=True, timeout=60, **settings)  # type: ignore[call-overload,no-any-return]
+
+
+@pytest.mark.parametrize("arguments", [[], ["--help"], ["--version"], *([name, "--help"] for name in COMMANDS)])
+def test_help_imports_nothing_heavy(arguments: list[str]) -> None:
+    code = (
+        "import sys, atexit\n"
+        f"atexit.register(lambda: print('LOADED', [name for name in {HEAVY!r} if name in sys.modules]))\n"
+        "from discreet.cli.main import run\nrun()"
+    )
+    done = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    assert "LOADED []" in done.stdout
+
+
+def test_help_lists_every_command_and_the_version_is_told(call: Call) -> None:
+    told = call("--help").stdout
+    assert all(name in told for name in COMMANDS)
+    assert call().stdout == told
+    assert call("--version").stdout == f"discreet {__version__}\n"
+
+
+def test_exit_codes_reach_the_shell(folder: Path) -> None:
+    done = discreet(*RELEASE)
+    assert (done.returncode, done.stderr) == (0, "")
+    again = discreet(*RELEASE)
+    assert again.returncode == 2
+    assert again.stderr.startswith("error: ")
+    assert again.stderr.count("\n") == 1
+    assert discreet("nonsense").returncode == 2
+    told = discreet("fit", "income.release.json", "--json")
+    assert "params" in json.loads(told.stdout)
+
+
+def test_a_full_disk_behind_stdout_is_told(folder: Path) -> None:
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run([*PROGRAM, "fit", "income.release.json"], stdout=full, stderr=subprocess.PIPE, text=True)
+        released = subprocess.run([*PROGRAM, *RELEASE], stdout=full, stderr=subprocess.PIPE, text=True)
+    assert done.returncode == 2
+    assert done.stderr.startswith("error: cannot write to standard output: ")
+    assert released.returncode == 5
+    assert "already written: 'out.json'" in released.stderr
+    assert released.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("arguments", [("fit", "income.release.json", "--json"), RELEASE, ("--help",)])
+def test_a_closed_pipe_ends_in_silence(arguments: tuple[str, ...], folder: Path) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    try:
+        done = subprocess.run([*PROGRAM, *arguments], stdout=writer, stderr=subprocess.PIPE, text=True, timeout=60)
+    finally:
+        os.close(writer)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_closed_stdout_is_no_failure(folder: Path) -> None:
+    script = '"$0" -c "from discreet.cli.main import run; run()" fit income.release.json >&-'
+    done = subprocess.run(["/bin/sh", "-c", script, sys.executable], stderr=subprocess.PIPE, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+# before the spend, while noise is drawn, and while the release is written
+STAGES = {
+    "reading": "discreet.workflow.Table.sums",
+    "drawing": "discreet.mechanisms.sampling.sampler.ExactSampler.draw",
+    "writing": "pathlib.Path.write_bytes",
+}
+STOPPED = {signal.SIGINT: (130, "interrupted"), signal.SIGTERM: (143, "terminated"), signal.SIGHUP: (129, "hung up")}
+# whatever the tests were started under, nohup or a background job, the child starts as from a terminal
+AS_FROM_A_TERMINAL = (
+    "import signal\n"
+    "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+    "for sent in (signal.SIGTERM, signal.SIGHUP):\n    signal.signal(sent, signal.SIG_DFL)\n"
+)
+
+
+def stopping_child(stage: str, begin: str = AS_FROM_A_TERMINAL) -> subprocess.Popen[str]:
+    """The program, which stops at a stage, says so, and goes on when it gets a line."""
+    code = (
+        f"{begin}import sys, time, pathlib\n"
+        "import discreet.workflow, discreet.files, discreet.mechanisms.sampling.sampler\n"
+        f"known = {STAGES[stage]}\n"
+        "def wait(*given, **named):\n"
+        "    print('ready', flush=True)\n    sys.stdin.readline()\n    return known(*given, **named)\n"
+        f"{STAGES[stage]} = wait\n"
+        "from discreet.cli.main import run\nrun()"
+    )
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    return subprocess.Popen([sys.executable, "-c", code, *RELEASE], **pipes, text=True)  # type: ignore[call-overload,no-any-return]
+
+
+@pytest.mark.parametrize("sent", STOPPED)
+@pytest.mark.parametrize("stage", STAGES)
+def test_a_signal_has_its_own_exit_code_and_leaves_no_file(sent: signal.Signals, stage: str, folder: Path) -> None:
+    before = contents(folder)
+    with stopping_child(stage) as child:
+        assert child.stdout is not None
+        assert child.stderr is not None
+        assert child.stdout.readline() == "ready\n"
+        child.send_signal(sent)
+        told = child.stderr.read()
+        code, word = STOPPED[sent]
+        assert child.wait(timeout=30) == code
+    spent = "the budget was spent (epsilon = 1, delta = 1e-06), but nothing was written"
+    assert told == f"error: {word}; {'nothing was written' if stage == 'reading' else spent}\n"
+    assert contents(folder) == before
+
+
+def test_a_hang_up_that_was_ignored_at_the_start_stays_ignored(folder: Path) -> None:
+    """As under nohup; what asks the program to end in another way still does."""
+    begin = AS_FROM_A_TERMINAL + "signal.signal(signal.SIGHUP, signal.SIG_IGN)\n"
+    with stopping_child("reading", begin) as child:
+        assert child.stdout is not None
+        assert child.stdout.readline() == "ready\n"
+        child.send_signal(signal.SIGHUP)
+        told, wrong = child.communicate("\n", timeout=60)
+        assert (child.returncode, wrong) == (0, "")
+        assert "File        out.json" in told
+    (folder / "out.json").unlink()
+    with stopping_child("reading", begin) as child:
+        assert child.stdout is not None
+        assert child.stdout.readline() == "ready\n"
+        child.send_signal(signal.SIGHUP)
+        child.send_signal(signal.SIGTERM)
+        assert child.wait(timeout=30) == 143
+
+
+@pytest.mark.parametrize("sent", STOPPED)
+def test_a_signal_stops_the_installed_command_while_it_reads(sent: signal.Signals, folder: Path) -> None:
+    """Nothing of the program is exchanged: its rows on disk show that it reads."""
+    rng = np.random.default_rng(1)
+    rows = 400_000
+    table = {"person": rng.integers(0, rows, rows), "income": rng.random(rows), "age": rng.random(rows)}
+    pa.parquet.write_table(pa.table(table), folder / "big.parquet")
+    plan = Design("income", {"income": (0, 1), "age": (0, 1)}, unit={"id": "person", "max_rows": 2})
+    (folder / "big.toml").write_text(plan.to_toml())
+    (folder / "scratch").mkdir()
+    before = contents(folder)
+    words = ["release", "big.parquet", "--design", "big.toml", "--epsilon", "1", "-o", "out.json"]
+    # the dispositions are set in a shell in between, which becomes the program
+    start = [sys.executable, "-c", f"{AS_FROM_A_TERMINAL}import os, sys\nos.execv(sys.argv[1], sys.argv[1:])"]
+    command = [*start, str(Path(sys.executable).with_name("discreet")), *words]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    environment = {**os.environ, "TMPDIR": str(folder / "scratch")}
+    with subprocess.Popen(command, **pipes, text=True, env=environment) as child:  # type: ignore[call-overload]
+        while not list((folder / "scratch").iterdir()):
+            assert child.poll() is None
+            time.sleep(0.005)
+        child.send_signal(sent)
+        said, told = child.communicate(timeout=60)
+    code, word = STOPPED[sent]
+    assert (child.returncode, said, told) == (code, "", f"error: {word}; nothing was written\n")
+    assert contents(folder) == before
+
+
+def test_a_library_that_makes_an_error_of_its_own_of_a_signal_does_not_hide_it() -> None:
+    session = Session()
+    with pytest.raises(KeyboardInterrupt):
+        session.stop(signal.SIGTERM, None)
+    assert report_failure(RuntimeError("Query interrupted"), session) == 143
+    assert report_failure(RuntimeError("another"), Session()) == 2
+
+
+def test_a_terminal_gets_a_table(folder: Path) -> None:
+    ours, theirs = pty.openpty()
+    with subprocess.Popen([*PROGRAM, "fit", "income.release.json"], stdout=theirs, stderr=subprocess.PIPE) as child:
+        os.close(theirs)
+        shown = b""
+        # the other end of a terminal fails when the last writer is gone
+        try:
+            while piece := os.read(ours, 4096):
+                shown += piece
+        except OSError:
+            pass
+        assert child.wait(timeout=60) == 0
+    os.close(ours)
+    assert "━".encode() in shown
+    assert b"region[south]" in shown
+
+
+def test_names_that_the_stream_cannot_encode_are_escaped(folder: Path) -> None:
+    done = discreet("fit", "日本.json", env={**os.environ, "PYTHONIOENCODING": "latin-1"})
+    assert done.returncode == 2
+    assert "\\u65e5\\u672c.json" in done.stderr
+
+
+def test_run_keeps_to_one_core_and_ends_with_an_exit(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("OMP_NUM_THREADS", "3")
+    monkeypatch.setattr(sys, "argv", ["discreet", "--version"])
+    handlers = {sent: signal.getsignal(sent) for sent in STOPPED}
+    # as under nohup
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with pytest.raises(SystemExit) as ended:
+            run()
+        # through monkeypatch, so that they are taken away again
+        threads = [os.environ[name] for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")]
+    finally:
+        assert signal.getsignal(signal.SIGHUP) == signal.SIG_IGN
+        for sent, handler in handlers.items():
+            signal.signal(sent, handler)
+        for name in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+            os.environ.pop(name, None)
+    assert not ended.value.code
+    assert threads == ["1", "3", "1"]
+    assert capsys.readouterr().out == f"discreet {__version__}\n"
+
+
+def test_an_interrupt_while_arguments_are_read_is_exit_130(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    def stop(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(main_module.click.Group, "main", stop)
+    result = call("fit", "x")
+    assert result.exit_code == 130
+    assert result.stderr == "error: interrupted; nothing was written\n"
+
+
+@pytest.mark.parametrize("place", ["never_fail_to_encode", "program.main"])
+def test_an_interrupt_outside_a_command_is_exit_130_in_silence(
+    place: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def stop(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+        monkeypatch.setenv(name, "1")
+    monkeypatch.setattr(f"discreet.cli.main.{place}", stop)
+    handlers = {sent: signal.getsignal(sent) for sent in STOPPED}
+    # as under nohup
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with pytest.raises(SystemExit) as ended:
+            run()
+    finally:
+        assert signal.getsignal(signal.SIGHUP) == signal.SIG_IGN
+        for sent, handler in handlers.items():
+            signal.signal(sent, handler)
+    assert ended.value.code == 130
+    assert capsys.readouterr() == ("", "")
+
+
+def test_an_interrupt_while_a_command_is_loaded_is_exit_130(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    def stop(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(main_module, "import_module", stop)
+    assert call("fit", "x").exit_code == 130
+    assert call("fit", "x").stderr.strip() == "error: interrupted; nothing was written"
+
+
+def test_completion_of_a_name_that_is_no_command_is_no_error() -> None:
+    context = program.make_context("discreet", [], resilient_parsing=True)
+    assert program.resolve_command(context, ["relase"]) == (None, None, [])
+    assert program.get_command(context, "relase") is None
+
+
+def test_a_failure_to_print_help_is_told(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(click.Context, "get_help", full)
+    result = call("--help")
+    assert result.exit_code == 2
+    assert result.stderr.startswith("error: unexpected failure (OSError)")
+
+
+def test_a_failure_of_stdout_is_told_in_our_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(terminal, "discard_stdout", lambda: None)
+    monkeypatch.setattr(terminal.click, "echo", full)
+    with pytest.raises(OutputError, match="standard output: No space left"):
+        terminal.say("text")
+    monkeypatch.setattr(sys, "stdout", None)
+    terminal.flush()
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["fit", "--help"]])
+def test_help_into_a_closed_pipe_is_exit_0(arguments: list[str], call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    def gone(*_: object, **__: object) -> None:
+        raise BrokenPipeError
+
+    monkeypatch.setattr(click.Context, "get_help", gone)
+    assert call(*arguments).exit_code == 0
+
+
+class Terminal(StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_a_long_read_on_a_terminal_shows_a_bar_and_a_short_one_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    screen = Terminal()
+    monkeypatch.setattr(sys, "stderr", screen)
+    monkeypatch.setenv("TERM", "xterm")
+    with ReadProgress() as progress:
+        progress(0.5)
+    # a timer that has fired while the work ended draws nothing
+    progress._show()
+    assert screen.getvalue() == ""
+    monkeypatch.setattr(progress_module, "PATIENCE", 0.0)
+    with ReadProgress() as progress:
+        progress(0.25)
+        progress._timer.join()
+        progress(0.5)
+    assert "reading" in screen.getvalue()
+    assert "working" not in screen.getvalue()
+    with ReadProgress() as progress:
+        progress._timer.join()
+        progress(1.0)
+        progress(None)
+    assert "working" in screen.getvalue()
+    monkeypatch.setattr(sys, "stderr", StringIO())
+    with ReadProgress() as progress:
+        progress(0.5)
+    assert sys.stderr.getvalue() == ""
+
+
+def test_work_that_goes_on_after_a_short_read_is_shown_without_another_report(monkeypatch: pytest.MonkeyPatch) -> None:
+    screen = Terminal()
+    monkeypatch.setattr(sys, "stderr", screen)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr(progress_module, "PATIENCE", 0.02)
+    with ReadProgress() as progress:
+        progress(1.0)
+        progress(None)
+        progress._timer.join()
+    assert "working" in screen.getvalue()
+    assert "reading" not in screen.getvalue()
+
+
+def test_warnings_of_other_libraries_are_not_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    with notices_on_stderr():
+        warnings.warn("cell 918273.5", RuntimeWarning, stacklevel=1)
+        warnings.warn("cell 918273.5", UserWarning, stacklevel=1)
+    assert capsys.readouterr().err == ""
+
+
+def test_a_stderr_that_cannot_be_written_does_not_stop_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    closed = StringIO()
+    closed.close()
+    monkeypatch.setattr(sys, "stderr", closed)
+    complain("notice", "unheard")
+
+
+def test_streams_without_an_encoding_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    raw = BytesIO()
+    ascii_only = TextIOWrapper(raw, encoding="ascii")
+    never_fail_to_encode(None, StringIO(), ascii_only)
+    ascii_only.write("ü")
+    ascii_only.flush()
+    assert raw.getvalue() == b"\\xfc"
+    monkeypatch.setattr(sys, "stdout", None)
+    discard_stdout()
+
+
+def test_a_trace_ends_even_if_exceptions_go_round_in_a_circle() -> None:
+    first, second = ValueError("918273.5"), KeyError("918273.5")
+    first.__cause__, second.__cause__ = second, first
+    assert list(trace(first)) == ["ValueError came through", "KeyError came through"]

@@ -1,0 +1,140 @@
+"""Sums of clipped scores and of down-weighted rows: exact, bounded row by row, the same in any order."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from discreet.curator.sums.scores import ScoreSum, WeightedGram
+from discreet.curator.table import accumulate
+from discreet.design.domain import RowDomain
+from discreet.design.model import Design
+from discreet.tables.files.opening import open_source
+from discreet.tables.source import ComputeOptions
+from support.tables import random_design, random_table
+
+RELATIONS = ("add-remove", "replace")
+
+
+def clipped(bound):
+    return lambda residual: np.clip(residual / bound, -1.0, 1.0)
+
+
+def down_weighted(bound):
+    return lambda residual: np.sqrt(1.0 / np.maximum(np.abs(residual) / bound, 1.0))
+
+
+def totals(sums, table, design, **options):
+    return accumulate(open_source(table), design, RowDomain.of(design), ComputeOptions(**options), sums).totals
+
+
+def score(table, design, theta, weight, *, intercept=True, **options):
+    sums = ScoreSum(RowDomain.of(design), len(design.released) - 1, theta, weight, intercept=intercept)
+    return totals(sums, table, design, **options)
+
+
+def squared_change(one, other) -> int:
+    return sum((a - b) ** 2 for a, b in zip(one, other, strict=True))
+
+
+@pytest.mark.parametrize("neighbours", RELATIONS)
+@pytest.mark.parametrize("intercept", [True, False])
+def test_no_neighbour_moves_a_sum_of_scores_by_more_than_claimed(neighbours, intercept):
+    """Whole numbers against whole numbers; wild and tame coefficients, corners, balls, derived columns."""
+    rng = np.random.default_rng(41 + len(neighbours) + intercept)
+    for _ in range(40):
+        design = random_design(rng, neighbours=neighbours, derived=bool(rng.random() < 0.3))
+        domain = RowDomain.of(design)
+        theta = (rng.normal(size=len(design.released) - 1) * 10.0 ** rng.integers(-2, 9)).tolist()
+        weight = clipped(float(rng.uniform(0.01, 2)))
+        longest2 = domain.norm2_bound + domain.unit**2 * intercept
+        claim = longest2 if neighbours == "add-remove" else 4 * longest2
+        base = random_table(design, 6, rng)
+        before = score(base, design, theta, weight, intercept=intercept)
+        for _ in range(25):
+            row = random_table(design, 1, rng)
+            kept = slice(None) if neighbours == "add-remove" else slice(1, None)
+            other = {name: [*row[name], *values[kept]] for name, values in base.items()}
+            assert squared_change(before, score(other, design, theta, weight, intercept=intercept)) <= claim
+
+
+def test_a_corner_row_and_its_mirror_image_reach_the_claims():
+    design = Design("y", {"x": (0, 1), "z": (0, 1), "y": (0, 1)})
+    domain = RowDomain.of(design)
+    up, down = ({"x": [1.0], "z": [1.0], "y": [y]} for y in (1.0, 0.0))
+    one, other = (score(table, design, [0.0] * 3, clipped(0.5)) for table in (up, down))
+    assert squared_change(one, (0, 0, 0)) == domain.norm2_bound + domain.unit**2
+    assert squared_change(one, other) == 4 * (domain.norm2_bound + domain.unit**2)
+
+
+@pytest.mark.parametrize("rows_of", ["score", "gram"])
+def test_no_coordinate_is_lengthened_whatever_the_weight(rows_of):
+    rng = np.random.default_rng(3)
+    for bits in (8, 16, 26):
+        domain = RowDomain(3, 0, 0, None, False, bits)
+        chunk = np.rint(rng.uniform(-1, 1, (5, 400)) * domain.unit)
+        chunk[0] = domain.unit
+        wild = rng.normal(size=400) * 10.0 ** rng.integers(-8, 8, 400)
+        wild[:3] = np.nan, np.inf, -np.inf
+        kind = ScoreSum if rows_of == "score" else WeightedGram
+        sums = kind(domain, 4, [0.1, 0.2, np.nan, np.inf], lambda residual, wild=wild: wild)
+        v = sums.rows(chunk)
+        assert (np.abs(v) <= np.abs(chunk[: len(v)])).all()
+        assert (v == np.rint(v)).all()
+        assert (v[:, 0] == 0).all()
+        # the root of a weight has no sign
+        assert rows_of == "score" or (v * chunk >= 0).all()
+
+
+def test_sums_of_scores_are_what_they_say():
+    rng = np.random.default_rng(6)
+    design = Design("y", {"x": (-1, 1), "y": (-2, 2)})
+    x, y = rng.uniform(-1, 1, 500), rng.normal(0, 0.5, 500)
+    theta, bound = [0.1, -0.2], 0.4
+    got = np.array(score({"x": x, "y": y}, design, theta, clipped(bound))) / 2**16
+    r = np.clip((y / 2 - theta[0] - theta[1] * x) / bound, -1, 1)
+    np.testing.assert_allclose(got, [r.sum(), (r * x).sum()], rtol=1e-4)
+    without = np.array(score({"x": x, "y": y}, design, [0.0, -0.2], clipped(bound), intercept=False)) / 2**16
+    r = np.clip((y / 2 - theta[1] * x) / bound, -1, 1)
+    np.testing.assert_allclose(without, [0.0, (r * x).sum()], rtol=1e-4)
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+def test_weighted_products_are_what_they_say(intercept):
+    rng = np.random.default_rng(7)
+    design = Design("y", {"x": (-1, 1), "y": (-2, 2)})
+    x, y = rng.uniform(-1, 1, 500), rng.normal(0, 0.5, 500)
+    theta = [0.1 * intercept, -0.2]
+    sums = WeightedGram(RowDomain.of(design), 2, theta, down_weighted(0.1), intercept=intercept)
+    got = np.array(totals(sums, {"x": x, "y": y}, design)) / 2**32
+    weight = 0.1 / np.maximum(0.1, np.abs(y / 2 - theta[0] - theta[1] * x))
+    u = np.stack([np.full(500, float(intercept)), x, y / 2])
+    expected = ((u * weight) @ u.T)[np.triu_indices(3)]
+    np.testing.assert_allclose(got, expected, rtol=1e-3, atol=1e-4)
+
+
+@pytest.mark.parametrize("kind", [ScoreSum, WeightedGram])
+@pytest.mark.parametrize("unit", [{}, {"id": "person", "max_rows": 2}])
+def test_order_and_chunks_do_not_change_a_bit(kind, unit):
+    rng = np.random.default_rng(5)
+    design = Design("y", {"x": (0, 1), "g": ["a", "b", "c"], "y": (0, 1)}, radius=1.1, unit=unit)
+    table = {**random_table(design, 200, rng), "person": [f"p{k}" for k in rng.integers(0, 60, 200)]}
+    theta = rng.normal(size=len(design.released) - 1).tolist()
+    results = set()
+    for _ in range(12):
+        order = rng.permutation(200)
+        shuffled = {name: [values[i] for i in order] for name, values in table.items()}
+        options = {"batch_rows": int(rng.integers(1, 300)), "chunk_rows": int(rng.integers(1, 300))}
+        sums = kind(RowDomain.of(design), len(theta), theta, down_weighted(0.1))
+        results.add(totals(sums, shuffled, design, **options))
+    assert len(results) == 1
+
+
+def test_many_chunks_add_up_exactly_on_the_finest_grid():
+    domain = RowDomain(1, 0, 0, None, False, 26)
+    sums = ScoreSum(domain, 2, [0.0, 0.0], np.ones_like)
+    chunk = np.full((3, 2**12), float(domain.unit))
+    chunk[1, 0] = 1.0
+    for _ in range(2**8):
+        sums.add(chunk)
+    assert sums.totals() == (2**8 * 2**12 * 2**26, 2**8 * ((2**12 - 1) * 2**26 + 1))

@@ -1,0 +1,197 @@
+"""The design: names, order, TOML in and out, public geometry."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from discreet.design.domain import RowDomain
+from discreet.design.model import Design
+from discreet.errors import SpecError
+from discreet.privacy.unit import PrivacyUnit
+from support.tables import random_design
+
+COLUMNS = {"y": (0, 10), "x": (-1, 1), "b": bool, "g": ["a", "b", "c"]}
+
+REFUSED = [
+    (("y", {"y": (0, 1)}), {}, "no regressor"),
+    (("z", COLUMNS), {}, "unknown target 'z'; allowed: y, x, b, g"),
+    (("y", {}), {}, "^no column is declared; declare the target 'y' and at least one column besides it$"),
+    (("y", COLUMNS), {"weights": "w"}, "^weights is a reserved key; weighted regression is not supported yet"),
+    (("y", COLUMNS), {"weights": np.ones(3)}, "how far one row can move the sums; leave it out$"),
+    (("y", {**COLUMNS, "w": np.array([[0, 1]])}), {}, "column 'w': a column is declared by a pair of bounds"),
+    (("y", {**COLUMNS, "w": np.float64}), {}, "column 'w': a column is declared by a pair of bounds"),
+    (("y", {**COLUMNS, "w": np.array(3)}), {}, "column 'w': a column is declared by a pair of bounds"),
+    (("y", {**COLUMNS, "w": np.array([2.0, 1.0])}), {}, "column 'w': bounds .* reversed"),
+    ((None, COLUMNS), {}, "unknown target"),
+    (("", COLUMNS), {}, "^target is blank; name the column to explain$"),
+    (("", {**COLUMNS, "w": {"bounds": ["", ""]}}), {}, "^column 'w': bounds are blank"),
+    (("g", COLUMNS), {}, "categorical; a target is numeric or boolean"),
+    (("y", [("y", (0, 1))]), {}, "columns are a table"),
+    (("y", {**COLUMNS, "": (0, 1)}), {}, "without blanks"),
+    (("y", {**COLUMNS, " x": (0, 1)}), {}, "without blanks"),
+    (("y", {**COLUMNS, 3: (0, 1)}), {}, "text without blanks"),
+    (("y", {**COLUMNS, "a\u202eb": (0, 1)}), {}, "invisible signs"),
+    (("y", {**COLUMNS, "a\x1b[31m": (0, 1)}), {}, "invisible signs"),
+    (("y", {**COLUMNS, "1": (0, 1)}), {}, "kept for the intercept"),
+    (("y", {**COLUMNS, "Intercept": (0, 1)}), {}, "kept for the intercept"),
+    (("y", {**COLUMNS, "g[b]": (0, 1)}), {}, r"two released columns are called 'g\[b\]'"),
+    (("y", {**COLUMNS, "w": (3, 2)}), {}, "column 'w': bounds .* reversed"),
+    (("y", COLUMNS), {"intercept": "yes"}, "intercept is true or false"),
+    (("y", COLUMNS), {"radius": 0.0}, "radius 0.0 is not allowed"),
+    (("y", COLUMNS), {"radius": float("nan")}, "radius nan is not allowed"),
+    (("y", COLUMNS), {"radius": float("inf")}, "radius inf is not allowed"),
+    (("y", COLUMNS), {"radius": "1"}, "radius is a number"),
+    (("y", COLUMNS), {"radius": True}, "radius is a number"),
+    (("y", COLUMNS), {"unit": {"neighbours": "swap"}}, "swap"),
+    (("y", COLUMNS), {"unit": {"neighbors": "replace"}}, "neighbors"),
+    (("y", COLUMNS), {"unit": {"max_rows": 3}}, "without an id"),
+    (("y", COLUMNS), {"unit": {"id": "x"}}, "an id is never released"),
+]
+
+
+@pytest.mark.parametrize(("args", "options", "message"), REFUSED)
+def test_a_wrong_design_is_refused_with_the_reason(args, options, message):
+    with pytest.raises(SpecError, match=message):
+        Design(*args, **options)
+
+
+def test_released_columns_are_the_constant_the_regressors_and_the_target_last():
+    design = Design("y", COLUMNS)
+    assert design.released == ("1", "x", "b", "g[b]", "g[c]", "y")
+    assert design.regressors == ("x", "b", "g")
+
+
+@given(st.integers(0, 2**32 - 1))
+def test_a_design_survives_toml_dict_and_pickle(seed):
+    rng = np.random.default_rng(seed)
+    missing = ["error", "drop"][seed % 2]
+    design = random_design(rng, neighbours=["add-remove", "replace"][seed % 2], missing=missing)
+    for copy in (
+        Design.from_toml(design.to_toml()),
+        Design.from_dict(design.to_dict()),
+        pickle.loads(pickle.dumps(design)),
+    ):
+        assert copy == design
+        assert hash(copy) == hash(design)
+        assert copy.released == design.released
+
+
+def test_a_design_file_is_read_and_written(tmp_path):
+    design = Design("y", COLUMNS, radius=1.5, intercept=False, unit=PrivacyUnit(neighbours="replace"))
+    design.save(tmp_path / "design.toml")
+    assert Design.load(tmp_path / "design.toml") == design
+
+
+BAD_FILES = {
+    "not toml": (b"target = = 3", "not valid TOML"),
+    "not text": (b"\xff\xfe\x00", "not UTF-8"),
+    "unknown key": (b'target = "y"\ntraget = "x"\n[columns]\ny = {bounds = [0, 1]}\n', "unknown key 'traget'"),
+    "no target": (b"[columns]\ny = {bounds = [0, 1]}\n", "no 'target'"),
+    "no columns": (b'target = "y"\n', "no 'columns'"),
+    "duplicate key": (b'target = "y"\ntarget = "x"\n', "not valid TOML"),
+    "infinite bound": (b'target = "y"\n[columns]\ny = {bounds = [0, inf]}\nx = {dtype = "bool"}\n', "not finite"),
+    "bound too long": (b'target = "y"\n[columns]\ny = {bounds = [0, 1e400]}\nx = {dtype = "bool"}\n', "not finite"),
+    "deep": (b"a = " + b"[" * 5000 + b"]" * 5000, "nested too deeply|not valid TOML"),
+}
+
+
+@pytest.mark.parametrize("name", BAD_FILES)
+def test_a_bad_design_file_is_refused(tmp_path, name):
+    content, message = BAD_FILES[name]
+    path = tmp_path / "design.toml"
+    path.write_bytes(content)
+    with pytest.raises(SpecError, match=message):
+        Design.load(path)
+
+
+def test_a_missing_design_file_is_refused(tmp_path):
+    with pytest.raises(SpecError, match="cannot read the design"):
+        Design.load(tmp_path / "none.toml")
+
+
+def test_a_design_from_something_else_is_refused():
+    with pytest.raises(SpecError, match="a design is a table"):
+        Design.from_dict([1])
+
+
+def test_rules_decide_whether_rows_may_be_dropped_and_whether_every_table_is_fine():
+    plain = Design("y", COLUMNS, unit={"neighbours": "replace"})
+    assert plain.count_public
+    assert not plain.total
+    assert not Design("y", COLUMNS).count_public
+    assert not Design("y", COLUMNS, unit={"neighbours": "replace", "id": "person"}).count_public
+    rules = {"y": {"bounds": [0, 1], "missing": "drop"}, "x": {"dtype": "bool", "missing": {"fill": True}}}
+    dropping = Design("y", rules, unit={"neighbours": "replace"})
+    assert not dropping.count_public
+    assert dropping.total
+
+
+def test_columns_cannot_be_changed_after_the_fact():
+    design = Design("y", COLUMNS)
+    with pytest.raises(TypeError):
+        design.columns["x"] = (0, 2)
+
+
+def test_a_one_hot_block_counts_once_and_a_single_indicator_as_a_boolean():
+    design = Design("y", {"y": bool, "x": (0, 1), "b": bool, "g": ["a", "b", "c"], "h": ["a", "b"]})
+    domain = RowDomain.of(design)
+    assert (domain.numeric, domain.boolean, domain.blocks, domain.target_nonnegative) == (1, 2, 1, True)
+    assert domain.norm2_bound == 4 * 2**32
+    assert domain.ball_norm2 is None
+
+
+def test_the_ball_is_rounded_down_to_the_grid():
+    design = Design("y", {"y": (0, 1), "x": (0, 1), "z": (0, 1)}, radius=1.1)
+    domain = RowDomain.of(design, 8)
+    assert domain.norm2_bound == domain.ball_norm2 == int(1.1**2 * 2**16)
+    wide = RowDomain.of(Design("y", {"y": (0, 1), "x": (0, 1)}, radius=9.0))
+    assert wide.norm2_bound == wide.box_norm2
+
+
+@pytest.mark.parametrize("bits", [7, 27, 16.0, True, "16"])
+def test_grid_bits_out_of_range_are_refused(bits):
+    with pytest.raises(SpecError, match="grid_bits"):
+        RowDomain.of(Design("y", COLUMNS), bits)
+
+
+def test_a_ball_over_too_many_columns_for_64_bit_norms_is_refused():
+    design = Design("y", {"y": (0, 1), **{f"x{j}": (0, 1) for j in range(2048)}}, radius=2.0)
+    with pytest.raises(SpecError, match="lower grid_bits"):
+        RowDomain.of(design, 26)
+    RowDomain.of(design, 24)
+
+
+def test_weights_are_reserved_in_a_design_file_and_fine_as_the_name_of_a_column():
+    table = {"target": "y", "columns": {"y": (0, 1), "x": (0, 1)}}
+    with pytest.raises(SpecError, match=r"weights is a reserved key; .* leave it out$"):
+        Design.from_dict({**table, "weights": "w"})
+    with pytest.raises(SpecError, match="weights is a reserved key"):
+        Design.from_toml('target = "y"\nweights = "w"\n[columns]\ny = {bounds = [0, 1]}\nx = {bounds = [0, 1]}\n')
+    assert Design("y", {"y": (0, 1), "weights": (0, 1)}).regressors == ("weights",)
+
+
+@pytest.mark.parametrize(
+    "pair",
+    [
+        np.array([0, 1]), np.array([0.0, 1.0]), np.array([0, 1], dtype=np.int8), (np.int64(0), np.float32(1)),
+        [np.int64(0), np.int64(1)], {"bounds": np.array([0, 1])}, {"bounds": (np.int64(0), 1)},
+    ],
+)  # fmt: skip
+def test_a_pair_of_numpy_is_a_pair_of_bounds(pair):
+    assert Design("y", {"y": (0, 1), "x": pair}) == Design("y", {"y": (0, 1), "x": (0, 1)})
+
+
+@pytest.mark.parametrize("levels", [np.array(["a", "b"]), {"levels": np.array(["a", "b"])}])
+def test_levels_may_come_as_an_array(levels):
+    assert Design("y", {"y": (0, 1), "x": levels}) == Design("y", {"y": (0, 1), "x": ["a", "b"]})
+
+
+def test_two_whole_numbers_are_bounds_and_as_levels_they_come_in_a_table():
+    assert Design("y", {"y": (0, 1), "x": [1, 2]}).columns["x"].bounds == (1.0, 2.0)
+    assert Design("y", {"y": (0, 1), "x": {"levels": [1, 2]}}).columns["x"].levels == (1, 2)
+    assert Design("y", {"y": (0, 1), "x": np.array([1, 2, 3])}).columns["x"].levels == (1, 2, 3)

@@ -1,0 +1,377 @@
+"""Sums over residuals: exact, bounded by their claims, which corners attain, paid for by their shares."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import discreet
+from discreet.analyst.residual_plan import WIDEST_BOUND, residual_plan
+from discreet.curator.sums.residuals import RatioSquares, ResidualGram, ResidualPass
+from discreet.curator.table import accumulate
+from discreet.design.domain import RowDomain
+from discreet.design.model import Design
+from discreet.errors import SpecError
+from discreet.mechanisms.calibration.blocks import RATIO_SHARE, ROBUST_SHARE, lattice_gap
+from discreet.mechanisms.calibration.l2_sensitivity import RATIO_SENSITIVITY, residual_sensitivity
+from discreet.mechanisms.moments.gaussian import GaussianMoments
+from discreet.privacy.budget import PrivacyBudget
+from discreet.privacy.gaussian import compose, delta_from
+from discreet.releases import RatioPart
+from discreet.tables.files.opening import open_source
+from discreet.tables.source import ComputeOptions
+from support.tables import random_design, random_table
+
+RELATIONS = ("add-remove", "replace")
+
+
+def residual_totals(table, design, theta, bound, **options) -> tuple[int, ...]:
+    domain = RowDomain.of(design)
+    gram = ResidualGram(domain, len(design.released) - 1, theta, bound)
+    return accumulate(open_source(table), design, domain, ComputeOptions(**options), gram).totals
+
+
+def ratio_total(table, design, theta, at, rows_per_person=1, **options) -> int:
+    domain = RowDomain.of(design)
+    sums = RatioSquares(domain, theta, at.ratio, at.mean, at.bound, rows_per_person)
+    (total,) = accumulate(open_source(table), design, domain, ComputeOptions(**options), sums).totals
+    return total
+
+
+def squared_change(one, other, size) -> Fraction:
+    places = [(i, j) for i in range(size) for j in range(i, size)]
+    return (
+        sum(
+            (Fraction((a - b) ** 2) * (1 if i == j else 2) for (i, j), a, b in zip(places, one, other, strict=True)),
+            start=Fraction(0),
+        )
+        / 2**64
+    )
+
+
+@pytest.mark.parametrize("neighbours", RELATIONS)
+def test_no_neighbour_moves_the_residual_gram_by_more_than_claimed(neighbours):
+    """Exact rational comparison, no tolerance; wild and tame coefficients, corners, balls, derived columns."""
+    rng = np.random.default_rng(31 + len(neighbours))
+    for _ in range(120):
+        design = random_design(rng, neighbours=neighbours, derived=bool(rng.random() < 0.3))
+        size = len(design.released) - 1
+        theta = (rng.normal(size=size) * 10.0 ** rng.integers(-2, 9)).tolist()
+        bound = float(rng.uniform(0.01, 2))
+        claim = Fraction(residual_sensitivity(RowDomain.of(design), neighbours)) ** 2
+        base = random_table(design, 6, rng)
+        before = residual_totals(base, design, theta, bound)
+        for _ in range(25):
+            row = random_table(design, 1, rng)
+            kept = slice(None) if neighbours == "add-remove" else slice(1, None)
+            other = {name: [*row[name], *values[kept]] for name, values in base.items()}
+            after = residual_totals(other, design, theta, bound)
+            assert squared_change(before, after, size) <= claim
+
+
+def test_a_corner_row_with_a_large_residual_reaches_the_claim():
+    design = Design("y", {"x": (0, 1), "z": (0, 1), "y": (0, 1)})
+    base = {"x": [0.5], "z": [0.5], "y": [0.5]}
+    corner = {"x": [0.5, 1.0], "z": [0.5, 1.0], "y": [0.5, 1.0]}
+    theta, bound = [0.0, 0.0, 0.0], 0.5
+    moved = squared_change(
+        residual_totals(base, design, theta, bound), residual_totals(corner, design, theta, bound), 3
+    )
+    claim = residual_sensitivity(RowDomain.of(design), "add-remove")
+    assert float(moved) ** 0.5 >= 0.999 * claim
+
+
+def test_a_row_exchanged_for_an_orthogonal_one_reaches_the_claim_under_replace():
+    design = Design("y", {"x": (0, 1), "y": (0, 1)}, unit={"neighbours": "replace"})
+    one, other = ({"x": [x], "y": [1.0]} for x in (0.0, 1.0))
+    moved = squared_change(
+        residual_totals(one, design, [0.0, 0.0], 0.5), residual_totals(other, design, [0.0, 0.0], 0.5), 2
+    )
+    assert float(moved) ** 0.5 >= 0.999 * residual_sensitivity(RowDomain.of(design), "replace")
+
+
+def test_order_and_chunks_do_not_change_a_bit():
+    rng = np.random.default_rng(5)
+    design = random_design(rng, ball=True)
+    table = random_table(design, 200, rng)
+    theta = rng.normal(size=len(design.released) - 1).tolist()
+    results = set()
+    for _ in range(20):
+        order = rng.permutation(200)
+        shuffled = {name: [values[i] for i in order] for name, values in table.items()}
+        options = {"batch_rows": int(rng.integers(1, 300)), "chunk_rows": int(rng.integers(1, 300))}
+        results.add(residual_totals(shuffled, design, theta, 0.3, **options))
+    assert len(results) == 1
+
+
+def test_the_residual_gram_is_what_it_says():
+    rng = np.random.default_rng(6)
+    design = Design("y", {"x": (-1, 1), "y": (-2, 2)})
+    x, y = rng.uniform(-1, 1, 500), rng.normal(0, 0.5, 500)
+    theta, bound = [0.1, -0.2], 0.4
+    totals = residual_totals({"x": x, "y": y}, design, theta, bound)
+    r = np.clip(y / 2 - theta[0] - theta[1] * x, -bound, bound)
+    Z = np.column_stack([np.ones(500), x])
+    expected = (Z * (r**2)[:, None]).T @ Z
+    got = np.array([[totals[0], totals[1]], [totals[1], totals[2]]]) / 2**32 * bound**2
+    np.testing.assert_allclose(got, expected, rtol=1e-3, atol=1e-4)
+
+
+@pytest.mark.parametrize("unit", [{}, {"neighbours": "replace"}, {"id": "person", "max_rows": 3}])
+def test_both_parts_together_spend_the_budget_and_no_more(unit):
+    design = Design("y", {"x": (0, 1), "z": (0, 1), "y": (0, 1)}, unit=unit)
+    domain = RowDomain.of(design)
+    epsilon, delta = 1.0, 1e-6
+    law = GaussianMoments(robust=True).noise_model(design, domain, PrivacyBudget(epsilon, delta), {})
+    plain = GaussianMoments().noise_model(design, domain, PrivacyBudget(epsilon, delta), {})
+    second = residual_sensitivity(domain, design.unit.neighbours) * 4**16 / law.sigma["residual_diagonal"]
+    third = RATIO_SENSITIVITY * 4**16 / law.sigma["residual_ratio"]
+    # the first part is the plain release with less of the budget
+    ratio = plain.sigma["cross"] / law.sigma["cross"]
+    assert ratio == pytest.approx(math.sqrt(1 - ROBUST_SHARE), rel=1e-6)
+    assert third / second == pytest.approx(math.sqrt(RATIO_SHARE / (ROBUST_SHARE - RATIO_SHARE)), rel=1e-6)
+    whole = compose(second, third) / math.sqrt(ROBUST_SHARE)
+    together = compose(second, third, whole * math.sqrt(1 - ROBUST_SHARE))
+    assert delta_from(epsilon, together * (1 - 1e-9)) + lattice_gap(law, 4, epsilon) <= delta
+    assert delta_from(epsilon, together * 1.001) > delta
+
+
+def test_residual_noise_has_the_stated_law_and_wrong_parameters_are_rejected():
+    """Sums of squares of 400 standardised draws of each entry: chi-square, false alarm 1e-9, and 20% off is seen."""
+    design = Design("y", {"x": (0, 1), "z": (0, 1), "y": (0, 1)})
+    table = {"x": [0.5, 1.0], "z": [0.25, 0.0], "y": [0.5, 1.0]}
+    scores, ratio_scores = [], []
+    for _ in range(400):
+        release = discreet.release(table, design, epsilon=1.0, delta=1e-6, moments="robust")
+        part = release.residuals
+        exact = residual_totals(table, design, part.coefficients, part.bound)
+        sigma = release.noise.sigma
+        sds = [
+            sigma["residual_diagonal"] if i == j else sigma["residual_off_diagonal"]
+            for i in range(3)
+            for j in range(i, 3)
+        ]
+        scores += [(a - b) / sd for a, b, sd in zip(part.totals, exact, sds, strict=True)]
+        square = ratio_total(table, design, part.coefficients, part.ratio)
+        ratio_scores.append((part.ratio.total - square) / sigma["residual_ratio"])
+    for drawn, wrong in ((scores, 1.2), (ratio_scores, 1.6)):
+        statistic = float(np.sum(np.square(drawn)))
+        low, high = stats.chi2.ppf([5e-10, 1 - 5e-10], len(drawn))
+        assert low < statistic < high
+        assert not low < statistic * wrong**2 < high
+        assert not low < statistic / wrong**2 < high
+
+
+def test_a_robust_release_survives_its_file(tmp_path):
+    design = Design("y", {"x": (0, 1), "y": (0, 1)})
+    table = {"x": np.linspace(0, 1, 50), "y": np.linspace(0, 1, 50)}
+    release = discreet.release(table, design, epsilon=1.0, delta=1e-6, moments="robust", residual_bound=0.3)
+    release.save(tmp_path / "r.json")
+    assert discreet.Release.load(tmp_path / "r.json") == release
+    assert release.residuals.bound == pytest.approx(0.6)
+    assert release.residual_moments.shape == (2, 2)
+    plain = discreet.release(table, design, epsilon=1.0, delta=1e-6)
+    assert plain.residual_moments is None
+    assert plain.ratio_square is None
+
+
+BAD = [
+    ({"moments": "robsut"}, "unknown moments"),
+    ({"residual_bound": 1.0}, 'without moments "robust"'),
+    ({"moments": "robust", "residual_bound": "1"}, "is a number"),
+    ({"moments": "robust", "residual_bound": True}, "is a number"),
+    ({"moments": "robust", "residual_bound": 0.0}, "not allowed"),
+    ({"moments": "robust", "residual_bound": float("nan")}, "not allowed"),
+    ({"moments": "robust", "residual_bound": 99.0}, "not allowed"),
+]
+
+
+@pytest.mark.parametrize(("options", "message"), BAD)
+def test_bad_robust_requests_are_refused(options, message):
+    design = Design("y", {"x": (0, 1), "y": (0, 1)})
+    with pytest.raises(SpecError, match=message):
+        discreet.release({"x": [0.5], "y": [0.5]}, design, epsilon=1.0, delta=1e-6, **options)
+
+
+def test_robust_needs_an_intercept():
+    columns = {"x": (0, 1), "y": bool}
+    with pytest.raises(SpecError, match="intercept"):
+        discreet.release({}, Design("y", columns, intercept=False), epsilon=1.0, delta=1e-6, moments="robust")
+    table = {"x": [0.5] * 9, "y": [True] * 9}
+    release = discreet.release(
+        table, Design("y", columns), epsilon=1.0, delta=1e-6, moments="robust", residual_bound=0.5
+    )
+    assert release.residuals.bound == 0.5
+
+
+def test_no_person_moves_the_residual_gram_by_more_than_claimed():
+    """All rows of one person added, or exchanged for another's: exact, and a corner person reaches the claim."""
+    rng = np.random.default_rng(9)
+    for neighbours in RELATIONS:
+        unit = {"id": "person", "max_rows": 3, "neighbours": neighbours}
+        design = Design("y", {"x": (0, 1), "y": (0, 1)}, unit=unit)
+        domain = RowDomain.of(design)
+        claim = Fraction(residual_sensitivity(domain, neighbours)) ** 2
+
+        def totals(rows, design=design, domain=domain):
+            table = {name: [row[k] for row in rows] for k, name in enumerate(("person", "x", "y"))}
+            gram = ResidualGram(domain, 2, [0.2, -0.3], 0.4, 3)
+            return accumulate(open_source(table), design, domain, ComputeOptions(chunk_rows=5), gram).totals
+
+        base = [(f"p{k}", *rng.random(2)) for k in (0, 0, 1, 2, 2, 2, 2)]
+        before = totals(base + ([] if neighbours == "add-remove" else [("old", 0.0, 1.0)] * 3))
+        moved = []
+        for trial in range(40):
+            rows = (
+                [("new", 1.0, 0.0)] * 3 if trial == 0 else [("new", *rng.random(2)) for _ in range(rng.integers(1, 6))]
+            )
+            moved.append(squared_change(before, totals(base + rows), 2))
+        assert max(moved) <= claim
+        if neighbours == "add-remove":
+            assert float(moved[0]) >= 0.999 * float(claim)
+
+
+def test_row_orders_of_persons_give_one_residual_gram():
+    rng = np.random.default_rng(10)
+    design = Design("y", {"x": (0, 1), "y": (0, 1)}, unit={"id": "person", "max_rows": 2})
+    rows = [(f"p{rng.integers(0, 30)}", *rng.random(2)) for _ in range(120)]
+    results = set()
+    for _ in range(8):
+        shuffled = [rows[k] for k in rng.permutation(len(rows))]
+        table = {name: [row[k] for row in shuffled] for k, name in enumerate(("person", "x", "y"))}
+        gram = ResidualGram(RowDomain.of(design), 2, [0.1, 0.4], 0.5, 2)
+        options = ComputeOptions(chunk_rows=int(rng.integers(1, 50)), batch_rows=int(rng.integers(1, 50)))
+        results.add(accumulate(open_source(table), design, RowDomain.of(design), options, gram).totals)
+    assert len(results) == 1
+
+
+def test_a_coefficient_that_is_no_number_counts_as_nothing():
+    design = Design("y", {"x": (0, 1), "y": (0, 1)})
+    table = {"x": [0.5, 1.0], "y": [0.5, 1.0]}
+    assert residual_totals(table, design, [float("nan"), 0.5], 0.5) == residual_totals(table, design, [0.0, 0.5], 0.5)
+
+
+@pytest.mark.parametrize("neighbours", RELATIONS)
+def test_no_neighbour_moves_the_sum_for_r_squared_by_more_than_claimed(neighbours):
+    """Exact comparison, no tolerance, and corners move it by all of the claim."""
+    rng = np.random.default_rng(41 + len(neighbours))
+    moved = []
+    for _ in range(120):
+        design = random_design(rng, neighbours=neighbours, derived=bool(rng.random() < 0.3))
+        theta = (rng.normal(size=len(design.released) - 1) * 10.0 ** rng.integers(-2, 9)).tolist()
+        at = RatioPart(float(rng.random()), float(rng.uniform(-1, 1)), float(rng.choice([1e-3, 0.1, 2.0])), 0)
+        base = random_table(design, 6, rng)
+        before = ratio_total(base, design, theta, at)
+        for _ in range(25):
+            row = random_table(design, 1, rng)
+            kept = slice(None) if neighbours == "add-remove" else slice(1, None)
+            other = {name: [*row[name], *values[kept]] for name, values in base.items()}
+            moved.append(abs(ratio_total(other, design, theta, at) - before))
+    assert max(moved) <= RATIO_SENSITIVITY * 4**16
+    assert max(moved) >= 0.999 * 4**16, "a clipped row moves it by one scaled unit, so a smaller claim would be wrong"
+
+
+def test_no_person_moves_the_sum_for_r_squared_by_more_than_claimed():
+    rng = np.random.default_rng(43)
+    at = RatioPart(0.5, 0.1, 0.05, 0)
+    for neighbours in RELATIONS:
+        unit = {"id": "person", "max_rows": 3, "neighbours": neighbours}
+        design = Design("y", {"x": (0, 1), "y": (0, 1)}, unit=unit)
+
+        def total(rows, design=design):
+            table = {name: [row[k] for row in rows] for k, name in enumerate(("person", "x", "y"))}
+            return ratio_total(table, design, [0.2, -0.3], at, 3, chunk_rows=5)
+
+        base = [(f"p{k}", *rng.random(2)) for k in (0, 0, 1, 2, 2, 2, 2)]
+        calm = ("old", 0.5, 0.6)
+        before = total(base + ([] if neighbours == "add-remove" else [calm] * 3))
+        moved = [
+            abs(total(base + rows) - before)
+            for rows in (
+                [("new", 1.0, 0.0)] * 3,
+                *([("new", *rng.random(2)) for _ in range(rng.integers(1, 6))] for _ in range(40)),
+            )
+        ]
+        assert max(moved) <= RATIO_SENSITIVITY * 4**16
+        assert moved[0] >= 0.9 * 4**16
+
+
+def test_the_sum_for_r_squared_is_what_it_says():
+    """Against the same sum in plain arithmetic, for rows and for persons, in every order and with all chunks."""
+    rng = np.random.default_rng(44)
+    x, y = rng.uniform(-1, 1, 300), rng.normal(0, 0.5, 300)
+    theta, at = [0.1, -0.2], RatioPart(0.7, 0.05, 0.02, 0)
+    q = np.clip(((y / 2 - 0.1 + 0.2 * x) ** 2 - 0.7 * (y / 2 - 0.05) ** 2) / 0.02, -1, 1)
+    rows = Design("y", {"x": (-1, 1), "y": (-2, 2)})
+    assert ratio_total({"x": x, "y": y}, rows, theta, at) / 4**16 == pytest.approx(np.sum(q**2), rel=1e-3)
+    persons = Design("y", {"x": (-1, 1), "y": (-2, 2)}, unit={"id": "person", "max_rows": 3})
+    table = {"person": np.repeat(np.arange(100), 3), "x": x, "y": y}
+    expected = np.sum((q.reshape(100, 3).sum(axis=1) / 3) ** 2)
+    totals = set()
+    for chunk in (1, 7, 500):
+        order = rng.permutation(300)
+        shuffled = {name: values[order] for name, values in table.items()}
+        totals.add(ratio_total(shuffled, persons, theta, at, 3, chunk_rows=chunk, batch_rows=chunk))
+    assert len(totals) == 1
+    assert totals.pop() / 4**16 == pytest.approx(expected, rel=1e-3)
+
+
+def test_one_pass_gives_both_sums():
+    rng = np.random.default_rng(45)
+    at = RatioPart(0.5, 0.0, 0.1, 0)
+    for unit, table in (({}, {}), ({"id": "person", "max_rows": 2}, {"person": rng.integers(0, 40, 90)})):
+        design = Design("y", {"x": (0, 1), "y": (0, 1)}, unit=unit)
+        table |= {"x": rng.random(90), "y": rng.random(90)}
+        domain, k = RowDomain.of(design), design.unit.max_rows
+        gram = ResidualGram(domain, 2, [0.1, 0.2], 0.5, k)
+        squares = RatioSquares(domain, [0.1, 0.2], at.ratio, at.mean, at.bound, k)
+        both = accumulate(open_source(table), design, domain, ComputeOptions(), ResidualPass(gram, squares)).totals
+        alone = accumulate(
+            open_source(table), design, domain, ComputeOptions(), ResidualGram(domain, 2, [0.1, 0.2], 0.5, k)
+        ).totals
+        assert both == (*alone, ratio_total(table, design, [0.1, 0.2], at, k))
+
+
+@pytest.mark.filterwarnings("ignore::discreet.errors.PrivacyNotice")
+def test_bound_and_ratio_of_the_second_part_are_read_off_the_first():
+    """The same noisy moments give the same numbers, whatever the table was; a declared bound is taken as it is."""
+    rng = np.random.default_rng(46)
+    design = Design("y", {"x": (-1, 1), "y": (-10, 10)})
+    x = rng.uniform(-1, 1, 20_000)
+    made = discreet.release(
+        {"x": x, "y": x + rng.normal(0, 0.5, 20_000)}, design, epsilon=5.0, delta=1e-6, moments="robust"
+    )
+    weak = {"allow_weak_privacy": True}
+    part, first = made.residuals, replace(made, residuals=None)
+    plan = residual_plan(first)
+    assert (plan.coefficients, plan.bound, plan.ratio, plan.mean) == (
+        part.coefficients, part.bound, part.ratio.ratio, part.ratio.mean,
+    )  # fmt: skip
+    assert part.ratio.bound == plan.ratio_bound == pytest.approx(50 / 20**2 * part.bound**2)
+    # twenty residual deviations of 0.05 scaled units, and what the noise may hide
+    assert 0.9 < part.bound < 1.6
+    tight = discreet.release({"x": x, "y": x}, design, epsilon=1e6, delta=1e-6, moments="robust", **weak)
+    assert tight.residuals.bound < 0.05
+    assert residual_plan(first, 1.5).bound == 1.5
+    assert 0.3 < part.ratio.ratio < 0.6
+
+
+def test_where_noise_leaves_no_least_squares_the_second_part_takes_the_widest_bound():
+    design = Design("y", {"x": (-1, 1), "z": (-1, 1), "y": (-1, 1)})
+    table = {"x": [0.5] * 3, "z": [0.5] * 3, "y": [0.5] * 3}
+    seen = set()
+    for _ in range(60):
+        made = discreet.release(table, design, epsilon=0.5, delta=1e-6, moments="robust")
+        part = made.residuals
+        assert 0 < part.bound <= WIDEST_BOUND
+        assert 0 <= part.ratio.ratio <= 1
+        assert -1 <= part.ratio.mean <= 1
+        seen.add(np.linalg.eigvalsh(made.moments[:-1, :-1])[0] > 0)
+        if np.linalg.eigvalsh(made.moments[:-1, :-1])[0] <= 0:
+            assert (part.bound, part.ratio.ratio, part.ratio.bound) == (WIDEST_BOUND, 1.0, WIDEST_BOUND)
+    assert False in seen

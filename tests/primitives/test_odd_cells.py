@@ -1,0 +1,52 @@
+"""A list with one odd entry: the primitives refuse it in their own words, or read it by itself."""
+
+from __future__ import annotations
+
+import traceback
+
+import numpy as np
+import pytest
+
+from discreet import primitives
+from discreet.errors import DataError
+from support.odd_cells import MARK, ODD_CELLS
+
+CALLS = {
+    "private_mean": lambda values: primitives.private_mean(values, (0, 1), 1.0),
+    "laplace": lambda values: primitives.laplace(values, [1.0, 1.0, 1.0], epsilon=1.0),
+    "discrete_laplace": lambda values: primitives.discrete_laplace(values, 1, 1.0),
+    "gaussian": lambda values: primitives.gaussian(values, 1.0, epsilon=1.0, delta=1e-6),
+    "report_noisy_max": lambda values: primitives.report_noisy_max(values, 1.0, 1.0),
+    "exponential_mechanism": lambda values: primitives.exponential_mechanism(["a", "b", "c"], values, 1.0, 1.0),
+    "counting_queries": lambda values: primitives.counting_queries(values, 1.0),
+    "randomised_response": lambda values: primitives.randomised_response(values, q=0.5),
+}
+WHOLE = {"whole number", "small whole number", "beyond 2**63", "huge whole number"}
+EXACT = WHOLE | {"float16", "float32", "longdouble", "huge longdouble", "longest double", "Fraction", "huge Fraction"}
+READ = {
+    "private_mean": EXACT - {"huge whole number", "huge longdouble", "huge Fraction"} | {"True"},
+    "discrete_laplace": WHOLE,
+    "counting_queries": WHOLE,
+    "randomised_response": {"whole number", "small whole number", "True", "NumPy true"},
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_an_odd_entry_is_refused_without_a_word_about_it_or_read_by_itself(name):
+    for kind, odd in ODD_CELLS.items():
+        if kind in READ.get(name, EXACT | {"evil float"}):
+            CALLS[name]([1, odd, 0])
+            continue
+        with pytest.raises(DataError) as caught:
+            CALLS[name]([1, odd, 0])
+        assert MARK not in "".join(traceback.format_exception(caught.value)), kind
+        assert caught.value.__context__ is None, kind
+
+
+def test_an_entry_does_not_change_how_another_is_read():
+    from discreet.primitives.arguments import data_floats, data_fractions
+
+    values = [0.1, np.float32(0.1), 2**60 + 1, np.float16(0.1)]
+    for odd in (0.5, np.float32(0.5), 1, 2**70):
+        assert data_fractions("values", [*values, odd])[:4] == data_fractions("values", values)
+        assert data_floats("values", [*values, odd])[:4].tolist() == data_floats("values", values).tolist()

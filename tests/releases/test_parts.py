@@ -1,0 +1,116 @@
+"""Parts of a release file that were paid for beside the moments: residuals and counts of clipped rows."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import jsonschema
+import pytest
+
+import discreet
+from discreet.errors import ReleaseFileError
+from discreet.planning import noise_law_for
+from discreet.releases import Release
+from support.release_edits import DELETE, SCHEMA, edited
+
+
+def test_a_robust_part_that_does_not_hold_together_is_refused():
+    design = discreet.Design("y", {"x": (0, 1), "y": (0, 1)})
+    table = {"x": [0.1, 0.9], "y": [0.3, 0.4]}
+    release = discreet.release(table, design, epsilon=1.0, delta=1e-6, moments="robust", residual_bound=0.25)
+    jsonschema.validate(json.loads(release.to_json()), SCHEMA)
+    # in steps of the product grid and of the squared bound, 1/2
+    assert release.residual_moments[0, 1] == release.residuals.totals[1] / 4**16 / 4
+    assert (release.residual_moments == release.residual_moments.T).all()
+    ratio = release.residuals.ratio
+    assert release.ratio_square == ratio.total / 4**16 * ratio.bound**2
+    bad = {
+        "residuals__coefficients": ([1.0], "must be 2 numbers"),
+        "residuals__bound": (0.0, "must be a number above 0"),
+        "residuals__totals": (["1"], "upper triangle of a 2 x 2"),
+        "residuals": (DELETE, "must give the blocks"),
+        "noise__sigma__residual_diagonal": ("0", "must be positive"),
+        "noise__sigma__residual_ratio": (DELETE, "must give the blocks .*residual_ratio"),
+        "residuals__ratio": (DELETE, "must give the blocks"),
+        "residuals__ratio__total": (3, "must hold whole numbers"),
+        "residuals__ratio__mean": ("0", "must be 3 numbers"),
+        "residuals__ratio__bound": (0.0, "a bound above 0 and up to 2, a ratio from 0 to 1"),
+        "residuals__ratio__ratio": (1.5, "a bound above 0 and up to 2, a ratio from 0 to 1"),
+        "scalars": ({"residual_ratio": "5"}, "has the name of a block"),
+    }
+    for path, (value, message) in bad.items():
+        with pytest.raises(ReleaseFileError, match=message):
+            Release.from_json(edited(release, **{path: value}))
+    for coefficients in ([1.0, "x"], [1.0, True], "ab"):
+        with pytest.raises(ReleaseFileError, match="must be 2 numbers"):
+            Release.from_json(edited(release, residuals__coefficients=coefficients))
+
+
+@pytest.mark.parametrize("budget", [{"delta": 1e-6}, {}, {"delta": 1e-6, "moments": "robust"}], ids=str)
+def test_counts_of_clipped_rows_survive_their_file_and_must_fit_design_and_noise(budget, tmp_path):
+    design = discreet.Design("y", {"x": (0, 1), "b": bool, "y": (0, 1)})
+    table = {"x": [0.1, 5.0], "b": [True, False], "y": [0.3, 0.4]}
+    release = discreet.release(table, design, epsilon=1.0, clip_counts=True, **budget)
+    jsonschema.validate(json.loads(release.to_json()), SCHEMA)
+    release.save(tmp_path / "r.json")
+    loaded = Release.load(tmp_path / "r.json")
+    assert loaded == release
+    assert loaded.to_json() == release.to_json()
+    assert list(loaded.clip_counts) == ["x", "y"]
+    count = loaded.clip_counts["x"]
+    assert count.value == int(json.loads(release.to_json())["clip_counts"]["x"]) / 4**16
+    assert count.sd == release.noise.sd("clipped") > 0
+    bad = {
+        "clip_counts": ({"x": "1"}, "every column of the design whose values can be clipped"),
+        "clip_counts__b": ("1", "every column of the design whose values can be clipped"),
+        "clip_counts__x": (1.5, "whole numbers as decimal text"),
+        "noise__sigma__clipped": (DELETE, "must give the blocks"),
+        "scalars": ({"clipped": "5"}, "has the name of a block"),
+    }
+    for path, (value, message) in bad.items():
+        with pytest.raises(ReleaseFileError, match=message):
+            Release.from_json(edited(release, **{path: value}))
+    for changes, message in (
+        ({"clip_counts": DELETE}, "must give the blocks"),
+        ({"clip_counts": {}}, "every column of the design"),
+        ({"clip_counts": 3}, "'clip_counts' is not a table"),
+        ({"noise__sigma__clipped": "0"}, "must be positive"),
+    ):
+        with pytest.raises(ReleaseFileError, match=message):
+            Release.from_json(edited(release, **changes))
+
+
+def test_a_robust_release_of_an_earlier_version_is_read_and_has_no_sum_for_r_squared():
+    design = discreet.Design("y", {"x": (0, 1), "y": (0, 1)})
+    made = discreet.release({"x": [0.1, 0.9], "y": [0.3, 0.4]}, design, epsilon=1.0, delta=1e-6, moments="robust")
+    sigma = {block: value for block, value in made.noise.sigma.items() if block != "residual_ratio"}
+    earlier = replace(made, noise=replace(made.noise, sigma=sigma), residuals=replace(made.residuals, ratio=None))
+    loaded = Release.from_json(earlier.to_json())
+    assert loaded == earlier
+    assert loaded.ratio_square is None
+    jsonschema.validate(json.loads(earlier.to_json()), SCHEMA)
+
+
+def test_a_forged_gap_or_residual_part_is_refused():
+    design = discreet.Design("y", {"x": (0, 1), "y": (0, 1)})
+    table = {"x": [0.1, 0.9], "y": [0.3, 0.4]}
+    made = discreet.release(table, design, epsilon=1.0, delta=1e-6, moments="robust")
+    for changes, message in (
+        ({"guarantee__mu_gap": 0.0}, "mu or rho"),
+        ({"residuals__bound": 1e200}, "residuals.bound must be a number above 0 and up to 4"),
+        ({"residuals__ratio__bound": 1e200}, "residuals.ratio needs a bound above 0 and up to 2"),
+        ({"residuals__ratio__mean": 1.5}, "a mean from -1 to 1"),
+        ({"design__intercept": False}, "the model has no intercept"),
+    ):
+        with pytest.raises(ReleaseFileError, match=message):
+            Release.from_json(edited(made, **changes))
+
+
+@pytest.mark.parametrize("moments", ["plain", "robust"])
+def test_the_law_of_a_release_with_clip_counts_can_be_checked_from_public_numbers(moments):
+    design = discreet.Design("y", {"x": (0, 1), "y": (0, 1)})
+    table = {"x": [0.1, 0.9], "y": [0.3, 0.4]}
+    options = {"moments": moments, "clip_counts": True, "grid_bits": 20}
+    made = discreet.release(table, design, epsilon=1.0, delta=1e-6, **options)
+    assert noise_law_for(design, 1.0, 1e-6, **options) == made.noise

@@ -1,0 +1,1 @@
+"""Tables, releases, laws and oracles that several tests share."""

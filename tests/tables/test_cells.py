@@ -1,0 +1,100 @@
+"""Cells that come as Python objects: one of them never changes how another is read."""
+
+from __future__ import annotations
+
+import collections
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from discreet.design.columns import Boolean, Categorical, Identifier, Numeric
+from discreet.tables.arrow import declared_array
+from discreet.tables.cells import cell_array
+from discreet.tables.frames import frame_batches
+from support.odd_cells import ODD_CELLS
+
+COLUMNS = {
+    "number": Numeric((-10, 10)),
+    "truth": Boolean(),
+    "text levels": Categorical(("a", "b")),
+    "whole levels": Categorical((0, 1, 2)),
+}
+ORDINARY = [0.25, 1, np.float16(0.9), Decimal("0.250003814697265625"), "a", True, None, np.int8(2), np.longdouble(0.1)]
+
+
+def read(column, cells, container):
+    table = {"x": container(cells)}
+    batches = list(frame_batches(table, {"x": column}, 1000))
+    return np.concatenate([declared_array("x", column, batch.column("x")) for batch in batches])
+
+
+def objects(cells):
+    out = np.empty(len(cells), dtype=object)
+    for place, cell in enumerate(cells):
+        out[place] = cell
+    return out
+
+
+CONTAINERS = {
+    "list": list,
+    "tuple": tuple,
+    "deque": collections.deque,
+    "objects": objects,
+    "series": lambda cells: pd.Series(objects(cells), dtype=object),
+    "index": lambda cells: pd.Index(objects(cells), dtype=object),
+}
+
+
+@pytest.mark.parametrize("kind", COLUMNS)
+@pytest.mark.parametrize("container", CONTAINERS.values(), ids=CONTAINERS)
+def test_no_cell_changes_how_another_is_read(kind, container):
+    column = COLUMNS[kind]
+    alone = read(column, ORDINARY, container)
+    for cell in ODD_CELLS.values():
+        for place in (0, 4, len(ORDINARY)):
+            together = read(column, [*ORDINARY[:place], cell, *ORDINARY[place:]], container)
+            np.testing.assert_array_equal(np.delete(together, place), alone, strict=True)
+
+
+def test_numbers_of_every_kind_are_read_by_their_value():
+    cells = [1, 0.5, np.float16(0.5), Decimal("0.5"), Fraction(1, 4), True, np.bool_(False), np.uint8(7)]
+    assert read(Numeric((0, 9)), cells, list).tolist() == [1.0, 0.5, 0.5, 0.5, 0.25, 1.0, 0.0, 7.0]
+
+
+def test_what_is_no_number_is_missing():
+    odd = ["0.5", b"1", None, pd.NA, 1j, [1], 2**2000, Decimal("sNaN"), np.timedelta64(1, "s"), ODD_CELLS["evil float"]]
+    assert np.isnan(read(Numeric((0, 9)), odd, objects)).all()
+
+
+def test_levels_match_text_with_text_and_numbers_with_numbers():
+    assert cell_array(COLUMNS["text levels"], ["a", "z", 1, None, "\ud800"]).to_pylist() == ["a", "z", None, None, None]
+    np.testing.assert_array_equal(
+        read(COLUMNS["whole levels"], [0, 2.0, 1.5, "1", True], list), [0, 2, np.nan, np.nan, np.nan]
+    )
+
+
+def test_ids_are_text_or_whole_numbers():
+    names = cell_array(Identifier(), ["p1", 7, np.int64(8), 2**70, 1.5, True, None]).to_pylist()
+    assert names == ["p1", "7", "8", str(2**70), None, None, None]
+
+
+def test_a_category_of_pandas_is_read_cell_by_cell():
+    series = pd.Series(["a", "b", None], dtype="category")
+    np.testing.assert_array_equal(read(COLUMNS["text levels"], series, lambda cells: cells), [0, 1, np.nan])
+
+
+def test_columns_of_polars_keep_the_type_of_their_maker():
+    import polars as pl
+
+    column = Numeric((0, 2.0**64))
+    for last in (3, 2**63 + 5):
+        values = read(column, pl.Series([1, 2, last], dtype=pl.UInt64), lambda cells: cells)
+        assert values.tolist() == [1.0, 2.0, float(last)]
+
+
+def test_text_that_is_no_text_is_missing_in_arrays_as_in_lists():
+    values = np.array(["a", "b\ud800", "b"])
+    np.testing.assert_array_equal(read(COLUMNS["text levels"], values, lambda cells: cells), [0, np.nan, 1])
