@@ -1,0 +1,97 @@
+"""The folder listing explains the product: small rooms with cards, and imports that never go in a circle."""
+
+from __future__ import annotations
+
+import ast
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PACKAGE = ROOT / "src" / "discreet"
+MOST_MODULES = 15
+CONTRACTS = 6
+FOLDERS = sorted(file.parent for file in PACKAGE.rglob("__init__.py"))
+
+
+def modules(package: Path) -> dict[str, Path]:
+    """Every module below a package by its dotted name; a package has the name of its folder."""
+    named = {}
+    for file in package.rglob("*.py"):
+        parts = file.relative_to(package.parent).with_suffix("").parts
+        named[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = file
+    return named
+
+
+def imports(file: Path, known: dict[str, Path]) -> set[str]:
+    """Modules of the package that a file imports at run time, on top or inside a function."""
+    tree = ast.parse(file.read_text())
+    for_types = {
+        id(inner)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+        for inner in ast.walk(node)
+    }
+    found = set()
+    for node in ast.walk(tree):
+        if id(node) in for_types:
+            continue
+        if isinstance(node, ast.ImportFrom) and node.module:
+            found |= {
+                f"{node.module}.{name.name}" if f"{node.module}.{name.name}" in known else node.module
+                for name in node.names
+            }
+        elif isinstance(node, ast.Import):
+            found |= {name.name for name in node.names}
+    return found & set(known)
+
+
+def circle(package: Path) -> list[str]:
+    """Modules that import each other in a circle, in order; nothing if there are none."""
+    known = modules(package)
+    edges = {name: imports(file, known) - {name} for name, file in known.items()}
+    done: set[str] = set()
+
+    def visit(name: str, trail: list[str]) -> list[str]:
+        if name in trail:
+            return trail[trail.index(name) :]
+        if name in done:
+            return []
+        for other in sorted(edges[name]):
+            if found := visit(other, [*trail, name]):
+                return found
+        done.add(name)
+        return []
+
+    return next((found for name in sorted(edges) if (found := visit(name, []))), [])
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: str(folder.relative_to(PACKAGE.parent)))
+def test_a_folder_has_few_modules_and_a_card(folder):
+    assert len([file for file in folder.glob("*.py") if file.name != "__init__.py"]) <= MOST_MODULES
+    if folder != PACKAGE:
+        card = (folder / "__init__.py").read_text()
+        assert all(f"\n{word}:" in card for word in ("Sees", "Never", "Hands on"))
+
+
+def test_no_module_imports_itself_through_others_even_inside_functions():
+    assert circle(PACKAGE) == []
+
+
+def test_a_circle_through_a_lazy_import_is_found(tmp_path):
+    package = tmp_path / "house"
+    package.mkdir()
+    (package / "__init__.py").write_text("")
+    (package / "one.py").write_text("from house.two import b\n")
+    (package / "two.py").write_text("def b():\n    from house.one import a\n    return a\n")
+    assert circle(package) == ["house.one", "house.two"]
+
+
+def test_sub_rooms_have_import_contracts():
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+    assert len(contracts) >= CONTRACTS
+    large = {folder.relative_to(PACKAGE).parts[0] for folder in FOLDERS if len(folder.relative_to(PACKAGE).parts) > 1}
+    named = " ".join(str(contract) for contract in contracts)
+    # `audit` has one sub-room so far
+    assert all(f"discreet.{room}." in named for room in large - {"audit"})
