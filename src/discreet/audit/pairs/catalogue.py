@@ -12,6 +12,7 @@ from discreet.audit.pairs.part_way import l1_pairs
 from discreet.audit.pairs.right_angles import right_angle_pairs
 from discreet.audit.pairs.steered import steered_pairs
 from discreet.design.model import Design
+from discreet.mechanisms.coefficients.ball_ridge import BALL_SETTINGS
 from discreet.mechanisms.registry import mechanism_named
 
 Pairs: TypeAlias = tuple[NeighbourPair, ...]
@@ -34,19 +35,18 @@ def _eigenvalue_pairs(design: Design) -> Pairs:
 
 def _output_pairs(design: Design) -> Pairs:
     """Corner rows; and a corner row beside rows that hold the coefficients where its residual is largest."""
-    strength, bound = _ball("output")
-    return (*corner_pairs(design), *steered_pairs(design, strength, bound))
+    strength = float(mechanism_named("output").card.settings["strength"].default)
+    return (*corner_pairs(design), *steered_pairs(design, strength, _ball("bound")))
 
 
 def _objective_pairs(design: Design) -> Pairs:
     """Corner rows, beside a row at right angles, or beside rows that steer coefficients of the squared loss."""
-    strength, bound = _ball("objective")
-    return (*across_pairs(design), *corner_pairs(design), *steered_pairs(design, strength, bound))
+    steered = steered_pairs(design, _ball("strength"), _ball("bound"))
+    return (*across_pairs(design), *corner_pairs(design), *steered)
 
 
-def _ball(mechanism: str) -> tuple[float, float]:
-    settings = mechanism_named(mechanism).card.settings
-    return float(settings["strength"].default), float(settings["bound"].default)
+def _ball(setting: str) -> float:
+    return float(BALL_SETTINGS[setting].default)
 
 
 # corner rows have the longest scores and gradients at coefficients 0, and any row added or moved to another cell
