@@ -165,7 +165,7 @@ def summaries() -> str:
 
 
 def exact() -> discreet.Release:
-    from golden_cases import table
+    from support.golden_cases import table
 
     return exact_release(table(), DESIGNS["add-remove"])
 
