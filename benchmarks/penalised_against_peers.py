@@ -44,8 +44,8 @@ def noisy_gram(columns: int) -> tuple[np.ndarray, np.ndarray]:
     random = np.random.default_rng(1)
     noise = np.triu(random.standard_normal((columns, columns))) * 15
     A = X.T @ X + noise + np.triu(noise, 1).T
-    reach = 2 * 15 * np.sqrt(columns)
-    A += max(0.0, reach - np.linalg.eigvalsh(A)[0]) * np.eye(columns)
+    sensitivity = 2 * 15 * np.sqrt(columns)
+    A += max(0.0, sensitivity - np.linalg.eigvalsh(A)[0]) * np.eye(columns)
     return A, X.T @ y + 15 * random.standard_normal(columns)
 
 

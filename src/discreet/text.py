@@ -11,10 +11,10 @@ from typing import Final
 _HIDDEN: Final = frozenset(("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"))
 
 
-def visible(text: str, *, keep: str = "") -> str:
+def escape_control(text: str, *, keep: str = "") -> str:
     r"""Write signs that cannot be seen, or that steer a terminal or the text around them, as escapes.
 
-    >>> print(visible("red \x1b[31m, two\nlines, abc\u202ecba"))
+    >>> print(escape_control("red \x1b[31m, two\nlines, abc\u202ecba"))
     red \x1b[31m, two\nlines, abc\u202ecba
     """
     return "".join(
@@ -30,8 +30,8 @@ def html_table(title: str, headers: Sequence[str], rows: Sequence[Sequence[str]]
     <table><caption>&lt;b&gt;</caption><thead><tr><th style="text-align:left">name</th><th>value</th></tr></thead>\
 <tbody><tr><td style="text-align:left">x</td><td>1</td></tr></tbody></table>
     """
-    head = "".join(_cell("th", text, first=place == 0) for place, text in enumerate(headers))
-    lines = ("".join(_cell("td", text, first=place == 0) for place, text in enumerate(row)) for row in rows)
+    head = "".join(_cell("th", text, first=index == 0) for index, text in enumerate(headers))
+    lines = ("".join(_cell("td", text, first=index == 0) for index, text in enumerate(row)) for row in rows)
     body = "".join(f"<tr>{line}</tr>" for line in lines)
     below = "".join(f"<p>{html.escape(note)}</p>" for note in notes)
     table = f"<table><caption>{html.escape(title)}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"

@@ -17,7 +17,7 @@ from discreet.design.model import Design
 from discreet.errors import AfterSpendError, ColumnNotice, DiscreetError, LedgerError, PrivacyNotice, SpecError
 from discreet.mechanisms.choice import AUTO, chosen_mechanism
 from discreet.mechanisms.interface.promise import with_curve, with_origin
-from discreet.mechanisms.interface.protocol import Job, NoisyMoments, Passes, Published, clipped_by_name
+from discreet.mechanisms.interface.protocol import NoisyMoments, Passes, Published, RunContext, clipped_by_name
 from discreet.mechanisms.moments.residuals import residuals_with_noise
 from discreet.mechanisms.sampling.sampler import ExactSampler, Sampler
 from discreet.privacy.budget import PrivacyBudget, check_strength
@@ -169,9 +169,9 @@ def release_with(
     if positions is not None:
         warnings.warn(positions, ColumnNotice, stacklevel=3)
     source = open_source(data, reading=ReadOptions(encoding=encoding, delimiter=delimiter))
-    again = robust or chosen.card.rereads(public)
+    again = robust or chosen.info.rereads(public)
     table = Table(source, design, domain, compute or ComputeOptions(), again=again, clip_counts=clip_counts)
-    passes = chosen.passes(Job(design, domain, law, public, sampler))
+    passes = chosen.passes(RunContext(design, domain, law, public, sampler))
     with table:
         first = table.sums(next(passes))
         request = SpendRequest(
@@ -181,7 +181,7 @@ def release_with(
         anchor = _recorded(spend(request))
 
         def made() -> Release:
-            published = _carried_out(passes, first, table.sums)
+            published = run_passes(passes, first, table.sums)
             release = Release(
                 design=design,
                 guarantee=with_curve(with_origin(Guarantee.promised(design.unit, budget), source.origin), law),
@@ -195,7 +195,7 @@ def release_with(
                 coefficients=None if isinstance(published, NoisyMoments) else published,
                 scalars=published.scalars if isinstance(published, NoisyMoments) else {},
                 settings=public,
-                numerics=chosen.card.numerics,
+                numerics=chosen.info.numerics,
                 clipped=clipped_by_name(design, published),
             )
             return _with_residuals(release, domain, bound, table.sums, sampler) if robust else release
@@ -223,7 +223,7 @@ def _after_spend(made: Callable[[], Release]) -> Release:
     raise problem
 
 
-def _carried_out(passes: Passes, moments: Moments, read: Callable[[Sums], Moments]) -> Published:
+def run_passes(passes: Passes, moments: Moments, read: Callable[[Sums], Moments]) -> Published:
     """Give the mechanism the sums it asks for, one pass after another, until it publishes."""
     while True:
         try:

@@ -84,8 +84,8 @@ def test_ridge_is_the_penalised_least_squares_of_the_scaled_columns(source, stre
         for name, values in source.rows.items()
     }
     names = ["1", *result.names[1:]] if intercept else list(result.names)
-    pulls = [Fraction(ridge) if name != "1" else Fraction(0) for name in names]
-    exact = exact_least_squares(scaled["y"], [scaled[name] for name in names], pulls)
+    penalty_diagonal = [Fraction(ridge) if name != "1" else Fraction(0) for name in names]
+    exact = exact_least_squares(scaled["y"], [scaled[name] for name in names], penalty_diagonal)
     assert digits(result.scaled_coefficients.tolist(), exact) > 14
 
 

@@ -229,11 +229,11 @@ def test_the_picture_shows_the_slopes_and_marks_the_chosen_strength(release):
     (axes,) = figure.axes
     lines = {line.get_label(): line for line in axes.get_lines()}
     assert axes.get_xscale() == "log"
-    for place, name in enumerate(along.model.slopes):
+    for index, name in enumerate(along.model.slopes):
         line = lines[name]
         np.testing.assert_array_equal(line.get_xdata(), along.strengths)
         # in scaled units: half the width of the bounds of the target is 5, that of b is 2
-        np.testing.assert_allclose(line.get_ydata() * 5 / (2 if name == "b" else 1), along.coefficients[place + 1])
+        np.testing.assert_allclose(line.get_ydata() * 5 / (2 if name == "b" else 1), along.coefficients[index + 1])
     chosen = lines[f"chosen: {along.strengths[along.best]:.3g}"]
     assert set(chosen.get_xdata()) == {along.strengths[along.best]}
     assert axes.get_title() == "y: lasso"

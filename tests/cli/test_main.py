@@ -262,16 +262,16 @@ def test_an_interrupt_while_arguments_are_read_is_exit_130(call: Call, monkeypat
     assert result.stderr == "error: interrupted; nothing was written\n"
 
 
-@pytest.mark.parametrize("place", ["never_fail_to_encode", "program.main"])
+@pytest.mark.parametrize("index", ["never_fail_to_encode", "program.main"])
 def test_an_interrupt_outside_a_command_is_exit_130_in_silence(
-    place: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    index: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def stop(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
     for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
         monkeypatch.setenv(name, "1")
-    monkeypatch.setattr(f"discreet.cli.main.{place}", stop)
+    monkeypatch.setattr(f"discreet.cli.main.{index}", stop)
     handlers = {sent: signal.getsignal(sent) for sent in STOPPED}
     # as under nohup
     signal.signal(signal.SIGHUP, signal.SIG_IGN)

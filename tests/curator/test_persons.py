@@ -109,8 +109,8 @@ def loss(change, plan, w) -> float:
         "count": w.count, "sum_x": w.sum_x, "gram_diagonal": w.gram, "gram_off_diagonal": 2 * w.gram, "sum_y": w.sum_y,
         "cross": w.cross, "target_square": w.target_square,
     }  # fmt: skip
-    places = [(i, j) for i in range(size) for j in range(i, size)]
-    return sum(weight[block_of(i, j, size)] * (v / 4**16) ** 2 for (i, j), v in zip(places, change, strict=True))
+    indices = [(i, j) for i in range(size) for j in range(i, size)]
+    return sum(weight[block_of(i, j, size)] * (v / 4**16) ** 2 for (i, j), v in zip(indices, change, strict=True))
 
 
 def test_under_replace_the_number_of_persons_is_public_and_the_count_is_noisy():

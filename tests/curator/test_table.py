@@ -58,8 +58,8 @@ def rows_that_count(table, plan, domain):
     with PersonCap(plan) as cap:
         digests = row_digests(grid[1:].astype(np.int32), cap._key)
     of_person = defaultdict(list)
-    for place, at in enumerate(complete):
-        of_person[table["person"][at]].append((int(digests[place]), *map(int, grid[:, place])))
+    for index, at in enumerate(complete):
+        of_person[table["person"][at]].append((int(digests[index]), *map(int, grid[:, index])))
     return [[row[1:] for row in sorted(of_person[name])[: plan.unit.max_rows]] for name in sorted(of_person)]
 
 

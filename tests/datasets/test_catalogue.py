@@ -113,11 +113,11 @@ def test_an_unknown_name_is_refused_with_the_nearest() -> None:
         load("census200")
 
 
-@pytest.mark.parametrize("wish", [{"rows": 10}, {"seed": 1}, {"rows": 10, "seed": 1}])
+@pytest.mark.parametrize("spec", [{"rows": 10}, {"seed": 1}, {"rows": 10, "seed": 1}])
 @pytest.mark.parametrize("name", ["census2000", "people.csv"])
-def test_size_and_seed_belong_to_simulated_tables(name: str, wish: dict[str, int]) -> None:
-    with pytest.raises(SpecError, match=f"{' and '.join(wish)} came with '{name}'; they belong to simulated-census"):
-        load(name, **wish)
+def test_size_and_seed_belong_to_simulated_tables(name: str, spec: dict[str, int]) -> None:
+    with pytest.raises(SpecError, match=f"{' and '.join(spec)} came with '{name}'; they belong to simulated-census"):
+        load(name, **spec)
 
 
 def test_a_named_data_set_brings_its_own_design() -> None:

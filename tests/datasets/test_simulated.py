@@ -47,10 +47,10 @@ def test_the_seed_decides_about_the_rows_and_not_about_the_design(name: str) -> 
     assert load(name, rows=50).design == load(name).design
 
 
-@pytest.mark.parametrize("wish", [{"rows": 0}, {"rows": True}, {"rows": 2.0}, {"seed": -1}, {"seed": "1"}])
-def test_size_and_seed_are_whole_numbers(wish: dict[str, object]) -> None:
-    with pytest.raises(SpecError, match=f"{next(iter(wish))} .* is not allowed; choose a whole number"):
-        load("simulated-census", **wish)  # type: ignore[arg-type]
+@pytest.mark.parametrize("spec", [{"rows": 0}, {"rows": True}, {"rows": 2.0}, {"seed": -1}, {"seed": "1"}])
+def test_size_and_seed_are_whole_numbers(spec: dict[str, object]) -> None:
+    with pytest.raises(SpecError, match=f"{next(iter(spec))} .* is not allowed; choose a whole number"):
+        load("simulated-census", **spec)  # type: ignore[arg-type]
 
 
 def test_draws_have_the_stated_moments_and_ends() -> None:

@@ -64,8 +64,8 @@ def added(left, right) -> tuple[int, ...]:
     return tuple(a + b for a, b in zip(left, right, strict=True))
 
 
-def with_one(entries, place, one):
-    return [*entries[:place], one, *entries[place:]]
+def with_one(entries, index, one):
+    return [*entries[:index], one, *entries[index:]]
 
 
 def odd_cells(kind, made, ordinary):
@@ -73,8 +73,8 @@ def odd_cells(kind, made, ordinary):
     found = {}
     for name, odd in ODD_CELLS.items():
         try:
-            for place in (0, 2, 4):
-                made(with_one(ordinary, place, odd))
+            for index in (0, 2, 4):
+                made(with_one(ordinary, index, odd))
             made([odd])
         except Exception:
             assert kind in PICKY, (kind, name)
@@ -91,12 +91,12 @@ def test_a_cell_of_x_is_read_as_a_release_reads_it_and_changes_no_other(kind, ru
     ordinary = sums(made(ROWS), TARGET, missing)
     assert ordinary == released(ROWS, TARGET, missing)
     for name, odd in odd_cells(kind, lambda cells: made([(cell, cell) for cell in cells]), TARGET).items():
-        for row, places in (((odd, 0.8), (0, 4)), ((0.8, odd), (2,))):
+        for row, indices in (((odd, 0.8), (0, 4)), ((0.8, odd), (2,))):
             one = sums(made([row]), [0.4], missing)
             assert one == released([row], [0.4], missing), name
-            for place in places:
-                together = sums(made(with_one(ROWS, place, row)), with_one(TARGET, place, 0.4), missing)
-                assert together == added(ordinary, one), (name, place)
+            for index in indices:
+                together = sums(made(with_one(ROWS, index, row)), with_one(TARGET, index, 0.4), missing)
+                assert together == added(ordinary, one), (name, index)
 
 
 @pytest.mark.parametrize("rule", RULES)
@@ -109,9 +109,9 @@ def test_a_cell_of_y_is_read_as_a_release_reads_it_and_changes_no_other(kind, ru
         is_row = kind in FLAT_LISTS and type(odd) is list and len(odd) == 1
         one = sums([(0.3, 0.8)], made([odd]), missing)
         assert one == released([(0.3, 0.8)], [odd[0] if is_row else odd], missing), name
-        for place in (0, 2, 4):
-            together = sums(with_one(ROWS, place, (0.3, 0.8)), made(with_one(TARGET, place, odd)), missing)
-            assert together == added(ordinary, one), (name, place)
+        for index in (0, 2, 4):
+            together = sums(with_one(ROWS, index, (0.3, 0.8)), made(with_one(TARGET, index, odd)), missing)
+            assert together == added(ordinary, one), (name, index)
 
 
 # what columns with a type of their own may hold besides ordinary numbers
@@ -136,11 +136,11 @@ def test_a_cell_of_a_typed_column_changes_no_other(kind, rule):
             one = sums(matrix_of(kind, [row]), made([y]), missing)
             if "32" not in kind and kind != "arrow decimals":
                 assert one == released([row], [y], missing)
-            for place in (0, 2, 4):
+            for index in (0, 2, 4):
                 together = sums(
-                    matrix_of(kind, with_one(TYPED_ROWS, place, row)), made(with_one(targets, place, y)), missing
+                    matrix_of(kind, with_one(TYPED_ROWS, index, row)), made(with_one(targets, index, y)), missing
                 )
-                assert together == added(ordinary, one), (odd, place)
+                assert together == added(ordinary, one), (odd, index)
 
 
 LEVELS = ["p", "q", "r"]
@@ -197,6 +197,6 @@ def test_levels_and_booleans_of_named_tables_are_read_cell_by_cell(kind, rule):
         row = {"g": "q", "flag": False, "v": 0.3} | change
         one = read({name: [cell] for name, cell in row.items()}, [0.4])
         assert one == by_release({name: [cell] for name, cell in row.items()}, [0.4])
-        for place in (0, 4):
-            table = {name: with_one(cells, place, row[name]) for name, cells in NAMED_ROWS.items()}
-            assert read(table, with_one(targets, place, 0.4)) == added(ordinary, one), (change, place)
+        for index in (0, 4):
+            table = {name: with_one(cells, index, row[name]) for name, cells in NAMED_ROWS.items()}
+            assert read(table, with_one(targets, index, 0.4)) == added(ordinary, one), (change, index)

@@ -128,17 +128,17 @@ def test_the_exact_values_of_a_rising_function_at_both_ends_lie_inside(name):
 
 @pytest.mark.parametrize("name", RISING)
 def test_results_keep_to_their_side_of_the_fixed_point(name):
-    function, (place, value), _, _ = RISING[name]
-    below, above = [place], [place]
+    function, (index, value), _, _ = RISING[name]
+    below, above = [index], [index]
     for _ in range(2000):
         below.append(math.nextafter(below[-1], -math.inf))
         above.append(math.nextafter(above[-1], math.inf))
     wide = np.random.default_rng(2).uniform(0, 1, 5000)
     assert np.all(function(np.array(below)) <= value)
     assert np.all(function(np.array(above)) >= value)
-    assert np.all(function(place - 0.999 * wide) <= value)
-    assert np.all(function(place + 600 * wide) >= value)
-    assert function(np.array([place])) == value
+    assert np.all(function(index - 0.999 * wide) <= value)
+    assert np.all(function(index + 600 * wide) >= value)
+    assert function(np.array([index])) == value
 
 
 def test_exact_ends_are_kept():

@@ -43,7 +43,7 @@ def table(rows: int = ROWS, seed: int = 5) -> dict[str, list[object]]:
 
 def budget(name: str) -> dict[str, float]:
     """Delta only where it is needed: a mechanism that does without may leave it unused and say so."""
-    return {"epsilon": 5.0, "delta": 1e-6 if mechanism_named(name).card.notion == "approximate" else 0.0}
+    return {"epsilon": 5.0, "delta": 1e-6 if mechanism_named(name).info.notion == "approximate" else 0.0}
 
 
 def made(name: str, columns=None, data=None, settings=None, **declared) -> Release:
@@ -150,7 +150,7 @@ def test_missing_cells_follow_their_rule_under_replace(name):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_budget_that_it_cannot_keep_is_refused_before_data(name):
-    notion = mechanism_named(name).card.notion
+    notion = mechanism_named(name).info.notion
     design = discreet.Design("y", FEW)
     for epsilon, delta in ((0.0, 1e-6), (-1.0, 1e-6), (math.nan, 1e-6), (1.0, 1.5), (21.0, 1e-6)):
         with pytest.raises(discreet.DiscreetError):
@@ -165,7 +165,7 @@ def test_a_budget_that_it_cannot_keep_is_refused_before_data(name):
 @pytest.mark.parametrize("name", NAMES)
 def test_every_setting_has_a_default_that_is_allowed_and_a_range_that_is_kept(name):
     design = discreet.Design("y", FEW)
-    for key, setting in mechanism_named(name).card.settings.items():
+    for key, setting in mechanism_named(name).info.settings.items():
         noise_law_for(design, **budget(name), mechanism=name, settings={key: setting.default})
         wrong = "neither" if isinstance(setting.default, bool) or setting.choices else math.nan
         with pytest.raises(SpecError, match=key):

@@ -79,7 +79,7 @@ def test_one_step_of_noise_more_is_seen():
     """The lockstep itself is tight: a noisy sum that is off by one step of the grid is another release."""
     setup = setup_of("gaussian", "replace", intercept=True)
     first, _ = two_runs(setup, "replace")
-    second = shifted(setup, first, more=lambda step, place, k: int(k == 4))
+    second = shifted(setup, first, more=lambda step, index, k: int(k == 4))
     watched_release(setup, unrelated(1, "replace"), second)
     with pytest.raises(AssertionError):
         assert_in_step(first, second)
@@ -132,25 +132,25 @@ def test_every_draw_reaches_what_is_published(name, unit, intercept):
     first = seeded(3)
     kept = watched_release(setup, unrelated(0, unit), first).to_json()
     for step, one in enumerate(first.passes):
-        for place, (kind, sigmas, _) in enumerate(one.draws):
+        for index, (kind, sigmas, _) in enumerate(one.draws):
             # noise that is formed as a whole has an entry for a public count, which is published without it
             public = kind == "formed" and setup.design.count_public
             noisy = [k for k, sigma in enumerate(sigmas) if sigma and not (public and k == 0)]
             for moved in {noisy[0], noisy[-1]}:
 
-                def more(at, draw, k, step=step, place=place, moved=moved, sigmas=sigmas):
-                    return 10 * sigmas[k] if (at, draw, k) == (step, place, moved) else 0
+                def more(at, draw, k, step=step, index=index, moved=moved, sigmas=sigmas):
+                    return 10 * sigmas[k] if (at, draw, k) == (step, index, moved) else 0
 
                 again = only_moved(first, more)
-                assert watched_release(setup, unrelated(0, unit), again).to_json() != kept, (step, place, moved)
+                assert watched_release(setup, unrelated(0, unit), again).to_json() != kept, (step, index, moved)
 
 
 def only_moved(first: Run, more) -> Run:
     """The noise of a run again with something added; where coefficients moved, later draws are what they were."""
 
-    def given(step, place, kind, sigmas):
-        values = first.passes[step].draws[place][2]
-        return [value + more(step, place, k) for k, value in enumerate(values)]
+    def given(step, index, kind, sigmas):
+        values = first.passes[step].draws[index][2]
+        return [value + more(step, index, k) for k, value in enumerate(values)]
 
     return Run(given)
 
@@ -163,8 +163,8 @@ class Chosen:
 
     private = False
 
-    def __init__(self, places):
-        self._places = iter(places)
+    def __init__(self, indices):
+        self._places = iter(indices)
 
     def laplace(self, scales):
         return [2**80] * len(scales)
@@ -179,14 +179,14 @@ def test_frank_wolfe_publishes_a_function_of_its_choices(unit, intercept, seed):
     design = discreet.Design("y", COLUMNS, unit=UNITS[unit], intercept=intercept)
     radius, iterations = 1.5, 5
     setup = Setup("frank-wolfe", design, {"iterations": iterations, "radius_l1": radius})
-    columns = len(setup.places)
-    places = np.random.default_rng(seed).integers(0, 2 * columns, iterations).tolist()
+    columns = len(setup.indices)
+    indices = np.random.default_rng(seed).integers(0, 2 * columns, iterations).tolist()
     expected = np.zeros(len(design.released) - 1)
-    for step, place in enumerate(places):
+    for step, index in enumerate(indices):
         expected = (1 - 2 / (step + 2)) * expected
-        expected[setup.places[place % columns]] += 2 / (step + 2) * (radius if place < columns else -radius)
+        expected[setup.indices[index % columns]] += 2 / (step + 2) * (radius if index < columns else -radius)
     for which in (0, 1):
-        made = watched_release_of_choices(setup, unrelated(which, unit), Chosen(places))
+        made = watched_release_of_choices(setup, unrelated(which, unit), Chosen(indices))
         assert made.coefficients.values == tuple(expected.tolist())
 
 
@@ -212,7 +212,7 @@ FINER = 2**24
 def residuals_at(setup: Setup, data: object, point: list[int]) -> tuple[np.ndarray, np.ndarray, int]:
     """Rows z in grid steps, residuals at a point in finer units, and where Huber's loss clips these."""
     rows = grid_rows(data, setup.design, setup.grid_bits).astype(int).astype(object)
-    z, y = rows[setup.places.start : -1], rows[-1]
+    z, y = rows[setup.indices.start : -1], rows[-1]
     scale = 4**setup.grid_bits * FINER
     huber = setup.settings["loss"] == "huber"
     limit = int(setup.settings["threshold"] * 2**setup.grid_bits) * scale if huber else 2**200
@@ -255,8 +255,8 @@ def test_objective_publishes_one_point_for_linear_terms_that_have_it_as_their_mi
     moved = [a + b - c for a, b, c in zip(linear, pull(setup, two, exact), pull(setup, one, exact), strict=True)]
 
     def run_with(extra: list[int]) -> Run:
-        def given(step, place, kind, sigmas):
-            if (step, place) == (0, 0):
+        def given(step, index, kind, sigmas):
+            if (step, index) == (0, 0):
                 return moved
             return [n + a - b + e for n, a, b, e in zip(noise, point, run.points[-1], extra, strict=True)]
 
@@ -270,7 +270,7 @@ def test_objective_publishes_one_point_for_linear_terms_that_have_it_as_their_mi
     assert apart <= 2 * (np.sqrt(len(point)) / 2 + 1 / 16 + np.sqrt(len(point)) / (2 * strength)) * 1.0001
     third = run_with([5, *[-9] * (len(point) - 1)])
     other = np.array(watched_release(setup, two, third).coefficients.values) - np.array(published.values)
-    assert (other[setup.places.start :] * 4**setup.grid_bits).tolist() == [5, *[-9] * (len(point) - 1)]
+    assert (other[setup.indices.start :] * 4**setup.grid_bits).tolist() == [5, *[-9] * (len(point) - 1)]
 
 
 def first_and_last(run: Run):

@@ -12,8 +12,8 @@ import pytest
 from discreet.analyst.model import fit
 from discreet.design.model import Design
 from discreet.pages.page import render
-from discreet.pages.provenance import making
-from discreet.pages.trace import ways
+from discreet.pages.provenance import provenance
+from discreet.pages.trace import coefficient_traces
 from discreet.pages.view import report_view
 from discreet.privacy.guarantee import Guarantee
 from discreet.releases import BLOCKS, Coefficients, NoiseLaw, Release
@@ -39,8 +39,8 @@ def inside(*, intercept: bool = True, trace: bool = True, numerics: str = "ideal
     )  # fmt: skip
 
 
-def page_of(release: Release, **wish: object) -> str:
-    return render(report_view(release, fit(release, **wish)))
+def page_of(release: Release, **spec: object) -> str:
+    return render(report_view(release, fit(release, **spec)))
 
 
 def words(page: str) -> str:
@@ -52,7 +52,7 @@ def test_a_page_of_coefficients_promises_shows_and_explains_and_has_no_interval(
     page = page_of(inside())
     reader = Reader().read(page)
     text = words(page)
-    assert {"promise", "attacker", "coefficients", "forest", "trace", "diagnostics", "making", "usage"} <= set(
+    assert {"promise", "attacker", "coefficients", "forest", "trace", "diagnostics", "provenance", "usage"} <= set(
         reader.ids
     )
     assert "Largest power of a 5% test" in text.replace("\N{NO-BREAK SPACE}", " ")
@@ -87,10 +87,10 @@ def test_the_view_of_coefficients_is_plain_and_complete() -> None:
     assert all(effect.low is None for effect in view.effects)
     assert [way.name for way in view.trace] == ["Intercept", "a", "b", "c"]
     assert view.trace[1].values == (0.125, 0.25, 0.5)
-    assert {line.block: line.sd for line in view.making.noise} == {
+    assert {line.block: line.sd for line in view.provenance.noise} == {
         "first sum": release.noise.sd("first_sum"), "score": release.noise.sd("score"),
     }  # fmt: skip
-    assert {line.per_row for line in view.making.noise} == {None}
+    assert {line.per_row for line in view.provenance.noise} == {None}
 
 
 def test_noise_that_was_added_to_the_coefficients_is_shown_with_what_it_does_not_cover() -> None:
@@ -132,7 +132,7 @@ def test_what_an_automatic_setting_stood_for_is_told(
 ) -> None:
     made = inside()
     release = replace(made, mechanism=mechanism, settings=settings, noise=replace(made.noise, parameters=parameters))
-    assert making(release).settings == told
+    assert provenance(release).settings == told
     here = [f"{name} {text}" for name, text in told if "here" in text]
     line = report_view(release, fit(release)).model.penalty
     assert line == ", ".join([f"as the mechanism {mechanism!r} fitted it, before the release", *here])
@@ -141,16 +141,16 @@ def test_what_an_automatic_setting_stood_for_is_told(
 
 
 def test_no_off_switch_is_taken_for_an_automatic_setting() -> None:
-    assert making(replace(inside(), settings={"iterations": False})).settings == (("iterations", "no"),)
+    assert provenance(replace(inside(), settings={"iterations": False})).settings == (("iterations", "no"),)
 
 
 def test_ways_are_drawn_inside_their_box_and_only_where_they_were_published() -> None:
-    for way in ways(inside(intercept=False)):
-        places = [tuple(map(float, pair.split(","))) for pair in way.points.split()]
-        assert len(places) == 3
-        assert all(0 <= x <= 180 and 0 <= y <= 28 for x, y in places)
-    assert [way.name for way in ways(inside(intercept=False))] == ["a", "b", "c"]
-    assert ways(inside(trace=False)) == ways(example()) == ()
+    for way in coefficient_traces(inside(intercept=False)):
+        indices = [tuple(map(float, pair.split(","))) for pair in way.points.split()]
+        assert len(indices) == 3
+        assert all(0 <= x <= 180 and 0 <= y <= 28 for x, y in indices)
+    assert [way.name for way in coefficient_traces(inside(intercept=False))] == ["a", "b", "c"]
+    assert coefficient_traces(inside(trace=False)) == coefficient_traces(example()) == ()
     assert 'id="trace"' not in page_of(inside(trace=False))
 
 
@@ -162,7 +162,7 @@ def test_exact_arithmetic_and_a_public_count_are_said_too() -> None:
     assert "exact: noise and sums are whole numbers" in text
     assert "rows 4,000" in text
     assert "D012" not in text
-    lines = {line.block: line.per_row for line in making(public).noise}
+    lines = {line.block: line.per_row for line in provenance(public).noise}
     assert lines["score"] == public.noise.sd("score") / 4000
 
 
@@ -179,13 +179,13 @@ def test_a_page_of_sums_left_out_says_so_and_no_nan_leaks(absent: tuple[str, ...
         totals=tuple(total if keep else None for total, keep in zip(whole.totals, kept, strict=True)),
         guarantee=PROMISE,
     )
-    for wish in ({}, {"penalty": "adaptive"}):
-        page = page_of(release, **wish)
+    for spec in ({}, {"penalty": "adaptive"}):
+        page = page_of(release, **spec)
         text = words(page)
         assert "No standard errors, intervals or p-values: the release holds no sum of squares of the target" in text
         assert not re.search(r"\bnan\b", text, re.IGNORECASE)
-        assert "square of the target" not in [line.block for line in making(release).noise]
-        json.dumps(report_view(release, fit(release, **wish)).to_dict(), allow_nan=False)
+        assert "square of the target" not in [line.block for line in provenance(release).noise]
+        json.dumps(report_view(release, fit(release, **spec)).to_dict(), allow_nan=False)
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -194,7 +194,7 @@ def test_every_law_and_calibration_has_its_words(family: str, calibration: str) 
     plain = example()
     law = replace(plain.noise, family=family, calibration=calibration, parameters=PARAMETERS.get(family, {}))
     release = replace(plain, noise=law)
-    made = making(release)
+    made = provenance(release)
     assert family.split("-")[-1] in made.family.lower().replace("k-norm", "norm")
     assert ("independent noise" in made.family) == (family in ("discrete-gaussian", "discrete-laplace"))
     assert made.calibration
@@ -206,8 +206,8 @@ def test_every_law_and_calibration_has_its_words(family: str, calibration: str) 
 def test_a_mean_that_was_left_in_is_said() -> None:
     law = replace(example().noise, family="wishart", parameters={"degrees": 40})
     release = replace(example(), noise=law, settings={"debiased": False})
-    assert "its mean left in" in making(release).family
-    assert "less its mean" in making(replace(release, settings={"debiased": True})).family
+    assert "its mean left in" in provenance(release).family
+    assert "less its mean" in provenance(replace(release, settings={"debiased": True})).family
 
 
 def test_a_promise_without_delta_is_told_without_one() -> None:

@@ -39,7 +39,7 @@ def hostile_release(rows: int, epsilon: float) -> Release:
     names = ("y </title>", *HOSTILE)
     design = Design(names[0], {**dict.fromkeys(names, (0, 1)), "g": ["<b>", "{{1}}", "--><i>"]})
     columns: dict[str, list[object]] = {**table(names, rows)}
-    columns["g"] = [design.columns["g"].levels[place % 3] for place in range(rows)]
+    columns["g"] = [design.columns["g"].levels[index % 3] for index in range(rows)]
     return seeded_release(columns, design, seed=1, epsilon=epsilon, delta=1e-6)
 
 
@@ -95,8 +95,8 @@ def test_no_name_becomes_an_element_an_attribute_or_a_template(rows: int, epsilo
 
 def test_signs_that_steer_are_shown_as_escapes() -> None:
     steering = "a\u202eb\x1b[31m\u2028c\ue000"
-    case = replace(PLAIN, model=replace(PLAIN.model, target=steering), refusal=steering, making=replace(
-        PLAIN.making, anchor=steering), effects=(replace(PLAIN.effects[0], name=steering),))  # fmt: skip
+    case = replace(PLAIN, model=replace(PLAIN.model, target=steering), refusal=steering, provenance=replace(
+        PLAIN.provenance, anchor=steering), effects=(replace(PLAIN.effects[0], name=steering),))  # fmt: skip
     page = render(case)
     assert not re.search("[\u202e\x1b\u2028\ue000]", page)
     assert page.count(r"a\u202eb\x1b[31m\u2028c\ue000") >= 5

@@ -15,7 +15,7 @@ from discreet.cli.main import program
 from discreet.design.columns import Fill, Numeric
 from discreet.design.model import Design
 from discreet.errors import SpecError
-from discreet.pages.provenance import making
+from discreet.pages.provenance import provenance
 from discreet.pages.usage import usage
 from discreet.pages.view import report_view
 from discreet.testing.not_private import exact_release, seeded_release
@@ -42,9 +42,9 @@ def mixed() -> discreet.Release:
     )
     rows = 300
     columns: dict[str, list[object]] = {**table(("y", "a"), rows)}
-    columns["b"] = [place % 2 == 0 for place in range(rows)]
-    columns["g"] = ["uvw"[place % 3] for place in range(rows)]
-    columns["h"] = [float(place % 5) for place in range(rows)]
+    columns["b"] = [index % 2 == 0 for index in range(rows)]
+    columns["g"] = ["uvw"[index % 3] for index in range(rows)]
+    columns["h"] = [float(index % 5) for index in range(rows)]
     return seeded_release(columns, design, seed=1, epsilon=5.0, delta=1e-6)
 
 
@@ -157,7 +157,7 @@ def test_a_view_without_a_fit_has_everything_else() -> None:
 
 
 def test_every_kind_of_column_is_described() -> None:
-    told = {column.name: column for column in making(mixed()).columns}
+    told = {column.name: column for column in provenance(mixed()).columns}
     assert told["y"].role == "target"
     assert told["h"].role == "not released"
     assert told["a"].missing == "filled with 0.5"
@@ -173,16 +173,16 @@ def test_every_kind_of_column_is_described() -> None:
 
 def test_noise_is_told_by_block_and_per_row_where_there_are_rows() -> None:
     release = example()
-    lines = {line.block: line for line in making(release).noise}
+    lines = {line.block: line for line in provenance(release).noise}
     assert lines["number of rows"].sd == release.noise_sd[0, 0]
     assert lines["regressors times target"].sd == release.noise_sd[1, -1]
     assert lines["number of rows"].per_row == pytest.approx(release.noise_sd[0, 0] / release.moments[0, 0])
     empty = exact_release({"y": [], "a": []}, Design("y", dict.fromkeys("ya", Numeric((0, 1), "drop"))))
-    assert {line.per_row for line in making(empty).noise} == {None}
+    assert {line.per_row for line in provenance(empty).noise} == {None}
 
 
 @pytest.mark.parametrize(
-    "wish",
+    "spec",
     [
         {},
         {"target": "a", "features": ["c", "b"]},
@@ -194,10 +194,10 @@ def test_noise_is_told_by_block_and_per_row_where_there_are_rows() -> None:
     ids=str,
 )
 def test_the_lines_to_copy_give_the_same_model(
-    wish: dict[str, object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    spec: dict[str, object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     release = example()
-    model = fit(release, **wish)
+    model = fit(release, **spec)
     lines = usage(release, model)
     scope: dict[str, object] = {"discreet": discreet, "release": release}
     exec(lines.python[2], scope)  # our own line, which is the thing to try

@@ -112,7 +112,7 @@ def squared_error_law(mean: Fraction, n: int, epsilon: float, cells: int) -> np.
 def test_the_truncated_law_on_the_lattice_keeps_epsilon(n, epsilon, cells):
     worst = 0.0
     for k in range(n):
-        one, other = (squared_error_law(Fraction(place, n), n, epsilon, cells) for place in (k, k + 1))
+        one, other = (squared_error_law(Fraction(index, n), n, epsilon, cells) for index in (k, k + 1))
         worst = max(worst, float(np.abs(one - other).max()))
     assert worst <= epsilon
     assert worst >= 0.5 * epsilon
@@ -121,15 +121,15 @@ def test_the_truncated_law_on_the_lattice_keeps_epsilon(n, epsilon, cells):
 
 
 def test_twice_the_rate_would_break_the_promise():
-    one, other = (squared_error_law(Fraction(place, 1000), 1000, 2.0, 4096) for place in (0, 1))
+    one, other = (squared_error_law(Fraction(index, 1000), 1000, 2.0, 4096) for index in (0, 1))
     assert np.abs(one - other).max() > 1.9
 
 
 def test_every_place_is_accepted_with_exactly_its_power(monkeypatch):
     caught = []
     monkeypatch.setattr(squared_error, "bernoulli_exp", lambda exponent: caught.append(exponent) or len(caught) == 5)
-    places = iter(range(5))
-    monkeypatch.setattr(squared_error, "below", lambda limit: next(places))
+    indices = iter(range(5))
+    monkeypatch.setattr(squared_error, "below", lambda limit: next(indices))
     mean, n, epsilon = Fraction(1, 3), 12, 0.5
     assert squared_error_draw(mean, n, epsilon, cells=4) == 1
     assert caught == [n * Fraction(epsilon) / 2 * (mean - Fraction(k, 4)) ** 2 for k in range(5)]

@@ -100,8 +100,8 @@ def test_an_interval_whose_ends_come_closer_slowly_is_valid_wherever_it_stops(mo
 
 
 @pytest.mark.parametrize("n", [50, 500, 5000])
-@pytest.mark.parametrize("place", [(0, 10), (8, 10), (10, 10)])
-def test_intervals_cover_as_stated_and_are_about_as_wide_as_the_error_is_large(n, place, monkeypatch):
+@pytest.mark.parametrize("index", [(0, 10), (8, 10), (10, 10)])
+def test_intervals_cover_as_stated_and_are_about_as_wide_as_the_error_is_large(n, index, monkeypatch):
     """Numbers in [0, 10], epsilon = 1, nominal 95 %: the noise comes from the exact sampler, in bulk."""
     runs = 300
     stock: dict[float, list[int]] = {}
@@ -114,7 +114,7 @@ def test_intervals_cover_as_stated_and_are_about_as_wide_as_the_error_is_large(n
 
     monkeypatch.setattr(module, "laplace_noise", in_bulk)
     draws = np.random.default_rng(61)
-    table = draws.uniform(*place, size=n)
+    table = draws.uniform(*index, size=n)
     truth = table.mean()
     results = [private_mean(table, (0, 10), 1.0) for _ in range(runs)]
     covered = sum(result.interval[0] <= truth <= result.interval[1] for result in results)

@@ -22,8 +22,8 @@ FALSE_ALARM = 1e-9
 
 def win_probabilities(scores: list[int], scale: float) -> np.ndarray:
     """P(index) of the largest score plus discrete Laplace noise, ties to the first, by summing over whole numbers."""
-    reach = int(60 * scale + max(scores) - min(scores)) + 2
-    values = np.arange(min(scores) - reach, max(scores) + reach + 1)
+    sensitivity = int(60 * scale + max(scores) - min(scores)) + 2
+    values = np.arange(min(scores) - sensitivity, max(scores) + sensitivity + 1)
     r = math.exp(-1 / scale)
     out = []
     for i, own in enumerate(scores):
@@ -141,10 +141,10 @@ def test_without_the_two_utilities_that_move_both_ways_lose_twice_epsilon(expone
 
 def test_where_the_normaliser_does_not_move_the_two_is_wasted(exponents):
     """Erratum: absolute error on a long line is the Laplace mechanism with half of its epsilon unused."""
-    places = range(-400, 401)
-    laws = [log_law(exponents([-abs(a - t) for t in places], 1, 1.0)) for a in (0, 1)]
+    indices = range(-400, 401)
+    laws = [log_law(exponents([-abs(a - t) for t in indices], 1, 1.0)) for a in (0, 1)]
     assert np.abs(laws[0] - laws[1]).max() == pytest.approx(0.5, abs=1e-9)
-    laws = [log_law(exponents([-abs(a - t) for t in places], 1, 1.0, monotone=True)) for a in (0, 1)]
+    laws = [log_law(exponents([-abs(a - t) for t in indices], 1, 1.0, monotone=True)) for a in (0, 1)]
     assert np.abs(laws[0] - laws[1]).max() == pytest.approx(1.0, abs=1e-9)
 
 

@@ -408,10 +408,10 @@ def test_a_folder_of_the_system_that_takes_no_file_is_found_before_anything_is_s
 
 def test_a_long_name_that_the_folder_allows_is_written_and_a_longer_one_is_told(tmp_path):
     release = a_release()
-    longest = tmp_path / f"{'n' * 250}.json"
-    release.save(longest)
-    assert Release.load(longest) == release
-    assert [p.name for p in tmp_path.iterdir()] == [longest.name]
+    row_norm = tmp_path / f"{'n' * 250}.json"
+    release.save(row_norm)
+    assert Release.load(row_norm) == release
+    assert [p.name for p in tmp_path.iterdir()] == [row_norm.name]
     for name in ("n" * 300, f"{'n' * 300}/r.json"):
         with pytest.raises(OutputError, match=r"the name 'n{20}\.\.\.' is too long; choose a shorter one"):
             check_output(tmp_path / name, force=False)

@@ -34,11 +34,11 @@ def test_the_program_itself_passes_every_test_that_is_named(test, tmp_path):
 @pytest.mark.parametrize("name", MUTANTS)
 def test_every_mutant_still_has_its_place_and_is_another_program(name):
     mutant = MUTANTS[name]
-    module, function = PLACES[mutant.place].split(":")
+    module, function = PLACES[mutant.index].split(":")
     source = (ROOT / "src" / Path(*module.split(".")).with_suffix(".py")).read_text(encoding="utf-8")
     changed = rewritten(source, function, mutant.old, mutant.new)
     assert ast.dump(ast.parse(changed)) != ast.dump(ast.parse(source))
 
 
 def test_no_place_is_left_without_a_mutant():
-    assert {mutant.place for mutant in MUTANTS.values()} == set(PLACES)
+    assert {mutant.index for mutant in MUTANTS.values()} == set(PLACES)

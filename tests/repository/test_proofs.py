@@ -22,8 +22,8 @@ def test_every_mechanism_has_a_proof_of_its_name():
 
 @pytest.mark.parametrize("proof", PROOFS, ids=lambda path: path.name)
 def test_a_proof_has_the_fixed_paragraphs_in_order(proof):
-    places = [proof_tags.body(proof).index(paragraph) for paragraph in PARAGRAPHS]
-    assert places == sorted(places)
+    indices = [proof_tags.body(proof).index(paragraph) for paragraph in PARAGRAPHS]
+    assert indices == sorted(indices)
 
 
 @pytest.mark.parametrize("proof", PROOFS, ids=lambda path: path.name)
@@ -51,7 +51,7 @@ def test_a_changed_function_changes_its_fingerprint(tmp_path, monkeypatch):
     proof = next(proof for proof in PROOFS if proof.name == "gaussian.proof.md")
     monkeypatch.setattr(proof_tags, "PACKAGE", tmp_path)
     copies = {}
-    for name in {mark.place.split(":")[0] for mark in [*_marks_of(proof)]}:
+    for name in {mark.index.split(":")[0] for mark in [*_marks_of(proof)]}:
         target = tmp_path / name
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text((Path(proof_tags.__file__).parents[2] / "src" / "discreet" / name).read_text())

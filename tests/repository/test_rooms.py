@@ -71,8 +71,8 @@ def circle(package: Path) -> list[str]:
 def test_a_folder_has_few_modules_and_a_card(folder):
     assert len([file for file in folder.glob("*.py") if file.name != "__init__.py"]) <= MOST_MODULES
     if folder != PACKAGE:
-        card = (folder / "__init__.py").read_text()
-        assert all(f"\n{word}:" in card for word in ("Sees", "Never", "Hands on"))
+        info = (folder / "__init__.py").read_text()
+        assert all(f"\n{word}:" in info for word in ("Sees", "Never", "Hands on"))
 
 
 def test_no_module_imports_itself_through_others_even_inside_functions():

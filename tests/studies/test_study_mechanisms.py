@@ -76,7 +76,7 @@ def one_release(case: Case, name: str, variant: str) -> float:
     """Error of one release; infinite where noise leaves no estimate."""
     mechanism = mechanism_named(name)
     # the Laplace noise of dpme makes no use of delta
-    delta = 0.0 if mechanism.card.notion == "pure" or name == "dpme" else 1e-6
+    delta = 0.0 if mechanism.info.notion == "pure" or name == "dpme" else 1e-6
     settings = dict([variant.split("=")]) if "=" in variant else None
     release = discreet.release(case.table, case.design, epsilon=1.0, delta=delta, mechanism=name, settings=settings)
     fit = discreet.fit(release, **({"penalty": variant} if release.kind == "moments" else {}))

@@ -75,13 +75,13 @@ def study(population: Resampled, n: int, epsilon: float, seed: int):
         models = fits(population, n, epsilon, random)
         if models is None:
             continue
-        for place, model in enumerate(models):
+        for index, model in enumerate(models):
             ends = [*model.conf_int().values(), model.rsquared_conf_int()]
             truth = [*population.truth.values(), population.rsquared]
             inside = [holds(one, true) for one, true in zip(ends, truth, strict=True)]
-            hits[place, 0] += [one is not None for one in inside]
-            hits[place, 1] += [one is True for one in inside]
-            widths[place].append([width(one) for one in ends])
+            hits[index, 0] += [one is not None for one in inside]
+            hits[index, 1] += [one is True for one in inside]
+            widths[index].append([width(one) for one in ends])
     coverage = hits[:, 1] / np.maximum(hits[:, 0], 1)
     return coverage, hits[:, 0] / TABLES, np.array([np.nanmedian(one, axis=0) for one in widths])
 
@@ -133,11 +133,11 @@ def test_clustered_intervals_cover_for_persons_and_plain_ones_do_not():
     truth, inside = {"Intercept": 0.0, "x": 0.5}, np.zeros((2, 2))
     for _ in range(releases):
         table = visits(6_000, random)
-        for place, moments in enumerate(("plain", "robust")):
+        for index, moments in enumerate(("plain", "robust")):
             made = discreet.release(table, design, epsilon=10.0, delta=1e-6, moments=moments)
             fit = discreet.fit(made)
             assert fit.is_robust is (moments == "robust")
-            inside[place] += [holds(fit.conf_int()[one], true) for one, true in truth.items()]
+            inside[index] += [holds(fit.conf_int()[one], true) for one, true in truth.items()]
     shares = np.round(100 * inside / releases, 1)
     print(f"\npersons with three rows, {', '.join(truth)}: plain {shares[0]}, clustered {shares[1]}")
     assert inside[1].min() >= lowest

@@ -37,7 +37,7 @@ def linear(X, slopes, random):
 
 
 def numbers(X):
-    return {f"x{place}": column for place, column in enumerate(X.T)}
+    return {f"x{index}": column for index, column in enumerate(X.T)}
 
 
 def plain(n, random):
@@ -105,8 +105,8 @@ HEAD = (
 
 
 @cache
-def moments_of(place):
-    return drawn_moments(CASES[place], RELEASES, np.random.default_rng([10, place]))
+def moments_of(index):
+    return drawn_moments(CASES[index], RELEASES, np.random.default_rng([10, index]))
 
 
 def spread(share, count):
@@ -136,18 +136,18 @@ def missed(label, tested, definite):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("place", range(len(CASES)), ids=IDS)
-def test_sets_cover_and_tests_keep_their_size(place):
-    case, setup = CASES[place], Setup.of(CASES[place])
+@pytest.mark.parametrize("index", range(len(CASES)), ids=IDS)
+def test_sets_cover_and_tests_keep_their_size(index):
+    case, setup = CASES[index], Setup.of(CASES[index])
     began = time.perf_counter()
-    tables, population = moments_of(place)
+    tables, population = moments_of(index)
     theta, slopes = setup.truth(population), setup.slopes
     print(f"\n{case.name} ({', '.join(setup.names)}), {RELEASES} releases a cell, smallest and largest share, %")
     print(HEAD)
     misses = []
     for n in ROWS:
         for epsilon in EPSILONS:
-            random, law = np.random.default_rng([11, place, n, round(10 * epsilon)]), law_of(case, epsilon)
+            random, law = np.random.default_rng([11, index, n, round(10 * epsilon)]), law_of(case, epsilon)
             sd = law.entry_sd(len(setup.empty.columns))
             noisy = with_noise(tables[n], sd, random)
             many = Many.of(noisy, sd, setup)
@@ -183,22 +183,22 @@ def test_sets_cover_and_tests_keep_their_size(place):
 def compare(case, setup, law, noisy, many, single, joint, kinds, theta):
     """The same p-values and kinds of set as the library's, release by release."""
     truth = dict(zip(setup.names, setup.original(case, theta).tolist(), strict=True))
-    two = {setup.names[place]: truth[setup.names[place]] for place in setup.slopes[:2]}
+    two = {setup.names[index]: truth[setup.names[index]] for index in setup.slopes[:2]}
     for run, moments in enumerate(noisy):
         fit = discreet.fit(as_release(setup, law, moments), **case.model)
         assert fit.estimable == many.definite[run]
         if not fit.estimable:
             assert all(ends.kind == "everything" for ends in fit.conf_int().values())
             continue
-        place = int(many.definite[:run].sum())
+        index = int(many.definite[:run].sum())
         found = fit.t_test(truth).pvalue.values()
-        assert list(found) == pytest.approx([one.p[place] for one in single], rel=1e-4, abs=1e-7)
-        assert fit.f_test(two).pvalue == pytest.approx(joint.p[place], rel=1e-4, abs=1e-7)
+        assert list(found) == pytest.approx([one.p[index] for one in single], rel=1e-4, abs=1e-7)
+        assert fit.f_test(two).pvalue == pytest.approx(joint.p[index], rel=1e-4, abs=1e-7)
         ends = fit.conf_int()
-        assert [one.kind for one in ends.values()] == [own[place] for own in kinds]
+        assert [one.kind for one in ends.values()] == [own[index] for own in kinds]
         for name, one in zip(setup.names, single, strict=True):
-            if abs(one.p[place] - ALPHA) > 1e-4:
-                assert ends[name].contains(truth[name]) == (one.p[place] >= ALPHA)
+            if abs(one.p[index] - ALPHA) > 1e-4:
+                assert ends[name].contains(truth[name]) == (one.p[index] >= ALPHA)
 
 
 @pytest.mark.slow
@@ -208,9 +208,9 @@ def test_the_public_path_agrees_with_the_fast_one(name, n, epsilon):
 
     Real noise cannot be seeded; each comparison of a right value fails with a probability below 1e-6.
     """
-    place = IDS.index(name)
-    case, setup = CASES[place], Setup.of(CASES[place])
-    tables, population = moments_of(place)
+    index = IDS.index(name)
+    case, setup = CASES[index], Setup.of(CASES[index])
+    tables, population = moments_of(index)
     theta, law, random = setup.truth(population), law_of(case, epsilon), np.random.default_rng(12)
     sd = law.entry_sd(len(setup.empty.columns))
     many = Many.of(with_noise(tables[n], sd, random), sd, setup)
@@ -296,10 +296,10 @@ def test_robust_sets_cover_where_variances_differ(epsilon):
 )
 def test_tables_with_as_many_rows_as_forecast_give_an_interval(name, n, epsilon):
     """At least 85% of new tables of the size that an unbounded set names, over all releases that name one."""
-    place = IDS.index(name)
-    case, setup = CASES[place], Setup.of(CASES[place])
-    tables, _ = moments_of(place)
-    law, random = law_of(case, epsilon), np.random.default_rng([14, place])
+    index = IDS.index(name)
+    case, setup = CASES[index], Setup.of(CASES[index])
+    tables, _ = moments_of(index)
+    law, random = law_of(case, epsilon), np.random.default_rng([14, index])
     sd = law.entry_sd(len(setup.empty.columns))
     own = np.ix_(setup.positions, setup.positions)
     L = setup.units / np.abs(setup.units).max(axis=1, keepdims=True)
@@ -307,7 +307,7 @@ def test_tables_with_as_many_rows_as_forecast_give_an_interval(name, n, epsilon)
     for moments in with_noise(tables[n][:150], sd, random):
         release = as_release(setup, law, moments)
         fit = discreet.fit(release, **case.model)
-        weak = [place for place, ends in enumerate(fit.conf_int().values()) if not ends.bounded]
+        weak = [index for index, ends in enumerate(fit.conf_int().values()) if not ends.bounded]
         if not weak:
             continue
         equations = normal_equations(release, choose(release, **case.model))

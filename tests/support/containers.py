@@ -15,8 +15,8 @@ import pyarrow as pa
 def objects(cells) -> np.ndarray:
     """An array of objects, also of lists, which NumPy would take apart."""
     out = np.empty(len(cells), dtype=object)
-    for place, cell in enumerate(cells):
-        out[place] = cell
+    for index, cell in enumerate(cells):
+        out[index] = cell
     return out
 
 
@@ -39,8 +39,8 @@ def object_series(cells) -> pd.Series:
 def categories(cells) -> pd.Series:
     """Categories that are objects; pandas would give them a type by their looks."""
     found = {(type(cell), cell): cell for cell in cells if not pd.isna(cell)}
-    places = list(found)
-    codes = [-1 if pd.isna(cell) else places.index((type(cell), cell)) for cell in cells]
+    indices = list(found)
+    codes = [-1 if pd.isna(cell) else indices.index((type(cell), cell)) for cell in cells]
     return pd.Series(pd.Categorical.from_codes(codes, pd.Index(objects(list(found.values())), dtype=object)))
 
 
@@ -61,8 +61,8 @@ class Sequenced:
     def __len__(self) -> int:
         return len(self._entries)
 
-    def __getitem__(self, place):
-        return self._entries[place]
+    def __getitem__(self, index):
+        return self._entries[index]
 
     def __iter__(self):
         return iter(self._entries)
@@ -126,8 +126,8 @@ def masked(cells, kind="f8") -> np.ma.MaskedArray:
 def dictionary(cells) -> pa.DictionaryArray:
     """Entries in the order of the cells, each once; the first is used by none."""
     entries = [0.123, *dict.fromkeys(cell for cell in cells if cell is not None)]
-    places = [None if cell is None else entries.index(cell) for cell in cells]
-    return pa.DictionaryArray.from_arrays(pa.array(places, pa.int8()), pa.array(entries, pa.float64()))
+    indices = [None if cell is None else entries.index(cell) for cell in cells]
+    return pa.DictionaryArray.from_arrays(pa.array(indices, pa.int8()), pa.array(entries, pa.float64()))
 
 
 def in_chunks(cells) -> pa.ChunkedArray:

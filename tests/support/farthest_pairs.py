@@ -24,11 +24,11 @@ def farthest_rows(design: Design, scales, metric: str, seed: int = 0) -> tuple[d
         table = {name: [_cell(design.table_columns[name], value) for value in drawn[name]] for name in drawn}
         points = _products(design, table, scales)
         distances = cdist(points, points, metric)
-        places = np.divmod(np.argsort(distances, axis=None)[::-1][:40], ROWS)
+        indices = np.divmod(np.argsort(distances, axis=None)[::-1][:40], ROWS)
         if distances.max() > best:
             best = distances.max()
-            found = tuple({name: [values[place[0]]] for name, values in table.items()} for place in places)
-        near = rng.choice(np.unique(places), ROWS)
+            found = tuple({name: [values[index[0]]] for name, values in table.items()} for index in indices)
+        near = rng.choice(np.unique(indices), ROWS)
         drawn = {name: _moved(design.table_columns[name], values[near], spread, rng) for name, values in drawn.items()}
     return found
 

@@ -80,7 +80,7 @@ def table(rows: int = 600) -> dict[str, list[Any]]:
     wage = np.clip(6 + 0.3 * hours + 4 * (region == 1) + 3 * member + rng.normal(0, 2, rows), 0, 40)
     return {
         "hours": hours.round(3).tolist(),
-        "region": [COLUMNS["region"][place] for place in region],
+        "region": [COLUMNS["region"][index] for index in region],
         "member": member.tolist(),
         "wage": wage.round(3).tolist(),
         "person": np.sort(rng.integers(0, rows // 2, rows)).tolist(),

@@ -3,7 +3,7 @@
 `make golden` (python tests/support/golden_files.py --accept) writes them anew; read the difference before you commit
 it. Every release in them has noise from a seed and is NOT PRIVATE, whatever it says of itself.
 
-Doubles are rounded to ten significant digits, because the last ones may differ between builds of BLAS. Whole numbers
+Doubles are rounded to ten significant digits, because the last ones may differ between builds of BLAS. Integers
 (sums, noise and its scales) are kept digit for digit. Versions are left out, and texts are 100 columns wide.
 """
 
@@ -61,8 +61,8 @@ def flat(value: Any, path: str = "") -> Iterator[str]:
         for key in sorted(value, key=str):
             yield from flat(value[key], f"{path}.{key}" if path else str(key))
     else:
-        for place, one in enumerate(value):
-            yield from flat(one, f"{path}[{place}]")
+        for index, one in enumerate(value):
+            yield from flat(one, f"{path}[{index}]")
 
 
 def rounded(value: Any) -> Any:
@@ -194,9 +194,9 @@ def inference() -> str:
         lines += section("together", lambda fit=fit: str(fit().f_test("hours = 0, member = 0")))
         lines += section("chi-square", lambda fit=fit: str(fit().wald_test({"hours": 0.3}, use_f=False)))
         for penalty, ratio in (("lasso", None), ("ridge", None), ("elastic-net", 0.5)):
-            wish = {"penalty": penalty, "l1_ratio": ratio}
+            spec = {"penalty": penalty, "l1_ratio": ratio}
             lines += section(
-                f"path, {penalty}", lambda d=design, v=variant, wish=wish: walked(discreet.path(made(d, v), **wish))
+                f"path, {penalty}", lambda d=design, v=variant, spec=spec: walked(discreet.path(made(d, v), **spec))
             )
     return "\n".join(lines)
 

@@ -9,7 +9,7 @@ import numpy as np
 from discreet.curator.sums.protocol import Moments
 from discreet.curator.table import accumulate
 from discreet.design.domain import RowDomain
-from discreet.mechanisms.interface.protocol import Job
+from discreet.mechanisms.interface.protocol import RunContext
 from discreet.mechanisms.interface.settings import checked_settings
 from discreet.privacy.budget import PrivacyBudget
 from discreet.tables.files.opening import open_source
@@ -44,10 +44,10 @@ def summed(sums, rows):
     return sums.totals()
 
 
-def neighbours_of(rows, place, relation):
-    """Two sets of rows that differ in the row at `place`: left out, or exchanged for the last one; the rest is kept."""
-    rest = np.delete(rows[:, :-1], place, axis=1)
-    one = np.concatenate([rest, rows[:, [place]]], axis=1)
+def neighbours_of(rows, index, relation):
+    """Two sets of rows that differ in the row at `index`: left out, or exchanged for the last one; the rest is kept."""
+    rest = np.delete(rows[:, :-1], index, axis=1)
+    one = np.concatenate([rest, rows[:, [index]]], axis=1)
     return (one, rest) if relation == "add-remove" else (one, np.concatenate([rest, rows[:, [-1]]], axis=1))
 
 
@@ -68,18 +68,18 @@ class NoNoise:
 def prepared(mechanism, design, epsilon=1.0, delta=1e-6, sampler=None, grid_bits=16, **given):
     """A job of a mechanism."""
     domain = RowDomain.of(design, grid_bits)
-    settings = checked_settings(mechanism.name, mechanism.card.settings, given)
+    settings = checked_settings(mechanism.name, mechanism.info.settings, given)
     law = mechanism.noise_model(design, domain, PrivacyBudget(epsilon, delta), settings)
-    return Job(design, domain, law, settings, sampler or NoNoise())
+    return RunContext(design, domain, law, settings, sampler or NoNoise())
 
 
-def carried_out(mechanism, job, rows):
+def carried_out(mechanism, context, rows):
     """What a mechanism publishes for rows in grid steps."""
-    passes = mechanism.passes(job)
+    passes = mechanism.passes(context)
     sums = next(passes)
     while True:
         try:
-            sums = passes.send(Moments(summed(sums, rows), job.domain.grid_bits, rows.shape[1]))
+            sums = passes.send(Moments(summed(sums, rows), context.domain.grid_bits, rows.shape[1]))
         except StopIteration as done:
             return done.value
 

@@ -90,26 +90,28 @@ class Setup:
     grid_bits: int = 16
 
     @property
-    def places(self) -> range:
+    def indices(self) -> range:
         """Which of (1, x) are fitted."""
         return range(0 if self.design.intercept else 1, len(self.design.released) - 1)
 
-    def covered(self, run: Run, step: int, place: int, length: int) -> list[int]:
-        """The exact numbers that so many variates of the draw at `place` of pass `step` are added to."""
+    def covered(self, run: Run, step: int, index: int, length: int) -> list[int]:
+        """The exact numbers that so many variates of the draw at `index` of pass `step` are added to."""
         totals, size, unit = run.passes[step].totals, len(self.design.released), 2**self.grid_bits
         at = {pair: k for k, pair in enumerate((i, j) for i in range(size) for j in range(i, size))}
-        gram = [totals[at[i, j]] for i in self.places for j in self.places if i <= j] if len(totals) == len(at) else []
-        scores = [totals[i] * unit for i in self.places] if len(totals) == size - 1 else []
+        gram = (
+            [totals[at[i, j]] for i in self.indices for j in self.indices if i <= j] if len(totals) == len(at) else []
+        )
+        scores = [totals[i] * unit for i in self.indices] if len(totals) == size - 1 else []
         if self.mechanism == "irls":
             if self.settings.get("form") != "moment":
                 return scores if step else gram
-            return [totals[at[i, size - 1]] for i in self.places] if place else gram
+            return [totals[at[i, size - 1]] for i in self.indices] if index else gram
         if self.mechanism == "gradient":
             return scores if step else [totals[0] * unit]
         if self.mechanism in ("output", "objective"):
             return run.points[-1]
         if self.mechanism in ("ssp", "adassp"):
-            if place:
+            if index:
                 return [
                     smallest_eigenvalue([[totals[at[min(i, j), max(i, j)]] for j in self.inner] for i in self.inner])
                 ]
@@ -201,8 +203,8 @@ def watched(run: Run, setup: Setup) -> Iterator[None]:
         yield
 
 
-def _kept(run: Run, place: tuple[str, str]) -> Callable[..., list[int]]:
-    original = getattr(import_module(place[0]), place[1])
+def _kept(run: Run, index: tuple[str, str]) -> Callable[..., list[int]]:
+    original = getattr(import_module(index[0]), index[1])
 
     def call(*given: Any, **more: Any) -> list[int]:
         run.points.append(original(*given, **more))
@@ -211,8 +213,8 @@ def _kept(run: Run, place: tuple[str, str]) -> Callable[..., list[int]]:
     return call
 
 
-def _kept_after(run: Run, place: tuple[str, str]) -> Callable[..., Any]:
-    original = getattr(import_module(place[0]), place[1])
+def _kept_after(run: Run, index: tuple[str, str]) -> Callable[..., Any]:
+    original = getattr(import_module(index[0]), index[1])
 
     def call(*given: Any, **more: Any) -> Any:
         point = yield from original(*given, **more)
@@ -245,7 +247,7 @@ def seeded(seed: int) -> Run:
     """A run with noise from a seed."""
     source = SeededSampler(seed)
 
-    def given(step: int, place: int, kind: str, sigmas: list[int]) -> list[int]:
+    def given(step: int, index: int, kind: str, sigmas: list[int]) -> list[int]:
         return source.laplace(sigmas) if kind == "laplace" else source.draw(sigmas)
 
     return Run(given)
@@ -254,15 +256,15 @@ def seeded(seed: int) -> Run:
 def shifted(setup: Setup, first: Run, more: Callable[[int, int, int], int] = lambda *_: 0) -> Run:
     """A run whose noise makes its noisy sums those of the first, plus `more` by pass, draw and place in it."""
 
-    def given(step: int, place: int, kind: str, sigmas: list[int]) -> list[int]:
+    def given(step: int, index: int, kind: str, sigmas: list[int]) -> list[int]:
         assert step < len(first.passes), "more passes than the first table had"
-        assert place < len(first.passes[step].draws), "more noise is drawn than for the first table"
-        before = first.passes[step].draws[place]
+        assert index < len(first.passes[step].draws), "more noise is drawn than for the first table"
+        before = first.passes[step].draws[index]
         assert before[:2] == (kind, sigmas), "another law of noise than for the first table"
-        mine = setup.covered(run, step, place, len(sigmas))
-        theirs = setup.covered(_until(first, step, place), step, place, len(sigmas))
+        mine = setup.covered(run, step, index, len(sigmas))
+        theirs = setup.covered(_until(first, step, index), step, index, len(sigmas))
         return [
-            value + a - b + more(step, place, k) if sigma else 0
+            value + a - b + more(step, index, k) if sigma else 0
             for k, (value, sigma, a, b) in enumerate(zip(before[2], sigmas, theirs, mine, strict=True))
         ]
 
@@ -270,10 +272,10 @@ def shifted(setup: Setup, first: Run, more: Callable[[int, int, int], int] = lam
     return run
 
 
-def _until(run: Run, step: int, place: int) -> Run:
+def _until(run: Run, step: int, index: int) -> Run:
     """The run as it was before one of its draws."""
     earlier = Run(run._given)
     earlier.points = run.points
     cut = run.passes[step]
-    earlier.passes = [*run.passes[:step], Pass(cut.question, cut.totals, cut.draws[:place])]
+    earlier.passes = [*run.passes[:step], Pass(cut.question, cut.totals, cut.draws[:index])]
     return earlier

@@ -48,7 +48,7 @@ class Case:
             if declared is bool:
                 out.append(values)
             elif isinstance(declared, list):
-                out += [values == place for place in range(1, len(declared))]
+                out += [values == index for index in range(1, len(declared))]
             else:
                 low, high = declared
                 out.append(np.clip((values - (low + high) / 2) / ((high - low) / 2), -1, 1))
@@ -71,7 +71,7 @@ class Setup:
 
     @property
     def slopes(self) -> list[int]:
-        return [place for place, name in enumerate(self.names) if name != "Intercept"]
+        return [index for index, name in enumerate(self.names) if name != "Intercept"]
 
     @classmethod
     def of(cls, case: Case) -> Setup:
@@ -79,7 +79,7 @@ class Setup:
         few = {name: values.tolist() for name, values in case.draw(5, random).items()}
         for name, declared in case.columns.items():
             if isinstance(declared, list):
-                few[name] = [declared[place] for place in few[name]]
+                few[name] = [declared[index] for index in few[name]]
         empty = exact_release(few, case.design)
         model = choose(empty, **case.model)
         _, half, mid = scaled_columns(case.design, model)
@@ -159,8 +159,8 @@ class Many:
 
     @classmethod
     def of(cls, noisy: np.ndarray, sd: np.ndarray, setup: Setup) -> Many:
-        places, k, C = np.ix_(setup.positions, setup.positions), setup.size, setup.C
-        T = sd[places] ** 2
+        indices, k, C = np.ix_(setup.positions, setup.positions), setup.size, setup.C
+        T = sd[indices] ** 2
         block = noisy[:, setup.positions][:, :, setup.positions]
         B = C @ block @ C.T
         definite = (np.linalg.eigvalsh(B[:, :k, :k])[:, 0] > 0) & (block[:, 0, 0] > k)
@@ -206,9 +206,9 @@ class Many:
         along = (loads @ (self.C.T @ step[:, :, None]))[:, :, 0] / (sigma2 * plain)[:, None]
         u = -plain
         arrow = np.zeros((len(u), k - m + 1, k - m + 1))
-        place = np.arange(k - m)
+        index = np.arange(k - m)
         arrow[:, 0, 0] = plain
-        arrow[:, 1 + place, 1 + place] = (u**2)[:, None] * values_
+        arrow[:, 1 + index, 1 + index] = (u**2)[:, None] * values_
         arrow[:, 0, 1:] = arrow[:, 1:, 0] = (np.sqrt(sigma2) * plain)[:, None] * (here + u[:, None] * along)
         statistic = u**2 / np.linalg.eigvalsh(arrow)[:, -1]
         next_root = np.linalg.eigvalsh(np.eye(k - m) * values_[:, None, :] - here[:, :, None] * here[:, None, :])[:, -1]
@@ -270,6 +270,6 @@ def integral(x: np.ndarray, tested: Tested) -> np.ndarray:
 def forms(T: np.ndarray, W: np.ndarray) -> np.ndarray:
     """Matrices K with Var(w'F t) = t'K t, which are also the covariances of F w."""
     out = T * W[:, :, None] * W[:, None, :]
-    place = np.arange(len(T))
-    out[:, place, place] = W**2 @ T
+    index = np.arange(len(T))
+    out[:, index, index] = W**2 @ T
     return out

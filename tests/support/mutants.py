@@ -46,10 +46,10 @@ LOCKSTEP = "tests/mechanisms/test_lockstep.py"
 SAME_BITS = f"{LOCKSTEP}::test_two_tables_with_equal_noisy_sums_publish_the_same_bits"
 # exact products of the fitted columns, and exact scores, in scaled units
 EXACT_GRAM = (
-    "symmetric((value / job.domain.unit**2 for value in moments.totals), size + 1)"
-    "[fitted_places(job.design)[0]:-1, fitted_places(job.design)[0]:-1]"
+    "symmetric((value / context.domain.unit**2 for value in moments.totals), size + 1)"
+    "[fitted_indices(context.design)[0]:-1, fitted_indices(context.design)[0]:-1]"
 )
-EXACT_SCORES = "np.array([moments.totals[place] / job.domain.unit for place in fitted_places(job.design)])"
+EXACT_SCORES = "np.array([moments.totals[index] / context.domain.unit for index in fitted_indices(context.design)])"
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class Mutant:
         A piece of its source that occurs once, and what stands there instead; without `old` it returns `new` at once.
     """
 
-    place: str
+    index: str
     old: str
     new: str
     test: str
@@ -76,8 +76,8 @@ MUTANTS: dict[str, Mutant] = {
     "the lattice costs nothing in pieces.py": Mutant("pieces gap", "", "0.0", f"{CALIBRATION}/test_composed.py"),
     "gradient: no noise in the first step": Mutant(
         "gradient passes",
-        "rate * noisy_score(moments.totals, job)",
-        f"rate * (noisy_score(moments.totals, job) if iterates else {EXACT_SCORES})",
+        "rate * noisy_score(moments.totals, context)",
+        f"rate * (noisy_score(moments.totals, context) if iterates else {EXACT_SCORES})",
         SAME_BITS,
         "gradient",
     ),
@@ -86,16 +86,17 @@ MUTANTS: dict[str, Mutant] = {
     ),
     "irls by scores: no noise in the last step": Mutant(
         "irls scores",
-        "loss.bound * noisy_score(moments.totals, job)",
-        f"loss.bound * (noisy_score(moments.totals, job) if len(iterates) + 1 < iteration_count(job.settings) else "
+        "loss.bound * noisy_score(moments.totals, context)",
+        "loss.bound * (noisy_score(moments.totals, context) "
+        f"if len(iterates) + 1 < iteration_count(context.settings) else "
         f"{EXACT_SCORES})",
         SAME_BITS,
         "irls",
     ),
     "irls by scores: the exact Gram as preconditioner": Mutant(
         "irls scores",
-        "gram = noisy_gram(moments.totals, job)",
-        f"noisy_gram(moments.totals, job); gram = {EXACT_GRAM}",
+        "gram = noisy_gram(moments.totals, context)",
+        f"noisy_gram(moments.totals, context); gram = {EXACT_GRAM}",
         SAME_BITS,
         "irls",
     ),
@@ -108,8 +109,8 @@ MUTANTS: dict[str, Mutant] = {
     ),
     "irls by moments: the exact Gram from the second pass on": Mutant(
         "irls moments",
-        "gram = noisy_gram(moments.totals, job)",
-        f"gram = noisy_gram(moments.totals, job); gram = {EXACT_GRAM} if iterates else gram",
+        "gram = noisy_gram(moments.totals, context)",
+        f"gram = noisy_gram(moments.totals, context); gram = {EXACT_GRAM} if iterates else gram",
         SAME_BITS,
         "moment",
     ),
@@ -117,10 +118,10 @@ MUTANTS: dict[str, Mutant] = {
         "irls gram", "total + variate for", "total + (variate if variate != noise[-1] else 0) for", SAME_BITS, "irls"
     ),
     "irls by moments: no noise on products with the target": Mutant(
-        "irls cross", "(a + b) / job", "a / job", SAME_BITS, "moment"
+        "irls cross", "(a + b) / context", "a / context", SAME_BITS, "moment"
     ),
     "scores without noise on the last column": Mutant(
-        "score noise", "(a + b) / job", "(a + (b if b != noise[-1] else 0)) / job", SAME_BITS, "gradient"
+        "score noise", "(a + b) / context", "(a + (b if b != noise[-1] else 0)) / context", SAME_BITS, "gradient"
     ),
     "gaussian: no noise on the last sum": Mutant(
         "gaussian noise", "total + variate for", "total + (variate if variate != noise[-1] else 0) for", SAME_BITS,
@@ -134,14 +135,15 @@ MUTANTS: dict[str, Mutant] = {
     ),
     "adassp: a floating-point eigenvalue": Mutant(
         "adassp passes",
-        "exact = smallest_eigenvalue(regressor_gram(moments.totals, constant=job.design.needs_sums))",
-        "gram = regressor_gram(moments.totals, constant=job.design.needs_sums); linalg = __import__('numpy').linalg; "
+        "exact = smallest_eigenvalue(regressor_gram(moments.totals, constant=context.design.needs_sums))",
+        "gram = regressor_gram(moments.totals, constant=context.design.needs_sums); "
+        "linalg = __import__('numpy').linalg; "
         "exact = int(linalg.eigvalsh(__import__('numpy').array(gram, dtype=float))[0])",
         f"{LOCKSTEP}::test_the_eigenvalue_is_exact_where_doubles_are_not",
     ),
     "k-norm: noise halved": Mutant("k-norm passes", "total + part for", "total + part // 2 for", SAME_BITS, "norm"),
     "wishart: a public count that is not": Mutant(
-        "wishart passes", "if job.design.count_public:", "if True:", SAME_BITS, "wishart"
+        "wishart passes", "if context.design.count_public:", "if True:", SAME_BITS, "wishart"
     ),
     "dpme: empty cells stay empty": Mutant(
         "dpme noise", "total + variate for", "total + (variate if total else 0) for", SAME_BITS, "dpme"
@@ -150,7 +152,7 @@ MUTANTS: dict[str, Mutant] = {
         "frank-wolfe passes",
         "column, sign = first",
         "best = max(range(2 * len(scores)), key=[*scores, *(-score for score in scores)].__getitem__); "
-        'chosen = best if iteration + 1 == job.law.parameters["iterations"] else chosen; column, sign = first',
+        'chosen = best if iteration + 1 == context.law.parameters["iterations"] else chosen; column, sign = first',
         f"{LOCKSTEP}::test_frank_wolfe_publishes_a_function_of_its_choices",
     ),
     "output: no noise on the first coefficient": Mutant(
@@ -208,7 +210,7 @@ def mutated_copy(folder: Path, mutant: Mutant | None) -> None:
     shutil.copytree(ROOT / "src" / "discreet", folder / "discreet", ignore=shutil.ignore_patterns("__pycache__"))
     if mutant is None:
         return
-    module, name = PLACES[mutant.place].split(":")
+    module, name = PLACES[mutant.index].split(":")
     path = folder / Path(*module.split(".")).with_suffix(".py")
     path.write_text(rewritten(path.read_text(encoding="utf-8"), name, mutant.old, mutant.new), encoding="utf-8")
 

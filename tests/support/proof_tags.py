@@ -22,11 +22,11 @@ class Mark:
     """A tagged line: its proof tag, file, enclosing function and the fingerprint of that function."""
 
     tag: str
-    place: str
+    index: str
     fingerprint: str
 
     def line(self) -> str:
-        return f"- [{self.tag}] {self.place} {self.fingerprint}"
+        return f"- [{self.tag}] {self.index} {self.fingerprint}"
 
 
 def proofs() -> list[Path]:

@@ -18,11 +18,11 @@ def edited(release: Release, **changes) -> str:
     body.pop("digest")
     for path, value in changes.items():
         *parents, last = path.split("__")
-        place = body
+        index = body
         for parent in parents:
-            place = place[parent]
+            index = index[parent]
         if value is DELETE:
-            place.pop(last)
+            index.pop(last)
         else:
-            place[last] = value
+            index[last] = value
     return json.dumps({**body, "digest": digest_of(body)})

@@ -11,8 +11,8 @@ from discreet.analyst.diagnostics.clips import ClippedShare
 from discreet.analyst.diagnostics.diagnostics import Diagnostic
 from discreet.design.model import Design
 from discreet.pages.attacker import attacker
-from discreet.pages.provenance import DeclaredColumn, Making, NoiseLine
-from discreet.pages.trace import Way
+from discreet.pages.provenance import DeclaredColumn, NoiseLine, Provenance
+from discreet.pages.trace import CoefficientTrace
 from discreet.pages.usage import Usage
 from discreet.pages.view import Coefficient, Effect, ModelView, Promise, ReportView
 from discreet.privacy.guarantee import Guarantee
@@ -37,7 +37,7 @@ MODEL = ModelView(
     residual_sd=15_000.0,
     notes=("A note.",),
 )
-MAKING = Making(
+PROVENANCE = Provenance(
     kind="moments",
     mechanism="gaussian",
     version="1",
@@ -85,7 +85,7 @@ PLAIN = ReportView(
         Diagnostic("D003", "A title", "A text.", "serious"),
         Diagnostic("D009", "Another", "More text.", "note"),
     ),
-    making=MAKING,
+    provenance=PROVENANCE,
     usage=Usage("Any number of models.", ("discreet fit R.json",), ("import discreet",)),
 )
 SHRUNK = replace(
@@ -109,8 +109,8 @@ PERSONS = replace(
     attacker=attacker(Guarantee(1e6, 0.5, PrivacyUnit(), ())),
     rows_sd=0.0,
     diagnostics=(),
-    making=replace(
-        MAKING,
+    provenance=replace(
+        PROVENANCE,
         radius=None,
         units_public=None,
         anchor="ledger 7",
@@ -159,9 +159,12 @@ INSIDE = replace(
         Coefficient(name, 793.2, None, None, None, None, None, None, None, "no sums") for name in ("Intercept", "age")
     ),
     effects=(Effect("age", 57_110.0, None, None, None, None),),
-    trace=(Way("Intercept", (0.0, 0.2, 0.1), 0.1), Way("age", (0.5, 0.5, 0.5), 0.5), Way("zero", (0.0,), 0.0)),
-    making=replace(
-        MAKING, kind="coefficients", mechanism="steps", settings=(("passes", "3"), ("averaged", "yes")),
+    trace=(
+        CoefficientTrace("Intercept", (0.0, 0.2, 0.1), 0.1), CoefficientTrace("age", (0.5, 0.5, 0.5), 0.5),
+        CoefficientTrace("zero", (0.0,), 0.0),
+    ),
+    provenance=replace(
+        PROVENANCE, kind="coefficients", mechanism="steps", settings=(("passes", "3"), ("averaged", "yes")),
         numerics="idealised", family="discrete Laplace", noise=(NoiseLine("score", 8.4, None),), units_public=None,
     ),
     usage=Usage("One model.", ("discreet fit R.json",), ("fit.params",)),

@@ -46,13 +46,13 @@ def some_design(rng: np.random.Generator, neighbours: str) -> Design:
 def some_pairs(rng: np.random.Generator, design: Design, how_many: int) -> Iterator[tuple[tuple[int, ...], ...]]:
     """Exact totals of a table and of neighbours of it, in chunks that part anywhere."""
     base = random_table(design, 9, rng)
-    place, chunk = int(rng.integers(0, 9)), int(rng.choice([3, 4, 16]))
+    index, chunk = int(rng.integers(0, 9)), int(rng.choice([3, 4, 16]))
     drops = any(column.missing == "drop" for column in design.table_columns.values())
     before = totals_of(base, design, chunk)
-    after = place if design.unit.neighbours == "add-remove" else place + 1
+    after = index if design.unit.neighbours == "add-remove" else index + 1
     for _ in range(how_many):
         row = random_table(design, 1, rng)
         if drops and rng.random() < 0.3:
             row[str(rng.choice(list(row)))] = [None]
-        other = {name: [*values[:place], *row[name], *values[after:]] for name, values in base.items()}
+        other = {name: [*values[:index], *row[name], *values[after:]] for name, values in base.items()}
         yield before, totals_of(other, design, chunk)

@@ -33,8 +33,8 @@ def read(column, cells, container):
 
 def objects(cells):
     out = np.empty(len(cells), dtype=object)
-    for place, cell in enumerate(cells):
-        out[place] = cell
+    for index, cell in enumerate(cells):
+        out[index] = cell
     return out
 
 
@@ -54,9 +54,9 @@ def test_no_cell_changes_how_another_is_read(kind, container):
     column = COLUMNS[kind]
     alone = read(column, ORDINARY, container)
     for cell in ODD_CELLS.values():
-        for place in (0, 4, len(ORDINARY)):
-            together = read(column, [*ORDINARY[:place], cell, *ORDINARY[place:]], container)
-            np.testing.assert_array_equal(np.delete(together, place), alone, strict=True)
+        for index in (0, 4, len(ORDINARY)):
+            together = read(column, [*ORDINARY[:index], cell, *ORDINARY[index:]], container)
+            np.testing.assert_array_equal(np.delete(together, index), alone, strict=True)
 
 
 def test_numbers_of_every_kind_are_read_by_their_value():

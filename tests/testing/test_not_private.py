@@ -28,7 +28,7 @@ def common(release: Release) -> dict[str, object]:
 
 @pytest.mark.parametrize("name", mechanisms())
 def test_a_seeded_release_is_the_private_one_but_for_its_noise_and_its_marks(name):
-    budget = BUDGET if mechanisms()[name].card.notion == "approximate" else {"epsilon": 1.0}
+    budget = BUDGET if mechanisms()[name].info.notion == "approximate" else {"epsilon": 1.0}
     private = discreet.release(TABLE, DESIGN, mechanism=name, **budget)
     seeded = seeded_release(TABLE, DESIGN, seed=1, mechanism=name, **budget)
     assert common(seeded) == common(private)

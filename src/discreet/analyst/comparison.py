@@ -73,7 +73,7 @@ class ModelComparison:
     @property
     def best(self) -> int:
         """Place of the model with the smallest expected prediction error; of equals the first."""
-        known = [(one.error, place) for place, one in enumerate(self.models) if not isinstance(one.error, NotEstimable)]
+        known = [(one.error, index) for index, one in enumerate(self.models) if not isinstance(one.error, NotEstimable)]
         if not known:
             raise NotEstimableError("not estimable: no model of the comparison has an expected prediction error")
         return min(known)[1]
@@ -109,8 +109,8 @@ class ModelComparison:
             adjusted = shown_rsquared(one.rsquared_adj, ends)
             interval = "-" if isinstance(ends, NotEstimable) else f"{ends[0]:.3g} to {ends[1]:.3g}"
             error = "not estimable" if isinstance(one.error, NotEstimable) else f"{one.error:.4g}"
-            mended = ", repaired" if one.repaired else ""
-            lines.append(f"  {' + '.join(one.features) or '1'}: {adjusted} [{interval}], {error}{mended}")
+            repaired = ", repaired" if one.repaired else ""
+            lines.append(f"  {' + '.join(one.features) or '1'}: {adjusted} [{interval}], {error}{repaired}")
         return "\n".join([*lines, POST_PROCESSING])
 
 

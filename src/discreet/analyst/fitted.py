@@ -12,9 +12,9 @@ from discreet.analyst.equations.sums import counted_rows
 from discreet.analyst.equations.units import Units
 from discreet.analyst.inference.released_model import no_errors, released_units, released_values
 from discreet.analyst.inference.robust import clustered_basis, robust_basis, robust_meat
-from discreet.analyst.inferred import Inferred
+from discreet.analyst.inferred import InferenceMixin
 from discreet.analyst.solvers.least_squares import Solution
-from discreet.analyst.solvers.penalties import Penalty, PenaltyWish
+from discreet.analyst.solvers.penalties import Penalty, PenaltySpec
 from discreet.analyst.summary.coefficient_table import plain_number, plain_reason, plain_values
 from discreet.analyst.summary.summary import notes, summary_text
 from discreet.analyst.values.estimates import NothingExcluded, Number, unbounded
@@ -27,11 +27,11 @@ from discreet.releases import Coefficients, Release
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Fit(Inferred):
+class Fit(InferenceMixin):
     """A linear model read from a release.
 
     The coefficients describe the rows as they were released: clipped to their bounds and, in a design with a `radius`,
-    shrunk to that ball. What is known of their errors has statsmodels' names; see `Inferred`.
+    shrunk to that ball. What is known of their errors has statsmodels' names; see `InferenceMixin`.
 
     Attributes
     ----------
@@ -203,42 +203,42 @@ def assembled(
     release: Release,
     model: SubModel,
     equations: NormalEquations,
-    wish: PenaltyWish,
+    spec: PenaltySpec,
     solution: Solution | NothingExcluded,
     *,
     strength: float | None = None,
     ridge: float = 0.0,
     repair: float = 0.0,
-    pulls: FloatArray | None = None,
+    penalty_diagonal: FloatArray | None = None,
 ) -> Fit:
     """Put a fit together from solved coefficients, or why there are none, and what was added to the diagonal for them.
 
-    `pulls` has one number for each coefficient; a penalty on absolute values cannot be put that way and has none.
+    `penalty_diagonal` has one number for each coefficient; a penalty on absolute values has none.
     """
     exact = solution if isinstance(solution, NothingExcluded) else solution.exact
     return _made(
         release,
         model,
-        wish,
+        spec,
         equations,
         solution,
-        clustered_basis(release, model, wish.penalty, error_basis(equations, exact, pulls)),
+        clustered_basis(release, model, spec.penalty, error_basis(equations, exact, penalty_diagonal)),
         strength=strength,
         ridge=ridge,
         repair=repair,
     )
 
 
-def as_released(release: Release, model: SubModel, wish: PenaltyWish, fitted: Coefficients) -> Fit:
+def as_released(release: Release, model: SubModel, spec: PenaltySpec, fitted: Coefficients) -> Fit:
     """Put the fit together that a release of coefficients holds."""
     solution = Solution(released_values(fitted.values, model))
-    return _made(release, model, wish, released_units(release, model), solution, no_errors(release))
+    return _made(release, model, spec, released_units(release, model), solution, no_errors(release))
 
 
 def _made(
     release: Release,
     model: SubModel,
-    wish: PenaltyWish,
+    spec: PenaltySpec,
     units: Units,
     solution: Solution | NothingExcluded,
     basis: ErrorBasis | NotEstimable,
@@ -251,16 +251,16 @@ def _made(
     return Fit(
         release=release,
         model=model,
-        penalty=wish.penalty,
+        penalty=spec.penalty,
         strength=strength,
-        selected=wish.strength == "criterion",
-        l1_ratio=wish.l1_ratio,
+        selected=spec.strength == "criterion",
+        l1_ratio=spec.l1_ratio,
         ridge=ridge,
         repair=repair,
         nobs=nobs,
         nobs_sd=nobs_sd,
         _line=solution if isinstance(solution, NothingExcluded) else _line(units, solution),
-        _inputs=FitInputs(model, units, wish.penalty != "none", basis),
+        _inputs=FitInputs(model, units, spec.penalty != "none", basis),
     )
 
 

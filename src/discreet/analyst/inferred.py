@@ -12,7 +12,7 @@ import numpy as np
 from discreet.analyst.equations.fit_inputs import ErrorBasis, FitInputs, Line
 from discreet.analyst.equations.normal import normal_equations
 from discreet.analyst.inference.coefficient_noise import known_before, noise_sds, table_intervals
-from discreet.analyst.inference.contrasts import TOO_WIDE, Quantities, quantities, unit_map
+from discreet.analyst.inference.contrasts import TOO_WIDE, Contrasts, contrasts, unit_map
 from discreet.analyst.inference.hypotheses import HypothesisSpec, hypotheses
 from discreet.analyst.inference.reference_law import DEFAULT_LEVEL, Family, checked_level, critical_value, family_of
 from discreet.analyst.inference.robust import definite_meat, settled_meat
@@ -39,7 +39,7 @@ NOISE_IN_SUMS: Final = NotEstimable(
 PENALISED: Final = NotEstimable('R^2 describes the line of least squares; use the penalty "none" (--penalty none)')
 
 
-class Inferred:
+class InferenceMixin:
     """Standard errors, confidence sets, tests and R^2 of a fit; `NotEstimable` where the release cannot give a number.
 
     A set is given whatever it is, an interval, the outside of one or any value, if the sums of products of the
@@ -103,7 +103,7 @@ class Inferred:
         rows = basis.equations.nobs
         if rows <= len(self.names):
             return FEW_ROWS
-        score = score_inference(basis.equations, basis.exact, basis.pulls)
+        score = score_inference(basis.equations, basis.exact, basis.penalty_diagonal)
         if basis.meat is not None and basis.meat_variance is not None:
             gram, H = basis.equations.A, score.inverse
             joint = settled_meat(basis.meat, basis.meat_variance, gram @ score.sampling @ gram)
@@ -133,17 +133,17 @@ class Inferred:
         return known if isinstance(known, NotEstimable) else known[1]
 
     @cached_property
-    def _quantities(self) -> Quantities | NotEstimable:
+    def _contrasts(self) -> Contrasts | NotEstimable:
         return self._combined(self.names, np.eye(len(self.names)))
 
-    def _combined(self, names: tuple[str, ...], weights: FloatArray) -> Quantities | NotEstimable:
+    def _combined(self, names: tuple[str, ...], weights: FloatArray) -> Contrasts | NotEstimable:
         score = self._score
         if isinstance(score, NotEstimable):
             return score
         # weights may leave double precision here; then nothing is said of any combination
         with np.errstate(over="ignore", invalid="ignore"):
             L = weights @ unit_map(self._inputs.units)
-        return quantities(score, names, L, weights @ self.coefficients, self._family)
+        return contrasts(score, names, L, weights @ self.coefficients, self._family)
 
     def _refused(self, reason: NotEstimable) -> ByName[Number]:
         return ByName(self.names, [reason] * len(self.names))
@@ -151,13 +151,13 @@ class Inferred:
     @cached_property
     def bse(self) -> ByName[Number]:
         """Standard errors by name, of sampling and privacy together: roots of the sandwich variances."""
-        about = self._quantities
+        about = self._contrasts
         return self._refused(about) if isinstance(about, NotEstimable) else about.standard_errors()
 
     @property
     def sampling_sd(self) -> ByName[Number]:
         """The part of each standard error that there would be without privacy; bse^2 is the sum of both squares."""
-        about = self._quantities
+        about = self._contrasts
         return self._refused(about) if isinstance(about, NotEstimable) else about.sampling_sd()
 
     @property
@@ -168,19 +168,19 @@ class Inferred:
         """
         if known_before(self.release.noise):
             return ByName(self.names, noise_sds(self.release.noise, self._inputs.units))
-        about = self._quantities
+        about = self._contrasts
         return self._refused(about) if isinstance(about, NotEstimable) else about.privacy_sd()
 
     @property
     def privacy_share(self) -> ByName[Number]:
         """Share of the squared standard error that the noise of the release adds, from 0 to 1."""
-        about = self._quantities
+        about = self._contrasts
         return self._refused(about) if isinstance(about, NotEstimable) else about.privacy_share()
 
     @cached_property
     def tvalues(self) -> ByName[Number]:
         """Coefficient over standard error; the p-values are those of `score_z`."""
-        about = self._quantities
+        about = self._contrasts
         zero = np.zeros(len(self.names))
         return self._refused(about) if isinstance(about, NotEstimable) else about.ratios(zero)
 
@@ -191,14 +191,14 @@ class Inferred:
         The variance is the one that holds under the hypothesis, so where the noise is large they are not
         coefficient over standard error.
         """
-        about = self._quantities
+        about = self._contrasts
         zero = np.zeros(len(self.names))
         return self._refused(about) if isinstance(about, NotEstimable) else about.statistics(zero)
 
     @cached_property
     def pvalues(self) -> ByName[Number]:
         """Two-sided p-values of `score_z`; 1 where the release excludes no value."""
-        about = self._quantities
+        about = self._contrasts
         if isinstance(about, NotEstimable):
             return ByName(self.names, [p_without(about)] * len(self.names))
         return about.tail_probabilities(np.zeros(len(self.names)))
@@ -223,7 +223,7 @@ class Inferred:
             Of `ConfidenceSet`: an interval unpacks to (lower, upper), other kinds say what they are.
         """
         checked, way = checked_level(level, alpha), checked_way(simultaneous)
-        about = self._quantities
+        about = self._contrasts
         if isinstance(about, NotEstimable):
             return ByName(self.names, [set_without(about)] * len(self.names))
         if way is None:
@@ -250,7 +250,7 @@ class Inferred:
 
     def cov_params(self) -> FloatArray | NotEstimable:
         """Sandwich covariance of the coefficients, shape (k, k), if the release determines them."""
-        about = self._quantities
+        about = self._contrasts
         if isinstance(about, NotEstimable):
             return about
         for name, sd in self.bse.items():
@@ -285,7 +285,7 @@ class Inferred:
         if isinstance(known, NotEstimable):
             return known
         basis, score = known
-        if basis.pulls.any():
+        if basis.penalty_diagonal.any():
             return PENALISED
         return variance_ratio(score, basis.equations, basis.ratio_square)
 

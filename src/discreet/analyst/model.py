@@ -15,7 +15,7 @@ from discreet.analyst.solvers.adaptive import adaptive_ridge, released_bound
 from discreet.analyst.solvers.criterion import best_of, check_criterion, chosen_path
 from discreet.analyst.solvers.least_squares import Solution, solve_ols, solve_ridge
 from discreet.analyst.solvers.penalised import Slopes, penalised_slopes, with_intercept
-from discreet.analyst.solvers.penalties import Criterion, Penalty, PenaltyWish, checked_wish
+from discreet.analyst.solvers.penalties import Criterion, Penalty, PenaltySpec, checked_spec
 from discreet.analyst.solvers.repair import SlopeEquations, slope_equations
 from discreet.analyst.values.estimates import NothingExcluded
 from discreet.analyst.values.not_estimable import NotEstimableError
@@ -86,37 +86,39 @@ def fit(
     Intercept  2
     x          2
     """
-    wish = checked_wish(penalty, strength, l1_ratio)
+    spec = checked_spec(penalty, strength, l1_ratio)
     if formula is not None:
         target, features, intercept = _by_formula(release, formula, target, features, intercept)
     check_release(release)
     if release.coefficients is not None:
         declared = choose(release, target, features, intercept)
-        check_declared(release, declared, wish)
-        return as_released(release, declared, wish, release.coefficients)
+        check_declared(release, declared, spec)
+        return as_released(release, declared, spec, release.coefficients)
     model, equations = read_model(release, target, features, intercept)
-    if wish.strength is None:
-        return _without_strength(release, model, equations, wish)
-    if wish.strength == "criterion":
+    if spec.strength is None:
+        return _without_strength(release, model, equations, spec)
+    if spec.strength == "criterion":
         check_criterion(equations)
     try:
-        return _with_strength(release, model, equations, wish, wish.strength)
+        return _with_strength(release, model, equations, spec, spec.strength)
     except NotEstimableError as error:
-        strength = None if wish.strength == "criterion" else wish.strength
-        pulls = np.zeros(len(model.names)) if wish.l1_share == 0 else None
-        return assembled(release, model, equations, wish, _nothing(error), strength=strength, pulls=pulls)
+        strength = None if spec.strength == "criterion" else spec.strength
+        penalty_diagonal = np.zeros(len(model.names)) if spec.l1_share == 0 else None
+        return assembled(
+            release, model, equations, spec, _nothing(error), strength=strength, penalty_diagonal=penalty_diagonal
+        )
 
 
 def _with_strength(
-    release: Release, model: SubModel, equations: NormalEquations, wish: PenaltyWish, strength: float | Criterion
+    release: Release, model: SubModel, equations: NormalEquations, spec: PenaltySpec, strength: float | Criterion
 ) -> Fit:
     problem = slope_equations(equations, release.digest)
     if strength == "criterion":
-        along, values = chosen_path(problem, wish.l1_share)
+        along, values = chosen_path(problem, spec.l1_share)
         slopes = along[best_of(values)]
     else:
-        (slopes,) = penalised_slopes(problem, [strength], wish.l1_share)
-    return at_strength(release, model, problem, slopes, wish)
+        (slopes,) = penalised_slopes(problem, [strength], spec.l1_share)
+    return at_strength(release, model, problem, slopes, spec)
 
 
 def _nothing(error: NotEstimableError) -> NothingExcluded:
@@ -148,31 +150,33 @@ def read_model(
     return model, normal_equations(release, model)
 
 
-def at_strength(release: Release, model: SubModel, problem: SlopeEquations, slopes: Slopes, wish: PenaltyWish) -> Fit:
+def at_strength(release: Release, model: SubModel, problem: SlopeEquations, slopes: Slopes, spec: PenaltySpec) -> Fit:
     """Give the fit whose penalised slopes these are."""
     return assembled(
         release,
         model,
         problem.equations,
-        wish,
+        spec,
         with_intercept(problem, slopes),
         strength=slopes.strength,
         ridge=slopes.ridge + slopes.repair,
         repair=slopes.repair,
-        pulls=problem.pulls(slopes.ridge) if slopes.l1_share == 0 else None,
+        penalty_diagonal=problem.penalty_diagonal(slopes.ridge) if slopes.l1_share == 0 else None,
     )
 
 
-def _without_strength(release: Release, model: SubModel, equations: NormalEquations, wish: PenaltyWish) -> Fit:
-    A, b = equations.whole_gram, equations.whole_b
-    if wish.penalty == "none":
-        ridge, pulls = 0.0, np.zeros(len(b))
+def _without_strength(release: Release, model: SubModel, equations: NormalEquations, spec: PenaltySpec) -> Fit:
+    A, b = equations.integer_gram, equations.integer_b
+    if spec.penalty == "none":
+        ridge, penalty_diagonal = 0.0, np.zeros(len(b))
     else:
         rule = adaptive_ridge(equations, release.digest, released_bound(release, model))
-        ridge, pulls = rule.ridge, np.where(rule.penalised, rule.ridge, 0.0)
+        ridge, penalty_diagonal = rule.ridge, np.where(rule.penalised, rule.ridge, 0.0)
     solution: Solution | NothingExcluded
     try:
-        solution = solve_ols(A, b) if wish.penalty == "none" else solve_ridge(A, b, pulls, unit=equations.unit)
+        solution = (
+            solve_ols(A, b) if spec.penalty == "none" else solve_ridge(A, b, penalty_diagonal, unit=equations.unit)
+        )
     except NotEstimableError as error:
         solution = _nothing(error)
-    return assembled(release, model, equations, wish, solution, ridge=ridge, pulls=pulls)
+    return assembled(release, model, equations, spec, solution, ridge=ridge, penalty_diagonal=penalty_diagonal)

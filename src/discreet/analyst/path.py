@@ -19,7 +19,7 @@ from discreet.analyst.solvers.penalised import Slopes, default_strengths, penali
 from discreet.analyst.solvers.penalties import (
     WITH_STRENGTH,
     Penalty,
-    PenaltyWish,
+    PenaltySpec,
     checked_name,
     checked_ratio,
     checked_strength,
@@ -106,12 +106,12 @@ class Path:
             From 0, the strongest penalty; negative places count from the weakest.
         """
         size = len(self.strengths)
-        place = self.best if index is None else index
-        if isinstance(place, bool) or not isinstance(place, int | np.integer) or not -size <= place < size:
+        position = self.best if index is None else index
+        if isinstance(position, bool) or not isinstance(position, int | np.integer) or not -size <= position < size:
             raise SpecError(f"index is {index!r}; it is a place among the {size} strengths, from 0 to {size - 1}")
-        slopes = self._slopes[place]
-        wish = PenaltyWish(self.penalty, "criterion" if index is None else slopes.strength, self.l1_ratio)
-        return at_strength(self.release, self.model, self._problem, slopes, wish)
+        slopes = self._slopes[position]
+        spec = PenaltySpec(self.penalty, "criterion" if index is None else slopes.strength, self.l1_ratio)
+        return at_strength(self.release, self.model, self._problem, slopes, spec)
 
     def plot(self, path: str | FilePath | None = None, *, force: bool = False) -> Figure:
         """Draw the slopes of the scaled columns against the strength, with the chosen one marked.
@@ -196,7 +196,7 @@ def path(
     given = None if strengths is None else _checked_strengths(name, strengths)
     model, equations = read_model(release, target, features, intercept)
     problem = slope_equations(equations, release.digest)
-    share = PenaltyWish(name, None, ratio).l1_share
+    share = PenaltySpec(name, None, ratio).l1_share
     slopes, values = _solved(problem, share, given)
     used = np.array([one.strength for one in slopes])
     used.flags.writeable = False

@@ -151,10 +151,10 @@ def delimiter_sign(text: str) -> str:
     return "\t" if text in _TABS else text
 
 
-def strength_wish(text: str) -> float | Criterion:
+def strength_spec(text: str) -> float | Criterion:
     """Read a strength: a number, or the word that has it chosen.
 
-    >>> strength_wish("0.1"), strength_wish("criterion")
+    >>> strength_spec("0.1"), strength_spec("criterion")
     (0.1, 'criterion')
     """
     if text.strip() == "criterion":
@@ -174,7 +174,7 @@ def fitted(release: Release, choice: ModelChoice) -> Fit:
         choice["formula"],
         **chosen_columns(choice),
         penalty=cast("Penalty", choice["penalty"]),
-        strength=None if strength is None else strength_wish(strength),
+        strength=None if strength is None else strength_spec(strength),
         l1_ratio=None if ratio is None else number("l1-ratio", ratio),
     )
 

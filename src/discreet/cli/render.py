@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from discreet.cli.terminal import say, say_styled
-from discreet.text import visible
+from discreet.text import escape_control
 
 if TYPE_CHECKING:
     from discreet.analyst.model import Fit
@@ -69,7 +69,7 @@ def print_fit(fit: Fit) -> None:
 
 def print_table(title: str, headers: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """Print a table whose first column is text and whose other columns are numbers."""
-    shown = [[visible(cell) for cell in row] for row in rows]
+    shown = [[escape_control(cell) for cell in row] for row in rows]
     say(wrapped(title))
     if not on_terminal():
         say(aligned(headers, shown))
@@ -88,9 +88,9 @@ def print_table(title: str, headers: Sequence[str], rows: Sequence[Sequence[str]
         table = Table(box=SIMPLE_HEAVY, show_edge=False, pad_edge=False, padding=0)
         widths = narrowed(headers, shown, console.width)
         console.width = max(console.width, sum(widths) + len(widths))
-    for place, (header, width) in enumerate(zip(headers, widths, strict=True)):
+    for index, (header, width) in enumerate(zip(headers, widths, strict=True)):
         style = "red" if "NOT PRIVATE" in header else None
-        table.add_column(Text(header), justify="right" if place else "left", style=style, width=width, overflow="fold")
+        table.add_column(Text(header), justify="right" if index else "left", style=style, width=width, overflow="fold")
     for row in shown:
         # as text, because a name such as region[south] would be read as markup
         table.add_row(*(Text(cell) for cell in row))
@@ -109,10 +109,10 @@ def narrowed(headers: Sequence[str], rows: Sequence[Sequence[str]], room: int) -
     """
     widths = [max(map(len, column)) for column in zip(headers, *rows, strict=True)]
     excess = sum(widths) + len(widths) - 1 - room
-    for place, (header, *cells) in enumerate(zip(headers, *rows, strict=True)):
-        least = max(len(word) for word in ("", *header.split(), *(cells if place else ())))
-        cut = min(max(excess, 0), max(widths[place] - (least if place else max(least, _NAME)), 0))
-        widths[place] -= cut
+    for index, (header, *cells) in enumerate(zip(headers, *rows, strict=True)):
+        least = max(len(word) for word in ("", *header.split(), *(cells if index else ())))
+        cut = min(max(excess, 0), max(widths[index] - (least if index else max(least, _NAME)), 0))
+        widths[index] -= cut
         excess -= cut
     return widths
 
@@ -127,7 +127,7 @@ def print_warning(text: str) -> None:
 
     console = Console()
     with console.capture() as capture:
-        console.print(Text(visible(text), style="bold white on red"))
+        console.print(Text(escape_control(text), style="bold white on red"))
     say_styled(capture.get().rstrip("\n"))
 
 

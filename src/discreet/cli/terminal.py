@@ -14,14 +14,14 @@ from typing import Final, TextIO
 import click
 
 from discreet.errors import OutputError, PrivacyNotice
-from discreet.text import visible
+from discreet.text import escape_control
 
 _PACKAGE: Final = str(Path(__file__).parents[1])
 
 
 def say(text: str = "") -> None:
     """Print text on stdout, line ends kept and other control signs escaped."""
-    _echo(visible(text, keep="\n"))
+    _echo(escape_control(text, keep="\n"))
 
 
 def say_styled(text: str) -> None:
@@ -37,7 +37,7 @@ def say_json(document: Mapping[str, object] | Sequence[object]) -> None:
 def complain(kind: str, text: str) -> None:
     """Print one line on stderr; a closed stderr must not stop the work."""
     with suppress(OSError, ValueError):
-        click.echo(visible(f"{kind}: {text}"), err=True)
+        click.echo(escape_control(f"{kind}: {text}"), err=True)
 
 
 def flush() -> None:

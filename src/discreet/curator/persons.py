@@ -119,8 +119,8 @@ class PersonCap:
         )
         persons = 0
         for batch in relation.to_arrow_reader(batch_rows):
-            place, counts, *values = (np.from_dlpack(column) for column in batch.columns)
-            first, stays = place == 1, counts == 1
+            index, counts, *values = (np.from_dlpack(column) for column in batch.columns)
+            first, stays = index == 1, counts == 1
             persons += int(first.sum())
             kept.add(first[stays], np.array(values)[:, stays])
         return persons
@@ -175,7 +175,7 @@ def known_persons(name: str, values: Array, *, total: bool) -> tuple[Array, npt.
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    from discreet.tables.cells import whole_numbers_below
+    from discreet.tables.cells import integers_below
 
     if pa.types.is_dictionary(values.type):
         # entries first: decoding has no kernel for some kinds of text
@@ -193,7 +193,7 @@ def known_persons(name: str, values: Array, *, total: bool) -> tuple[Array, npt.
         problem = "a cell that is not valid UTF-8; write ids as text or whole numbers"
     if pa.types.is_floating(kind):
         # pandas turns whole numbers with a gap among them into floats; the ids must not depend on that gap
-        limit = whole_numbers_below(np.dtype(kind.to_pandas_dtype()))
+        limit = integers_below(np.dtype(kind.to_pandas_dtype()))
         numbers = values.cast(pa.float64())
         whole = pc.and_(pc.equal(pc.floor(numbers), numbers), pc.less(pc.abs(numbers), limit))
         values = pc.if_else(whole, numbers, pa.scalar(None, pa.float64())).cast(pa.int64())

@@ -124,7 +124,7 @@ class Categorical:
             raise SpecError("levels must be all text or all whole numbers; write the others as text")
         if any(isinstance(level, int) and abs(level) >= _LARGEST_LEVEL for level in levels):
             raise SpecError("a level is 2**53 or more, where doubles skip whole numbers; write the levels as text")
-        hidden = next((level for level in levels if isinstance(level, str) and has_invisible_signs(level)), None)
+        hidden = next((level for level in levels if isinstance(level, str) and has_invisible_characters(level)), None)
         if hidden is not None:
             raise SpecError(f"the level {hidden!r} has invisible signs; rename it")
         if len(set(levels)) != len(levels):
@@ -216,10 +216,10 @@ def bad_cell(column: Base) -> str:
     return "none of true, false, 1 and 0" if isinstance(column, Boolean) else "none of the declared levels"
 
 
-def mending(column: Base) -> str:
+def remedy(column: Base) -> str:
     """What to do about such a cell: to mend comes first, as dropping may leave out every row and tells nobody.
 
-    >>> print(mending(Categorical(("a", "b"))).partition(";")[0])
+    >>> print(remedy(Categorical(("a", "b"))).partition(";")[0])
     mend the table or declare every level that can occur
     """
     if isinstance(column, Numeric):
@@ -233,10 +233,10 @@ def mending(column: Base) -> str:
     return f"{declared}; {or_else}"
 
 
-def has_invisible_signs(text: str) -> bool:
+def has_invisible_characters(text: str) -> bool:
     r"""Whether a name holds control, formatting or broken characters, which terminals and pages may obey.
 
-    >>> has_invisible_signs("north"), has_invisible_signs("no\x1brth")
+    >>> has_invisible_characters("north"), has_invisible_characters("no\x1brth")
     (False, True)
     """
     return any(unicodedata.category(sign) in ("Cc", "Cf", "Cs") for sign in text)

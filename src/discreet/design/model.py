@@ -13,7 +13,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
-from discreet.design.columns import Base, Boolean, Column, Derived, Numeric, SplineBasis, has_invisible_signs
+from discreet.design.columns import Base, Boolean, Column, Derived, Numeric, SplineBasis, has_invisible_characters
 from discreet.design.declarations import column_from
 from discreet.errors import SpecError
 from discreet.privacy.unit import PrivacyUnit
@@ -275,7 +275,7 @@ def _resolved(declared: Mapping[str, Column | Derived]) -> dict[str, Column]:
 def _declared(name: object, declaration: object) -> Column | Derived:
     if not isinstance(name, str) or not name or name != name.strip():
         raise SpecError(f"a column name is text without blanks at its ends; {name!r} came")
-    if has_invisible_signs(name):
+    if has_invisible_characters(name):
         raise SpecError(f"the column name {name!r} has invisible signs; rename the column")
     if name in (CONSTANT, INTERCEPT):
         raise SpecError(f"the column name {name!r} is kept for the intercept; rename the column")

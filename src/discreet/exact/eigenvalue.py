@@ -7,13 +7,13 @@ from typing import Final, TypeAlias
 
 import numpy as np
 
-WholeMatrix: TypeAlias = Sequence[Sequence[int]]
+IntMatrix: TypeAlias = Sequence[Sequence[int]]
 
 # a unit vector in whole numbers: finer than the doubles it comes from
 _VECTOR_BITS: Final = 62
 
 
-def smallest_eigenvalue(gram: WholeMatrix) -> int:
+def smallest_eigenvalue(gram: IntMatrix) -> int:
     """The largest whole number t for which gram - t I is positive semidefinite.
 
     Doubles only propose where to look; comparisons of whole numbers decide, so that the result is a function of the
@@ -41,7 +41,7 @@ def smallest_eigenvalue(gram: WholeMatrix) -> int:
     return low
 
 
-def _direction(gram: WholeMatrix) -> list[int]:
+def _direction(gram: IntMatrix) -> list[int]:
     """A whole vector close to the direction of the smallest eigenvalue; any vector but 0 would do."""
     try:
         vectors = np.linalg.eigh(np.array(gram, dtype=np.float64))[1]
@@ -50,14 +50,14 @@ def _direction(gram: WholeMatrix) -> list[int]:
     return [round(float(value) * 2**_VECTOR_BITS) for value in vectors[:, 0]]
 
 
-def _rayleigh_floor(gram: WholeMatrix, vector: Sequence[int]) -> int:
+def _rayleigh_floor(gram: IntMatrix, vector: Sequence[int]) -> int:
     """The Rayleigh quotient of a whole vector, rounded down."""
     products = (sum(entry * value for entry, value in zip(row, vector, strict=True)) for row in gram)
     form = sum(value * product for value, product in zip(vector, products, strict=True))
     return form // sum(value * value for value in vector)
 
 
-def _is_semidefinite_at(gram: WholeMatrix, shift: int) -> bool:
+def _is_semidefinite_at(gram: IntMatrix, shift: int) -> bool:
     """Whether gram - shift I is positive semidefinite, by elimination without fractions (Bareiss 1968)."""
     rest = [list(row) for row in gram]
     for i, row in enumerate(rest):

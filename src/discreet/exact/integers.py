@@ -10,13 +10,13 @@ import numpy as np
 import numpy.typing as npt
 
 # whole numbers without limit of size
-Whole: TypeAlias = npt.NDArray[Any]
+Int: TypeAlias = npt.NDArray[Any]
 
 
-def symmetric_whole(totals: Sequence[int], size: int) -> Whole:
+def symmetric_integers(totals: Sequence[int], size: int) -> Int:
     """The symmetric matrix of an upper triangle, row by row.
 
-    >>> symmetric_whole([1, 2, 3], 2).tolist()
+    >>> symmetric_integers([1, 2, 3], 2).tolist()
     [[1, 2], [2, 3]]
     """
     full = np.zeros((size, size), dtype=object)
@@ -25,7 +25,7 @@ def symmetric_whole(totals: Sequence[int], size: int) -> Whole:
     return full
 
 
-def factors(matrix: Whole, bits: int) -> tuple[Whole, list[int]]:
+def factors(matrix: Int, bits: int) -> tuple[Int, list[int]]:
     """L and d with L diag(d) L' close to the matrix, in units of 2**-bits; below the diagonal of L only."""
     rest = matrix.copy()
     pivots: list[int] = []
@@ -39,7 +39,7 @@ def factors(matrix: Whole, bits: int) -> tuple[Whole, list[int]]:
     return rest, pivots
 
 
-def solution(factored: tuple[Whole, list[int]], right: Whole, bits: int) -> Whole:
+def solution(factored: tuple[Int, list[int]], right: Int, bits: int) -> Int:
     """Close to the solution x of L diag(d) L' x = right, in units of 2**-bits.
 
     >>> unit = 2**20
@@ -48,7 +48,7 @@ def solution(factored: tuple[Whole, list[int]], right: Whole, bits: int) -> Whol
     True
     """
     lower, pivots = factored
-    out: Whole = right.copy()
+    out: Int = right.copy()
     for j in range(len(out)):
         out[j + 1 :] -= (lower[j + 1 :, j] * out[j]) >> bits
     out = (out << bits) // np.array(pivots, dtype=object)

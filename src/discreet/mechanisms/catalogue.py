@@ -122,29 +122,29 @@ def mechanism_table() -> tuple[TableRow, ...]:
 def table_row(name: str) -> TableRow:
     """The row of one mechanism."""
     mechanism = mechanism_named(name)
-    card = mechanism.card
+    info = mechanism.info
     several = PrivacyUnit(id="person", max_rows=2)
     return TableRow(
         name=mechanism.name,
         kind=mechanism.kind,
-        summary=card.summary,
-        document=card.document,
-        notion=card.notion,
-        domain=card.domain,
-        needs=card.needs,
-        numerics=card.numerics,
-        status="proved" if card.numerics == "exact" else "proved for real numbers, floating point not covered",
+        summary=info.summary,
+        document=info.document,
+        notion=info.notion,
+        domain=info.domain,
+        needs=info.needs,
+        numerics=info.numerics,
+        status="proved" if info.numerics == "exact" else "proved for real numbers, floating point not covered",
         neighbours=tuple(
             relation
             for relation in get_args(Neighbours)
             if _noise(mechanism, 3, PrivacyUnit(neighbours=relation)) is not None
         ),
         persons=_noise(mechanism, 3, several) is not None,
-        clip_counts=card.clip_counts,
+        clip_counts=info.clip_counts,
         noise={size: _cost(mechanism, size) for size in SIZES},
-        references=card.references,
-        settings=card.settings,
-        main="equation" if mechanism.kind == "moments" else card.main or _only_statistic(mechanism),
+        references=info.references,
+        settings=info.settings,
+        main="equation" if mechanism.kind == "moments" else info.main or _only_statistic(mechanism),
     )
 
 
@@ -154,8 +154,8 @@ def _standard(size: int, unit: PrivacyUnit) -> Design:
 
 def _law(mechanism: Mechanism, size: int, unit: PrivacyUnit) -> NoiseLaw:
     design = _standard(size, unit)
-    settings = checked_settings(mechanism.name, mechanism.card.settings, None)
-    return mechanism.noise_model(design, RowDomain.of(design), _BUDGETS[mechanism.card.notion], settings)
+    settings = checked_settings(mechanism.name, mechanism.info.settings, None)
+    return mechanism.noise_model(design, RowDomain.of(design), _BUDGETS[mechanism.info.notion], settings)
 
 
 def _noise(mechanism: Mechanism, size: int, unit: PrivacyUnit) -> NoiseLaw | None:

@@ -62,19 +62,19 @@ def _counting(name: str, budget: PrivacyBudget) -> Mechanism:
         return GaussianMoments(clip_counts=True)
     if chosen == "laplace":
         return LaplaceMoments(clip_counts=True)
-    able = " and ".join(repr(one.name) for one in mechanisms().values() if one.card.clip_counts)
+    able = " and ".join(repr(one.name) for one in mechanisms().values() if one.info.clip_counts)
     raise SpecError(f"clip_counts is offered by the mechanisms {able} only, got {chosen!r}")
 
 
 def _prepared(
     mechanism: Mechanism, design: Design, domain: RowDomain, budget: PrivacyBudget, given: Mapping[str, object] | None
 ) -> tuple[Mechanism, Settings, NoiseLaw]:
-    settings = checked_settings(mechanism.name, mechanism.card.settings, given)
-    if _without_delta(budget) and mechanism.card.notion == "approximate" and mechanism.name not in _SAY_WHY:
+    settings = checked_settings(mechanism.name, mechanism.info.settings, given)
+    if _without_delta(budget) and mechanism.info.notion == "approximate" and mechanism.name not in _SAY_WHY:
         others = [
             f"{other.name!r}"
             for other in mechanisms().values()
-            if other.kind == mechanism.kind and other.card.notion != "approximate"
+            if other.kind == mechanism.kind and other.info.notion != "approximate"
         ]
         raise SpecError(
             f"delta = 0 came; the mechanism {mechanism.name!r} needs delta above 0, for instance delta = 1e-6; "

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from discreet.pages.libraries import check_libraries
-from discreet.pages.text import shortened, visible
+from discreet.pages.text import escape_control, shortened
 from discreet.pages.view import Effect
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ _COLOURS: Final = {
     "#050505": "var(--faint)",
 }
 _INK, _RULE, _SAMPLING, _PRIVACY, _FAINT = _COLOURS
-_REACH: Final = 1.1  # widths of the target's range that are drawn; beyond it lies only noise
+_DRAWN_WIDTHS: Final = 1.1  # widths of the target's range that are drawn; beyond it lies only noise
 _CUT: Final = "…"
 _LETTER: Final = 0.56  # of the font size, for a letter of middling width
 
@@ -84,21 +84,21 @@ def forest(effects: Sequence[Effect], target_width: float, shape: Shape) -> str:
         mpl.rc("font", size=shape.font)
         figure = Figure(figsize=(shape.width / 72, height / 72), dpi=72)
         figure.patch.set_visible(False)
-        longest = max(min(len(effect.name), shape.letters) for effect in effects)
-        left = min(longest * _LETTER * shape.font + 18, shape.width * 0.4) if shape.beside else 12.0
+        letters = max(min(len(effect.name), shape.letters) for effect in effects)
+        left = min(letters * _LETTER * shape.font + 18, shape.width * 0.4) if shape.beside else 12.0
         axes = figure.add_axes((left / shape.width, 30 / height, 1 - (left + 26) / shape.width, 1 - 34 / height))
         _frame(axes, effects, target_width)
-        for place, effect in enumerate(effects):
-            _interval(axes, effect, len(effects) - 1 - place - (0.0 if shape.beside else 0.2), shape)
-        for place in range(len(effects)):
-            _label(axes, place, len(effects) - 1 - place, shape)
+        for index, effect in enumerate(effects):
+            _interval(axes, effect, len(effects) - 1 - index - (0.0 if shape.beside else 0.2), shape)
+        for index in range(len(effects)):
+            _label(axes, index, len(effects) - 1 - index, shape)
         content = io.BytesIO()
         figure.savefig(content, format="svg", metadata={"Date": None, "Creator": None, "Format": None, "Type": None})
     return _inline(content.getvalue().decode(), effects, shape)
 
 
 def _frame(axes: Axes, effects: Sequence[Effect], target_width: float) -> None:
-    limit = _REACH * target_width
+    limit = _DRAWN_WIDTHS * target_width
     drawn = [value for e in effects for value in (e.estimate, *_ends(e)) if value is not None]
     low, high = max(min([*drawn, 0.0]), -limit), min(max([*drawn, 0.0]), limit)
     if low == high:
@@ -162,11 +162,11 @@ def _interval(axes: Axes, effect: Effect, y: float, shape: Shape) -> None:
         axes.plot((effect.estimate,) * 2, (y - 0.22, y + 0.22), color=colour, linewidth=2.4, clip_on=False)
 
 
-def _label(axes: Axes, place: int, y: float, shape: Shape) -> None:
+def _label(axes: Axes, index: int, y: float, shape: Shape) -> None:
     height = y if shape.beside else y + 0.22
     where = (-10.0, 0.0) if shape.beside else (0.0, 0.0)
     axes.annotate(
-        f"name-{place}-",
+        f"name-{index}-",
         xy=(0.0, height),
         xycoords=("axes fraction", "data"),
         xytext=where,
@@ -196,6 +196,6 @@ def _inline(svg: str, effects: Sequence[Effect], shape: Shape) -> str:
     body = re.sub(r">\s+<", "><", body)
     return re.sub(
         r"name-(\d+)-",
-        lambda found: html.escape(visible(shortened(effects[int(found[1])].name, shape.letters))),
+        lambda found: html.escape(escape_control(shortened(effects[int(found[1])].name, shape.letters))),
         body,
     ).strip()

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 #: name of each component, in the order of the page
 COMPONENTS: Final = (
-    "banner", "promise", "attacker", "coefficients", "forest", "trace", "diagnostics", "making", "usage", "facts",
+    "banner", "promise", "attacker", "coefficients", "forest", "trace", "diagnostics", "provenance", "usage", "facts",
 )  # fmt: skip
 
 
@@ -27,7 +27,7 @@ def environment() -> Environment:
 
     def shown(value: object) -> object:
         """Make signs visible in everything that a template prints, but for fragments that are safe already."""
-        return text.visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+        return text.escape_control(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
     made = Environment(
         loader=PackageLoader("discreet.pages", "templates"),

@@ -68,7 +68,7 @@ class DeclaredColumn:
 
 
 @dataclass(frozen=True, slots=True)
-class Making:
+class Provenance:
     """Everything that was fixed before or while the release was made.
 
     Attributes
@@ -111,10 +111,10 @@ class Making:
     clipped: tuple[ClippedShare, ...] = ()
 
 
-def making(release: Release) -> Making:
+def provenance(release: Release) -> Provenance:
     """Read from a release how it was made."""
     design = release.design
-    return Making(
+    return Provenance(
         kind=release.kind,
         mechanism=release.mechanism,
         version=release.mechanism_version,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from discreet.analyst.values.confidence_sets import set_words
 from discreet.analyst.values.estimates import rough
-from discreet.text import visible as visible
+from discreet.text import escape_control as escape_control
 
 if TYPE_CHECKING:
     from discreet.pages.view import Coefficient

@@ -14,7 +14,7 @@ _MARGIN: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class CoefficientTrace:
     """The way of one scaled coefficient through the passes.
 
     Attributes
@@ -35,18 +35,18 @@ class Way:
     def points(self) -> str:
         """Corners of its line in a drawing of `WIDTH` by `HEIGHT`; its height holds 0 and every value.
 
-        >>> Way("x", (0.0, 1.0), 1.0).points
+        >>> CoefficientTrace("x", (0.0, 1.0), 1.0).points
         '3,25 177,3'
         """
         drawn = (*self.values, 0.0)
         low, high = min(drawn), max(drawn)
         tall = (HEIGHT - 2 * _MARGIN) / ((high - low) or 1.0)
         wide = (WIDTH - 2 * _MARGIN) / max(len(self.values) - 1, 1)
-        places = ((_MARGIN + wide * k, HEIGHT - _MARGIN - tall * (value - low)) for k, value in enumerate(self.values))
-        return " ".join(f"{x:.4g},{y:.4g}" for x, y in places)
+        indices = ((_MARGIN + wide * k, HEIGHT - _MARGIN - tall * (value - low)) for k, value in enumerate(self.values))
+        return " ".join(f"{x:.4g},{y:.4g}" for x, y in indices)
 
 
-def ways(release: Release) -> tuple[Way, ...]:
+def coefficient_traces(release: Release) -> tuple[CoefficientTrace, ...]:
     """The way of every coefficient that the design has, constant first; empty where none was published."""
     fitted = release.coefficients
     if fitted is None or not fitted.trace:
@@ -54,6 +54,6 @@ def ways(release: Release) -> tuple[Way, ...]:
     names = (INTERCEPT, *release.columns[1:-1])
     first = 0 if release.design.intercept else 1
     return tuple(
-        Way(names[place], tuple(step[place] for step in fitted.trace), fitted.values[place])
-        for place in range(first, len(names))
+        CoefficientTrace(names[index], tuple(step[index] for step in fitted.trace), fitted.values[index])
+        for index in range(first, len(names))
     )

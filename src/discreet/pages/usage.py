@@ -68,35 +68,35 @@ def usage(release: Release, fit: Fit | None) -> Usage:
 
 
 def _flags(fit: Fit, *, penalty: bool = True) -> list[str]:
-    wish = _wish(fit, penalty=penalty)
-    if "features" in wish:
-        wish["features"] = _listed(fit.features)
-    return [word for name, value in wish.items() for word in (f"--{name.replace('_', '-')}", str(value))] + (
+    spec = _spec(fit, penalty=penalty)
+    if "features" in spec:
+        spec["features"] = _listed(fit.features)
+    return [word for name, value in spec.items() for word in (f"--{name.replace('_', '-')}", str(value))] + (
         [] if fit.model.intercept or not fit.release.design.intercept else ["--no-intercept"]
     )
 
 
 def _arguments(fit: Fit, *, penalty: bool = True) -> list[str]:
     intercept = [] if fit.model.intercept == fit.release.design.intercept else [f"intercept={fit.model.intercept}"]
-    return [f"{name}={value!r}" for name, value in _wish(fit, penalty=penalty).items()] + intercept
+    return [f"{name}={value!r}" for name, value in _spec(fit, penalty=penalty).items()] + intercept
 
 
-def _wish(fit: Fit, *, penalty: bool) -> dict[str, object]:
+def _spec(fit: Fit, *, penalty: bool) -> dict[str, object]:
     """Give what differs from the model that is read when nothing is asked for."""
-    wish: dict[str, object] = {}
+    spec: dict[str, object] = {}
     if fit.target != fit.release.design.target:
-        wish["target"] = fit.target
+        spec["target"] = fit.target
     if fit.features != choose(fit.release, fit.target).features:
-        wish["features"] = list(fit.features)
+        spec["features"] = list(fit.features)
     if not penalty:
-        return wish
+        return spec
     if fit.penalised:
-        wish["penalty"] = fit.penalty
+        spec["penalty"] = fit.penalty
     if fit.strength is not None:
-        wish["strength"] = "criterion" if fit.selected else fit.strength
+        spec["strength"] = "criterion" if fit.selected else fit.strength
     if fit.l1_ratio is not None:
-        wish["l1_ratio"] = fit.l1_ratio
-    return wish
+        spec["l1_ratio"] = fit.l1_ratio
+    return spec
 
 
 def _listed(names: tuple[str, ...]) -> str:

@@ -16,8 +16,8 @@ from discreet.analyst.values.not_estimable import NotEstimable
 from discreet.design.columns import Numeric
 from discreet.errors import SpecError
 from discreet.pages.attacker import Attacker, attacker
-from discreet.pages.provenance import Making, making
-from discreet.pages.trace import Way, ways
+from discreet.pages.provenance import Provenance, provenance
+from discreet.pages.trace import CoefficientTrace, coefficient_traces
 from discreet.pages.usage import Usage, usage
 from discreet.privacy.guarantee import Guarantee
 from discreet.releases import Release
@@ -167,9 +167,9 @@ class ReportView:
     coefficients: tuple[Coefficient, ...]
     effects: tuple[Effect, ...]
     target_width: float
-    trace: tuple[Way, ...]
+    trace: tuple[CoefficientTrace, ...]
     diagnostics: tuple[Diagnostic, ...]
-    making: Making
+    provenance: Provenance
     usage: Usage
 
     def to_dict(self) -> dict[str, object]:
@@ -217,9 +217,9 @@ def report_view(
         coefficients=coefficients,
         effects=() if fit is None else tuple(_effects(fit, coefficients)),
         target_width=target.bounds[1] - target.bounds[0] if isinstance(target, Numeric) else 1.0,
-        trace=ways(release),
+        trace=coefficient_traces(release),
         diagnostics=diagnose(release, fit),
-        making=making(release),
+        provenance=provenance(release),
         usage=usage(release, fit),
     )
 
@@ -249,7 +249,7 @@ def _coefficients(fit: Fit, level: float) -> tuple[Coefficient, ...]:
             name=name,
             reason=why.get(name),
             **{
-                field: columns[field][place]
+                field: columns[field][index]
                 for field in ("estimate", "std_error", "p", "sampling_sd", "privacy_sd", "privacy_share")
             },  # type: ignore[arg-type]  # the columns of numbers hold numbers or nothing
             low=None if ends is None else _finite(ends.lower),
@@ -258,7 +258,7 @@ def _coefficients(fit: Fit, level: float) -> tuple[Coefficient, ...]:
             table_high=None if inside is None else inside.upper,
             kind=None if ends is None else ends.kind,
         )
-        for place, (name, ends, inside) in enumerate(zip(fit.names, sets, table, strict=True))
+        for index, (name, ends, inside) in enumerate(zip(fit.names, sets, table, strict=True))
     )
 
 

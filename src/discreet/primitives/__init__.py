@@ -15,8 +15,8 @@ from discreet.primitives.counts import NoisyCounts, counting_queries
 from discreet.primitives.gaussian_noise import GaussianValues, gaussian
 from discreet.primitives.laplace_loss import laplace_epsilon, laplace_scales
 from discreet.primitives.laplace_noise import (
+    NoisyIntegers,
     NoisyValues,
-    NoisyWholeNumbers,
     discrete_laplace,
     laplace,
 )
@@ -33,9 +33,9 @@ __all__ = [
     "Choice",
     "GaussianValues",
     "NoisyCounts",
+    "NoisyIntegers",
     "NoisyMax",
     "NoisyValues",
-    "NoisyWholeNumbers",
     "NotEstimable",
     "PrivateMean",
     "Proportion",

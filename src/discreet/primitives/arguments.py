@@ -130,16 +130,16 @@ def data_fractions(name: str, values: Sequence[Any] | npt.NDArray[Any]) -> list[
     raise problem
 
 
-def data_whole(name: str, values: Sequence[Any] | npt.NDArray[Any]) -> list[int]:
+def data_integers(name: str, values: Sequence[Any] | npt.NDArray[Any]) -> list[int]:
     """Data as whole numbers.
 
-    >>> data_whole("counts", [3, 0])
+    >>> data_integers("counts", [3, 0])
     [3, 0]
     """
     _refuse_other_shapes(name, values)
     if isinstance(values, np.ndarray) and values.dtype.kind in "iu":
         return cast("list[int]", values.tolist())
-    if not all(is_whole(value) and not issubclass(type(value), bool) for value in values):
+    if not all(is_integer(value) and not issubclass(type(value), bool) for value in values):
         raise DataError(f"{name} holds something that is no whole number; give whole numbers only")
     # by the number itself, whatever a class of somebody's own makes of it
     return [int.__int__(value) if issubclass(type(value), int) else int(value) for value in values]
@@ -186,10 +186,10 @@ def is_list(values: object) -> bool:
     return isinstance(values, Sized) and not unordered and getattr(values, "ndim", 1) > 0
 
 
-def is_whole(value: object) -> bool:
+def is_integer(value: object) -> bool:
     """Whether an entry is a whole number, true or false by its type; a duration of NumPy counts as one there.
 
-    >>> is_whole(1), is_whole(1.0), is_whole(np.timedelta64(1, "s"))
+    >>> is_integer(1), is_integer(1.0), is_integer(np.timedelta64(1, "s"))
     (True, False, False)
     """
     # by its type, as an object may answer anything when it is asked for its class

@@ -17,7 +17,7 @@ from discreet.primitives.arguments import (
     checked_level,
     checked_neighbours,
     checked_strength,
-    data_whole,
+    data_integers,
     promised,
     public_count,
     public_length,
@@ -162,7 +162,7 @@ def counting_queries(
 
 
 def _checked_counts(counts: Sequence[Any] | npt.NDArray[Any]) -> list[int]:
-    exact = data_whole("counts", counts)
+    exact = data_integers("counts", counts)
     if min(exact) < 0:
         raise DataError("counts holds something below 0, which is no count; other whole numbers: discrete_laplace")
     return exact

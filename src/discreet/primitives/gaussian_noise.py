@@ -138,11 +138,11 @@ def gaussian(
             f"epsilon = {promise:g}; the classical calibration is proved below 1 only; say calibration='analytic', "
             "which is exact for every epsilon"
         )
-    reach = public_fraction("sensitivity", sensitivity)
-    grid = checked_step(step, reach)
+    moves = public_fraction("sensitivity", sensitivity)
+    grid = checked_step(step, moves)
     width = public_length("values", values)
     # rounding moves each end of a change by at most half a step a coordinate
-    moved = reach / grid + Fraction(root_up(Fraction(width)))  # [P11]
+    moved = moves / grid + Fraction(root_up(Fraction(width)))  # [P11]
     noise_law = lattice_sigma(moved, width, promise, delta, classical=calibration == "classical")
     refuse_beyond_doubles(noise_law.steps * grid)
     exact = data_fractions("values", values)
@@ -174,16 +174,16 @@ def lattice_sigma(
     if classical:
         raise SpecError("the step is too coarse for the classical calibration on a grid; take a finer step")
     mu = math.sqrt(2 * rho_from(epsilon, delta)) / _ROUNDING  # [P14]
-    return LatticeSigma(_whole(sensitivity / Fraction(mu)), "discrete-zcdp")
+    return LatticeSigma(_integer(sensitivity / Fraction(mu)), "discrete-zcdp")
 
 
 def _continuous(sensitivity: Fraction, epsilon: float, delta: float, *, classical: bool) -> int:
     textbook = Fraction(classical_gaussian_sigma(up(sensitivity), epsilon, delta)) if classical else Fraction(0)
     # the promise never rests on the textbook formula: it is larger wherever it is allowed
-    return _whole(max(textbook, sensitivity / Fraction(mu_from(epsilon, delta))))  # [P30]
+    return _integer(max(textbook, sensitivity / Fraction(mu_from(epsilon, delta))))  # [P30]
 
 
-def _whole(sigma: Fraction) -> int:
+def _integer(sigma: Fraction) -> int:
     if sigma > MAX_SIGMA:
         raise SpecError("the grid is too fine for the 64-bit sampler at this noise; take a coarser step")
     return rounded_up(math.ceil(sigma))

@@ -38,8 +38,8 @@ def laplace_scales(changes: Changes, epsilon: float, weights: PerCoordinate | No
     """
     vectors = change_vectors(changes)
     width = len(vectors[0])
-    reach = [max(vector[k] for vector in vectors) for k in range(width)]
-    proportions = reach if weights is None else per_coordinate("weights", weights, width)
+    sensitivity = [max(vector[k] for vector in vectors) for k in range(width)]
+    proportions = sensitivity if weights is None else per_coordinate("weights", weights, width)
     return tuple(double_up(b) for b in scales_for(vectors, checked_epsilon(epsilon), proportions))
 
 

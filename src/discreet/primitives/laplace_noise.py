@@ -17,7 +17,7 @@ from discreet.primitives.arguments import (
     checked_neighbours,
     checked_strength,
     data_fractions,
-    data_whole,
+    data_integers,
     promised,
     public_count,
     public_length,
@@ -78,8 +78,8 @@ class NoisyValues:
 
 
 @dataclass(frozen=True, slots=True)
-class NoisyWholeNumbers:
-    """Whole numbers with discrete Laplace noise of one scale.
+class NoisyIntegers:
+    """Integers with discrete Laplace noise of one scale.
 
     Attributes
     ----------
@@ -163,15 +163,15 @@ def laplace(
         raise SpecError("weights came with scales, which leave nothing to weigh; give weights with epsilon only")
     vectors = change_vectors(changes)
     width = len(vectors[0])
-    reach = [max(vector[k] for vector in vectors) for k in range(width)]
+    sensitivity = [max(vector[k] for vector in vectors) for k in range(width)]
     given = [None] * width if step is None else per_coordinate("step", step, width)
-    grid = [checked_step(one, change) for one, change in zip(given, reach, strict=True)]
+    grid = [checked_step(one, change) for one, change in zip(given, sensitivity, strict=True)]
     # a rounded value moves by at most the change rounded up to whole steps
     steps = [[Fraction(math.ceil(c / g)) for c, g in zip(vector, grid, strict=True)] for vector in vectors]  # [P7]
     if epsilon is None:
         wanted = per_coordinate("scales", cast("PerCoordinate", scales), width)
     else:
-        proportions = reach if weights is None else per_coordinate("weights", weights, width)
+        proportions = sensitivity if weights is None else per_coordinate("weights", weights, width)
         in_grid = [[c * g for c, g in zip(vector, grid, strict=True)] for vector in steps]
         wanted = scales_for(in_grid, checked_epsilon(epsilon), proportions)
     drawn = [scale_in_steps(b, g) for b, g in zip(wanted, grid, strict=True)]
@@ -198,7 +198,7 @@ def discrete_laplace(
     *,
     neighbours: str = "add-remove",
     allow_weak_privacy: bool = False,
-) -> NoisyWholeNumbers:
+) -> NoisyIntegers:
     """Release whole numbers with discrete Laplace noise of scale sensitivity / epsilon.
 
     Parameters
@@ -216,7 +216,7 @@ def discrete_laplace(
 
     Returns
     -------
-    NoisyWholeNumbers
+    NoisyIntegers
 
     Examples
     --------
@@ -229,8 +229,8 @@ def discrete_laplace(
     checked_strength(promise, 0.0, allow_weak_privacy)
     scale = scale_in_steps(public_count("sensitivity", sensitivity) / Fraction(promise))
     noise = laplace_noise(scale, public_length("counts", counts))
-    exact = data_whole("counts", counts)
-    return NoisyWholeNumbers(
+    exact = data_integers("counts", counts)
+    return NoisyIntegers(
         tuple(count + z for count, z in zip(exact, noise, strict=True)),  # [P10]
         scale,
         promised(promise, 0.0, relation, "the stated sensitivity holds for every pair of neighbouring tables"),

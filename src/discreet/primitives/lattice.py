@@ -53,13 +53,13 @@ def nearest_double(value: Fraction) -> float:
     return float(min(max(value, -Fraction(largest)), Fraction(largest)))
 
 
-def checked_step(step: object, reach: Fraction) -> Fraction:
-    """The grid as given, or by default the one for changes of size `reach`; one finer than the doubles is refused.
+def checked_step(step: object, sensitivity: Fraction) -> Fraction:
+    """The grid as given, or by default the one for this sensitivity; one finer than the doubles is refused.
 
     >>> checked_step(None, Fraction(1)) == Fraction(1, 2**30), checked_step(0.25, Fraction(1))
     (True, Fraction(1, 4))
     """
-    grid = default_step(reach) if step is None else public_fraction("step", step)
+    grid = default_step(sensitivity) if step is None else public_fraction("step", step)
     if grid < Fraction(sys.float_info.min):
         raise SpecError("the grid would be finer than doubles are; scale the values up or take a coarser step")
     return grid

@@ -181,8 +181,8 @@ def _shifted(total: int, size: int, span: _Range, epsilon: float, level: float) 
     noisy = total + laplace_noise(scale, 1)[0]
     centre = _inside(noisy / (size * UNIT))
     # half a step for the rounding of each number
-    reach = (laplace_bound(scale, 1, level) / size + 0.5) / UNIT
-    return span.number(centre), (span.number(centre - reach), span.number(centre + reach))
+    sensitivity = (laplace_bound(scale, 1, level) / size + 0.5) / UNIT
+    return span.number(centre), (span.number(centre - sensitivity), span.number(centre + sensitivity))
 
 
 def _quotient(
@@ -203,8 +203,8 @@ def _quotient(
 
 
 def _drawn(total: int, size: int, span: _Range, epsilon: float, level: float) -> tuple[float, tuple[float, float]]:
-    place = Fraction(total + size * UNIT, 2 * size * UNIT)  # [P24]
-    drawn = 2 * float(squared_error_draw(place, size, epsilon)) - 1
+    index = Fraction(total + size * UNIT, 2 * size * UNIT)  # [P24]
+    drawn = 2 * float(squared_error_draw(index, size, epsilon)) - 1
     # the size of a truncated deviation is stochastically below that of the normal one
-    reach = 2 * (gaussian_bound((size * epsilon) ** -0.5, 1, level) + 1 / grid_size(size, epsilon)) + 0.5 / UNIT
-    return span.number(drawn), (span.number(drawn - reach), span.number(drawn + reach))
+    sensitivity = 2 * (gaussian_bound((size * epsilon) ** -0.5, 1, level) + 1 / grid_size(size, epsilon)) + 0.5 / UNIT
+    return span.number(drawn), (span.number(drawn - sensitivity), span.number(drawn + sensitivity))

@@ -23,7 +23,7 @@ from discreet.primitives.arguments import (
     checked_level,
     checked_strength,
     exact_number,
-    is_whole,
+    is_integer,
     promised,
     public_length,
 )
@@ -195,6 +195,6 @@ def truth_probability(epsilon: float) -> Fraction:
 
 def _booleans(answers: Sequence[Any] | npt.NDArray[Any]) -> list[bool]:
     public_length("answers", answers)
-    if not all((is_whole(answer) or issubclass(type(answer), np.bool_)) and answer in (0, 1) for answer in answers):
+    if not all((is_integer(answer) or issubclass(type(answer), np.bool_)) and answer in (0, 1) for answer in answers):
         raise DataError("answers holds something else than true and false (or 1 and 0)")
     return [bool(answer) for answer in answers]

@@ -109,9 +109,9 @@ def report_noisy_max(
     relation = _checked_relation(neighbours, monotone=monotone)
     promise = checked_epsilon(epsilon)
     checked_strength(promise, 0.0, allow_weak_privacy)
-    reach = public_fraction("sensitivity", sensitivity)
-    grid = checked_step(step, reach)
-    moved = Fraction(math.ceil(reach / grid))  # [P15]
+    moves = public_fraction("sensitivity", sensitivity)
+    grid = checked_step(step, moves)
+    moved = Fraction(math.ceil(moves / grid))  # [P15]
     factor = 1 if monotone else 2
     scale = scale_in_steps(factor * moved * grid / Fraction(promise), grid)  # [P16]
     noise = laplace_noise(scale, public_length("scores", scores))
@@ -169,12 +169,12 @@ def exponential_mechanism(
     relation = _checked_relation(neighbours, monotone=monotone)
     promise = checked_epsilon(epsilon)
     checked_strength(promise, 0.0, allow_weak_privacy)
-    reach = public_fraction("sensitivity", sensitivity)
+    moves = public_fraction("sensitivity", sensitivity)
     how_many = public_length("candidates", candidates)
     if public_length("utilities", utilities) != how_many:
         raise SpecError(f"{len(utilities)} utilities came for {how_many} candidates; give one each")
     exact = data_fractions("utilities", utilities)
-    rate = Fraction(promise) / ((1 if monotone else 2) * reach)  # [P18]
+    rate = Fraction(promise) / ((1 if monotone else 2) * moves)  # [P18]
     best = max(exact)
     index = below(how_many)
     while not bernoulli_exp((best - exact[index]) * rate):  # [P19]

@@ -88,7 +88,7 @@ def release_fields(body: Mapping[str, object]) -> dict[str, Any]:
         raise ReleaseFileError("guarantee, design and the mark 'private' contradict each other")
     if body["columns"] != list(design.released):
         raise ReleaseFileError("the released columns are not those of the design")
-    units = None if body["units_public"] is None else _whole(body["units_public"], "units_public")
+    units = None if body["units_public"] is None else _integer(body["units_public"], "units_public")
     if private and (units is None) == (design.unit.neighbours == "replace"):
         raise ReleaseFileError("the public number of units contradicts the neighbouring relation")
     if units is not None and units < 0:
@@ -157,7 +157,7 @@ def _moments(
     residuals = _residual_part(_table(body["residuals"], "residuals"), size - 1) if "residuals" in body else None
     if residuals is not None and not design.intercept:
         raise ReleaseFileError("the model has no intercept, but 'residuals' are those of one that has")
-    scalars = _wholes(_table(body.get("scalars", {}), "scalars"), "scalars")
+    scalars = _integers_of(_table(body.get("scalars", {}), "scalars"), "scalars")
     if set(scalars) & {*BLOCKS, *RESIDUAL_BLOCKS, RATIO_BLOCK, CLIPPED}:
         raise ReleaseFileError("a number in 'scalars' has the name of a block of the sums")
     clipped = _clip_counts(body, design)
@@ -178,7 +178,7 @@ def _moments(
     for block, total in zip(entry_blocks(size), totals, strict=True):
         if (total is None) != (block not in noise.sigma):
             raise ReleaseFileError(f"'totals' and noise.sigma differ on whether the block {block!r} is released")
-    whole = tuple(None if total is None else _whole(total, "totals") for total in totals)
+    whole = tuple(None if total is None else _integer(total, "totals") for total in totals)
     if private and design.count_public and whole[0] != cast("int", units) * 4**noise.grid_bits:
         raise ReleaseFileError("the public number of units is not the number of rows in 'totals'")
     return {"totals": whole, "residuals": residuals, "scalars": scalars, "clipped": clipped}
@@ -187,7 +187,7 @@ def _moments(
 def _clip_counts(body: Mapping[str, object], design: Design) -> dict[str, int]:
     if "clip_counts" not in body:
         return {}
-    counts = _wholes(_table(body["clip_counts"], "clip_counts"), "clip_counts")
+    counts = _integers_of(_table(body["clip_counts"], "clip_counts"), "clip_counts")
     if not counts or set(counts) != set(design.clippable):
         raise ReleaseFileError("clip_counts must give every column of the design whose values can be clipped, no other")
     return {name: counts[name] for name in design.clippable}
@@ -219,7 +219,7 @@ def _residual_part(table: Mapping[str, object], size: int) -> ResidualPart:
         raise ReleaseFileError(f"residuals.bound must be a number above 0 and up to {_WIDEST_RESIDUAL:g}")
     if not isinstance(totals, list) or len(totals) != size * (size + 1) // 2:
         raise ReleaseFileError(f"residuals.totals is not the upper triangle of a {size} x {size} matrix")
-    whole = tuple(_whole(total, "residuals.totals") for total in totals)
+    whole = tuple(_integer(total, "residuals.totals") for total in totals)
     ratio = _ratio_part(_table(table["ratio"], "residuals.ratio")) if "ratio" in table else None
     return ResidualPart(coefficients, cast("float", bound), whole, ratio)
 
@@ -232,7 +232,7 @@ def _ratio_part(table: Mapping[str, object]) -> RatioPart:
             f"residuals.ratio needs a bound above 0 and up to {_WIDEST_RATIO:g}, a ratio from 0 to 1 and a mean from "
             "-1 to 1"
         )
-    return RatioPart(ratio, mean, bound, _whole(table.get("total"), "residuals.ratio.total"))
+    return RatioPart(ratio, mean, bound, _integer(table.get("total"), "residuals.ratio.total"))
 
 
 def _floats(values: object, size: int, name: str) -> tuple[float, ...]:
@@ -267,10 +267,10 @@ def _noise_law(table: Mapping[str, object]) -> NoiseLaw:
         raise ReleaseFileError("the law of the noise is not known to this version")
     if not isinstance(bits, int) or isinstance(bits, bool) or not MIN_GRID_BITS <= bits <= MAX_GRID_BITS:
         raise ReleaseFileError("noise.grid_bits is out of range")
-    sigma = _wholes(_table(table.get("sigma"), "noise.sigma"), "noise.sigma")
+    sigma = _integers_of(_table(table.get("sigma"), "noise.sigma"), "noise.sigma")
     if any(value < 0 for value in sigma.values()):
         raise ReleaseFileError("noise.sigma must be positive")
-    parameters = _wholes(_table(table.get("parameters", {}), "noise.parameters"), "noise.parameters")
+    parameters = _integers_of(_table(table.get("parameters", {}), "noise.parameters"), "noise.parameters")
     if not _NEEDED.get(family, set()) <= set(parameters) or any(value < 1 for value in parameters.values()):
         raise ReleaseFileError(f"noise.parameters are not those of the family {family!r}")
     return NoiseLaw(grid_bits=bits, sigma=sigma, calibration=calibration, family=family, parameters=parameters)
@@ -288,11 +288,11 @@ def _text(value: object, name: str) -> str:
     return value
 
 
-def _wholes(table: Mapping[str, object], name: str) -> dict[str, int]:
-    return {key: _whole(value, f"{name}.{key}") for key, value in table.items()}
+def _integers_of(table: Mapping[str, object], name: str) -> dict[str, int]:
+    return {key: _integer(value, f"{name}.{key}") for key, value in table.items()}
 
 
-def _whole(value: object, name: str) -> int:
+def _integer(value: object, name: str) -> int:
     digits = value.removeprefix("-") if isinstance(value, str) else ""
     if not (digits.isascii() and digits.isdigit() and len(digits) <= 100):
         raise ReleaseFileError(f"the field {name!r} must hold whole numbers as decimal text")

@@ -257,8 +257,8 @@ class Release:
                 f"Release of a model of {self.columns[-1]}", ["coefficient", "scaled value"], cells, notes
             )
         rows = [
-            [name, _cell(self.moments[0, place]), _cell(self.noise_sd[0, place])]
-            for place, name in enumerate(self.columns)
+            [name, _cell(self.moments[0, index]), _cell(self.noise_sd[0, index])]
+            for index, name in enumerate(self.columns)
         ]
         notes = (promise, f"{source} Sums are of the scaled columns.")
         return html_table(f"Release of {', '.join(self.columns[1:])}", ["column", "noisy sum", "noise sd"], rows, notes)

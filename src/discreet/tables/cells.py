@@ -45,10 +45,10 @@ def text_array(cells: Iterable[object]) -> pa.Array:
     return pa.array([_read(_text, cell) for cell in cells], pa.string())
 
 
-def whole_numbers_below(kind: np.dtype[np.floating[Any]]) -> float:
+def integers_below(kind: np.dtype[np.floating[Any]]) -> float:
     """Where floats of this type, read as doubles, begin to skip whole numbers: there two ids may have become one.
 
-    >>> whole_numbers_below(np.dtype(np.float64)) == 2**53, whole_numbers_below(np.dtype(np.float32)) == 2**24
+    >>> integers_below(np.dtype(np.float64)) == 2**53, integers_below(np.dtype(np.float32)) == 2**24
     (True, True)
     """
     return 2.0 ** (min(np.finfo(kind).nmant, np.finfo(np.float64).nmant) + 1)
@@ -95,6 +95,6 @@ def _name(cell: Any) -> str | None:  # noqa: ANN401  # as above
     if issubclass(kind, float | np.floating):
         number = _number(cell)
         digits = cell.dtype if issubclass(kind, np.floating) else np.dtype(np.float64)
-        sure = number is not None and number.is_integer() and abs(number) < whole_numbers_below(digits)
+        sure = number is not None and number.is_integer() and abs(number) < integers_below(digits)
         return str(int(number)) if sure and number is not None else None
     return _text(cell)

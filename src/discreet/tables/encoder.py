@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from discreet.design.columns import Base, Boolean, Column, Numeric, SplineBasis, bad_cell, mending
+from discreet.design.columns import Base, Boolean, Column, Numeric, SplineBasis, bad_cell, remedy
 from discreet.errors import CellError
 from discreet.exact.arrays import FloatArray
 
@@ -35,7 +35,7 @@ def settle_missing(
         if present.all():
             settled.append(values)
         elif column.missing == "error":
-            problem = f"column {name!r} has a cell that is missing or {bad_cell(column)}; {mending(column)}"
+            problem = f"column {name!r} has a cell that is missing or {bad_cell(column)}; {remedy(column)}"
             raise CellError(problem, column=name)
         elif column.fill is None:
             keep = present if keep is None else keep & present

@@ -34,10 +34,10 @@ WISHES = [
 ]
 
 
-@pytest.mark.parametrize("wish", WISHES, ids=str)
-def test_coefficients_do_not_need_the_square_of_the_target(wish):
+@pytest.mark.parametrize("spec", WISHES, ids=str)
+def test_coefficients_do_not_need_the_square_of_the_target(spec):
     whole, part = without_square()
-    np.testing.assert_array_equal(fit(part, **wish).coefficients, fit(whole, **wish).coefficients)
+    np.testing.assert_array_equal(fit(part, **spec).coefficients, fit(whole, **spec).coefficients)
 
 
 def test_the_adaptive_ridge_does_not_need_it_either():
@@ -47,10 +47,10 @@ def test_the_adaptive_ridge_does_not_need_it_either():
     assert np.isfinite(fit(part, penalty="adaptive").coefficients).all()
 
 
-@pytest.mark.parametrize("wish", [{}, {"penalty": "adaptive"}, {"penalty": "ridge", "strength": 0.1}], ids=str)
-def test_errors_are_not_estimable_and_no_nan_leaks(wish):
+@pytest.mark.parametrize("spec", [{}, {"penalty": "adaptive"}, {"penalty": "ridge", "strength": 0.1}], ids=str)
+def test_errors_are_not_estimable_and_no_nan_leaks(spec):
     part = without_square()[1]
-    result = fit(part, **wish)
+    result = fit(part, **spec)
     for value in (result.s2, result.rsquared, result.cov_params(), *result.bse.values(), *result.conf_int().values()):
         assert value == NO_SQUARE
     assert result.interval_target == "none"
@@ -69,8 +69,8 @@ def test_errors_are_not_estimable_and_no_nan_leaks(wish):
 
 def test_another_target_whose_square_is_there_has_errors():
     whole, part = without_square(design=CENTRED)
-    wish = {"target": "a", "features": ["b"], "intercept": True}
-    assert dict(fit(part, **wish).bse) == dict(fit(whole, **wish).bse)
+    spec = {"target": "a", "features": ["b"], "intercept": True}
+    assert dict(fit(part, **spec).bse) == dict(fit(whole, **spec).bse)
 
 
 def test_a_strength_by_the_criterion_is_refused_and_a_path_has_none():
@@ -106,9 +106,9 @@ def test_a_sum_that_is_missing_is_named():
         (bare, {"intercept": False}, r"sum_x.*bounds are not symmetric around 0"),
         (without(whole, "gram_off_diagonal"), {}, r"products of two regressors \(gram_off_diagonal\)"),
     ]
-    for release, wish, message in cases:
+    for release, spec, message in cases:
         with pytest.raises(SpecError, match=message):
-            fit(release, **wish)
+            fit(release, **spec)
 
 
 def test_a_line_through_a_symmetric_origin_needs_no_sums():
@@ -153,7 +153,7 @@ def test_a_known_mean_of_the_noise_is_taken_away():
     exact = made(design, {"y": [0.5, -0.5, 0.25] * 40, "x": [1.0, -1.0, 0.25] * 40}).release
     law = NoiseLaw(16, dict.fromkeys(exact.noise.sigma, 2**32), "none", "wishart", {"degrees": 7})
     biased = tuple(
-        total + 7 * 2**32 * (place in (0, 3, 5)) for place, total in enumerate(exact.totals)
+        total + 7 * 2**32 * (index in (0, 3, 5)) for index, total in enumerate(exact.totals)
     )  # places of the diagonal of three columns
     release = replace(exact, noise=law, totals=biased, settings={"debiased": False})
     assert centred(release).totals == exact.totals

@@ -46,17 +46,17 @@ def wishes(draw):
     return {"target": target, "features": features, "intercept": draw(st.booleans()) or not features}
 
 
-@given(seed=st.integers(0, 10**6), wish=wishes(), grid_bits=st.sampled_from([8, 16, 26]))
-def test_every_sub_model_equals_the_direct_fit_of_the_same_rows(seed, wish, grid_bits):
+@given(seed=st.integers(0, 10**6), spec=wishes(), grid_bits=st.sampled_from([8, 16, 26]))
+def test_every_sub_model_equals_the_direct_fit_of_the_same_rows(seed, spec, grid_bits):
     source = made(DESIGN, random_rows(seed), grid_bits=grid_bits)
     try:
-        result = fit(source.release, **wish)
+        result = fit(source.release, **spec)
     except NotEstimableError:
         assume(False)
     columns = [source.rows["1" if name == "Intercept" else name] for name in result.names]
-    exact = exact_least_squares(source.rows[wish["target"]], columns)
+    exact = exact_least_squares(source.rows[spec["target"]], columns)
     # without an intercept mid/half is rounded to a double, with one every coefficient is rounded once
-    assert digits(result.coefficients.tolist(), exact) > (15 if wish["intercept"] else 12)
+    assert digits(result.coefficients.tolist(), exact) > (15 if spec["intercept"] else 12)
 
 
 def test_sums_and_their_noise_are_those_released():

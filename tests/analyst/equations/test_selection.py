@@ -56,7 +56,7 @@ def test_the_design_may_leave_out_the_intercept():
 
 
 @pytest.mark.parametrize(
-    ("wish", "message"),
+    ("spec", "message"),
     [
         ({"target": "incme"}, "unknown target 'incme'.*Did you mean 'income'"),
         ({"target": "nobody"}, "unknown target 'nobody'; allowed: age, income, member$"),
@@ -74,6 +74,6 @@ def test_the_design_may_leave_out_the_intercept():
         ({"intercept": 1}, "intercept is 1"),
     ],
 )
-def test_a_wish_that_makes_no_model_is_refused(wish, message):
+def test_a_wish_that_makes_no_model_is_refused(spec, message):
     with pytest.raises(SpecError, match=message):
-        choose(RELEASE, **wish)
+        choose(RELEASE, **spec)

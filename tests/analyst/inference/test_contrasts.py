@@ -145,10 +145,10 @@ def test_an_unbounded_coefficient_is_bracketed_wherever_it_is_shown(by_kind, kin
     assert (told["conf_int"][name]["lower"] is None) == (kind == "everything")
     assert "outweighs" in told["reasons"][name]
     frame = fit.to_frame().to_pydict()
-    place = frame["coefficient"].index(name)
-    assert frame["kind"][place] == kind
-    assert math.isfinite(frame["low"][place]) == (kind == "outside")
-    assert frame["std_error"][place] == fit.bse[name]
+    index = frame["coefficient"].index(name)
+    assert frame["kind"][index] == kind
+    assert math.isfinite(frame["low"][index]) == (kind == "outside")
+    assert frame["std_error"][index] == fit.bse[name]
 
 
 def test_a_bounded_coefficient_is_shown_as_it_was(by_kind):
@@ -423,7 +423,7 @@ def test_t_is_coefficient_over_error_and_p_comes_from_the_score():
     for name in fit.names:
         assert fit.tvalues[name] == pytest.approx(fit.params[name] / fit.bse[name], rel=1e-12)
         plain = tail_probability(fit.score_z[name], "gaussian", fit.df_resid)
-        kappa = fit._quantities.beside[fit.names.index(name)].kappa
+        kappa = fit._contrasts.beside[fit.names.index(name)].kappa
         assert fit.pvalues[name] == pytest.approx(reference_tail(plain, kappa, 1))
     assert abs(fit.score_z["x"] / fit.tvalues["x"] - 1) > 0.01, "the test needs the two to differ"
     told, frame = fit.to_dict(), fit.to_frame().to_pydict()

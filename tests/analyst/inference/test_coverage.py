@@ -77,14 +77,14 @@ def test_penalised_intervals_cover_the_penalised_coefficients_not_the_truth():
     for _ in range(runs):
         exact = noisy.exact(population.table(1000, random))
         result = fit(noisy.at(exact, 0.5, random), penalty="adaptive")
-        pulls = result._inputs.basis.pulls
-        assert pulls.any()
+        penalty_diagonal = result._inputs.basis.penalty_diagonal
+        assert penalty_diagonal.any()
         equations = fit(exact)._inputs.basis.equations
         scaled = np.append(population.truth["Intercept"] / population.bound, population.beta / population.bound)
-        target = np.linalg.solve(equations.A + np.diag(pulls), equations.A @ scaled)
-        place = result.names.index("x0")
+        target = np.linalg.solve(equations.A + np.diag(penalty_diagonal), equations.A @ scaled)
+        index = result.names.index("x0")
         low, high = result.conf_int()["x0"]
-        covered += low <= target[place] * population.bound <= high
+        covered += low <= target[index] * population.bound <= high
         plain += low <= population.truth["x0"] <= high
     assert band(0.92, runs)[0] <= covered <= band(0.98, runs)[1]
     assert plain < band(0.9, runs)[0]

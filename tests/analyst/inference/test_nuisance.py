@@ -32,8 +32,8 @@ def noisy(size, seed, **options):
 def variance_of(fit, a, theta):
     """a'Omega(theta) a from the definition: the sampling part, and the noise of the sums of (1, features, target)."""
     score, T = fit._score, fit._inputs.basis.equations.block_sd**2
-    t = score.contrast + score.reach.T @ (fit.scaled_coefficients - theta)
-    w = score.reach.T @ a
+    t = score.contrast + score.sensitivity.T @ (fit.scaled_coefficients - theta)
+    w = score.sensitivity.T @ a
     noise = sum(
         T[i, k] * (w[i] * t[k] + (w[k] * t[i] if i != k else 0.0)) ** 2 for i in range(len(T)) for k in range(i, len(T))
     )
@@ -66,8 +66,8 @@ def test_the_statistic_is_the_smallest_over_all_values_of_the_others(size, seed,
     assert fit.estimable
     units, score = unit_map(fit._inputs.units), fit._score
     plain_too = 0
-    for place, name in enumerate(fit.names):
-        row = units[place]
+    for index, name in enumerate(fit.names):
+        row = units[index]
         v = score.covariance @ row / (row @ score.covariance @ row)
         for value in (fit.params[name] - 2 * fit.bse[name], fit.params[name] + 4 * fit.bse[name]):
             u = value - fit.params[name]
@@ -100,7 +100,7 @@ def test_kappa_is_the_next_root_at_the_estimate(size, seed):
     """Of |h|^2 against what a step h adds to the variance, less what the estimate's own direction takes of it."""
     fit = discreet.fit(noisy(size, seed))
     score, theta = fit._score, fit.scaled_coefficients
-    row = fit._quantities.L[1]
+    row = fit._contrasts.L[1]
     a, S = score.inverse @ row, score.covariance
     sigma2 = variance_of(fit, a, theta)
     basis = np.linalg.svd(row[None, :])[2][1:].T
@@ -114,7 +114,7 @@ def test_kappa_is_the_next_root_at_the_estimate(size, seed):
     slope = np.array([(added(h) - added(-h)) / 4 for h in eye])
     square = np.array([[(added(g + h) - added(g) - added(h)) / 2 for g in eye] for h in eye])
     expected = 1 / np.linalg.eigvalsh(square - np.outer(slope, slope))[-1]
-    assert fit._quantities.beside[1].kappa == pytest.approx(expected, rel=1e-6)
+    assert fit._contrasts.beside[1].kappa == pytest.approx(expected, rel=1e-6)
     assert expected < 30
 
 
@@ -168,7 +168,7 @@ def test_without_noise_all_is_as_in_a_textbook():
     fit = discreet.fit(noisy(0.0, 1))
     (z,) = fit.t_test({"x": 0.0}).score_z.values()
     assert z == pytest.approx(fit.params["x"] / fit.bse["x"], rel=1e-9)
-    assert all(math.isinf(one.kappa) for one in fit._quantities.beside)
+    assert all(math.isinf(one.kappa) for one in fit._contrasts.beside)
 
 
 def one_wide_column(n, random):

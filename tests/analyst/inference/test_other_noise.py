@@ -84,8 +84,8 @@ def test_drawn_noise_has_the_law_of_its_family():
     # a diagonal entry of a Wishart matrix is a chi-square variate
     sd = np.sqrt(12 * (1 + np.eye(2)))
     wishart = noise_draws(LAWS["wishart"], sd, np.random.PCG64(10), 20_000)
-    for place in (0, 1):
-        assert stats.kstest(wishart[:, place, place] + 12, stats.chi2(12).cdf).pvalue > FALSE_ALARM
+    for index in (0, 1):
+        assert stats.kstest(wishart[:, index, index] + 12, stats.chi2(12).cdf).pvalue > FALSE_ALARM
 
 
 @pytest.mark.parametrize("name", ["discrete-laplace", "k-norm", "wishart"])
@@ -140,7 +140,7 @@ def test_p_values_and_intervals_come_from_the_same_law():
     result = fit(laplace_release()[1])
     for name, statistic in result.score_z.items():
         df = result.df_resid
-        kappa = result._quantities.beside[result.names.index(name)].kappa
+        kappa = result._contrasts.beside[result.names.index(name)].kappa
         assert result.pvalues[name] == reference_tail(tail_probability(statistic, "laplace", df), kappa, 1)
     for level in (0.5, 0.9, 0.95, 0.99):
         low, high = result.conf_int(level)["a"]

@@ -11,7 +11,7 @@ import pytest
 
 from discreet.analyst.comparison import compare_models
 from discreet.analyst.diagnostics.bound_costs import bound_costs
-from discreet.analyst.diagnostics.convergence import drowned, still_moving
+from discreet.analyst.diagnostics.convergence import noise_dominates, not_converged
 from discreet.analyst.diagnostics.diagnostics import diagnose
 from discreet.analyst.equations.selection import choose
 from discreet.analyst.model import fit
@@ -68,10 +68,10 @@ def test_iterates_that_go_one_way_to_the_end_are_told(steps, told):
     scatter = np.random.default_rng(4).normal(0, 0.005, (40, len(DESIGN.released) - 1))
     trace = (scatter + steps[:, None]).tolist()
     moving = with_trace(trace)
-    assert (still_moving(moving) is not None) == told
+    assert (not_converged(moving) is not None) == told
     assert ("still going one way" in " ".join(fit(moving).summary().split())) == told
     assert any(found.number == "D014" for found in diagnose(moving)) == told
-    assert still_moving(with_trace(trace[:8])) is None
+    assert not_converged(with_trace(trace[:8])) is None
 
 
 @pytest.mark.parametrize("passes", [12, 15, 100])
@@ -91,7 +91,7 @@ def test_noise_alone_is_seldom_taken_for_a_way(passes, pull, carried):
             ahead = theta + carried / 1000 * (theta - before)
             before, theta = theta, ahead - pull * (ahead - 0.3) + noise
             trace.append(theta.tolist())
-        alarms += still_moving(with_trace(trace, momentum_per_mille=carried)) is not None
+        alarms += not_converged(with_trace(trace, momentum_per_mille=carried)) is not None
     assert alarms < (9 if pull < 0.1 else 3)
 
 
@@ -99,9 +99,9 @@ def test_a_way_is_told_in_spite_of_noise_and_not_if_it_is_too_short_to_matter():
     rng = np.random.default_rng(3)
     way = np.linspace(0, 1, 60)[:, None] * np.array([0.4, 0.0, 0.0])
     noisy = [0.3 + way + rng.normal(0, 0.01, (60, 3)).cumsum(axis=0) for _ in range(50)]
-    assert sum(still_moving(with_trace(trace.tolist())) is not None for trace in noisy) >= 15
-    assert still_moving(with_trace((0.3 + way).tolist())) is not None
-    assert still_moving(with_trace((0.3 + way / 100).tolist())) is None
+    assert sum(not_converged(with_trace(trace.tolist())) is not None for trace in noisy) >= 15
+    assert not_converged(with_trace((0.3 + way).tolist())) is not None
+    assert not_converged(with_trace((0.3 + way / 100).tolist())) is None
 
 
 @pytest.mark.parametrize(("settings", "told"), [({"iterations": 15}, True), ({}, False)])
@@ -113,7 +113,7 @@ def test_too_few_passes_for_outliers_are_told_and_the_default_number_is_not(sett
     design = Design("y", {"x": (-1, 1), "y": (-1, 1)})
     budget = {"epsilon": 1.0, "delta": 1e-6, "mechanism": "irls", "settings": settings}
     made = [seeded_release({"x": x, "y": y}, design, seed=seed, **budget) for seed in range(5)]
-    assert [still_moving(release) is not None for release in made] == [told] * 5
+    assert [not_converged(release) is not None for release in made] == [told] * 5
 
 
 @pytest.mark.parametrize("mechanism", ["irls", "gradient"])
@@ -126,7 +126,7 @@ def test_iterates_at_rest_are_not_told(mechanism, settings):
     table = dict(zip("abcy", [*x, y], strict=True))
     budget = {"epsilon": 1.0, "delta": 1e-6, "mechanism": mechanism, "settings": settings}
     made = [seeded_release(table, design, seed=seed, **budget) for seed in range(10)]
-    assert not any(map(still_moving, made))
+    assert not any(map(not_converged, made))
 
 
 @pytest.mark.parametrize(("sd", "told"), [(1.0, True), (0.001, False)])
@@ -135,10 +135,10 @@ def test_noise_as_large_as_the_coefficients_is_told(sd, told):
     size = max(map(abs, release.coefficients.values))
     law = replace(release.noise, sigma={"coefficients": round(sd * size * 4**release.noise.grid_bits)})
     noisy = replace(release, noise=law)
-    assert (drowned(noisy) is not None) == told
+    assert (noise_dominates(noisy) is not None) == told
     assert any(found.number == "D015" for found in diagnose(noisy)) == told
     other = replace(release, noise=replace(law, sigma={"score": 10**30}))
-    assert drowned(other) is None
+    assert noise_dominates(other) is None
 
 
 WRONG = {

@@ -229,9 +229,9 @@ def coverage(replications, rows, epsilon, seed):
     for _ in range(replications):
         plain = discreet.fit(released(table_of(rows, rng), epsilon))
         for row, fit in enumerate((plain, plain.robust())):
-            for place, (name, truth) in enumerate(zip(fit.names, BETA, strict=True)):
+            for index, (name, truth) in enumerate(zip(fit.names, BETA, strict=True)):
                 low, high = fit.conf_int()[name]
-                hits[row, place] += low <= truth <= high
+                hits[row, index] += low <= truth <= high
     return hits / replications
 
 

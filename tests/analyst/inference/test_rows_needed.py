@@ -56,7 +56,7 @@ def test_what_is_forecast_as_bounded_is_bounded(intercept):
         L = unit_map(equations)
         sums = np.block([[equations.A, equations.b[:, None]], [equations.b, np.array([equations.c])]])
         C = np.column_stack([*([] if intercept else [equations.shift]), np.eye(len(sums))])
-        z = fit._quantities.critical(0.95) if fit.estimable else 1.96
+        z = fit._contrasts.critical(0.95) if fit.estimable else 1.96
         rows, variance = np.array([equations.nobs]), equations.block_sd**2
         found = bounded(sums[None], rows, C, variance, L / np.abs(L).max(axis=1, keepdims=True), z)[0]
         for name, yes in zip(fit.names, found.tolist(), strict=True):

@@ -26,7 +26,7 @@ from discreet.releases import BLOCKS
 from support.made_releases import made
 
 COLUMNS = {"y": (0, 10), "x": (2, 6), "w": (-3, 1), "flag": bool}
-SIGMA = {block: 0.1 + 0.07 * place for place, block in enumerate(BLOCKS)}
+SIGMA = {block: 0.1 + 0.07 * index for index, block in enumerate(BLOCKS)}
 
 
 def table(count=200, seed=0):
@@ -45,8 +45,8 @@ def spread_out(size):
     """A symmetric matrix as a linear map of its upper triangle: G with F.ravel() = G @ upper."""
     rows, columns = np.triu_indices(size)
     G = np.zeros((size * size, len(rows)))
-    for place, (i, j) in enumerate(zip(rows, columns, strict=True)):
-        G[i * size + j, place] = G[j * size + i, place] = 1
+    for index, (i, j) in enumerate(zip(rows, columns, strict=True)):
+        G[i * size + j, index] = G[j * size + i, index] = 1
     return G, (rows, columns)
 
 
@@ -82,15 +82,15 @@ def test_covariances_of_the_noise_are_those_of_its_single_entries(variance):
 
 def setting(release, intercept, ridge):
     model, equations = read_model(release, None, None, intercept)
-    pulls = np.full(len(model.names), ridge)
+    penalty_diagonal = np.full(len(model.names), ridge)
     if intercept:
-        pulls[0] = 0.0
+        penalty_diagonal[0] = 0.0
     solution = (
-        solve_ridge(equations.whole_gram, equations.whole_b, pulls, unit=equations.unit)
+        solve_ridge(equations.integer_gram, equations.integer_b, penalty_diagonal, unit=equations.unit)
         if ridge
-        else solve_ols(equations.whole_gram, equations.whole_b)
+        else solve_ols(equations.integer_gram, equations.integer_b)
     )
-    return equations, solution, pulls, score_inference(equations, solution.exact, pulls)
+    return equations, solution, penalty_diagonal, score_inference(equations, solution.exact, penalty_diagonal)
 
 
 def brute_noise(equations, theta):
@@ -105,9 +105,9 @@ def brute_noise(equations, theta):
 @pytest.mark.parametrize("ridge", [0.0, 7.5])
 @pytest.mark.parametrize("intercept", [True, False])
 def test_the_sandwich_is_the_one_of_the_formula(noisy, intercept, ridge):
-    equations, solution, pulls, inference = setting(noisy, intercept, ridge)
+    equations, solution, penalty_diagonal, inference = setting(noisy, intercept, ridge)
     A, theta = equations.A, solution.coefficients
-    H = np.linalg.inv(A + np.diag(pulls))
+    H = np.linalg.inv(A + np.diag(penalty_diagonal))
     N = brute_noise(equations, theta)
     weights = 2 * H - H @ A @ H
     rss = equations.c - 2 * equations.b @ theta + theta @ A @ theta
@@ -127,9 +127,9 @@ def test_the_sandwich_is_the_one_of_the_formula(noisy, intercept, ridge):
 @pytest.mark.parametrize("level", [0.5, 0.95, 0.999])
 def test_the_ends_are_where_the_score_test_changes_its_mind(noisy, intercept, ridge, level):
     """The interval against numeric inversion of (t - psi~)^2 <= z^2 a'Omega(theta(t)) a, everything rebuilt by hand."""
-    equations, solution, pulls, inference = setting(noisy, intercept, ridge)
+    equations, solution, penalty_diagonal, inference = setting(noisy, intercept, ridge)
     theta, A = solution.coefficients, equations.A
-    H = np.linalg.inv(A + np.diag(pulls))
+    H = np.linalg.inv(A + np.diag(penalty_diagonal))
     s2 = inference.s2
     S = H @ (s2 * A + brute_noise(equations, theta)) @ H
     z = critical_value(level, "gaussian", inference.df)
@@ -137,15 +137,15 @@ def test_the_ends_are_where_the_score_test_changes_its_mind(noisy, intercept, ri
     sets = fieller_sets(contrast_terms(inference, L), z)
     low, high = sets.lower, sets.upper
     assert set(sets.kind) == {"interval"}
-    for place, weights in enumerate(L):
+    for index, weights in enumerate(L):
         a, v = H @ weights, S @ weights / (weights @ S @ weights)
 
         def excess(u, a=a, v=v):
             return u**2 - z**2 * (a @ (s2 * A + brute_noise(equations, theta + u * v)) @ a)
 
-        reach = 10 * z * np.sqrt(weights @ S @ weights)
-        assert low[place] == pytest.approx(brentq(excess, -reach, 0), rel=1e-7)
-        assert high[place] == pytest.approx(brentq(excess, 0, reach), rel=1e-7)
+        sensitivity = 10 * z * np.sqrt(weights @ S @ weights)
+        assert low[index] == pytest.approx(brentq(excess, -sensitivity, 0), rel=1e-7)
+        assert high[index] == pytest.approx(brentq(excess, 0, sensitivity), rel=1e-7)
 
 
 def test_an_interval_holds_a_value_exactly_if_its_test_does_not_reject(noisy):
@@ -332,7 +332,7 @@ def test_an_inverse_keeps_its_digits_where_columns_nearly_repeat():
     ).release
     equations = read_model(release, None, None, True)[1]
     H = inverse_gram(equations, np.zeros(3))
-    exact = np.array([[Fraction(int(v), equations.unit) for v in row] for row in equations.whole_gram])
+    exact = np.array([[Fraction(int(v), equations.unit) for v in row] for row in equations.integer_gram])
     product = exact @ np.vectorize(Fraction, otypes=[object])(H)
     # each entry of H is rounded once, so the product misses the identity by 2^-53 of its own terms
     terms = np.abs(equations.A) @ np.abs(H)
@@ -341,9 +341,9 @@ def test_an_inverse_keeps_its_digits_where_columns_nearly_repeat():
 
 def test_an_inverse_is_found_where_double_precision_finds_none():
     """A column that differs from another by two steps of the finest grid in one row."""
-    x = [place / 16 for place in range(17)]
+    x = [index / 16 for index in range(17)]
     w = [*x[:-2], x[-2] + 2.0**-25, x[-1]]
-    y = [(7 * place % 17) / 17 for place in range(17)]
+    y = [(7 * index % 17) / 17 for index in range(17)]
     columns = {"y": (-1, 1), "x": (-1, 1), "w": (-1, 1)}
     source = made(Design("y", columns), {"y": y, "x": x, "w": w}, grid_bits=26)
     equations = read_model(source.release, None, None, True)[1]
@@ -373,7 +373,7 @@ def test_units_too_wide_for_double_precision_are_refused():
     steep = made(Design("y", {"y": (0, 1e150), "x": (0, 3e-200)}), rows).release
     with pytest.raises(SpecError, match="too large for double precision"):
         fit(steep)
-    flat = dataclasses.replace(steep, totals=tuple(0 if place in (4, 2) else t for place, t in enumerate(steep.totals)))
+    flat = dataclasses.replace(steep, totals=tuple(0 if index in (4, 2) else t for index, t in enumerate(steep.totals)))
     assert "too large for double precision" in fit(flat).bse["x"].reason
 
 

@@ -33,8 +33,8 @@ def table(count, seed=0):
     return {name: values.tolist() for name, values in {"y": y, "a": a, "b": b, "c": c, "flag": flag}.items()}
 
 
-def equations_of(release, **wish):
-    return normal_equations(release, choose(release, **wish))
+def equations_of(release, **spec):
+    return normal_equations(release, choose(release, **spec))
 
 
 def goe(size, sd=1.0):
@@ -253,11 +253,11 @@ def test_a_mean_alone_needs_no_ridge():
 
 
 @pytest.mark.parametrize("seed", range(5))
-@pytest.mark.parametrize("wish", [{}, {"intercept": False}, {"target": "flag"}], ids=str)
+@pytest.mark.parametrize("spec", [{}, {"intercept": False}, {"target": "flag"}], ids=str)
 @pytest.mark.parametrize("units_public", [True, False])
-def test_a_hopeless_release_gives_bounded_coefficients(seed, wish, units_public):
+def test_a_hopeless_release_gives_bounded_coefficients(seed, spec, units_public):
     release = made(DESIGN, table(20), sigma=200.0, seed=seed, units_public=units_public).release
-    result = fit(release, penalty="adaptive", **wish)
+    result = fit(release, penalty="adaptive", **spec)
     assert np.isfinite(result.coefficients).all()
     slopes = result.scaled_coefficients[1 if result.model.intercept else 0 :]
     assert np.abs(slopes).max() < 5

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from discreet.analyst.equations.normal import normal_equations
 from discreet.analyst.equations.selection import choose
-from discreet.analyst.solvers.criterion import _trace_with_noise, criterion_values, flattery, residual_variance
+from discreet.analyst.solvers.criterion import _trace_with_noise, criterion_values, optimism, residual_variance
 from discreet.analyst.solvers.penalised import penalised_slopes
 from discreet.analyst.solvers.repair import slope_equations
 from discreet.design.model import Design
@@ -68,7 +68,7 @@ class Study:
             # noise of mean 0 in the sum of squares of the target: every strength has it, so it chooses nothing
             luck = (problem.equations.c - mean @ mean - rows * ERROR_SD**2) / problem.rows
             corrected.append(criterion_values(problem, along) - luck)
-            naive.append([flattery(problem, slopes).residual / problem.rows - luck for slopes in along])
+            naive.append([optimism(problem, slopes).residual / problem.rows - luck for slopes in along])
             variances.append(residual_variance(problem))
         self.true, self.corrected, self.naive = map(np.array, (true, corrected, naive))
         self.variances = np.array(variances)
@@ -108,8 +108,8 @@ def test_the_corrected_criterion_is_closer_to_the_prediction_error_than_the_nois
 def test_the_chosen_strength_predicts_better_than_the_one_with_the_smallest_residuals():
     study = Study(500, 20.0, 1.0, repeats=200, seed=5)
     chosen, flattered, best = (
-        study.true[np.arange(200), place.argmin(axis=1)].mean() - ERROR_SD**2
-        for place in (study.corrected, study.naive, study.true)
+        study.true[np.arange(200), index.argmin(axis=1)].mean() - ERROR_SD**2
+        for index in (study.corrected, study.naive, study.true)
     )
     assert best < chosen < flattered
     assert chosen - best < 0.8 * (flattered - best)
@@ -131,7 +131,7 @@ def test_without_noise_it_is_the_criterion_of_mallows():
         theta = np.append(y.mean() - X.mean(axis=0) @ slopes.values, slopes.values)
         cp = ((y - Z @ theta) ** 2).sum() + 2 * s2 * (1 + np.count_nonzero(slopes.values))
         assert value == pytest.approx(cp / 80, rel=1e-6)
-        assert flattery(problem, slopes).privacy == 0.0
+        assert optimism(problem, slopes).privacy == 0.0
 
 
 def test_the_residual_variance_is_unbiased_and_stays_within_what_bounds_allow():
@@ -156,9 +156,9 @@ def test_the_trace_is_that_of_the_covariance_of_noise_times_coefficients(size, s
     # E t is a linear map of the independent entries on and above the diagonal
     rows, columns = np.triu_indices(size)
     linear = np.zeros((size, len(rows)))
-    for place, (i, j) in enumerate(zip(rows, columns, strict=True)):
-        linear[i, place] += contrast[j]
+    for index, (i, j) in enumerate(zip(rows, columns, strict=True)):
+        linear[i, index] += contrast[j]
         if i != j:
-            linear[j, place] += contrast[i]
+            linear[j, index] += contrast[i]
     covariance = linear @ np.diag(variance[rows, columns]) @ linear.T
     assert _trace_with_noise(W, contrast, variance) == pytest.approx(np.trace(W @ covariance), rel=1e-9, abs=1e-9)

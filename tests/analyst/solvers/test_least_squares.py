@@ -18,15 +18,15 @@ from support.made_releases import digits
 FULL_DIGITS = 15.0  # one rounding of a double
 
 
-def whole_system(size, seed=0, rows=None, reach=2**16):
+def whole_system(size, seed=0, rows=None, sensitivity=2**16):
     random = np.random.default_rng(seed)
-    X = random.integers(-reach, reach, (rows or 2 * size + 5, size)).astype(object)
+    X = random.integers(-sensitivity, sensitivity, (rows or 2 * size + 5, size)).astype(object)
     theta = random.integers(-9, 10, size).astype(object)
     return X.T @ X, X.T @ X @ theta, theta
 
 
 def hilbert(size):
-    """Whole multiples of the Hilbert matrix, which double precision cannot factor from size 13 on."""
+    """Int multiples of the Hilbert matrix, which double precision cannot factor from size 13 on."""
     factor = np.lcm.reduce(np.arange(1, 2 * size).astype(object))
     return np.array([[int(factor) // (i + j + 1) for j in range(size)] for i in range(size)], dtype=object)
 

@@ -69,8 +69,8 @@ def test_exact_sums_give_the_coefficients_of_the_rows_behind_them(table, grid_bi
 
 def binary_bounds(values):
     """Bounds on which whole numbers of moderate size fall on the grid exactly."""
-    reach = 2 ** int(max(abs(value) for value in values)).bit_length()
-    return (0.0, float(reach)) if min(values) >= 0 else (float(-reach), float(reach))
+    sensitivity = 2 ** int(max(abs(value) for value in values)).bit_length()
+    return (0.0, float(sensitivity)) if min(values) >= 0 else (float(-sensitivity), float(sensitivity))
 
 
 @named(TABLES)

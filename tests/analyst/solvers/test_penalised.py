@@ -141,12 +141,12 @@ def test_a_model_without_features_is_the_mean(private, penalty, l1_ratio):
 
 
 @pytest.mark.parametrize("seed", range(5))
-@pytest.mark.parametrize("wish", [{}, {"intercept": False}, {"target": "flag"}, {"features": ["g"]}], ids=str)
+@pytest.mark.parametrize("spec", [{}, {"intercept": False}, {"target": "flag"}, {"features": ["g"]}], ids=str)
 @pytest.mark.parametrize(("penalty", "l1_ratio"), PENALTIES[:3])
 @pytest.mark.parametrize("strength", [1e-9, 0.1, "criterion"])
-def test_a_hopeless_release_gives_bounded_coefficients(seed, wish, penalty, l1_ratio, strength):
+def test_a_hopeless_release_gives_bounded_coefficients(seed, spec, penalty, l1_ratio, strength):
     release = made(Design("y", COLUMNS), table(20), grid_bits=10, sigma=200.0, seed=seed).release
-    result = fit(release, penalty=penalty, strength=strength, l1_ratio=l1_ratio, **wish)
+    result = fit(release, penalty=penalty, strength=strength, l1_ratio=l1_ratio, **spec)
     assert np.isfinite(result.coefficients).all()
     assert np.abs(result.scaled_coefficients).max() < 5
     assert np.isfinite(result.predict(TABLE)).all()

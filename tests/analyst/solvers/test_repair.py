@@ -14,7 +14,7 @@ from discreet.analyst.equations.selection import choose
 from discreet.analyst.model import fit
 from discreet.analyst.solvers.adaptive import adaptive_ridge
 from discreet.analyst.solvers.penalised_gram import penalised_gram
-from discreet.analyst.solvers.repair import shift_to_reach, slope_equations
+from discreet.analyst.solvers.repair import shift_above_noise, slope_equations
 from discreet.design.model import Design
 from discreet.releases import Release
 from support.made_releases import made
@@ -34,8 +34,8 @@ def table(count, seed=0):
 ROWS = {count: table(count) for count in (20, 80, 300)}
 
 
-def problem_of(release, **wish):
-    return slope_equations(normal_equations(release, choose(release, **wish)), release.digest)
+def problem_of(release, **spec):
+    return slope_equations(normal_equations(release, choose(release, **spec)), release.digest)
 
 
 releases = st.builds(
@@ -64,14 +64,14 @@ def test_the_repaired_gram_reaches_the_noise_and_an_estimable_one_is_left_alone(
 def test_slopes_with_the_intercept_put_back_solve_the_whole_system(release, intercept, ridge):
     problem = problem_of(release, intercept=intercept)
     A, b = problem.equations.A, problem.equations.b
-    whole = np.linalg.solve(A + np.diag(problem.pulls(ridge)), b)
+    whole = np.linalg.solve(A + np.diag(problem.penalty_diagonal(ridge)), b)
     slopes = np.linalg.solve(problem.repaired(ridge), problem.right)
     np.testing.assert_allclose(slopes, whole[1 if intercept else 0 :], rtol=1e-6, atol=1e-9)
 
 
 @given(noise=st.floats(1e-6, 1e6), smallest=st.floats(-1e6, 1e6), ridge=st.floats(0, 1e6))
 def test_only_what_is_missing_is_added(noise, smallest, ridge):
-    shift = shift_to_reach(noise, smallest, ridge)
+    shift = shift_above_noise(noise, smallest, ridge)
     assert shift >= 0
     if smallest + ridge < noise:
         assert smallest + ridge + shift == pytest.approx(noise, rel=1e-6, abs=1e-9 * max(abs(smallest), ridge))
@@ -176,8 +176,8 @@ def test_sums_that_are_indefinite_without_any_noise_have_no_coefficients():
     release = made(DESIGN, ROWS[20]).release
     totals = list(release.totals)
     # place of the square of a: no table has a negative one
-    place = len(release.columns)
-    totals[place] = -totals[place]
+    index = len(release.columns)
+    totals[index] = -totals[index]
     broken = dataclasses.replace(release, totals=tuple(totals))
     result = fit(broken, penalty="lasso", strength=0.01)
     assert not result.estimable

@@ -63,18 +63,18 @@ def test_the_solution_of_the_quadratic_is_the_set_point_by_point():
     rest = random.choice([0.0, 1e-6, 1.0], 4000) * random.uniform(0.5, 2, 4000)
     sets = quadratic_sets(lead, middle, rest)
     seen = set()
-    for place in range(4000):
-        one = sets.at(place, "why")
+    for index in range(4000):
+        one = sets.at(index, "why")
         seen.add(one.kind)
         points = [0.0, *random.normal(0, 3, 20), *random.normal(0, 1e6, 5)]
         for end in (one.lower, one.upper):
             if math.isfinite(end):
                 points += [end + step * max(abs(end), 1e-9) for step in (-1e-3, 1e-3)]
         for u in points:
-            value = lead[place] * u**2 - 2 * middle[place] * u - rest[place]
-            size = abs(lead[place]) * u**2 + 2 * abs(middle[place] * u) + rest[place]
+            value = lead[index] * u**2 - 2 * middle[index] * u - rest[index]
+            size = abs(lead[index]) * u**2 + 2 * abs(middle[index] * u) + rest[index]
             if abs(value) > 1e-9 * size:
-                assert one.contains(u) == (value <= 0), (lead[place], middle[place], rest[place], one, u)
+                assert one.contains(u) == (value <= 0), (lead[index], middle[index], rest[index], one, u)
     assert seen == {"interval", "outside", "everything", "above", "below"}
 
 

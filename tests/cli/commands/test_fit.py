@@ -52,12 +52,12 @@ PENALTIES: list[dict[str, str | float]] = [
 ]
 
 
-@pytest.mark.parametrize("wish", PENALTIES, ids=lambda wish: " ".join(map(str, wish.values())))
-def test_penalties_are_passed_on(wish: dict[str, str | float], folder: Path, call: Call) -> None:
-    flags = [word for name, value in wish.items() for word in ("--" + name.replace("_", "-"), str(value))]
+@pytest.mark.parametrize("spec", PENALTIES, ids=lambda spec: " ".join(map(str, spec.values())))
+def test_penalties_are_passed_on(spec: dict[str, str | float], folder: Path, call: Call) -> None:
+    flags = [word for name, value in spec.items() for word in ("--" + name.replace("_", "-"), str(value))]
     result = call("fit", PATH, *flags, "--json")
     assert (result.exit_code, result.stderr) == (0, "")
-    expected = fit(Release.load(PATH), **wish)  # type: ignore[arg-type]
+    expected = fit(Release.load(PATH), **spec)  # type: ignore[arg-type]
     assert json.loads(result.stdout) == expected.to_dict()
 
 
@@ -127,7 +127,7 @@ def test_sentences_are_wrapped_to_the_terminal(
     result = call(command, PATH)
     assert result.exit_code == 0, result.stderr
     lines = result.stdout.splitlines()
-    said = lines[next(place for place, line in enumerate(lines) if line.startswith("Promise ")) :]
+    said = lines[next(index for index, line in enumerate(lines) if line.startswith("Promise ")) :]
     prose = [line for line in said if not line.startswith("Next ")]
     assert width - 20 < max(map(len, prose)) <= width
     assert all(line[:9].strip() in ("", "Promise", "Note", "Picture") for line in prose)

@@ -56,7 +56,7 @@ def test_the_chosen_row_is_marked_and_the_next_command_fits_it(folder: Path, cal
     found = discreet.path(Release.load(PATH), features=["age"], intercept=False)
     lines = result.stdout.splitlines()
     assert lines[1].split() == ["strength", "nonzero", "slopes", "criterion"]
-    marked = [place for place, line in enumerate(lines) if line.startswith(">")]
+    marked = [index for index, line in enumerate(lines) if line.startswith(">")]
     assert marked == [2 + found.best]
     chosen = lines[marked[0]].split()
     assert chosen == [">", f"{found.strengths[found.best]:.6g}", "1", f"{found.criterion[found.best]:.6g}"]

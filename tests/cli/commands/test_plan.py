@@ -38,7 +38,7 @@ ASKED = ("--design", "plan.toml", "--rows", "9000", "--epsilon", "1", "--delta",
 
 def budget_of(name: str) -> dict[str, float]:
     """A budget that the mechanism takes, with a delta only where it needs one."""
-    return {"epsilon": 2.0, "delta": 1e-6 if mechanisms()[name].card.notion == "approximate" else 0.0}
+    return {"epsilon": 2.0, "delta": 1e-6 if mechanisms()[name].info.notion == "approximate" else 0.0}
 
 
 @pytest.mark.parametrize("name", mechanisms())

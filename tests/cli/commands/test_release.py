@@ -50,7 +50,7 @@ def test_a_public_number_of_persons_is_told_as_such(folder: Path, call: Call) ->
     unit = '[unit]\nid = "person"\nmax_rows = 2\nneighbours = "replace"\n'
     (folder / "design.toml").write_text(DESIGN + unit)
     lines = PEOPLE.splitlines()
-    people = [f"{lines[0]},person", *(f"{line},p{place // 2}" for place, line in enumerate(lines[1:]))]
+    people = [f"{lines[0]},person", *(f"{line},p{index // 2}" for index, line in enumerate(lines[1:]))]
     (folder / "people.csv").write_text("\n".join(people) + "\n")
     result = call(*COMMAND)
     assert result.exit_code == 0, result.stderr
@@ -73,7 +73,7 @@ def test_the_promise_is_wrapped_to_the_terminal_and_the_next_command_is_not(
         assert max(map(len, prose)) <= width
         assert max(map(len, prose)) > width - 20
         assert f"Next        discreet fit {name}" in lines
-        at = next(place for place, line in enumerate(lines) if line.startswith("Promise "))
+        at = next(index for index, line in enumerate(lines) if line.startswith("Promise "))
         assert lines[at + 1].startswith(" " * 12)
         assert not lines[at + 1].startswith(" " * 13)
 
@@ -184,12 +184,12 @@ def test_an_unexpected_failure_after_the_spend_is_exit_5(
     def broken(*_: object, **__: object) -> None:
         raise RuntimeError(CANARY)
 
-    place = (
+    index = (
         "discreet.mechanisms.moments.gaussian.GaussianMoments.randomise"
         if stage == "randomise"
         else "discreet.cli.commands.release.say"
     )
-    monkeypatch.setattr(place, broken)
+    monkeypatch.setattr(index, broken)
     result = call(*COMMAND)
     assert result.exit_code == 5
     assert "unexpected failure (RuntimeError)" in result.stderr

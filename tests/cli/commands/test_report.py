@@ -82,7 +82,7 @@ def test_a_release_is_never_replaced_by_its_report(folder: Path, call: Call) -> 
 def weak(folder: Path) -> str:
     """A release whose noise leaves no least squares."""
     names = ("y", "x", "z")
-    rows = {name: [place * step % 7 / 7 for place in range(30)] for name, step in zip(names, (1, 2, 3), strict=True)}
+    rows = {name: [index * step % 7 / 7 for index in range(30)] for name, step in zip(names, (1, 2, 3), strict=True)}
     design = Design("y", dict.fromkeys(names, (0, 1)))
     seeded_release(rows, design, seed=3, epsilon=0.2, delta=1e-6).save("weak.NOT-PRIVATE.json")
     return "weak.NOT-PRIVATE.json"

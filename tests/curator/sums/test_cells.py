@@ -79,9 +79,9 @@ def test_order_and_chunks_do_not_change_a_bit():
 
 @pytest.mark.parametrize("bins", [2, 3, 7, 100_000])
 def test_the_corners_lie_in_the_outermost_intervals(bins):
-    places = Axis(1, bins).places(np.array([[-65536.0, 65536.0, -1.0, 0.0]]), 65536)
-    assert places.tolist()[:2] == [0, bins - 1]
-    assert places[2] <= places[3]
+    indices = Axis(1, bins).indices(np.array([[-65536.0, 65536.0, -1.0, 0.0]]), 65536)
+    assert indices.tolist()[:2] == [0, bins - 1]
+    assert indices[2] <= indices[3]
 
 
 def test_a_centre_lies_in_the_cell_that_it_stands_for():
@@ -91,7 +91,7 @@ def test_a_centre_lies_in_the_cell_that_it_stands_for():
     x, y = partition.regressor_centres(), partition.target_centres()
     rows = np.concatenate([np.repeat(x, len(y), axis=0), np.tile(y, len(x))[:, None]], axis=1)
     assert rows.shape == (partition.cells, len(design.released))
-    assert partition.places(np.rint(rows.T * unit), unit).tolist() == list(range(partition.cells))
+    assert partition.indices(np.rint(rows.T * unit), unit).tolist() == list(range(partition.cells))
     assert (np.abs(rows) <= 1).all()
     assert (x[:, 0] == 1).all()
 

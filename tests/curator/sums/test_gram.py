@@ -249,8 +249,8 @@ def test_a_row_is_encoded_alike_wherever_it_stands():
     alone = moments_of(row, design).totals
     others = random_table(design, 33, rng)
     without = moments_of(others, design).totals
-    for place in (0, 7, 8, 33):
-        table = {name: [*values[:place], *row[name], *values[place:]] for name, values in others.items()}
+    for index in (0, 7, 8, 33):
+        table = {name: [*values[:index], *row[name], *values[index:]] for name, values in others.items()}
         with_row = moments_of(table, design, chunk_rows=8).totals
         assert tuple(a - b for a, b in zip(with_row, without, strict=True)) == alone
 

@@ -106,8 +106,8 @@ def test_a_basis_is_not_negative_sums_to_one_and_has_short_supports(knots, degre
     squares = [sum(int(value) ** 2 for value in row) for row in steps.T]
     assert max(squares) <= 2**80
     every = [low] * (degree + 1) + list(knots) + [high] * (degree + 1)
-    for place, values in enumerate(found):
-        outside = (x < every[place]) | (x > every[place + degree + 1])
+    for index, values in enumerate(found):
+        outside = (x < every[index]) | (x > every[index + degree + 1])
         assert not values[outside].any()
     assert found[0, -2] == found[-1, -1] == 1
 

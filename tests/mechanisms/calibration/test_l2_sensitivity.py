@@ -83,15 +83,15 @@ def test_no_neighbour_moves_the_moments_by_more_than_claimed(neighbours):
         weights = default_weights(design) if rng.random() < 0.5 else random_weights(rng)
         bound = claimed(design, weights)
         base = random_table(design, 9, rng)
-        place = int(rng.integers(0, 9))
+        index = int(rng.integers(0, 9))
         chunk = int(rng.choice([3, 4, 16]))
         before = moments_of(base, design, chunk)
         for _ in range(60):
             row = random_table(design, 1, rng)
             if neighbours == "add-remove":
-                other = {name: [*values[:place], *row[name], *values[place:]] for name, values in base.items()}
+                other = {name: [*values[:index], *row[name], *values[index:]] for name, values in base.items()}
             else:
-                other = {name: [*values[:place], *row[name], *values[place + 1 :]] for name, values in base.items()}
+                other = {name: [*values[:index], *row[name], *values[index + 1 :]] for name, values in base.items()}
             assert exact_loss(design, before, moments_of(other, design, chunk), weights) <= bound
             checked += 1
 

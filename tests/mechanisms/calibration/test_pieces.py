@@ -22,7 +22,7 @@ def mu2(law) -> Fraction:
     """Exact loss of all pieces together under the noise that is really drawn."""
     unit4 = Fraction(DOMAIN.unit) ** 4
     return sum(
-        Fraction(piece.times) * Fraction(piece.reach) ** 2 * unit4 / law.sigma[name] ** 2
+        Fraction(piece.times) * Fraction(piece.sensitivity) ** 2 * unit4 / law.sigma[name] ** 2
         for name, piece in PIECES.items()
     )
 
@@ -49,7 +49,7 @@ def test_shares_are_what_the_pieces_spend():
     law = pieces_law(DOMAIN, PrivacyBudget(1.0, 1e-6), PIECES)
     total = float(mu2(law))
     for name, piece in PIECES.items():
-        spent = piece.times * (piece.reach / law.sd(name)) ** 2
+        spent = piece.times * (piece.sensitivity / law.sd(name)) ** 2
         assert spent / total == pytest.approx(piece.share, rel=1e-6)
 
 

@@ -13,10 +13,10 @@ from discreet.design.model import Design
 from discreet.mechanisms.coefficients import ball_ridge
 from discreet.mechanisms.coefficients.ball_ridge import (
     SOLVER_STEPS,
-    RowReach,
+    RowSensitivity,
     normal_equations,
     ridge_in_ball,
-    rounding_reach,
+    rounding_sensitivity,
 )  # fmt: skip
 
 UNIT = 2**16
@@ -64,7 +64,7 @@ def test_the_minimum_is_that_of_another_solver(size):
 def test_in_one_dimension_the_distance_to_the_exact_minimum_is_below_the_claim():
     """Exact rational comparison with the closed form, no tolerance."""
     rng = np.random.default_rng(3)
-    claim = Fraction(rounding_reach(1))
+    claim = Fraction(rounding_sensitivity(1))
     worst = Fraction(0)
     for _ in range(400):
         gram, cross = random_sums(rng, 1, int(rng.integers(0, 30)))
@@ -140,7 +140,7 @@ def test_the_normal_equations_leave_out_the_constant_without_an_intercept():
 
 
 def test_the_distance_claimed_is_that_of_rounding_and_a_little_more():
-    assert rounding_reach(4) == pytest.approx(1 + float(SOLVER_STEPS), rel=1e-9)
+    assert rounding_sensitivity(4) == pytest.approx(1 + float(SOLVER_STEPS), rel=1e-9)
 
 
 @pytest.mark.parametrize(
@@ -150,7 +150,7 @@ def test_the_distance_claimed_is_that_of_rounding_and_a_little_more():
 )  # fmt: skip
 def test_what_a_row_can_do_is_read_off_the_design(unit, rows):
     design = Design("y", {"x": (0, 1), "b": bool, "y": (0, 1)}, unit=unit)
-    reach = RowReach.of(design, RowDomain.of(design), 2.0)
-    assert reach.rows == rows
-    assert (reach.norm, reach.residual) == pytest.approx((math.sqrt(3), 1 + 2 * math.sqrt(3)), rel=1e-12)
-    assert Fraction(reach.norm) ** 2 >= 3
+    sensitivity = RowSensitivity.of(design, RowDomain.of(design), 2.0)
+    assert sensitivity.rows == rows
+    assert (sensitivity.norm, sensitivity.residual) == pytest.approx((math.sqrt(3), 1 + 2 * math.sqrt(3)), rel=1e-12)
+    assert Fraction(sensitivity.norm) ** 2 >= 3

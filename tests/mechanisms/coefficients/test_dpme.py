@@ -19,7 +19,7 @@ from discreet.design.model import Design
 from discreet.errors import SpecError
 from discreet.mechanisms.coefficients import dpme
 from discreet.mechanisms.coefficients.dpme import MAX_CELLS, BinnedModel, PerturbedHistogram, public_bins
-from discreet.mechanisms.interface.protocol import Job
+from discreet.mechanisms.interface.protocol import RunContext
 from discreet.mechanisms.interface.settings import checked_settings
 from discreet.mechanisms.sampling.sampler import ExactSampler
 from discreet.privacy.budget import PrivacyBudget
@@ -39,7 +39,7 @@ COLUMNS = {"x": (0, 10), "y": (-5, 5)}
 
 
 def settings_with(**given):
-    return checked_settings("dpme", PerturbedHistogram.card.settings, given)
+    return checked_settings("dpme", PerturbedHistogram.info.settings, given)
 
 
 def law_for(design, epsilon=1.0, delta=0.0, **given):
@@ -178,10 +178,10 @@ class _Known:
     private = False
 
     def laplace(self, scales):
-        return [(7 + place) * 4**16 for place in range(len(scales))]
+        return [(7 + index) * 4**16 for index in range(len(scales))]
 
     def draw(self, sigmas):
-        return [-(7 + place) * 4**16 for place in range(len(sigmas))]
+        return [-(7 + index) * 4**16 for index in range(len(sigmas))]
 
 
 @pytest.mark.parametrize(("noise", "sign"), [("laplace", 1), ("gaussian", -1)])
@@ -190,7 +190,7 @@ def test_the_fit_sees_the_counts_with_their_noise_and_nothing_else(noise, sign):
     domain, settings = RowDomain.of(design), settings_with(bins=3, noise=noise)
     law = PerturbedHistogram().noise_model(design, domain, PrivacyBudget(1.0, 1e-6), settings)
     table = {"x": [0.0, 9.0, 9.0], "y": [-5.0, 4.0, 0.0]}
-    passes = PerturbedHistogram().passes(Job(design, domain, law, settings, _Known()))
+    passes = PerturbedHistogram().passes(RunContext(design, domain, law, settings, _Known()))
     counted = accumulate(open_source(table), design, domain, ComputeOptions(), next(passes))
     with pytest.raises(StopIteration) as done:
         passes.send(counted)

@@ -23,10 +23,10 @@ from discreet.mechanisms.coefficients.frank_wolfe import (
     PrivateFrankWolfe,
     clipped_at,
     epsilon_of_a_choice,
-    score_reach,
+    score_sensitivity,
     select,
 )  # fmt: skip
-from discreet.mechanisms.interface.protocol import Job
+from discreet.mechanisms.interface.protocol import RunContext
 from discreet.mechanisms.interface.settings import checked_settings
 from discreet.mechanisms.sampling.sampler import ExactSampler
 from discreet.privacy.budget import PrivacyBudget
@@ -45,7 +45,7 @@ COLUMNS = {"x": (0, 10), "z": (-1, 1), "b": bool, "y": (-5, 5)}
 
 
 def law_for(design, epsilon=1.0, delta=0.0, **given):
-    settings = checked_settings("frank-wolfe", PrivateFrankWolfe.card.settings, given)
+    settings = checked_settings("frank-wolfe", PrivateFrankWolfe.info.settings, given)
     return PrivateFrankWolfe().noise_model(design, RowDomain.of(design), PrivacyBudget(epsilon, delta), settings)
 
 
@@ -65,7 +65,7 @@ def test_no_neighbour_moves_a_score_by_more_than_claimed(neighbours, missing):
         design = random_design(rng, neighbours=neighbours, missing=missing, derived=bool(rng.random() < 0.3))
         theta = (rng.normal(size=len(design.released) - 1) * 10.0 ** rng.integers(-2, 9)).tolist()
         bound = float(10.0 ** rng.uniform(-3, 1))
-        reach = score_reach(design) * RowDomain.of(design).unit
+        sensitivity = score_sensitivity(design) * RowDomain.of(design).unit
         base = random_table(design, 5, rng)
         before = scores_of(base, design, theta, bound)
         for _ in range(20):
@@ -75,8 +75,8 @@ def test_no_neighbour_moves_a_score_by_more_than_claimed(neighbours, missing):
             kept = slice(None) if neighbours == "add-remove" else slice(1, None)
             other = {name: [*row[name], *values[kept]] for name, values in base.items()}
             change = int(abs(scores_of(other, design, theta, bound) - before).max())
-            assert change <= reach
-            reached += change == reach
+            assert change <= sensitivity
+            reached += change == sensitivity
     assert reached > 50, "the claim is far above what rows can do"
 
 
@@ -91,13 +91,13 @@ def test_no_person_moves_a_score_by_more_than_claimed(neighbours, missing):
         domain, size = RowDomain.of(design), len(design.released) - 1
         theta = (rng.normal(size=size) * 10.0 ** rng.integers(-2, 9)).tolist()
         weight = clipped_at(float(10.0 ** rng.uniform(-3, 0)))
-        reach = score_reach(design) * domain.unit
+        sensitivity = score_sensitivity(design) * domain.unit
         changes = person_changes(rng, design, partial(ScoreSum, domain, size, theta, weight), 50)
         assert len(changes) == 50
         for change in changes:
             farthest = int(abs(change).max())
-            assert farthest <= reach
-            reached += farthest == reach
+            assert farthest <= sensitivity
+            reached += farthest == sensitivity
     # teeth: a claim any smaller is broken by these many persons
     assert reached > 25
 
@@ -110,7 +110,7 @@ def test_worst_pairs_reach_the_claim_in_the_first_pass(neighbours):
         int(abs(scores_of(pair.table, design, theta, 1.0) - scores_of(pair.neighbour, design, theta, 1.0)).max())
         for pair in worst_pairs("frank-wolfe", design)
     )
-    assert worst == score_reach(design) * 2**16
+    assert worst == score_sensitivity(design) * 2**16
 
 
 @pytest.mark.parametrize("neighbours", RELATIONS)
@@ -121,7 +121,7 @@ def test_the_scores_that_are_chosen_from_spend_the_budget_on_worst_pairs_and_no_
     """Scores and scale as `passes` really hands them over: the range of log ratios, in exact fractions."""
     design = Design("y", COLUMNS, unit={"neighbours": neighbours})
     domain = RowDomain.of(design, grid_bits)
-    settings = checked_settings("frank-wolfe", PrivateFrankWolfe.card.settings, {"iterations": 1})
+    settings = checked_settings("frank-wolfe", PrivateFrankWolfe.info.settings, {"iterations": 1})
     law = PrivateFrankWolfe().noise_model(design, domain, PrivacyBudget(0.7), settings)
     seen = []
 
@@ -133,7 +133,7 @@ def test_the_scores_that_are_chosen_from_spend_the_budget_on_worst_pairs_and_no_
     losses = []
     for pair in worst_pairs("frank-wolfe", design):
         for table in (pair.table, pair.neighbour):
-            passes = PrivateFrankWolfe().passes(Job(design, domain, law, settings, ExactSampler()))
+            passes = PrivateFrankWolfe().passes(RunContext(design, domain, law, settings, ExactSampler()))
             summed = accumulate(open_source(table), design, domain, ComputeOptions(), next(passes))
             with pytest.raises(StopIteration):
                 passes.send(summed)
@@ -165,15 +165,19 @@ def test_the_privacy_of_a_choice_computed_exactly(neighbours, unit):
     design = Design("y", {"x": (0, 1), "y": (0, 1)}, unit={"neighbours": neighbours, **unit})
     each = 0.5
     law = law_for(design, each, iterations=1)
-    scale, reach = law.sigma["selection"], score_reach(design) * 4**16
+    scale, sensitivity = law.sigma["selection"], score_sensitivity(design) * 4**16
     losses = []
     for trial in range(60):
         size = int(rng.integers(1, 5))
-        scores = [int(value) for value in rng.normal(size=size) * reach * 10.0 ** rng.integers(-1, 3)]
-        change = rng.choice([-reach, reach, 0], size) if trial % 2 else rng.integers(-reach, reach, size)
+        scores = [int(value) for value in rng.normal(size=size) * sensitivity * 10.0 ** rng.integers(-1, 3)]
+        change = (
+            rng.choice([-sensitivity, sensitivity, 0], size)
+            if trial % 2
+            else rng.integers(-sensitivity, sensitivity, size)
+        )
         if trial == 0:
             # the sign that loses nearly always gains the most
-            scores, change = [-100 * reach], [reach]
+            scores, change = [-100 * sensitivity], [sensitivity]
         moved = [score + int(step) for score, step in zip(scores, change, strict=True)]
         one, other = log_laws(with_signs(scores), scale), log_laws(with_signs(moved), scale)
         losses.append(max(abs(a - b) for a, b in zip(one, other, strict=True)))
@@ -189,12 +193,12 @@ def test_the_divergence_of_a_choice_is_at_most_an_eighth_of_its_squared_epsilon(
     with localcontext(prec=60):
         for trial in range(80):
             size, scale = int(rng.integers(1, 5)), 1000
-            reach = int(rng.choice([20, 300, 2000]))
-            epsilon = Decimal(2 * reach) / scale
+            sensitivity = int(rng.choice([20, 300, 2000]))
+            epsilon = Decimal(2 * sensitivity) / scale
             scores = [int(value) for value in rng.normal(size=size) * scale * 2]
-            change = [int(step) for step in rng.choice([-reach, reach], size)]
+            change = [int(step) for step in rng.choice([-sensitivity, sensitivity], size)]
             if trial == 0:
-                reach, epsilon, scores, change = 20, Decimal(40) / scale, [-10], [20]
+                sensitivity, epsilon, scores, change = 20, Decimal(40) / scale, [-10], [20]
             moved = [score + step for score, step in zip(scores, change, strict=True)]
             one, other = log_laws(with_signs(scores), scale), log_laws(with_signs(moved), scale)
             for order in ("1.01", "2", "5", "40"):
@@ -212,7 +216,7 @@ def test_all_choices_together_spend_the_budget_and_no_more(delta, iterations, ne
     design = Design("y", COLUMNS, unit={"neighbours": neighbours})
     for epsilon in (0.1, 1.0, 7.7):
         law = law_for(design, epsilon, delta, iterations=iterations)
-        each = Fraction(2 * score_reach(design) * 4**16, law.sigma["selection"])
+        each = Fraction(2 * score_sensitivity(design) * 4**16, law.sigma["selection"])
         assert law.parameters["iterations"] == iterations
         if delta == 0 or iterations == 1:
             assert law.calibration == "pure"
@@ -236,7 +240,7 @@ def test_the_larger_epsilon_of_the_two_rules_is_taken():
 def chosen(scores, scale, times) -> np.ndarray:
     sampler = ExactSampler()
     counted = Counter(select(scores, scale, sampler) for _ in range(times))
-    return np.array([counted[place] for place in range(len(scores))])
+    return np.array([counted[index] for index in range(len(scores))])
 
 
 @pytest.mark.parametrize(("scores", "scale"), [([0, 3, 7, 7, -2, 5], 5), ([2**40, 2**40 - 2**33], 2**33)])
@@ -270,16 +274,16 @@ class _Script:
 
     private = False
 
-    def __init__(self, places, variates):
-        self.places, self.variates = iter(places), variates
+    def __init__(self, indices, variates):
+        self.indices, self.variates = iter(indices), variates
 
     def laplace(self, scales):
         return (self.variates * len(scales))[: len(scales)]
 
     def bits(self, how_many):
-        place = next(self.places)
-        assert place < 2**how_many
-        return place
+        index = next(self.indices)
+        assert index < 2**how_many
+        return index
 
 
 def test_places_beyond_the_last_and_variates_too_small_are_drawn_again():
@@ -364,7 +368,7 @@ def test_every_step_stays_in_the_ball_and_a_release_survives_its_file(tmp_path):
 
 def test_other_currencies_and_bad_settings_are_refused_before_data():
     design = Design("y", COLUMNS)
-    settings = checked_settings("frank-wolfe", PrivateFrankWolfe.card.settings, None)
+    settings = checked_settings("frank-wolfe", PrivateFrankWolfe.info.settings, None)
     for budget in (PrivacyBudget.zcdp(0.1), PrivacyBudget.gdp(0.5)):
         with pytest.raises(SpecError, match="epsilon and delta"):
             PrivateFrankWolfe().noise_model(design, RowDomain.of(design), budget, settings)

@@ -33,17 +33,17 @@ GRADIENT = NoisyGradientDescent()
 COLUMNS = {"x": (-1, 1), "b": bool, "g": ["a", "b", "c"], "y": (-1, 1)}
 
 
-def loss_between(one, other, job, theta) -> Fraction:
+def loss_between(one, other, context, theta) -> Fraction:
     """Exact mu^2 of the whole release between two sets of rows if every iterate were `theta`."""
-    domain, law = job.domain, job.law
-    size = len(job.design.released) - 1
-    clipped = RobustLoss(1.0, job.settings["clip"])
+    domain, law = context.domain, context.law
+    size = len(context.design.released) - 1
+    clipped = RobustLoss(1.0, context.settings["clip"])
     scores = [
-        summed(ScoreSum(domain, size, theta, clipped.score, intercept=job.design.intercept), rows)
+        summed(ScoreSum(domain, size, theta, clipped.score, intercept=context.design.intercept), rows)
         for rows in (one, other)
     ]
     in_products = [[domain.unit * total for total in totals] for totals in scores]
-    spent = int(job.settings["iterations"]) * losses(*in_products, [law.sigma["score"]] * size)
+    spent = int(context.settings["iterations"]) * losses(*in_products, [law.sigma["score"]] * size)
     if "count" in law.sigma:
         return spent + losses(*[[rows.shape[1] * domain.unit**2] for rows in (one, other)], [law.sigma["count"]])
     assert one.shape == other.shape, "the count is not charged, so it must be public"
@@ -60,22 +60,22 @@ def test_no_neighbour_spends_more_than_the_budget(neighbours):
         intercept = bool(rng.random() < 0.6)
         design = Design("y", made.columns, radius=made.radius, unit=made.unit, intercept=intercept)
         settings = {"iterations": int(rng.integers(1, 80)), "clip": float(10 ** rng.uniform(-3, 0.3))}
-        job = prepared(GRADIENT, design, EPSILON, DELTA, grid_bits=int(rng.choice([8, 16])), **settings)
-        rows = grid_rows(random_table(design, 30, rng), design, job.domain.grid_bits)
-        for place in range(26):
+        context = prepared(GRADIENT, design, EPSILON, DELTA, grid_bits=int(rng.choice([8, 16])), **settings)
+        rows = grid_rows(random_table(design, 30, rng), design, context.domain.grid_bits)
+        for index in range(26):
             theta = rng.normal(size=len(rows) - 1) * 10.0 ** rng.integers(-2, 9)
             theta[0] *= intercept
-            assert loss_between(*neighbours_of(rows, place, neighbours), job, theta.tolist()) <= claim
+            assert loss_between(*neighbours_of(rows, index, neighbours), context, theta.tolist()) <= claim
 
 
 @pytest.mark.parametrize("neighbours", RELATIONS)
 @pytest.mark.parametrize("intercept", [True, False])
 def test_worst_pairs_spend_the_budget_and_no_more(neighbours, intercept):
     design = Design("y", COLUMNS, unit={"neighbours": neighbours}, intercept=intercept)
-    job = prepared(GRADIENT, design, EPSILON, DELTA)
+    context = prepared(GRADIENT, design, EPSILON, DELTA)
     zero = [0.0] * (len(design.released) - 1)
     spent = max(
-        float(loss_between(grid_rows(pair.table, design), grid_rows(pair.neighbour, design), job, zero)) ** 0.5
+        float(loss_between(grid_rows(pair.table, design), grid_rows(pair.neighbour, design), context, zero)) ** 0.5
         for pair in worst_pairs("gradient", design)
     )
     assert delta_from(EPSILON, spent) <= DELTA
@@ -104,24 +104,26 @@ def test_a_dropped_row_and_all_rows_of_a_person_are_covered(neighbours):
 @pytest.mark.parametrize("unit", [{}, {"neighbours": "replace"}, {"neighbours": "replace", "id": "person"}])
 def test_the_count_is_noisy_unless_it_is_public(unit):
     design = Design("y", COLUMNS, unit=unit)
-    job = prepared(GRADIENT, design, sampler=SeededSampler(1))
-    assert ("count" in job.law.sigma) is not design.count_public
-    bounds = [row_bound(5000 * 2**16, job) for _ in range(400)]
+    context = prepared(GRADIENT, design, sampler=SeededSampler(1))
+    assert ("count" in context.law.sigma) is not design.count_public
+    bounds = [row_bound(5000 * 2**16, context) for _ in range(400)]
     if design.count_public:
         assert set(bounds) == {5000.0}
     else:
         # two standard deviations above on average; below with probability 0.023: seven standard errors
         assert np.mean(np.array(bounds) < 5000) < 0.023 + 7 * (0.023 / 400) ** 0.5
-        assert np.mean(bounds) == pytest.approx(5000 + 2 * job.law.sd("count"), abs=7 * job.law.sd("count") / 20)
-    assert row_bound(0, job) >= 1.0
+        assert np.mean(bounds) == pytest.approx(
+            5000 + 2 * context.law.sd("count"), abs=7 * context.law.sd("count") / 20
+        )
+    assert row_bound(0, context) >= 1.0
 
 
 def test_noise_has_the_stated_law_and_a_wrong_scale_is_rejected():
     """Chi-square over standardised draws: false alarm 1e-9, a fifth off is seen."""
-    job = prepared(GRADIENT, Design("y", COLUMNS), sampler=ExactSampler())
-    scores = np.concatenate([noisy_score((0,) * 5, job) for _ in range(500)]) / job.law.sd("score")
-    sd = job.law.sd("count")
-    counts = np.array([(row_bound(10**6 * 2**16, job) - 10**6 - 2 * sd) / sd for _ in range(1500)])
+    context = prepared(GRADIENT, Design("y", COLUMNS), sampler=ExactSampler())
+    scores = np.concatenate([noisy_score((0,) * 5, context) for _ in range(500)]) / context.law.sd("score")
+    sd = context.law.sd("count")
+    counts = np.array([(row_bound(10**6 * 2**16, context) - 10**6 - 2 * sd) / sd for _ in range(1500)])
     for values in (scores, counts):
         statistic = float(np.square(values).sum())
         low, high = stats.chi2.ppf([FALSE_ALARM / 2, 1 - FALSE_ALARM / 2], len(values))
@@ -182,8 +184,8 @@ def test_with_defaults_it_has_come_to_rest_for_up_to_forty_columns_that_fill_the
     expected = np.linalg.lstsq(rows[:-1].T, rows[-1], rcond=None)[0]
 
     def farthest(**settings):
-        job = prepared(GRADIENT, design, 1e6, sampler=SeededSampler(5), **settings)
-        return np.abs(np.array(carried_out(GRADIENT, job, rows).values) - expected).max()
+        context = prepared(GRADIENT, design, 1e6, sampler=SeededSampler(5), **settings)
+        return np.abs(np.array(carried_out(GRADIENT, context, rows).values) - expected).max()
 
     assert farthest() < 0.003
     assert columns == 3 or farthest(momentum=False) > 0.03
@@ -201,9 +203,9 @@ def test_momentum_is_public_and_told_in_the_release():
 def test_many_steps_with_a_wide_clip_end_at_least_squares():
     design = Design("y", {"x": (-1, 1), "y": (-1, 1)})
     rows = grid_rows({k: v for k, v in simulated(2000, np.random.default_rng(5)).items() if k in "xy"}, design)
-    job = prepared(GRADIENT, design, 1e6, clip=2.0, iterations=300, average=False, sampler=SeededSampler(5))
+    context = prepared(GRADIENT, design, 1e6, clip=2.0, iterations=300, average=False, sampler=SeededSampler(5))
     expected = np.linalg.lstsq(rows[:2].T, rows[2], rcond=None)[0]
-    np.testing.assert_allclose(carried_out(GRADIENT, job, rows).values, expected, atol=1e-4)
+    np.testing.assert_allclose(carried_out(GRADIENT, context, rows).values, expected, atol=1e-4)
 
 
 @pytest.mark.parametrize(("step", "carried"), [(1.99, False), (1.0, True)])
@@ -216,9 +218,9 @@ def test_every_step_without_noise_loses_energy(step, carried, clip):
     corner[-1] = np.rint(rng.uniform(-1, 1, 400) * 2**16)
     spread = np.concatenate([corner[:1], np.rint(rng.uniform(-1, 1, (3, 400)) * 2**16)])
     for rows in (corner, spread):
-        job = prepared(GRADIENT, design, clip=clip, step=step, momentum=carried, iterations=30)
+        context = prepared(GRADIENT, design, clip=clip, step=step, momentum=carried, iterations=30)
         scaled = rows / 2**16
-        path = np.array([(0.0, 0.0, 0.0), *carried_out(GRADIENT, job, rows).trace])
+        path = np.array([(0.0, 0.0, 0.0), *carried_out(GRADIENT, context, rows).trace])
         size = np.abs(scaled[-1] - path @ scaled[:-1])
         loss = np.where(size <= clip, size**2 / 2, clip * size - clip**2 / 2).sum(axis=1)
         moving = np.square(np.diff(path, axis=0)).sum(axis=1) * 400 * 3 / (2 * step)
@@ -233,8 +235,8 @@ def test_too_much_noise_gives_finite_coefficients_inside_the_box(neighbours):
     rows = grid_rows({"x": [0.5], "b": [True], "g": ["a"], "y": [1.0]}, design)
     for seed in range(10):
         for kept in (rows, rows[:, :0]):
-            job = prepared(GRADIENT, design, 0.01, clip=2.0, sampler=SeededSampler(seed))
-            got = carried_out(GRADIENT, job, kept)
+            context = prepared(GRADIENT, design, 0.01, clip=2.0, sampler=SeededSampler(seed))
+            got = carried_out(GRADIENT, context, kept)
             assert np.isfinite(got.trace).all()
             assert np.abs(got.trace).max() <= LARGEST_COEFFICIENT
             assert got.values[0] == 0.0

@@ -11,7 +11,7 @@ import pytest
 from discreet.curator.sums.huber import digit_bits
 from discreet.curator.sums.protocol import Moments
 from discreet.design.domain import RowDomain
-from discreet.mechanisms.coefficients.ball_ridge import rounding_reach
+from discreet.mechanisms.coefficients.ball_ridge import rounding_sensitivity
 from discreet.mechanisms.coefficients.huber_minimum import HuberProblem, huber_minimum
 from support.iterative_runs import summed
 
@@ -58,7 +58,7 @@ def gradient_in_one_dimension(problem, rows, point):
 def test_the_distance_to_the_exact_minimum_is_what_it_says():
     """One coefficient: the derivative changes its sign within the stated distance of the lattice point, exactly."""
     rng = np.random.default_rng(1)
-    reach = Fraction(rounding_reach(1)) / UNIT**2
+    sensitivity = Fraction(rounding_sensitivity(1)) / UNIT**2
     clipped = 0
     for _ in range(150):
         count = int(rng.choice([0, 1, 2, 5, 40]))
@@ -68,7 +68,7 @@ def test_the_distance_to_the_exact_minimum_is_what_it_says():
         problem = problem_of(rows, linear, strength, threshold, intercept=False)
         (found,), _ = solved(problem, rows)
         point = Fraction(found, UNIT**2)
-        below, above = (gradient_in_one_dimension(problem, rows, point + side * reach) for side in (-1, 1))
+        below, above = (gradient_in_one_dimension(problem, rows, point + side * sensitivity) for side in (-1, 1))
         assert below <= 0 <= above
         clipped += any(abs(y - x * float(point)) > threshold for x, y in (rows[1:] / UNIT).T)
     assert clipped > 50

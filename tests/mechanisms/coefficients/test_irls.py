@@ -32,7 +32,7 @@ FALSE_ALARM = 1e-9
 IRLS = PrivateIRLS()
 
 
-def places(design):
+def indices(design):
     return range(0 if design.intercept else 1, len(design.released) - 1)
 
 
@@ -42,7 +42,7 @@ def triangle(size):
 
 def fitted_part(totals, design, law, names):
     """The totals that are released, with the noise of each: of the Gram, of the products with y, or of scores."""
-    kept = places(design)
+    kept = indices(design)
     size = len(design.released)
     released, sigmas = [], []
     for (i, j), total in zip(triangle(size), totals, strict=True):
@@ -55,12 +55,12 @@ def fitted_part(totals, design, law, names):
     return released, sigmas
 
 
-def loss_between(one, other, job, theta) -> Fraction:
+def loss_between(one, other, context, theta) -> Fraction:
     """Exact mu^2 of the whole release between two sets of rows if every iterate were `theta`."""
-    design, domain, law = job.design, job.domain, job.law
-    size, times = len(design.released) - 1, iteration_count(job.settings)
-    robust = RobustLoss(job.settings["power"], job.settings["threshold"])
-    if job.settings["form"] == "moment":
+    design, domain, law = context.design, context.domain, context.law
+    size, times = len(design.released) - 1, iteration_count(context.settings)
+    robust = RobustLoss(context.settings["power"], context.settings["threshold"])
+    if context.settings["form"] == "moment":
         parts = [
             fitted_part(
                 summed(WeightedGram(domain, size, theta, robust.root, intercept=design.intercept), rows),
@@ -97,22 +97,22 @@ def test_no_neighbour_spends_more_than_the_budget(neighbours, form):
             "threshold": float(10 ** rng.uniform(-3, 0.3)),
             "power": float(rng.choice([1.0, rng.uniform(1, 2), 2.0])),
         }
-        job = prepared(IRLS, design, EPSILON, DELTA, grid_bits=int(rng.choice([8, 16])), **settings)
-        rows = grid_rows(random_table(design, 30, rng), design, job.domain.grid_bits)
-        for place in range(26):
+        context = prepared(IRLS, design, EPSILON, DELTA, grid_bits=int(rng.choice([8, 16])), **settings)
+        rows = grid_rows(random_table(design, 30, rng), design, context.domain.grid_bits)
+        for index in range(26):
             theta = rng.normal(size=len(rows) - 1) * 10.0 ** rng.integers(-2, 9)
             theta[0] *= design.intercept
-            one, other = neighbours_of(rows, place, neighbours)
-            assert loss_between(one, other, job, theta.tolist()) <= claim
+            one, other = neighbours_of(rows, index, neighbours)
+            assert loss_between(one, other, context, theta.tolist()) <= claim
 
 
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("intercept", [True, False])
 def test_an_added_corner_row_spends_the_whole_budget(form, intercept):
     design = Design("y", {"x": (0, 1), "z": (0, 1), "y": (0, 1)}, intercept=intercept)
-    job = prepared(IRLS, design, EPSILON, DELTA, form=form, threshold=1.0)
+    context = prepared(IRLS, design, EPSILON, DELTA, form=form, threshold=1.0)
     corner = np.full((4, 1), 2.0**16)
-    spent = float(loss_between(corner, corner[:, :0], job, [0.0] * 3)) ** 0.5
+    spent = float(loss_between(corner, corner[:, :0], context, [0.0] * 3)) ** 0.5
     assert spent <= mu_from(EPSILON, DELTA)
     # teeth: two per mille less noise would break the promise
     assert delta_from(EPSILON, spent * 1.002) > DELTA
@@ -122,14 +122,14 @@ def test_an_added_corner_row_spends_the_whole_budget(form, intercept):
 def test_some_exchanged_row_spends_nine_tenths_of_the_budget(form, least):
     columns = {f"x{j}": (-1, 1) for j in range(7)}
     design = Design("y", {**columns, "y": (-1, 1)}, unit={"neighbours": "replace"})
-    job = prepared(IRLS, design, EPSILON, DELTA, form=form, threshold=1.0)
+    context = prepared(IRLS, design, EPSILON, DELTA, form=form, threshold=1.0)
     corner = np.full((9, 1), 2.0**16)
     spent = 0.0
     for flips in range(8):
         other = corner.copy()
         other[1 : flips + 1] *= -1
         other[-1] *= -1
-        spent = max(spent, float(loss_between(corner, other, job, [0.0] * 8)) ** 0.5)
+        spent = max(spent, float(loss_between(corner, other, context, [0.0] * 8)) ** 0.5)
     assert least * mu_from(EPSILON, DELTA) <= spent <= mu_from(EPSILON, DELTA)
 
 
@@ -137,10 +137,10 @@ def test_some_exchanged_row_spends_nine_tenths_of_the_budget(form, least):
 @pytest.mark.parametrize("form", FORMS)
 def test_worst_pairs_spend_the_budget_and_no_more(neighbours, form):
     design = Design("y", {"x": (0, 1), "b": bool, "g": ["a", "b", "c"], "y": (0, 1)}, unit={"neighbours": neighbours})
-    job = prepared(IRLS, design, EPSILON, DELTA, form=form, threshold=1.0)
+    context = prepared(IRLS, design, EPSILON, DELTA, form=form, threshold=1.0)
     zero = [0.0] * (len(design.released) - 1)
     spent = max(
-        float(loss_between(grid_rows(pair.table, design), grid_rows(pair.neighbour, design), job, zero)) ** 0.5
+        float(loss_between(grid_rows(pair.table, design), grid_rows(pair.neighbour, design), context, zero)) ** 0.5
         for pair in worst_pairs("irls", design)
     )
     assert delta_from(EPSILON, spent) <= DELTA
@@ -155,9 +155,9 @@ def test_a_dropped_row_and_all_rows_of_a_person_are_covered(neighbours):
     columns = {"x": {"bounds": [0, 1], "missing": "drop"}, "y": (0, 1)}
     dropping = Design("y", columns, unit={"neighbours": neighbours})
     for form in FORMS:
-        job = prepared(IRLS, dropping, form=form, threshold=1.0)
+        context = prepared(IRLS, dropping, form=form, threshold=1.0)
         corner = np.full((3, 1), 2.0**16)
-        assert loss_between(corner, corner[:, :0], job, [0.0, 0.0]) <= claim
+        assert loss_between(corner, corner[:, :0], context, [0.0, 0.0]) <= claim
     unit = {"id": "person", "max_rows": 3, "neighbours": neighbours}
     persons = Design("y", {"x": (0, 1), "y": (0, 1)}, unit=unit)
     base = [(f"p{k}", *rng.random(2)) for k in (0, 0, 1, 2, 2, 2, 2)]
@@ -167,14 +167,14 @@ def test_a_dropped_row_and_all_rows_of_a_person_are_covered(neighbours):
         return grid_rows(table, persons)
 
     for form in FORMS:
-        job = prepared(IRLS, persons, form=form, threshold=1.0)
+        context = prepared(IRLS, persons, form=form, threshold=1.0)
         # opposite scores of one corner, or products of two corners at right angles
         left = ("old", 1.0 if form == "score" else 0.0, 0.0)
         old = [] if neighbours == "add-remove" else [left] * 3
         spent, before = [], rows(base + old)
         for trial in range(7):
             new = [("new", 1.0, 1.0)] * 3 if trial == 0 else [("new", *rng.random(2)) for _ in range(trial % 5 + 1)]
-            spent.append(loss_between(before, rows(base + new), job, [0.0, 0.0]))
+            spent.append(loss_between(before, rows(base + new), context, [0.0, 0.0]))
         assert max(spent) <= claim
         # all three rows at a corner
         assert float(spent[0] / claim) ** 0.5 >= (0.94 if neighbours == "replace" else 0.999)
@@ -188,12 +188,12 @@ def test_every_rule_of_composition_keeps_the_budget(epsilon, form):
     length2 = 3.0
     own = {"gram_diagonal": math.sqrt(2) * length2, "score": 2 * length2**0.5, "cross": 2 * length2**0.5}
     for rule in ("exact", "zcdp", "advanced", "basic"):
-        job = prepared(IRLS, design, epsilon, DELTA, form=form, iterations=10, composition=rule)
+        context = prepared(IRLS, design, epsilon, DELTA, form=form, iterations=10, composition=rule)
         times = {"gram_diagonal": 1 if form == "score" else 10, "score": 10, "cross": 10}
-        mus = {n: own[n] * 4**16 / s for n, s in job.law.sigma.items() if n != "gram_off_diagonal"}
+        mus = {n: own[n] * 4**16 / s for n, s in context.law.sigma.items() if n != "gram_off_diagonal"}
         releases = sum(times[name] for name in mus)
         whole = math.sqrt(sum(times[name] * mu**2 for name, mu in mus.items()))
-        calibration = job.law.calibration
+        calibration = context.law.calibration
         if rule in ("exact", "zcdp"):
             # what both statistics of the moment form reach at once; the score form claims the sum of its maxima
             joint = math.sqrt(0.5 * (1 - 1 / 16) + 0.5 * (1 + 1 / 4) / 2) if form == "moment" else 1.0
@@ -233,17 +233,17 @@ def test_noise_has_the_stated_law_and_a_wrong_scale_is_rejected():
     """Chi-square over 1,800 and more standardised draws of each statistic: false alarm 1e-9, a fifth off is seen."""
     design = Design("y", {"x": (0, 1), "z": (0, 1), "y": (0, 1)})
     for form, drawn in (("score", ("gram", "score")), ("moment", ("gram", "cross"))):
-        job = prepared(IRLS, design, form=form, sampler=ExactSampler())
+        context = prepared(IRLS, design, form=form, sampler=ExactSampler())
         zeros = (0,) * 10
         found = {name: [] for name in drawn}
         for _ in range(600):
-            gram = noisy_gram(zeros, job) / job.law.sd("gram_diagonal")
-            off = job.law.sd("gram_off_diagonal") / job.law.sd("gram_diagonal")
+            gram = noisy_gram(zeros, context) / context.law.sd("gram_diagonal")
+            off = context.law.sd("gram_off_diagonal") / context.law.sd("gram_diagonal")
             found["gram"] += [*np.diag(gram), *(gram[np.triu_indices(3, 1)] / off)]
             if form == "score":
-                found["score"] += list(noisy_score(zeros, job) / job.law.sd("score"))
+                found["score"] += list(noisy_score(zeros, context) / context.law.sd("score"))
             else:
-                found["cross"] += list(noisy_cross(zeros, job) / job.law.sd("cross"))
+                found["cross"] += list(noisy_cross(zeros, context) / context.law.sd("cross"))
         for values in found.values():
             statistic = float(np.square(values).sum())
             low, high = stats.chi2.ppf([FALSE_ALARM / 2, 1 - FALSE_ALARM / 2], len(values))
@@ -270,8 +270,8 @@ def test_noise_is_added_in_unlimited_integers():
         def draw(self, sigmas):
             return [-huge + 3] * len(sigmas)
 
-    job = prepared(IRLS, design, sampler=Back())
-    assert (noisy_gram((huge,) * 6, job) == 3 / 4**16).all()
+    context = prepared(IRLS, design, sampler=Back())
+    assert (noisy_gram((huge,) * 6, context) == 3 / 4**16).all()
 
 
 # where it converges
@@ -280,7 +280,7 @@ def test_noise_is_added_in_unlimited_integers():
 def minimum(rows, design, power, threshold):
     """The robust fit on the same rounded rows by a general-purpose minimiser that knows only the loss."""
     scaled = rows / 2**16
-    used = scaled[list(places(design))]
+    used = scaled[list(indices(design))]
 
     def value(theta):
         size = np.abs(scaled[-1] - theta @ used)
@@ -302,12 +302,12 @@ def test_as_epsilon_grows_it_meets_the_robust_fit_without_privacy(power, form, i
     rows = grid_rows(simulated(1500, np.random.default_rng(1)), design)
     iterations = 60 if form == "score" else 40
     settings = {"form": form, "power": power, "threshold": 0.15, "iterations": iterations, "average": False}
-    job = prepared(IRLS, design, 1e6, sampler=SeededSampler(4), **settings)
-    got = carried_out(IRLS, job, rows)
+    context = prepared(IRLS, design, 1e6, sampler=SeededSampler(4), **settings)
+    got = carried_out(IRLS, context, rows)
     expected = minimum(rows, design, power, 0.15)
     # scores: four to five digits; products take more noise
-    assert np.array(got.values)[list(places(design))] == pytest.approx(expected, abs=1e-4 if form == "score" else 5e-4)
-    least_squares = np.linalg.lstsq(rows[list(places(design))].T, rows[-1], rcond=None)[0]
+    assert np.array(got.values)[list(indices(design))] == pytest.approx(expected, abs=1e-4 if form == "score" else 5e-4)
+    least_squares = np.linalg.lstsq(rows[list(indices(design))].T, rows[-1], rcond=None)[0]
     assert np.abs(expected - least_squares).max() > 0.01, "the data could not tell the two apart"
     assert len(got.trace) == iterations
     assert got.trace[-1] == got.values
@@ -321,7 +321,7 @@ def test_at_an_ordinary_budget_scores_and_the_mean_of_iterates_give_the_better_f
 
     def distance(**settings):
         jobs = [prepared(IRLS, design, sampler=SeededSampler(seed), **settings) for seed in range(12)]
-        return np.mean([np.linalg.norm(carried_out(IRLS, job, rows).values - expected) for job in jobs])
+        return np.mean([np.linalg.norm(carried_out(IRLS, context, rows).values - expected) for context in jobs])
 
     best = distance()
     assert best < 0.02
@@ -341,7 +341,7 @@ def test_with_defaults_it_comes_to_rest_though_outliers_sit_where_they_pull_most
 
     def slopes(epsilon, seeds, **settings):
         jobs = [prepared(IRLS, design, epsilon, sampler=SeededSampler(seed), **settings) for seed in range(seeds)]
-        return np.array([carried_out(IRLS, job, rows).values[1] for job in jobs])
+        return np.array([carried_out(IRLS, context, rows).values[1] for context in jobs])
 
     assert np.linalg.lstsq(rows[:2].T, rows[2], rcond=None)[0][1] < -0.1 < 0.2 < expected[1]
     assert np.abs(slopes(1e6, 1) - expected[1]).max() < 1e-3
@@ -367,8 +367,8 @@ def test_with_a_small_threshold_it_approaches_least_absolute_deviations():
     )
     distance = []
     for threshold in (0.3, 0.003, 0.001):
-        job = prepared(IRLS, design, 1e6, form="moment", threshold=threshold, iterations=200, average=False)
-        distance.append(np.abs(np.array(carried_out(IRLS, job, rows).values) - solved.x[:2]).max())
+        context = prepared(IRLS, design, 1e6, form="moment", threshold=threshold, iterations=200, average=False)
+        distance.append(np.abs(np.array(carried_out(IRLS, context, rows).values) - solved.x[:2]).max())
     assert distance == sorted(distance, reverse=True)
     assert distance[0] > 0.004
     assert distance[-1] < 1e-4
@@ -382,7 +382,7 @@ def test_every_step_without_noise_lowers_the_loss(power, form):
     rows = grid_rows(simulated(300, rng), design)
     # at epsilon 1 the Gram of the score form is shifted by what its noise could be
     settings = {"form": form, "power": power, "threshold": 0.05, "iterations": 40}
-    job = prepared(IRLS, design, 1.0 if form == "score" else 1e6, **settings)
+    context = prepared(IRLS, design, 1.0 if form == "score" else 1e6, **settings)
     scaled = rows / 2**16
 
     def value(theta):
@@ -391,7 +391,7 @@ def test_every_step_without_noise_lowers_the_loss(power, form):
         ratio = np.maximum(size / 0.05, 1.0)
         return np.where(size <= 0.05, size**2 / 2, 0.05**2 * (0.5 + (ratio**power - 1) / power)).sum()
 
-    values = [value([0.0] * 5)] + [value(theta) for theta in carried_out(IRLS, job, rows).trace]
+    values = [value([0.0] * 5)] + [value(theta) for theta in carried_out(IRLS, context, rows).trace]
     steps = np.diff(values)
     assert (steps <= 1e-7 * values[-1]).all()
     assert values[-1] < 0.6 * values[0]
@@ -404,8 +404,8 @@ def test_the_mean_of_the_last_half_is_published_unless_the_last_one_is_asked_for
     design = Design("y", COLUMNS)
     rows = grid_rows(simulated(200, np.random.default_rng(3)), design)
     for iterations in (1, 2, 5):
-        job = prepared(IRLS, design, iterations=iterations, sampler=SeededSampler(1))
-        mean = carried_out(IRLS, job, rows)
+        context = prepared(IRLS, design, iterations=iterations, sampler=SeededSampler(1))
+        mean = carried_out(IRLS, context, rows)
         trace = np.array(mean.trace)
         assert trace.shape == (iterations, 5)
         assert mean.values == pytest.approx(trace[iterations // 2 :].mean(axis=0), rel=1e-12)
@@ -419,10 +419,10 @@ def test_too_much_noise_gives_finite_coefficients_inside_the_box(form):
     largest = 0.0
     for seed in range(20):
         for kept in (rows, rows[:, :0]):
-            job = prepared(
+            context = prepared(
                 IRLS, design, 0.01, form=form, threshold=2.0, power=2.0, iterations=6, sampler=SeededSampler(seed)
             )
-            got = carried_out(IRLS, job, kept)
+            got = carried_out(IRLS, context, kept)
             assert np.isfinite(got.trace).all()
             assert got.values[0] == 0.0
             largest = max(largest, np.abs(got.trace).max())
@@ -431,8 +431,8 @@ def test_too_much_noise_gives_finite_coefficients_inside_the_box(form):
 
 def test_the_edge_is_above_the_mean_of_the_largest_eigenvalue_of_the_noise():
     design = Design("y", {f"x{j}": (0, 1) for j in range(9)} | {"y": (0, 1)})
-    job = prepared(IRLS, design, sampler=SeededSampler(3))
+    context = prepared(IRLS, design, sampler=SeededSampler(3))
     zeros = (0,) * 66
-    top = [np.linalg.eigvalsh(noisy_gram(zeros, job))[-1] / noise_edge(job, 10) for _ in range(300)]
+    top = [np.linalg.eigvalsh(noisy_gram(zeros, context))[-1] / noise_edge(context, 10) for _ in range(300)]
     # asymptotically 1, below it at finite size
     assert 0.7 < np.mean(top) < 1.0

@@ -17,9 +17,14 @@ from discreet.curator.table import accumulate
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.errors import SpecError
-from discreet.mechanisms.coefficients.ball_ridge import RowReach, normal_equations, ridge_in_ball, rounding_reach
+from discreet.mechanisms.coefficients.ball_ridge import (
+    RowSensitivity,
+    normal_equations,
+    ridge_in_ball,
+    rounding_sensitivity,
+)
 from discreet.mechanisms.coefficients.objective import ObjectivePerturbation, shifts, solution_gap, volume_loss
-from discreet.mechanisms.interface.protocol import Job
+from discreet.mechanisms.interface.protocol import RunContext
 from discreet.mechanisms.sampling.sampler import ExactSampler
 from discreet.privacy.budget import PrivacyBudget
 from discreet.privacy.gaussian import delta_from, mu_from
@@ -54,21 +59,23 @@ def test_each_linear_term_has_a_partner_with_the_same_minimum_within_the_claimed
     """
     rng = np.random.default_rng(81 + len(neighbours))
     on_border = pairs = 0
-    longest = 0.0
+    row_norm = 0.0
     while pairs < 1000:
         design = random_design(rng, neighbours=neighbours)
         design = Design("y", design.columns, radius=design.radius, unit=design.unit, intercept=bool(rng.random() < 0.5))
         settings = {**DEFAULT, "strength": float(10 ** rng.uniform(-1, 2)), "bound": float(10 ** rng.uniform(-1, 0.5))}
         strength = Fraction(settings["strength"])
-        reach = RowReach.of(design, RowDomain.of(design), settings["bound"])
+        sensitivity = RowSensitivity.of(design, RowDomain.of(design), settings["bound"])
         base = random_table(design, 4, rng)
         gram, cross = equations_of(base, design)
         size = len(cross)
         bound2 = Fraction(settings["bound"]) ** 2 * 4**32
-        claim2 = (Fraction(min(shift.length for shift in shifts(design, reach, settings["bound"]))) * 4**32) ** 2
+        claim2 = (Fraction(min(shift.length for shift in shifts(design, sensitivity, settings["bound"]))) * 4**32) ** 2
         # distance of theta from the true minimum, passed through the gradient and the inverse curvature
-        solver = Fraction(rounding_reach(size))
-        through = reach.rows * Fraction(reach.norm) ** 2 * solver + Fraction(math.sqrt(size) / 2 * (1 + 2**-40))
+        solver = Fraction(rounding_sensitivity(size))
+        through = sensitivity.rows * Fraction(sensitivity.norm) ** 2 * solver + Fraction(
+            math.sqrt(size) / 2 * (1 + 2**-40)
+        )
         for _ in range(20):
             row = random_table(design, 1, rng)
             kept = slice(None) if neighbours == "add-remove" else slice(1, None)
@@ -82,21 +89,21 @@ def test_each_linear_term_has_a_partner_with_the_same_minimum_within_the_claimed
             # gradient of new rows less that of old rows, at one point of the ball, in steps of steps
             shift = (new_gram - gram) @ theta - (new_cross - cross) * 4**16
             assert int(shift @ shift) <= claim2
-            longest = max(longest, math.sqrt(int(shift @ shift) / claim2))
+            row_norm = max(row_norm, math.sqrt(int(shift @ shift) / claim2))
             if not outside:
                 partner = b - np.array([round(Fraction(int(value), 4**16)) for value in shift], dtype=object)
                 again = ridge_in_ball(new_gram, new_cross - partner, 16, settings)
                 assert int((found - again) @ (found - again)) <= (2 * solver + through / strength) ** 2
             pairs += 1
     assert on_border > 100, "the border of the ball is hardly covered"
-    assert longest > 0.4
+    assert row_norm > 0.4
 
 
 def test_a_corner_row_against_long_coefficients_reaches_the_claimed_shift():
     design = Design("y", ONE_COLUMN, intercept=False)
-    reach = RowReach.of(design, RowDomain.of(design), 3.0)
+    sensitivity = RowSensitivity.of(design, RowDomain.of(design), 3.0)
     # gradient z (z theta - y) at theta = 3 of the row (1, -1)
-    (shift,) = shifts(design, reach, 3.0)
+    (shift,) = shifts(design, sensitivity, 3.0)
     assert shift.length == pytest.approx(1 * (1 * 3 - -1), rel=1e-9)
 
 
@@ -108,7 +115,7 @@ def test_rows_exchanged_across_the_coefficients_come_close_to_the_claimed_shift(
         z, w = (2 * np.array([math.cos(angle), sign * math.sin(angle)]) for sign in (1, -1))
         best = max(best, float(np.linalg.norm(z * (z @ theta - y) - w * (w @ theta - y))))
     design = Design("y", ONE_COLUMN, unit={"neighbours": "replace"})
-    plain, paired = shifts(design, RowReach(norm=2.0, residual=3.0, rows=2), 1.0)
+    plain, paired = shifts(design, RowSensitivity(norm=2.0, residual=3.0, rows=2), 1.0)
     assert 0.85 * paired.length <= best <= paired.length < plain.length
     assert (plain.halvings, paired.halvings) == (2, 6)
 
@@ -212,10 +219,11 @@ def test_exact_laws_in_one_dimension_keep_the_promise(neighbours, epsilon, delta
 def test_the_linear_term_is_calibrated_on_the_bound(unit):
     design = Design("y", ONE_COLUMN, unit=unit)
     law = law_of(design)
-    reach = RowReach.of(design, RowDomain.of(design), 1.0)
-    left = 0.98 - volume_loss(design.unit.max_rows, reach.norm, 2, 100.0)
+    sensitivity = RowSensitivity.of(design, RowDomain.of(design), 1.0)
+    left = 0.98 - volume_loss(design.unit.max_rows, sensitivity.norm, 2, 100.0)
     spent = min(
-        2**shift.halvings * delta_from(left, shift.length / law.sd("linear")) for shift in shifts(design, reach, 1.0)
+        2**shift.halvings * delta_from(left, shift.length / law.sd("linear"))
+        for shift in shifts(design, sensitivity, 1.0)
     )
     assert 0.939e-6 <= spent <= 0.94e-6
     assert law.calibration == "bound"
@@ -225,7 +233,7 @@ def test_the_linear_term_is_calibrated_on_the_bound(unit):
 def test_the_better_of_two_bounds_sets_the_noise_under_replace(bound, best):
     design = Design("y", ONE_COLUMN, unit={"neighbours": "replace"}, intercept=False)
     law = law_of(design, 0.5, 1e-3, {**DEFAULT, "bound": bound})
-    bounds = shifts(design, RowReach.of(design, RowDomain.of(design), bound), bound)
+    bounds = shifts(design, RowSensitivity.of(design, RowDomain.of(design), bound), bound)
     left = 0.49 - volume_loss(1, 1.0, 1, 100.0)
     sds = [shift.length / mu_from(left, 0.94e-3 / 2**shift.halvings) for shift in bounds]
     assert law.sd("linear") == pytest.approx(min(sds), rel=1e-6)
@@ -256,8 +264,8 @@ def test_the_noise_on_the_solution_is_small_and_hides_the_gap():
 
 
 def published(design, law, moments, settings=DEFAULT, sampler=None):
-    job = Job(design, RowDomain.of(design), law, settings, sampler or ExactSampler())
-    passes = ObjectivePerturbation().passes(job)
+    context = RunContext(design, RowDomain.of(design), law, settings, sampler or ExactSampler())
+    passes = ObjectivePerturbation().passes(context)
     next(passes)
     with pytest.raises(StopIteration) as done:
         passes.send(moments)
@@ -340,9 +348,9 @@ def test_the_limit_of_half_a_square_holds_where_delta_is_large():
     """The bound is proved for mu^2 / 2 up to the epsilon that is left; a large delta would ask for more."""
     design = Design("y", ONE_COLUMN, intercept=False)
     law = law_of(design, 0.02, 0.4, {**DEFAULT, "strength": 1e6})
-    reach = RowReach.of(design, RowDomain.of(design), 1.0)
-    mu = reach.norm * reach.residual / law.sd("linear")
-    left = 0.02 * 0.98 - volume_loss(1, reach.norm, 1, 1e6)
+    sensitivity = RowSensitivity.of(design, RowDomain.of(design), 1.0)
+    mu = sensitivity.norm * sensitivity.residual / law.sd("linear")
+    left = 0.02 * 0.98 - volume_loss(1, sensitivity.norm, 1, 1e6)
     assert mu**2 / 2 <= left
     assert mu**2 / 2 == pytest.approx(left, rel=1e-6)
 

@@ -17,12 +17,12 @@ from discreet.curator.sums.huber import HuberSums, digit_bits
 from discreet.curator.sums.protocol import Moments
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
-from discreet.mechanisms.coefficients.ball_ridge import rounding_reach
+from discreet.mechanisms.coefficients.ball_ridge import rounding_sensitivity
 from discreet.mechanisms.coefficients.huber_minimum import HuberProblem, huber_minimum
 from discreet.mechanisms.coefficients.objective import (
     VOLUME_SHARE,
     ObjectivePerturbation,
-    reach_and_shifts,
+    sensitivity_and_shifts,
     volume_loss,
 )  # fmt: skip
 from discreet.mechanisms.sampling.sampler import ExactSampler
@@ -80,17 +80,17 @@ def test_each_linear_term_has_a_partner_with_the_same_minimum_within_the_claimed
     """
     rng = np.random.default_rng(91 + len(neighbours))
     pairs = clipped = 0
-    longest = 0.0
+    row_norm = 0.0
     while pairs < 1000:
         design = random_design(rng, neighbours=neighbours)
         design = Design("y", design.columns, radius=design.radius, unit=design.unit, intercept=bool(rng.random() < 0.5))
         settings = settings_of(strength=float(10 ** rng.uniform(-1, 2)), threshold=float(10 ** rng.uniform(-2, 0)))
         strength, threshold = math.ceil(settings["strength"] * STEP), int(settings["threshold"] * 2**16)
-        reach, (shift,) = reach_and_shifts(design, RowDomain.of(design), settings)
+        sensitivity, (shift,) = sensitivity_and_shifts(design, RowDomain.of(design), settings)
         rows = grid_rows(random_table(design, 20, rng), design)
         size = len(rows) - (1 if design.intercept else 2)
-        through = reach.rows * reach.norm**2 * rounding_reach(size) + math.sqrt(size) / 2
-        allowed = (2 * rounding_reach(size) + through / settings["strength"]) * (1 + 2**-40)
+        through = sensitivity.rows * sensitivity.norm**2 * rounding_sensitivity(size) + math.sqrt(size) / 2
+        allowed = (2 * rounding_sensitivity(size) + through / settings["strength"]) * (1 + 2**-40)
         for new in range(4, 20):
             base, added = rows[:, :4], rows[:, [new]]
             other = np.concatenate([base if neighbours == "add-remove" else base[:, 1:], added], axis=1)
@@ -101,13 +101,13 @@ def test_each_linear_term_has_a_partner_with_the_same_minimum_within_the_claimed
             u = [old - new for old, new in zip(one, two, strict=True)]
             length2 = sum(value**2 for value in u)
             assert length2 <= (Fraction(shift.length) * STEP) ** 2
-            longest = max(longest, math.sqrt(length2) / (shift.length * STEP))
+            row_norm = max(row_norm, math.sqrt(length2) / (shift.length * STEP))
             clipped += length2 > (0.9 * settings["threshold"] * STEP) ** 2
             partner = b - np.array([round(value) for value in u], dtype=object)
             apart = theta - minimum(other, partner, strength, threshold, design.intercept)
             assert int(apart @ apart) <= allowed**2
             pairs += 1
-    assert longest > 0.9
+    assert row_norm > 0.9
     assert clipped > 100
 
 
@@ -122,9 +122,11 @@ def density(rows, strength, threshold, sigma, grid):
 
 def true_delta(one, other, epsilon, strength, threshold, sigma):
     """Hockey-stick divergence between the exact output laws of two tables, the larger of both directions."""
-    reach = (9 * sigma + threshold * 8) / strength
+    sensitivity = (9 * sigma + threshold * 8) / strength
     kinks = [(y + side * threshold) / z for z, y in {*one, *other} if z for side in (-1, 1)]
-    edges = np.unique([*np.linspace(-reach, reach, 8001), *(kink for kink in kinks if abs(kink) < reach)])
+    edges = np.unique(
+        [*np.linspace(-sensitivity, sensitivity, 8001), *(kink for kink in kinks if abs(kink) < sensitivity)]
+    )
     middle, width = (edges[1:] + edges[:-1]) / 2, np.diff(edges)
     f, g = (density(rows, strength, threshold, sigma, middle) for rows in (one, other))
     assert abs(f @ width - 1) < 1e-4
@@ -196,8 +198,8 @@ def test_the_first_worst_pair_keeps_the_promise_with_an_intercept_and_breaks_it_
     assert tables == [[(-1.0, 0.0), (1, 1)], [(-1.0, 0.0)]]
 
     def spent(sigma):
-        reach = 7 * sigma / strength
-        grid, width = np.linspace(-reach, reach, 1501, retstep=True)
+        sensitivity = 7 * sigma / strength
+        grid, width = np.linspace(-sensitivity, sensitivity, 1501, retstep=True)
         laws = [density_in_two_dimensions(rows, strength, threshold, sigma, grid) for rows in tables]
         assert all(abs(law.sum() * width**2 - 1) < 1e-3 for law in laws)
         return max(np.maximum(f - math.e * g, 0).sum() * width**2 for f, g in (laws, laws[::-1]))
@@ -220,24 +222,24 @@ def test_designs_without_a_row_at_right_angles_have_the_other_pairs():
 def test_the_linear_term_is_calibrated_on_the_bound(unit):
     design = Design("y", ONE_COLUMN, unit=unit)
     law = law_of(design)
-    reach, (shift,) = reach_and_shifts(design, RowDomain.of(design), settings_of())
-    volume = volume_loss(design.unit.max_rows, reach.norm, 2, law.parameters["strength"] / STEP)
+    sensitivity, (shift,) = sensitivity_and_shifts(design, RowDomain.of(design), settings_of())
+    volume = volume_loss(design.unit.max_rows, sensitivity.norm, 2, law.parameters["strength"] / STEP)
     assert volume == pytest.approx(VOLUME_SHARE["huber"], rel=1e-6)
     spent = 2**shift.halvings * delta_from(0.98 - volume, shift.length / law.sd("linear"))
     assert 0.939e-6 <= spent <= 0.94e-6
-    assert shift.length == pytest.approx(reach.rows * math.sqrt(2) * int(0.1 * 2**16) / 2**16)
+    assert shift.length == pytest.approx(sensitivity.rows * math.sqrt(2) * int(0.1 * 2**16) / 2**16)
 
 
 def test_a_clipped_corner_row_reaches_the_claimed_shift():
     """At coefficients 0 the corner row has residual 1, so its score is the threshold times its length."""
     for neighbours, rows in (("add-remove", 1), ("replace", 2)):
         design = Design("y", ONE_COLUMN, unit={"neighbours": neighbours})
-        _, (shift,) = reach_and_shifts(design, RowDomain.of(design), settings_of())
+        _, (shift,) = sensitivity_and_shifts(design, RowDomain.of(design), settings_of())
         corner = np.array([[65536.0] * rows, [65536.0] * rows, [65536.0, -65536.0][:rows]])
         signs = [1, -1][:rows]
         reached = [0, 0]
-        for place, sign in enumerate(signs):
-            scores = scores_at(corner[:, [place]], np.array([0, 0], dtype=object), 6553, True)
+        for index, sign in enumerate(signs):
+            scores = scores_at(corner[:, [index]], np.array([0, 0], dtype=object), 6553, True)
             reached = [total + sign * value for total, value in zip(reached, scores, strict=True)]
         length = math.sqrt(sum(value**2 for value in reached)) / STEP
         assert 0.999999 * shift.length <= length <= shift.length
@@ -250,14 +252,14 @@ def test_the_published_coefficients_have_the_stated_law_and_a_wrong_scale_is_rej
     table = {"x": rng.uniform(-1, 1, 300), "b": rng.random(300) < 0.5, "y": rng.uniform(-1, 1, 300)}
     rows = grid_rows(table, design)
     mechanism = ObjectivePerturbation()
-    job = prepared(mechanism, design, sampler=ExactSampler())
-    strength = job.law.parameters["strength"] / STEP
+    context = prepared(mechanism, design, sampler=ExactSampler())
+    strength = context.law.parameters["strength"] / STEP
     scores = []
     for _ in range(400):
-        values = np.array(carried_out(mechanism, job, rows).values)
+        values = np.array(carried_out(mechanism, context, rows).values)
         theta = np.array([round(value * STEP) for value in values], dtype=object)
         gradient = strength * values - np.array([float(v) / STEP for v in scores_at(rows, theta, 6553, True)])
-        scores.extend(gradient / job.law.sd("linear"))
+        scores.extend(gradient / context.law.sd("linear"))
     statistic = float(np.sum(np.square(scores)))
     low, high = stats.chi2.ppf([5e-10, 1 - 5e-10], len(scores))
     assert low < statistic < high
@@ -324,11 +326,11 @@ def test_a_linear_term_and_an_output_noise_are_drawn_once_for_every_coefficient(
     table = {"x": rng.uniform(-1, 1, 50), "b": rng.random(50) < 0.5, "y": rng.uniform(-1, 1, 50)}
     sampler = _Recording()
     mechanism = ObjectivePerturbation()
-    job = prepared(mechanism, design, sampler=sampler, strength=2.0)
+    context = prepared(mechanism, design, sampler=sampler, strength=2.0)
     rows = grid_rows(table, design)
-    values = carried_out(mechanism, job, rows).values
+    values = carried_out(mechanism, context, rows).values
     size = 3 if intercept else 2
-    assert sampler.asked == [[job.law.sigma["linear"]] * size, [job.law.sigma["coefficients"]] * size]
+    assert sampler.asked == [[context.law.sigma["linear"]] * size, [context.law.sigma["coefficients"]] * size]
     exact = minimum(rows, np.zeros(size, dtype=object), 2 * STEP, 6553, intercept) / STEP
     assert list(values) == (list(exact) if intercept else [0.0, *exact])
 

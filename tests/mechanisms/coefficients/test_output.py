@@ -16,9 +16,14 @@ from discreet.curator.table import accumulate
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.errors import SpecError
-from discreet.mechanisms.coefficients.ball_ridge import RowReach, normal_equations, ridge_in_ball
-from discreet.mechanisms.coefficients.output import OutputPerturbation, coefficient_reach, exchange_reach, minimum_reach
-from discreet.mechanisms.interface.protocol import Job
+from discreet.mechanisms.coefficients.ball_ridge import RowSensitivity, normal_equations, ridge_in_ball
+from discreet.mechanisms.coefficients.output import (
+    OutputPerturbation,
+    coefficient_sensitivity,
+    exchange_sensitivity,
+    minimum_sensitivity,
+)
+from discreet.mechanisms.interface.protocol import RunContext
 from discreet.mechanisms.interface.settings import checked_settings
 from discreet.mechanisms.sampling.sampler import ExactSampler
 from discreet.privacy.budget import PrivacyBudget
@@ -28,7 +33,7 @@ from discreet.tables.source import ComputeOptions
 from support.tables import random_design, random_table
 
 RELATIONS = ("add-remove", "replace")
-DEFAULT = checked_settings("output", OutputPerturbation.card.settings, None)
+DEFAULT = checked_settings("output", OutputPerturbation.info.settings, None)
 
 
 def lattice_of(table, design, settings, grid_bits=16):
@@ -44,8 +49,8 @@ def moved2(one, other) -> int:
 
 
 def claimed2(design, settings, grid_bits=16) -> Fraction:
-    reach = coefficient_reach(design, RowDomain.of(design, grid_bits), settings)
-    return (Fraction(reach) * 4**grid_bits) ** 2
+    sensitivity = coefficient_sensitivity(design, RowDomain.of(design, grid_bits), settings)
+    return (Fraction(sensitivity) * 4**grid_bits) ** 2
 
 
 def random_settings(rng):
@@ -123,18 +128,18 @@ def test_a_row_exchanged_for_its_opposite_reaches_the_claim_under_replace():
 
 
 def test_the_claim_in_its_three_ranges():
-    reach = RowReach(norm=2.0, residual=3.0, rows=2)
-    assert minimum_reach(reach, 1.0, 9.0) == pytest.approx(3 * math.sqrt(2) / 2, rel=1e-9)
-    assert minimum_reach(reach, 8.0, 9.0) == pytest.approx(3 / 4, rel=1e-9)
-    assert minimum_reach(reach, 100.0, 9.0) == pytest.approx(3 * 4 / 108, rel=1e-9)
-    assert minimum_reach(reach, 1e-3, 0.5) == pytest.approx(1, rel=1e-9)
+    sensitivity = RowSensitivity(norm=2.0, residual=3.0, rows=2)
+    assert minimum_sensitivity(sensitivity, 1.0, 9.0) == pytest.approx(3 * math.sqrt(2) / 2, rel=1e-9)
+    assert minimum_sensitivity(sensitivity, 8.0, 9.0) == pytest.approx(3 / 4, rel=1e-9)
+    assert minimum_sensitivity(sensitivity, 100.0, 9.0) == pytest.approx(3 * 4 / 108, rel=1e-9)
+    assert minimum_sensitivity(sensitivity, 1e-3, 0.5) == pytest.approx(1, rel=1e-9)
 
 
 @pytest.mark.parametrize(("norm", "bound"), [(1.0, 0.01), (1.5, 0.3), (2.0, 1.0), (3.0, 5.0)])
 def test_the_claim_for_an_exchange_is_the_maximum_over_pairs_of_rows(norm, bound):
     """A search over two rows, a direction and coefficients in space finds the closed form, and nothing above it."""
     rng = np.random.default_rng(75)
-    claim = exchange_reach(RowReach(norm=norm, residual=1 + norm * bound, rows=2), 1.0, bound)
+    claim = exchange_sensitivity(RowSensitivity(norm=norm, residual=1 + norm * bound, rows=2), 1.0, bound)
 
     def pulled(point):
         one, other, direction, theta = point.reshape(4, 3)
@@ -228,7 +233,7 @@ def test_the_noise_has_the_stated_law_and_a_wrong_scale_is_rejected():
     exact = np.array(lattice_of(table, design, DEFAULT), float) / 4**16
     scores = []
     for _ in range(1600):
-        passes = mechanism.passes(Job(design, domain, law, DEFAULT, ExactSampler()))
+        passes = mechanism.passes(RunContext(design, domain, law, DEFAULT, ExactSampler()))
         next(passes)
         with pytest.raises(StopIteration) as done:
             passes.send(moments)
@@ -297,7 +302,7 @@ def test_a_release_survives_its_file_and_says_what_it_stands_on(tmp_path):
 )  # fmt: skip
 def test_bad_settings_are_refused_before_data(given, message):
     with pytest.raises(SpecError, match=message):
-        checked_settings("output", OutputPerturbation.card.settings, given)
+        checked_settings("output", OutputPerturbation.info.settings, given)
     design = Design("y", {"x": (0, 1), "y": (0, 1)})
     with pytest.raises(SpecError, match=message):
         discreet.release("no-such-file", design, epsilon=1.0, delta=1e-6, mechanism="output", settings=given)

@@ -67,7 +67,7 @@ def test_every_mechanism_keeps_the_curve_of_its_account_and_no_other():
     domain = RowDomain.of(design)
     found = {}
     for name, mechanism in mechanisms().items():
-        settings = checked_settings(name, mechanism.card.settings, None)
+        settings = checked_settings(name, mechanism.info.settings, None)
         for budget in (PrivacyBudget(1.0), PrivacyBudget(1.0, 1e-6), PrivacyBudget(8.0, 1e-30)):
             try:
                 law = mechanism.noise_model(design, domain, budget, settings)

@@ -121,7 +121,7 @@ def test_a_setting_that_counts_and_a_default_that_does_not_are_taken(given):
 
 @pytest.mark.parametrize("name", sorted(mechanisms()))
 def test_what_a_setting_counts_with_is_a_setting_and_a_value_it_can_have(name):
-    declared = mechanism_named(name).card.settings
+    declared = mechanism_named(name).info.settings
     for setting in declared.values():
         if setting.only_with is not None:
             other, value = setting.only_with

@@ -20,11 +20,11 @@ from discreet.design.model import Design
 from discreet.errors import PrivacyNotice, SpecError
 from discreet.exact.eigenvalue import smallest_eigenvalue
 from discreet.mechanisms.calibration.blocks import lattice_gap
-from discreet.mechanisms.interface.protocol import Job
+from discreet.mechanisms.interface.protocol import RunContext
 from discreet.mechanisms.moments.adassp import (
     EIGENVALUE,
     AdaptiveSufficientStatistics,
-    eigenvalue_reach,
+    eigenvalue_sensitivity,
     equal_parts,
     regressor_gram,
 )
@@ -70,7 +70,7 @@ def joint_mu2(design, law, one, other) -> Fraction:
 
 @pytest.mark.parametrize("neighbours", ["add-remove", "replace"])
 def test_no_neighbour_moves_the_eigenvalue_or_the_joint_loss_by_more_than_claimed(neighbours):
-    """Whole numbers for the eigenvalue and exact fractions for the loss, no tolerance; rows may be dropped."""
+    """Integers for the eigenvalue and exact fractions for the loss, no tolerance; rows may be dropped."""
     rng = np.random.default_rng(31 + len(neighbours))
     limit = Fraction(MU) ** 2
     moved = 0
@@ -201,10 +201,10 @@ def pair_by_search(design, law):
             joint = losses[one, other] + (best.fun * 4**16 / law.sigma[EIGENVALUE]) ** 2
             found.append((joint, one, other, np.rint(np.exp(best.x)).astype(int)))
     _, one, other, times = max(found, key=lambda each: each[0])
-    rest = [place for place, often in zip(kept, times, strict=True) for _ in range(often)]
+    rest = [index for index, often in zip(kept, times, strict=True) for _ in range(often)]
     left = [other] if design.unit.neighbours == "replace" else []
     return tuple(
-        {name: [table[name][k] for k in places] for name in table} for places in ([*rest, one], [*rest, *left])
+        {name: [table[name][k] for k in indices] for name in table} for indices in ([*rest, one], [*rest, *left])
     )
 
 
@@ -237,14 +237,14 @@ def test_one_boolean_moves_the_eigenvalue_by_half_of_the_claim_at_most():
 
 def test_designs_without_a_pair_at_right_angles_still_have_corner_pairs():
     assert len(worst_pairs("adassp", Design("y", NUMBERS["three numbers"]))) == 2
-    for columns, wish in (
+    for columns, spec in (
         (MIXED["mixed"], {}),
         (NUMBERS["three numbers"], {"radius": 1.0}),
         ({"x": (0, 1), "square": {"formula": "x ** 2"}, "y": (0, 1)}, {}),
         ({"x": (0, 1), "z": (0, 1), "up": {"formula": "z >= 0.5"}, "y": (0, 1)}, {}),
         ({"x": (-1, 1), "y": (-1, 1)}, {"intercept": False}),
     ):
-        assert len(worst_pairs("adassp", Design("y", columns, **wish))) == 1
+        assert len(worst_pairs("adassp", Design("y", columns, **spec))) == 1
 
 
 def test_a_person_with_three_rows_takes_three_times_the_noise_and_moves_no_farther():
@@ -272,9 +272,9 @@ def test_products_cross_products_and_the_eigenvalue_get_a_third_each(intercept, 
     assert shares.sum_y + shares.cross == pytest.approx(1.0)
     assert (shares.count == 0.0) == (neighbours == "replace")
     law = law_of(design)
-    reach = eigenvalue_reach(design, RowDomain.of(design))
-    assert reach == (4.0 if intercept else 3.0)
-    assert reach / law.sd(EIGENVALUE) == pytest.approx(MU / math.sqrt(3), rel=1e-6)
+    sensitivity = eigenvalue_sensitivity(design, RowDomain.of(design))
+    assert sensitivity == (4.0 if intercept else 3.0)
+    assert sensitivity / law.sd(EIGENVALUE) == pytest.approx(MU / math.sqrt(3), rel=1e-6)
     if neighbours == "add-remove":
         lengths = {"count": 1, "sum_x": math.sqrt(3), "gram_diagonal": 3, "sum_y": 1, "cross": math.sqrt(3)}
         spent_on = {block: (lengths[block] / law.sd(block)) ** 2 for block in lengths if block in law.sigma}
@@ -332,7 +332,7 @@ def test_the_noise_of_the_eigenvalue_has_the_stated_law_and_a_wrong_scale_is_rej
     assert eigenvalue_of(exact, design) == 4**16 + 4**15
     drawn = []
     for _ in range(300):
-        passes = AdaptiveSufficientStatistics().passes(Job(design, domain, law, THIRD, sampler))
+        passes = AdaptiveSufficientStatistics().passes(RunContext(design, domain, law, THIRD, sampler))
         next(passes)
         with pytest.raises(StopIteration) as done:
             passes.send(Moments(exact, 16, 2))
@@ -451,7 +451,7 @@ def test_budgets_that_gaussian_noise_cannot_keep_are_refused(budget):
 
 
 @pytest.mark.parametrize(
-    ("wish", "message"),
+    ("spec", "message"),
     [
         ({"delta": 0.0}, "delta"),
         ({"settings": {"eigenvalue_share": 0.95}}, "0.005 to 0.9"),
@@ -459,10 +459,10 @@ def test_budgets_that_gaussian_noise_cannot_keep_are_refused(budget):
         ({"settings": {"share": 0.5}}, "unknown setting"),
     ],
 )
-def test_what_cannot_be_kept_is_refused_before_the_table_is_opened(wish, message):
+def test_what_cannot_be_kept_is_refused_before_the_table_is_opened(spec, message):
     design = Design("y", {"x": (0, 1), "y": (0, 1)})
     with pytest.raises(SpecError, match=message):
-        discreet.release("/no/such/file.csv", design, **{"mechanism": "adassp", "epsilon": 1.0, "delta": 1e-6} | wish)
+        discreet.release("/no/such/file.csv", design, **{"mechanism": "adassp", "epsilon": 1.0, "delta": 1e-6} | spec)
 
 
 def test_more_columns_than_can_be_eliminated_in_good_time_are_refused():

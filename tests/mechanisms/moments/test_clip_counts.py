@@ -17,8 +17,8 @@ from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.errors import SpecError
 from discreet.mechanisms.calibration.blocks import lattice_gap
-from discreet.mechanisms.interface.protocol import Job
-from discreet.mechanisms.moments.clip_counts import CLIP_MU2_SHARE, clip_counts_beside
+from discreet.mechanisms.interface.protocol import RunContext
+from discreet.mechanisms.moments.clip_counts import CLIP_MU2_SHARE, clip_counts_statistic
 from discreet.mechanisms.moments.gaussian import GaussianMoments
 from discreet.mechanisms.moments.laplace import LaplaceMoments
 from discreet.mechanisms.registry import mechanisms
@@ -195,7 +195,7 @@ def test_no_person_moves_sums_and_counts_by_more_than_the_noise_pays_for(neighbo
                 # one person is outside with every cell, in more rows than count
                 tables[0][name] = [column.bounds[1] + 1.0] * len(tables[0][name])
         for gone in range(3):
-            rest = [table for place, table in enumerate(tables[:-1]) if place != gone]
+            rest = [table for index, table in enumerate(tables[:-1]) if index != gone]
             one = sums(together([*rest, tables[gone]]), design)
             other = sums(together(rest if neighbours == "add-remove" else [*rest, tables[-1]]), design)
             assert mu2(design, gaussian, one, other) <= most
@@ -210,7 +210,7 @@ def test_clipped_corner_rows_spend_the_budget_of_gaussian_and_no_more(columns, n
     pairs = worst_pairs("gaussian", design, clip_counts=True)
     losses = [mu2(design, law, sums(pair.table, design), sums(pair.neighbour, design)) for pair in pairs]
     worst = math.sqrt(float(max(losses)))
-    gap = lattice_gap(law, len(design.released), EPSILON, clip_counts_beside(design))
+    gap = lattice_gap(law, len(design.released), EPSILON, clip_counts_statistic(design))
     assert delta_from(EPSILON, worst) + gap <= DELTA
     # not met by being far too noisy: an added row reaches the claim, an exchanged one a tenth of it less
     slack = 1.001 if neighbours == "add-remove" else 1.11
@@ -271,10 +271,10 @@ def test_the_lattice_gap_counts_every_count():
     law = GaussianMoments(clip_counts=True).noise_model(design, domain, PrivacyBudget(1.0, 1e-3), {})
     scales = [*law.steps(len(design.released)), *[law.sigma[CLIPPED]] * 4]
     expected = (1 + math.e) * sum(1 / (16 * scale**2) for scale in scales)
-    assert lattice_gap(law, len(design.released), 1.0, clip_counts_beside(design)) == pytest.approx(
+    assert lattice_gap(law, len(design.released), 1.0, clip_counts_statistic(design)) == pytest.approx(
         expected, rel=1e-9, abs=0
     )
-    assert clip_counts_beside(design).share == CLIP_MU2_SHARE
+    assert clip_counts_statistic(design).share == CLIP_MU2_SHARE
 
 
 # -- the noise ---------------------------------------------------------------------------------------------------------
@@ -332,7 +332,7 @@ def published_in_lockstep(mechanism, design: Design, table) -> tuple[list[int], 
     """Every number that a run without noise publishes, and the scale that was drawn for it, in one order."""
     domain, sampler = RowDomain.of(design), Recorder()
     law = mechanism.noise_model(design, domain, PrivacyBudget(EPSILON, DELTA), {})
-    passes = mechanism.passes(Job(design, domain, law, {}, sampler))
+    passes = mechanism.passes(RunContext(design, domain, law, {}, sampler))
     with Table(open_source(table), design, domain, ComputeOptions(), clip_counts=True) as rows:
         moments = rows.sums(next(passes))
     with pytest.raises(StopIteration) as done:
@@ -369,7 +369,7 @@ class Closed:
         pytest.fail("the data was looked at")
 
 
-@pytest.mark.parametrize("name", [name for name, one in mechanisms().items() if not one.card.clip_counts])
+@pytest.mark.parametrize("name", [name for name, one in mechanisms().items() if not one.info.clip_counts])
 def test_other_mechanisms_refuse_before_the_data_is_opened(name):
     design = Design("y", {"x": (-1, 1), "y": (-1, 1)})
     with pytest.raises(SpecError, match=rf"'gaussian' and 'laplace' only, got '{name}'"):
@@ -409,4 +409,4 @@ def test_auto_takes_the_mechanism_that_serves_the_budget():
 
 
 def test_the_card_says_which_mechanisms_count():
-    assert [name for name, one in mechanisms().items() if one.card.clip_counts] == ["gaussian", "laplace"]
+    assert [name for name, one in mechanisms().items() if one.info.clip_counts] == ["gaussian", "laplace"]

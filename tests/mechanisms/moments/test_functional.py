@@ -19,7 +19,7 @@ from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.errors import PrivacyNotice, SpecError
 from discreet.mechanisms.calibration.l1_sensitivity import l1_sensitivity
-from discreet.mechanisms.interface.protocol import Job
+from discreet.mechanisms.interface.protocol import RunContext
 from discreet.mechanisms.moments.functional import FunctionalMechanism, monomial_weights
 from discreet.mechanisms.moments.laplace import noisy_totals
 from discreet.mechanisms.sampling.sampler import ExactSampler
@@ -184,11 +184,11 @@ def test_a_public_count_has_no_noise():
 def test_one_pass_publishes_the_entries_with_their_noise():
     design = numbers(1, (-1, 1), intercept=False)
     domain, law = RowDomain.of(design), law_of(design, 1e9)
-    passes = FunctionalMechanism().passes(Job(design, domain, law, {"target_square": False}, ExactSampler()))
+    passes = FunctionalMechanism().passes(RunContext(design, domain, law, {"target_square": False}, ExactSampler()))
     moments = accumulate(open_source({"x0": [0.5], "y": [1.0]}), design, domain, ComputeOptions(), next(passes))
     with pytest.raises(StopIteration) as done:
         passes.send(moments)
-    count, sum_x, square, cross = (done.value.value.totals[place] for place in (0, 1, 3, 4))
+    count, sum_x, square, cross = (done.value.value.totals[index] for index in (0, 1, 3, 4))
     assert sum_x is None
     # scales of 18 and 9 steps at most: 30 scales have probability below 1e-12
     assert abs(count - 4**16) <= 30 * law.sigma["count"]
@@ -205,8 +205,8 @@ def test_drawn_noise_has_the_stated_law_and_wrong_scales_are_rejected():
     edges = stats.laplace.ppf(np.linspace(0, 1, 41)[1:-1])
 
     def p_value(entries, scale):
-        places = np.searchsorted(edges * scale, drawn[:, entries].ravel())
-        return stats.chisquare(np.bincount(places, minlength=40)).pvalue
+        indices = np.searchsorted(edges * scale, drawn[:, entries].ravel())
+        return stats.chisquare(np.bincount(indices, minlength=40)).pvalue
 
     diagonal = np.isin(blocks[released], ["count", "gram_diagonal"])
     for entries, scale in ((diagonal, 22**2 - 1), (~diagonal, (22**2 - 1) / 2)):

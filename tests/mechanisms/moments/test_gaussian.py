@@ -269,7 +269,7 @@ def test_noise_is_added_in_unlimited_integers():
 def test_the_registry_knows_its_mechanisms_and_refuses_others():
     assert "gaussian" in mechanisms()
     gaussian = mechanism_named("gaussian")
-    assert (gaussian.kind, gaussian.card.domain) == ("moments", "box or ball")
+    assert (gaussian.kind, gaussian.info.domain) == ("moments", "box or ball")
     assert ExactSampler().private
     with pytest.raises(SpecError, match=r"unknown mechanism 'gausian'; allowed: auto, .*Did you mean 'gaussian'\?"):
         mechanism_named("gausian")

@@ -18,7 +18,7 @@ from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.errors import SpecError
 from discreet.mechanisms.calibration.l2_sensitivity import Blocks, block_maxima
-from discreet.mechanisms.interface.protocol import Job
+from discreet.mechanisms.interface.protocol import RunContext
 from discreet.mechanisms.moments.k_norm import KNormMoments, block_shares, k_norm_noise
 from discreet.mechanisms.sampling.sampler import ExactSampler
 from discreet.privacy.budget import PrivacyBudget
@@ -64,14 +64,14 @@ def test_no_neighbour_is_farther_away_than_epsilon(neighbours):
         epsilon = float(10 ** rng.uniform(-2, 2))
         law = law_of(design, epsilon)
         base = random_table(design, 7, rng)
-        place = int(rng.integers(0, 7))
+        index = int(rng.integers(0, 7))
         before = moments_of(design, base)
         for _ in range(50):
             row = random_table(design, 1, rng)
             if missing == "drop" and rng.random() < 0.2:
                 row = {name: [None] for name in row}
-            after = place if neighbours == "add-remove" else place + 1
-            other = {name: [*values[:place], *row[name], *values[after:]] for name, values in base.items()}
+            after = index if neighbours == "add-remove" else index + 1
+            other = {name: [*values[:index], *row[name], *values[after:]] for name, values in base.items()}
             assert norm2_of_change(design, law, before, moments_of(design, other)) <= Fraction(epsilon) ** 2
             checked += 1
 
@@ -221,7 +221,7 @@ def test_noise_is_added_in_unlimited_integers_and_a_public_count_is_left_alone()
         domain = RowDomain.of(design)
         law = KNormMoments().noise_model(design, domain, budget, {})
         assert law.parameters["dimension"] == (5 if neighbours == "replace" else 6)
-        passes = KNormMoments().passes(Job(design, domain, law, {}, SeededSampler(1)))
+        passes = KNormMoments().passes(RunContext(design, domain, law, {}, SeededSampler(1)))
         next(passes)
         huge = 2**90
         with pytest.raises(StopIteration) as done:
@@ -245,13 +245,14 @@ def test_the_count_is_exact_only_where_it_is_public(neighbours, missing, person)
 def test_the_shares_are_the_best_ones_where_no_floor_holds():
     domain = RowDomain(1, 0, 0, None, False, 16)
     shares = block_shares(domain, "add-remove", 1)
-    reach = block_maxima(domain, "add-remove")
+    sensitivity = block_maxima(domain, "add-remove")
     costs = Blocks(count=0.25, sum_x=1.25, gram=1.0, sum_y=1.0, cross=1.0, target_square=0.25)
 
     def error(tried) -> float:
         total = sum(getattr(tried, name) for name in Blocks.__slots__)
         return sum(
-            getattr(costs, name) * getattr(reach, name) ** 2 * total / getattr(tried, name) for name in Blocks.__slots__
+            getattr(costs, name) * getattr(sensitivity, name) ** 2 * total / getattr(tried, name)
+            for name in Blocks.__slots__
         )
 
     rng = np.random.default_rng(3)

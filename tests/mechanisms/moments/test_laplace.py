@@ -20,7 +20,7 @@ from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.errors import PrivacyNotice, SpecError
 from discreet.mechanisms.calibration.l1_sensitivity import l1_sensitivity
-from discreet.mechanisms.interface.protocol import Job
+from discreet.mechanisms.interface.protocol import RunContext
 from discreet.mechanisms.moments.laplace import LaplaceMoments, block_costs, block_weights, noisy_totals, pure_law
 from discreet.mechanisms.sampling.sampler import MAX_SIGMA, ExactSampler
 from discreet.privacy.budget import PrivacyBudget
@@ -220,7 +220,7 @@ def test_delta_changes_nothing_and_the_promise_keeps_the_budget():
     assert law_of(design, 1.0) == law_of(design, 1.0, 1e-6)
     promise = Guarantee.promised(design.unit, PrivacyBudget(1.0))
     assert (promise.epsilon, promise.delta) == (1.0, 0.0)
-    assert LaplaceMoments().card.notion == "pure"
+    assert LaplaceMoments().info.notion == "pure"
 
 
 @pytest.mark.parametrize("budget", [PrivacyBudget.zcdp(0.1), PrivacyBudget.gdp(0.5)])
@@ -272,7 +272,7 @@ def test_one_pass_is_asked_for_before_any_noise_and_all_entries_are_published():
     design = numbers(2)
     domain, sampler = RowDomain.of(design), Counting()
     law = law_of(design, 1.0)
-    passes = LaplaceMoments().passes(Job(design, domain, law, {}, sampler))
+    passes = LaplaceMoments().passes(RunContext(design, domain, law, {}, sampler))
     sums = next(passes)
     assert not hasattr(sampler, "asked")
     table = {"x0": [0.0, 1.0], "x1": [1.0, 1.0], "y": [0.5, 1.0]}

@@ -44,10 +44,10 @@ def ratio_total(table, design, theta, at, rows_per_person=1, **options) -> int:
 
 
 def squared_change(one, other, size) -> Fraction:
-    places = [(i, j) for i in range(size) for j in range(i, size)]
+    indices = [(i, j) for i in range(size) for j in range(i, size)]
     return (
         sum(
-            (Fraction((a - b) ** 2) * (1 if i == j else 2) for (i, j), a, b in zip(places, one, other, strict=True)),
+            (Fraction((a - b) ** 2) * (1 if i == j else 2) for (i, j), a, b in zip(indices, one, other, strict=True)),
             start=Fraction(0),
         )
         / 2**64

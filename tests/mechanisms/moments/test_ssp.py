@@ -248,8 +248,8 @@ def test_with_and_without_repair():
     rows = {name: rng.uniform(-1, 1, 60).tolist() for name in columns}
     made = discreet.release(rows, Design("y", columns), mechanism="ssp", epsilon=0.5, delta=1e-6)
     assert "not positive definite" in discreet.fit(made).params["x0"].reason
-    for wish in ({"penalty": "adaptive"}, {"penalty": "ridge", "strength": 0.1}):
-        repaired = discreet.fit(made, **wish)
+    for spec in ({"penalty": "adaptive"}, {"penalty": "ridge", "strength": 0.1}):
+        repaired = discreet.fit(made, **spec)
         assert repaired.ridge > 0
         assert np.abs(repaired.scaled_coefficients).max() < 5
 
@@ -274,22 +274,22 @@ def test_budgets_that_gaussian_noise_cannot_keep_are_refused(budget):
 
 
 @pytest.mark.parametrize(
-    ("wish", "message"),
+    ("spec", "message"),
     [
         ({"delta": 0.0}, "delta"),
         ({"settings": {"target_square": "perhaps"}}, "true or false"),
         ({"settings": {"ridge": 1}}, "unknown setting"),
     ],
 )
-def test_what_cannot_be_kept_is_refused_before_the_table_is_opened(wish, message):
+def test_what_cannot_be_kept_is_refused_before_the_table_is_opened(spec, message):
     design = Design("y", {"x": (0, 1), "y": (0, 1)})
     with pytest.raises(SpecError, match=message):
-        discreet.release("/no/such/file.csv", design, **{"mechanism": "ssp", "epsilon": 1.0, "delta": 1e-6} | wish)
+        discreet.release("/no/such/file.csv", design, **{"mechanism": "ssp", "epsilon": 1.0, "delta": 1e-6} | spec)
 
 
 def test_the_card_and_the_promise_say_what_they_are_about():
     mechanism = SufficientStatistics()
-    assert mechanism.card.notion == "approximate"
-    assert dict(checked_settings("ssp", mechanism.card.settings, None)) == {"target_square": False}
+    assert mechanism.info.notion == "approximate"
+    assert dict(checked_settings("ssp", mechanism.info.settings, None)) == {"target_square": False}
     promise = Guarantee.promised(Design("y", {"x": (0, 1), "y": (0, 1)}).unit, BUDGET)
     assert (promise.epsilon, promise.delta, promise.neighbours) == (1.0, 1e-6, "add-remove")

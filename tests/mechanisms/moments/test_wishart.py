@@ -28,7 +28,7 @@ from discreet.mechanisms.calibration.chi_square import (
     largest_shift,
     present_delta,
 )
-from discreet.mechanisms.interface.protocol import Job
+from discreet.mechanisms.interface.protocol import RunContext
 from discreet.mechanisms.moments import wishart
 from discreet.mechanisms.moments.gaussian import GaussianMoments
 from discreet.mechanisms.moments.wishart import Scales, WishartMoments, wishart_noise
@@ -250,12 +250,12 @@ def test_no_row_is_longer_than_the_shift_the_noise_was_calibrated_for(neighbours
         scales = Scales.of(law_of(design, float(10 ** rng.uniform(-1, 1)), settings=FEW))
         bound = scales.shift(RowDomain.of(design))
         base = random_table(design, 6, rng)
-        place = int(rng.integers(0, 6))
-        without = {name: [*values[:place], *values[place + 1 :]] for name, values in base.items()}
+        index = int(rng.integers(0, 6))
+        without = {name: [*values[:index], *values[index + 1 :]] for name, values in base.items()}
         rest = moments_of(design, without)
         for _ in range(40):
             row = random_table(design, 1, rng)
-            table = {name: [*values[:place], *row[name], *values[place:]] for name, values in without.items()}
+            table = {name: [*values[:index], *row[name], *values[index:]] for name, values in without.items()}
             change = [a - b for a, b in zip(moments_of(design, table), rest, strict=True)]
             assert is_one_row(design, change)
             assert row_length2(design, scales, change) <= bound
@@ -307,10 +307,10 @@ def test_a_search_that_promises_too_much_is_mended_by_the_proof(monkeypatch):
         return shift * (1 + 3e-4), share
 
     monkeypatch.setattr(wishart, "largest_shift", boastful)
-    mended = law_of(design, settings=FEW)
-    assert added_delta(58, Scales.of(mended).shift(RowDomain.of(design)), Fraction(1)) <= 1e-6
+    repaired = law_of(design, settings=FEW)
+    assert added_delta(58, Scales.of(repaired).shift(RowDomain.of(design)), Fraction(1)) <= 1e-6
     for block in honest.sigma:
-        assert mended.sigma[block] == pytest.approx(honest.sigma[block], rel=1e-3)
+        assert repaired.sigma[block] == pytest.approx(honest.sigma[block], rel=1e-3)
 
 
 def test_scales_are_recovered_from_the_law():
@@ -365,7 +365,7 @@ def test_noise_comes_less_its_mean_unless_it_is_kept():
     for debiased in (True, False):
         settings = FEW | {"debiased": debiased}
         law = law_of(design, settings=FEW)
-        passes = WishartMoments().passes(Job(design, domain, law, settings, SeededSampler(1)))
+        passes = WishartMoments().passes(RunContext(design, domain, law, settings, SeededSampler(1)))
         next(passes)
         with pytest.raises(StopIteration) as done:
             passes.send(Moments((huge,) * 6, 16, 1))

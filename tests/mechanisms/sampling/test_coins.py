@@ -73,15 +73,15 @@ def test_the_exponential_coin_has_exactly_its_probability(exponent):
         assert not float(true) <= math.exp(-exponent * 1.001) <= float(true + left)
 
 
-def discrete_laplace(scale: float, reach: int) -> tuple[np.ndarray, np.ndarray]:
-    z = np.arange(-reach, reach + 1)
+def discrete_laplace(scale: float, sensitivity: int) -> tuple[np.ndarray, np.ndarray]:
+    z = np.arange(-sensitivity, sensitivity + 1)
     r = math.exp(-1 / scale)
     return z, r ** np.abs(z) * (1 - r) / (1 + r)
 
 
-def chi_square(draws: np.ndarray, scale: float, reach: int = 9) -> float:
-    z, p = discrete_laplace(scale, reach)
-    observed = np.array([(draws == value).sum() for value in z] + [(np.abs(draws) > reach).sum()])
+def chi_square(draws: np.ndarray, scale: float, sensitivity: int = 9) -> float:
+    z, p = discrete_laplace(scale, sensitivity)
+    observed = np.array([(draws == value).sum() for value in z] + [(np.abs(draws) > sensitivity).sum()])
     return float(stats.chisquare(observed, np.append(p, 1 - p.sum()) * len(draws)).pvalue)
 
 

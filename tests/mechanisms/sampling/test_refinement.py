@@ -135,7 +135,7 @@ class Scripted:
         if len(self.asked) > self.ones:
             return 0
         top = 2 ** (piece - 1) - 1 if len(self.asked) == 1 else 2**piece - 1
-        return sum(top << place * piece for place in range(64))
+        return sum(top << index * piece for index in range(64))
 
 
 @pytest.mark.parametrize("ones", [1, 2, 5])
@@ -163,16 +163,16 @@ def test_the_outcome_is_the_rounding_of_the_ideal_draw_however_few_digits_it_sta
         def draw(uniforms, seen=seen):
             seen.append(uniforms)
             two = [(normal * 10**6).nearest() for normal in uniforms.normals(2)]
-            return two, uniforms._place, (uniforms.gamma(20) * 10**6).nearest()
+            return two, uniforms._index, (uniforms.gamma(20) * 10**6).nearest()
 
-        two, place, gamma = refined(SeededSampler(seed), draw, bits=8)
+        two, index, gamma = refined(SeededSampler(seed), draw, bits=8)
         runs += len(seen)
         with mpmath.workprec(600):
             # any number whose first digits are those known gives the same outcome: take the middle of its cell
             final = seen[-1]
             uniforms = [(mpmath.mpf(digits) + mpmath.mpf("0.5")) / 2**final.bits for digits in final._known]
             assert two == [int(mpmath.floor(z * 10**6 + 0.5)) for z in ideal_two_normals(uniforms)]
-            logs = mpmath.fsum(mpmath.log(u) for u in uniforms[place : place + 20])
+            logs = mpmath.fsum(mpmath.log(u) for u in uniforms[index : index + 20])
             assert gamma == int(mpmath.floor(-logs * 10**6 + 0.5))
     assert runs > 240
 
@@ -191,9 +191,9 @@ def test_the_number_of_digits_to_start_with_changes_no_outcome():
 
         def bits(self, how_many: int) -> int:
             piece = how_many // 64
-            return sum(self.random[k].getrandbits(1) << place for k, place in self.places(piece))
+            return sum(self.random[k].getrandbits(1) << index for k, index in self.indices(piece))
 
-        def places(self, piece: int):
+        def indices(self, piece: int):
             return ((k, (63 - k) * piece + piece - 1 - digit) for k in range(64) for digit in range(piece))
 
     outcomes = {

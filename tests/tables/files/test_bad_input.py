@@ -240,9 +240,9 @@ def test_a_damaged_byte_anywhere_is_refused_or_harmless(kind, tmp_path) -> None:
     rng = np.random.default_rng(11)
     ends = np.concatenate([np.arange(0, 400, 7), len(content) - 1 - np.arange(0, 1500, 13)])
     path = tmp_path / ("t.parquet" if kind == "parquet" else "t.arrow")
-    for place in np.concatenate([ends, rng.integers(0, len(content), 60)]):
+    for index in np.concatenate([ends, rng.integers(0, len(content), 60)]):
         damaged = bytearray(content)
-        damaged[place] ^= 1 << int(rng.integers(8))
+        damaged[index] ^= 1 << int(rng.integers(8))
         path.write_bytes(damaged)
         with contextlib.suppress(DataError):
             read_all(path)

@@ -154,7 +154,7 @@ TYPES = {
 
 @pytest.mark.parametrize("kind", TYPES)
 def test_a_schema_tells_the_kind_of_each_column(tmp_path: Path, kind: str | None) -> None:
-    schema = pa.schema([(f"c{place}", stored) for place, stored in enumerate(TYPES[kind])])
+    schema = pa.schema([(f"c{index}", stored) for index, stored in enumerate(TYPES[kind])])
     with ipc.new_file(tmp_path / "t.arrow", schema):
         pass
     with ipc.new_stream(tmp_path / "s.arrow", schema):

@@ -85,19 +85,19 @@ def bound_costs(release: Release, model: SubModel) -> tuple[BoundCost, ...]:
         return ()
     before = _privacy_error(M, variance)
     costs = []
-    for place, position in enumerate(positions[1:], start=1):
+    for index, position in enumerate(positions[1:], start=1):
         name = release.columns[position]
         column = release.design.columns.get(name)
         if not isinstance(column, Numeric):
             continue
-        mean = float(M[0, place] / M[0, 0])
-        spread = _spread(M, place) if square_known or place < len(M) - 1 else None
+        mean = float(M[0, index] / M[0, 0])
+        spread = _spread(M, index) if square_known or index < len(M) - 1 else None
         T = np.eye(len(M))
-        T[place, place] = 1 / _INNER
-        T[place, 0] = -np.clip(mean, -_INNER, _INNER) / _INNER
+        T[index, index] = 1 / _INNER
+        T[index, 0] = -np.clip(mean, -_INNER, _INNER) / _INNER
         after = _privacy_error(T @ M @ T.T, variance)
         # one scaled unit of a narrower target is worth less
-        worth = _INNER if place == len(M) - 1 else 1.0
+        worth = _INNER if index == len(M) - 1 else 1.0
         ends = None if spread is None else _ends(column, mean, spread)
         costs.append(
             BoundCost(
@@ -113,7 +113,7 @@ def bound_costs(release: Release, model: SubModel) -> tuple[BoundCost, ...]:
     return tuple(sorted(costs, key=lambda cost: -cost.saved))
 
 
-def dearest_words(costs: tuple[BoundCost, ...], piled: Mapping[str, Side]) -> str | None:
+def costliest_bound_text(costs: tuple[BoundCost, ...], piled: Mapping[str, Side]) -> str | None:
     """Say which bounds cost most and what could be done about them; nothing where none would save anything.
 
     Parameters
@@ -125,20 +125,20 @@ def dearest_words(costs: tuple[BoundCost, ...], piled: Mapping[str, Side]) -> st
     """
     if not costs or costs[0].saved <= 0:
         return None
-    dearest = costs[0]
+    costliest = costs[0]
     others = ", ".join(f"{cost.name} {max(cost.saved, 0.0):.0%}" for cost in costs[1:4])
     text = (
-        f"Half the width of the bounds [{dearest.low:g}, {dearest.high:g}] of {dearest.name} would take "
-        f"{dearest.saved:.0%} off the privacy part of the prediction error"
+        f"Half the width of the bounds [{costliest.low:g}, {costliest.high:g}] of {costliest.name} would take "
+        f"{costliest.saved:.0%} off the privacy part of the prediction error"
         f"{f' (others: {others})' if others else ''}, if no row lay outside."
     )
-    side = piled.get(dearest.name)
+    side = piled.get(costliest.name)
     if side is not None:
         return f"{text} But rows pile up at the {side} bound, which may be too {WRONG[side]} (D016)."
-    if dearest.spread is None:
+    if costliest.spread is None:
         return text
-    low, high = dearest.spread
-    return f"{text} By the release, most rows lie between {low:.4g} and {high:.4g}, so {_advice(dearest)}."
+    low, high = costliest.spread
+    return f"{text} By the release, most rows lie between {low:.4g} and {high:.4g}, so {_advice(costliest)}."
 
 
 def _advice(cost: BoundCost) -> str:
@@ -165,9 +165,9 @@ def _privacy_error(M: FloatArray, variance: FloatArray) -> float:
     return float(np.trace(np.linalg.solve(A, noise)) / A[0, 0])
 
 
-def _spread(M: FloatArray, place: int) -> float | None:
+def _spread(M: FloatArray, index: int) -> float | None:
     n = M[0, 0]
-    around = M[place, place] / n - (M[0, place] / n) ** 2
+    around = M[index, index] / n - (M[0, index] / n) ** 2
     return float(np.sqrt(around)) if around > 0 else None
 
 

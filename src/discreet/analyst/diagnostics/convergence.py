@@ -13,7 +13,7 @@ _FALSE_ALARM: Final = 0.01  # over all coefficients, for steps of nothing but no
 _MATTERS: Final = 5e-3  # of the largest coefficient
 
 
-def still_moving(release: Release) -> str | None:
+def not_converged(release: Release) -> str | None:
     """Say if the iterates of a release went one way to the end, farther than noise can carry them.
 
     What moved is the mean of the last quarter of the iterates less that of the quarter before; a way that goes on
@@ -53,7 +53,7 @@ def _student(degrees: float, tail: float) -> float:
     return -float(stdtrit(degrees, tail))
 
 
-def drowned(release: Release) -> str | None:
+def noise_dominates(release: Release) -> str | None:
     """Say if noise of a known size in every coefficient is nearly as large as the coefficients."""
     if release.coefficients is None or "coefficients" not in release.noise.sigma:
         return None

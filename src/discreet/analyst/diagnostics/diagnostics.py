@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 import numpy as np
 
-from discreet.analyst.diagnostics.bound_costs import bound_costs, dearest_words
+from discreet.analyst.diagnostics.bound_costs import bound_costs, costliest_bound_text
 from discreet.analyst.diagnostics.clips import MANY, many_clipped
-from discreet.analyst.diagnostics.convergence import drowned, still_moving
+from discreet.analyst.diagnostics.convergence import noise_dominates, not_converged
 from discreet.analyst.diagnostics.evidence import Evidence
 from discreet.analyst.diagnostics.piles import piled_up, piles
 from discreet.analyst.equations.selection import SubModel, choose
@@ -153,7 +153,7 @@ def _noisy_directions(evidence: Evidence) -> Iterator[Diagnostic]:
     below = np.flatnonzero(values < q)
     if len(below) == 0:
         return
-    spelled = [_combination(vectors[:, place], evidence.names) for place in below[:_DIRECTIONS]]
+    spelled = [_combination(vectors[:, index], evidence.names) for index in below[:_DIRECTIONS]]
     more = "" if len(below) <= _DIRECTIONS else f"; and {len(below) - _DIRECTIONS} more"
     text = (
         f"In {len(below)} of {len(values)} directions of the scaled columns the released sums are smaller than the "
@@ -167,11 +167,11 @@ def _combination(vector: FloatArray, names: tuple[str, ...]) -> str:
     """Spell the largest weights of a direction, the largest one positive."""
     largest = np.abs(vector).argmax()
     weights = vector * np.sign(vector[largest])
-    order = sorted(range(len(names)), key=lambda place: -abs(weights[place]))
-    kept = [place for place in order if abs(weights[place]) >= _LOADING * weights[largest]][:_WEIGHTS]
+    order = sorted(range(len(names)), key=lambda index: -abs(weights[index]))
+    kept = [index for index in order if abs(weights[index]) >= _LOADING * weights[largest]][:_WEIGHTS]
     first, *rest = kept
     return f"{weights[first]:.2f} {names[first]}" + "".join(
-        f" {'+' if weights[place] > 0 else '-'} {abs(weights[place]):.2f} {names[place]}" for place in rest
+        f" {'+' if weights[index] > 0 else '-'} {abs(weights[index]):.2f} {names[index]}" for index in rest
     )
 
 
@@ -203,13 +203,13 @@ def _repair(evidence: Evidence) -> Iterator[Diagnostic]:
 def _collinear(evidence: Evidence) -> Iterator[Diagnostic]:
     gram, q = evidence.about.gram, evidence.about.noise_norm
     # a column whose own sum of squares may be noise has no correlation to speak of
-    clear = [place for place, value in enumerate(gram.diagonal()) if value > q and evidence.names[place] != INTERCEPT]
+    clear = [index for index, value in enumerate(gram.diagonal()) if value > q and evidence.names[index] != INTERCEPT]
     if len(clear) < 2:
         return
     part = gram[np.ix_(clear, clear)]
     scale = 1 / np.sqrt(part.diagonal())
     correlation = np.clip(part * np.outer(scale, scale), -1.0, 1.0)
-    names = [evidence.names[place] for place in clear]
+    names = [evidence.names[index] for index in clear]
     pairs = [
         f"{names[i]} and {names[j]} ({correlation[i, j]:+.2f})"
         for i in range(len(names))
@@ -229,9 +229,9 @@ def _collinear(evidence: Evidence) -> Iterator[Diagnostic]:
     yield Diagnostic("D008", "Nearly collinear columns", text, "caution")
 
 
-def _dearest_bound(evidence: Evidence) -> Iterator[Diagnostic]:
+def _costliest_bound(evidence: Evidence) -> Iterator[Diagnostic]:
     piled = {pile.name: pile.side for pile in piles(evidence.release, evidence.model)}
-    text = dearest_words(bound_costs(evidence.release, evidence.model), piled)
+    text = costliest_bound_text(bound_costs(evidence.release, evidence.model), piled)
     if text is not None:
         yield Diagnostic("D009", "The bound that costs most", text, "note")
 
@@ -277,14 +277,14 @@ def _no_errors(evidence: Evidence) -> Iterator[Diagnostic]:
         yield Diagnostic("D013", "No standard errors", f"{_sentence(no_errors(release).reason)}.", "caution")
 
 
-def _still_moving(evidence: Evidence) -> Iterator[Diagnostic]:
-    text = still_moving(evidence.release)
+def _not_converged(evidence: Evidence) -> Iterator[Diagnostic]:
+    text = not_converged(evidence.release)
     if text is not None:
         yield Diagnostic("D014", "The passes ended before the coefficients came to rest", text, "caution")
 
 
-def _drowned(evidence: Evidence) -> Iterator[Diagnostic]:
-    text = drowned(evidence.release)
+def _noise_dominates(evidence: Evidence) -> Iterator[Diagnostic]:
+    text = noise_dominates(evidence.release)
     if text is not None:
         yield Diagnostic("D015", "Noise as large as the coefficients", text, "caution")
 
@@ -320,10 +320,10 @@ def _sentence(text: str) -> str:
 
 Check: TypeAlias = Callable[[Evidence], Iterator[Diagnostic]]
 PROMISE_CHECKS: Final[tuple[Check, ...]] = (
-    _not_private, _large_epsilon, _large_delta, _idealised, _no_errors, _still_moving, _drowned, _piled_up,
+    _not_private, _large_epsilon, _large_delta, _idealised, _no_errors, _not_converged, _noise_dominates, _piled_up,
 )  # fmt: skip
 SUM_CHECKS: Final[tuple[Check, ...]] = (
-    _no_count, _indefinite, _nearly_indefinite, _noisy_directions, _shrinkage, _repair, _collinear, _dearest_bound,
+    _no_count, _indefinite, _nearly_indefinite, _noisy_directions, _shrinkage, _repair, _collinear, _costliest_bound,
     _many_clipped, _clipped_residuals, _independent_rows,
 )  # fmt: skip
 CHECKS: Final = (*PROMISE_CHECKS, *SUM_CHECKS)

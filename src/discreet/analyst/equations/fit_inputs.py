@@ -59,7 +59,7 @@ class ErrorBasis:
 
     equations: NormalEquations
     exact: tuple[Fraction, ...]
-    pulls: FloatArray
+    penalty_diagonal: FloatArray
     meat: FloatArray | None = None
     meat_variance: FloatArray | None = None
     ratio_square: tuple[float, float] | None = None
@@ -88,11 +88,11 @@ class FitInputs:
 
 
 def error_basis(
-    equations: NormalEquations, exact: tuple[Fraction, ...] | NothingExcluded, pulls: FloatArray | None
+    equations: NormalEquations, exact: tuple[Fraction, ...] | NothingExcluded, penalty_diagonal: FloatArray | None
 ) -> ErrorBasis | NotEstimable:
     """Give what the errors of solved coefficients are computed from, or why there is nothing."""
-    if pulls is None:
+    if penalty_diagonal is None:
         return L1
     if not equations.has_square:
         return NO_SQUARE
-    return exact if isinstance(exact, NothingExcluded) else ErrorBasis(equations, exact, pulls)
+    return exact if isinstance(exact, NothingExcluded) else ErrorBasis(equations, exact, penalty_diagonal)

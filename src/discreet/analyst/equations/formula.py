@@ -57,13 +57,13 @@ def parse_model(text: str, release: Release) -> ModelFormula:
 
 def _terms(text: str, right: str) -> list[tuple[str, str]]:
     found: list[tuple[str, str]] = []
-    place = 0
-    while place < len(right.rstrip()):
-        match = _TERM.match(right, place)
+    index = 0
+    while index < len(right.rstrip()):
+        match = _TERM.match(right, index)
         if match is None or (not match[1] and found):
             raise SpecError(f"formula {text!r}: terms are joined by '+', as in 'income ~ age + region'")
         found.append((match[1] or "+", match[2]))
-        place = match.end()
+        index = match.end()
     if not found:
         raise SpecError(f"formula {text!r}: nothing stands behind '~'; name features, '.' for all, or 1 for none")
     return found

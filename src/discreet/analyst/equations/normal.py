@@ -59,12 +59,12 @@ class NormalEquations(Units):
     has_square: bool = True
 
     @property
-    def whole_gram(self) -> BigIntArray:
+    def integer_gram(self) -> BigIntArray:
         """Gram of the regressors in whole numbers, shape (k, k)."""
         return self.whole[:-1, :-1]
 
     @property
-    def whole_b(self) -> BigIntArray:
+    def integer_b(self) -> BigIntArray:
         """Regressors times target in whole numbers, shape (k,)."""
         return self.whole[:-1, -1]
 
@@ -131,8 +131,8 @@ def _block(release: Release, positions: npt.NDArray[np.int_]) -> BigIntArray:
 
 def _shifted(block: BigIntArray, shift: FloatArray) -> BigIntArray:
     """Give sums of products of (scaled + shift), in steps 4**_SHIFT_BITS times finer, from those of (1, scaled)."""
-    whole_shift = np.array([round(math.ldexp(value, _SHIFT_BITS)) for value in shift], dtype=object)
-    cross = np.outer(whole_shift, block[0, 1:]) * 2**_SHIFT_BITS
-    square = np.outer(whole_shift, whole_shift) * block[0, 0]
+    integer_shift = np.array([round(math.ldexp(value, _SHIFT_BITS)) for value in shift], dtype=object)
+    cross = np.outer(integer_shift, block[0, 1:]) * 2**_SHIFT_BITS
+    square = np.outer(integer_shift, integer_shift) * block[0, 0]
     shifted: BigIntArray = block[1:, 1:] * 4**_SHIFT_BITS + cross + cross.T + square
     return shifted

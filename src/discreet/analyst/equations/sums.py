@@ -47,7 +47,7 @@ def check_sums(release: Release, model: SubModel, *, moved: bool) -> None:
     check_moments(release, "this model")
     size = len(release.columns)
     regressors = [0, *model.positions] if model.intercept or moved else list(model.positions)
-    pairs = [(i, j) for place, i in enumerate(regressors) for j in regressors[place:]]
+    pairs = [(i, j) for index, i in enumerate(regressors) for j in regressors[index:]]
     pairs += [(i, model.target_position) for i in regressors]
     for pair in pairs:
         block = block_of(min(pair), max(pair), size)

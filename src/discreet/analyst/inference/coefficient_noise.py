@@ -72,8 +72,8 @@ def table_intervals(
     step = 4**-law.grid_bits if law.sigma["coefficients"] else 0.0
     out: list[Interval] = []
     for estimate, row in zip(estimates, _weights(units), strict=True):
-        reach = z * law.sd("coefficients") * math.hypot(*row) + step * sum(map(abs, row))
-        low, high = estimate - reach, estimate + reach
+        half_width = z * law.sd("coefficients") * math.hypot(*row) + step * sum(map(abs, row))
+        low, high = estimate - half_width, estimate + half_width
         finite = math.isfinite(low) and math.isfinite(high)
         out.append(ConfidenceSet("interval", low, high) if finite else TOO_WIDE)
     return ByName(names, out)

@@ -24,7 +24,7 @@ UNBOUNDED: Final = "the noise of the release outweighs the signal at this budget
 
 
 @dataclass(frozen=True, eq=False)
-class Quantities:
+class Contrasts:
     """Combinations l'theta of the scaled coefficients, m of them, in original units.
 
     Attributes
@@ -117,7 +117,7 @@ class Quantities:
         alpha = tail_probability(z, self.family, self.inference.df)
         found = fieller_sets(*self._widened(alpha)).moved(self.estimates, self.scale)
         varies = self.terms.q0 > 0
-        out = [found.at(place, UNBOUNDED) if known else NOTHING_VARIES for place, known in enumerate(varies.tolist())]
+        out = [found.at(index, UNBOUNDED) if known else NOTHING_VARIES for index, known in enumerate(varies.tolist())]
         return ByName(self.names, out)
 
     def _widened(self, alpha: float) -> tuple[ContrastTerms, FloatArray]:
@@ -134,15 +134,15 @@ class Quantities:
         return ByName(self.names, [value if varies else NOTHING_VARIES for value, varies in found])
 
 
-def quantities(
+def contrasts(
     inference: ScoreInference, names: Sequence[str], L: FloatArray, estimates: FloatArray, family: Family
-) -> Quantities | NotEstimable:
+) -> Contrasts | NotEstimable:
     """Set up combinations whose weights L are in original units, shape (m, k)."""
     largest = np.abs(L).max(axis=1, initial=0.0)
     if not np.isfinite(largest).all():
         return TOO_WIDE
     scale = np.where(largest > 0, largest, 1.0)
-    return Quantities(tuple(names), estimates, L / scale[:, None], scale, inference, family)
+    return Contrasts(tuple(names), estimates, L / scale[:, None], scale, inference, family)
 
 
 def unit_map(units: Units) -> FloatArray:

@@ -133,22 +133,22 @@ def _tokens(text: str, names: Sequence[str]) -> list[str | float | _Name]:
     # a level may hold any sign, so known names are looked for first, the longest of them before its beginnings
     known = sorted(names, key=len, reverse=True)
     out: list[str | float | _Name] = []
-    place = 0
-    while place < len(text):
-        rest = text[place:]
+    index = 0
+    while index < len(text):
+        rest = text[index:]
         name = next((name for name in known if rest.startswith(name)), None)
         number = _NUMBER.match(rest)
         if rest[0].isspace():
-            place += 1
+            index += 1
         elif name is not None:
             out.append(_Name(name))
-            place += len(name)
+            index += len(name)
         elif number is not None:
             out.append(float(number.group()))
-            place += number.end()
+            index += number.end()
         elif rest[0] in "+-*=,":
             out.append(rest[0])
-            place += 1
+            index += 1
         else:
             raise SpecError.unknown_name("coefficient", rest.split()[0], names)
     return out

@@ -11,7 +11,7 @@ import numpy as np
 from discreet.analyst.equations.selection import SubModel
 from discreet.analyst.equations.units import Units, scaled_columns
 from discreet.analyst.inference.coefficient_noise import known_before
-from discreet.analyst.solvers.penalties import PenaltyWish
+from discreet.analyst.solvers.penalties import PenaltySpec
 from discreet.analyst.values.not_estimable import NotEstimable
 from discreet.errors import SpecError
 from discreet.releases import Release
@@ -22,17 +22,17 @@ _ELSE: Final = (
 )
 
 
-def check_declared(release: Release, model: SubModel, wish: PenaltyWish) -> None:
+def check_declared(release: Release, model: SubModel, spec: PenaltySpec) -> None:
     """Refuse every model but the declared one, with what differs."""
     design = release.design
     wrong = {
         "target": model.target != design.target,
         "features": model.target == design.target and set(model.features) != set(design.regressors),
         "intercept": model.intercept != design.intercept,
-        "penalty": wish.penalty != "none",
+        "penalty": spec.penalty != "none",
     }
     asked = {"target": model.target, "features": list(model.features), "intercept": model.intercept} | {
-        "penalty": wish.penalty
+        "penalty": spec.penalty
     }
     for name, differs in wrong.items():
         if differs:
@@ -64,5 +64,5 @@ def released_units(release: Release, model: SubModel) -> Units:
 
 def released_values(values: Sequence[float], model: SubModel) -> tuple[Fraction, ...]:
     """Scaled coefficients of (1, x) in the order of the model's names."""
-    places = [0, *model.positions] if model.intercept else model.positions
-    return tuple(Fraction(values[place]) for place in places)
+    indices = [0, *model.positions] if model.intercept else model.positions
+    return tuple(Fraction(values[index]) for index in indices)

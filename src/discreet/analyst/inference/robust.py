@@ -82,8 +82,8 @@ def robust_meat(release: Release, model: SubModel, penalty: Penalty) -> FloatArr
             "robust standard errors hold for the declared full model with its intercept and without a penalty, because "
             "the residuals were taken from it; fit that one"
         )
-    places = [0, *model.positions]
-    return whole[np.ix_(places, places)]
+    indices = [0, *model.positions]
+    return whole[np.ix_(indices, indices)]
 
 
 def _noise_variance(release: Release, size: int) -> FloatArray | None:

@@ -159,16 +159,16 @@ def bounded(
     covariance = s2[:, None, None] * H + H @ noise @ H
     values, axes = np.linalg.eigh(covariance)
     root = axes * np.sqrt(np.maximum(values, 0.0))[:, None, :]
-    for place, row in enumerate(L):
+    for index, row in enumerate(L):
         form = C[:-1] @ _forms(variance, (row @ H) @ C[:-1]) @ C[:-1].T
         growth = np.linalg.eigvalsh(root.transpose(0, 2, 1) @ form @ root)[:, -1]
-        out[usable, place] = z**2 * growth < (covariance @ row) @ row
+        out[usable, index] = z**2 * growth < (covariance @ row) @ row
     return out
 
 
 def _forms(variance: FloatArray, W: FloatArray) -> FloatArray:
     """Matrices K with Var(w'F t) = t'K t, which are also the covariances of F w, for each row w, shape (m, p, p)."""
     out: FloatArray = variance * W[:, :, None] * W[:, None, :]
-    place = np.arange(len(variance))
-    out[:, place, place] = W**2 @ variance
+    index = np.arange(len(variance))
+    out[:, index, index] = W**2 @ variance
     return out

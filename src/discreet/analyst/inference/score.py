@@ -75,7 +75,7 @@ class ScoreInference:
     """
 
     variance: FloatArray
-    reach: FloatArray
+    sensitivity: FloatArray
     contrast: FloatArray
     inverse: FloatArray
     noise: FloatArray
@@ -114,8 +114,8 @@ class ScoreInference:
 
     def covariance_at(self, step: FloatArray) -> FloatArray:
         """Covariance of theta~ if the coefficients were theta~ + step, shape (k, k)."""
-        noise = product_covariance(self.variance, self.contrast - self.reach.T @ step)
-        H = self.inverse @ self.reach
+        noise = product_covariance(self.variance, self.contrast - self.sensitivity.T @ step)
+        H = self.inverse @ self.sensitivity
         return self.sampling + H @ noise @ H.T
 
 
@@ -146,7 +146,9 @@ class ContrastTerms:
         return np.maximum(self.q0 + 2 * self.q1 * u + self.q2 * u**2, 0.0)
 
 
-def score_inference(equations: NormalEquations, theta: Sequence[Fraction], pulls: FloatArray) -> ScoreInference:
+def score_inference(
+    equations: NormalEquations, theta: Sequence[Fraction], penalty_diagonal: FloatArray
+) -> ScoreInference:
     """Set up the score's covariance at the estimate.
 
     With H the inverse of A~ + diag(pulls) the residual sum at the estimate falls short of the one at its target by
@@ -169,31 +171,31 @@ def score_inference(equations: NormalEquations, theta: Sequence[Fraction], pulls
     pulls
         What a penalty added to the diagonal, shape (k,).
     """
-    size = len(pulls)
+    size = len(penalty_diagonal)
     # without intercept the sums of (1, features, target) were moved to the origin of the original units
     moved = [] if equations.intercept else [equations.shift]
-    reach = np.column_stack([*moved, np.eye(size + 1)])
+    sensitivity = np.column_stack([*moved, np.eye(size + 1)])
     variance = equations.block_sd**2
     estimate = np.array([float(value) for value in theta])
-    contrast = reach.T @ np.append(-estimate, 1.0)
-    regressors = reach[:-1]
+    contrast = sensitivity.T @ np.append(-estimate, 1.0)
+    regressors = sensitivity[:-1]
     noise = regressors @ product_covariance(variance, contrast) @ regressors.T
-    H = inverse_gram(equations, pulls)
+    H = inverse_gram(equations, penalty_diagonal)
     A = equations.A
-    if pulls.any():
+    if penalty_diagonal.any():
         weights = 2 * H - H @ A @ H
         used = float((weights * A).sum())
-        spread = H @ _definite(A, pulls) @ H
+        spread = H @ _definite(A, penalty_diagonal) @ H
     else:
         weights, used, spread = H, float(size), H
-    pull = H @ (pulls * estimate)
+    pull = H @ (penalty_diagonal * estimate)
     residual = residual_sum(equations, theta) + float((weights * noise).sum())
     rows = equations.nobs - used
     followed = weights @ noise
     s2 = max(min(residual, total_sum(equations)) / rows, 0.0) if rows > 0 else 0.0
     return ScoreInference(
         variance=variance,
-        reach=regressors,
+        sensitivity=regressors,
         contrast=contrast,
         inverse=H,
         noise=noise,
@@ -209,9 +211,9 @@ def score_inference(equations: NormalEquations, theta: Sequence[Fraction], pulls
     )
 
 
-def _definite(A: FloatArray, pulls: FloatArray) -> FloatArray:
+def _definite(A: FloatArray, penalty_diagonal: FloatArray) -> FloatArray:
     """The Gram whose multiple is the covariance of the errors; where noise left it indefinite, with the ridge on it."""
-    return A if np.linalg.eigvalsh(A)[0] > 0 else A + np.diag(pulls)
+    return A if np.linalg.eigvalsh(A)[0] > 0 else A + np.diag(penalty_diagonal)
 
 
 def contrast_terms(inference: ScoreInference, L: FloatArray) -> ContrastTerms:
@@ -230,8 +232,8 @@ def contrast_terms(inference: ScoreInference, L: FloatArray) -> ContrastTerms:
     toward = L @ inference.covariance
     # where nothing varies there is no direction to move along, and none is needed
     v = np.divide(toward, total, out=np.zeros_like(toward), where=total > 0)
-    W = L @ inference.inverse @ inference.reach
-    R = v @ inference.reach
+    W = L @ inference.inverse @ inference.sensitivity
+    R = v @ inference.sensitivity
     here = inference.contrast[None, :]
     return ContrastTerms(
         sampling=sampling,

@@ -8,7 +8,7 @@ from typing import Final, Literal, get_args
 import numpy as np
 
 from discreet.analyst.equations.seeded import seeded_stream, standard_normals
-from discreet.analyst.inference.contrasts import Quantities
+from discreet.analyst.inference.contrasts import Contrasts
 from discreet.errors import SpecError
 from discreet.exact.arrays import FloatArray
 
@@ -27,7 +27,7 @@ def checked_way(way: object) -> Simultaneous | None:
     raise SpecError.unknown_name("way of simultaneous intervals", str(way), WAYS)
 
 
-def simultaneous_value(about: Quantities, level: float, way: Simultaneous, digest: str) -> float:
+def simultaneous_value(about: Contrasts, level: float, way: Simultaneous, digest: str) -> float:
     """Critical value at which all intervals hold at once with probability `level`.
 
     `bonferroni` shares the misses out evenly. `max-t` takes the quantile of the largest of the standardised errors,
@@ -62,7 +62,7 @@ def simultaneous_value(about: Quantities, level: float, way: Simultaneous, diges
     return min(float(largest[rank - 1]), bonferroni)
 
 
-def _root(about: Quantities) -> FloatArray:
+def _root(about: Contrasts) -> FloatArray:
     """Square root of the correlation matrix, shape (m, m); a combination without variance has its own direction."""
     covariance = about.L @ about.inference.covariance @ about.L.T
     sd = np.sqrt(np.maximum(covariance.diagonal(), 0.0))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from discreet.analyst.inference.contrasts import Quantities
+from discreet.analyst.inference.contrasts import Contrasts
 from discreet.analyst.inference.hypotheses import Hypotheses
 from discreet.analyst.inference.nuisance import covariance_root, nuisance, reference_tail
 from discreet.analyst.inference.reference_law import checked_level, tail_probability
@@ -41,7 +41,7 @@ class ContrastTest:
     tvalue: ByName[Number]
     score_z: ByName[Number]
     pvalue: ByName[Number]
-    _quantities: Quantities | NotEstimable
+    _contrasts: Contrasts | NotEstimable
 
     def conf_int(self, level: float | None = None, *, alpha: float | None = None) -> ByName[Interval]:
         """Give a confidence set for each combination.
@@ -54,7 +54,7 @@ class ContrastTest:
             1 minus the level, instead of it.
         """
         checked = checked_level(level, alpha)
-        about = self._quantities
+        about = self._contrasts
         if isinstance(about, NotEstimable):
             return ByName(tuple(self.effect), [set_without(about)] * len(self.effect))
         return about.intervals(about.critical(checked))
@@ -92,7 +92,7 @@ class JointTest:
 
 
 def contrast_test(
-    about: Quantities | NotEstimable, claims: Hypotheses, effects: FloatArray | NotEstimable
+    about: Contrasts | NotEstimable, claims: Hypotheses, effects: FloatArray | NotEstimable
 ) -> ContrastTest:
     """Test hypotheses one by one.
 
@@ -117,7 +117,7 @@ def contrast_test(
         tvalue=about.ratios(claims.values),
         score_z=about.statistics(claims.values),
         pvalue=about.tail_probabilities(claims.values),
-        _quantities=about,
+        _contrasts=about,
     )
 
 
@@ -125,7 +125,7 @@ def _alike(claims: Hypotheses, value: Number) -> ByName[Number]:
     return ByName(claims.labels, [value] * len(claims.labels))
 
 
-def joint_test(about: Quantities | NotEstimable, claims: Hypotheses, *, use_f: bool) -> JointTest:
+def joint_test(about: Contrasts | NotEstimable, claims: Hypotheses, *, use_f: bool) -> JointTest:
     """Test all hypotheses together with the covariance that holds under them.
 
     With pure-epsilon noise the p-value is at least that of Bonferroni's rule for the principal errors one by one.
@@ -152,7 +152,7 @@ def joint_test(about: Quantities | NotEstimable, claims: Hypotheses, *, use_f: b
     return JointTest(score / count, pvalue, count, df) if use_f else JointTest(score, pvalue, count, None)
 
 
-def open_coefficients(about: Quantities, distance: FloatArray) -> tuple[float, float]:
+def open_coefficients(about: Contrasts, distance: FloatArray) -> tuple[float, float]:
     """Score statistic of all hypotheses, and how well the coefficients are known that they leave open."""
     inference, L = about.inference, about.L
     if len(L) > 1 and inference.joint_sampling is not None:

@@ -19,7 +19,7 @@ from discreet.analyst.equations.noise_covariance import product_covariance
 from discreet.analyst.equations.noise_draws import noise_draws
 from discreet.analyst.equations.normal import NormalEquations
 from discreet.analyst.equations.seeded import seeded_stream, standard_normals
-from discreet.analyst.inference.contrasts import Quantities, unit_map
+from discreet.analyst.inference.contrasts import Contrasts, unit_map
 from discreet.analyst.inference.reference_law import critical_value, family_of
 from discreet.analyst.inference.rows_needed import bounded
 from discreet.analyst.inference.score import ScoreInference, contrast_terms, fieller_sets
@@ -98,13 +98,13 @@ def errors_now(equations: NormalEquations, level: float) -> DrawnErrors:
     return DrawnErrors(sampling, privacy, _widths(about, level)[None, :] * scale)
 
 
-def _about(score: ScoreInference, L: FloatArray, equations: NormalEquations) -> Quantities:
+def _about(score: ScoreInference, L: FloatArray, equations: NormalEquations) -> Contrasts:
     size = len(L)
     family = family_of(equations.law.family)
-    return Quantities(tuple(map(str, range(size))), np.zeros(size), L, np.ones(size), score, family)
+    return Contrasts(tuple(map(str, range(size))), np.zeros(size), L, np.ones(size), score, family)
 
 
-def _widths(about: Quantities, level: float) -> FloatArray:
+def _widths(about: Contrasts, level: float) -> FloatArray:
     """Widths of the sets that a release gives; infinite where a set is no interval."""
     sets = about.intervals(about.critical(level)).values()
     return np.array([
@@ -152,11 +152,11 @@ def _tables(equations: NormalEquations, rows_factor: float, count: int) -> Itera
 
 def _indicators(equations: NormalEquations) -> npt.NDArray[np.intp]:
     """Which regressors are 0 or 1: their sum of squares is their sum, where that is there to see."""
-    places = np.flatnonzero(equations.low == 0) + int(equations.intercept)
+    indices = np.flatnonzero(equations.low == 0) + int(equations.intercept)
     if not equations.intercept:
-        return places
-    squares, sums = equations.A[places, places], equations.A[0, places]
-    found: npt.NDArray[np.intp] = places[np.abs(squares - sums) <= _ROUNDING * squares]
+        return indices
+    squares, sums = equations.A[indices, indices], equations.A[0, indices]
+    found: npt.NDArray[np.intp] = indices[np.abs(squares - sums) <= _ROUNDING * squares]
     return found
 
 
@@ -176,10 +176,10 @@ def _errors(
         every_sum, every_count = (np.array(each) for each in zip(*noisy, strict=True))
         sure = bounded(every_sum, every_count, C, variance, L, z)
         # in doubt is what other coefficients that are not well known may leave open: there the sets themselves decide
-        for place in np.flatnonzero((np.isfinite(width) & ~sure).any(axis=1)):
-            score = scores[place]
+        for index in np.flatnonzero((np.isfinite(width) & ~sure).any(axis=1)):
+            score = scores[index]
             if score is not None:
-                width[place] = _widths(_about(score, L, equations), level)
+                width[index] = _widths(_about(score, L, equations), level)
     return DrawnErrors(sampling * scale, privacy * scale, width * scale)
 
 
@@ -245,7 +245,7 @@ def score_of(sums: FloatArray, nobs: float, C: FloatArray, variance: FloatArray)
     total = float(sums[-1, -1] - (b[0] ** 2 / A[0, 0] if C.shape[0] == C.shape[1] else 0.0))
     return ScoreInference(
         variance=variance,
-        reach=C[:-1],
+        sensitivity=C[:-1],
         contrast=contrast,
         inverse=H,
         noise=noise,

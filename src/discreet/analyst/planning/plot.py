@@ -22,8 +22,8 @@ def width_figure(plans: Sequence[Plan]) -> Figure:
         raise SpecError(f"there is no width to draw: {plans[0].coefficients[0].reason}; leave the picture out")
     figure = Figure(figsize=(8, 5), layout="constrained")
     axes = figure.add_subplot()
-    for place, first in enumerate(plans[0].coefficients):
-        known = [(plan.epsilon, width) for plan in plans if (width := plan.coefficients[place].width) is not None]
+    for index, first in enumerate(plans[0].coefficients):
+        known = [(plan.epsilon, width) for plan in plans if (width := plan.coefficients[index].width) is not None]
         if known:
             axes.plot(*zip(*known, strict=True), marker="o", label=f" {first.name}")
     axes.set_xscale("log")

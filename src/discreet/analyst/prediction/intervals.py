@@ -57,19 +57,19 @@ class PredictionSets(Sequence[ConfidenceSet | None]):
         return len(self.kind)
 
     @overload
-    def __getitem__(self, place: int) -> ConfidenceSet | None: ...
+    def __getitem__(self, index: int) -> ConfidenceSet | None: ...
     @overload
-    def __getitem__(self, place: slice) -> list[ConfidenceSet | None]: ...
+    def __getitem__(self, index: slice) -> list[ConfidenceSet | None]: ...
     @overload
-    def __getitem__(self, place: tuple[int | slice, int | slice]) -> Any: ...  # noqa: ANN401  # a number or an array
-    def __getitem__(self, place: int | slice | tuple[int | slice, int | slice]) -> object:
-        if isinstance(place, tuple):
-            return np.asarray(self)[place]
-        if isinstance(place, slice):
-            return [self[row] for row in range(len(self))[place]]
-        if not self.kind[place]:
+    def __getitem__(self, index: tuple[int | slice, int | slice]) -> Any: ...  # noqa: ANN401  # a number or an array
+    def __getitem__(self, index: int | slice | tuple[int | slice, int | slice]) -> object:
+        if isinstance(index, tuple):
+            return np.asarray(self)[index]
+        if isinstance(index, slice):
+            return [self[row] for row in range(len(self))[index]]
+        if not self.kind[index]:
             return None
-        return SetArray(self.kind, self.lower.data, self.upper.data).at(place, self.reasons[place] or "")
+        return SetArray(self.kind, self.lower.data, self.upper.data).at(index, self.reasons[index] or "")
 
     def __array__(self, dtype: np.dtype[np.generic] | None = None, copy: bool | None = None) -> FloatArray:
         others = np.flatnonzero(self.kind != "interval")
@@ -188,11 +188,11 @@ class Prediction:
 
     def _masked(self, values: FloatArray, known: BoolArray) -> Masked:
         """Put values of the known rows among the kept ones into their places."""
-        places = np.flatnonzero(self._kept)[known]
+        indices = np.flatnonzero(self._kept)[known]
         out = np.zeros(len(self._kept))
         mask = np.ones(out.shape, dtype=np.bool_)
-        out[places] = values
-        mask[places] = False
+        out[indices] = values
+        mask[indices] = False
         return np.ma.MaskedArray(out, mask)
 
 

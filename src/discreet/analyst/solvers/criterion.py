@@ -38,7 +38,7 @@ _JITTER: Final = 1e-13  # of the largest diagonal entry: exact columns may be co
 
 
 @dataclass(frozen=True, slots=True)
-class Flattery:
+class Optimism:
     """What a residual sum of noisy sums says about an estimate, and by how much it flatters.
 
     Attributes
@@ -69,7 +69,7 @@ def criterion_values(problem: SlopeEquations, solutions: Sequence[Slopes]) -> Fl
     """Expected squared prediction error for each row and the scaled target, corrected for all noise, shape (m,)."""
     check_criterion(problem.equations)
     s2 = residual_variance(problem)
-    terms = [flattery(problem, slopes) for slopes in solutions]
+    terms = [optimism(problem, slopes) for slopes in solutions]
     return np.array([one.residual + 2 * s2 * one.freedom + 2 * one.privacy for one in terms]) / problem.rows
 
 
@@ -110,13 +110,13 @@ def residual_variance(problem: SlopeEquations) -> float:
     largest square that the declared bounds allow.
     """
     (free,) = penalised_slopes(problem, [0.0], 0.0)
-    one = flattery(problem, free)
+    one = optimism(problem, free)
     largest = (1 + abs(float(problem.equations.shift[-1]))) ** 2
     left = max(problem.rows - one.freedom, 1.0)
     return float(np.clip((one.residual + one.privacy) / left, 0.0, largest))
 
 
-def flattery(problem: SlopeEquations, slopes: Slopes) -> Flattery:
+def optimism(problem: SlopeEquations, slopes: Slopes) -> Optimism:
     """Residual sum of an estimate and the traces that it flatters by; see the head of the module."""
     equations = problem.equations
     A, b = equations.A, equations.b
@@ -132,14 +132,14 @@ def flattery(problem: SlopeEquations, slopes: Slopes) -> Flattery:
         noise_map = np.column_stack([equations.shift, np.eye(len(b) + 1)])
     gram = A[np.ix_(active, active)]
     jitter = _JITTER * float(gram.diagonal().max(initial=0.0))
-    H = np.linalg.inv(gram + np.diag(problem.pulls(slopes.ridge)[active] + jitter))
+    H = np.linalg.inv(gram + np.diag(problem.penalty_diagonal(slopes.ridge)[active] + jitter))
     residual = equations.c - 2 * float(b @ theta) + float(theta @ A @ theta)
-    reach = noise_map[:-1][active]
+    sensitivity = noise_map[:-1][active]
     contrast = noise_map.T @ np.append(-theta, 1.0)
-    return Flattery(
+    return Optimism(
         residual=residual,
         freedom=float(np.clip((H * gram).sum(), 0.0, len(active))),
-        privacy=_trace_with_noise(reach.T @ H @ reach, contrast, equations.block_sd**2),
+        privacy=_trace_with_noise(sensitivity.T @ H @ sensitivity, contrast, equations.block_sd**2),
     )
 
 

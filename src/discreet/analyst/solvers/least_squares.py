@@ -59,7 +59,7 @@ def solve_ols(A: npt.NDArray[np.generic], b: npt.NDArray[np.generic]) -> Solutio
     >>> solve_ols(np.array([[4.0, 2.0], [2.0, 3.0]]), np.array([8.0, 8.0])).coefficients
     array([1., 2.])
     """
-    gram, right, _ = _whole_numbers(A, b)
+    gram, right, _ = _integers(A, b)
     coefficients = _solved(gram, right)
     if coefficients is None:
         raise NotEstimableError.at_strength(None)
@@ -69,7 +69,7 @@ def solve_ols(A: npt.NDArray[np.generic], b: npt.NDArray[np.generic]) -> Solutio
 def solve_ridge(
     A: npt.NDArray[np.generic],
     b: npt.NDArray[np.generic],
-    pulls: FloatArray,
+    penalty_diagonal: FloatArray,
     *,
     unit: int = 1,
 ) -> Solution:
@@ -89,16 +89,18 @@ def solve_ridge(
     >>> solve_ridge(np.array([[4.0, 0.0], [0.0, 3.0]]), np.array([8.0, 8.0]), np.array([0.0, 1.0])).coefficients
     array([2., 2.])
     """
-    gram, right, factor = _whole_numbers(A, b)
+    gram, right, factor = _integers(A, b)
     fine = 2**_PENALTY_BITS
-    added = np.array([round(Fraction(pull) * (unit * factor * fine)) for pull in pulls.tolist()], dtype=object)
+    added = np.array(
+        [round(Fraction(pull) * (unit * factor * fine)) for pull in penalty_diagonal.tolist()], dtype=object
+    )
     coefficients = _solved(gram * fine + np.diag(added), right * fine)
     if coefficients is None:
-        raise NotEstimableError.at_strength(float(pulls.max()))
+        raise NotEstimableError.at_strength(float(penalty_diagonal.max()))
     return Solution(coefficients)
 
 
-def _whole_numbers(A: npt.NDArray[np.generic], b: npt.NDArray[np.generic]) -> tuple[BigIntArray, BigIntArray, int]:
+def _integers(A: npt.NDArray[np.generic], b: npt.NDArray[np.generic]) -> tuple[BigIntArray, BigIntArray, int]:
     """Give the same system in whole numbers, and the factor it was multiplied by."""
     if A.dtype == object:
         return A.astype(object), b.astype(object), 1

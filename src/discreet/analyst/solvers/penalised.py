@@ -23,7 +23,7 @@ _WEAKEST: Final = 1e-3  # of the strongest
 # further down where the first hundred shrink too much; the last is as good as no penalty in double precision
 _FURTHER: Final = (1e-5, 1e-7, 1e-10)
 _PER_DECADE: Final = 10
-_RIDGE_REACH: Final = 10  # times the largest eigenvalue: no slope keeps more than 1/11
+_RIDGE_RANGE: Final = 10  # times the largest eigenvalue: no slope keeps more than 1/11
 _ROUNDING: Final = 1e-9  # of the largest entry: an eigenvalue below minus this is no rounding
 
 
@@ -59,10 +59,10 @@ def largest_useful_strength(problem: SlopeEquations, l1_share: float) -> float:
     if len(problem.right) == 0:
         return 1.0
     if l1_share > 0:
-        reach = float(np.abs(problem.right).max()) / l1_share
+        largest = float(np.abs(problem.right).max()) / l1_share
     else:
-        reach = _RIDGE_REACH * float(np.linalg.eigvalsh(problem.gram)[-1])
-    return min(reach / problem.rows, LARGEST_STRENGTH) if reach > 0 else 1.0
+        largest = _RIDGE_RANGE * float(np.linalg.eigvalsh(problem.gram)[-1])
+    return min(largest / problem.rows, LARGEST_STRENGTH) if largest > 0 else 1.0
 
 
 def default_strengths(problem: SlopeEquations, l1_share: float) -> FloatArray:
@@ -134,9 +134,9 @@ def _without_l1(problem: SlopeEquations, ridges: Sequence[float]) -> Iterator[Fl
 def with_intercept(problem: SlopeEquations, slopes: Slopes) -> Solution:
     """Give all coefficients of z; those without L1 are solved for anew, to the last digit."""
     equations = problem.equations
-    A, b, unit = equations.whole_gram, equations.whole_b, equations.unit
+    A, b, unit = equations.integer_gram, equations.integer_b, equations.unit
     if slopes.l1_share == 0:
-        return solve_ridge(A, b, problem.pulls(slopes.ridge), unit=unit)
+        return solve_ridge(A, b, problem.penalty_diagonal(slopes.ridge), unit=unit)
     exact = [Fraction(value) for value in slopes.values.tolist()]
     if equations.intercept:
         left = b[0] - sum(a * value for a, value in zip(A[0, 1:], exact, strict=True))

@@ -18,7 +18,7 @@ LARGEST_STRENGTH: Final = 1e100
 
 
 @dataclass(frozen=True, slots=True)
-class PenaltyWish:
+class PenaltySpec:
     """A penalty as it was asked for.
 
     Attributes
@@ -43,22 +43,22 @@ class PenaltyWish:
         return 1.0 if self.penalty == "lasso" else 0.0
 
 
-def checked_wish(penalty: object, strength: object, l1_ratio: object) -> PenaltyWish:
+def checked_spec(penalty: object, strength: object, l1_ratio: object) -> PenaltySpec:
     """Check a penalty, its strength and its share of L1 against each other.
 
-    >>> checked_wish("lasso", 1, None)
-    PenaltyWish(penalty='lasso', strength=1.0, l1_ratio=None)
+    >>> checked_spec("lasso", 1, None)
+    PenaltySpec(penalty='lasso', strength=1.0, l1_ratio=None)
     """
     name = checked_name(penalty, PENALTIES)
     ratio = checked_ratio(name, l1_ratio)
     if name in WITH_STRENGTH:
         chosen = isinstance(strength, str) and strength == "criterion"
-        return PenaltyWish(name, "criterion" if chosen else checked_strength(name, strength), ratio)
+        return PenaltySpec(name, "criterion" if chosen else checked_strength(name, strength), ratio)
     if strength is not None:
         raise SpecError(
             f"strength {strength!r} came with penalty {name!r}; only {', '.join(WITH_STRENGTH)} take one; leave it out"
         )
-    return PenaltyWish(name, None, ratio)
+    return PenaltySpec(name, None, ratio)
 
 
 def checked_name(penalty: object, allowed: tuple[Penalty, ...]) -> Penalty:

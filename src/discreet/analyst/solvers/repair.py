@@ -17,15 +17,15 @@ from discreet.analyst.values.not_estimable import NotEstimableError
 from discreet.exact.arrays import FloatArray
 
 
-def shift_to_reach(noise_norm: float, smallest: float, ridge: float) -> float:
+def shift_above_noise(noise_norm: float, smallest: float, ridge: float) -> float:
     """What is missing on the diagonal for the smallest eigenvalue to reach the quantile of the noise.
 
-    >>> shift_to_reach(3.0, -1.0, 0.5), shift_to_reach(3.0, 3.0, 0.0), shift_to_reach(3.0, 1.0, 5.0)
+    >>> shift_above_noise(3.0, -1.0, 0.5), shift_above_noise(3.0, 3.0, 0.0), shift_above_noise(3.0, 1.0, 5.0)
     (3.5, 0.0, 0.0)
 
     Without noise nothing is missing: a negative eigenvalue is then rounding.
 
-    >>> shift_to_reach(0.0, -1e-17, 0.0)
+    >>> shift_above_noise(0.0, -1e-17, 0.0)
     0.0
     """
     return max(0.0, noise_norm - smallest - ridge) if noise_norm > 0 else 0.0
@@ -62,7 +62,7 @@ class SlopeEquations:
 
     def missing(self, ridge: float) -> float:
         """What a ridge of this size still leaves missing on the diagonal of `gram`."""
-        return shift_to_reach(self.noise_norm, self.smallest, ridge)
+        return shift_above_noise(self.noise_norm, self.smallest, ridge)
 
     def repair(self, ridge: float) -> float:
         """All that is added to the diagonal besides a ridge of this size."""
@@ -74,12 +74,12 @@ class SlopeEquations:
         gram.flat[:: len(gram) + 1] += ridge + self.missing(ridge)
         return gram
 
-    def pulls(self, ridge: float) -> FloatArray:
+    def penalty_diagonal(self, ridge: float) -> FloatArray:
         """What is added to the diagonal of the Gram of all k coefficients, shape (k,)."""
-        pulls = np.full(len(self.equations.A), ridge + self.repair(ridge))
+        penalty_diagonal = np.full(len(self.equations.A), ridge + self.repair(ridge))
         if self.equations.intercept:
-            pulls[0] = self.intercept_shift
-        return pulls
+            penalty_diagonal[0] = self.intercept_shift
+        return penalty_diagonal
 
 
 def slope_equations(equations: NormalEquations, digest: str) -> SlopeEquations:
@@ -91,7 +91,7 @@ def slope_equations(equations: NormalEquations, digest: str) -> SlopeEquations:
     about = penalised_gram(equations, digest)
     if not (equations.intercept and about.penalised[0]):
         return SlopeEquations(equations, about.gram, about.right, about.noise_norm, about.smallest, 0.0)
-    shift = shift_to_reach(about.noise_norm, about.smallest, 0.0)
+    shift = shift_above_noise(about.noise_norm, about.smallest, 0.0)
     whole = about.gram + shift * np.eye(len(about.gram))
     count = whole[0, 0]
     if count <= 0:

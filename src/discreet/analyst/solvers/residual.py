@@ -31,7 +31,7 @@ def residual_sum(equations: NormalEquations, theta: Sequence[Fraction]) -> float
     """
     divisor = math.lcm(*(value.denominator for value in theta))
     whole: BigIntArray = np.array([value.numerator * (divisor // value.denominator) for value in theta], dtype=object)
-    A, b, c = equations.whole_gram, equations.whole_b, equations.whole[-1, -1]
+    A, b, c = equations.integer_gram, equations.integer_b, equations.whole[-1, -1]
     total = c * divisor**2 - 2 * divisor * (b @ whole) + whole @ (A @ whole)
     return float(Fraction(int(total), equations.unit * divisor**2))
 
@@ -44,7 +44,7 @@ def total_sum(equations: NormalEquations) -> float:
     return float(c / equations.unit)
 
 
-def inverse_gram(equations: NormalEquations, pulls: FloatArray) -> FloatArray:
+def inverse_gram(equations: NormalEquations, penalty_diagonal: FloatArray) -> FloatArray:
     """Give the inverse of A + diag(pulls), which must be positive definite, shape (k, k).
 
     Columns that are nearly combinations of each other leave double precision few digits; up to 40 of them are then
@@ -57,7 +57,7 @@ def inverse_gram(equations: NormalEquations, pulls: FloatArray) -> FloatArray:
     pulls
         What a penalty adds to the diagonal, shape (k,).
     """
-    gram = equations.A + np.diag(pulls)
+    gram = equations.A + np.diag(penalty_diagonal)
     size = len(gram)
     scale = 1 / np.sqrt(gram.diagonal())
     try:
@@ -67,7 +67,9 @@ def inverse_gram(equations: NormalEquations, pulls: FloatArray) -> FloatArray:
         factor, smallest = np.eye(size), 0.0
     if smallest < _GOOD_PIVOT and size <= _EXACT_COLUMNS:
         columns = np.diag(np.full(size, equations.unit, dtype=object))
-        solved = [solve_ridge(equations.whole_gram, column, pulls, unit=equations.unit) for column in columns]
+        solved = [
+            solve_ridge(equations.integer_gram, column, penalty_diagonal, unit=equations.unit) for column in columns
+        ]
         out: FloatArray = np.column_stack([one.coefficients for one in solved])
         return (out + out.T) / 2
     half = np.linalg.inv(factor) * scale

@@ -13,14 +13,14 @@ from discreet.analyst.values.not_estimable import NotEstimable
 if TYPE_CHECKING:
     from pyarrow import Table
 
-    from discreet.analyst.inferred import Inferred
+    from discreet.analyst.inferred import InferenceMixin
 
 HEADERS: Final = ("", "coef", "std err", "t", "P>|t|", "[0.025", "0.975]", "privacy")
 NOISE_HEADERS: Final = ("", "coef", "privacy sd", "this table [0.025", "0.975]")
 
 
 def table_columns(
-    fit: Inferred, level: float = DEFAULT_LEVEL
+    fit: InferenceMixin, level: float = DEFAULT_LEVEL
 ) -> dict[str, list[str] | list[str | None] | list[float | None]]:
     """Columns of the table by name, with nothing where the release cannot say.
 
@@ -43,7 +43,7 @@ def table_columns(
     }
 
 
-def reasons(fit: Inferred, level: float = DEFAULT_LEVEL) -> dict[str, str]:
+def reasons(fit: InferenceMixin, level: float = DEFAULT_LEVEL) -> dict[str, str]:
     """Why a coefficient has no interval, by name, for those whose set is unbounded or that have none."""
     sets = fit.conf_int(level).items()
     why = {name: ends.reason or "" for name, ends in sets if isinstance(ends, NotEstimable) or unbounded(ends)}
@@ -51,7 +51,7 @@ def reasons(fit: Inferred, level: float = DEFAULT_LEVEL) -> dict[str, str]:
     return {name: f"{reason}; {more[name]}" if name in more else reason for name, reason in why.items()}
 
 
-def estimates(fit: Inferred) -> ByName[Number]:
+def estimates(fit: InferenceMixin) -> ByName[Number]:
     """Coefficients in original units by name, or why there are none."""
     line = fit._line
     if isinstance(line, NotEstimable):
@@ -59,7 +59,7 @@ def estimates(fit: Inferred) -> ByName[Number]:
     return ByName(fit.names, line.original.tolist())
 
 
-def arrow_table(fit: Inferred, level: float) -> Table:
+def arrow_table(fit: InferenceMixin, level: float) -> Table:
     """Give the columns and the reasons as an Arrow table."""
     import pyarrow as pa
 
@@ -72,7 +72,7 @@ def arrow_table(fit: Inferred, level: float) -> Table:
     return pa.table(arrays | {"reason": pa.array([why.get(name) for name in fit.names], type=pa.string())})
 
 
-def plain_values(fit: Inferred) -> dict[str, object]:
+def plain_values(fit: InferenceMixin) -> dict[str, object]:
     """Give all that is said about errors as values for JSON: null where there is no number, with the reason."""
     about_r2 = fit.rsquared_conf_int()
     table = fit.table_conf_int()
@@ -99,12 +99,12 @@ def plain_values(fit: Inferred) -> dict[str, object]:
     }
 
 
-def headers(fit: Inferred) -> tuple[str, ...]:
+def headers(fit: InferenceMixin) -> tuple[str, ...]:
     """Titles of the columns of `cells`: other ones where the noise of the coefficients is all that is known."""
     return NOISE_HEADERS if known_before(fit.release.noise) else HEADERS
 
 
-def cells(fit: Inferred) -> list[tuple[str, ...]]:
+def cells(fit: InferenceMixin) -> list[tuple[str, ...]]:
     """Rows of the table as text, in the order of `headers`; a coefficient whose set is unbounded is in brackets."""
     if known_before(fit.release.noise):
         return _noise_cells(fit)
@@ -123,7 +123,7 @@ def cells(fit: Inferred) -> list[tuple[str, ...]]:
     ]
 
 
-def _noise_cells(fit: Inferred) -> list[tuple[str, ...]]:
+def _noise_cells(fit: InferenceMixin) -> list[tuple[str, ...]]:
     sds, sets = fit.privacy_sd, fit.table_conf_int()
     return [
         (name, shown_estimate(value, sets[name]), _cell(sds[name], ".4g"), *set_cells(sets[name]))

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from discreet.analyst.diagnostics.clips import clipping_note
-from discreet.analyst.diagnostics.convergence import drowned, still_moving
+from discreet.analyst.diagnostics.convergence import noise_dominates, not_converged
 from discreet.analyst.diagnostics.piles import piled_up
 from discreet.analyst.equations.selection import has_all_regressors
 from discreet.analyst.inference.coefficient_noise import known_before
@@ -91,7 +91,7 @@ def notes(fit: Fit) -> list[str]:
     out = [*filter(None, [clipping_note(fit.release, fit.model)]), *radius_notes(fit)]
     out += filter(None, [piled_up(fit.release, fit.model)])
     if fit.release.kind == "coefficients":
-        out += [AS_RELEASED, *filter(None, (still_moving(fit.release), drowned(fit.release)))]
+        out += [AS_RELEASED, *filter(None, (not_converged(fit.release), noise_dominates(fit.release)))]
     if fit.penalised and (fit.ridge > 0 or fit.l1_ratio is not None or fit.penalty == "lasso"):
         out.append(PENALISED)
     if fit.repair > 0:

@@ -86,8 +86,8 @@ class ConfidenceSet:
             )
         return iter((self.lower, self.upper))
 
-    def __getitem__(self, place: int) -> float:
-        return tuple(self)[place]
+    def __getitem__(self, index: int) -> float:
+        return tuple(self)[index]
 
     def __repr__(self) -> str:
         return set_words(self.kind, f"{self.lower:.6g}", f"{self.upper:.6g}")
@@ -162,11 +162,11 @@ class SetArray:
             np.where(has_upper & ~lost, upper, np.inf),
         )
 
-    def at(self, place: int, reason: str) -> ConfidenceSet:
+    def at(self, index: int, reason: str) -> ConfidenceSet:
         """Give one of the sets; with the reason if it is no interval."""
-        kind = next(known for known in KINDS if known == self.kind[place])
+        kind = next(known for known in KINDS if known == self.kind[index])
         return ConfidenceSet(
-            kind, float(self.lower[place]), float(self.upper[place]), None if kind == "interval" else reason
+            kind, float(self.lower[index]), float(self.upper[index]), None if kind == "interval" else reason
         )
 
 

@@ -35,7 +35,7 @@ def _eigenvalue_pairs(design: Design) -> Pairs:
 
 def _output_pairs(design: Design) -> Pairs:
     """Corner rows; and a corner row beside rows that hold the coefficients where its residual is largest."""
-    strength = float(mechanism_named("output").card.settings["strength"].default)
+    strength = float(mechanism_named("output").info.settings["strength"].default)
     return (*corner_pairs(design), *steered_pairs(design, strength, _ball("bound")))
 
 

@@ -116,8 +116,8 @@ class _Held:
             parts = [(1 / along, (along * self.norm - self.constant) / width, range(0), along)]
             if self.constant:
                 parts.append(((1 - self.others) / self.norm - 1 / along, -1 / width, range(0), 0.0))
-            for place in range(self.others):
-                parts.append((1 / self.norm, -(1 + self.constant) / width, range(place, place + 1), 0.0))
+            for index in range(self.others):
+                parts.append((1 / self.norm, -(1 + self.constant) / width, range(index, index + 1), 0.0))
         rows = []
         for share, number, on, part in parts:
             pull = strength * length * share

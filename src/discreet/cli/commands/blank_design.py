@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from discreet.errors import DataError, SpecError
-from discreet.text import visible
+from discreet.text import escape_control
 
 _BARE: Final = re.compile(r"[A-Za-z0-9_-]+")
 _BLANKS: Final = {
@@ -72,7 +72,7 @@ def blank_design(file: str, columns: Sequence[tuple[str, str | None]], target: s
         _check_target(target, listed, left_out)
     typed = any(kind is not None for _, kind in columns)
     parts = [
-        f"# Written by discreet init from the {'schema' if typed else 'header'} of {visible(file)}: "
+        f"# Written by discreet init from the {'schema' if typed else 'header'} of {escape_control(file)}: "
         f"{'names and types' if typed else 'names'} only, no value was read.\n"
         "# Fill in every blank from public knowledge, never from the data; delete columns you do not release.\n"
         '# A missing cell is an error unless its column says missing = "drop" or missing = {fill = VALUE}.\n',
@@ -101,7 +101,7 @@ def _escaped(sign: str) -> str:
 def _table(name: str, kind: str | None, reason: str | None) -> str:
     key = name if _BARE.fullmatch(name) else quoted(name)
     if reason is not None:
-        return f"# [columns.{key}]\n# left out: {visible(reason)}\n"
+        return f"# [columns.{key}]\n# left out: {escape_control(reason)}\n"
     return "\n".join([f"[columns.{key}]", *_BLANKS.get(kind, _BLANKS[None]), ""])
 
 

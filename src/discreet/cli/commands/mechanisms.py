@@ -102,7 +102,7 @@ def print_row(row: TableRow) -> None:
     for label, text in facts:
         say(labelled(label, text, _LABEL))
     for size, noise in row.noise.items():
-        say(labelled(f"Noise, d = {size}", _whole(noise), _LABEL + 2))
+        say(labelled(f"Noise, d = {size}", _integer(noise), _LABEL + 2))
     if row.settings:
         settings = [(name, _word(one.default), _allowed(one), _meaning(one)) for name, one in row.settings.items()]
         print_table("Settings (--setting NAME=VALUE)", ("name", "default", "allowed", "meaning"), settings)
@@ -131,7 +131,7 @@ def _main(row: TableRow, size: int) -> str:
     return "refused" if noise is None else f"{noise:.3g}"
 
 
-def _whole(noise: Mapping[str, float] | str) -> str:
+def _integer(noise: Mapping[str, float] | str) -> str:
     if isinstance(noise, str):
         return f"refused: {noise}"
     return ", ".join(f"{statistic} {sd:.3g}" for statistic, sd in noise.items())

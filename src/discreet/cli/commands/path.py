@@ -128,12 +128,12 @@ def print_path(found: Path) -> None:
     chosen = None if isinstance(found.criterion, NotEstimable) else found.best
     rows = [
         (
-            CHOSEN if place == chosen else "",
+            CHOSEN if index == chosen else "",
             f"{strength:.6g}",
             str(nonzero),
             "-" if criterion is None else f"{criterion:.6g}",
         )
-        for place, (strength, nonzero, criterion) in enumerate(
+        for index, (strength, nonzero, criterion) in enumerate(
             zip(found.strengths.tolist(), nonzero_slopes(found), criteria(found), strict=True)
         )
     ]

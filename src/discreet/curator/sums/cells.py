@@ -34,20 +34,20 @@ class Axis:
         """How many cells it has."""
         return self.bins or self.columns + 1
 
-    def places(self, values: FloatArray, unit: int) -> IntArray:
+    def indices(self, values: FloatArray, unit: int) -> IntArray:
         """The cell of each row, from whole numbers of grid steps, shape (columns, rows).
 
-        >>> Axis(1, bins=4).places(np.array([[-256.0, -128.0, 0.0, 256.0]]), 256).tolist()
+        >>> Axis(1, bins=4).indices(np.array([[-256.0, -128.0, 0.0, 256.0]]), 256).tolist()
         [0, 1, 2, 3]
         """
         whole = values.astype(np.int64)
         if self.bins:
             interval: IntArray = np.clip((whole[0] + unit) * self.bins // (2 * unit), 0, self.bins - 1)
             return interval
-        place = np.zeros(whole.shape[1], dtype=np.int64)
+        index = np.zeros(whole.shape[1], dtype=np.int64)
         for column, present in enumerate(2 * whole > unit, start=1):
-            place[present] = column
-        return place
+            index[present] = column
+        return index
 
     def centres(self) -> FloatArray:
         """Scaled values that stand for each cell, shape (cells, columns): midpoints, or indicators themselves.
@@ -96,14 +96,14 @@ class Partition:
         """How many columns are cut into intervals."""
         return sum(axis.bins > 0 for axis in self.axes)
 
-    def places(self, chunk: FloatArray, unit: int) -> IntArray:
+    def indices(self, chunk: FloatArray, unit: int) -> IntArray:
         """The cell of each row of a chunk (1, x, y) in grid steps, target last and fastest."""
-        place = np.zeros(chunk.shape[1], dtype=np.int64)
+        index = np.zeros(chunk.shape[1], dtype=np.int64)
         row = 1
         for axis in self.axes:
-            place = place * axis.cells + axis.places(chunk[row : row + axis.columns], unit)  # [P1]
+            index = index * axis.cells + axis.indices(chunk[row : row + axis.columns], unit)  # [P1]
             row += axis.columns
-        return place
+        return index
 
     def regressor_centres(self) -> FloatArray:
         """Scaled (1, x) at the centre of every cell of the regressors, shape (cells, columns)."""
@@ -145,7 +145,7 @@ class CellCounts:
 
     def add(self, chunk: FloatArray) -> None:
         """Add a chunk of rows (1, x, y) in grid steps."""
-        where, times = np.unique(self._partition.places(chunk, self._unit), return_counts=True)
+        where, times = np.unique(self._partition.indices(chunk, self._unit), return_counts=True)
         self._counts[where] += times  # [P2]
 
     def totals(self) -> tuple[int, ...]:

@@ -107,8 +107,8 @@ class HuberSums:
         """Residuals rounded down to grid steps, those far beyond the threshold only by side; and digits after that."""
         digits: list[IntArray] = []
         carry: IntArray = np.zeros(len(y), dtype=np.int64)
-        for place, product in enumerate((self._point @ z).astype(np.int64)):  # [P10]
-            value = carry - product + (y.astype(np.int64) if place == self._digits else 0)
+        for index, product in enumerate((self._point @ z).astype(np.int64)):  # [P10]
+            value = carry - product + (y.astype(np.int64) if index == self._digits else 0)
             digits.append(value & self._mask)
             carry = value >> self._bits
         head = carry
@@ -118,14 +118,14 @@ class HuberSums:
 
     def _parted(self, point: Sequence[int]) -> FloatArray:
         """Digits of the coefficients, lowest first, as doubles; the highest carries the sign."""
-        longest = max(abs(value).bit_length() for value in point)
-        places = max(self._digits + 1, -(-longest // self._bits))
-        rows = [[(value >> self._bits * place) & self._mask for value in point] for place in range(places - 1)]
-        rows.append([value >> self._bits * (places - 1) for value in point])
+        most_bits = max(abs(value).bit_length() for value in point)
+        indices = max(self._digits + 1, -(-most_bits // self._bits))
+        rows = [[(value >> self._bits * index) & self._mask for value in point] for index in range(indices - 1)]
+        rows.append([value >> self._bits * (indices - 1) for value in point])
         return np.array(rows, dtype=np.float64)
 
 
-class Together:
+class CombinedSums:
     """Several sums in one pass over the table; their totals stand one after the other."""
 
     def __init__(self, parts: Sequence[Sums]) -> None:

@@ -84,7 +84,7 @@ class ResidualGram:
         return self._gram.totals()
 
     def rows(self, chunk: FloatArray) -> FloatArray:
-        """Whole numbers v of at most one scaled unit in every column, with a norm that (1, x) could have."""
+        """Integers v of at most one scaled unit in every column, with a norm that (1, x) could have."""
         residual = scaled_residuals(chunk, self._coefficients, self._unit)
         np.clip(residual / self._bound, -1.0, 1.0, out=residual)
         v: FloatArray = np.rint(residual * chunk[:-1])  # [P1]

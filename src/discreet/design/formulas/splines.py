@@ -49,15 +49,15 @@ def basis(x: FloatArray, knots: Sequence[float], degree: int, bounds: tuple[floa
     active = [np.ones(len(x))]
     for step in range(1, degree + 1):
         following = [np.zeros(len(x)) for _ in range(step + 1)]
-        for place, value in enumerate(active):
-            left = every[span + (degree + 1 + place - step)]
-            right = every[span + (degree + 1 + place)]
+        for index, value in enumerate(active):
+            left = every[span + (degree + 1 + index - step)]
+            right = every[span + (degree + 1 + index)]
             width = right - left
-            following[place] = following[place] + value * ((right - x) / width)
-            following[place + 1] = value * ((x - left) / width)
+            following[index] = following[index] + value * ((right - x) / width)
+            following[index + 1] = value * ((x - left) / width)
         active = following
     out = np.zeros((len(knots) + degree + 1, len(x)))
     rows = np.arange(len(x))
-    for place, value in enumerate(active):
-        out[span + place, rows] = np.floor(value * _STEPS) / _STEPS
+    for index, value in enumerate(active):
+        out[span + index, rows] = np.floor(value * _STEPS) / _STEPS
     return out

@@ -179,18 +179,18 @@ class Cursor:
 
 def problem(text: str, position: int, what: str, advice: str) -> SpecError:
     """The error for a spot of a formula: what stands there, where, after which text, and what to do."""
-    before = _visible(text[:position].rstrip())
+    before = _escaped(text[:position].rstrip())
     after = f", after {_last(before)!r}" if before else ""
     return SpecError(f"{shown(text)}: {what} at position {position}{after}; {advice}")
 
 
 def shown(text: str) -> str:
     """How messages show a formula: cut to a line, invisible signs spelled out."""
-    visible = _visible(text[: _SHOWN + 1])
-    return f'formula "{visible if len(visible) <= _SHOWN else visible[: _SHOWN - 3] + "..."}"'
+    escape_control = _escaped(text[: _SHOWN + 1])
+    return f'formula "{escape_control if len(escape_control) <= _SHOWN else escape_control[: _SHOWN - 3] + "..."}"'
 
 
-def _visible(text: str) -> str:
+def _escaped(text: str) -> str:
     return "".join(sign if sign.isprintable() else f"<U+{ord(sign):04X}>" for sign in text)
 
 

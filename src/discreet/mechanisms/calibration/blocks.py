@@ -32,7 +32,7 @@ ROUNDING: Final = 1 + 2**-40
 
 
 @dataclass(frozen=True, slots=True)
-class Beside:
+class ExtraStatistic:
     """One more statistic that is released beside the moments, under the same calibration.
 
     Attributes
@@ -48,7 +48,7 @@ class Beside:
     """
 
     name: str
-    reach: float
+    sensitivity: float
     share: float
     entries: int = 1
 
@@ -95,7 +95,7 @@ def noise_law(
     rows_per_unit: int = 1,
     robust: bool = False,
     shares: Blocks = DEFAULT_SHARES,
-    beside: Beside | None = None,
+    beside: ExtraStatistic | None = None,
 ) -> NoiseLaw:
     """The law of the noise for a budget, from public quantities alone.
 
@@ -113,7 +113,7 @@ def noise_law(
         if robust:
             steps |= residual_steps(domain, neighbours, mu)
         if beside is not None:
-            steps[beside.name] = in_steps(beside.name, beside.reach / (mu * math.sqrt(beside.share)), domain)
+            steps[beside.name] = in_steps(beside.name, beside.sensitivity / (mu * math.sqrt(beside.share)), domain)
         return NoiseLaw(domain.grid_bits, steps, calibration)
 
     if budget.currency != "approximate":
@@ -127,7 +127,7 @@ def noise_law(
     return law(math.sqrt(2 * rho_from(budget.epsilon, budget.delta)) / ROUNDING, "discrete-zcdp")  # [P10]
 
 
-def lattice_gap(law: NoiseLaw, size: int, epsilon: float, beside: Beside | None = None) -> float:
+def lattice_gap(law: NoiseLaw, size: int, epsilon: float, beside: ExtraStatistic | None = None) -> float:
     """What discrete instead of rounded Gaussian noise costs in delta: (1 + e^epsilon) sum 1/(16 sigma^2)."""
     if epsilon > 700:
         return math.inf

@@ -81,7 +81,7 @@ def _law(
     domain: RowDomain, pieces: Mapping[str, Piece], mus: Mapping[str, float], calibration: Calibration
 ) -> NoiseLaw:
     """Noise under which one release of each piece has its own mu."""
-    steps = {name: in_steps(name, piece.reach * ROUNDING / mus[name], domain) for name, piece in pieces.items()}
+    steps = {name: in_steps(name, piece.sensitivity * ROUNDING / mus[name], domain) for name, piece in pieces.items()}
     return NoiseLaw(domain.grid_bits, steps, calibration)
 
 

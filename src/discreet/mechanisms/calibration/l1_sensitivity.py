@@ -205,16 +205,16 @@ def _largest_on_rectangle(
     *, pp: Fraction, tt: Fraction, pt: Fraction, p: Fraction, t: Fraction, high: tuple[Fraction, Fraction]
 ) -> Fraction:
     """Exact maximum of pp P^2 + tt T^2 + pt P T + p P + t T over 0 <= P <= high[0], 0 <= T <= high[1]; pp, tt <= 0."""
-    places = set(itertools.product((_ZERO, high[0]), (_ZERO, high[1])))
+    indices = set(itertools.product((_ZERO, high[0]), (_ZERO, high[1])))
     if pp:
-        places |= {(_within(-(p + pt * side) / (2 * pp), high[0]), side) for side in (_ZERO, high[1])}
+        indices |= {(_within(-(p + pt * side) / (2 * pp), high[0]), side) for side in (_ZERO, high[1])}
     if tt:
-        places |= {(side, _within(-(t + pt * side) / (2 * tt), high[1])) for side in (_ZERO, high[0])}
+        indices |= {(side, _within(-(t + pt * side) / (2 * tt), high[1])) for side in (_ZERO, high[0])}
     determinant = 4 * pp * tt - pt * pt
     if determinant > 0:
         inner = (pt * t - 2 * tt * p) / determinant, (pt * p - 2 * pp * t) / determinant
-        places.add((_within(inner[0], high[0]), _within(inner[1], high[1])))  # [P8]
-    return max(pp * P * P + tt * T * T + pt * P * T + p * P + t * T for P, T in places)
+        indices.add((_within(inner[0], high[0]), _within(inner[1], high[1])))  # [P8]
+    return max(pp * P * P + tt * T * T + pt * P * T + p * P + t * T for P, T in indices)
 
 
 def _within(value: Fraction, high: Fraction) -> Fraction:
@@ -224,11 +224,11 @@ def _within(value: Fraction, high: Fraction) -> Fraction:
 def _replaced_in_ball(geometry: L1Geometry, w: Mapping[str, float]) -> float:
     """An upper bound from P^2 + Q^2 <= 4 m |x|^2, P = sum |x_j - z_j|, Q = sum |x_j + z_j|, by cells of P."""
     wide = geometry.free + sum(group.wide for group in geometry.groups)
-    reach2 = 4 * wide * float(geometry.norm2) * _ROUNDING
+    sensitivity2 = 4 * wide * float(geometry.norm2) * _ROUNDING
     most = 2 * float(min(geometry.ball, geometry.box)) * _ROUNDING
     together = 2 * float(geometry.free + 2 * geometry.grouped) * _ROUNDING
     low, up = np.linspace(0, most, _CELLS + 1)[:-1], np.linspace(0, most, _CELLS + 1)[1:]
-    plus = np.minimum(np.minimum(most, together - low), np.sqrt(np.maximum(reach2 - low * low, 0)))  # [P9]
+    plus = np.minimum(np.minimum(most, together - low), np.sqrt(np.maximum(sensitivity2 - low * low, 0)))  # [P9]
     skew = max(w["gram_diagonal"] - w["gram_off_diagonal"] / 2, 0.0)
     squares = min(2 * float(geometry.norm2), geometry.free + 2.0 * len(geometry.groups))
     slope = w["sum_y"] + 2 * w["target_square"] + w["cross"] / 2 * (plus - up)

@@ -133,16 +133,16 @@ def residual_sensitivity(domain: RowDomain, neighbours: Neighbours) -> float:
     >>> residual_sensitivity(RowDomain(2, 0, 0, None, False, 16), "add-remove")
     3.0000000000001705
     """
-    longest = 1.0 + norm2(domain)
-    return longest * (1.0 if neighbours == "add-remove" else 2**0.5) * _ROUNDING
+    row_norm = 1.0 + norm2(domain)
+    return row_norm * (1.0 if neighbours == "add-remove" else 2**0.5) * _ROUNDING
 
 
 def _norm2_beside(domain: RowDomain, r2: float, c: FloatArray) -> FloatArray:
     """Largest b = |z|^2 that goes with a = |x|^2 = r2 and x.z = c."""
     if domain.numeric + domain.boolean == 1 and domain.blocks == 0:
         return c * c / r2  # [P6]
-    reach = 3.0 * domain.numeric + domain.boolean + 2.0 * domain.blocks
-    return np.minimum(r2, reach + c - r2)  # [P7]
+    sensitivity = 3.0 * domain.numeric + domain.boolean + 2.0 * domain.blocks
+    return np.minimum(r2, sensitivity + c - r2)  # [P7]
 
 
 def _upper(domain: RowDomain, r2: float, w: Blocks, cells: FloatArray) -> FloatArray:

@@ -37,7 +37,7 @@ class Piece:
         How often it is released.
     """
 
-    reach: float
+    sensitivity: float
     share: float
     entries: int
     times: int = 1
@@ -61,7 +61,9 @@ def pieces_law(domain: RowDomain, budget: PrivacyBudget, pieces: Mapping[str, Pi
 
     def law(mu: float, calibration: Calibration) -> NoiseLaw:
         steps = {
-            name: in_steps(name, piece.reach * ROUNDING * math.sqrt(piece.times * total / piece.share) / mu, domain)
+            name: in_steps(
+                name, piece.sensitivity * ROUNDING * math.sqrt(piece.times * total / piece.share) / mu, domain
+            )
             for name, piece in pieces.items()
         }
         return NoiseLaw(domain.grid_bits, steps, calibration)

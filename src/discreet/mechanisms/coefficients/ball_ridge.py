@@ -17,7 +17,7 @@ import numpy as np
 
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
-from discreet.exact.integers import Whole, factors, solution, symmetric_whole
+from discreet.exact.integers import Int, factors, solution, symmetric_integers
 from discreet.mechanisms.calibration.l2_sensitivity import norm2
 from discreet.mechanisms.interface.settings import Setting
 from discreet.releases import Settings
@@ -36,7 +36,7 @@ _UP: Final = 1 + 2**-44
 
 
 @dataclass(frozen=True, slots=True)
-class RowReach:
+class RowSensitivity:
     """What one row can do, in scaled units, rounded up.
 
     Attributes
@@ -54,12 +54,12 @@ class RowReach:
     rows: int
 
     @classmethod
-    def of(cls, design: Design, domain: RowDomain, bound: float) -> RowReach:
+    def of(cls, design: Design, domain: RowDomain, bound: float) -> RowSensitivity:
         """Read off public quantities.
 
         >>> design = Design("y", {"y": (0, 1), "x": (0, 1)}, unit={"neighbours": "replace"}, intercept=False)
-        >>> reach = RowReach.of(design, RowDomain.of(design), 2.0)
-        >>> round(reach.norm, 9), round(reach.residual, 9), reach.rows
+        >>> sensitivity = RowSensitivity.of(design, RowDomain.of(design), 2.0)
+        >>> round(sensitivity.norm, 9), round(sensitivity.residual, 9), sensitivity.rows
         (1.0, 3.0, 2)
         """
         norm = math.sqrt(norm2(domain) + (1.0 if design.intercept else 0.0)) * _UP
@@ -68,20 +68,20 @@ class RowReach:
         return cls(norm, (1.0 + norm * bound) * _UP, rows)
 
 
-def rounding_reach(size: int) -> float:
+def rounding_sensitivity(size: int) -> float:
     """Largest distance from the exact minimum to the lattice point that stands for it, in steps of the product grid."""
     return (math.sqrt(size) / 2 + float(SOLVER_STEPS)) * _UP  # [P6]
 
 
-def normal_equations(totals: Sequence[int], size: int, *, intercept: bool) -> tuple[Whole, Whole]:
+def normal_equations(totals: Sequence[int], size: int, *, intercept: bool) -> tuple[Int, Int]:
     """Sums of z z' and of z y from the upper triangle of the moments of (1, x, y), in steps of the product grid."""
-    full = symmetric_whole(totals, size)
+    full = symmetric_integers(totals, size)
     first = 0 if intercept else 1
     return full[first:-1, first:-1], full[first:-1, -1]
 
 
-def ridge_in_ball(gram: Whole, cross: Whole, grid_bits: int, settings: Settings) -> list[int]:
-    """The minimum of the objective, rounded to the product grid, within `rounding_reach` of the exact one.
+def ridge_in_ball(gram: Int, cross: Int, grid_bits: int, settings: Settings) -> list[int]:
+    """The minimum of the objective, rounded to the product grid, within `rounding_sensitivity` of the exact one.
 
     Parameters
     ----------
@@ -106,22 +106,22 @@ def ridge_in_ball(gram: Whole, cross: Whole, grid_bits: int, settings: Settings)
 class _Problem:
     """Minimise theta'A theta / 2 - c'theta over a ball; every number is a whole number of units of 2**-bits."""
 
-    matrix: Whole
-    linear: Whole
+    matrix: Int
+    linear: Int
     strength: int
     bound: int
     tolerance: Fraction
     bits: int
 
     @classmethod
-    def scaled(cls, gram: Whole, cross: Whole, grid_bits: int, settings: Settings, bits: int) -> _Problem:
+    def scaled(cls, gram: Int, cross: Int, grid_bits: int, settings: Settings, bits: int) -> _Problem:
         shift = bits - 2 * grid_bits
         strength = int(Fraction(settings["strength"]) * 2**bits)
         matrix = gram * (1 << shift) + strength * np.identity(len(cross), dtype=object)
         bound = int(Fraction(settings["bound"]) * 2**bits)
         return cls(matrix, cross * (1 << shift), strength, bound, SOLVER_STEPS / 4**grid_bits, bits)
 
-    def solved(self, sweeps: int) -> Whole | None:
+    def solved(self, sweeps: int) -> Int | None:
         """A point of the ball that is certified; none if this many steps at this precision give none.
 
         Newton's method on 1/|theta(nu)| = 1/bound, theta(nu) = (A + nu)^{-1} c, from nu = 0.
@@ -141,7 +141,7 @@ class _Problem:
             nu = max(0, nu + step)
         return None
 
-    def certified(self, point: Whole, nu: int) -> bool:
+    def certified(self, point: Int, nu: int) -> bool:
         """Whether the point is in the ball and provably within the tolerance of the exact minimum."""
         norm2_point = int(point @ point)
         if norm2_point > self.bound**2:
@@ -153,6 +153,6 @@ class _Problem:
         slack = Fraction(nu, unit) * Fraction(self.bound, unit) * inwards
         return residual * self.tolerance + slack <= Fraction(self.strength, unit) * self.tolerance**2  # [P5]
 
-    def _lifted(self, nu: int) -> Whole:
-        lifted: Whole = self.matrix + nu * np.identity(len(self.linear), dtype=object)
+    def _lifted(self, nu: int) -> Int:
+        lifted: Int = self.matrix + nu * np.identity(len(self.linear), dtype=object)
         return lifted

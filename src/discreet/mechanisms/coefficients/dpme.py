@@ -16,7 +16,7 @@ from discreet.errors import SpecError
 from discreet.exact.arrays import FloatArray
 from discreet.mechanisms.calibration.blocks import in_steps
 from discreet.mechanisms.calibration.pieces import Piece, pieces_law
-from discreet.mechanisms.interface.protocol import Card, Job, Passes
+from discreet.mechanisms.interface.protocol import MechanismInfo, Passes, RunContext
 from discreet.mechanisms.interface.settings import Setting
 from discreet.mechanisms.sampling.sampler import Sampler
 from discreet.privacy.budget import PrivacyBudget
@@ -38,7 +38,7 @@ class PerturbedHistogram:
     name: Final = "dpme"
     version: Final = "1"
     kind: Final[Literal["coefficients"]] = "coefficients"
-    card: Final = Card(
+    info: Final = MechanismInfo(
         summary="Noisy counts of cells of (x, y), then least squares or Huber regression on their centres.",
         document="technical report of Dandekar et al., which compares itself with it",
         notion="both",
@@ -76,20 +76,20 @@ class PerturbedHistogram:
             scale = in_steps("cells", (2 if replaced else 1) * rows / budget.epsilon, domain)  # [P4]
             law = NoiseLaw(domain.grid_bits, {"cells": scale}, "pure", "discrete-laplace")
         else:
-            reach = rows * (math.sqrt(2) if replaced else 1.0)  # [P5]
-            law = pieces_law(domain, budget, {"cells": Piece(reach, 1.0, cells)})
+            sensitivity = rows * (math.sqrt(2) if replaced else 1.0)  # [P5]
+            law = pieces_law(domain, budget, {"cells": Piece(sensitivity, 1.0, cells)})
         return replace(law, parameters={"bins": bins, "cells": cells})
 
-    def passes(self, job: Job) -> Passes:
+    def passes(self, context: RunContext) -> Passes:
         """One pass: exact counts, noise on every one, and the fit."""
-        partition = Partition.of(job.design, job.law.parameters["bins"])
-        counted = yield CellCounts(job.domain, partition)
-        noisy = self.randomise(counted.totals, job.law, job.sampler)
-        weights = np.array([total / job.domain.unit**2 for total in noisy])
-        cells = BinnedModel.of(partition, weights, job.law.sd("cells"), intercept=job.design.intercept)
-        huber = job.settings["loss"] == "huber"
-        fitted = cells.huber(float(job.settings["threshold"])) if huber else cells.squares()
-        values = fitted.tolist() if job.design.intercept else [0.0, *fitted.tolist()]
+        partition = Partition.of(context.design, context.law.parameters["bins"])
+        counted = yield CellCounts(context.domain, partition)
+        noisy = self.randomise(counted.totals, context.law, context.sampler)
+        weights = np.array([total / context.domain.unit**2 for total in noisy])
+        cells = BinnedModel.of(partition, weights, context.law.sd("cells"), intercept=context.design.intercept)
+        huber = context.settings["loss"] == "huber"
+        fitted = cells.huber(float(context.settings["threshold"])) if huber else cells.squares()
+        values = fitted.tolist() if context.design.intercept else [0.0, *fitted.tolist()]
         return Coefficients(tuple(values))
 
     def randomise(self, totals: Sequence[int], law: NoiseLaw, sampler: Sampler) -> list[int]:

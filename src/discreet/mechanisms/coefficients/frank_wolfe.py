@@ -14,7 +14,7 @@ from discreet.design.model import Design
 from discreet.errors import SpecError
 from discreet.exact.arrays import FloatArray
 from discreet.mechanisms.calibration.blocks import ROUNDING, in_steps
-from discreet.mechanisms.interface.protocol import Card, Job, Passes
+from discreet.mechanisms.interface.protocol import MechanismInfo, Passes, RunContext
 from discreet.mechanisms.interface.settings import Setting
 from discreet.mechanisms.sampling.sampler import Sampler
 from discreet.privacy.budget import PrivacyBudget
@@ -31,7 +31,7 @@ class PrivateFrankWolfe:
     name: Final = "frank-wolfe"
     version: Final = "1"
     kind: Final[Literal["coefficients"]] = "coefficients"
-    card: Final = Card(
+    info: Final = MechanismInfo(
         summary="The lasso over an L1 ball, one private choice of a column in each pass; for many columns.",
         document="named in the technical report of Dandekar et al.; the algorithm is from the paper cited",
         notion="both",
@@ -53,24 +53,24 @@ class PrivateFrankWolfe:
             raise SpecError(f"a budget in {budget.currency} came; state it as epsilon and delta for this mechanism")
         iterations = int(settings["iterations"])
         each, calibration = epsilon_of_a_choice(budget, iterations)
-        reach = score_reach(design)
-        scale = in_steps("selection", 2 * reach / each, domain)  # [P2]
+        sensitivity = score_sensitivity(design)
+        scale = in_steps("selection", 2 * sensitivity / each, domain)  # [P2]
         return NoiseLaw(
             domain.grid_bits, {"selection": scale}, calibration, "discrete-laplace", {"iterations": iterations}
         )
 
-    def passes(self, job: Job) -> Passes:
+    def passes(self, context: RunContext) -> Passes:
         """One pass for each choice: exact scores at the coefficients so far, a vertex, a step towards it."""
-        size = len(job.design.released) - 1
-        first = 0 if job.design.intercept else 1
-        radius, weight = float(job.settings["radius_l1"]), clipped_at(float(job.settings["residual_bound"]))
+        size = len(context.design.released) - 1
+        first = 0 if context.design.intercept else 1
+        radius, weight = float(context.settings["radius_l1"]), clipped_at(float(context.settings["residual_bound"]))
         fitted = np.zeros(size)
         trace = []
-        for iteration in range(job.law.parameters["iterations"]):
-            summed = yield ScoreSum(job.domain, size, fitted.tolist(), weight, intercept=job.design.intercept)
+        for iteration in range(context.law.parameters["iterations"]):
+            summed = yield ScoreSum(context.domain, size, fitted.tolist(), weight, intercept=context.design.intercept)
             # from grid steps to steps of the product grid
-            scores = [total * job.domain.unit for total in summed.totals[first:]]
-            chosen = select([*scores, *(-score for score in scores)], job.law.sigma["selection"], job.sampler)
+            scores = [total * context.domain.unit for total in summed.totals[first:]]
+            chosen = select([*scores, *(-score for score in scores)], context.law.sigma["selection"], context.sampler)
             column, sign = first + chosen % len(scores), 1.0 if chosen < len(scores) else -1.0
             share = 2 / (iteration + 2)
             fitted = (1 - share) * fitted
@@ -92,10 +92,10 @@ def clipped_at(bound: float) -> Weight:
     return weight
 
 
-def score_reach(design: Design) -> int:
+def score_sensitivity(design: Design) -> int:
     """How far one unit can move the score of any vertex, in scaled units.
 
-    >>> score_reach(Design("y", {"x": (0, 1), "y": (0, 1)}, unit={"neighbours": "replace"}))
+    >>> score_sensitivity(Design("y", {"x": (0, 1), "y": (0, 1)}, unit={"neighbours": "replace"}))
     2
     """
     return design.unit.max_rows * (1 if design.unit.neighbours == "add-remove" else 2)  # [P1]
@@ -127,6 +127,6 @@ def select(scores: Sequence[int], scale: int, sampler: Sampler) -> int:
     bits = (len(scores) - 1).bit_length()
     while True:
         for variate in sampler.laplace([scale] * _BATCH):
-            place = sampler.bits(bits)
-            if place < len(scores) and variate >= best - scores[place]:  # [P5]
-                return place
+            index = sampler.bits(bits)
+            if index < len(scores) and variate >= best - scores[index]:  # [P5]
+                return index

@@ -13,15 +13,15 @@ from discreet.design.model import Design
 from discreet.errors import SpecError
 from discreet.mechanisms.calibration.pieces import Piece, pieces_law
 from discreet.mechanisms.coefficients.iterates import (
-    fitted_places,
-    longest,
+    fitted_indices,
     noisy_score,
     published,
-    score_reach,
+    row_norm,
+    score_sensitivity,
     stepped,
 )
 from discreet.mechanisms.coefficients.robust_loss import RobustLoss
-from discreet.mechanisms.interface.protocol import Card, Job, Passes
+from discreet.mechanisms.interface.protocol import MechanismInfo, Passes, RunContext
 from discreet.mechanisms.interface.settings import Setting
 from discreet.privacy.budget import PrivacyBudget
 from discreet.releases import NoiseLaw, Settings
@@ -42,7 +42,7 @@ class NoisyGradientDescent:
     name: Final = "gradient"
     version: Final = "2"
     kind: Final[Literal["coefficients"]] = "coefficients"
-    card: Final = Card(
+    info: Final = MechanismInfo(
         summary="Full-batch noisy gradient descent on the squared loss with clipped residuals.",
         document="beyond the five: the general-purpose rival of their methods",
         notion="approximate",
@@ -73,30 +73,30 @@ class NoisyGradientDescent:
         law = pieces_law(domain, budget, gradient_pieces(design, domain, iterations))
         if not carrying:
             return law
-        return replace(law, parameters={MOMENTUM: momentum(longest(design, domain) ** 2, iterations, step)})
+        return replace(law, parameters={MOMENTUM: momentum(row_norm(design, domain) ** 2, iterations, step)})
 
-    def passes(self, job: Job) -> Passes:
+    def passes(self, context: RunContext) -> Passes:
         """One pass for the number of rows, one for each step."""
-        size, intercept = len(job.design.released) - 1, job.design.intercept
-        clipped = RobustLoss(1.0, float(job.settings["clip"]))
-        moments = yield ScoreSum(job.domain, size, [0.0] * size, np.ones_like)
+        size, intercept = len(context.design.released) - 1, context.design.intercept
+        clipped = RobustLoss(1.0, float(context.settings["clip"]))
+        moments = yield ScoreSum(context.domain, size, [0.0] * size, np.ones_like)
         # (psi/bound) has slope 1/bound, so the Hessian of what is summed is at most rows * longest^2 / bound
-        curvature = row_bound(moments.totals[0], job) * longest(job.design, job.domain) ** 2
-        rate = float(job.settings["step"]) * clipped.bound / curvature
-        carried = job.law.parameters.get(MOMENTUM, 0) / 1000
+        curvature = row_bound(moments.totals[0], context) * row_norm(context.design, context.domain) ** 2
+        rate = float(context.settings["step"]) * clipped.bound / curvature
+        carried = context.law.parameters.get(MOMENTUM, 0) / 1000
         before = theta = np.zeros(size)
         iterates = []
-        for _ in range(int(job.settings["iterations"])):
+        for _ in range(int(context.settings["iterations"])):
             ahead = theta + carried * (theta - before)
-            moments = yield ScoreSum(job.domain, size, ahead.tolist(), clipped.score, intercept=intercept)
-            before, theta = theta, stepped(ahead, rate * noisy_score(moments.totals, job))
+            moments = yield ScoreSum(context.domain, size, ahead.tolist(), clipped.score, intercept=intercept)
+            before, theta = theta, stepped(ahead, rate * noisy_score(moments.totals, context))
             iterates.append(theta)
-        return published(iterates, average=bool(job.settings["average"]))
+        return published(iterates, average=bool(context.settings["average"]))
 
 
 def gradient_pieces(design: Design, domain: RowDomain, iterations: int) -> dict[str, Piece]:
     """What is released: the number of rows unless it is public, and a sum of clipped gradients for each step."""
-    score = Piece(score_reach(design, domain), 1 - COUNT_SHARE, len(fitted_places(design)), iterations)
+    score = Piece(score_sensitivity(design, domain), 1 - COUNT_SHARE, len(fitted_indices(design)), iterations)
     if design.count_public:
         return {"score": score}
     return {"count": Piece(float(design.unit.max_rows), COUNT_SHARE, 1), "score": score}  # [P1]
@@ -130,11 +130,11 @@ def momentum(length2: float, iterations: int, step: float) -> int:
     return round(1000 * min(max(least, carried), most))
 
 
-def row_bound(total: int, job: Job) -> float:
+def row_bound(total: int, context: RunContext) -> float:
     """A number of rows that is seldom below the exact one and never below 1, from a sum of ones in grid steps."""
-    unit = job.domain.unit
-    if job.design.count_public:
+    unit = context.domain.unit
+    if context.design.count_public:
         return max(1.0, total / unit)
-    (variate,) = job.sampler.draw([job.law.sigma["count"]])
+    (variate,) = context.sampler.draw([context.law.sigma["count"]])
     noisy = total * unit + variate  # [P2]
-    return max(1.0, max(0.0, noisy / unit**2) + 2 * job.law.sd("count"))
+    return max(1.0, max(0.0, noisy / unit**2) + 2 * context.law.sd("count"))

@@ -12,10 +12,10 @@ from typing import Final, TypeAlias
 
 import numpy as np
 
-from discreet.curator.sums.huber import HuberSums, Together, digit_bits
+from discreet.curator.sums.huber import CombinedSums, HuberSums, digit_bits
 from discreet.curator.sums.protocol import Moments, Sums
 from discreet.design.domain import RowDomain
-from discreet.exact.integers import Whole, factors, solution, symmetric_whole
+from discreet.exact.integers import Int, factors, solution, symmetric_integers
 from discreet.mechanisms.coefficients.ball_ridge import SOLVER_STEPS
 
 # 1 / SOLVER_STEPS as a power of two
@@ -48,9 +48,9 @@ class HuberProblem:
     """
 
     domain: RowDomain
-    gram: Whole
-    start: Whole
-    linear: Whole
+    gram: Int
+    start: Int
+    linear: Int
     strength: int
     threshold: int
     intercept: bool
@@ -83,9 +83,9 @@ class _Visited:
     The gradient is in units of 2**-(product_bits + fraction); `merit` is its square in the metric of all rows.
     """
 
-    point: Whole
-    gradient: Whole
-    inner: Whole
+    point: Int
+    gradient: Int
+    inner: Int
     merit: int
 
 
@@ -93,7 +93,7 @@ _Search: TypeAlias = Generator[Sums, Moments, list[int]]
 
 
 def huber_minimum(problem: HuberProblem, digits: int | None = None) -> _Search:
-    """The minimum rounded to the product grid, within `rounding_reach` of the exact one; asks for passes on the way.
+    """The minimum on the product grid, within `rounding_sensitivity` of the exact one; asks for passes on the way.
 
     Begins with `digits` after the point, or with what is likely to suffice.
     """
@@ -118,7 +118,7 @@ class _Precision:
         self.bits = problem.product_bits + self.fraction
         self.above = factors(self._penalised(problem.gram), self.bits)
 
-    def minimum(self) -> Generator[Sums, Moments, Whole | None]:
+    def minimum(self) -> Generator[Sums, Moments, Int | None]:
         """A certified point; none if steps at this precision are no longer an improvement."""
         ridge = self._step(self.above, self.problem.start << self.fraction)
         best = yield from self._visit(ridge)
@@ -134,7 +134,7 @@ class _Precision:
             best, lowest = tried, min(lowest, tried.merit)
         return best.point
 
-    def _better(self, best: _Visited, newton: Whole) -> Generator[Sums, Moments, Whole | None]:
+    def _better(self, best: _Visited, newton: Int) -> Generator[Sums, Moments, Int | None]:
         """A step that lowers the objective: part of Newton's, or one with a curvature above the exact one."""
         above = self._step(self.above, best.gradient)
         scales = range(0, self.problem.stiffness + 3, 2)
@@ -145,32 +145,32 @@ class _Precision:
             return None
         return finer if more > gain else coarse
 
-    def _farthest_down(self, best: _Visited, steps: Sequence[Whole]) -> Generator[Sums, Moments, tuple[Whole, int]]:
+    def _farthest_down(self, best: _Visited, steps: Sequence[Int]) -> Generator[Sums, Moments, tuple[Int, int]]:
         """The step whose end proves the largest fall of the objective, which lies above its tangent there."""
         points = [best.point - step for step in steps]
-        moments = yield Together([self._sums(point, products=False) for point in points])
+        moments = yield CombinedSums([self._sums(point, products=False) for point in points])
         size = len(best.point)
         gains = []
         for i, (point, step) in enumerate(zip(points, steps, strict=True)):
             gradient = self._gradient(point, moments.totals[i * size : (i + 1) * size])
             gains.append(int(gradient @ step))  # [P18]
-        place = max(range(len(steps)), key=gains.__getitem__)
-        return steps[place], gains[place]
+        index = max(range(len(steps)), key=gains.__getitem__)
+        return steps[index], gains[index]
 
     def certified(self, visited: _Visited) -> bool:
         """Whether the point is provably within the tolerance of the exact minimum."""
         allowed = self.problem.strength << (self.fraction - self.problem.product_bits - _TOLERANCE_BITS)
         return bool(visited.gradient @ visited.gradient <= allowed**2)  # [P12]
 
-    def _visit(self, point: Whole) -> Generator[Sums, Moments, _Visited]:
+    def _visit(self, point: Int) -> Generator[Sums, Moments, _Visited]:
         """Gradient and curvature at a point, from one pass."""
         moments = yield self._sums(point, products=True)
         size = len(point)
         gradient = self._gradient(point, moments.totals[:size])
         merit = int(gradient @ solution(self.above, gradient, self.bits))
-        return _Visited(point, gradient, symmetric_whole(moments.totals[size:], size), merit)
+        return _Visited(point, gradient, symmetric_integers(moments.totals[size:], size), merit)
 
-    def _sums(self, point: Whole, *, products: bool) -> HuberSums:
+    def _sums(self, point: Int, *, products: bool) -> HuberSums:
         problem = self.problem
         return HuberSums(
             problem.domain,
@@ -181,17 +181,17 @@ class _Precision:
             products=products,
         )
 
-    def _gradient(self, point: Whole, scores: Sequence[int]) -> Whole:
+    def _gradient(self, point: Int, scores: Sequence[int]) -> Int:
         penalty = point * self.problem.strength + (self.problem.linear << self.fraction)
-        gradient: Whole = penalty - np.array(scores, dtype=object)  # [P14]
+        gradient: Int = penalty - np.array(scores, dtype=object)  # [P14]
         return gradient
 
-    def _penalised(self, products: Whole) -> Whole:
+    def _penalised(self, products: Int) -> Int:
         lifted = products + self.problem.strength * np.identity(len(products), dtype=object)
-        matrix: Whole = lifted << self.fraction
+        matrix: Int = lifted << self.fraction
         return matrix
 
-    def _step(self, factored: tuple[Whole, list[int]], gradient: Whole) -> Whole:
+    def _step(self, factored: tuple[Int, list[int]], gradient: Int) -> Int:
         """Solution of the equations, in units of the point."""
-        step: Whole = solution(factored, gradient, self.bits) >> (self.bits - self.fraction)
+        step: Int = solution(factored, gradient, self.bits) >> (self.bits - self.fraction)
         return step

@@ -20,15 +20,15 @@ from discreet.mechanisms.calibration.l2_sensitivity import Blocks, weighted_loss
 from discreet.mechanisms.calibration.pieces import Piece
 from discreet.mechanisms.coefficients.iterates import (
     ROUNDING,
-    fitted_places,
-    longest,
+    fitted_indices,
     noisy_score,
     published,
-    score_reach,
+    row_norm,
+    score_sensitivity,
     stepped,
 )
 from discreet.mechanisms.coefficients.robust_loss import RobustLoss
-from discreet.mechanisms.interface.protocol import Card, Job, Passes
+from discreet.mechanisms.interface.protocol import MechanismInfo, Passes, RunContext
 from discreet.mechanisms.interface.settings import Setting
 from discreet.mechanisms.sampling.sampler import rounded_up
 from discreet.privacy.budget import PrivacyBudget
@@ -50,7 +50,7 @@ class PrivateIRLS:
     name: Final = "irls"
     version: Final = "2"
     kind: Final[Literal["coefficients"]] = "coefficients"
-    card: Final = Card(
+    info: Final = MechanismInfo(
         summary="Robust regression by reweighted least squares; outliers in the target move it little.",
         document="note of Park & Welling, with other noise and accounting",
         notion="approximate",
@@ -79,11 +79,11 @@ class PrivateIRLS:
             pieces = moment_pieces(design, domain, iterations, joint=rule in JOINT_RULES)
         return _triangular(composed_law(domain, budget, pieces, rule))
 
-    def passes(self, job: Job) -> Passes:
+    def passes(self, context: RunContext) -> Passes:
         """The passes of the form that was chosen, then the mean of the last iterates."""
-        form = score_iterates if job.settings["form"] == "score" else moment_iterates
-        iterates = yield from form(job)
-        return published(iterates, average=bool(job.settings["average"]))
+        form = score_iterates if context.settings["form"] == "score" else moment_iterates
+        iterates = yield from form(context)
+        return published(iterates, average=bool(context.settings["average"]))
 
 
 def iteration_count(settings: Settings) -> int:
@@ -97,7 +97,7 @@ def iteration_count(settings: Settings) -> int:
 
 def score_pieces(design: Design, domain: RowDomain, iterations: int) -> dict[str, Piece]:
     """What the score form releases: the Gram of (1, x) once, and a sum of scores in every iteration."""
-    size = len(fitted_places(design))
+    size = len(fitted_indices(design))
     constant = 1.0 if design.intercept else 0.0
     loss = weighted_loss(  # [P9]
         domain,
@@ -108,7 +108,7 @@ def score_pieces(design: Design, domain: RowDomain, iterations: int) -> dict[str
     )
     return {
         "gram": Piece(math.sqrt(loss), GRAM_SHARE, size**2),
-        "score": Piece(score_reach(design, domain), 1 - GRAM_SHARE, size, iterations),
+        "score": Piece(score_sensitivity(design, domain), 1 - GRAM_SHARE, size, iterations),
     }
 
 
@@ -117,7 +117,7 @@ def moment_pieces(design: Design, domain: RowDomain, iterations: int, *, joint: 
 
     With `joint` the reaches are those that one pair of rows can have at once; by itself a piece may reach farther.
     """
-    size, length, rows = len(fitted_places(design)), longest(design, domain), design.unit.max_rows
+    size, length, rows = len(fitted_indices(design)), row_norm(design, domain), design.unit.max_rows
     gram, cross = length**2 * rows * ROUNDING, length * rows
     if design.unit.neighbours == "replace":
         together = _apart() if joint else 1.0
@@ -135,20 +135,20 @@ def _apart() -> float:
     return math.sqrt(gram * (1 - cosine**2) + cross * (1 + cosine) / 2) * ROUNDING  # [P11]
 
 
-def score_iterates(job: Job) -> _Iterates:
+def score_iterates(context: RunContext) -> _Iterates:
     """Steps by noisy sums of scores, multiplied by the inverse of one noisy Gram that lies above the exact one."""
-    size = len(job.design.released) - 1
-    moments = yield ExactGram(size + 1, job.domain.grid_bits)
-    gram = noisy_gram(moments.totals, job)
+    size = len(context.design.released) - 1
+    moments = yield ExactGram(size + 1, context.domain.grid_bits)
+    gram = noisy_gram(moments.totals, context)
     values, vectors = np.linalg.eigh(gram)
-    edge = noise_edge(job, len(values))
+    edge = noise_edge(context, len(values))
     # with one edge more it lies above the exact Gram, so that every step without noise lowers the loss
     values = values + max(edge, 2 * edge - float(values[0]))
     theta = np.zeros(size)
     iterates = []
-    for loss in graduated(_loss(job), iteration_count(job.settings)):
-        moments = yield ScoreSum(job.domain, size, theta.tolist(), loss.score, intercept=job.design.intercept)
-        score = loss.bound * noisy_score(moments.totals, job)
+    for loss in graduated(_loss(context), iteration_count(context.settings)):
+        moments = yield ScoreSum(context.domain, size, theta.tolist(), loss.score, intercept=context.design.intercept)
+        score = loss.bound * noisy_score(moments.totals, context)
         theta = stepped(theta, vectors @ ((vectors.T @ score) / values))
         iterates.append(theta)
     return iterates
@@ -170,50 +170,52 @@ def graduated(loss: RobustLoss, iterations: int) -> list[RobustLoss]:
     return [replace(loss, threshold=threshold) for threshold in wide] + [loss] * (iterations - falling)
 
 
-def moment_iterates(job: Job) -> _Iterates:
+def moment_iterates(context: RunContext) -> _Iterates:
     """Weighted least squares on noisy weighted moments, whose weights come from the iterate before."""
-    size = len(job.design.released) - 1
-    loss = _loss(job)
+    size = len(context.design.released) - 1
+    loss = _loss(context)
     theta = np.zeros(size)
     iterates = []
-    for _ in range(iteration_count(job.settings)):
-        moments = yield WeightedGram(job.domain, size, theta.tolist(), loss.root, intercept=job.design.intercept)
-        gram = noisy_gram(moments.totals, job)
-        cross = noisy_cross(moments.totals, job)
+    for _ in range(iteration_count(context.settings)):
+        moments = yield WeightedGram(
+            context.domain, size, theta.tolist(), loss.root, intercept=context.design.intercept
+        )
+        gram = noisy_gram(moments.totals, context)
+        cross = noisy_cross(moments.totals, context)
         values, vectors = np.linalg.eigh(gram)
-        values = values + max(0.0, noise_edge(job, len(values)) - float(values[0]))
+        values = values + max(0.0, noise_edge(context, len(values)) - float(values[0]))
         theta = stepped(np.zeros(size), vectors @ ((vectors.T @ cross) / values))
         iterates.append(theta)
     return iterates
 
 
-def noisy_gram(totals: Sequence[int], job: Job) -> FloatArray:
+def noisy_gram(totals: Sequence[int], context: RunContext) -> FloatArray:
     """The part of the products that belongs to (1, x), or to x without intercept, with noise; in scaled units."""
-    places = fitted_places(job.design)
-    diagonal, off = job.law.sigma["gram_diagonal"], job.law.sigma["gram_off_diagonal"]
-    pairs = [(i, j) for i in places for j in places if i <= j]
-    noise = job.sampler.draw([diagonal if i == j else off for i, j in pairs])
-    exact = [totals[_index(i, j, places[-1] + 2)] for i, j in pairs]
+    indices = fitted_indices(context.design)
+    diagonal, off = context.law.sigma["gram_diagonal"], context.law.sigma["gram_off_diagonal"]
+    pairs = [(i, j) for i in indices for j in indices if i <= j]
+    noise = context.sampler.draw([diagonal if i == j else off for i, j in pairs])
+    exact = [totals[_index(i, j, indices[-1] + 2)] for i, j in pairs]
     released = [total + variate for total, variate in zip(exact, noise, strict=True)]  # [P12]
-    return symmetric((value / job.domain.unit**2 for value in released), len(places))
+    return symmetric((value / context.domain.unit**2 for value in released), len(indices))
 
 
-def noisy_cross(totals: Sequence[int], job: Job) -> FloatArray:
+def noisy_cross(totals: Sequence[int], context: RunContext) -> FloatArray:
     """The products of (1, x), or of x without intercept, with the target, with noise; in scaled units."""
-    places = fitted_places(job.design)
-    target = places[-1] + 1
-    noise = job.sampler.draw([job.law.sigma["cross"]] * len(places))
-    exact = [totals[_index(place, target, target + 1)] for place in places]
-    return np.array([(a + b) / job.domain.unit**2 for a, b in zip(exact, noise, strict=True)])  # [P13]
+    indices = fitted_indices(context.design)
+    target = indices[-1] + 1
+    noise = context.sampler.draw([context.law.sigma["cross"]] * len(indices))
+    exact = [totals[_index(index, target, target + 1)] for index in indices]
+    return np.array([(a + b) / context.domain.unit**2 for a, b in zip(exact, noise, strict=True)])  # [P13]
 
 
-def noise_edge(job: Job, size: int) -> float:
+def noise_edge(context: RunContext, size: int) -> float:
     """What the largest eigenvalue of the Gram's noise is at most on average: sd sqrt(2 size), in scaled units."""
-    return job.law.sd("gram_diagonal") * math.sqrt(2 * size)
+    return context.law.sd("gram_diagonal") * math.sqrt(2 * size)
 
 
-def _loss(job: Job) -> RobustLoss:
-    return RobustLoss(float(job.settings["power"]), float(job.settings["threshold"]))
+def _loss(context: RunContext) -> RobustLoss:
+    return RobustLoss(float(context.settings["power"]), float(context.settings["threshold"]))
 
 
 def _index(i: int, j: int, size: int) -> int:

@@ -15,18 +15,18 @@ from discreet.curator.sums.protocol import Moments, Sums
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.errors import SpecError
-from discreet.exact.integers import Whole
+from discreet.exact.integers import Int
 from discreet.mechanisms.calibration.blocks import ROUNDING, in_steps
 from discreet.mechanisms.coefficients.ball_ridge import (
     BALL_SETTINGS,
-    RowReach,
+    RowSensitivity,
     normal_equations,
     ridge_in_ball,
-    rounding_reach,
+    rounding_sensitivity,
 )
 from discreet.mechanisms.coefficients.huber_minimum import HuberProblem, huber_minimum
 from discreet.mechanisms.coefficients.output import coefficient_count, in_scaled_units
-from discreet.mechanisms.interface.protocol import Card, Job, Passes
+from discreet.mechanisms.interface.protocol import MechanismInfo, Passes, RunContext
 from discreet.mechanisms.interface.settings import Setting
 from discreet.privacy.budget import PrivacyBudget
 from discreet.privacy.gaussian import mu_from
@@ -56,7 +56,7 @@ class ObjectivePerturbation:
     name: Final = "objective"
     version: Final = "2"
     kind: Final[Literal["coefficients"]] = "coefficients"
-    card: Final = Card(
+    info: Final = MechanismInfo(
         summary="Ridge or Huber coefficients with a penalty, from an objective with a random linear term.",
         document="beyond the five",
         notion="approximate",
@@ -89,10 +89,10 @@ class ObjectivePerturbation:
             raise SpecError("delta = 0 came; a Gaussian linear term needs delta above 0, for instance delta = 1e-6")
         epsilon = min(budget.epsilon, EPSILON_USED)  # [P7]
         size = coefficient_count(design)
-        reach, bounds = reach_and_shifts(design, domain, settings)
-        steps = strength_steps(design, domain, reach, settings, epsilon)
+        sensitivity, bounds = sensitivity_and_shifts(design, domain, settings)
+        steps = strength_steps(design, domain, sensitivity, settings, epsilon)
         strength = in_units(steps, domain)
-        left = _left_of_epsilon(design, reach, strength, epsilon)
+        left = _left_of_epsilon(design, sensitivity, strength, epsilon)
         linear = in_steps("linear", min(_linear_sd(shift, left, budget.delta) for shift in bounds), domain)
         gap = (1 + math.exp(epsilon)) * size / (16 * float(linear) ** 2) * ROUNDING
         if gap > LATTICE_SHARE * budget.delta:  # [P4]
@@ -107,16 +107,16 @@ class ObjectivePerturbation:
         sigma = {"linear": linear, "coefficients": output}
         return NoiseLaw(domain.grid_bits, sigma, "bound", parameters={"strength": steps})
 
-    def passes(self, job: Job) -> Passes:
+    def passes(self, context: RunContext) -> Passes:
         """Exact moments, a random linear term, the minimum on the lattice, a little noise on it."""
-        design, law, released = job.design, job.law, len(job.design.released)
-        moments = yield ExactGram(released, job.domain.grid_bits)
+        design, law, released = context.design, context.law, len(context.design.released)
+        moments = yield ExactGram(released, context.domain.grid_bits)
         gram, cross = normal_equations(moments.totals, released, intercept=design.intercept)
-        linear = np.array(job.sampler.draw([law.sigma["linear"]] * len(cross)), dtype=object)
-        lattice = yield from _minimum(job, gram, cross - linear, linear)
-        noise = job.sampler.draw([law.sigma["coefficients"]] * len(lattice))
+        linear = np.array(context.sampler.draw([law.sigma["linear"]] * len(cross)), dtype=object)
+        lattice = yield from _minimum(context, gram, cross - linear, linear)
+        noise = context.sampler.draw([law.sigma["coefficients"]] * len(lattice))
         noisy = [value + variate for value, variate in zip(lattice, noise, strict=True)]
-        return in_scaled_units(noisy, design, job.domain)
+        return in_scaled_units(noisy, design, context.domain)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,18 +135,20 @@ class Shift:
     halvings: int
 
 
-def _minimum(job: Job, gram: Whole, right: Whole, linear: Whole) -> Generator[Sums, Moments, list[int]]:
+def _minimum(context: RunContext, gram: Int, right: Int, linear: Int) -> Generator[Sums, Moments, list[int]]:
     """The minimum on the lattice, from the sum of z z' and that of z y less the linear term."""
-    domain, strength = job.domain, job.law.parameters["strength"]
-    if job.settings["loss"] == SQUARED:
-        ball = {"strength": in_units(strength, domain), "bound": job.settings["bound"]}
+    domain, strength = context.domain, context.law.parameters["strength"]
+    if context.settings["loss"] == SQUARED:
+        ball = {"strength": in_units(strength, domain), "bound": context.settings["bound"]}
         return ridge_in_ball(gram, right, domain.grid_bits, ball)  # [P1]
-    threshold = threshold_steps(job.settings, domain)
-    problem = HuberProblem(domain, gram, right, linear, strength, threshold, job.design.intercept)
+    threshold = threshold_steps(context.settings, domain)
+    problem = HuberProblem(domain, gram, right, linear, strength, threshold, context.design.intercept)
     return (yield from huber_minimum(problem))  # [P15]
 
 
-def strength_steps(design: Design, domain: RowDomain, reach: RowReach, settings: Settings, epsilon: float) -> int:
+def strength_steps(
+    design: Design, domain: RowDomain, sensitivity: RowSensitivity, settings: Settings, epsilon: float
+) -> int:
     """The penalty in whole steps of the product grid, rounded up: the one given, or the one the budget sets."""
     given = float(settings["strength"])
     if 0 < given < _STRENGTH.low:
@@ -155,7 +157,7 @@ def strength_steps(design: Design, domain: RowDomain, reach: RowReach, settings:
         )
     if given == 0:
         share = VOLUME_SHARE[str(settings["loss"])] * epsilon
-        given = max(_strength_for(design, reach, share), _STRENGTH.low)
+        given = max(_strength_for(design, sensitivity, share), _STRENGTH.low)
     return math.ceil(Fraction(given) * domain.unit**2)  # [P17]
 
 
@@ -175,27 +177,29 @@ def threshold_steps(settings: Settings, domain: RowDomain) -> int:
     return steps
 
 
-def reach_and_shifts(design: Design, domain: RowDomain, settings: Settings) -> tuple[RowReach, tuple[Shift, ...]]:
+def sensitivity_and_shifts(
+    design: Design, domain: RowDomain, settings: Settings
+) -> tuple[RowSensitivity, tuple[Shift, ...]]:
     """What one row can do under the loss that was chosen, and how far apart the linear terms of neighbours are."""
     bound = float(settings["bound"])
-    reach = RowReach.of(design, domain, bound)
+    sensitivity = RowSensitivity.of(design, domain, bound)
     if settings["loss"] == SQUARED:
-        return reach, shifts(design, reach, bound)
-    clipped = replace(reach, residual=threshold_steps(settings, domain) / domain.unit)  # [P16]
+        return sensitivity, shifts(design, sensitivity, bound)
+    clipped = replace(sensitivity, residual=threshold_steps(settings, domain) / domain.unit)  # [P16]
     return clipped, shifts(design, clipped)
 
 
-def shifts(design: Design, reach: RowReach, bound: float | None = None) -> tuple[Shift, ...]:
+def shifts(design: Design, sensitivity: RowSensitivity, bound: float | None = None) -> tuple[Shift, ...]:
     """Bounds that hold each by itself, from public quantities; a unit with too many rows is refused.
 
     With a `bound` of the coefficients the loss is squared, and its gradient is linear in them.
 
     >>> design = Design("y", {"y": (0, 1), "x": (0, 1)}, unit={"neighbours": "replace"})
-    >>> [round(shift.length, 4) for shift in shifts(design, RowReach(norm=1.0, residual=2.0, rows=2), 1.0)]
+    >>> [round(shift.length, 4) for shift in shifts(design, RowSensitivity(norm=1.0, residual=2.0, rows=2), 1.0)]
     [4.0, 3.0196]
     """
-    k, norm = design.unit.max_rows, reach.norm
-    found = [Shift(reach.rows * norm * reach.residual * ROUNDING, reach.rows)]
+    k, norm = design.unit.max_rows, sensitivity.norm
+    found = [Shift(sensitivity.rows * norm * sensitivity.residual * ROUNDING, sensitivity.rows)]
     if bound is not None and design.unit.neighbours == "replace":
         around = norm * bound / math.cos(math.pi / _DIRECTIONS)
         found.append(Shift(k * norm * (2 + around) * ROUNDING, k * (2 + int(math.log2(_DIRECTIONS)))))  # [P9]
@@ -217,7 +221,7 @@ def volume_loss(rows: int, norm: float, size: int, strength: float) -> float:
 
 def solution_gap(size: int, strength: float) -> float:
     """Largest distance of the lattice point from the minimum for the unrounded linear term, in lattice steps."""
-    return (rounding_reach(size) + math.sqrt(size) / (2 * strength)) * ROUNDING  # [P5]
+    return (rounding_sensitivity(size) + math.sqrt(size) / (2 * strength)) * ROUNDING  # [P5]
 
 
 def _linear_sd(shift: Shift, epsilon: float, delta: float) -> float:
@@ -227,13 +231,13 @@ def _linear_sd(shift: Shift, epsilon: float, delta: float) -> float:
     return shift.length * ROUNDING / mu  # [P3]
 
 
-def _left_of_epsilon(design: Design, reach: RowReach, strength: float, epsilon: float) -> float:
+def _left_of_epsilon(design: Design, sensitivity: RowSensitivity, strength: float, epsilon: float) -> float:
     """What the Gaussian part may use; a strength that leaves next to nothing is refused."""
     k, size = design.unit.max_rows, coefficient_count(design)
     usable = epsilon * (1 - OUTPUT_EPSILON)
-    left = (usable - volume_loss(k, reach.norm, size, strength)) / ROUNDING
+    left = (usable - volume_loss(k, sensitivity.norm, size, strength)) / ROUNDING
     if left < usable / 100:
-        needed = _strength_for(design, reach, usable / 2)
+        needed = _strength_for(design, sensitivity, usable / 2)
         raise SpecError(
             f"strength = {strength:g} is too small for epsilon = {epsilon:g}: what rows do to the curvature would "
             f"use it up; raise strength to {needed:.3g} or more, or raise epsilon"
@@ -241,8 +245,8 @@ def _left_of_epsilon(design: Design, reach: RowReach, strength: float, epsilon: 
     return left
 
 
-def _strength_for(design: Design, reach: RowReach, loss: float) -> float:
+def _strength_for(design: Design, sensitivity: RowSensitivity, loss: float) -> float:
     """The penalty at which the change of volume is this large."""
     k = design.unit.max_rows
     rank = min(k, coefficient_count(design))
-    return k * reach.norm**2 / (rank * math.expm1(loss / rank))
+    return k * sensitivity.norm**2 / (rank * math.expm1(loss / rank))

@@ -12,12 +12,12 @@ from discreet.design.model import Design
 from discreet.mechanisms.calibration.pieces import Piece, pieces_law
 from discreet.mechanisms.coefficients.ball_ridge import (
     BALL_SETTINGS,
-    RowReach,
+    RowSensitivity,
     normal_equations,
     ridge_in_ball,
-    rounding_reach,
+    rounding_sensitivity,
 )
-from discreet.mechanisms.interface.protocol import Card, Job, Passes
+from discreet.mechanisms.interface.protocol import MechanismInfo, Passes, RunContext
 from discreet.privacy.budget import PrivacyBudget
 from discreet.releases import Coefficients, NoiseLaw, Settings
 
@@ -31,7 +31,7 @@ class OutputPerturbation:
     name: Final = "output"
     version: Final = "1"
     kind: Final[Literal["coefficients"]] = "coefficients"
-    card: Final = Card(
+    info: Final = MechanismInfo(
         summary="Ridge coefficients inside a public ball, plus Gaussian noise for how far a row can move them.",
         document="beyond the five",
         notion="approximate",
@@ -45,17 +45,19 @@ class OutputPerturbation:
     def noise_model(self, design: Design, domain: RowDomain, budget: PrivacyBudget, settings: Settings) -> NoiseLaw:
         """The law of the noise: design, budget and settings in, no data."""
         size = coefficient_count(design)
-        return pieces_law(domain, budget, {"coefficients": Piece(coefficient_reach(design, domain, settings), 1, size)})
+        return pieces_law(
+            domain, budget, {"coefficients": Piece(coefficient_sensitivity(design, domain, settings), 1, size)}
+        )
 
-    def passes(self, job: Job) -> Passes:
+    def passes(self, context: RunContext) -> Passes:
         """One pass: exact moments, their minimum on the lattice, then noise on every coefficient."""
-        design, released = job.design, len(job.design.released)
-        moments = yield ExactGram(released, job.domain.grid_bits)
+        design, released = context.design, len(context.design.released)
+        moments = yield ExactGram(released, context.domain.grid_bits)
         gram, cross = normal_equations(moments.totals, released, intercept=design.intercept)
-        lattice = ridge_in_ball(gram, cross, job.domain.grid_bits, job.settings)
-        noise = job.sampler.draw([job.law.sigma["coefficients"]] * len(lattice))
+        lattice = ridge_in_ball(gram, cross, context.domain.grid_bits, context.settings)
+        noise = context.sampler.draw([context.law.sigma["coefficients"]] * len(lattice))
         noisy = [value + variate for value, variate in zip(lattice, noise, strict=True)]  # [P4]
-        return in_scaled_units(noisy, design, job.domain)
+        return in_scaled_units(noisy, design, context.domain)
 
 
 def coefficient_count(design: Design) -> int:
@@ -63,46 +65,50 @@ def coefficient_count(design: Design) -> int:
     return len(design.released) - (1 if design.intercept else 2)
 
 
-def coefficient_reach(design: Design, domain: RowDomain, settings: Settings) -> float:
+def coefficient_sensitivity(design: Design, domain: RowDomain, settings: Settings) -> float:
     """Largest change of the lattice point between neighbouring tables, in scaled units.
 
     >>> design = Design("y", {"y": (0, 1), "x": (0, 1)})
-    >>> round(coefficient_reach(design, RowDomain.of(design), {"strength": 100.0, "bound": 1.0}), 6)
+    >>> round(coefficient_sensitivity(design, RowDomain.of(design), {"strength": 100.0, "bound": 1.0}), 6)
     0.033473
     """
     bound, strength = float(settings["bound"]), float(settings["strength"])
-    reach = RowReach.of(design, domain, bound)
-    exact = minimum_reach(reach, strength, bound)
+    sensitivity = RowSensitivity.of(design, domain, bound)
+    exact = minimum_sensitivity(sensitivity, strength, bound)
     if design.unit.neighbours == "replace":
-        exact = min(exact, exchange_reach(reach, strength, bound))
+        exact = min(exact, exchange_sensitivity(sensitivity, strength, bound))
     step = math.ldexp(1.0, -2 * domain.grid_bits)
-    return (exact + 2 * rounding_reach(coefficient_count(design)) * step) * _UP  # [P3]
+    return (exact + 2 * rounding_sensitivity(coefficient_count(design)) * step) * _UP  # [P3]
 
 
-def minimum_reach(reach: RowReach, strength: float, bound: float) -> float:
+def minimum_sensitivity(sensitivity: RowSensitivity, strength: float, bound: float) -> float:
     """Largest change of the exact minimum between neighbouring tables, in scaled units.
 
-    >>> minimum_reach(RowReach(norm=1.0, residual=2.0, rows=1), 1.0, 1.0)
+    >>> minimum_sensitivity(RowSensitivity(norm=1.0, residual=2.0, rows=1), 1.0, 1.0)
     1.0000000000000568
     """
-    both = reach.rows * reach.norm**2
-    steepest = math.sqrt(reach.rows / strength) / 2 if strength <= both else reach.rows * reach.norm / (strength + both)
-    return min(reach.residual * steepest, 2 * bound) * _UP  # [P1]
+    both = sensitivity.rows * sensitivity.norm**2
+    steepest = (
+        math.sqrt(sensitivity.rows / strength) / 2
+        if strength <= both
+        else sensitivity.rows * sensitivity.norm / (strength + both)
+    )
+    return min(sensitivity.residual * steepest, 2 * bound) * _UP  # [P1]
 
 
-def exchange_reach(reach: RowReach, strength: float, bound: float) -> float:
+def exchange_sensitivity(sensitivity: RowSensitivity, strength: float, bound: float) -> float:
     """Largest change of the exact minimum where rows are exchanged one by one; a bound that serves large strengths.
 
     The residuals of an old and of a new row cannot both be largest and pull the same way.
 
-    >>> reach = RowReach(norm=1.0, residual=2.0, rows=2)
-    >>> round(exchange_reach(reach, 100.0, 1.0), 6), round(minimum_reach(reach, 100.0, 1.0), 6)
+    >>> sensitivity = RowSensitivity(norm=1.0, residual=2.0, rows=2)
+    >>> round(exchange_sensitivity(sensitivity, 100.0, 1.0), 6), round(minimum_sensitivity(sensitivity, 100.0, 1.0), 6)
     (0.025981, 0.039216)
     """
-    part = reach.norm * bound
+    part = sensitivity.norm * bound
     sine = 2 * part / (1 + math.sqrt(1 + 8 * part**2))
-    pair = 2 * reach.norm * math.sqrt(1 - sine**2) * (1 + part * sine)
-    return reach.rows / 2 * pair / strength * _UP  # [P8]
+    pair = 2 * sensitivity.norm * math.sqrt(1 - sine**2) * (1 + part * sine)
+    return sensitivity.rows / 2 * pair / strength * _UP  # [P8]
 
 
 def in_scaled_units(steps: list[int], design: Design, domain: RowDomain) -> Coefficients:

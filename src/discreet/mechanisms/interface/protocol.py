@@ -16,7 +16,7 @@ from discreet.releases import Coefficients, NoiseLaw, Settings
 
 
 @dataclass(frozen=True, slots=True)
-class Card:
+class MechanismInfo:
     """What the mechanism table says of a mechanism.
 
     Attributes
@@ -66,7 +66,7 @@ class Card:
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class RunContext:
     """Everything public that a mechanism runs with, and the source of its noise."""
 
     design: Design
@@ -116,7 +116,7 @@ class Mechanism(Protocol):
         ...
 
     @property
-    def card(self) -> Card:
+    def info(self) -> MechanismInfo:
         """What the mechanism table says."""
         ...
 
@@ -124,6 +124,6 @@ class Mechanism(Protocol):
         """The law of its noise, from public quantities alone; refuses what it cannot keep."""
         ...
 
-    def passes(self, job: Job) -> Passes:
+    def passes(self, context: RunContext) -> Passes:
         """The randomised map. The first pass is asked for before any noise is drawn; the sums stay inside."""
         ...

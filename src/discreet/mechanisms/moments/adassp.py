@@ -11,9 +11,9 @@ from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.errors import SpecError
 from discreet.exact.eigenvalue import smallest_eigenvalue
-from discreet.mechanisms.calibration.blocks import Beside, noise_law
+from discreet.mechanisms.calibration.blocks import ExtraStatistic, noise_law
 from discreet.mechanisms.calibration.l2_sensitivity import Blocks, norm2
-from discreet.mechanisms.interface.protocol import Card, Job, NoisyMoments, Passes
+from discreet.mechanisms.interface.protocol import MechanismInfo, NoisyMoments, Passes, RunContext
 from discreet.mechanisms.interface.settings import Setting
 from discreet.mechanisms.moments.ssp import TARGET_SQUARE, released_shares, with_noise
 from discreet.privacy.budget import PrivacyBudget
@@ -30,7 +30,7 @@ class AdaptiveSufficientStatistics:
     name: ClassVar[str] = "adassp"
     version: ClassVar[str] = "1"
     kind: ClassVar[Literal["moments"]] = "moments"
-    card: ClassVar[Card] = Card(
+    info: ClassVar[MechanismInfo] = MechanismInfo(
         summary="X'X, X'y and the smallest eigenvalue of X'X, which sets the ridge of an adaptive fit.",
         document="thesis of Kalaja, Algorithms 2 and 3",
         notion="approximate",
@@ -62,15 +62,17 @@ class AdaptiveSufficientStatistics:
             count_public=design.count_public,
             rows_per_unit=design.unit.max_rows,
             shares=equal_parts(design, target_square=bool(settings["target_square"])),
-            beside=Beside(EIGENVALUE, eigenvalue_reach(design, domain), float(settings["eigenvalue_share"])),  # [P4]
+            beside=ExtraStatistic(
+                EIGENVALUE, eigenvalue_sensitivity(design, domain), float(settings["eigenvalue_share"])
+            ),  # [P4]
         )
 
-    def passes(self, job: Job) -> Passes:
+    def passes(self, context: RunContext) -> Passes:
         """One pass: exact moments, the eigenvalue of their Gram, then noise on all of it."""
-        moments = yield ExactGram(len(job.design.released), job.domain.grid_bits)
-        exact = smallest_eigenvalue(regressor_gram(moments.totals, constant=job.design.needs_sums))
-        totals = with_noise(moments.totals, job.law, job.sampler)
-        (noise,) = job.sampler.draw([job.law.sigma[EIGENVALUE]])
+        moments = yield ExactGram(len(context.design.released), context.domain.grid_bits)
+        exact = smallest_eigenvalue(regressor_gram(moments.totals, constant=context.design.needs_sums))
+        totals = with_noise(moments.totals, context.law, context.sampler)
+        (noise,) = context.sampler.draw([context.law.sigma[EIGENVALUE]])
         return NoisyMoments(totals, {EIGENVALUE: exact + noise})  # [P5]
 
 
@@ -90,15 +92,15 @@ def equal_parts(design: Design, *, target_square: bool) -> Blocks:
     )
 
 
-def eigenvalue_reach(design: Design, domain: RowDomain) -> float:
+def eigenvalue_sensitivity(design: Design, domain: RowDomain) -> float:
     """Largest change of the smallest eigenvalue between neighbouring tables, in scaled units.
 
     >>> design = Design("y", {"y": (0, 1), "x": (0, 1), "z": (0, 1)})
-    >>> eigenvalue_reach(design, RowDomain.of(design))
+    >>> eigenvalue_sensitivity(design, RowDomain.of(design))
     3.0
     """
-    longest = norm2(domain) + (1.0 if design.needs_sums else 0.0)
-    return longest * design.unit.max_rows  # [P6]
+    row_norm = norm2(domain) + (1.0 if design.needs_sums else 0.0)
+    return row_norm * design.unit.max_rows  # [P6]
 
 
 def regressor_gram(totals: Sequence[int], *, constant: bool) -> list[list[int]]:
@@ -109,5 +111,5 @@ def regressor_gram(totals: Sequence[int], *, constant: bool) -> list[list[int]]:
     """
     size = int((8 * len(totals) + 1) ** 0.5) // 2
     columns = range(0 if constant else 1, size - 1)
-    place = {(i, j): i * size - i * (i - 1) // 2 + j - i for i in range(size) for j in range(i, size)}
-    return [[totals[place[min(i, j), max(i, j)]] for j in columns] for i in columns]
+    index = {(i, j): i * size - i * (i - 1) // 2 + j - i for i in range(size) for j in range(i, size)}
+    return [[totals[index[min(i, j), max(i, j)]] for j in columns] for i in columns]

@@ -14,7 +14,7 @@ from typing import Final
 
 from discreet.design.model import Design
 from discreet.errors import SpecError
-from discreet.mechanisms.calibration.blocks import Beside
+from discreet.mechanisms.calibration.blocks import ExtraStatistic
 from discreet.releases import CLIPPED, NoiseLaw
 
 # of mu^2: the moments keep sqrt(0.96) of mu, so their noise grows by 1 / sqrt(0.96) = 1.021
@@ -30,10 +30,10 @@ def clip_columns(design: Design) -> int:
     return len(design.clippable)
 
 
-def clip_counts_beside(design: Design) -> Beside:
+def clip_counts_statistic(design: Design) -> ExtraStatistic:
     """The counts as one more part of a Gaussian release: a unit moves each of them by at most its number of rows."""
     columns = clip_columns(design)
-    return Beside(CLIPPED, math.sqrt(columns) * design.unit.max_rows, CLIP_MU2_SHARE, columns)  # [P17]
+    return ExtraStatistic(CLIPPED, math.sqrt(columns) * design.unit.max_rows, CLIP_MU2_SHARE, columns)  # [P17]
 
 
 def on_product_grid(counts: Sequence[int], noise: Sequence[int], law: NoiseLaw) -> tuple[int, ...]:

@@ -7,7 +7,7 @@ from typing import Final, Literal
 from discreet.curator.sums.gram import ExactGram
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
-from discreet.mechanisms.interface.protocol import Card, Job, NoisyMoments, Passes
+from discreet.mechanisms.interface.protocol import MechanismInfo, NoisyMoments, Passes, RunContext
 from discreet.mechanisms.interface.settings import Setting
 from discreet.mechanisms.moments.laplace import noisy_totals, pure_law
 from discreet.privacy.budget import PrivacyBudget
@@ -20,7 +20,7 @@ class FunctionalMechanism:
     name: Final = "functional"
     version: Final = "1"
     kind: Final[Literal["moments"]] = "moments"
-    card: Final = Card(
+    info: Final = MechanismInfo(
         summary="Laplace noise of one scale on the polynomial of the squared loss; ridge, LASSO and elastic net of it.",
         document="technical report of Dandekar et al., corrected",
         notion="pure",
@@ -36,10 +36,10 @@ class FunctionalMechanism:
         weights = monomial_weights(sums=design.needs_sums, target_square=bool(settings["target_square"]))
         return pure_law(design, domain, budget, weights)
 
-    def passes(self, job: Job) -> Passes:
+    def passes(self, context: RunContext) -> Passes:
         """One pass: exact moments, then noise on the entries that are coefficients of the polynomial."""
-        moments = yield ExactGram(len(job.design.released), job.domain.grid_bits)
-        return NoisyMoments(noisy_totals(moments, job.law, job.sampler))
+        moments = yield ExactGram(len(context.design.released), context.domain.grid_bits)
+        return NoisyMoments(noisy_totals(moments, context.law, context.sampler))
 
 
 def monomial_weights(*, sums: bool, target_square: bool) -> dict[str, float]:

@@ -10,8 +10,8 @@ from discreet.curator.sums.protocol import Moments
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.mechanisms.calibration.blocks import noise_law
-from discreet.mechanisms.interface.protocol import Card, Job, NoisyMoments, Passes
-from discreet.mechanisms.moments.clip_counts import clip_counts_beside, on_product_grid
+from discreet.mechanisms.interface.protocol import MechanismInfo, NoisyMoments, Passes, RunContext
+from discreet.mechanisms.moments.clip_counts import clip_counts_statistic, on_product_grid
 from discreet.mechanisms.sampling.sampler import Sampler
 from discreet.privacy.budget import PrivacyBudget
 from discreet.releases import CLIPPED, NoiseLaw, Settings
@@ -35,7 +35,7 @@ class GaussianMoments:
     name: ClassVar[str] = "gaussian"
     version: ClassVar[str] = "1"
     kind: ClassVar[Literal["moments"]] = "moments"
-    card: ClassVar[Card] = Card(
+    info: ClassVar[MechanismInfo] = MechanismInfo(
         summary="Joint Gaussian release of all moments; any model and valid intervals from one release.",
         document="beyond the five: what the thesis of Kalaja and the notebook of Neunhoeffer point to",
         notion="approximate",
@@ -56,15 +56,15 @@ class GaussianMoments:
             count_public=design.count_public,
             rows_per_unit=design.unit.max_rows,
             robust=self.robust,
-            beside=clip_counts_beside(design) if self.clip_counts else None,
+            beside=clip_counts_statistic(design) if self.clip_counts else None,
         )
 
-    def passes(self, job: Job) -> Passes:
+    def passes(self, context: RunContext) -> Passes:
         """One pass: exact moments, then noise on every entry."""
-        moments = yield ExactGram(len(job.design.released), job.domain.grid_bits)
-        totals = self.randomise(moments, job.law, job.sampler)
-        noise = job.sampler.draw([job.law.sigma[CLIPPED]] * len(moments.clipped)) if self.clip_counts else ()
-        return NoisyMoments(totals, clipped=on_product_grid(moments.clipped, noise, job.law))
+        moments = yield ExactGram(len(context.design.released), context.domain.grid_bits)
+        totals = self.randomise(moments, context.law, context.sampler)
+        noise = context.sampler.draw([context.law.sigma[CLIPPED]] * len(moments.clipped)) if self.clip_counts else ()
+        return NoisyMoments(totals, clipped=on_product_grid(moments.clipped, noise, context.law))
 
     def randomise(self, moments: Moments, law: NoiseLaw, sampler: Sampler) -> tuple[int, ...]:
         """Exact totals plus one independent variate each, added in unlimited integers."""

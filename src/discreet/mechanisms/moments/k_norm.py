@@ -13,7 +13,7 @@ from discreet.design.model import Design
 from discreet.errors import SpecError
 from discreet.mechanisms.calibration.blocks import ROUNDING, block_sigmas
 from discreet.mechanisms.calibration.l2_sensitivity import Blocks, block_maxima
-from discreet.mechanisms.interface.protocol import Card, Job, NoisyMoments, Passes
+from discreet.mechanisms.interface.protocol import MechanismInfo, NoisyMoments, Passes, RunContext
 from discreet.mechanisms.sampling.refinement import Uniforms, refined
 from discreet.mechanisms.sampling.sampler import Sampler
 from discreet.privacy.budget import PrivacyBudget
@@ -34,7 +34,7 @@ class KNormMoments:
     name: Final = "k-norm"
     version: Final = "1"
     kind: Final[Literal["moments"]] = "moments"
-    card: Final = Card(
+    info: Final = MechanismInfo(
         summary="Joint release of all moments under epsilon alone; any model from one release.",
         document="beyond the five",
         notion="pure",
@@ -70,11 +70,11 @@ class KNormMoments:
             {"dimension": dimension},
         )
 
-    def passes(self, job: Job) -> Passes:
+    def passes(self, context: RunContext) -> Passes:
         """One pass: exact moments, then one vector of noise over all entries."""
-        size = len(job.design.released)
-        moments = yield ExactGram(size, job.domain.grid_bits)
-        noise = k_norm_noise(job.law.steps(size), job.sampler)
+        size = len(context.design.released)
+        moments = yield ExactGram(size, context.domain.grid_bits)
+        noise = k_norm_noise(context.law.steps(size), context.sampler)
         return NoisyMoments(tuple(total + part for total, part in zip(moments.totals, noise, strict=True)))  # [P12]
 
 
@@ -91,8 +91,10 @@ def block_shares(domain: RowDomain, neighbours: Neighbours, columns: int) -> Blo
     """
     d = float(columns)
     costs = Blocks(count=0.25, sum_x=d / 4 + 1, gram=(d + 1) / 2, sum_y=1.0, cross=d, target_square=0.25)
-    reach = block_maxima(domain, neighbours)
-    best = {block.name: getattr(reach, block.name) * math.sqrt(getattr(costs, block.name)) for block in fields(Blocks)}
+    sensitivity = block_maxima(domain, neighbours)
+    best = {
+        block.name: getattr(sensitivity, block.name) * math.sqrt(getattr(costs, block.name)) for block in fields(Blocks)
+    }
     total = math.fsum(best.values())
     return Blocks(**{name: max(_LEAST_SHARE, share / total) for name, share in best.items()})
 

@@ -14,7 +14,7 @@ from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.errors import SpecError
 from discreet.mechanisms.calibration.l1_sensitivity import l1_sensitivity
-from discreet.mechanisms.interface.protocol import Card, Job, NoisyMoments, Passes
+from discreet.mechanisms.interface.protocol import MechanismInfo, NoisyMoments, Passes, RunContext
 from discreet.mechanisms.moments.clip_counts import CLIP_EPSILON_SHARE, clip_columns, on_product_grid
 from discreet.mechanisms.sampling.sampler import MAX_SIGMA, Sampler, rounded_up
 from discreet.privacy.budget import PrivacyBudget
@@ -37,7 +37,7 @@ class LaplaceMoments:
     name: ClassVar[str] = "laplace"
     version: ClassVar[str] = "1"
     kind: ClassVar[Literal["moments"]] = "moments"
-    card: ClassVar[Card] = Card(
+    info: ClassVar[MechanismInfo] = MechanismInfo(
         summary="Joint Laplace release of all moments under epsilon alone; any model from one release.",
         document="notebook of Neunhoeffer and technical report of Dandekar et al., corrected",
         notion="pure",
@@ -53,12 +53,12 @@ class LaplaceMoments:
         clips = clip_columns(design) if self.clip_counts else 0
         return pure_law(design, domain, budget, block_weights(design, domain), clips=clips)
 
-    def passes(self, job: Job) -> Passes:
+    def passes(self, context: RunContext) -> Passes:
         """One pass: exact moments, then noise on every entry."""
-        moments = yield ExactGram(len(job.design.released), job.domain.grid_bits)
-        totals = noisy_totals(moments, job.law, job.sampler)
-        noise = job.sampler.laplace([job.law.sigma[CLIPPED]] * len(moments.clipped)) if self.clip_counts else ()
-        return NoisyMoments(totals, clipped=on_product_grid(moments.clipped, noise, job.law))
+        moments = yield ExactGram(len(context.design.released), context.domain.grid_bits)
+        totals = noisy_totals(moments, context.law, context.sampler)
+        noise = context.sampler.laplace([context.law.sigma[CLIPPED]] * len(moments.clipped)) if self.clip_counts else ()
+        return NoisyMoments(totals, clipped=on_product_grid(moments.clipped, noise, context.law))
 
 
 def block_costs(columns: int) -> dict[str, float]:
@@ -88,9 +88,9 @@ def block_weights(design: Design, domain: RowDomain) -> dict[str, float]:
     costs = block_costs(len(design.released) - 2)
     weights: dict[str, float] = {}
     for block in BLOCKS:
-        reach = l1_sensitivity(design, domain, {block: 1.0})
-        if reach > 0:
-            weights[block] = (costs[block] / reach) ** (1 / 3)
+        sensitivity = l1_sensitivity(design, domain, {block: 1.0})
+        if sensitivity > 0:
+            weights[block] = (costs[block] / sensitivity) ** (1 / 3)
     # off-diagonal entries that no row can move still get noise, like those of the diagonal
     weights.setdefault("gram_off_diagonal", weights["gram_diagonal"])
     return weights

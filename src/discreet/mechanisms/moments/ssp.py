@@ -10,7 +10,7 @@ from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.mechanisms.calibration.blocks import DEFAULT_SHARES, noise_law
 from discreet.mechanisms.calibration.l2_sensitivity import Blocks
-from discreet.mechanisms.interface.protocol import Card, Job, NoisyMoments, Passes
+from discreet.mechanisms.interface.protocol import MechanismInfo, NoisyMoments, Passes, RunContext
 from discreet.mechanisms.interface.settings import Setting
 from discreet.mechanisms.sampling.sampler import Sampler
 from discreet.privacy.budget import PrivacyBudget
@@ -28,7 +28,7 @@ class SufficientStatistics:
     name: ClassVar[str] = "ssp"
     version: ClassVar[str] = "1"
     kind: ClassVar[Literal["moments"]] = "moments"
-    card: ClassVar[Card] = Card(
+    info: ClassVar[MechanismInfo] = MechanismInfo(
         summary="X'X and X'y of one model and nothing else; least squares, or ridge where noise outweighs signal.",
         document="thesis of Kalaja, section 3.1",
         notion="approximate",
@@ -51,10 +51,10 @@ class SufficientStatistics:
             shares=released_shares(design, target_square=bool(settings["target_square"])),  # [P1]
         )
 
-    def passes(self, job: Job) -> Passes:
+    def passes(self, context: RunContext) -> Passes:
         """One pass: exact moments, then noise on every entry that is released."""
-        moments = yield ExactGram(len(job.design.released), job.domain.grid_bits)
-        return NoisyMoments(with_noise(moments.totals, job.law, job.sampler))
+        moments = yield ExactGram(len(context.design.released), context.domain.grid_bits)
+        return NoisyMoments(with_noise(moments.totals, context.law, context.sampler))
 
 
 def released_shares(design: Design, *, target_square: bool) -> Blocks:

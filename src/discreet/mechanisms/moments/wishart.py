@@ -24,7 +24,7 @@ from discreet.mechanisms.calibration.chi_square import (
     largest_shift,
 )
 from discreet.mechanisms.calibration.l2_sensitivity import norm2
-from discreet.mechanisms.interface.protocol import Card, Job, NoisyMoments, Passes
+from discreet.mechanisms.interface.protocol import MechanismInfo, NoisyMoments, Passes, RunContext
 from discreet.mechanisms.interface.settings import Setting
 from discreet.mechanisms.sampling.refinement import Interval, Uniforms, refined
 from discreet.mechanisms.sampling.sampler import Sampler
@@ -86,7 +86,7 @@ class WishartMoments:
     name: Final = "wishart"
     version: Final = "1"
     kind: Final[Literal["moments"]] = "moments"
-    card: Final = Card(
+    info: Final = MechanismInfo(
         summary="Moments with Wishart noise: positive semidefinite as they are, if the mean of the noise is kept.",
         document="note of Park & Welling, equations (6) to (10), with its exact (epsilon, delta) for epsilon alone",
         notion="approximate",
@@ -117,19 +117,19 @@ class WishartMoments:
         sigma = scales.blocks(count_public=design.count_public)
         return NoiseLaw(domain.grid_bits, sigma, "chi-square", "wishart", {"degrees": degrees})
 
-    def passes(self, job: Job) -> Passes:
+    def passes(self, context: RunContext) -> Passes:
         """One pass: exact moments, then a rounded Wishart matrix on top, less its mean."""
-        size = len(job.design.released)
-        moments = yield ExactGram(size, job.domain.grid_bits)
-        degrees = job.law.parameters["degrees"]
-        columns = Scales.of(job.law).columns(size)
-        noise = wishart_noise(columns, degrees, job.sampler)
-        away = degrees if job.settings["debiased"] else 0
+        size = len(context.design.released)
+        moments = yield ExactGram(size, context.domain.grid_bits)
+        degrees = context.law.parameters["degrees"]
+        columns = Scales.of(context.law).columns(size)
+        noise = wishart_noise(columns, degrees, context.sampler)
+        away = degrees if context.settings["debiased"] else 0
         mean = [away * columns[i] ** 2 if i == j else 0 for i in range(size) for j in range(i, size)]
         totals = [
             total + part - average for total, part, average in zip(moments.totals, noise, mean, strict=True)
         ]  # [P8]
-        if job.design.count_public:
+        if context.design.count_public:
             totals[0] = moments.totals[0]
         return NoisyMoments(tuple(totals))
 
@@ -177,8 +177,8 @@ def _scales(domain: RowDomain, size: int, budget: PrivacyBudget, degrees: int, *
 def _stretched(domain: RowDomain, size: int, shift: float) -> Scales:
     """Scales at which the longest row, each column divided by its scale, has about this squared length."""
     parts = _column_shares(norm2(domain), size - 2)
-    reach = (1.0, norm2(domain), 1.0)
-    steps = [domain.unit * math.sqrt(r2 / (part * shift)) for r2, part in zip(reach, parts, strict=True)]
+    sensitivity = (1.0, norm2(domain), 1.0)
+    steps = [domain.unit * math.sqrt(r2 / (part * shift)) for r2, part in zip(sensitivity, parts, strict=True)]
     if not max(steps) <= _MOST_STEPS:
         raise SpecError(f"the noise of a column is {max(steps):.3g} grid steps, beyond any use; raise epsilon or delta")
     return Scales(*(math.ceil(step) for step in steps))
@@ -240,7 +240,7 @@ def _least_square(size: int, budget: PrivacyBudget, most: int, *, exchanged: boo
         return degrees * (degrees + size + 1) / shift**2
 
     wide = sorted({round(float(k)) for k in np.geomspace(size + 2, most, 25)})
-    best = min(range(len(wide)), key=lambda place: cost(wide[place]))
+    best = min(range(len(wide)), key=lambda index: cost(wide[index]))
     near = {round(float(k)) for k in np.linspace(wide[max(best - 1, 0)], wide[min(best + 1, len(wide) - 1)], 25)}
     return min(sorted(near), key=cost)
 

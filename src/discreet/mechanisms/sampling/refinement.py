@@ -111,7 +111,7 @@ class Uniforms:
         self.bits = -(-bits // 8) * 8
         self._sampler = sampler
         self._known: list[int] = []
-        self._place = 0
+        self._index = 0
 
     def one(self) -> Interval:
         """The next variate."""
@@ -151,7 +151,7 @@ class Uniforms:
 
     def restart(self) -> None:
         """Give the same variates again from the first one."""
-        self._place = 0
+        self._index = 0
 
     def refine(self) -> None:
         """Twice as many digits of every variate given so far."""
@@ -169,10 +169,10 @@ class Uniforms:
                 return x * factor, y * factor  # [P3]
 
     def _digits(self) -> int:
-        if self._place == len(self._known):
+        if self._index == len(self._known):
             self._known += self._pieces(_BATCH)
-        self._place += 1
-        return self._known[self._place - 1]
+        self._index += 1
+        return self._known[self._index - 1]
 
     def _pieces(self, how_many: int) -> list[int]:
         size = self.bits // 8

@@ -60,15 +60,15 @@ class ExactSampler:
 
 def _grouped(scales: Sequence[int], variates: Callable[[int, int], list[int]]) -> list[int]:
     drawn = [0] * len(scales)
-    places: dict[int, list[int]] = {}
-    for place, scale in enumerate(scales):
+    indices: dict[int, list[int]] = {}
+    for index, scale in enumerate(scales):
         if not 0 <= scale <= MAX_SIGMA:
             raise ValueError("sigma is outside what the sampler draws exactly")
         if scale:
-            places.setdefault(scale, []).append(place)
-    for scale, where in places.items():
-        for place, value in zip(where, variates(scale, len(where)), strict=True):
-            drawn[place] = value
+            indices.setdefault(scale, []).append(index)
+    for scale, where in indices.items():
+        for index, value in zip(where, variates(scale, len(where)), strict=True):
+            drawn[index] = value
     return drawn
 
 

@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as arrow_csv
 
-from discreet.design.columns import Boolean, Categorical, Identifier, Readable, bad_cell, mending
+from discreet.design.columns import Boolean, Categorical, Identifier, Readable, bad_cell, remedy
 from discreet.errors import DataError
 from discreet.tables.files.arrow import check_file_names
 
@@ -239,7 +239,7 @@ def _cells(name: str, column: Readable, text: ChunkedArray) -> ChunkedArray:
             values = pc.if_else(plain, text, pa.scalar(None, pa.string())).cast(pa.float64())
         wanted = "not a finite number written like -12.5 or 1e3, without blanks or other signs"
     if column.missing == "error" and values.null_count > text.null_count:
-        raise DataError(f"column {name!r} has a cell that is {wanted}; {mending(column)}")
+        raise DataError(f"column {name!r} has a cell that is {wanted}; {remedy(column)}")
     return values
 
 

@@ -49,7 +49,7 @@ def column_names_and_types(path: str | Path, reading: ReadOptions = DEFAULT_READ
 def _schema_columns(file: ArrowFile) -> list[tuple[str, str | None]]:
     schema = file._schema()
     try:
-        columns = [(name, _kind(schema.field(place).type)) for place, name in enumerate(schema.names)]
+        columns = [(name, _kind(schema.field(index).type)) for index, name in enumerate(schema.names)]
     except UnicodeDecodeError:
         problem = DataError(f"the file {file.path.name!r} has a column name that is not UTF-8; write it again")
     else:
