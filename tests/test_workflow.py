@@ -81,7 +81,7 @@ def test_bad_requests_are_refused_before_data_is_opened_and_before_anything_is_s
 
 
 def test_something_that_is_no_design_is_refused():
-    with pytest.raises(SpecError, match="a Design is needed; dict came"):
+    with pytest.raises(SpecError, match="expected a Design, got dict"):
         discreet.release(TABLE, {"target": "y"}, epsilon=1.0, delta=1e-6)
 
 

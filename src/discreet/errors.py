@@ -1,4 +1,4 @@
-"""Every error a user can meet: what came, what is allowed, what to do.
+"""Every error a user can meet: what was given, what is allowed, what to do.
 
 An error is an output. Before data is opened (`SpecError`) a message may be as detailed as it likes.
 Once data is open (`DataError`) it names a column or a line of the file, never a value and never a count.
@@ -13,7 +13,7 @@ from difflib import get_close_matches
 class DiscreetError(Exception):
     """Base class of every error raised on purpose; `exit_code` is what the command line returns.
 
-    >>> DiscreetError("something came").exit_code
+    >>> DiscreetError("something failed").exit_code
     2
     """
 

@@ -185,7 +185,7 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
             return options
         if self.penalty not in ("adaptive", "none"):
             raise SpecError(
-                f"penalty={self.penalty!r} came with mechanism={self.mechanism!r}, which fits one model by itself and "
+                f"got penalty={self.penalty!r} with mechanism={self.mechanism!r}, which fits one model by itself and "
                 "leaves nothing to penalise; leave the penalty out, or choose a mechanism of kind 'moments'"
             )
         return {}
@@ -323,9 +323,9 @@ def _declarations(bounds: Any, names: Sequence[str]) -> dict[str, object]:  # no
     if isinstance(bounds, Mapping):
         unknown, silent = [name for name in bounds if name not in names], [name for name in names if name not in bounds]
         if unknown or silent:
-            came = f"in bounds but not in X: {unknown}; in X but not in bounds: {silent}"
+            found = f"in bounds but not in X: {unknown}; in X but not in bounds: {silent}"
             raise SpecError(
-                f"bounds and X differ in their columns; {came}. Declare every column of X and no other, such as "
+                f"bounds and X differ in their columns; {found}. Declare every column of X and no other, such as "
                 "bounds={'age': (18, 90), 'ward': ['icu', 'surgery'], 'urgent': bool}"
             )
         return {name: bounds[name] for name in names}

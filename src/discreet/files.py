@@ -24,24 +24,24 @@ def check_output(path: str | Path, *, force: bool) -> Path:
     >>> check_output("no-such-folder/out.json", force=False)
     Traceback (most recent call last):
         ...
-    discreet.errors.OutputError: the folder 'no-such-folder' does not exist; make it first
+    discreet.errors.OutputError: the folder 'no-such-folder' does not exist; create it first
     """
     target = Path(path)
     folder = target.parent
     folder_mode, mode = _mode(folder, follow=True), _mode(target, follow=False)
     if folder_mode is None or not stat.S_ISDIR(folder_mode):
-        raise OutputError(f"the folder {str(folder)!r} does not exist; make it first")
+        raise OutputError(f"the folder {str(folder)!r} does not exist; create it first")
     if mode is not None and not stat.S_ISREG(mode):
         known = stat.S_ISLNK(mode) or stat.S_ISDIR(mode)
         what = "a link or a folder" if known else "a pipe, socket or device"
         raise OutputError(f"{str(target)!r} is {what}; name a plain file")
     if mode is not None and not force:
-        raise OutputError(f"{str(target)!r} exists; choose another name or say --force (force=True)")
+        raise OutputError(f"{str(target)!r} exists; choose another name or pass --force (force=True)")
     try:
         # rights alone do not tell: some folders of the system refuse even those who may write everywhere
         _temporary(folder).unlink()
     except OSError as error:
-        raise OutputError(f"the folder {str(folder)!r} takes no new file: {error.strerror}; choose another") from None
+        raise OutputError(f"cannot create a file in {str(folder)!r}: {error.strerror}; choose another folder") from None
     return target
 
 
@@ -83,9 +83,9 @@ def _mode(path: Path, *, follow: bool) -> int | None:
     try:
         return path.stat(follow_symlinks=follow).st_mode
     except ValueError:
-        raise OutputError(f"{str(path)!r} is not a path: it has a NUL or a sign that no file name has") from None
+        raise OutputError(f"{str(path)!r} is not a path: it has a character that no file name can have") from None
     except OSError as error:
         if error.errno != errno.ENAMETOOLONG:
-            # whatever else keeps it from being seen, the attempt to write beside it will tell
+            # whatever else keeps it from being seen, the attempt to write beside it will show it
             return None
         raise OutputError(f"the name '{path.name[:_SHOWN]}...' is too long; choose a shorter one") from None

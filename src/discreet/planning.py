@@ -96,7 +96,7 @@ def plan(
     True
     """
     if not isinstance(design, Design):
-        raise SpecError(f"a Design is needed; {type(design).__name__} came. Use Design(...) or Design.load(path)")
+        raise SpecError(f"expected a Design, got {type(design).__name__}; use Design(...) or Design.load(path)")
     stated = read_assumptions(
         design,
         rows,
@@ -241,7 +241,7 @@ def second_release(
     )
     if chosen.kind == "coefficients":
         raise SpecError(
-            f"the mechanism {chosen.name!r} publishes coefficients, which cannot be put together with the sums of this "
+            f"the mechanism {chosen.name!r} publishes coefficients, which cannot be combined with the sums of this "
             "release; plan a second release with a mechanism of kind 'moments'"
         )
     rows = float(centred(release).moments[0, 0])

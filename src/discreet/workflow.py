@@ -104,7 +104,7 @@ def release(
     ('1', 'x', 'y')
     """
     if not isinstance(design, Design):
-        raise SpecError(f"a Design is needed; {type(design).__name__} came. Use Design(...) or Design.load(path)")
+        raise SpecError(f"expected a Design, got {type(design).__name__}; use Design(...) or Design.load(path)")
     budget = PrivacyBudget(epsilon, delta)
     for notice in check_strength(budget, allow_weak_privacy):
         warnings.warn(notice, PrivacyNotice, stacklevel=2)
@@ -150,7 +150,7 @@ def release_with(
     domain = RowDomain.of(design, grid_bits)
     bound = _checked_bound(design, moments, residual_bound)
     if not isinstance(clip_counts, bool):
-        raise SpecError(f"clip_counts is true or false; got {clip_counts!r}")
+        raise SpecError(f"clip_counts: expected true or false, got {clip_counts!r}")
     robust = moments == "robust"
     chosen, public, law = chosen_mechanism(
         mechanism, design, domain, budget, settings, robust=robust, clip_counts=clip_counts
@@ -159,7 +159,7 @@ def release_with(
         if budget.delta > 0:
             warnings.warn(
                 f"delta = {budget.delta:g} is not used by {chosen.name!r} with these settings: the release promises "
-                "delta = 0; leave delta out, or take a mechanism that makes use of it",
+                "delta = 0; leave delta out, or choose a mechanism that uses it",
                 PrivacyNotice,
                 stacklevel=3,
             )
@@ -256,7 +256,7 @@ def _checked_bound(design: Design, moments: str, residual_bound: float | None) -
         raise SpecError.unknown_name("moments", str(moments), ("plain", "robust"))
     if moments == "plain":
         if residual_bound is not None:
-            raise SpecError('a residual bound came without moments "robust" (--robust); leave it out')
+            raise SpecError('got a residual bound without moments "robust" (--robust); leave it out')
         return None
     if not design.intercept:
         raise SpecError("robust standard errors are for a model with an intercept; leave out intercept = false")
@@ -265,7 +265,7 @@ def _checked_bound(design: Design, moments: str, residual_bound: float | None) -
     if residual_bound is None:
         return None
     if isinstance(residual_bound, bool) or not isinstance(residual_bound, int | float):
-        raise SpecError(f"the residual bound is a number; {residual_bound!r} came")
+        raise SpecError(f"residual bound: expected a number, got {residual_bound!r}")
     if not 1e-6 * half <= residual_bound <= 4 * half:
         raise SpecError(
             f"the residual bound {residual_bound!r} is not allowed; choose a positive number of at most {4 * half:g}, "

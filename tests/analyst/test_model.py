@@ -123,8 +123,8 @@ def test_a_ridge_of_a_mean_is_the_mean(source):
         ({"penalty": "laso"}, r"unknown penalty 'laso'; allowed: none, ridge, .* Did you mean 'lasso'"),
         ({"penalty": None}, "unknown penalty 'None'"),
         ({"penalty": ["ridge"]}, "unknown penalty"),
-        ({"l1_ratio": 0.5}, "l1_ratio 0.5 came with penalty 'none'; only 'elastic-net' takes one"),
-        ({"penalty": "lasso", "strength": 0.1, "l1_ratio": 1.0}, "l1_ratio 1.0 came with penalty 'lasso'"),
+        ({"l1_ratio": 0.5}, "got l1_ratio 0.5 with penalty 'none'; only 'elastic-net' has one"),
+        ({"penalty": "lasso", "strength": 0.1, "l1_ratio": 1.0}, "got l1_ratio 1.0 with penalty 'lasso'"),
         ({"penalty": "elastic-net", "strength": 0.1}, "l1_ratio is None; penalty 'elastic-net' needs a number from 0"),
         ({"penalty": "elastic-net", "strength": 0.1, "l1_ratio": -0.1}, "l1_ratio is -0.1; .* from 0 .* to 1"),
         ({"penalty": "elastic-net", "strength": 0.1, "l1_ratio": 1.1}, "l1_ratio is 1.1"),
@@ -158,7 +158,7 @@ def test_options_that_mean_nothing_are_refused(source, options, message):
 
 
 def test_only_a_release_is_fitted():
-    with pytest.raises(SpecError, match=r"fit needs a Release; dict came. Load one with Release.load"):
+    with pytest.raises(SpecError, match=r"expected a Release, got dict; load one with Release.load"):
         fit({"totals": []})
 
 

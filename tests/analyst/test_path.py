@@ -144,7 +144,7 @@ def test_a_path_introduces_itself(release):
     [
         ({"penalty": "none"}, "unknown penalty 'none'; allowed: ridge, lasso, elastic-net"),
         ({"penalty": "elastic-net"}, "l1_ratio is None"),
-        ({"l1_ratio": 0.5}, "l1_ratio 0.5 came with penalty 'lasso'"),
+        ({"l1_ratio": 0.5}, "got l1_ratio 0.5 with penalty 'lasso'"),
         ({"strengths": []}, "strengths is empty"),
         ({"strengths": 0.5}, r"strengths is 0.5; it is a list of positive numbers"),
         ({"strengths": "criterion"}, "strengths is 'criterion'"),
@@ -160,13 +160,13 @@ def test_options_that_mean_nothing_are_refused(release, options, message):
 
 
 def test_only_a_release_has_a_path():
-    with pytest.raises(SpecError, match="Release; dict came"):
+    with pytest.raises(SpecError, match="expected a Release, got dict"):
         path({})
 
 
 @pytest.mark.parametrize("index", [3, -4, 1.0, True, "best"])
 def test_places_outside_a_path_are_refused(release, index):
-    with pytest.raises(SpecError, match="it is a place among the 3 strengths, from 0 to 2"):
+    with pytest.raises(SpecError, match="index: expected one from 0 to 2, for 3 strengths"):
         path(release, strengths=[0.1, 0.2, 0.3]).fit(index)
 
 

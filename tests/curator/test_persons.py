@@ -163,7 +163,7 @@ def test_whole_numbers_as_floats_are_the_same_ids_as_whole_numbers(kind):
     assert known_persons("person", pa.array([2.0**53 - 1]), total=False)[0].to_pylist() == [str(2**53 - 1)]
 
 
-# from 2**53 on doubles skip whole numbers, so that two persons may have become one; 2**24 in single precision
+# from 2**53 on doubles skip integers, so that two persons may have become one; 2**24 in single precision
 NO_ID = [float("nan"), None, float("inf"), 0.5, 2.0**53, -(2.0**53), 1e300]
 
 
@@ -171,7 +171,7 @@ NO_ID = [float("nan"), None, float("inf"), 0.5, 2.0**53, -(2.0**53), 1e300]
 def test_a_float_that_is_no_id_is_a_missing_id(cell):
     values = pa.array([3.0, cell, 4.0], pa.float64())
     with pytest.raises(
-        DataError, match=r"id column 'person' has a cell that is missing or no whole number below 2\*\*53"
+        DataError, match=r"id column 'person' has a cell that is missing or not an integer below 2\*\*53"
     ):
         known_persons("person", values, total=False)
     persons, known = known_persons("person", values, total=True)
@@ -240,7 +240,7 @@ def test_an_id_that_is_not_utf_8_is_told_as_that_or_left_out(kind, box):
     with pytest.raises(DataError) as caught:
         exact_release(boxed([b"a", b"\xff\xfe", b"b"]), design())
     assert str(caught.value) == (
-        "the id column 'person' has a cell that is not valid UTF-8; write ids as text or whole numbers"
+        "the id column 'person' has a cell that is not valid UTF-8; write ids as text or integers"
     )
     # as if the row were not there, whatever stands in the cells around it
     left = exact_release(boxed([b"a", None, b"\xe4\xb8"]), total_design()).totals
@@ -295,7 +295,7 @@ def test_another_failure_of_the_database_is_told_without_its_words(at, tmp_path,
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.setattr("tempfile.tempdir", None)
     monkeypatch.setattr("discreet.curator.persons._duckdb_connect", lambda: stopping(at, duckdb.IOException("SECRET")))
-    with pytest.raises(DataError, match=r"^rows could not be set aside on disk; make room, or set TMPDIR"):
+    with pytest.raises(DataError, match=r"^rows could not be stored on disk; free some space, or set TMPDIR"):
         totals([("p", 0.5, "a", 0.0)], design())
     assert list(tmp_path.iterdir()) == []
 

@@ -343,5 +343,5 @@ def test_a_folder_that_cannot_be_made_leaves_nothing(error, scratch, monkeypatch
     kind = DataError if isinstance(error, OSError) else KeyboardInterrupt
     with pytest.raises(kind) as caught:
         PrivateFolder()
-    assert kind is KeyboardInterrupt or "could not be set aside on disk (No space left on device)" in str(caught.value)
+    assert kind is KeyboardInterrupt or "could not be stored on disk (No space left on device)" in str(caught.value)
     assert list(scratch.iterdir()) == []

@@ -50,7 +50,7 @@ def design(max_rows):
 
 
 def rows_that_count(table, plan, domain):
-    """By definition: of each person the rows of least digest and value, as whole numbers (1, x, y)."""
+    """By definition: of each person the rows of least digest and value, as integers (1, x, y)."""
     complete = [at for at, x in enumerate(table["x"]) if x is not None]
     rows = GridRows(plan, domain, 1)
     cells = [np.array([table[name][at] for at in complete], dtype=float) for name in ("x", "y")]
@@ -336,7 +336,7 @@ def test_a_folder_that_takes_no_file_is_told(plan, what, monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(what, full)
-    with pytest.raises(DataError, match=r"could not be set aside on disk \(No space left on device\)"):
+    with pytest.raises(DataError, match=r"could not be stored on disk \(No space left on device\)"):
         discreet.release(TABLE, plan, **BUDGET, mechanism="irls")
 
 

@@ -116,7 +116,7 @@ def test_an_unknown_name_is_refused_with_the_nearest() -> None:
 @pytest.mark.parametrize("spec", [{"rows": 10}, {"seed": 1}, {"rows": 10, "seed": 1}])
 @pytest.mark.parametrize("name", ["census2000", "people.csv"])
 def test_size_and_seed_belong_to_simulated_tables(name: str, spec: dict[str, int]) -> None:
-    with pytest.raises(SpecError, match=f"{' and '.join(spec)} came with '{name}'; they belong to simulated-census"):
+    with pytest.raises(SpecError, match=f"got {' and '.join(spec)} with '{name}'; only simulated-census"):
         load(name, **spec)
 
 

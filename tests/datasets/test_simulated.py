@@ -49,7 +49,7 @@ def test_the_seed_decides_about_the_rows_and_not_about_the_design(name: str) -> 
 
 @pytest.mark.parametrize("spec", [{"rows": 0}, {"rows": True}, {"rows": 2.0}, {"seed": -1}, {"seed": "1"}])
 def test_size_and_seed_are_whole_numbers(spec: dict[str, object]) -> None:
-    with pytest.raises(SpecError, match=f"{next(iter(spec))} .* is not allowed; choose a whole number"):
+    with pytest.raises(SpecError, match=f"{next(iter(spec))} .* is not allowed; choose an integer"):
         load("simulated-census", **spec)  # type: ignore[arg-type]
 
 

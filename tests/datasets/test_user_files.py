@@ -53,9 +53,9 @@ def test_a_path_is_not_read_into_memory(folder: Path) -> None:
 
 
 def test_a_path_needs_a_design(folder: Path) -> None:
-    with pytest.raises(SpecError, match="came without a design; declare one, before you look at the data"):
+    with pytest.raises(SpecError, match="without a design; declare one before you look at the data"):
         load(folder / "table.csv")
-    with pytest.raises(SpecError, match="a Design is needed; dict came"):
+    with pytest.raises(SpecError, match="expected a Design, got dict"):
         load(folder / "table.csv", design={"target": "y"})  # type: ignore[arg-type]
 
 

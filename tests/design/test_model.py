@@ -23,25 +23,25 @@ REFUSED = [
     (("y", {}), {}, "^no column is declared; declare the target 'y' and at least one column besides it$"),
     (("y", COLUMNS), {"weights": "w"}, "^weights is a reserved key; weighted regression is not supported yet"),
     (("y", COLUMNS), {"weights": np.ones(3)}, "how far one row can move the sums; leave it out$"),
-    (("y", {**COLUMNS, "w": np.array([[0, 1]])}), {}, "column 'w': a column is declared by a pair of bounds"),
-    (("y", {**COLUMNS, "w": np.float64}), {}, "column 'w': a column is declared by a pair of bounds"),
-    (("y", {**COLUMNS, "w": np.array(3)}), {}, "column 'w': a column is declared by a pair of bounds"),
+    (("y", {**COLUMNS, "w": np.array([[0, 1]])}), {}, "column 'w': expected a pair of bounds"),
+    (("y", {**COLUMNS, "w": np.float64}), {}, "column 'w': expected a pair of bounds"),
+    (("y", {**COLUMNS, "w": np.array(3)}), {}, "column 'w': expected a pair of bounds"),
     (("y", {**COLUMNS, "w": np.array([2.0, 1.0])}), {}, "column 'w': bounds .* reversed"),
     ((None, COLUMNS), {}, "unknown target"),
     (("", COLUMNS), {}, "^target is blank; name the column to explain$"),
     (("", {**COLUMNS, "w": {"bounds": ["", ""]}}), {}, "^column 'w': bounds are blank"),
     (("g", COLUMNS), {}, "categorical; a target is numeric or boolean"),
-    (("y", [("y", (0, 1))]), {}, "columns are a table"),
+    (("y", [("y", (0, 1))]), {}, "expected a table of name to declaration"),
     (("y", {**COLUMNS, "": (0, 1)}), {}, "without blanks"),
     (("y", {**COLUMNS, " x": (0, 1)}), {}, "without blanks"),
-    (("y", {**COLUMNS, 3: (0, 1)}), {}, "text without blanks"),
+    (("y", {**COLUMNS, 3: (0, 1)}), {}, "a column name without blanks"),
     (("y", {**COLUMNS, "a\u202eb": (0, 1)}), {}, "invisible signs"),
     (("y", {**COLUMNS, "a\x1b[31m": (0, 1)}), {}, "invisible signs"),
-    (("y", {**COLUMNS, "1": (0, 1)}), {}, "kept for the intercept"),
-    (("y", {**COLUMNS, "Intercept": (0, 1)}), {}, "kept for the intercept"),
+    (("y", {**COLUMNS, "1": (0, 1)}), {}, "is a reserved name"),
+    (("y", {**COLUMNS, "Intercept": (0, 1)}), {}, "is a reserved name"),
     (("y", {**COLUMNS, "g[b]": (0, 1)}), {}, r"two released columns are called 'g\[b\]'"),
     (("y", {**COLUMNS, "w": (3, 2)}), {}, "column 'w': bounds .* reversed"),
-    (("y", COLUMNS), {"intercept": "yes"}, "intercept is true or false"),
+    (("y", COLUMNS), {"intercept": "yes"}, "intercept: expected true or false"),
     (("y", COLUMNS), {"radius": 0.0}, "radius 0.0 is not allowed"),
     (("y", COLUMNS), {"radius": float("nan")}, "radius nan is not allowed"),
     (("y", COLUMNS), {"radius": float("inf")}, "radius inf is not allowed"),
@@ -115,7 +115,7 @@ def test_a_missing_design_file_is_refused(tmp_path):
 
 
 def test_a_design_from_something_else_is_refused():
-    with pytest.raises(SpecError, match="a design is a table"):
+    with pytest.raises(SpecError, match="a design: expected a table"):
         Design.from_dict([1])
 
 

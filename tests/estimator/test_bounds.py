@@ -104,7 +104,7 @@ REFUSED = {
     "strength": ({"penalty": "ridge"}, "needs a positive number"),
     "l1_ratio": ({"l1_ratio": 0.5}, "l1_ratio"),
     "rule": ({"missing": "ignore"}, "missing = 'ignore' is not known"),
-    "intercept": ({"fit_intercept": "yes"}, "intercept is true or false"),
+    "intercept": ({"fit_intercept": "yes"}, "intercept: expected true or false"),
     "radius": ({"radius": -1}, "radius"),
     "neighbours": ({"neighbours": "swap"}, "unknown neighbours 'swap'"),
     "epsilon": ({"epsilon": "1"}, "epsilon"),

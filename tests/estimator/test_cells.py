@@ -25,7 +25,7 @@ ROWS = [[0.25, 0.75], [0.1, 0.3], [0.7, 0.0], [1.0, 0.625]] * 5
 TARGET = [0.5, 0.2, 1.0, 0.9] * 5
 # read as numbers wherever they are
 NUMBERS = {
-    "True", "NumPy true", "whole number", "small whole number", "float16", "float32", "longdouble", "beyond 2**63",
+    "True", "NumPy true", "integer", "small integer", "float16", "float32", "longdouble", "beyond 2**63",
     "longest double", "Decimal", "Fraction",
 }  # fmt: skip
 

@@ -106,7 +106,7 @@ def test_a_mechanism_that_needs_delta_is_named_with_those_that_do_without(name):
     with pytest.raises(SpecError) as caught:
         discreet.release("no such file.csv", Design("y", BOX), epsilon=1.0, mechanism=name)
     message = str(caught.value)
-    assert message.startswith(f"delta = 0 came; the mechanism '{name}' needs delta above 0, for instance delta = 1e-6")
+    assert message.startswith(f"the mechanism '{name}' needs delta above 0, for instance delta = 1e-6; got delta = 0")
     without = {other for other in mechanisms() if f"'{other}'" in message} - {name}
     own = mechanisms()[name].kind
     assert without == ({"dpme", "frank-wolfe"} if own == "coefficients" else {"laplace", "k-norm", "functional"})

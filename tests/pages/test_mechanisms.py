@@ -112,7 +112,7 @@ def test_noise_that_was_added_to_the_coefficients_is_shown_with_what_it_does_not
     assert "what sampling alone would leave open" not in text
     assert "No standard errors, p-values or intervals for a population: the mechanism 'steps' publishes" in text
     assert "privacy sd 90% interval, this table" in text
-    assert "They count no sampling error and are no intervals for a population." in text
+    assert "They count no sampling error and are not intervals for a population." in text
     assert text.count("no sampling error") == 1, "said once, beside the numbers"
     assert "interval, this table" not in words(page_of(inside()))
 
@@ -159,7 +159,7 @@ def test_exact_arithmetic_and_a_public_count_are_said_too() -> None:
     design = Design("y", release.design.columns, unit={"neighbours": "replace"})
     public = replace(release, design=design, guarantee=replace(PROMISE, unit=design.unit), units_public=4000)
     text = words(page_of(public))
-    assert "exact: noise and sums are whole numbers" in text
+    assert "exact: noise and sums are integers" in text
     assert "rows 4,000" in text
     assert "D012" not in text
     lines = {line.block: line.per_row for line in provenance(public).noise}

@@ -60,7 +60,7 @@ def test_a_weak_promise_is_noticed_and_one_that_hides_nothing_needs_leave(name):
         call(9.0)
     # the notice names the line that asked
     assert [notice.filename for notice in heard] == [__file__]
-    with pytest.raises(SpecError, match=r"say --allow-weak-privacy or allow_weak_privacy=True"):
+    with pytest.raises(SpecError, match=r"pass --allow-weak-privacy or allow_weak_privacy=True"):
         call(21.0)
     with pytest.warns(PrivacyNotice):
         call(21.0, allow_weak_privacy=True)

@@ -21,13 +21,13 @@ CALLS = {
     "counting_queries": lambda values: primitives.counting_queries(values, 1.0),
     "randomised_response": lambda values: primitives.randomised_response(values, q=0.5),
 }
-WHOLE = {"whole number", "small whole number", "beyond 2**63", "huge whole number"}
+WHOLE = {"integer", "small integer", "beyond 2**63", "huge integer"}
 EXACT = WHOLE | {"float16", "float32", "longdouble", "huge longdouble", "longest double", "Fraction", "huge Fraction"}
 READ = {
-    "private_mean": EXACT - {"huge whole number", "huge longdouble", "huge Fraction"} | {"True"},
+    "private_mean": EXACT - {"huge integer", "huge longdouble", "huge Fraction"} | {"True"},
     "discrete_laplace": WHOLE,
     "counting_queries": WHOLE,
-    "randomised_response": {"whole number", "small whole number", "True", "NumPy true"},
+    "randomised_response": {"integer", "small integer", "True", "NumPy true"},
 }
 
 

@@ -19,7 +19,7 @@ SCALES = [(3.3, 1.7), (1.2, 5.0), (0.7, 0.4), (2.0, 4.0)]
 
 
 def enumerated(t: float, weight: float, sum_scale: float, count_scale: float) -> float:
-    """P(|S - weight C| >= t) by summing over the whole numbers."""
+    """P(|S - weight C| >= t) by summing over the integers."""
     s, c = np.arange(-300, 301), np.arange(-300, 301)
     p, q = np.exp(-np.abs(s) / sum_scale), np.exp(-np.abs(c) / count_scale)
     joint = np.outer(p / p.sum(), q / q.sum())

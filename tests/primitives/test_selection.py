@@ -21,7 +21,7 @@ FALSE_ALARM = 1e-9
 
 
 def win_probabilities(scores: list[int], scale: float) -> np.ndarray:
-    """P(index) of the largest score plus discrete Laplace noise, ties to the first, by summing over whole numbers."""
+    """P(index) of the largest score plus discrete Laplace noise, ties to the first, by summing over integers."""
     sensitivity = int(60 * scale + max(scores) - min(scores)) + 2
     values = np.arange(min(scores) - sensitivity, max(scores) + sensitivity + 1)
     r = math.exp(-1 / scale)
@@ -178,7 +178,7 @@ def test_bad_arguments_are_refused(function, extra):
 
 
 def test_candidates_and_utilities_must_match():
-    with pytest.raises(SpecError, match="2 utilities came for 1"):
+    with pytest.raises(SpecError, match="expected 1 utilities, one for each candidate, got 2"):
         exponential_mechanism(["a"], [1, 2], 1, 1)
     with pytest.raises(DataError, match="not a list"):
         report_noisy_max(3, 1, 1)

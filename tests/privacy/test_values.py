@@ -59,11 +59,11 @@ def test_a_unit_is_frozen():
         ({"neighbours": 3}, "unknown neighbours '3'"),
         ({"id": ""}, "name of a column"),
         ({"id": 5}, "name of a column"),
-        ({"max_rows": 0}, "whole number"),
-        ({"max_rows": True}, "whole number"),
-        ({"max_rows": 1.0}, "whole number"),
+        ({"max_rows": 0}, "integer"),
+        ({"max_rows": True}, "integer"),
+        ({"max_rows": 1.0}, "integer"),
         ({"max_rows": 3}, "without an id"),
-        ({"id": "person", "max_rows": 10_001}, "take at most 10000"),
+        ({"id": "person", "max_rows": 10_001}, "choose at most 10000"),
         ({"neighbors": "replace"}, "unknown unit field 'neighbors'; .* Did you mean 'neighbours'"),
     ],
 )
@@ -83,14 +83,14 @@ def test_a_unit_is_read_from_a_table_only(thing):
 
 @pytest.mark.parametrize("bad", NOT_POSITIVE)
 def test_an_epsilon_that_is_no_amount_is_refused(bad):
-    with pytest.raises(SpecError, match=r"epsilon = .*take an epsilon"):
+    with pytest.raises(SpecError, match=r"epsilon = .*choose an epsilon"):
         PrivacyBudget(bad)
 
 
 @pytest.mark.parametrize("bad", [-1e-9, 1.0, 2, math.nan, math.inf, "0", None, False])
 def test_a_delta_that_is_no_probability_is_refused(bad):
     with pytest.raises(
-        SpecError, match=r"delta = .*take a delta well below one over the number of rows, such as 1e-6$"
+        SpecError, match=r"delta = .*choose a delta well below one over the number of rows, such as 1e-6$"
     ):
         PrivacyBudget(1.0, bad)
 

@@ -33,7 +33,7 @@ def test_a_robust_part_that_does_not_hold_together_is_refused():
         "noise__sigma__residual_diagonal": ("0", "must be positive"),
         "noise__sigma__residual_ratio": (DELETE, "must give the blocks .*residual_ratio"),
         "residuals__ratio": (DELETE, "must give the blocks"),
-        "residuals__ratio__total": (3, "must hold whole numbers"),
+        "residuals__ratio__total": (3, "must hold integers"),
         "residuals__ratio__mean": ("0", "must be 3 numbers"),
         "residuals__ratio__bound": (0.0, "a bound above 0 and up to 2, a ratio from 0 to 1"),
         "residuals__ratio__ratio": (1.5, "a bound above 0 and up to 2, a ratio from 0 to 1"),
@@ -64,7 +64,7 @@ def test_counts_of_clipped_rows_survive_their_file_and_must_fit_design_and_noise
     bad = {
         "clip_counts": ({"x": "1"}, "every column of the design whose values can be clipped"),
         "clip_counts__b": ("1", "every column of the design whose values can be clipped"),
-        "clip_counts__x": (1.5, "whole numbers as decimal text"),
+        "clip_counts__x": (1.5, "integers as decimal text"),
         "noise__sigma__clipped": (DELETE, "must give the blocks"),
         "scalars": ({"clipped": "5"}, "has the name of a block"),
     }

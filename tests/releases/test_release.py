@@ -121,10 +121,10 @@ BAD_CHANGES = {
     "design not a table": ({"design": 3}, "'design' is not a table"),
     "design broken": ({"design__target": "q"}, "does not hold together: unknown target"),
     "totals short": ({"totals": ["1"]}, "upper triangle"),
-    "totals float": ({"totals": [1.5] * 21}, "whole numbers as decimal text"),
-    "totals text": ({"totals": ["abc"] * 21}, "whole numbers as decimal text"),
-    "totals huge": ({"totals": ["9" * 101] * 21}, "whole numbers as decimal text"),
-    "other digits": ({"totals": ["٣"] * 21}, "whole numbers as decimal text"),
+    "totals float": ({"totals": [1.5] * 21}, "integers as decimal text"),
+    "totals text": ({"totals": ["abc"] * 21}, "integers as decimal text"),
+    "totals huge": ({"totals": ["9" * 101] * 21}, "integers as decimal text"),
+    "other digits": ({"totals": ["٣"] * 21}, "integers as decimal text"),
     "family": ({"noise__family": "laplace"}, "not known to this version"),
     "calibration": ({"noise__calibration": "guess"}, "not known to this version"),
     "grid": ({"noise__grid_bits": 99}, "grid_bits is out of range"),
@@ -151,7 +151,7 @@ BAD_CHANGES = {
     "rho over Gaussian accounting": ({"guarantee__rho": 0.028}, "not what this noise keeps"),
     "scalar called like a block": ({"scalars": {"count": "5"}}, "has the name of a block"),
     "coarse grid": ({"noise__grid_bits": 7}, "grid_bits is out of range"),
-    "rows": ({"units_public": 3}, "'units_public' must hold whole numbers"),
+    "rows": ({"units_public": 3}, "'units_public' must hold integers"),
 }
 
 
@@ -237,7 +237,7 @@ BAD_COEFFICIENTS = {
     "clip counts": ({"clip_counts": {"x": "1"}}, "a release of coefficients has no sums"),
     "none": ({"coefficients": DELETE}, "'coefficients' is not a table"),
     "short": ({"coefficients__values": [1.0]}, "coefficients.values must be 5 numbers"),
-    "whole numbers": ({"coefficients__values": [1] * 5}, "coefficients.values must be 5 numbers"),
+    "integers": ({"coefficients__values": [1] * 5}, "coefficients.values must be 5 numbers"),
     "no trace": ({"coefficients__trace": DELETE}, "coefficients.trace must be a list"),
     "short step": ({"coefficients__trace": [[1.0]]}, "coefficients.trace must be 5 numbers"),
     "no noise": ({"noise__sigma": {}}, "noise.sigma must be positive"),
@@ -384,7 +384,7 @@ def test_a_folder_without_permission_is_refused(tmp_path, monkeypatch):
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr("tempfile.mkstemp", refuse)
-    with pytest.raises(OutputError, match="takes no new file: Permission denied; choose another"):
+    with pytest.raises(OutputError, match=r"cannot create a file in .*: Permission denied; choose another folder"):
         check_output(tmp_path / "r.json", force=False)
 
 
@@ -402,7 +402,7 @@ def test_what_exists_and_is_no_plain_file_is_refused_even_if_forced(tmp_path):
 
 def test_a_folder_of_the_system_that_takes_no_file_is_found_before_anything_is_spent():
     # as root it looks writable; the attempt alone tells
-    with pytest.raises(OutputError, match="the folder '/proc' takes no new file"):
+    with pytest.raises(OutputError, match="cannot create a file in '/proc'"):
         check_output("/proc/x.json", force=False)
 
 

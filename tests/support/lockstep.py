@@ -133,7 +133,7 @@ class Setup:
 
 
 def smallest_eigenvalue(gram: list[list[int]]) -> int:
-    """The largest whole number t with gram - t I positive semidefinite, by bisection and elimination in fractions."""
+    """The largest integer t with gram - t I positive semidefinite, by bisection and elimination in fractions."""
 
     def semidefinite(shift: int) -> bool:
         rest = [[Fraction(value - shift * (i == j)) for j, value in enumerate(row)] for i, row in enumerate(gram)]

@@ -38,7 +38,7 @@ def made(
     guarantee: Guarantee | None = None,
     units_public: bool = False,
 ) -> Made:
-    """Round rows to the grid, sum their products in whole numbers, add noise of `sigma` scaled units."""
+    """Round rows to the grid, sum their products in integers, add noise of `sigma` scaled units."""
     unit = 2**grid_bits
     count = len(next(iter(table.values())))
     steps: dict[str, list[int]] = {"1": [unit] * count}

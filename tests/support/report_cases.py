@@ -20,7 +20,7 @@ from discreet.privacy.unit import PrivacyUnit
 from discreet.releases import NoiseLaw, Release
 from discreet.testing.not_private import seeded_release
 
-PROMISE = Guarantee(1.0, 1e-6, PrivacyUnit(), ("each person stands in at most one row",))
+PROMISE = Guarantee(1.0, 1e-6, PrivacyUnit(), ("each person appears in at most one row",))
 
 MODEL = ModelView(
     target="income",
@@ -64,7 +64,9 @@ PLAIN = ReportView(
     rows=20_074.3,
     rows_sd=24.39,
     level=0.95,
-    promise=Promise(1.0, 1e-6, "add-remove", "one row", "Hidden: a row.", PROMISE.conditions, "All of it.", mu=0.2367),
+    promise=Promise(
+        1.0, 1e-6, "add-remove", "one row", "This release hides a row.", PROMISE.conditions, "All of it.", mu=0.2367
+    ),
     attacker=attacker(replace(PROMISE, mu=0.2367, mu_gap=2.7e-9)),
     refusal=None,
     model=MODEL,

@@ -43,9 +43,9 @@ def test_several_drop_rules_keep_only_complete_rows():
 
 
 @pytest.mark.parametrize(
-    ("column", "cell", "mend"),
+    ("column", "cell", "remedy"),
     [
-        (Numeric((0, 1)), "missing or not a finite number", "if it holds words, declare levels in place of bounds"),
+        (Numeric((0, 1)), "missing or not a finite number", "if it holds words, declare levels instead of bounds"),
         (
             Boolean(),
             "missing or none of true, false, 1 and 0",
@@ -54,11 +54,11 @@ def test_several_drop_rules_keep_only_complete_rows():
         (Categorical(("a", "b")), "missing or none of the declared levels", "declare every level that can occur"),
     ],
 )
-def test_the_error_rule_names_the_column_and_what_to_do(column, cell, mend):
+def test_the_error_rule_names_the_column_and_what_to_do(column, cell, remedy):
     with pytest.raises(DataError) as caught:
         settle_missing({"x": column}, [np.array([np.nan])])
     message = str(caught.value)
-    assert message.startswith(f"column 'x' has a cell that is {cell}; mend the table")
+    assert message.startswith(f"column 'x' has a cell that is {cell}; fix the table")
     # dropping is the last thing to think of, and its price is told
-    assert message.index(mend) < message.index('missing = "drop" leaves out every row with such a cell')
+    assert message.index(remedy) < message.index('missing = "drop" leaves out every row with such a cell')
     assert "{fill" not in message

@@ -155,7 +155,7 @@ def compare_models(
         )
     wanted: Sequence[Iterable[str]] = list(models)
     if not wanted:
-        raise SpecError("no models came to compare; give lists of features, such as [['age'], ['age', 'region']]")
+        raise SpecError("got no models to compare; give lists of features, such as [['age'], ['age', 'region']]")
     check_release(release)
     check_moments(release, "a comparison of models")
     compared = [_compared(release, features, target, intercept, checked) for features in wanted]

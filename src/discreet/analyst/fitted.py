@@ -36,7 +36,7 @@ class Fit(InferenceMixin):
     Attributes
     ----------
     release
-        Where it came from.
+        The release it was read from.
     model
         Which target, features and intercept.
     penalty, strength, l1_ratio

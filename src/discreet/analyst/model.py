@@ -129,7 +129,7 @@ def _by_formula(
     release: Release, formula: str, target: str | None, features: Iterable[str] | None, intercept: bool | None
 ) -> tuple[str, tuple[str, ...], bool | None]:
     if (target, features, intercept) != (None, None, None):
-        raise SpecError("a formula came together with target, features or intercept; say the model once")
+        raise SpecError("got a formula together with target, features or intercept; give the formula alone")
     check_release(release)
     named = parse_model(formula, release)
     return named.target, named.features, named.intercept
@@ -138,7 +138,7 @@ def _by_formula(
 def check_release(release: object) -> None:
     """Refuse what is no release, such as a path."""
     if not isinstance(release, Release):
-        raise SpecError(f"fit needs a Release; {type(release).__name__} came. Load one with Release.load(path)")
+        raise SpecError(f"expected a Release, got {type(release).__name__}; load one with Release.load(path)")
 
 
 def read_model(

@@ -41,7 +41,7 @@ class Path:
     Attributes
     ----------
     release, model
-        Where it came from, and which target, features and intercept.
+        The release it was read from, and which target, features and intercept.
     penalty, l1_ratio
         What was asked for.
     strengths
@@ -71,7 +71,7 @@ class Path:
     def best(self) -> int:
         """Which strength the criterion chooses; of those equal but for rounding the strongest."""
         if isinstance(self.criterion, NotEstimable):
-            raise SpecError(f"no strength is the best: {self.criterion.reason}. Choose one by its place in strengths")
+            raise SpecError(f"no strength is the best: {self.criterion.reason}. Choose one by its index in strengths")
         return best_of(self.criterion)
 
     @property
@@ -108,7 +108,7 @@ class Path:
         size = len(self.strengths)
         position = self.best if index is None else index
         if isinstance(position, bool) or not isinstance(position, int | np.integer) or not -size <= position < size:
-            raise SpecError(f"index is {index!r}; it is a place among the {size} strengths, from 0 to {size - 1}")
+            raise SpecError(f"index: expected one from 0 to {size - 1}, for {size} strengths, got {index!r}")
         slopes = self._slopes[position]
         spec = PenaltySpec(self.penalty, "criterion" if index is None else slopes.strength, self.l1_ratio)
         return at_strength(self.release, self.model, self._problem, slopes, spec)
@@ -221,7 +221,7 @@ def _solved(
 
 def _checked_strengths(penalty: Penalty, strengths: object) -> FloatArray:
     if isinstance(strengths, str) or not isinstance(strengths, Iterable):
-        raise SpecError(f"strengths is {strengths!r}; it is a list of positive numbers, such as [1.0, 0.1, 0.01]")
+        raise SpecError(f"strengths: expected a list of positive numbers, such as [1.0, 0.1, 0.01], got {strengths!r}")
     values = sorted((checked_strength(penalty, strength) for strength in strengths), reverse=True)
     if not values:
         raise SpecError("strengths is empty; give positive numbers, or leave it out for 100 of them")

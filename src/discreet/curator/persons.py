@@ -186,20 +186,20 @@ def known_persons(name: str, values: Array, *, total: bool) -> tuple[Array, npt.
     kind = values.type
     text = pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
     if not (text or pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_null(kind)):
-        raise DataError(f"the id column {name!r} has type {kind}; ids are text or whole numbers")
+        raise DataError(f"the id column {name!r} has type {kind}; ids are text or integers")
     problem = "a missing cell; give every row its id"
     if text and not _is_valid(values):
         values = _where_valid(values)
-        problem = "a cell that is not valid UTF-8; write ids as text or whole numbers"
+        problem = "a cell that is not valid UTF-8; write ids as text or integers"
     if pa.types.is_floating(kind):
-        # pandas turns whole numbers with a gap among them into floats; the ids must not depend on that gap
+        # pandas turns integers with a gap among them into floats; the ids must not depend on that gap
         limit = integers_below(np.dtype(kind.to_pandas_dtype()))
         numbers = values.cast(pa.float64())
         whole = pc.and_(pc.equal(pc.floor(numbers), numbers), pc.less(pc.abs(numbers), limit))
         values = pc.if_else(whole, numbers, pa.scalar(None, pa.float64())).cast(pa.int64())
         below = f"2**{math.log2(limit):.0f}"
-        problem = f"a cell that is missing or no whole number below {below}; give every row its id"
-    # whole numbers with a gap among them are written 1.0, 2.0 by some; the ids must not depend on that gap
+        problem = f"a cell that is missing or not an integer below {below}; give every row its id"
+    # integers with a gap among them are written 1.0, 2.0 by some; the ids must not depend on that gap
     persons = pc.replace_substring_regex(values.cast(pa.string()), r"^(-?[0-9]+)\.0*$", r"\1")
     if persons.null_count == 0:
         return persons, None

@@ -9,7 +9,7 @@ from discreet.errors import DataError
 
 
 def scratch_folder() -> str:
-    """Where rows may wait; never another place than the one that was named.
+    """Where rows may wait; never another folder than the one that was named.
 
     Raises
     ------
@@ -18,7 +18,7 @@ def scratch_folder() -> str:
     """
     named = os.environ.get("TMPDIR")
     if named and not (os.path.isdir(named) and os.access(named, os.W_OK | os.X_OK)):
-        raise DataError("TMPDIR names a folder that cannot be written to; make it, or name another")
+        raise DataError("TMPDIR names a folder that cannot be written to; create it, or set TMPDIR to another")
     try:
         return named or tempfile.gettempdir()
     except OSError:
@@ -29,7 +29,7 @@ def no_room(reason: str | None = None) -> DataError:
     """Build the error for rows that cannot wait there.
 
     >>> print(no_room("No space left on device"))
-    rows could not be set aside on disk (No space left on device); make room, or set TMPDIR to a folder with more
+    rows could not be stored on disk (No space left on device); free some space, or set TMPDIR to another folder
     """
-    told = f" ({reason})" if reason else ""
-    return DataError(f"rows could not be set aside on disk{told}; make room, or set TMPDIR to a folder with more")
+    why = f" ({reason})" if reason else ""
+    return DataError(f"rows could not be stored on disk{why}; free some space, or set TMPDIR to another folder")

@@ -80,7 +80,7 @@ def load(
     sizes = {key: value for key, value in (("rows", rows), ("seed", seed)) if value is not None}
     if sizes and folded not in _SIMULATED:
         given = " and ".join(sizes)
-        raise SpecError(f"{given} came with {str(name)!r}; they belong to {' and '.join(_SIMULATED)}. Leave them out")
+        raise SpecError(f"got {given} with {str(name)!r}; only {' and '.join(_SIMULATED)} use them; leave them out")
     if _is_path(name):
         from discreet.datasets.user_files import user_files
 

@@ -13,12 +13,12 @@ from discreet.design.model import Design
 _MANNING: Final = "Manning et al. 1987"
 _REASONS: Final = {
     "lmdvis": "log(1 + visits to a doctor in a year); 4 is 54 visits, more than one a week",
-    "lncoins": "log(1 + coinsurance rate in per cent); a rate is 0 to 100, and log(101) is below 4.62",
+    "lncoins": "log(1 + coinsurance rate in percent); a rate is 0 to 100, and log(101) is below 4.62",
     "idp": "whether the plan has a deductible for each person: yes or no",
     "lpi": f"log(max(1, yearly participation incentive in dollars)), paid to make up for what a family might lose; a "
     f"family paid at most 1,000 dollars a year ({_MANNING}), and 7 is 1,097 dollars",
     "fmde": "0 with a deductible for each person, otherwise log(max(1, maximum expenditure / coinsurance rate)); the "
-    f"maximum is at most 1,000 dollars and the lowest rate above 0 is 25 % ({_MANNING}), and log(4,000) is below 8.3",
+    f"maximum is at most 1,000 dollars and the lowest rate above 0 is 25% ({_MANNING}), and log(4,000) is below 8.3",
     "physlm": "1 with a physical limitation, 0 without, in between where it was imputed",
     "disea": "number of chronic diseases; 40 is taken to be more than nearly anybody has",
     "hlthg": "whether the person calls the own health good: yes or no",

@@ -36,9 +36,9 @@ _REASONS: Final = {
     "region": "the four regions of the model",
 }
 _NOTE: Final = (
-    "Simulated. Schooling is 8, 10, 12, 14, 16 or 18 years with shares 5, 10, 35, 20, 20 and 10 %; experience is a "
-    "whole number of years, uniform from 0 to 57 less schooling; half the people are female; regions north, south, "
-    "east and west have shares 30, 30, 20 and 20 %; all independent of one another but experience of schooling. Log "
+    "Simulated. Schooling is 8, 10, 12, 14, 16 or 18 years with shares 5%, 10%, 35%, 20%, 20% and 10%; experience "
+    "is in whole years, uniform from 0 to 57 less schooling; half the people are female; regions north, south, "
+    "east and west have shares 30%, 30%, 20% and 20%; all independent of one another but experience of schooling. Log "
     "weekly income is linear in them, with the known coefficients, plus independent bell-shaped noise of standard "
     f"deviation {_SD} that ends at three standard deviations: no value lies outside the bounds."
 )

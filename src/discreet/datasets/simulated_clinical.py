@@ -34,8 +34,8 @@ _REASONS: Final = {
     "arm": "the three arms of the trial",
 }
 _NOTE: Final = (
-    "Simulated. Blood pressure before is bell-shaped with mean 140 and standard deviation 40/3, age is a whole number "
-    "of years, uniform from 18 to 80, the body mass index is bell-shaped with mean 28 and standard deviation 4, 25 % "
+    "Simulated. Blood pressure before is bell-shaped with mean 140 and standard deviation 40/3, age is in "
+    "whole years, uniform from 18 to 80, the body mass index is bell-shaped with mean 28 and standard deviation 4, 25% "
     "smoke, and the arms placebo, low and high dose have a third each; all independent of one another, and every bell "
     "ends at three standard deviations. Blood pressure after is linear in them, with the known coefficients, plus "
     f"independent bell-shaped noise of standard deviation {_SD}: no value lies outside the bounds."

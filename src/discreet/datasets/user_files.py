@@ -16,18 +16,18 @@ def user_files(path: str | os.PathLike[str], design: Design | None) -> Dataset:
     >>> user_files("people.parquet", None)
     Traceback (most recent call last):
     ...
-    discreet.errors.SpecError: the path 'people.parquet' came without a design; declare one, before you look at the \
+    discreet.errors.SpecError: got the path 'people.parquet' without a design; declare one before you look at the \
 data: load(path, design=Design(...))
     """
     name = os.fsdecode(path)
     if design is None:
         raise SpecError(
-            f"the path {name!r} came without a design; declare one, before you look at the data: "
+            f"got the path {name!r} without a design; declare one before you look at the data: "
             "load(path, design=Design(...))"
         )
     if not isinstance(design, Design):
-        raise SpecError(f"a Design is needed; {type(design).__name__} came. Use Design(...) or Design.load(path)")
-    # looks at names and at the first and last bytes of the files: a wrong path is told now, not after an hour's work
+        raise SpecError(f"expected a Design, got {type(design).__name__}; use Design(...) or Design.load(path)")
+    # looks at names and at the first and last bytes of the files: a wrong path is reported now, not an hour later
     open_source(name)
     return Dataset(
         name=name,

@@ -118,18 +118,18 @@ class Categorical:
         if not levels:
             raise SpecError("levels are blank; fill in every value that can occur from public knowledge")
         if len(levels) < 2:
-            raise SpecError(f"a categorical column needs at least two levels, {len(levels)} came")
+            raise SpecError(f"expected at least two levels for a categorical column, got {len(levels)}")
         kinds = {type(level) for level in levels}
         if kinds not in ({str}, {int}):
-            raise SpecError("levels must be all text or all whole numbers; write the others as text")
+            raise SpecError("levels must be all text or all integers; write the others as text")
         if any(isinstance(level, int) and abs(level) >= _LARGEST_LEVEL for level in levels):
-            raise SpecError("a level is 2**53 or more, where doubles skip whole numbers; write the levels as text")
+            raise SpecError("a level is 2**53 or more, where doubles skip integers; write the levels as text")
         hidden = next((level for level in levels if isinstance(level, str) and has_invisible_characters(level)), None)
         if hidden is not None:
-            raise SpecError(f"the level {hidden!r} has invisible signs; rename it")
+            raise SpecError(f"the level {hidden!r} has invisible characters; rename it")
         if len(set(levels)) != len(levels):
             twice = next(level for level in levels if levels.count(level) > 1)
-            raise SpecError(f"the level {twice!r} is declared twice; each level stands once")
+            raise SpecError(f"the level {twice!r} is listed twice; list each level once")
         object.__setattr__(self, "levels", levels)
         reference = levels[0] if self.reference is None else self.reference
         if reference not in levels:
@@ -205,7 +205,7 @@ Column: TypeAlias = Base | SplineBasis
 Readable: TypeAlias = Base | Identifier
 
 _NARROWEST: Final = 1e-250
-# whole numbers from here on are not all doubles, and levels are compared as doubles
+# integers from here on are not all doubles, and levels are compared as doubles
 _LARGEST_LEVEL: Final = 2**53
 
 
@@ -217,19 +217,19 @@ def bad_cell(column: Base) -> str:
 
 
 def remedy(column: Base) -> str:
-    """What to do about such a cell: to mend comes first, as dropping may leave out every row and tells nobody.
+    """What to do about such a cell: fixing comes first, as dropping may silently leave out every row.
 
     >>> print(remedy(Categorical(("a", "b"))).partition(";")[0])
-    mend the table or declare every level that can occur
+    fix the table or declare every level that can occur
     """
     if isinstance(column, Numeric):
-        declared = "mend the table or, if it holds words, declare levels in place of bounds"
+        declared = "fix the table or, if it holds words, declare levels instead of bounds"
     elif isinstance(column, Boolean):
         words = 'declare levels = ["no", "yes"] with the two words that can occur'
-        declared = f"mend the table or, unless it is the target, {words}"
+        declared = f"fix the table or, unless it is the target, {words}"
     else:
-        declared = "mend the table or declare every level that can occur"
-    or_else = 'missing = "drop" leaves out every row with such a cell, and a fill value takes the place of the cell'
+        declared = "fix the table or declare every level that can occur"
+    or_else = 'missing = "drop" leaves out every row with such a cell, and a fill value replaces the cell'
     return f"{declared}; {or_else}"
 
 
@@ -260,7 +260,7 @@ def checked_bounds(bounds: tuple[float, float]) -> tuple[float, float]:
     if any(isinstance(bound, str) and not bound for bound in bounds):
         raise SpecError("bounds are blank; fill in the lowest and highest value from public knowledge")
     if len(bounds) != 2 or not all(is_number(bound) for bound in bounds):
-        raise SpecError(f"bounds are a pair of numbers [low, high]; {short(bounds)} came")
+        raise SpecError(f"bounds: expected a pair of numbers [low, high], got {short(bounds)}")
     low, high = float(bounds[0]), float(bounds[1])
     if not (math.isfinite(low) and math.isfinite(high)):
         raise SpecError(f"bounds [{low:g}, {high:g}] are not finite; declare two finite numbers")
@@ -283,6 +283,6 @@ def is_number(value: object) -> bool:
 
 
 def short(value: object) -> str:
-    """What came, cut to fit a message."""
+    """A value as an error message shows it, shortened where it is long."""
     text = repr(value)
     return text if len(text) <= 60 else f"{text[:57]}..."

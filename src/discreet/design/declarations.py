@@ -50,13 +50,11 @@ def column_from(declaration: object) -> Column | Derived:
             return Numeric(items)
         if items and all(isinstance(item, str) or type(item) is int for item in items):
             return Categorical(items)
-    raise SpecError(
-        f"a column is declared by a pair of bounds, a list of levels, bool or a table; {short(declaration)} came"
-    )
+    raise SpecError(f"expected a pair of bounds, a list of levels, bool or a table, got {short(declaration)}")
 
 
 def _unresolved(column: Column | Derived) -> Column | Derived:
-    """A column that came from another design is derived anew, from the bounds of this one."""
+    """A column taken from another design is derived anew, from the bounds of this one."""
     if isinstance(column, Derived) or column.formula is None:
         return column
     bounds = column.bounds if isinstance(column, Numeric) else None
@@ -69,7 +67,7 @@ def _derived_from_table(table: Mapping[str, object]) -> Derived:
 
     text = table["formula"]
     if not isinstance(text, str):
-        raise SpecError(f"a formula is text; {short(text)} came")
+        raise SpecError(f"formula: expected text, got {short(text)}")
     for key in table:
         if key not in ("formula", "bounds", "reference"):
             raise SpecError(f"{key!r} does not go with a formula; a derived column takes bounds to tighten, no more")
@@ -80,7 +78,7 @@ def _derived_from_table(table: Mapping[str, object]) -> Derived:
 def _checked_reference(reference: object) -> Level | None:
     if reference is None or (isinstance(reference, str | int) and not isinstance(reference, bool)):
         return reference
-    raise SpecError(f"the reference is one of the levels; {short(reference)} came")
+    raise SpecError(f"reference: expected one of the levels, got {short(reference)}")
 
 
 def _column_from_table(table: Mapping[str, object]) -> Column | Derived:
@@ -91,8 +89,8 @@ def _column_from_table(table: Mapping[str, object]) -> Column | Derived:
         return _derived_from_table(table)
     given = [key for key in ("bounds", "levels", "dtype") if key in table]
     if len(given) != 1:
-        came = " and ".join(given) or "none of them"
-        raise SpecError(f"a column needs exactly one of bounds, levels, dtype = 'bool' or formula; {came} came")
+        found = " and ".join(given) or "none of them"
+        raise SpecError(f"expected exactly one of bounds, levels, dtype = 'bool' or formula, got {found}")
     if "reference" in table and "levels" not in table:
         raise SpecError("'reference' belongs to a column with levels")
     release = table.get("release", True)
@@ -104,7 +102,7 @@ def _column_from_table(table: Mapping[str, object]) -> Column | Derived:
     if "levels" in table:
         levels = _plain_items(table["levels"])
         if levels is None:
-            raise SpecError(f"levels are a list; {short(table['levels'])} came")
+            raise SpecError(f"levels: expected a list, got {short(table['levels'])}")
         return Categorical(levels, _checked_reference(table.get("reference")), missing)
     if table["dtype"] != "bool":
         raise SpecError(f"dtype {table['dtype']!r} is not known; allowed: 'bool'")
@@ -114,7 +112,7 @@ def _column_from_table(table: Mapping[str, object]) -> Column | Derived:
 def _pair(bounds: object) -> tuple[float, float]:
     items = _plain_items(bounds)
     if items is None or len(items) != 2:
-        raise SpecError(f"bounds are a pair [low, high]; {short(bounds)} came")
+        raise SpecError(f"bounds: expected a pair [low, high], got {short(bounds)}")
     return items[0], items[1]
 
 

@@ -39,7 +39,7 @@ def _made(column: Derived, ranges: Mapping[str, tuple[float, float]]) -> Column:
     formula = column.formula
     low, high = formula.interval(ranges)
     if formula.kind != "numeric" and column.bounds is not None:
-        raise SpecError(f"bounds came with a formula that gives {formula.kind}; leave them out")
+        raise SpecError(f"got bounds with a formula that gives {formula.kind}; leave them out")
     if formula.kind != "levels" and column.reference is not None:
         raise SpecError("'reference' belongs to a column with levels, such as cut(...)")
     if formula.kind == "levels":

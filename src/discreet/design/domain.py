@@ -61,7 +61,7 @@ class RowDomain:
             or not MIN_GRID_BITS <= grid_bits <= MAX_GRID_BITS
         ):
             raise SpecError(
-                f"grid_bits {grid_bits!r} is not allowed; choose a whole number from {MIN_GRID_BITS} to {MAX_GRID_BITS}"
+                f"grid_bits {grid_bits!r} is not allowed; choose an integer from {MIN_GRID_BITS} to {MAX_GRID_BITS}"
             )
         _check_size(len(design.released))
         regressors = [design.columns[name] for name in design.regressors]

@@ -76,7 +76,7 @@ class Design:
         if weights is not None:
             raise SpecError(_NO_WEIGHTS)
         if not isinstance(columns, Mapping):
-            raise SpecError(f"columns are a table of name to declaration; {type(columns).__name__} came")
+            raise SpecError(f"expected a table of name to declaration for the columns, got {type(columns).__name__}")
         _set = object.__setattr__
         _set(self, "target", target)
         declared = {name: _declared(name, what) for name, what in columns.items()}
@@ -103,12 +103,12 @@ class Design:
         if not self.regressors:
             raise SpecError("the design has no regressor; declare at least one column besides the target")
         if not isinstance(self.intercept, bool):
-            raise SpecError(f"intercept is true or false; {self.intercept!r} came")
+            raise SpecError(f"intercept: expected true or false, got {self.intercept!r}")
         if self.unit.id in self.columns:
             raise SpecError(f"the id column {self.unit.id!r} is declared as a column too; an id is never released")
         if self.radius is not None:
             if isinstance(self.radius, bool) or not isinstance(self.radius, int | float):
-                raise SpecError(f"radius is a number; {self.radius!r} came")
+                raise SpecError(f"radius: expected a number, got {self.radius!r}")
             if not (self.radius >= 2**-8 and math.isfinite(self.radius)):
                 raise SpecError(f"radius {self.radius!r} is not allowed; declare a finite number of at least 1/256")
             object.__setattr__(self, "radius", float(self.radius))
@@ -206,7 +206,7 @@ class Design:
     def from_dict(cls, table: Mapping[str, object]) -> Design:
         """A design from plain values in the shape of design.toml; unknown keys are refused."""
         if not isinstance(table, Mapping):
-            raise SpecError(f"a design is a table; {type(table).__name__} came")
+            raise SpecError(f"a design: expected a table, got {type(table).__name__}")
         for key in table:
             if key == "weights":
                 raise SpecError(_NO_WEIGHTS)
@@ -274,11 +274,11 @@ def _resolved(declared: Mapping[str, Column | Derived]) -> dict[str, Column]:
 
 def _declared(name: object, declaration: object) -> Column | Derived:
     if not isinstance(name, str) or not name or name != name.strip():
-        raise SpecError(f"a column name is text without blanks at its ends; {name!r} came")
+        raise SpecError(f"expected a column name without blanks at its ends, got {name!r}")
     if has_invisible_characters(name):
-        raise SpecError(f"the column name {name!r} has invisible signs; rename the column")
+        raise SpecError(f"the column name {name!r} has invisible characters; rename the column")
     if name in (CONSTANT, INTERCEPT):
-        raise SpecError(f"the column name {name!r} is kept for the intercept; rename the column")
+        raise SpecError(f"the column name {name!r} is a reserved name; rename the column")
     try:
         return column_from(declaration)
     except SpecError as error:

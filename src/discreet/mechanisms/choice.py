@@ -42,9 +42,9 @@ def chosen_mechanism(
     """
     if robust:
         if name not in (AUTO, "gaussian"):
-            raise SpecError(f"robust standard errors come with the mechanism 'gaussian' only; {name!r} was asked for")
+            raise SpecError(f"robust standard errors need the mechanism 'gaussian', got {name!r}")
         if _without_delta(budget):
-            raise SpecError("delta = 0 came; robust standard errors need delta above 0, for instance delta = 1e-6")
+            raise SpecError("robust standard errors need delta above 0, for instance delta = 1e-6; got delta = 0")
         return _prepared(GaussianMoments(robust=True, clip_counts=clip_counts), design, domain, budget, given)
     if clip_counts:
         return _prepared(_counting(name, budget), design, domain, budget, given)
@@ -77,13 +77,13 @@ def _prepared(
             if other.kind == mechanism.kind and other.info.notion != "approximate"
         ]
         raise SpecError(
-            f"delta = 0 came; the mechanism {mechanism.name!r} needs delta above 0, for instance delta = 1e-6; "
-            f"of the kind {mechanism.kind!r}, {', '.join(others[:-1])} and {others[-1]} do without"
+            f"the mechanism {mechanism.name!r} needs delta above 0, for instance delta = 1e-6; got delta = 0; "
+            f"of the kind {mechanism.kind!r}, {', '.join(others[:-1])} and {others[-1]} work without delta"
         )
     if mechanism.kind == "coefficients" and not design.intercept and not design.centred:
         raise SpecError(
-            f"intercept = false came with bounds that are not symmetric around 0; the line of {mechanism.name!r} would "
-            "then miss the origin; declare bounds such as (-90, 90), leave the intercept in, or take a mechanism of "
+            f"got intercept = false with bounds that are not symmetric around 0; the line of {mechanism.name!r} would "
+            "then miss the origin; declare bounds such as (-90, 90), keep the intercept, or choose a mechanism of "
             "kind 'moments'"
         )
     return mechanism, settings, mechanism.noise_model(design, domain, budget, settings)

@@ -30,7 +30,7 @@ HOMES: Final[Mapping[str, tuple[str, str]]] = MappingProxyType({
 # methods that people may ask for by name, with why they are left out and what to take
 NOT_OFFERED: Final[Mapping[str, str]] = MappingProxyType({
     "posterior": "the mechanism 'posterior' is not offered: no way is known to draw from the posterior inside its ball "
-    "exactly and in reasonable time, and without the ball the draw is noisier than 'objective'; take 'objective' with "
+    "exactly and in reasonable time, and without the ball the draw is noisier than 'objective'; use 'objective' with "
     "loss = squared, or 'gaussian'",
 })  # fmt: skip
 

@@ -14,7 +14,7 @@ from discreet.design.model import Design
 from discreet.releases import Calibration, NoiseFamily, Release
 
 _CALIBRATIONS: Final[dict[Calibration, str]] = {
-    "gaussian": "exact Gaussian accounting; the step to whole numbers is paid from delta",
+    "gaussian": "exact Gaussian accounting; the step to integers is paid from delta",
     "discrete-zcdp": "concentrated privacy of the discrete Gaussian law itself",
     "pure": "epsilon alone: the largest ratio of probabilities, no delta",
     "chi-square": "the exact loss of Wishart noise, from one chi-square variate",
@@ -29,7 +29,7 @@ _FAMILIES: Final[dict[NoiseFamily, str]] = {
     "wishart": "Wishart, less its mean: a random matrix; its entries are uncorrelated, not independent",
 }
 _NUMERICS: Final = {
-    "exact": "exact: noise and sums are whole numbers, and the proof covers what is published to the last digit",
+    "exact": "exact: noise and sums are integers, and the proof covers what is published to the last digit",
     "idealised": "idealised: the proof is for real numbers, and what is published comes from floating-point arithmetic",
 }
 _STATISTICS: Final = {

@@ -21,7 +21,7 @@ from discreet.privacy.unit import Neighbours, PrivacyUnit
 
 EPSILON_LOWEST: Final = 1e-9
 EPSILON_HIGHEST: Final = 1e6
-_ALONE: Final = "no other release is made from the same data (the losses of several add up)"
+_ALONE: Final = "no other release is made from the same data (privacy losses add up)"
 
 
 def checked_epsilon(epsilon: object) -> float:
@@ -30,7 +30,7 @@ def checked_epsilon(epsilon: object) -> float:
     >>> checked_epsilon(1)
     1.0
     """
-    advice = "take an epsilon between 0.1 and 8; a release above 20 needs allow_weak_privacy=True"
+    advice = "choose an epsilon between 0.1 and 8; a release above 20 needs allow_weak_privacy=True"
     return within("epsilon", epsilon, EPSILON_LOWEST, EPSILON_HIGHEST, advice=advice)
 
 
@@ -52,7 +52,7 @@ def checked_flag(name: str, value: object) -> bool:
     False
     """
     if not isinstance(value, bool | np.bool_):
-        raise SpecError(f"{name} = {value!r}; allowed: True or False; say which")
+        raise SpecError(f"{name} = {value!r}; allowed: True or False")
     return bool(value)
 
 
@@ -64,7 +64,7 @@ def checked_level(level: object) -> float:
     """
     number = _double(level)
     if not 0.5 <= number <= 1 - 1e-9:
-        raise SpecError(f"level = {level!r}; allowed: at least 0.5 and below 1, at most 1 - 1e-9; take 0.95")
+        raise SpecError(f"level = {level!r}; allowed: at least 0.5 and below 1, at most 1 - 1e-9; for instance 0.95")
     return number
 
 
@@ -113,7 +113,7 @@ def public_count(name: str, value: object, highest: int | None = None) -> int:
         if number >= 1 and (highest is None or number <= highest):
             return number
     end = "" if highest is None else f" and at most {highest}"
-    raise SpecError(f"{name} = {value!r}; it must be a whole number, at least 1{end}; fix it without the data")
+    raise SpecError(f"{name} = {value!r}; expected an integer of at least 1{end}, fixed without the data")
 
 
 def data_fractions(name: str, values: Sequence[Any] | npt.NDArray[Any]) -> list[Fraction]:
@@ -126,7 +126,7 @@ def data_fractions(name: str, values: Sequence[Any] | npt.NDArray[Any]) -> list[
     try:
         return [exact_number(value) for value in values]
     except Exception:  # an entry may be an object of somebody's own making, whose errors quote it
-        problem = DataError(f"{name} holds something that is no finite number; give numbers only")
+        problem = DataError(f"{name} holds a value that is not a finite number; give numbers only")
     raise problem
 
 
@@ -140,7 +140,7 @@ def data_integers(name: str, values: Sequence[Any] | npt.NDArray[Any]) -> list[i
     if isinstance(values, np.ndarray) and values.dtype.kind in "iu":
         return cast("list[int]", values.tolist())
     if not all(is_integer(value) and not issubclass(type(value), bool) for value in values):
-        raise DataError(f"{name} holds something that is no whole number; give whole numbers only")
+        raise DataError(f"{name} holds a value that is not an integer; give integers only")
     # by the number itself, whatever a class of somebody's own makes of it
     return [int.__int__(value) if issubclass(type(value), int) else int(value) for value in values]
 
@@ -159,7 +159,7 @@ def data_floats(name: str, values: Sequence[Any] | npt.NDArray[Any]) -> npt.NDAr
     else:
         numbers = np.array([_double(value) for value in values], dtype=np.float64)
     if not np.isfinite(numbers).all():
-        raise DataError(f"{name} holds something that is no finite number; fill or drop such entries by a public rule")
+        raise DataError(f"{name} holds a value that is not a finite number; fill or drop such entries by a public rule")
     return numbers
 
 

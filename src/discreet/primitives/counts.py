@@ -120,13 +120,13 @@ def counting_queries(
     """
     relation = checked_neighbours(neighbours)
     promise = checked_epsilon(epsilon)
-    delta = probability_below_one("delta", delta, advice="take 0 or a delta such as 1e-6")
+    delta = probability_below_one("delta", delta, advice="choose 0 or a delta such as 1e-6")
     checked_strength(promise, delta, allow_weak_privacy)
     level = checked_level(level)
     how_many = public_length("counts", counts)
     memberships = how_many if max_memberships is None else public_count("max_memberships", max_memberships, how_many)
     moved = min(how_many, memberships * (1 if relation == "add-remove" else 2))  # [P26]
-    conditions = (f"a person stands in at most {memberships} of the {how_many} counts, once in each",)
+    conditions = (f"a person is in at most {memberships} of the {how_many} counts, once in each",)
     guarantee = promised(promise, delta, relation, *conditions)
     if delta == 0:
         scale = scale_in_steps(moved / Fraction(promise))  # [P27]
@@ -164,5 +164,5 @@ def counting_queries(
 def _checked_counts(counts: Sequence[Any] | npt.NDArray[Any]) -> list[int]:
     exact = data_integers("counts", counts)
     if min(exact) < 0:
-        raise DataError("counts holds something below 0, which is no count; other whole numbers: discrete_laplace")
+        raise DataError("counts holds a negative number; for such integers use discrete_laplace")
     return exact

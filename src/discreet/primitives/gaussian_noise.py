@@ -135,7 +135,7 @@ def gaussian(
     checked_strength(promise, delta, allow_weak_privacy)
     if checked_name("calibration", calibration, ("analytic", "classical")) == "classical" and promise >= 1:
         raise SpecError(
-            f"epsilon = {promise:g}; the classical calibration is proved below 1 only; say calibration='analytic', "
+            f"epsilon = {promise:g}; the classical calibration is proved below 1 only; use calibration='analytic', "
             "which is exact for every epsilon"
         )
     moves = public_fraction("sensitivity", sensitivity)
@@ -172,7 +172,7 @@ def lattice_sigma(
         sigma = _continuous(sensitivity, epsilon, (delta - gap) / _ROUNDING, classical=classical)  # [P13]
         return LatticeSigma(sigma, "classical" if classical else "analytic")
     if classical:
-        raise SpecError("the step is too coarse for the classical calibration on a grid; take a finer step")
+        raise SpecError("the step is too coarse for the classical calibration on a grid; choose a finer step")
     mu = math.sqrt(2 * rho_from(epsilon, delta)) / _ROUNDING  # [P14]
     return LatticeSigma(_integer(sensitivity / Fraction(mu)), "discrete-zcdp")
 
@@ -185,7 +185,7 @@ def _continuous(sensitivity: Fraction, epsilon: float, delta: float, *, classica
 
 def _integer(sigma: Fraction) -> int:
     if sigma > MAX_SIGMA:
-        raise SpecError("the grid is too fine for the 64-bit sampler at this noise; take a coarser step")
+        raise SpecError("the grid is too fine for the 64-bit sampler at this noise; choose a coarser step")
     return rounded_up(math.ceil(sigma))
 
 

@@ -58,7 +58,7 @@ def change_vectors(changes: Changes) -> list[list[Fraction]]:
         raise SpecError("changes mixes numbers and vectors; give a number, a vector, or vectors of one length")
     vectors = [[public_fraction("change", change, zero=True) for change in vector] for vector in given]
     if not vectors or not vectors[0] or len({len(vector) for vector in vectors}) > 1:
-        raise SpecError("changes must be a number, a vector, or vectors of one length; give one entry a coordinate")
+        raise SpecError("changes must be a number, a vector, or vectors of one length, one entry per coordinate")
     if not all(any(vector[k] for vector in vectors) for k in range(len(vectors[0]))):
         raise SpecError("a coordinate has change 0 in every vector; nobody changes it, so publish it without noise")
     return vectors
@@ -106,4 +106,4 @@ def double_up(number: Fraction) -> float:
     try:
         return up(number)
     except OverflowError:
-        raise SpecError("the loss or a scale is larger than a double holds; take other scales or changes") from None
+        raise SpecError("the loss or a scale is larger than a double holds; choose other scales or changes") from None

@@ -158,9 +158,9 @@ def laplace(
     """
     relation = checked_neighbours(neighbours)
     if (scales is None) == (epsilon is None):
-        raise SpecError("give exactly one of scales and epsilon; with epsilon the scales are worked out")
+        raise SpecError("give exactly one of scales and epsilon; with epsilon the scales are computed")
     if scales is not None and weights is not None:
-        raise SpecError("weights came with scales, which leave nothing to weigh; give weights with epsilon only")
+        raise SpecError("got weights and scales; weights set the scales from epsilon, so give them with epsilon only")
     vectors = change_vectors(changes)
     width = len(vectors[0])
     sensitivity = [max(vector[k] for vector in vectors) for k in range(width)]

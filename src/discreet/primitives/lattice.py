@@ -61,7 +61,7 @@ def checked_step(step: object, sensitivity: Fraction) -> Fraction:
     """
     grid = default_step(sensitivity) if step is None else public_fraction("step", step)
     if grid < Fraction(sys.float_info.min):
-        raise SpecError("the grid would be finer than doubles are; scale the values up or take a coarser step")
+        raise SpecError("the grid would be finer than doubles are; scale the values up or choose a coarser step")
     return grid
 
 
@@ -72,18 +72,18 @@ def refuse_beyond_doubles(scale: Fraction) -> None:
 
 
 def scale_in_steps(scale: Fraction, step: Fraction | None = None) -> float:
-    """A scale as a double in steps, rounded up, or in whole numbers without a step; what cannot be drawn is refused."""
+    """A scale as a double in steps, rounded up, or in integers without a step; what cannot be drawn is refused."""
     steps = scale if step is None else scale / step
     refuse_beyond_doubles(scale)
     if steps > MAX_SIGMA and step is None:
         raise SpecError(
-            f"noise of scale {float(scale):.3g} on whole numbers is beyond the 64-bit sampler, which goes up to "
+            f"noise of scale {float(scale):.3g} on integers is beyond the 64-bit sampler, which goes up to "
             f"{MAX_SIGMA:.3g}; raise epsilon"
         )
     if step is not None and steps > MAX_SIGMA:
         raise SpecError(
             f"noise of scale {float(scale):.3g} on a grid of {float(step):.3g} is too fine for the 64-bit sampler; "
-            f"take a step of at least {float(scale / MAX_SIGMA):.3g}"
+            f"choose a step of at least {float(scale / MAX_SIGMA):.3g}"
         )
     return up(steps)
 

@@ -146,13 +146,13 @@ def private_mean(
     checked_strength(promise, 0.0, allow_weak_privacy)
     span = _range(bounds)
     if relation == "replace" and count_share is not None:
-        raise SpecError("count_share came with neighbours = 'replace', where the count is public; leave it out")
-    share = within("count_share", 0.25 if count_share is None else count_share, 0.01, 0.99, advice="take 0.25")
+        raise SpecError("got count_share with neighbours = 'replace', where the count is public; leave it out")
+    share = within("count_share", 0.25 if count_share is None else count_share, 0.01, 0.99, advice="for instance 0.25")
     level = checked_level(level)
     checked_name("method", method, _METHODS)
     if relation == "add-remove":
         if method == "squared-error":
-            raise SpecError("method 'squared-error' needs a public number of entries; say neighbours='replace'")
+            raise SpecError("method 'squared-error' needs a public number of entries; pass neighbours='replace'")
         value, interval, size = _quotient(values, span, promise, share, level)
     else:
         size = public_length("values", values)

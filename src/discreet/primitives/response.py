@@ -157,10 +157,10 @@ def randomised_response(
         promise = checked_epsilon(epsilon)
         truth = truth_probability(promise)
     else:
-        probability_below_one("q", q, advice="take 0.5; at q = 1 nobody is protected")
+        probability_below_one("q", q, advice="for instance 0.5; at q = 1 nobody is protected")
         truth = exact_number(q)
         if 0 < truth < EPSILON_LOWEST:
-            raise SpecError(f"q = {q!r}; allowed: 0, or at least {EPSILON_LOWEST:g} and below 1; take 0.5")
+            raise SpecError(f"q = {q!r}; allowed: 0, or at least {EPSILON_LOWEST:g} and below 1; for instance 0.5")
         promise = response_epsilon(truth)
     # coins alone keep epsilon = 0, which is no budget but needs no leave either
     checked_strength(max(promise, EPSILON_LOWEST), 0.0, allow_weak_privacy)
@@ -196,5 +196,5 @@ def truth_probability(epsilon: float) -> Fraction:
 def _booleans(answers: Sequence[Any] | npt.NDArray[Any]) -> list[bool]:
     public_length("answers", answers)
     if not all((is_integer(answer) or issubclass(type(answer), np.bool_)) and answer in (0, 1) for answer in answers):
-        raise DataError("answers holds something else than true and false (or 1 and 0)")
+        raise DataError("answers holds a value other than true and false (or 1 and 0)")
     return [bool(answer) for answer in answers]

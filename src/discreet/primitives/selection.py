@@ -172,7 +172,7 @@ def exponential_mechanism(
     moves = public_fraction("sensitivity", sensitivity)
     how_many = public_length("candidates", candidates)
     if public_length("utilities", utilities) != how_many:
-        raise SpecError(f"{len(utilities)} utilities came for {how_many} candidates; give one each")
+        raise SpecError(f"expected {how_many} utilities, one for each candidate, got {len(utilities)}")
     exact = data_fractions("utilities", utilities)
     rate = Fraction(promise) / ((1 if monotone else 2) * moves)  # [P18]
     best = max(exact)
@@ -186,8 +186,8 @@ def _checked_relation(neighbours: str, *, monotone: bool) -> Neighbours:
     relation = checked_neighbours(neighbours)
     if checked_flag("monotone", monotone) and relation == "replace":
         raise SpecError(
-            "monotone = True came with neighbours = 'replace', where one score can fall while another rises; the "
-            "smaller noise would spend up to twice the epsilon; leave monotone out, or hide presence with 'add-remove'"
+            "got monotone = True with neighbours = 'replace', where one score can fall while another rises; the "
+            "smaller noise would spend up to twice the epsilon; leave monotone out, or use neighbours = 'add-remove'"
         )
     return relation
 

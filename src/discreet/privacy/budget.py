@@ -18,8 +18,8 @@ Currency = Literal["approximate", "zcdp", "gdp"]
 # the delta at which a budget in another currency is read as an (epsilon, delta) pair
 REFERENCE_DELTA = 1e-6
 
-_EPSILON_ADVICE = "take an epsilon between 0.1 and 8"
-_DELTA_ADVICE = "take a delta well below one over the number of rows, such as 1e-6"
+_EPSILON_ADVICE = "choose an epsilon between 0.1 and 8"
+_DELTA_ADVICE = "choose a delta well below one over the number of rows, such as 1e-6"
 _FIELDS: dict[str, tuple[str, ...]] = {
     "approximate": ("currency", "epsilon", "delta"),
     "zcdp": ("currency", "rho"),
@@ -260,7 +260,7 @@ def check_strength(budget: PrivacyBudget, allow_weak_privacy: bool) -> tuple[str
     if not isinstance(allow_weak_privacy, bool):
         raise SpecError(f"allow_weak_privacy: expected True or False, got {allow_weak_privacy!r}")
     notices: list[str] = []
-    consent = "if that is meant, say --allow-weak-privacy or allow_weak_privacy=True"
+    consent = "if that is meant, pass --allow-weak-privacy or allow_weak_privacy=True"
     if budget.epsilon > _EPSILON_REFUSED and not allow_weak_privacy:
         raise SpecError(
             f"epsilon = {budget.epsilon:g}; above {_EPSILON_REFUSED:g} a release hides next to nothing; "

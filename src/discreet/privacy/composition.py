@@ -122,10 +122,10 @@ def compose(pieces: Sequence[Piece], *, delta: float | None = None, epsilon: flo
     """
     total = _add_up(pieces)
     if delta is not None and epsilon is None:
-        return _epsilon_at(total, probability_below_one("delta", delta, advice="take 1e-6"))
+        return _epsilon_at(total, probability_below_one("delta", delta, advice="for instance 1e-6"))
     if epsilon is not None and delta is None:
-        return _delta_at(total, positive("epsilon", epsilon, advice="take the epsilon you want to promise"))
-    raise SpecError(f"compose() got delta = {delta} and epsilon = {epsilon}; give exactly one; the other comes back")
+        return _delta_at(total, positive("epsilon", epsilon, advice="give the epsilon you want to promise"))
+    raise SpecError(f"compose() got delta = {delta} and epsilon = {epsilon}; give exactly one; the other is returned")
 
 
 def _add_up(pieces: Sequence[Piece]) -> _Total:

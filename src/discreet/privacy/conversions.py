@@ -159,10 +159,10 @@ def zcdp_to_cdp(rho: float) -> tuple[float, float]:
 
 
 def _delta(delta: float) -> float:
-    return within("delta", delta, gaussian.DELTA_LOWEST, gaussian.DELTA_HIGHEST, advice="take a delta such as 1e-6")
+    return within("delta", delta, gaussian.DELTA_LOWEST, gaussian.DELTA_HIGHEST, advice="choose a delta such as 1e-6")
 
 
 def _order(alpha: float) -> float:
-    if not positive("alpha", alpha, advice="take an order above 1") > 1:
-        raise SpecError(f"alpha = {alpha}; a Renyi order here is above 1; take 2 or more")
+    if not positive("alpha", alpha, advice="choose an order above 1") > 1:
+        raise SpecError(f"alpha = {alpha}; a Renyi order here is above 1; choose 2 or more")
     return float(alpha)

@@ -160,7 +160,7 @@ def mu_from(epsilon: float, delta: float) -> float:
     >>> round(1 / mu_from(1.0, 1e-6), 4)
     4.2247
     """
-    advice = "take an epsilon between 0.1 and 8 unless you know why not"
+    advice = "choose an epsilon between 0.1 and 8"
     exact_epsilon = Decimal(within("epsilon", epsilon, EPSILON_LOWEST, EPSILON_HIGHEST, advice=advice))
     exact_delta = _delta(delta)
     with localcontext(EIGHTY_DIGITS):
@@ -220,12 +220,12 @@ def _log(value: Decimal) -> Decimal:
 
 
 def _epsilon(epsilon: float) -> Decimal:
-    advice = "take an epsilon between 0.1 and 8 unless you know why not"
+    advice = "choose an epsilon between 0.1 and 8"
     return Decimal(within("epsilon", epsilon, 0.0, _PROFILE_EPSILON_HIGHEST, advice=advice))
 
 
 def _delta(delta: float) -> Decimal:
-    advice = "a Gaussian mechanism needs delta > 0; take a delta well below one over the number of rows, such as 1e-6"
+    advice = "a Gaussian mechanism needs delta > 0; choose a delta well below one over the number of rows, such as 1e-6"
     return Decimal(within("delta", delta, DELTA_LOWEST, DELTA_HIGHEST, advice=advice))
 
 

@@ -14,7 +14,7 @@ from discreet.privacy.unit import Neighbours, PrivacyUnit
 
 _CONDITIONS: Final = (
     "bounds, levels, rules and settings were chosen without looking at the data",
-    "no other release is made from the same table (the losses of several add up)",
+    "no other release is made from the same table (privacy losses add up)",
 )
 _FIELDS = ("epsilon", "delta", "unit", "conditions", "mu", "rho")
 _GAP = "mu_gap"
@@ -86,7 +86,7 @@ class Guarantee:
         1.0
         """
         one_row = unit.id is None
-        who = "each person stands in at most one row" if one_row else f"each person has one value of {unit.id!r}"
+        who = "each person appears in at most one row" if one_row else f"each person has one value of {unit.id!r}"
         public = f"the number of {'rows' if one_row else 'persons'} in the table is public"
         conditions = (who, *_CONDITIONS, *((public,) if unit.neighbours == "replace" else ()))
         return cls(budget.epsilon, budget.delta, unit, conditions)
@@ -113,7 +113,7 @@ class Guarantee:
         Examples
         --------
         >>> print(Guarantee(1.0, 0.0, PrivacyUnit(), ("the declared bounds were chosen without looking",)).sentence())
-        Hidden: whether any one row is in the table at all, and with it the exact number of rows; neighbouring \
+        This release hides whether any single row is in the table, and therefore the exact row count; neighbouring \
 tables differ by one row added or removed. Every event has at most exp(1) times the probability that it has for a \
 neighbouring table (epsilon = 1, delta = 0, add-remove neighbours). This holds if the declared bounds were chosen \
 without looking.

@@ -198,7 +198,7 @@ def advanced_composition(epsilon: float, delta: float, k: int, delta_slack: floa
     slack = _delta(delta_slack, name="delta_slack")
     count: object = k
     if isinstance(count, bool) or not (isinstance(count, int) and count >= 1):
-        raise SpecError(f"k is {count!r}; it must be a whole number, at least 1; count the pieces")
+        raise SpecError(f"k is {count!r}; expected the number of pieces, an integer of at least 1")
     total = epsilon * math.sqrt(2 * k * -math.log(slack)) + k * epsilon * math.expm1(epsilon)
     return total, min(1.0, k * delta + slack)
 
@@ -212,4 +212,4 @@ def _triple(sensitivity: float, epsilon: float, delta: float) -> tuple[float, fl
 
 
 def _delta(delta: float, name: str = "delta") -> float:
-    return within(name, delta, gaussian.DELTA_LOWEST, gaussian.DELTA_HIGHEST, advice="take a delta such as 1e-6")
+    return within(name, delta, gaussian.DELTA_LOWEST, gaussian.DELTA_HIGHEST, advice="choose a delta such as 1e-6")

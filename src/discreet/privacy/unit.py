@@ -13,22 +13,22 @@ Neighbours = Literal["add-remove", "replace"]
 
 _SENTENCES: dict[str, str] = {
     "add-remove": (
-        "Hidden: whether any one row is in the table at all, and with it the exact number of rows; "
+        "This release hides whether any single row is in the table, and therefore the exact row count; "
         "neighbouring tables differ by one row added or removed."
     ),
     "replace": (
-        "Hidden: everything in any one row, but not how many rows there are; "
+        "This release hides everything in any single row, but not the row count; "
         "neighbouring tables have the same public number of rows and differ in one of them."
     ),
 }
 
 _PERSON_SENTENCES: dict[str, str] = {
     "add-remove": (
-        "Hidden: whether {person}, is in the table at all, and with it the exact number of rows and persons; "
+        "This release hides whether {person}, is in the table, and therefore the exact numbers of rows and persons; "
         "neighbouring tables differ by all rows of one person added or removed."
     ),
     "replace": (
-        "Hidden: everything about {person}, but not how many persons there are; "
+        "This release hides everything about {person}, but not the number of persons; "
         "neighbouring tables have the same public number of persons and differ in all rows of one of them."
     ),
 }
@@ -67,11 +67,11 @@ class PrivacyUnit:
         if name is not None and not (isinstance(name, str) and name):
             raise SpecError(f"unit id is {name!r}; it must be the name of a column; leave it out for one row")
         if isinstance(rows, bool) or not (isinstance(rows, int) and rows >= 1):
-            raise SpecError(f"max_rows is {rows!r}; it must be a whole number, at least 1; take 1")
+            raise SpecError(f"max_rows: expected an integer of at least 1, got {rows!r}")
         if self.max_rows > 1 and self.id is None:
             raise SpecError(f"max_rows is {self.max_rows} without an id; rows are counted per id; name the id column")
         if self.max_rows > _MOST_ROWS:
-            raise SpecError(f"max_rows is {self.max_rows}; noise grows with it; take at most {_MOST_ROWS}")
+            raise SpecError(f"max_rows is {self.max_rows}; noise grows with it; choose at most {_MOST_ROWS}")
 
     @property
     def sentence(self) -> str:
@@ -79,13 +79,13 @@ class PrivacyUnit:
 
         Examples
         --------
-        >>> print(PrivacyUnit(neighbours="replace").sentence[:33])
-        Hidden: everything in any one row
+        >>> print(PrivacyUnit(neighbours="replace").sentence[:51])
+        This release hides everything in any single row, but
         """
         if self.id is None:
             return _SENTENCES[self.neighbours]
         rows = f"of whose rows at most {self.max_rows} count" if self.max_rows > 1 else "of whose rows one counts"
-        return _PERSON_SENTENCES[self.neighbours].format(person=f"any one person ({self.id}), {rows}")
+        return _PERSON_SENTENCES[self.neighbours].format(person=f"any single person ({self.id}), {rows}")
 
     def to_dict(self) -> dict[str, str | int | None]:
         """Give the unit as plain values for JSON.

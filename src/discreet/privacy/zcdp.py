@@ -120,7 +120,7 @@ def rho_from(epsilon: float, delta: float) -> float:
         return down(rho * (1 - _SLACK))
 
 
-_EPSILON_ADVICE = "take an epsilon between 0.1 and 8 unless you know why not"
+_EPSILON_ADVICE = "choose an epsilon between 0.1 and 8"
 
 
 def _entropy(b: Decimal) -> Decimal:
@@ -145,5 +145,5 @@ def _rho(rho: float) -> float:
 
 
 def _delta(delta: float) -> float:
-    advice = "zCDP needs delta > 0; take a delta well below one over the number of rows, such as 1e-6"
+    advice = "zCDP needs delta > 0; choose a delta well below one over the number of rows, such as 1e-6"
     return within("delta", delta, DELTA_LOWEST, DELTA_HIGHEST, advice=advice)

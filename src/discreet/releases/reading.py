@@ -50,13 +50,13 @@ def parsed(text: str) -> dict[str, Any]:
     def unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
         table = dict(pairs)
         if len(table) != len(pairs):
-            raise ReleaseFileError("a key stands twice in the release file")
+            raise ReleaseFileError("a key is listed twice in the release file")
         return table
 
     try:
         body = json.loads(text, parse_constant=refuse, object_pairs_hook=unique)
     except (json.JSONDecodeError, RecursionError):
-        raise ReleaseFileError("this is not a release file: it is cut or not JSON") from None
+        raise ReleaseFileError("this is not a release file: the file is truncated or is not JSON") from None
     except ValueError:
         raise ReleaseFileError("a number in the release file is too long") from None
     if not isinstance(body, dict) or body.get("format") != FORMAT:
@@ -83,7 +83,7 @@ def release_fields(body: Mapping[str, object]) -> dict[str, Any]:
         design = Design.from_dict(_ordered(_table(body["design"], "design")))
         guarantee = Guarantee.from_dict(_table(body["guarantee"], "guarantee")) if private else None
     except SpecError as error:
-        raise ReleaseFileError(f"the release file does not hold together: {error}") from None
+        raise ReleaseFileError(f"the release file is inconsistent: {error}") from None
     if body["private"] is not private or (guarantee is not None and guarantee.unit != design.unit):
         raise ReleaseFileError("guarantee, design and the mark 'private' contradict each other")
     if body["columns"] != list(design.released):
@@ -295,5 +295,5 @@ def _integers_of(table: Mapping[str, object], name: str) -> dict[str, int]:
 def _integer(value: object, name: str) -> int:
     digits = value.removeprefix("-") if isinstance(value, str) else ""
     if not (digits.isascii() and digits.isdigit() and len(digits) <= 100):
-        raise ReleaseFileError(f"the field {name!r} must hold whole numbers as decimal text")
+        raise ReleaseFileError(f"the field {name!r} must hold integers as decimal text")
     return int(cast("str", value))

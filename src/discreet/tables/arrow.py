@@ -83,7 +83,7 @@ def _numbers(name: str, values: Array, wanted: str) -> FloatArray:
         levels = ", or declare levels if it holds words" if _is_text(kind) else ""
         raise DataError(f"column {name!r} has type {kind}; its declaration needs {wanted}. Convert it first{levels}")
     if not pa.types.is_float64(values.type):
-        # not "safe": a whole number above 2**53 is rounded to a double, by itself and before any clipping
+        # not "safe": an integer above 2**53 is rounded to a double, by itself and before any clipping
         values = values.cast(pa.float64(), safe=False)
     return _floats(values)
 
@@ -98,7 +98,7 @@ def _codes(name: str, column: Categorical, values: Array) -> FloatArray:
         numbers = pc.add(values.cast(pa.float64(), safe=False), 0.0)
         found = pc.index_in(numbers, value_set=pa.array(column.levels, pa.float64()))
     else:
-        wanted = "text" if text_levels else "whole numbers"
+        wanted = "text" if text_levels else "integers"
         raise DataError(f"column {name!r} has type {kind}; its levels are declared as {wanted}. Make the two agree")
     return _floats(found.cast(pa.float64()))
 

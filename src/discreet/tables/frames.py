@@ -135,7 +135,7 @@ def _near(name: str, folded: Sequence[str]) -> str:
     if _folded(name) in folded:
         return "; a name in it differs from this only in case, blanks or Unicode form"
     near = get_close_matches(_folded(name), folded, n=1)
-    return "; a name in it is much like this one: compare the spelling" if near else ""
+    return "; a name in it is very similar: compare the spelling" if near else ""
 
 
 def _folded(name: object) -> str:

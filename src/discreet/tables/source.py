@@ -56,7 +56,7 @@ class ComputeOptions:
         for name in ("batch_rows", "chunk_rows"):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int) or not value > 0:
-                raise SpecError(f"{name} {value!r} is not allowed; choose a positive whole number")
+                raise SpecError(f"{name} {value!r} is not allowed; choose a positive integer")
 
     def told(self, source: Source) -> None:
         """Tell whoever watches how far the source is read."""

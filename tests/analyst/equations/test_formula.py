@@ -48,14 +48,14 @@ REFUSED = {
     "income": "one target, one '~'",
     "income ~ age ~ flag": "one target, one '~'",
     "~ age": "one target, one '~'",
-    "income ~": "nothing stands behind",
+    "income ~": "nothing follows",
     "income ~ age flag": r"joined by '\+'",
     "income ~ age +": r"joined by '\+'",
     "income ~ log(age)": "declared before the release",
     "income ~ age*flag": "declared before the release",
     "income ~ age:flag": "declared before the release",
     "income ~ aeg": "unknown column 'aeg'; .* Did you mean 'age'",
-    "income ~ . - age": "only '- 1' takes something away",
+    "income ~ . - age": "'-' is only allowed in '- 1'",
     "incom ~ age": "unknown target 'incom'",
     "region ~ age": "categorical",
     "income ~ age + age": "named twice",
@@ -71,11 +71,11 @@ def test_what_a_formula_cannot_say_is_refused(release, formula):
 
 
 def test_a_model_is_said_once_and_in_text(release):
-    with pytest.raises(SpecError, match="say the model once"):
+    with pytest.raises(SpecError, match="give the formula alone"):
         discreet.fit(release, "income ~ age", features=["age"])
-    with pytest.raises(SpecError, match="a formula is text"):
+    with pytest.raises(SpecError, match="expected a formula"):
         discreet.fit(release, ["income", "age"])
-    with pytest.raises(SpecError, match="needs a Release"):
+    with pytest.raises(SpecError, match="expected a Release"):
         discreet.fit("release.json", "income ~ age")
 
 

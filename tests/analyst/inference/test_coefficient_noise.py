@@ -53,7 +53,7 @@ def test_intervals_are_for_this_table_and_for_nothing_else():
             assert (low + high) / 2 == pytest.approx(result.params[name])
             assert (high - low) / 2 == pytest.approx(z * result.privacy_sd[name], rel=1e-6)
     assert result.interval_target == "none"
-    reason = "the mechanism 'steps' publishes coefficients and no sums, from which sampling errors cannot be told"
+    reason = "the mechanism 'steps' publishes coefficients and no sums, so sampling errors cannot be estimated"
     for values in (
         result.bse, result.tvalues, result.pvalues, result.conf_int(), result.sampling_sd, result.privacy_share,
         result.t_test("a = b").pvalue, dict(enumerate((result.s2, result.rsquared, result.cov_params()))),
@@ -76,7 +76,7 @@ def test_tables_json_and_diagnostics_say_the_same():
     low, high = result.table_conf_int()["a"]
     assert "coef privacy sd this table [0.025 0.975]" in text
     assert f"a {result.params['a']:.6g} {result.privacy_sd['a']:.4g} {low:.5g} {high:.5g}" in text
-    assert "they count no sampling error and are no intervals for a population" in text
+    assert "they count no sampling error and are not intervals for a population" in text
     assert "Standard errors and tests are not estimable (Intercept, a, g[q], g[r], b): the mechanism 'steps'" in text
     assert "this table [0.025" in result._repr_html_()
     found = {finding.number: finding.text for finding in diagnose(added())}
@@ -93,7 +93,7 @@ def test_tables_json_and_diagnostics_say_the_same():
 )
 def test_where_noise_goes_through_the_table_or_has_another_law_nothing_is_told(law):
     result = fit(added(law=law))
-    reason = "the mechanism 'steps' publishes coefficients and no sums, from which their errors cannot be told"
+    reason = "the mechanism 'steps' publishes coefficients and no sums, so their errors cannot be estimated"
     for values in (result.privacy_sd, result.table_conf_int()):
         assert all(isinstance(value, NotEstimable) and value.reason.startswith(reason) for value in values.values())
     assert result.to_dict()["table_conf_int_reason"].startswith(reason)
@@ -190,7 +190,7 @@ def test_a_plan_tells_the_noise_that_the_fit_will_tell(intercept):
     assert not made.estimable
     for one in made.coefficients:
         assert (one.std_error, one.width, one.privacy_share) == (None, None, None)
-        assert "no width for a population can be told before or after; what its noise adds is known" in one.reason
+        assert "no width for a population is known before or after; what its noise adds is known" in one.reason
 
 
 def test_plans_of_sums_tell_it_too_and_those_of_other_coefficients_do_not():

@@ -57,7 +57,7 @@ def test_several_equations_mappings_and_weights():
         ("1 = 2", "names no coefficient"),
         ("age = age", "names no coefficient"),
         ({"aeg": 0}, "unknown coefficient 'aeg'"),
-        ({}, "no hypothesis came"),
+        ({}, "got no hypothesis"),
         ({"age": "old"}, "is not understood"),
         ({"age": float("nan")}, "not finite"),
         ([1, 2], r"each row needs one weight for each of: Intercept, age"),

@@ -69,7 +69,7 @@ def test_iterates_that_go_one_way_to_the_end_are_told(steps, told):
     trace = (scatter + steps[:, None]).tolist()
     moving = with_trace(trace)
     assert (not_converged(moving) is not None) == told
-    assert ("still going one way" in " ".join(fit(moving).summary().split())) == told
+    assert ("still moving in one direction" in " ".join(fit(moving).summary().split())) == told
     assert any(found.number == "D014" for found in diagnose(moving)) == told
     assert not_converged(with_trace(trace[:8])) is None
 

@@ -99,7 +99,7 @@ def test_nothing_is_said_about_penalised_coefficients_or_sums_without_noise():
 
 def test_words():
     assert rows_words(1.1) == "in 90% of tables with 1.1 times as many rows the set would be an interval"
-    assert "the release cannot tell how many rows" in rows_words(None)
+    assert "the release does not show how many rows" in rows_words(None)
 
 
 def test_new_tables_of_the_named_size_give_an_interval():

@@ -110,7 +110,7 @@ def test_a_coefficient_without_an_interval_has_its_own_reason_and_the_remedy_hol
 def test_columns_that_are_combinations_of_others_are_never_estimable():
     design = discreet.Design("y", {"x": (0, 1), "z": {"formula": "2 * x"}, "y": (0, 1)})
     made = by_name(plan(design, rows=1e6, epsilon=5.0, delta=1e-6))
-    assert made["z"].reason.endswith("even 1000 times as many rows would not do")
+    assert made["z"].reason.endswith("even 1000 times as many rows would not be enough")
 
 
 def test_drawn_tables_have_the_stated_properties():

@@ -89,7 +89,7 @@ def test_tables_that_do_not_fit_are_refused(release):
     result = fit(release)
     with pytest.raises(DataError, match="'w'"):
         result.get_prediction({"x": [1.0]})
-    with pytest.raises(SpecError, match="predictions need a table in memory"):
+    with pytest.raises(SpecError, match="expected a table in memory"):
         result.get_prediction("rows.csv")
     with pytest.raises(SpecError, match="level is 2"):
         result.get_prediction({"x": [3.0], "w": [0.5]}).conf_int(2)

@@ -173,7 +173,7 @@ def test_fitted_rows_and_predicted_rows_pass_through_one_map():
     # residuals of least squares with an intercept sum to 0, if predictions see the rows that were fitted
     mean_y = 5 + 5 * moments[0, -1] / moments[0, 0]
     assert result.predict(table).mean() == pytest.approx(mean_y, abs=1e-3)
-    assert "Predictions shrink new rows alike" in " ".join(result.summary().split())
+    assert "Predictions shrink new rows in the same way" in " ".join(result.summary().split())
 
 
 def test_a_model_without_all_columns_says_that_it_cannot_shrink():
@@ -187,8 +187,8 @@ def test_a_model_without_all_columns_says_that_it_cannot_shrink():
         row = [1.0, *(float(new[name][0]) for name in result.features)]
         np.testing.assert_allclose(result.predict(new), [np.dot(row, result.coefficients)])
         text = " ".join(result.summary().split())
-        assert "does not have all columns that the radius is about" in text
-        assert any("take new rows without it" in note for note in result.to_dict()["notes"])
+        assert "does not have all columns that the radius applies to" in text
+        assert any("do not shrink new rows" in note for note in result.to_dict()["notes"])
 
 
 def test_the_estimator_and_the_command_line_shrink_alike(tmp_path):
@@ -204,7 +204,7 @@ def test_the_estimator_and_the_command_line_shrink_alike(tmp_path):
         program, ["predict", str(tmp_path / "r.json"), str(tmp_path / "new.csv"), "-o", str(tmp_path / "out.csv")]
     )
     assert run.exit_code == 0, run.output
-    assert "Predictions shrink new rows alike" in run.output
+    assert "Predictions shrink new rows in the same way" in run.output
     np.testing.assert_allclose(pd.read_csv(tmp_path / "out.csv")["prediction"], wanted, rtol=1e-9)
     X = np.array([[1.0, -1.0], [0.2, 0.1]] * 50)
     budget = {"epsilon": 1e6, "delta": 1e-6, "allow_weak_privacy": True}
@@ -248,13 +248,13 @@ def test_the_target_is_not_needed_and_a_feature_is(release):
 
 @pytest.mark.parametrize("frame", ["table.csv", None, [[1.0]], 3])
 def test_what_is_no_table_is_refused(release, frame):
-    with pytest.raises(SpecError, match="predictions need a table in memory"):
+    with pytest.raises(SpecError, match="expected a table in memory"):
         fit(release, features=["x"]).predict(frame)
 
 
 def test_arrays_that_do_not_fit_are_refused(release):
     result = fit(release, features=["x", "z"])
-    with pytest.raises(SpecError, match="1 arrays came for 2 features"):
+    with pytest.raises(SpecError, match="expected 2 arrays, one for each feature in order, got 1"):
         result.predict_arrays([np.zeros(2)])
     with pytest.raises(DataError, match="different lengths"):
         result.predict_arrays([np.zeros(2), np.zeros(3)])

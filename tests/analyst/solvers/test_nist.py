@@ -68,7 +68,7 @@ def test_exact_sums_give_the_coefficients_of_the_rows_behind_them(table, grid_bi
 
 
 def binary_bounds(values):
-    """Bounds on which whole numbers of moderate size fall on the grid exactly."""
+    """Bounds on which integers of moderate size fall on the grid exactly."""
     sensitivity = 2 ** int(max(abs(value) for value in values)).bit_length()
     return (0.0, float(sensitivity)) if min(values) >= 0 else (float(-sensitivity), float(sensitivity))
 

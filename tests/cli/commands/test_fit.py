@@ -98,7 +98,7 @@ def test_a_terminal_gets_a_table(folder: Path, call: Call, monkeypatch: pytest.M
     assert "━" in result.stdout
     assert "region[south]" in result.stdout
     assert "noisy count" in result.stdout
-    assert "Hidden:" in result.stdout
+    assert "This release hides" in result.stdout
 
 
 @pytest.mark.parametrize("columns", ["30", "80", "200"])

@@ -189,7 +189,7 @@ def test_what_a_second_release_would_buy():
     np.testing.assert_allclose(entries[0] ** -2 + entries[1] ** -2, entries[2] ** -2, rtol=1e-8)
     with pytest.raises(SpecError, match="NOT PRIVATE"):
         second_release(exact_release(table, design), epsilon=5.0, delta=1e-6)
-    with pytest.raises(SpecError, match="cannot be put together with the sums"):
+    with pytest.raises(SpecError, match="cannot be combined with the sums"):
         second_release(release, epsilon=5.0, delta=1e-6, mechanism="frank-wolfe")
     inside = discreet.release(table, design, epsilon=1.0, delta=1e-6, mechanism="frank-wolfe")
     with pytest.raises(SpecError, match="a plan for a second release needs sums of products"):

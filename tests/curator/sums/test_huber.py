@@ -16,7 +16,7 @@ def domain_of(columns, grid_bits):
 
 
 def by_hand(rows, point, fraction, threshold, first):
-    """Scores and products in whole numbers without limit, row by row."""
+    """Scores and products in integers without limit, row by row."""
     size = len(point)
     scores, products = [0] * size, [[0] * size for _ in range(size)]
     limit = threshold << fraction

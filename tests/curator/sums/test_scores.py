@@ -40,7 +40,7 @@ def squared_change(one, other) -> int:
 @pytest.mark.parametrize("neighbours", RELATIONS)
 @pytest.mark.parametrize("intercept", [True, False])
 def test_no_neighbour_moves_a_sum_of_scores_by_more_than_claimed(neighbours, intercept):
-    """Integers against whole numbers; wild and tame coefficients, corners, balls, derived columns."""
+    """Integers against integers; wild and tame coefficients, corners, balls, derived columns."""
     rng = np.random.default_rng(41 + len(neighbours) + intercept)
     for _ in range(40):
         design = random_design(rng, neighbours=neighbours, derived=bool(rng.random() < 0.3))

@@ -61,7 +61,7 @@ def test_ten_passes_at_1_and_1e_6_have_the_exact_multiplier():
 
 
 def test_budgets_without_delta_or_in_another_currency_are_refused():
-    with pytest.raises(SpecError, match="delta = 0 came"):
+    with pytest.raises(SpecError, match="got delta = 0"):
         pieces_law(DOMAIN, PrivacyBudget(1.0), PIECES)
     with pytest.raises(SpecError, match="zcdp"):
         pieces_law(DOMAIN, PrivacyBudget.zcdp(0.1), PIECES)

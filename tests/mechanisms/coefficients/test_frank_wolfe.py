@@ -58,7 +58,7 @@ def scores_of(table, design, theta, bound) -> np.ndarray:
 @pytest.mark.parametrize("missing", ["error", "drop"])
 @pytest.mark.parametrize("neighbours", RELATIONS)
 def test_no_neighbour_moves_a_score_by_more_than_claimed(neighbours, missing):
-    """Exact whole numbers, no tolerance; wild and tame coefficients, balls, derived columns, rows that are dropped."""
+    """Exact integers, no tolerance; wild and tame coefficients, balls, derived columns, rows that are dropped."""
     rng = np.random.default_rng(11 + len(neighbours) + len(missing))
     reached = 0
     for _ in range(PAIRS // 40):
@@ -83,7 +83,7 @@ def test_no_neighbour_moves_a_score_by_more_than_claimed(neighbours, missing):
 @pytest.mark.parametrize("missing", ["error", "drop"])
 @pytest.mark.parametrize("neighbours", RELATIONS)
 def test_no_person_moves_a_score_by_more_than_claimed(neighbours, missing):
-    """1,000 persons a relation of one to four rows that count, in exact whole numbers; the claim is reached."""
+    """1,000 persons a relation of one to four rows that count, in exact integers; the claim is reached."""
     rng = np.random.default_rng(4 + len(missing))
     reached = 0
     for _ in range(10):

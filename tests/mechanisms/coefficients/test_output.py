@@ -59,7 +59,7 @@ def random_settings(rng):
 
 @pytest.mark.parametrize("neighbours", RELATIONS)
 def test_no_neighbour_moves_the_coefficients_by_more_than_claimed(neighbours):
-    """Exact comparison of whole numbers, no tolerance; corners, balls, derived columns, soft and hard penalties."""
+    """Exact comparison of integers, no tolerance; corners, balls, derived columns, soft and hard penalties."""
     rng = np.random.default_rng(71 + len(neighbours))
     nearest = 0.0
     for trial in range(50):

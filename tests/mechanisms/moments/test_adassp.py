@@ -1,4 +1,4 @@
-"""Sufficient statistics with a charged eigenvalue: exact in whole numbers, and no neighbour moves it farther."""
+"""Sufficient statistics with a charged eigenvalue: exact in integers, and no neighbour moves it farther."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def eigenvalue_of(totals, design) -> int:
 
 
 def whole_reach(design) -> int:
-    """The claimed reach of one row in steps of the product grid, a whole number."""
+    """The claimed sensitivity of one row in steps of the product grid, an integer."""
     domain = RowDomain.of(design)
     return domain.norm2_bound + (domain.unit**2 if design.needs_sums else 0)
 
@@ -171,7 +171,7 @@ def pair_by_search(design, law):
     """Neighbours for which the rest of the table was chosen so that all released parts move far together.
 
     The rows that change are those that move the sums farthest; how often each row stands in the rest is found by
-    ascent along the change of the smallest eigenvalue, and rounded to whole numbers.
+    ascent along the change of the smallest eigenvalue, and rounded to integers.
     """
     table = rows_at_some_values(design)
     rows = grid_rows(table, design) / 2**16
@@ -468,7 +468,7 @@ def test_what_cannot_be_kept_is_refused_before_the_table_is_opened(spec, message
 def test_more_columns_than_can_be_eliminated_in_good_time_are_refused():
     columns = {f"x{j}": (0, 1) for j in range(100)}
     law_of(Design("y", {**dict(list(columns.items())[:99]), "y": (0, 1)}))
-    with pytest.raises(SpecError, match=r"101 columns of \(1, x\) came; .* at most 100"):
+    with pytest.raises(SpecError, match=r"at most 100 columns of \(1, x\), got 101"):
         law_of(Design("y", {**columns, "y": (0, 1)}))
 
 

@@ -379,7 +379,7 @@ def test_other_mechanisms_refuse_before_the_data_is_opened(name):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"clip_counts": 1}, "clip_counts is true or false; got 1"),
+        ({"clip_counts": 1}, "clip_counts: expected true or false, got 1"),
         ({"mechanism": "laplas"}, "unknown mechanism 'laplas'"),
         ({"mechanism": "gaussian", "delta": 0.0}, "needs delta above 0"),
         ({"settings": {"passes": 3}}, "has no settings"),

@@ -286,7 +286,7 @@ def test_the_guarantee_says_when_the_number_of_rows_is_public():
     of_persons = Guarantee.promised(persons.unit, budget)
     assert "the number of persons in the table is public" in of_persons.conditions
     assert "each person has one value of 'patient'" in of_persons.conditions
-    assert "any one person (patient), of whose rows at most 4 count" in of_persons.sentence()
+    assert "any single person (patient), of whose rows at most 4 count" in of_persons.sentence()
 
 
 def test_joint_release_needs_far_less_noise_than_algorithm_3_of_the_thesis():

@@ -451,15 +451,20 @@ def test_a_release_survives_its_file(tmp_path):
 
 BAD = [
     (PrivacyBudget(1.0), {}, {}, r"false for every epsilon.*1 - exp\(-epsilon\)"),
-    (PrivacyBudget.zcdp(0.1), {}, {}, "state it as epsilon and delta"),
+    (PrivacyBudget.zcdp(0.1), {}, {}, "expected a budget in epsilon and delta"),
     (PrivacyBudget(1e-7, 1e-6), {}, {}, "epsilon from 1e-06"),
     (PrivacyBudget(1e10, 1e-6), {}, {}, "epsilon from 1e-06"),
     (PrivacyBudget(1.0, 1e-31), {}, {}, "delta from 1e-30"),
     (PrivacyBudget(1.0, 1e-6), {"unit": {"id": "who", "max_rows": 2}}, {}, "max_rows = 2"),
     (PrivacyBudget(1.0, 1e-6), {"unit": {"neighbours": "replace"}}, {"debiased": False}, "public number of rows"),
-    (PrivacyBudget(1.0, 1e-6), {"columns": {f"x{j}": (0, 1) for j in range(9)}}, {"degrees": 10}, "degrees = 10"),
-    (PrivacyBudget(1.0, 1e-6), {"columns": {f"x{j}": (0, 1) for j in range(199)}}, {}, "^201 released columns came;"),
-    (PrivacyBudget(1.0, 1e-6), {"columns": {f"x{j}": (0, 1) for j in range(199)}}, {}, "200; .* or take 'gaussian'$"),
+    (PrivacyBudget(1.0, 1e-6), {"columns": {f"x{j}": (0, 1) for j in range(9)}}, {"degrees": 10}, "got 10;"),
+    (
+        PrivacyBudget(1.0, 1e-6),
+        {"columns": {f"x{j}": (0, 1) for j in range(199)}},
+        {},
+        "^expected at most 200 .* got 201;",
+    ),
+    (PrivacyBudget(1.0, 1e-6), {"columns": {f"x{j}": (0, 1) for j in range(199)}}, {}, "200 .* or use 'gaussian'$"),
     (PrivacyBudget(1.0, 1e-6), {"columns": {f"x{j}": (0, 1) for j in range(99)}}, {"degrees": 100_000}, "to 39603"),
     (PrivacyBudget(1e-6, 1e-30), {"columns": {f"x{j}": (0, 1) for j in range(6)}}, {"degrees": 10}, "beyond any use"),
 ]

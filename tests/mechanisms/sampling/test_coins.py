@@ -123,7 +123,7 @@ def test_grids_are_powers_of_two_below_the_size_they_serve():
     assert lattice.scale_in_steps(Fraction(1, 3), Fraction(1)) >= Fraction(1, 3)
     with pytest.raises(SpecError, match="raise epsilon"):
         lattice.scale_in_steps(Fraction(2**58))
-    with pytest.raises(SpecError, match="take a step of at least"):
+    with pytest.raises(SpecError, match="choose a step of at least"):
         lattice.scale_in_steps(Fraction(2**58), Fraction(1))
 
 

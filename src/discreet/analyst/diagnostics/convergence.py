@@ -22,10 +22,10 @@ def not_converged(release: Release) -> str | None:
     between one step and the next, in which a steady way cancels. Its variates have correlation -1/2, so that a third
     of their degrees of freedom is lost.
 
-    With steps of pure noise the false alarm is about 1 % over all coefficients. For iterates at rest it is rarer: none
+    With steps of pure noise the false alarm is about 1% over all coefficients. For iterates at rest it is rarer: none
     in 2,400 simulated releases of `irls` and 480 of `gradient` at their defaults (3,000 and 20,000 rows, 1 to 40
-    columns, epsilon 1 and 4), while 15 passes of `irls` where 100 were needed were told in 200 of 200. A move below
-    half a per cent of the largest coefficient is not told.
+    columns, epsilon 1 and 4), while 15 passes of `irls` where 100 were needed were found in 200 of 200. A move below
+    0.5% of the largest coefficient is not reported.
     """
     trace = np.array(() if release.coefficients is None else release.coefficients.trace)
     quarter = (len(trace) + 1) // 4
@@ -41,8 +41,8 @@ def not_converged(release: Release) -> str | None:
     if not (moved > np.maximum(limit, _MATTERS * np.abs(trace[-1]).max())).any():
         return None
     return (
-        "In the last half of the passes the coefficients were still going one way, farther than the noise of the "
-        "passes can carry them: more iterations would move them on. The iterates are in the release."
+        "In the last half of the iterations the coefficients were still moving in one direction, farther than noise "
+        "can carry them: more iterations would move them on. The iterates are in the release."
     )
 
 
@@ -62,6 +62,6 @@ def noise_dominates(release: Release) -> str | None:
         return None
     return (
         f"Every scaled coefficient has noise of standard deviation {sd:.2g}, and the largest of them has size "
-        f"{largest:.2g}: they say little more than noise would. A larger epsilon or strength, or a mechanism of kind "
+        f"{largest:.2g}: they are hardly more than noise. A larger epsilon or strength, or a mechanism of kind "
         "'moments', would help."
     )

@@ -119,7 +119,7 @@ def _no_count(evidence: Evidence) -> Iterator[Diagnostic]:
     if n <= 3 * sd or n <= 0:
         text = (
             f"The number of rows is {n:,.0f} by a count whose noise has a standard deviation of {sd:,.0f}. A table "
-            "this small cannot be told from an empty one at this budget."
+            "this small cannot be distinguished from an empty one at this budget."
         )
         yield Diagnostic("D002", "Too few rows to be counted", text, "serious")
 
@@ -130,8 +130,8 @@ def _indefinite(evidence: Evidence) -> Iterator[Diagnostic]:
     if q > 0 and smallest <= 0:
         text = (
             f"The smallest eigenvalue of the released sums of products is {smallest:.3g}; exact sums have none below "
-            f"0. The noise reaches {q:.3g} (95 % quantile of its norm), so in some direction it outweighs the rows, "
-            "and least squares has no minimum. Take fewer features, more rows or a larger epsilon."
+            f"0. The noise reaches {q:.3g} (95% quantile of its norm), so in some direction it outweighs the rows, "
+            "and least squares has no minimum. Use fewer features, more rows or a larger epsilon."
         )
         yield Diagnostic("D003", "Noise made the sums of products indefinite", text, "serious")
 
@@ -141,7 +141,7 @@ def _nearly_indefinite(evidence: Evidence) -> Iterator[Diagnostic]:
     if 0 < smallest < q:
         text = (
             f"The smallest eigenvalue of the released sums of products is {smallest:.3g}, below the {q:.3g} that the "
-            "noise alone may reach (95 % quantile of its norm). Coefficients divide by it: a few of them may be far "
+            "noise alone may reach (95% quantile of its norm). Coefficients divide by it: a few of them may be far "
             "off, and their confidence sets are wide or unbounded."
         )
         yield Diagnostic("D004", "Nearly indefinite sums of products", text, "caution")
@@ -157,8 +157,8 @@ def _noisy_directions(evidence: Evidence) -> Iterator[Diagnostic]:
     more = "" if len(below) <= _DIRECTIONS else f"; and {len(below) - _DIRECTIONS} more"
     text = (
         f"In {len(below)} of {len(values)} directions of the scaled columns the released sums are smaller than the "
-        f"noise may be: {'; '.join(spelled)}{more}. The release hardly tells the coefficients of these columns apart; "
-        "what does not lean on such a combination is still told."
+        f"noise may be: {'; '.join(spelled)}{more}. The release cannot separate these columns' "
+        "coefficients; combinations that do not depend on them are still estimated well."
     )
     yield Diagnostic("D005", "Directions that noise dominates", text, "caution")
 
@@ -184,8 +184,8 @@ def _shrinkage(evidence: Evidence) -> Iterator[Diagnostic]:
     kept = np.maximum(values, 0.0) / (np.maximum(values, 0.0) + fit.ridge)
     text = (
         f"The penalty '{fit.penalty}' adds {fit.ridge:.4g} to the diagonal of the scaled sums. It keeps between "
-        f"{kept.min():.0%} and {kept.max():.0%} of what least squares would say, depending on the direction, and pulls "
-        "the rest towards 0."
+        f"{kept.min():.0%} and {kept.max():.0%} of the least squares estimate, depending on the direction, and "
+        "shrinks the rest towards 0."
     )
     yield Diagnostic("D006", "Shrinkage is active", text, "caution")
 
@@ -194,7 +194,7 @@ def _repair(evidence: Evidence) -> Iterator[Diagnostic]:
     fit = evidence.fit
     if fit is not None and fit.repair > 0:
         text = (
-            f"The noise left the sums of products too close to indefinite for the strength that was asked for, so "
+            f"The noise left the sums of products too close to indefinite for the given strength, so "
             f"{fit.repair:.4g} more was added to their diagonal: the model is shrunk more than its strength says."
         )
         yield Diagnostic("D007", "The sums of products were repaired", text, "caution")
@@ -217,7 +217,7 @@ def _collinear(evidence: Evidence) -> Iterator[Diagnostic]:
         if abs(correlation[i, j]) >= _COLLINEAR
     ]
     values = np.linalg.eigvalsh(correlation)
-    # the largest that the smallest eigenvalue can be without the noise, so that only a sure finding is told
+    # the largest that the smallest eigenvalue can be without the noise, so that only a sure finding is reported
     smallest = max(float(values[0]), 0.0) + q * float(scale.max()) ** 2
     condition = float(values[-1]) / smallest if smallest > _ROUNDING else math.inf
     if not pairs and condition <= _CONDITION:
@@ -225,7 +225,7 @@ def _collinear(evidence: Evidence) -> Iterator[Diagnostic]:
     named = f"Correlations of {_COLLINEAR:g} or more: {', '.join(pairs)}. " if pairs else ""
     size = "without limit" if condition == math.inf else f"at least {condition:,.0f}"
     measured = f"The condition number of the correlations is {size}. " if condition > _CONDITION else ""
-    text = f"{named}{measured}The coefficients of such columns are told apart only by small differences between them."
+    text = f"{named}{measured}The coefficients of such columns are separated only by small differences between them."
     yield Diagnostic("D008", "Nearly collinear columns", text, "caution")
 
 
@@ -240,7 +240,7 @@ def _large_epsilon(evidence: Evidence) -> Iterator[Diagnostic]:
     guarantee = evidence.release.guarantee
     if guarantee is not None and guarantee.epsilon > _EPSILON_HIGH:
         text = (
-            f"Epsilon is {guarantee.epsilon:g}. Above {_EPSILON_HIGH:g} the promise holds, but it promises little; "
+            f"Epsilon is {guarantee.epsilon:g}. Above {_EPSILON_HIGH:g} the promise holds, but it is weak; "
             "1 or less protects well."
         )
         yield Diagnostic("D010", "Weak privacy: a large epsilon", text, "caution")
@@ -255,8 +255,8 @@ def _large_delta(evidence: Evidence) -> Iterator[Diagnostic]:
     if guarantee.delta > min(_DELTA_HIGH, 1 / rows):
         size = "" if isinstance(counted, NotEstimable) else f", and the table has about {rows:,.0f} rows"
         text = (
-            f"Delta is {guarantee.delta:g}{size}. A delta above one over the "
-            "number of rows would even allow a release that reveals a row picked by chance; take a delta far below."
+            f"Delta is {guarantee.delta:g}{size}. A delta above one over the number of rows would even allow a "
+            "release that reveals a row picked by chance; choose a delta far below that."
         )
         yield Diagnostic("D011", "Weak privacy: a large delta", text, "caution")
 
@@ -280,7 +280,7 @@ def _no_errors(evidence: Evidence) -> Iterator[Diagnostic]:
 def _not_converged(evidence: Evidence) -> Iterator[Diagnostic]:
     text = not_converged(evidence.release)
     if text is not None:
-        yield Diagnostic("D014", "The passes ended before the coefficients came to rest", text, "caution")
+        yield Diagnostic("D014", "The iterations stopped before converging", text, "caution")
 
 
 def _noise_dominates(evidence: Evidence) -> Iterator[Diagnostic]:

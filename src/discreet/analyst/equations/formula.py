@@ -28,7 +28,7 @@ def parse_model(text: str, release: Release) -> ModelFormula:
     be declared before the release, as a column with a formula of its own.
     """
     if not isinstance(text, str):
-        raise SpecError(f"a formula is text such as 'income ~ age + region'; {type(text).__name__} came")
+        raise SpecError(f"expected a formula such as 'income ~ age + region', got {type(text).__name__}")
     left, tilde, right = text.partition("~")
     target = _name(left.strip())
     offered = release.design.offered
@@ -40,7 +40,7 @@ def parse_model(text: str, release: Release) -> ModelFormula:
         if term in ("0", "1"):
             intercept = (term == "1") == (sign == "+")
         elif sign == "-":
-            raise SpecError(f"formula {text!r}: only '- 1' takes something away; name the features that stay")
+            raise SpecError(f"formula {text!r}: '-' is only allowed in '- 1'; name the features to keep")
         elif term == ".":
             features += [name for name in offered if name != target and name not in features]
         elif _name(term) in offered:
@@ -65,7 +65,7 @@ def _terms(text: str, right: str) -> list[tuple[str, str]]:
         found.append((match[1] or "+", match[2]))
         index = match.end()
     if not found:
-        raise SpecError(f"formula {text!r}: nothing stands behind '~'; name features, '.' for all, or 1 for none")
+        raise SpecError(f"formula {text!r}: nothing follows '~'; name features, '.' for all, or 1 for none")
     return found
 
 

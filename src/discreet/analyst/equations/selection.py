@@ -100,7 +100,7 @@ def _checked_features(design: Design, target: str, features: Iterable[str]) -> t
         if not isinstance(name, str) or name not in design.offered:
             raise SpecError.unknown_name("feature", str(name), design.offered)
         if name == target:
-            raise SpecError(f"{name!r} is both the target and a feature; take it out of the features")
+            raise SpecError(f"{name!r} is both the target and a feature; remove it from the features")
         if chosen.count(name) > 1:
             raise SpecError(f"the feature {name!r} is named twice; name each feature once")
     return chosen

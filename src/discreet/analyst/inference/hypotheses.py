@@ -71,7 +71,7 @@ def _from_mapping(spec: Mapping[str, float], names: Sequence[str]) -> Hypotheses
         if name not in names:
             raise SpecError.unknown_name("coefficient", str(name), names)
     if not spec:
-        raise SpecError("no hypothesis came; name a coefficient and the value it is held against, as in {'age': 0}")
+        raise SpecError("got no hypothesis; name a coefficient and the value it is tested against, as in {'age': 0}")
     weights = np.array([[float(name == other) for other in names] for name in spec])
     values = _numbers(list(spec.values()))
     labels = [f"{name} = {value:g}" for name, value in zip(spec, values, strict=True)]
@@ -82,7 +82,7 @@ def _from_weights(spec: object, names: Sequence[str]) -> Hypotheses:
     weights = np.atleast_2d(_numbers(spec))
     if weights.ndim != 2 or weights.shape[1] != len(names) or len(weights) == 0:
         raise SpecError(
-            f"weights of shape {np.shape(weights)} came; each row needs one weight for each of: {', '.join(names)}"
+            f"got weights of shape {np.shape(weights)}; each row needs one weight for each of: {', '.join(names)}"
         )
     labels = [_label(row, names) for row in weights.tolist()]
     return Hypotheses(tuple(labels), weights, np.zeros(len(weights)))

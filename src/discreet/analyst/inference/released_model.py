@@ -17,8 +17,8 @@ from discreet.errors import SpecError
 from discreet.releases import Release
 
 _ELSE: Final = (
-    "it was fitted inside and holds no other; leave {name} out, or release with a mechanism of kind 'moments', which "
-    "answers any model"
+    "it was fitted before the release, which holds no other; leave {name} out, or release with a mechanism of kind "
+    "'moments', which answers any model"
 )
 
 
@@ -37,22 +37,22 @@ def check_declared(release: Release, model: SubModel, spec: PenaltySpec) -> None
     for name, differs in wrong.items():
         if differs:
             raise SpecError(
-                f"{name}={asked[name]!r} came, but the mechanism {release.mechanism!r} published the coefficients of "
+                f"got {name}={asked[name]!r}, but the mechanism {release.mechanism!r} published the coefficients of "
                 f"the declared model alone: {_ELSE.format(name=name)}"
             )
 
 
 def no_errors(release: Release) -> NotEstimable:
-    """Why the errors of released coefficients cannot be told, or no more of them than their noise."""
+    """Why the errors of released coefficients are not known, or no more of them than their noise."""
     if known_before(release.noise):
         return NotEstimable(
-            f"the mechanism {release.mechanism!r} publishes coefficients and no sums, from which sampling errors "
-            "cannot be told; what its noise adds is known (privacy_sd, table_conf_int); for standard errors, tests and "
+            f"the mechanism {release.mechanism!r} publishes coefficients and no sums, so sampling errors cannot "
+            "be estimated; what its noise adds is known (privacy_sd, table_conf_int); for standard errors, tests and "
             "intervals for a population release with a mechanism of kind 'moments'"
         )
     return NotEstimable(
-        f"the mechanism {release.mechanism!r} publishes coefficients and no sums, from which their errors cannot be "
-        "told; for intervals release with a mechanism of kind 'moments'"
+        f"the mechanism {release.mechanism!r} publishes coefficients and no sums, so their errors cannot be "
+        "estimated; for intervals release with a mechanism of kind 'moments'"
     )
 
 

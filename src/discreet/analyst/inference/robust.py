@@ -74,7 +74,7 @@ def robust_meat(release: Release, model: SubModel, penalty: Penalty) -> FloatArr
         )
     if whole is None:
         raise SpecError(
-            "robust standard errors need residuals, which this release has none of; "
+            "robust standard errors need residuals, which this release does not have; "
             'release with moments "robust" (--robust), which charges for them'
         )
     if not is_full(release, model, penalty):

@@ -73,7 +73,7 @@ def _checked_table(design: Design, assume: object) -> dict[str, Mapping[str, obj
         return {}
     if not isinstance(assume, Mapping):
         raise SpecError(
-            f"assume is a table of column to what is supposed of it, such as {{'age': {{'mean': 40}}}}; "
+            f"assume is a table of column to assumptions about it, such as {{'age': {{'mean': 40}}}}; "
             f"got {type(assume).__name__}"
         )
     for name, what in assume.items():

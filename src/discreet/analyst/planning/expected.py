@@ -199,8 +199,8 @@ def _factors(equations: NormalEquations, level: float, one_table: bool) -> list[
 def _too_few(share: float, factor: float) -> str:
     text = f"an interval in {math.floor(100 * share)}% of such tables, and a plan needs {ENOUGH:.0%}"
     if not math.isfinite(factor):
-        return f"{text}; even {_LARGEST_FACTOR:g} times as many rows would not do"
-    return f"{text}; about {factor:.2g} times as many rows, or as much less noise, would do"
+        return f"{text}; even {_LARGEST_FACTOR:g} times as many rows would not be enough"
+    return f"{text}; about {factor:.2g} times as many rows, or as much less noise, would be enough"
 
 
 def planned_inside(design: Design, law: NoiseLaw, asked: Asked) -> Plan:
@@ -209,17 +209,17 @@ def planned_inside(design: Design, law: NoiseLaw, asked: Asked) -> Plan:
     if not known_before(law):
         reason = (
             f"the mechanism {asked.mechanism!r} publishes coefficients; how far its noise moves them depends on the "
-            "table, so no width can be told before or after"
+            "table, so no width is known before or after"
         )
         return asked.answered(_refused(design, reason), law)
     reason = (
         f"the mechanism {asked.mechanism!r} publishes coefficients and no sums, so no standard error and no width "
-        "for a population can be told before or after; what its noise adds is known: the privacy sd"
+        "for a population is known before or after; what its noise adds is known: the privacy sd"
     )
     nothing = Coefficients((0.0,) * (len(design.released) - 1))
     sds = fit(_planned_release(design, law, (), nothing)).privacy_sd
-    told = [replace(one, privacy_sd=plain_number(sds[one.name])) for one in _refused(design, reason)]
-    return asked.answered(told, law)
+    answered = [replace(one, privacy_sd=plain_number(sds[one.name])) for one in _refused(design, reason)]
+    return asked.answered(answered, law)
 
 
 def _refused(design: Design, reason: str) -> list[PlannedCoefficient]:

@@ -42,8 +42,8 @@ def check_frame(frame: object, design: Design, features: Sequence[str]) -> None:
     """
     if not is_frame(frame):
         raise SpecError(
-            f"predictions need a table in memory (pandas, polars, pyarrow, a dict of columns, a two-dimensional "
-            f"array); {type(frame).__name__} came"
+            f"expected a table in memory (pandas, polars, pyarrow, a dict of columns, a two-dimensional array), "
+            f"got {type(frame).__name__}"
         )
     names = list(needed(design.columns, features))
     positions = position_notice(frame, names) if names else None
@@ -94,7 +94,7 @@ def encoded_columns(
     """Scaled features of the rows that are kept, shape (size, rows kept), and which rows these are (none: all)."""
     columns = needed(design.columns, features)
     if len(arrays) != len(columns):
-        raise SpecError(f"{len(arrays)} arrays came for {len(columns)} features; give one for each, in their order")
+        raise SpecError(f"expected {len(columns)} arrays, one for each feature in order, got {len(arrays)}")
     values = [np.asarray(array, dtype=np.float64) for array in arrays]
     if any(array.ndim != 1 or array.shape != values[0].shape for array in values):
         raise DataError("the columns of the table have different lengths")

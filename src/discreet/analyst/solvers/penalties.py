@@ -56,7 +56,7 @@ def checked_spec(penalty: object, strength: object, l1_ratio: object) -> Penalty
         return PenaltySpec(name, "criterion" if chosen else checked_strength(name, strength), ratio)
     if strength is not None:
         raise SpecError(
-            f"strength {strength!r} came with penalty {name!r}; only {', '.join(WITH_STRENGTH)} take one; leave it out"
+            f"got strength {strength!r} with penalty {name!r}; only {', '.join(WITH_STRENGTH)} have one; leave it out"
         )
     return PenaltySpec(name, None, ratio)
 
@@ -74,7 +74,7 @@ def checked_ratio(penalty: Penalty, l1_ratio: object) -> float | None:
     if penalty != "elastic-net":
         if l1_ratio is not None:
             raise SpecError(
-                f"l1_ratio {l1_ratio!r} came with penalty {penalty!r}; only 'elastic-net' takes one; leave it out"
+                f"got l1_ratio {l1_ratio!r} with penalty {penalty!r}; only 'elastic-net' has one; leave it out"
             )
         return None
     value = _number(l1_ratio)

@@ -28,27 +28,24 @@ if TYPE_CHECKING:
     from discreet.analyst.fitted import Fit
 
 SHRUNK: Final = "Rows outside the declared radius were shrunk to it, so the coefficients describe the shrunk rows."
-SHRUNK_TOO: Final = "Predictions shrink new rows alike."
+SHRUNK_TOO: Final = "Predictions shrink new rows in the same way."
 NOT_SHRUNK: Final = (
-    "This model does not have all columns that the radius is about, so its predictions take new rows without it."
+    "This model does not have all columns that the radius applies to, so its predictions do not shrink new rows."
 )
 PENALISED: Final = (
-    "Penalised coefficients: pulled towards 0 on purpose, for prediction; they do not estimate those of least squares."
+    "Penalised coefficients: shrunk towards 0 on purpose, for prediction; they do not estimate those of least squares."
 )
 REPAIRED: Final = (
     "Repaired: the noise left the sums of products too close to indefinite, so {shift:.6g} was added to their "
-    "diagonal; take fewer features, more rows or a larger epsilon to do without."
+    "diagonal; fewer features, more rows or a larger epsilon would avoid that."
 )
-PRIVACY_PART: Final = (
-    "Column 'privacy': share of the squared standard error that the noise of the release adds to that of sampling; "
-    "at most"
-)
+PRIVACY_PART: Final = "Column 'privacy': share of the variance due to privacy noise"
 PENALISED_INTERVALS: Final = (
     "The intervals are for the penalised coefficients, which the same ridge would give without noise, not for those of "
     "least squares."
 )
 BRACKETS: Final = (
-    "In brackets: the release does not bound these coefficients, so the number says little; read their sets instead."
+    "In brackets: the release does not bound these coefficients, so the number means little; read their sets instead."
 )
 SCORE: Final = (
     "Column 't' is coef / std err. P>|t| and the sets come from the score statistic (score_z), whose variance is the "
@@ -75,13 +72,13 @@ RATIO_SPREAD: Final = (
     "Gaussian rows."
 )
 AS_RELEASED: Final = (
-    "The model was fitted inside and published with noise; the release holds this one model and no sums, so no other "
-    "can be read from it."
+    "The model was fitted before the release and published with noise; the release holds this one model and no sums, "
+    "so no other can be read from it."
 )
 THIS_TABLE: Final = (
     "Column 'privacy sd': standard deviation of the noise that was added to the coefficient. The 95% intervals 'this "
-    "table' are for the coefficients that the mechanism would have published of this very table without noise, its "
-    "penalty included; they count no sampling error and are no intervals for a population."
+    "table' are for the coefficients that the mechanism would have published for this table without noise, its "
+    "penalty included; they count no sampling error and are not intervals for a population."
 )
 _WIDTH: Final = 88
 
@@ -138,7 +135,7 @@ def row_count(fit: Fit) -> str:
 
 
 def penalty_line(fit: Fit) -> str:
-    """Name the penalty and the ridge it came to; for a model fitted inside, what its automatic settings came to."""
+    """Name the penalty and its ridge; for a model fitted inside, the values of its automatic settings."""
     if fit.release.kind == "coefficients":
         automatic = [f"{name} {value}" for name, value in automatic_settings(fit.release).items()]
         return ", ".join([f"as the mechanism {fit.release.mechanism!r} fitted it, before the release", *automatic])
@@ -177,8 +174,8 @@ def error_notes(fit: Fit) -> list[str]:
     out = []
     if intervals and any(fit.release.noise.sigma.values()):
         worst = max(intervals)
-        narrower = f"; without it that interval would be {(1 - worst) ** 0.5:.3g} times as wide" if worst < 1 else ""
-        out.append(f"{PRIVACY_PART} {worst:.0%} here{narrower}.")
+        narrower = f" Without it, that interval would be {(1 - worst) ** 0.5:.3g} times as wide." if worst < 1 else ""
+        out.append(f"{PRIVACY_PART} (up to {worst:.0%}).{narrower}")
     out += set_notes(fit)
     what = "Not estimable"
     if known_before(fit.release.noise):

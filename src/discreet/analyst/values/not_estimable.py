@@ -19,7 +19,7 @@ class NotEstimableError(DiscreetError):
         cause = (
             "the noise outweighs the signal in some direction at this budget, or a column is a combination of others"
         )
-        others = "take fewer features, more rows or a larger epsilon"
+        others = "use fewer features, more rows or a larger epsilon"
         if ridge is None:
             return cls(
                 "not estimable: the released sums of products are not positive definite, so least squares has no "

@@ -90,7 +90,7 @@ class _Parser(Cursor):
         if self.at_word(*TOP_FUNCTIONS):
             tree = self._top_call()
             if not self.at_end():
-                raise self.unexpected("cut and spline stand alone; nothing may follow them")
+                raise self.unexpected("cut and spline cannot be combined with anything; remove what follows")
         else:
             tree = self._or()
             if not self.at_end():
@@ -122,7 +122,7 @@ class _Parser(Cursor):
         self.expect("=", "write for example degree=3")
         token = self.token
         if token.kind != "number" or token.value not in range(1, MAX_DEGREE + 1):
-            raise self.unexpected(f"the degree is a whole number from 1 to {MAX_DEGREE}")
+            raise self.unexpected(f"the degree is an integer from 1 to {MAX_DEGREE}")
         return int(self.advance().value)
 
     # expressions, from the loosest to the tightest
@@ -182,7 +182,7 @@ class _Parser(Cursor):
             return base
         token = self.token
         if token.kind != "number" or token.value not in (*range(MAX_EXPONENT + 1), 0.5):
-            raise self.unexpected(f"an exponent is a plain whole number from 0 to {MAX_EXPONENT}, or 0.5")
+            raise self.unexpected(f"an exponent is an integer from 0 to {MAX_EXPONENT}, or 0.5")
         self.advance()
         if self.at_sign("**"):
             raise self.unexpected("a power of a power needs round brackets")
@@ -207,7 +207,7 @@ class _Parser(Cursor):
         token = self.advance()
         word, called = token.text, self.at_sign("(")
         if word in TOP_FUNCTIONS and called:
-            raise self.wrong(token, word, "cut and spline stand alone; declare a column of its own for it")
+            raise self.wrong(token, word, "it cannot be combined with anything; declare a separate column for it")
         if word in FUNCTIONS and called:
             return self._call(token)
         quoted = f"write `{word}` if a column has this name"

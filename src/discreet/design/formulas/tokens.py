@@ -65,10 +65,10 @@ def tokens_of(text: str) -> list[Token]:
     ['exper', '**', '2', '']
     """
     if not isinstance(text, str):
-        raise SpecError(f"a formula is text; {type(text).__name__} came")
+        raise SpecError(f"formula: expected text, got {type(text).__name__}")
     if len(text) > MAX_LENGTH:
         raise SpecError(
-            f"{shown(text)}: {len(text)} characters came, at most {MAX_LENGTH} are allowed; "
+            f"{shown(text)}: expected at most {MAX_LENGTH} characters, got {len(text)}; "
             "declare a part of it as a column of its own"
         )
     tokens: list[Token] = []
@@ -103,7 +103,7 @@ def _token(text: str, position: int) -> tuple[Token, int]:
     if sign in _OUTSIDE:
         instead = f"; {_INSTEAD[sign]}" if sign in _INSTEAD else ""
         raise problem(text, position, f"unexpected {sign!r}", f"{_OUTSIDE[sign]} {NOT_PART}{instead}")
-    raise problem(text, position, f"unexpected sign U+{ord(sign):04X}", f"it is {NOT_PART}")
+    raise problem(text, position, f"unexpected character U+{ord(sign):04X}", f"it is {NOT_PART}")
 
 
 def _value(text: str, match: re.Match[str]) -> float:
@@ -119,7 +119,7 @@ def _value(text: str, match: re.Match[str]) -> float:
 
 def _column(text: str, position: int, name: str) -> str:
     if not name or name != name.strip() or any(unicodedata.category(sign) in ("Cc", "Cf", "Cs") for sign in name):
-        raise problem(text, position, "a quoted name", "a column name has no invisible signs and no blanks at its ends")
+        raise problem(text, position, "a quoted name", "a column name has no invisible characters or outer blanks")
     return name
 
 

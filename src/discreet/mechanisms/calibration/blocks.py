@@ -117,7 +117,7 @@ def noise_law(
         return NoiseLaw(domain.grid_bits, steps, calibration)
 
     if budget.currency != "approximate":
-        raise SpecError(f"a budget in {budget.currency} came; state it as epsilon and delta for this mechanism")
+        raise SpecError(f"expected a budget in epsilon and delta for this mechanism, got one in {budget.currency}")
     if not budget.delta > 0:
         raise SpecError(NO_DELTA)
     continuous = law(mu_from(budget.epsilon, budget.delta), "gaussian")

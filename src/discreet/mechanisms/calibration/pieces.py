@@ -54,7 +54,7 @@ def pieces_law(domain: RowDomain, budget: PrivacyBudget, pieces: Mapping[str, Pi
     8.449
     """
     if budget.currency != "approximate":
-        raise SpecError(f"a budget in {budget.currency} came; state it as epsilon and delta for this mechanism")
+        raise SpecError(f"expected a budget in epsilon and delta for this mechanism, got one in {budget.currency}")
     if not budget.delta > 0:
         raise SpecError(NO_DELTA)
     total = math.fsum(piece.share for piece in pieces.values())

@@ -62,10 +62,10 @@ class PerturbedHistogram:
     def noise_model(self, design: Design, domain: RowDomain, budget: PrivacyBudget, settings: Settings) -> NoiseLaw:
         """The law of the noise, with the number of bins and cells it is for."""
         if budget.currency != "approximate":
-            raise SpecError(f"a budget in {budget.currency} came; state it as epsilon and delta for this mechanism")
+            raise SpecError(f"expected a budget in epsilon and delta for this mechanism, got one in {budget.currency}")
         if domain.norm2_bound < domain.box_norm2:
             raise SpecError(
-                f"radius = {domain.radius:g} came; the noise of a histogram does not depend on it, and a smaller ball "
+                f"got radius = {domain.radius:g}; the noise of a histogram does not depend on it, and a smaller ball "
                 "only biases the fit; leave it out"
             )
         bins = public_bins(design, budget.epsilon, settings)
@@ -112,7 +112,7 @@ def public_bins(design: Design, epsilon: float, settings: Settings) -> int:
     numbers, others = coarsest.numbers, coarsest.cells
     bins = int(settings["bins"])
     if bins == 1:
-        raise SpecError(f"bins = 1 came; a number needs at least {_FEWEST_BINS} intervals, or 0 for the public rule")
+        raise SpecError(f"bins: expected at least {_FEWEST_BINS} for each number, or 0 for the public rule, got 1")
     if bins == 0:
         wanted = math.ceil(round((epsilon * float(settings["expected_rows"])) ** (1 / (2 + numbers)), 9))
         fits = (MAX_CELLS / others) ** (1 / numbers) if numbers else 0.0

@@ -50,7 +50,7 @@ class PrivateFrankWolfe:
     def noise_model(self, design: Design, domain: RowDomain, budget: PrivacyBudget, settings: Settings) -> NoiseLaw:
         """The scale at which scores count in each choice."""
         if budget.currency != "approximate":
-            raise SpecError(f"a budget in {budget.currency} came; state it as epsilon and delta for this mechanism")
+            raise SpecError(f"expected a budget in epsilon and delta for this mechanism, got one in {budget.currency}")
         iterations = int(settings["iterations"])
         each, calibration = epsilon_of_a_choice(budget, iterations)
         sensitivity = score_sensitivity(design)

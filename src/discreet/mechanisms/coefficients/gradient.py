@@ -109,8 +109,8 @@ def check_step(step: float, *, carrying: bool) -> None:
     """
     if step > 1 if carrying else step >= 2:
         raise SpecError(
-            f"step = {step} came; allowed: up to 1 with momentum, below 2 without; take a shorter one, or leave it "
-            "out for 1: a longer one need not go downhill, and would spend the budget all the same"
+            f"step: expected at most 1 with momentum, below 2 without; got {step}; choose a shorter step, or leave it "
+            "out for 1: with a longer step the loss may grow, and the budget would be spent all the same"
         )
 
 

@@ -84,9 +84,9 @@ class ObjectivePerturbation:
     def noise_model(self, design: Design, domain: RowDomain, budget: PrivacyBudget, settings: Settings) -> NoiseLaw:
         """The law of the linear term and of the noise on its solution: design, budget and settings in, no data."""
         if budget.currency != "approximate":
-            raise SpecError(f"a budget in {budget.currency} came; state it as epsilon and delta for this mechanism")
+            raise SpecError(f"expected a budget in epsilon and delta for this mechanism, got one in {budget.currency}")
         if not budget.delta > 0:
-            raise SpecError("delta = 0 came; a Gaussian linear term needs delta above 0, for instance delta = 1e-6")
+            raise SpecError("a Gaussian linear term needs delta above 0, for instance delta = 1e-6; got delta = 0")
         epsilon = min(budget.epsilon, EPSILON_USED)  # [P7]
         size = coefficient_count(design)
         sensitivity, bounds = sensitivity_and_shifts(design, domain, settings)
@@ -152,9 +152,7 @@ def strength_steps(
     """The penalty in whole steps of the product grid, rounded up: the one given, or the one the budget sets."""
     given = float(settings["strength"])
     if 0 < given < _STRENGTH.low:
-        raise SpecError(
-            f"strength = {given:g} came; allowed: {_STRENGTH.low:g} or more, or 0 to have the budget set it"
-        )
+        raise SpecError(f"strength: expected {_STRENGTH.low:g} or more, or 0 to have the budget set it; got {given:g}")
     if given == 0:
         share = VOLUME_SHARE[str(settings["loss"])] * epsilon
         given = max(_strength_for(design, sensitivity, share), _STRENGTH.low)
@@ -205,7 +203,7 @@ def shifts(design: Design, sensitivity: RowSensitivity, bound: float | None = No
         found.append(Shift(k * norm * (2 + around) * ROUNDING, k * (2 + int(math.log2(_DIRECTIONS)))))  # [P9]
     usable = tuple(shift for shift in found if shift.halvings <= _MOST_HALVINGS)
     if not usable:
-        raise SpecError(f"max_rows = {k} is too many for this mechanism; lower it or use the mechanism 'output'")
+        raise SpecError(f"max_rows = {k} is too large for this mechanism; lower it or use the mechanism 'output'")
     return usable
 
 

@@ -59,7 +59,7 @@ def checked_settings(mechanism: str, declared: Mapping[str, Setting], given: Map
     {'passes': 4}
     """
     if given is not None and not isinstance(given, Mapping):
-        raise SpecError(f"settings are a table of name to value, such as {{'iterations': 10}}; {shown(given)} came")
+        raise SpecError(f"settings: expected a table such as {{'iterations': 10}}, got {shown(given)}")
     values = dict(given or {})
     if values and not declared:
         raise SpecError(f"the mechanism {mechanism!r} has no settings; leave out {', '.join(map(str, values))}")
@@ -82,7 +82,7 @@ def _checked(name: str, setting: Setting, value: object) -> bool | int | float |
         word = str(value).lower()
         if isinstance(value, bool | np.bool_ | str) and word in ("true", "false"):
             return word == "true"
-        raise SpecError(f"the setting {name!r} is true or false; {shown(value)} came")
+        raise SpecError(f"the setting {name!r}: expected true or false, got {shown(value)}")
     if isinstance(default, str):
         if value not in setting.choices:
             raise SpecError.unknown_name(f"value of the setting {name!r}", str(value), setting.choices)
@@ -91,14 +91,14 @@ def _checked(name: str, setting: Setting, value: object) -> bool | int | float |
 
 
 def _number(name: str, setting: Setting, value: object, *, whole: bool) -> int | float:
-    kind = f"{'whole number' if whole else 'number'} from {setting.low:g} to {setting.high:g}"
+    kind = f"{'an integer' if whole else 'a number'} from {setting.low:g} to {setting.high:g}"
     plain = isinstance(value, str | int | float | np.integer | np.floating) and not isinstance(value, bool)
     try:
         number = float(cast("float", value)) if plain else math.nan
     except (ValueError, OverflowError):
         number = math.nan
     if math.isnan(number) or (whole and number != round(number) if math.isfinite(number) else True):
-        raise SpecError(f"the setting {name!r} is a {kind}; {shown(value)} came")
+        raise SpecError(f"the setting {name!r}: expected {kind}, got {shown(value)}")
     if not setting.low <= number <= setting.high:
         raise SpecError(
             f"the setting {name!r} is {number:g}; allowed: {setting.low:g} to {setting.high:g}; give a number in that "
@@ -115,6 +115,6 @@ def shown(value: object) -> str:
     """
     try:
         text = repr(value)
-    except ValueError:  # a whole number of too many digits
+    except ValueError:  # an integer of too many digits
         text = f"a {type(value).__name__}"
     return text if len(text) <= 40 else f"{text[:37]}..."

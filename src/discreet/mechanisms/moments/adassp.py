@@ -51,8 +51,8 @@ class AdaptiveSufficientStatistics:
         size = len(design.released)
         if size - 1 > _MOST_COLUMNS:
             raise SpecError(
-                f"{size - 1} columns of (1, x) came; the exact smallest eigenvalue is for at most {_MOST_COLUMNS}. "
-                "Use the mechanism 'ssp' or 'gaussian', whose adaptive fit needs no eigenvalue"
+                f"the exact smallest eigenvalue needs at most {_MOST_COLUMNS} columns of (1, x), got {size - 1}; "
+                "use the mechanism 'ssp' or 'gaussian', whose adaptive fit needs no eigenvalue"
             )
         return noise_law(
             domain,

@@ -47,7 +47,7 @@ class KNormMoments:
     def noise_model(self, design: Design, domain: RowDomain, budget: PrivacyBudget, settings: Settings) -> NoiseLaw:
         """The law of the noise: design and budget in, no data."""
         if budget.currency != "approximate":
-            raise SpecError(f"a budget in {budget.currency} came; state it as epsilon for this mechanism")
+            raise SpecError(f"expected a budget in epsilon for this mechanism, got one in {budget.currency}")
         size = len(design.released)
         shares = block_shares(domain, design.unit.neighbours, size - 2)
         if design.count_public:

@@ -123,7 +123,7 @@ def pure_law(
     """
     if budget.currency != "approximate":
         raise SpecError(
-            f"a budget in {budget.currency} came; state it as epsilon, and delta if any, for this mechanism"
+            f"expected a budget in epsilon, and delta if any, for this mechanism, got one in {budget.currency}"
         )
     charged = {block: weight for block, weight in weights.items() if block != "count" or not design.count_public}
     for_clips = Fraction(budget.epsilon) * CLIP_EPSILON_SHARE if clips else Fraction(0)

@@ -38,9 +38,9 @@ _MOST_STEPS: Final = 2**40
 _SPARE_BITS: Final = 96
 _MOST_EXCHANGED: Final = 30.0
 _PURE: Final = (
-    "delta = 0 came; Wishart noise needs delta above 0, for instance delta = 1e-6. The published claim that it keeps "
+    "Wishart noise needs delta above 0, for instance delta = 1e-6; got delta = 0. The published claim that it keeps "
     "epsilon alone is false for every epsilon: with probability 1 - exp(-epsilon) the noisy matrix minus the matrix of "
-    "a neighbouring table has a negative eigenvalue, which rules that table out; take 'k-norm' or 'laplace' instead"
+    "a neighbouring table has a negative eigenvalue, which rules that table out; use 'k-norm' or 'laplace' instead"
 )
 
 
@@ -247,31 +247,31 @@ def _least_square(size: int, budget: PrivacyBudget, most: int, *, exchanged: boo
 
 def _check(design: Design, budget: PrivacyBudget, size: int, most: int, *, debiased: bool) -> None:
     if budget.currency != "approximate":
-        raise SpecError(f"a budget in {budget.currency} came; state it as epsilon and delta for this mechanism")
+        raise SpecError(f"expected a budget in epsilon and delta for this mechanism, got one in {budget.currency}")
     if budget.delta == 0:
         raise SpecError(_PURE)
     if not (EPSILON_LOWEST <= budget.epsilon <= EPSILON_HIGHEST and budget.delta >= DELTA_LOWEST):
         raise SpecError(
-            f"epsilon = {budget.epsilon:g} and delta = {budget.delta:g} came; Wishart noise is proved for epsilon from "
-            f"{EPSILON_LOWEST:g} to {EPSILON_HIGHEST:g} and delta from {DELTA_LOWEST:g}; take 'gaussian' instead"
+            f"Wishart noise is proved for epsilon from {EPSILON_LOWEST:g} to {EPSILON_HIGHEST:g} and delta from "
+            f"{DELTA_LOWEST:g}; got epsilon = {budget.epsilon:g} and delta = {budget.delta:g}; use 'gaussian' instead"
         )
     if design.unit.max_rows > 1:
         raise SpecError(
-            f"max_rows = {design.unit.max_rows} came; the loss of Wishart noise is proved for one row of each person; "
-            "set max_rows = 1 or take 'gaussian'"
+            f"the loss of Wishart noise is proved for one row of each person; got max_rows = {design.unit.max_rows}; "
+            "set max_rows = 1 or use 'gaussian'"
         )
     if design.count_public and not debiased:
         raise SpecError(
-            "debiased = false came with a public number of rows; its entry has no noise, so the matrix would not be "
+            "got debiased = false with a public number of rows; its entry has no noise, so the matrix would not be "
             "positive semidefinite; leave it out or declare neighbours = 'add-remove'"
         )
     if size > _MOST_COLUMNS:
         raise SpecError(
-            f"{size} released columns came; allowed: at most {_MOST_COLUMNS}; declare fewer columns or levels, or take "
+            f"expected at most {_MOST_COLUMNS} released columns, got {size}; declare fewer columns or levels, or use "
             "'gaussian'"
         )
     if not size + 2 <= most <= _MOST_WORK // size:
         raise SpecError(
-            f"{size} released columns and degrees = {most} came; allowed for as many columns: degrees from {size + 2} "
-            f"to {_MOST_WORK // size}; change the setting 'degrees' or take 'gaussian'"
+            f"expected degrees from {size + 2} to {_MOST_WORK // size} for {size} released columns, got {most}; change "
+            "the setting 'degrees' or use 'gaussian'"
         )

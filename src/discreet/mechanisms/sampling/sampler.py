@@ -10,7 +10,7 @@ from typing import Any, Final, Protocol
 MAX_SIGMA: Final = 2**57
 _LARGEST: Final = 2**63 - 1
 NO_DELTA: Final = (
-    "delta = 0 came; Gaussian noise needs delta above 0, for instance delta = 1e-6; without delta take another "
+    "Gaussian noise needs delta above 0, for instance delta = 1e-6; got delta = 0; without delta choose another "
     "noise or mechanism"
 )
 

@@ -116,7 +116,7 @@ class CsvFile:
         except UnicodeError:
             # also sums up codecs whose own message quotes the bytes
             problem = DataError(
-                f"the file {self.path.name!r} is not valid {self._encoding}; say how it is written with --encoding"
+                f"the file {self.path.name!r} is not valid {self._encoding}; give its encoding with --encoding"
             )
         except OSError as error:
             problem = DataError(f"the file {self.path.name!r} cannot be read to its end: {error.strerror}")
@@ -126,17 +126,17 @@ class CsvFile:
         if b"\0" in block:
             at = line + _count_lines(block[: block.index(b"\0")])
             raise DataError(
-                f"line {at} of {self.path.name!r} has a NUL byte; if the file is UTF-16, say --encoding utf-16"
+                f"line {at} of {self.path.name!r} has a NUL byte; if the file is UTF-16, pass --encoding utf-16"
             )
         if not block.isascii() and (bad := _first_invalid(block)) is not None:
             at = line + _count_lines(block[:bad])
             raise DataError(
-                f"line {at} of {self.path.name!r} is not valid UTF-8; say how the file is written with --encoding"
+                f"line {at} of {self.path.name!r} is not valid UTF-8; give the encoding of the file with --encoding"
             )
         if b'"' in block and (stray := _first_stray_quote(block, self._delimiter)) is not None:
             at = line + _count_lines(block[:stray])
             raise DataError(
-                f"line {at} of {self.path.name!r} has a quote that is not closed on its line or stands inside a cell; "
+                f"line {at} of {self.path.name!r} has a quote that is not closed on its line or is inside a cell; "
                 "quote the whole cell, double the quotes inside it, and keep each row on one line"
             )
 
@@ -162,8 +162,8 @@ class CsvFile:
             )
         if len(header) == 1 < len(names):
             raise DataError(
-                f"the header of {self.path.name!r} is one cell when cut at {self._delimiter!r}; "
-                "say how cells are separated with --delimiter"
+                f"the header of {self.path.name!r} is one cell when split at {self._delimiter!r}; "
+                "give the delimiter with --delimiter"
             )
         check_file_names(self.path, names, header)
         return [header.index(name) for name in names]
@@ -212,7 +212,7 @@ class CsvFile:
             if row and row.count(sign) + 1 != width:
                 raise DataError(
                     f"line {number} of {self.path.name!r} has more or fewer cells than the header; "
-                    "mend the line, or say how cells are separated with --delimiter"
+                    "fix the line, or give the delimiter with --delimiter"
                 )
 
 
@@ -237,7 +237,7 @@ def _cells(name: str, column: Readable, text: ChunkedArray) -> ChunkedArray:
         if values is None:
             plain = pc.match_substring_regex(text, _PLAIN_NUMBER)
             values = pc.if_else(plain, text, pa.scalar(None, pa.string())).cast(pa.float64())
-        wanted = "not a finite number written like -12.5 or 1e3, without blanks or other signs"
+        wanted = "not a finite number written like -12.5 or 1e3, without blanks or other characters"
     if column.missing == "error" and values.null_count > text.null_count:
         raise DataError(f"column {name!r} has a cell that is {wanted}; {remedy(column)}")
     return values

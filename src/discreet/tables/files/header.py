@@ -92,16 +92,15 @@ def _header_names(path: Path, reading: ReadOptions) -> list[str]:
 def _check_are_names(path: Path, names: list[str], delimiter: str) -> None:
     """Refuse what may be a row: its cells must not get into a design, nor into a message."""
     if any("\0" in name for name in names):
-        raise DataError(f"the header of {path.name!r} has a NUL byte; if the file is UTF-16, say --encoding utf-16")
+        raise DataError(f"the header of {path.name!r} has a NUL byte; if the file is UTF-16, pass --encoding utf-16")
     if len(names) == 1:
         raise DataError(
-            f"the header of {path.name!r} is one cell when cut at {delimiter!r}; "
-            "say how cells are separated with --delimiter"
+            f"the header of {path.name!r} is one cell when split at {delimiter!r}; give the delimiter with --delimiter"
         )
     if any(_LIKE_A_VALUE.fullmatch(name.strip()) for name in names):
         raise DataError(
-            f"the first line of {path.name!r} has a number or a date where a name should stand; if it is a row, "
-            "put a line of names above it, and if these are names, write the design by hand"
+            f"the first line of {path.name!r} has a number or a date instead of a column name; if it is a row, "
+            "add a line of names above it, and if these are names, write the design by hand"
         )
 
 
@@ -120,22 +119,20 @@ def _first_line(path: Path, encoding: str) -> str:
 
 
 def _signs(path: Path, encoding: str) -> Iterator[str]:
-    """Yield the signs of a text, none read before it is asked for."""
+    """Yield the characters of a text, none read before it is needed."""
     decoder = codecs.getincrementaldecoder(encoding)()
     try:
         with path.open("rb", buffering=0) as raw:
             for _ in range(BLOCK_BYTES):
                 byte = raw.read(1)
-                # nothing came: the end of the file, where no sign may be left half decoded
+                # no byte is left: the end of the file, where no character may be left half decoded
                 yield from decoder.decode(byte, final=not byte)
                 if not byte:
                     return
         problem = DataError(f"the header of {path.name!r} does not end within {BLOCK_BYTES} bytes; check its line ends")
     except UnicodeError:
         # also sums up codecs whose own message quotes the bytes
-        problem = DataError(
-            f"the header of {path.name!r} is not valid {encoding}; say how it is written with --encoding"
-        )
+        problem = DataError(f"the header of {path.name!r} is not valid {encoding}; give its encoding with --encoding")
     except OSError as error:
         problem = DataError(f"the file {path.name!r} cannot be read: {error.strerror}")
     raise problem

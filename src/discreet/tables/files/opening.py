@@ -63,9 +63,9 @@ class ReadOptions:
         charset_named(self.encoding)
         sign = self.delimiter
         if not isinstance(sign, str) or len(sign) != 1 or not sign.isascii():
-            raise SpecError(f"delimiter {sign!r} is not allowed; choose one ASCII sign such as ',', ';' or a tab")
+            raise SpecError(f"delimiter {sign!r} is not allowed; choose one ASCII character such as ',', ';' or a tab")
         if sign != "\t" and (sign.isalnum() or not sign.isprintable() or sign in "\"'+-."):
-            raise SpecError(f"delimiter {sign!r} is part of cells or lines; choose a sign such as ',', ';' or a tab")
+            raise SpecError(f"delimiter {sign!r} is part of cells or lines; choose one such as ',', ';' or a tab")
 
 
 DEFAULT_READING: Final = ReadOptions()
@@ -256,7 +256,7 @@ def _check_marks(path: Path, kind: str, *, begins: bool, ends: bool) -> None:
     if not begins:
         raise DataError(f"the file {path.name!r} is not in the {kind} format; give it the name that fits its content")
     if not ends:
-        raise DataError(f"the file {path.name!r} is cut short; write or copy it again")
+        raise DataError(f"the file {path.name!r} is truncated; write or copy it again")
 
 
 def _check_is_text(path: Path, head: bytes, tail: bytes, reading: ReadOptions) -> None:
