@@ -153,7 +153,7 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
         if self._cloned or hasattr(self, "release_"):
             who = "is a clone, as model selection makes them" if self._cloned else "was fitted before"
             what = f"this fit spends epsilon={budget.epsilon:g}, delta={budget.delta:g} on top of all other fits"
-            # told before the spend, so that whoever turns warnings into errors spends nothing
+            # warned before the spend, so that whoever turns warnings into errors spends nothing
             warnings.warn(f"the estimator {who}: {what} to the same rows", PrivacyNotice, stacklevel=2)
         released = partial(release, table, design, **{name: getattr(self, name) for name in _RELEASE_OPTIONS})
         self.release_ = _in_familiar_words(target, released)

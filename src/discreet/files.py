@@ -1,4 +1,4 @@
-"""Writing result files: never half a file, never over an existing one without being told."""
+"""Writing result files: never half a file, never over an existing one unless asked to."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def check_output(path: str | Path, *, force: bool) -> Path:
     if mode is not None and not force:
         raise OutputError(f"{str(target)!r} exists; choose another name or pass --force (force=True)")
     try:
-        # rights alone do not tell: some folders of the system refuse even those who may write everywhere
+        # permissions alone do not show it: some folders of the system refuse even those who may write everywhere
         _temporary(folder).unlink()
     except OSError as error:
         raise OutputError(f"cannot create a file in {str(folder)!r}: {error.strerror}; choose another folder") from None

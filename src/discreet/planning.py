@@ -55,7 +55,7 @@ def plan(
     seed. A coefficient is estimable if at least 90% of the draws give it a bounded interval, and its numbers are
     medians.
 
-    A mechanism that publishes coefficients has no widths that could be told; then the plan gives its noise and says so,
+    A mechanism that publishes coefficients has no widths that are known; then the plan gives its noise and says so,
     and, where that noise is added to the coefficients themselves, the `privacy_sd` of each of them.
 
     Parameters
@@ -223,7 +223,7 @@ def second_release(
 ) -> SecondRelease:
     """What the full model of a release gives now, and what another release of the same table is expected to give.
 
-    The sums of the first stand in for those of the table; the second would spend its own budget on top. `both`: every
+    The sums of the first are used for those of the table; the second would spend its own budget on top. `both`: every
     sum is the mean of the two, weighted with the inverse of its variance.
     """
     guarantee = release.guarantee

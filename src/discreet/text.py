@@ -1,4 +1,4 @@
-"""Text that commands nothing: signs that steer made visible, and tables for notebooks in plain HTML, all escaped."""
+"""Text that commands nothing: control characters made visible, and tables for notebooks in plain HTML, all escaped."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _HIDDEN: Final = frozenset(("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"))
 
 
 def escape_control(text: str, *, keep: str = "") -> str:
-    r"""Write signs that cannot be seen, or that steer a terminal or the text around them, as escapes.
+    r"""Write characters that cannot be seen, or that control a terminal or the text around them, as escapes.
 
     >>> print(escape_control("red \x1b[31m, two\nlines, abc\u202ecba"))
     red \x1b[31m, two\nlines, abc\u202ecba

@@ -44,7 +44,7 @@ class ComparedModel:
         sum flatters by; `discreet.analyst.solvers.criterion` derives it. It may be negative; only differences count.
     repaired
         Whether the noise left the sums too close to indefinite for least squares, so that `error` is that of a line
-        with the smallest ridge that mends them.
+        with the smallest ridge that repairs them.
     """
 
     features: tuple[str, ...]

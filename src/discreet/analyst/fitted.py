@@ -77,7 +77,7 @@ class Fit(InferenceMixin):
 
     @property
     def penalised(self) -> bool:
-        """Whether the coefficients are pulled towards 0 on purpose."""
+        """Whether the coefficients are shrunk towards 0 on purpose."""
         return self.penalty != "none"
 
     @property
@@ -136,7 +136,7 @@ class Fit(InferenceMixin):
         -------
         numpy.ndarray
             One float for each row. A missing cell, or a level that is not declared, follows the rule of its column:
-            `error` refuses the table, a fill value stands in, and `drop` leaves NaN in the place of that row.
+            `error` refuses the table, a fill value replaces the cell, and `drop` leaves NaN in the place of that row.
         """
         from discreet.analyst.prediction.prediction import predict_frame  # Arrow is slow to import and only needed here
 

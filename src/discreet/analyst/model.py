@@ -49,7 +49,7 @@ def fit(
     target
         Declared numeric or boolean column to explain; the design's target unless named.
     features
-        Declared names, in the order wanted; every other declared column unless named. A categorical name stands for
+        Declared names, in the order wanted; every other declared column unless named. A categorical name means
         all its indicators.
     intercept
         Whether the model has a free constant; as the design says unless given.

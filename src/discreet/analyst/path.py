@@ -206,7 +206,7 @@ def path(
 def _solved(
     problem: SlopeEquations, share: float, given: FloatArray | None
 ) -> tuple[list[Slopes], FloatArray | NotEstimable]:
-    """Slopes at the given strengths or the default ones, and the criterion of each if the release can tell it."""
+    """Slopes at the given strengths or the default ones, and the criterion of each if the release gives it."""
     if not problem.equations.has_square:
         strengths = default_strengths(problem, share) if given is None else given
         return penalised_slopes(problem, strengths.tolist(), share), NO_SQUARE

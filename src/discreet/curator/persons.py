@@ -2,7 +2,7 @@
 
 Kept are the k rows with the smallest keyed digest of their grid values, ties broken by the values themselves, so which
 rows stay depends on that person's rows alone. Until that is decided all rows wait on disk in a private folder, so that
-memory does not grow with the table. Ids are not among what waits: a keyed digest stands for each, and the key never
+memory does not grow with the table. Ids are not among what waits: a keyed digest replaces each, and the key never
 leaves the memory of the process.
 """
 
@@ -127,7 +127,7 @@ class PersonCap:
 
 
 def person_digests(persons: Array, keyed: hashlib.blake2b) -> npt.NDArray[np.uint64]:
-    """A digest of each id as a column of four numbers; without the key of `keyed` nobody can tell whose it is.
+    """A digest of each id as a column of four numbers; without the key of `keyed` nobody can know whose it is.
 
     >>> import pyarrow as pa
     >>> found = person_digests(pa.array(["a", "b", "a"]), hashlib.blake2b(key=b"k", digest_size=32))

@@ -87,7 +87,7 @@ def _remove_if_abandoned(path: Path) -> None:
     try:
         import fcntl
     except ImportError:
-        # a system without such locks cannot tell who is alive
+        # a system without such locks cannot show who is alive
         return
     with suppress(OSError):
         if path.lstat().st_uid != os.getuid():
@@ -143,7 +143,7 @@ def _take_signals() -> tuple[signal.Signals, ...]:
     """Take the signals that would end the program at once; those that somebody handles or ignores stay as they are."""
     if threading.current_thread() is not threading.main_thread():
         return ()
-    # not every system has all of them; Python itself turns SIGINT into an exception, unless it was told not to
+    # not every system has all of them; Python itself turns SIGINT into an exception, unless it was set not to
     known = [one for one in signal.Signals if one.name in _SIGNALS]
     taken = tuple(one for one in known if signal.getsignal(one) == signal.SIG_DFL)
     for one in taken:

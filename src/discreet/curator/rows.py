@@ -1,4 +1,4 @@
-"""Bounded rows: declared columns to whole numbers on the public grid, every row inside its declared domain."""
+"""Bounded rows: declared columns to integers on the public grid, every row inside its declared domain."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from discreet.tables.encoder import write_scaled
 class GridRows:
     """Fills a reusable column-major buffer with rows (1, x, y) in grid steps and gives it away when full.
 
-    Every element is a whole number of at most `2**grid_bits` in size, stored as a double. What stands in a row depends
+    Every element is an integer of at most `2**grid_bits` in size, stored as a double. What is in a row depends
     on that row of the table and on public numbers only.
     """
 

@@ -1,4 +1,4 @@
-"""Exact sums over a table: in whole numbers, handed to a mechanism and to nothing else."""
+"""Exact sums over a table: in integers, handed to a mechanism and to nothing else."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ class Table:
                 self._clips.add(self._clips.marks(settled))
             for chunk in rows.add(rows.completed(settled)):
                 _take(chunk, gram, kept)
-            self._options.told(self._source)
+            self._options.report_progress(self._source)
         _take(rows.rest(), gram, kept)
         if kept is not None:
             self._kept = kept, read
@@ -153,7 +153,7 @@ class Table:
                 if self._clips is not None:
                     grid = np.concatenate([grid, self._clips.marks(settled)])
                 cap.add(persons, keep, grid)
-                self._options.told(self._source)
+                self._options.report_progress(self._source)
             self._options.report_read()
             return cap.keep(kept, self._chunk_rows)
 

@@ -29,7 +29,7 @@ def column_from(declaration: object) -> Column | Derived:
     """A column from any of the short forms: a pair of numbers, a list of levels, `bool`, a table, or a column.
 
     Pairs and levels may come as a list, a tuple or a NumPy array. Two numbers are always bounds: two levels that are
-    whole numbers are declared as a table, `{"levels": [1, 2]}`.
+    integers are declared as a table, `{"levels": [1, 2]}`.
 
     >>> column_from((0, 10))
     Numeric(bounds=(0.0, 10.0), missing='error')

@@ -37,7 +37,7 @@ class Design:
         Name of the declared column to explain by default; numeric or boolean.
     columns
         Name to declaration: `(low, high)` bounds, a list of levels, `bool`, a table as in design.toml, or a column.
-        Two numbers are always bounds: two levels that are whole numbers are declared as `{"levels": [1, 2]}`.
+        Two numbers are always bounds: two levels that are integers are declared as `{"levels": [1, 2]}`.
     intercept
         Whether models get an intercept by default.
     radius

@@ -14,7 +14,7 @@ _INWARDS = 1 - 2**-40
 
 
 def shrink_to_ball(x: FloatArray, norm2: int) -> None:
-    """Shrink the columns of `x` (whole numbers) in place so that no squared norm exceeds `norm2`, exactly.
+    """Shrink the columns of `x` (integers) in place so that no squared norm exceeds `norm2`, exactly.
 
     A column outside is scaled onto the ball and rounded to the nearest grid point; the few that rounding pushes out
     again are cut towards zero instead. Norms are whole-number arithmetic, so no summation order matters.

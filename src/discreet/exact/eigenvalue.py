@@ -9,20 +9,20 @@ import numpy as np
 
 IntMatrix: TypeAlias = Sequence[Sequence[int]]
 
-# a unit vector in whole numbers: finer than the doubles it comes from
+# a unit vector in integers: finer than the doubles it comes from
 _VECTOR_BITS: Final = 62
 
 
 def smallest_eigenvalue(gram: IntMatrix) -> int:
-    """The largest whole number t for which gram - t I is positive semidefinite.
+    """The largest integer t for which gram - t I is positive semidefinite.
 
-    Doubles only propose where to look; comparisons of whole numbers decide, so that the result is a function of the
+    Doubles only propose where to look; comparisons of integers decide, so that the result is a function of the
     matrix alone, whatever the machine.
 
     Parameters
     ----------
     gram
-        Symmetric positive semidefinite matrix of whole numbers, such as a sum of products of whole rows.
+        Symmetric positive semidefinite matrix of integers, such as a sum of products of whole rows.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Linear equations in whole numbers of units of 2**-bits: no rounding but that of divisions, to any precision."""
+"""Linear equations in integer numbers of units of 2**-bits: no rounding but that of divisions, to any precision."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-# whole numbers without limit of size
+# integers without limit of size
 Int: TypeAlias = npt.NDArray[Any]
 
 

@@ -21,7 +21,7 @@ from discreet.releases import NoiseLaw, Settings
 AUTO: Final = "auto"
 # general-purpose mechanisms that need no delta
 _PURE: Final = ("laplace", "k-norm")
-# tell by themselves why they need delta
+# say by themselves why they need delta
 _SAY_WHY: Final = ("wishart",)
 
 

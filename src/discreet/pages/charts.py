@@ -21,7 +21,7 @@ from discreet.pages.view import Effect
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# signs of the drawing that stand for colours of the page
+# colours of the drawing that are placeholders for colours of the page
 _COLOURS: Final = {
     "#010101": "var(--ink)",
     "#020202": "var(--rule)",
@@ -42,7 +42,7 @@ class Shape:
     Attributes
     ----------
     beside
-        Whether names stand beside their lines rather than above them.
+        Whether names are beside their lines rather than above them.
     letters
         How much of a name is shown.
     """

@@ -21,12 +21,12 @@ COMPONENTS: Final = (
 
 @cache
 def environment() -> Environment:
-    """Templates that escape everything, show hidden signs and fail on a name that is not there."""
+    """Templates that escape everything, show hidden characters and fail on a name that is not there."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
     from markupsafe import Markup
 
     def shown(value: object) -> object:
-        """Make signs visible in everything that a template prints, but for fragments that are safe already."""
+        """Make characters visible in everything that a template prints, but for fragments that are safe already."""
         return text.escape_control(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
     made = Environment(
@@ -73,5 +73,5 @@ def _drawings(view: ReportView) -> dict[str, object]:
 def _facts(view: ReportView) -> object:
     from markupsafe import escape
 
-    # escaped here, because the line ends of JSON are to stay; every hidden sign is already written as an escape
+    # escaped here, because the line ends of JSON are to stay; every hidden character is already written as an escape
     return escape(json.dumps(view.to_dict(), indent=1, ensure_ascii=True, allow_nan=False))

@@ -80,7 +80,7 @@ class Provenance:
     settings
         Public settings of the mechanism, as name and value; an automatic one with what it stood for.
     grid_bits
-        A scaled value is a whole number of steps of 2**-grid_bits.
+        A scaled value is an integer number of steps of 2**-grid_bits.
     anchor
         Where the spend is recorded; `untracked` without a ledger.
     radius

@@ -1,4 +1,4 @@
-"""Values as text for a page: signs that steer made visible, numbers to the digits that people read."""
+"""Values as text for a page: control characters made visible, numbers to the digits that people read."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def plain(value: float) -> str:
 
 
 def share(value: float | None) -> str:
-    """Give a probability or a share in per cent.
+    """Give a probability or a share in percent.
 
     >>> share(0.1359).split(), share(0.5).split(), share(None)
     (['13.6%'], ['50%'], '–')

@@ -108,7 +108,7 @@ class ModelView:
     Attributes
     ----------
     penalised
-        Whether its coefficients are pulled towards 0 on purpose.
+        Whether its coefficients are shrunk towards 0 on purpose.
     interval_target
         What the intervals are for: `least squares`, `penalised` or `none`.
     no_intervals
@@ -276,7 +276,7 @@ def _effects(fit: Fit, coefficients: tuple[Coefficient, ...]) -> list[Effect]:
         for _ in column.released(name)
     ]
     slopes = coefficients[1:] if fit.model.intercept else coefficients
-    # where nothing is known of any error the estimates stand alone; elsewhere no interval means no estimate
+    # where nothing is known of any error there are estimates alone; elsewhere no interval means no estimate
     alone = fit.interval_target == "none"
     return [_effect(slope, width, alone=alone) for slope, width in zip(slopes, widths, strict=True)]
 
@@ -313,7 +313,7 @@ def _model(fit: Fit, level: float) -> ModelView:
         rsquared_high=high,
         rsquared_reason=reason,
         residual_sd=None if isinstance(s2, NotEstimable) else s2**0.5,
-        # what is said about errors stands in the table itself
+        # what is said about errors is in the table itself
         notes=(
             # the page has no column 't'
             *(SCORE_PAGE if note == SCORE else note for note in (set_notes(fit, level) if fit.estimable else ())),

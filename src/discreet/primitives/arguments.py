@@ -103,7 +103,7 @@ def public_fraction(name: str, value: object, *, zero: bool = False) -> Fraction
 
 
 def public_count(name: str, value: object, highest: int | None = None) -> int:
-    """A public whole number of at least 1.
+    """A public integer of at least 1.
 
     >>> public_count("sensitivity", 3)
     3
@@ -131,7 +131,7 @@ def data_fractions(name: str, values: Sequence[Any] | npt.NDArray[Any]) -> list[
 
 
 def data_integers(name: str, values: Sequence[Any] | npt.NDArray[Any]) -> list[int]:
-    """Data as whole numbers.
+    """Data as integers.
 
     >>> data_integers("counts", [3, 0])
     [3, 0]
@@ -187,7 +187,7 @@ def is_list(values: object) -> bool:
 
 
 def is_integer(value: object) -> bool:
-    """Whether an entry is a whole number, true or false by its type; a duration of NumPy counts as one there.
+    """Whether an entry is an integer, true or false by its type; a duration of NumPy counts as one there.
 
     >>> is_integer(1), is_integer(1.0), is_integer(np.timedelta64(1, "s"))
     (True, False, False)

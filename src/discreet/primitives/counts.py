@@ -34,7 +34,7 @@ from discreet.primitives.lattice import gaussian_noise, laplace_noise, scale_in_
 from discreet.privacy.checks import probability_below_one
 from discreet.privacy.guarantee import Guarantee
 
-# Gaussian noise lives on a grid of 2^-20 of one count; the noisy counts are rounded to whole numbers at the end
+# Gaussian noise lives on a grid of 2^-20 of one count; the noisy counts are rounded to integers at the end
 _FINE_BITS: Final = 20
 
 
@@ -97,7 +97,7 @@ def counting_queries(
     delta : float
         0 for Laplace noise, above 0 for Gaussian noise.
     max_memberships : int, optional
-        In how many counts one person can stand, by public structure; all K by default. Where half of the counts are
+        How many counts one person can be in, by public structure; all K by default. Where half of the counts are
         of cases and half of controls, K / 2.
     neighbours : {"add-remove", "replace"}
         What is hidden.

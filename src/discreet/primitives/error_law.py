@@ -7,7 +7,7 @@ from typing import Final
 
 import numpy as np
 
-# below this scale the sum over whole numbers is taken term by term
+# below this scale the sum over integers is taken term by term
 _TERMS: Final = 200_000
 
 

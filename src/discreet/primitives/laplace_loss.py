@@ -65,7 +65,7 @@ def change_vectors(changes: Changes) -> list[list[Fraction]]:
 
 
 def per_coordinate(name: str, given: PerCoordinate, width: int) -> list[Fraction]:
-    """One public number above 0 for each coordinate; a single one stands for all.
+    """One public number above 0 for each coordinate; a single one is for all.
 
     >>> per_coordinate("scales", 2, 3)
     [Fraction(2, 1), Fraction(2, 1), Fraction(2, 1)]

@@ -199,7 +199,7 @@ def discrete_laplace(
     neighbours: str = "add-remove",
     allow_weak_privacy: bool = False,
 ) -> NoisyIntegers:
-    """Release whole numbers with discrete Laplace noise of scale sensitivity / epsilon.
+    """Release integers with discrete Laplace noise of scale sensitivity / epsilon.
 
     Parameters
     ----------

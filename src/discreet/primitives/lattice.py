@@ -1,4 +1,4 @@
-"""Noise on whole numbers, in bulk, and the grids on which other numbers live."""
+"""Noise on integers, in bulk, and the grids on which other numbers live."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from discreet.primitives.arguments import public_fraction
 
 # draws of one call; a call holds its numbers several times over
 CHUNK: Final = 2**17
-# how many binary digits finer than the sensitivity a grid is unless told otherwise
+# how many binary digits finer than the sensitivity a grid is unless given otherwise
 GRID_BITS: Final = 30
 
 
@@ -33,7 +33,7 @@ def default_step(size: Fraction) -> Fraction:
 
 
 def on_grid(value: Fraction, step: Fraction) -> int:
-    """The nearest multiple of `step`, as a whole number of steps; ties go up.
+    """The nearest multiple of `step`, as an integer number of steps; ties go up.
 
     Ties must not go to the even one: 1/2 and 3/2, one step apart, would become 0 and 2.
 

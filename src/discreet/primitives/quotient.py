@@ -92,7 +92,7 @@ def difference_bound(weight: float, sum_scale: float, count_scale: float, level:
 def difference_tail(t: float, weight: float, sum_scale: float, count_scale: float) -> float:
     """An upper bound of P(|S - weight C| >= t) for discrete Laplace S and C, t at least 1/2; exact for whole t, weight.
 
-    It is 2 sum over k of P(C = k) g(t - weight k), where g is P(S >= x) made continuous between whole numbers from
+    It is 2 sum over k of P(C = k) g(t - weight k), where g is P(S >= x) made continuous between integers from
     above: r^x / (1 + r) for x > 0 and 1 - r^(1 - x) / (1 + r) otherwise, r = exp(-1/sum_scale).
 
     >>> round(difference_tail(3e6, 1.0, 1e6, 4.0), 4), round(math.exp(-3), 4)

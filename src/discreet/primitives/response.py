@@ -36,7 +36,7 @@ _FAIR: Final = Fraction(1, 2)
 
 @dataclass(frozen=True, slots=True)
 class NotEstimable:
-    """What stands where an estimate would: why there is none.
+    """What is given instead of an estimate: why there is none.
 
     >>> NotEstimable("the answers are coins").reason
     'the answers are coins'

@@ -19,7 +19,7 @@ def positive(name: str, value: object, *, advice: str) -> float:
     value : object
         What the user gave.
     advice : str
-        The sentence that tells what to do instead.
+        The sentence that says what to do instead.
 
     Examples
     --------
@@ -45,7 +45,7 @@ def within(name: str, value: object, low: float, high: float, *, advice: str) ->
     low, high : float
         Both ends are allowed.
     advice : str
-        The sentence that tells what to do instead.
+        The sentence that says what to do instead.
 
     Examples
     --------
@@ -68,7 +68,7 @@ def probability_below_one(name: str, value: object, *, advice: str) -> float:
     value : object
         What the user gave.
     advice : str
-        The sentence that tells what to do instead.
+        The sentence that says what to do instead.
 
     Examples
     --------

@@ -24,7 +24,7 @@ from discreet.privacy.checks import positive, probability_below_one
 _PLD_LOSS = 1e-11
 _PLD_LEAST_DELTA = 1e-9
 _PLD_POINTS = 100_000
-# it also raises e to the power of a pure epsilon; beyond this a float overflows, and the other bounds stand alone
+# it also raises e to the power of a pure epsilon; beyond this a float overflows, and the other bounds are used alone
 _PLD_GREATEST_PURE = 500.0
 
 
@@ -142,7 +142,7 @@ def _add_up(pieces: Sequence[Piece]) -> _Total:
     from_pure = sum((Fraction(epsilon) ** 2 / 2 for epsilon in epsilons), Fraction(0))
     return _Total(
         mu=gaussian.compose(*mus) if mus else 0.0,
-        # a larger rho is a weaker claim, so the least convertible one may stand for anything below it
+        # a larger rho is a weaker claim, so the least convertible one may replace anything below it
         rho=max(up(concentrated + from_pure), zcdp.RHO_LOWEST),
         rho_without_pure=max(up(concentrated), zcdp.RHO_LOWEST),
         pure=up(sum(map(Fraction, epsilons), Fraction(0))),

@@ -1,4 +1,4 @@
-"""The seam where a ledger stands: every release asks before it draws noise."""
+"""The seam for a ledger: every release asks before it draws noise."""
 
 from __future__ import annotations
 

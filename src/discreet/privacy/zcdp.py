@@ -44,7 +44,7 @@ def delta_from_rho(epsilon: float, rho: float) -> float:
     Returns
     -------
     float
-        At most 1, above 0, never below the bound it stands for.
+        At most 1, above 0, never below the exact bound.
 
     Examples
     --------
@@ -74,7 +74,7 @@ def epsilon_from_rho(rho: float, delta: float) -> float:
     Returns
     -------
     float
-        At least 0, never below the bound it stands for.
+        At least 0, never below the exact bound.
 
     Examples
     --------

@@ -40,7 +40,7 @@ class NoiseLaw:
     grid_bits
         A scaled value is `2**grid_bits` steps, a product `4**grid_bits`.
     sigma
-        Scale of each released block in steps of the product grid, as whole numbers; 0 only for a count that is public,
+        Scale of each released block in steps of the product grid, as integers; 0 only for a count that is public,
         or where the noise is switched off. A block that is absent is not released.
         `coefficients` alone: all noise was added to the published coefficients, after everything else.
     calibration
@@ -53,7 +53,7 @@ class NoiseLaw:
         `exp(-norm(z))` in `parameters["dimension"]` dimensions, rounded. `wishart`: entries scale * W with
         `parameters["degrees"]` degrees of freedom, less their mean, rounded.
     parameters
-        What else the family needs, as whole numbers.
+        What else the family needs, as integers.
     """
 
     grid_bits: int

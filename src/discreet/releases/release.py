@@ -58,7 +58,7 @@ class Release:
     settings
         Public settings of the mechanism.
     numerics
-        `exact`: noise and sums are whole numbers, the proof covers the bits. `idealised`: the proof is for real
+        `exact`: noise and sums are integers, the proof covers the bits. `idealised`: the proof is for real
         numbers and the published value is a floating-point solution.
     clipped
         Noisy numbers of clipped rows by column, on the product grid, if they were paid for; see `clip_counts`.

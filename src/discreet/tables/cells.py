@@ -46,7 +46,7 @@ def text_array(cells: Iterable[object]) -> pa.Array:
 
 
 def integers_below(kind: np.dtype[np.floating[Any]]) -> float:
-    """Where floats of this type, read as doubles, begin to skip whole numbers: there two ids may have become one.
+    """Where floats of this type, read as doubles, begin to skip integers: there two ids may have become one.
 
     >>> integers_below(np.dtype(np.float64)) == 2**53, integers_below(np.dtype(np.float32)) == 2**24
     (True, True)
@@ -62,7 +62,7 @@ def _read(reader: Callable[[Any], Any], cell: object) -> Any:  # noqa: ANN401  #
         return None
 
 
-def _number(cell: Any) -> float | None:  # noqa: ANN401  # anything may stand in a cell
+def _number(cell: Any) -> float | None:  # noqa: ANN401  # a cell may hold anything
     # by its type, as an object may answer anything when it is asked for its class
     kind = type(cell)
     if not issubclass(kind, numbers.Real | Decimal | np.bool_) or issubclass(kind, np.timedelta64):

@@ -90,7 +90,7 @@ def frame_batches(data: object, columns: Mapping[str, Readable], batch_rows: int
 
 
 def position_notice(data: object, names: Sequence[str]) -> str | None:
-    """What to tell about an array without names before it is read: which position holds which column.
+    """The notice about an array without names before it is read: which position holds which column.
 
     None for a table with names. An array with another number of columns than `names` is refused.
 
@@ -108,8 +108,8 @@ def position_notice(data: object, names: Sequence[str]) -> str | None:
 def check_names(wanted: Sequence[str], found: Sequence[str]) -> None:
     """Refuse a table that lacks a column that is to be read, or holds it twice.
 
-    A name is repeated only once the wanted one stands beside it: where the line of names was forgotten, the cells of
-    the first row stand in its place.
+    A name is repeated only once the wanted one is next to it: where the line of names was forgotten, the cells of
+    the first row take its place.
 
     >>> check_names(["age"], ["age", "Age "])
     Traceback (most recent call last):

@@ -116,7 +116,7 @@ def _columns_of_rows(rows: Sequence[object], kind: str) -> list[list[object]]:
     return [list(column) for column in zip(*taken, strict=True)]
 
 
-def _row(row: Any) -> list[object] | None:  # noqa: ANN401  # anything may stand where a row should
+def _row(row: Any) -> list[object] | None:  # noqa: ANN401  # a row may be anything
     """The cells of a row; none if it is no row."""
     try:
         kind = type(row)

@@ -58,12 +58,12 @@ class ComputeOptions:
             if isinstance(value, bool) or not isinstance(value, int) or not value > 0:
                 raise SpecError(f"{name} {value!r} is not allowed; choose a positive integer")
 
-    def told(self, source: Source) -> None:
-        """Tell whoever watches how far the source is read."""
+    def report_progress(self, source: Source) -> None:
+        """Report how far the source is read."""
         if self.progress is not None:
             self.progress(source.share_read)
 
     def report_read(self) -> None:
-        """Tell whoever watches that the source is read and that work goes on."""
+        """Report that the source is read and that work goes on."""
         if self.progress is not None:
             self.progress(None)

@@ -114,5 +114,5 @@ class SeededSampler:
         return [round(scale * float(value)) for scale, value in zip(scales, variates, strict=True)]
 
     def bits(self, how_many: int) -> int:
-        """A uniform whole number below 2**how_many."""
+        """A uniform integer below 2**how_many."""
         return int.from_bytes(self._random.bytes((how_many + 7) // 8)) >> (-how_many % 8)

@@ -61,7 +61,7 @@ class BoundCost:
 
 
 def bound_costs(release: Release, model: SubModel) -> tuple[BoundCost, ...]:
-    """Costs of the numeric columns of a model with intercept, dearest first.
+    """Costs of the numeric columns of a model with intercept, costliest first.
 
     Empty where the sums are indefinite or were not released.
 
@@ -78,7 +78,7 @@ def bound_costs(release: Release, model: SubModel) -> tuple[BoundCost, ...]:
     M = centred(release).moments[np.ix_(positions, positions)]
     if np.isnan(M[:-1]).any():
         return ()
-    # the square of the target only tells its spread
+    # the square of the target only gives its spread
     square_known = not np.isnan(M[-1, -1])
     M, variance = np.nan_to_num(M), np.nan_to_num(release.noise_sd[np.ix_(positions, positions)]) ** 2
     if not variance.any() or not _definite(M[:-1, :-1]):

@@ -18,7 +18,7 @@ def not_converged(release: Release) -> str | None:
 
     What moved is the mean of the last quarter of the iterates less that of the quarter before; a way that goes on
     leaves the published mean of both at least half of that from where it leads. The most that noise can do is a random
-    walk: iterates that are pulled towards a point of rest move less. The scale of its steps comes from the change
+    walk: iterates that are drawn to a fixed point move less. The scale of its steps comes from the change
     between one step and the next, in which a steady way cancels. Its variates have correlation -1/2, so that a third
     of their degrees of freedom is lost.
 

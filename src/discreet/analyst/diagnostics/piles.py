@@ -2,7 +2,7 @@
 
 Let g be the mean distance of the scaled values of a column from one of its bounds. By Markov's inequality at most g / t
 of the rows are farther away than t. With g at most 0.1, a twentieth of the width, at least half of the rows lie within
-a tenth of the width from that bound. Sums cannot tell whether they were clipped to it or lie there by themselves, so
+a tenth of the width from that bound. Sums cannot show whether they were clipped to it or lie there by themselves, so
 both are said.
 """
 

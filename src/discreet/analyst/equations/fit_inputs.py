@@ -47,7 +47,7 @@ class ErrorBasis:
         Of the model, with the sum of squares of the target.
     exact
         Coefficients of z with all digits, shape (k,).
-    pulls
+    penalty_diagonal
         What was added to the diagonal, shape (k,).
     meat
         For robust standard errors: the released middle of the sandwich, shape (k, k).
@@ -67,7 +67,7 @@ class ErrorBasis:
 
 @dataclass(frozen=True, eq=False)
 class FitInputs:
-    """Model and units of a fit, and what its errors can be told from.
+    """Model and units of a fit, and what its errors can be estimated from.
 
     Attributes
     ----------
@@ -76,7 +76,7 @@ class FitInputs:
     units
         In which it was solved.
     penalised
-        Whether anything was asked to pull the coefficients towards 0.
+        Whether a penalty was asked to shrink the coefficients towards 0.
     basis
         What the errors are computed from, or why nothing can be said of them.
     """

@@ -24,8 +24,8 @@ class ModelFormula:
 def parse_model(text: str, release: Release) -> ModelFormula:
     """Read `target ~ feature + feature`, with `.` for every other column and `- 1` or `+ 0` for no intercept.
 
-    Names with blanks or signs stand in back quotes. Functions and products are not part of it: a transformation has to
-    be declared before the release, as a column with a formula of its own.
+    Names with blanks or operators are written in back quotes. Functions and products are not part of it: a
+    transformation has to be declared before the release, as a column with a formula of its own.
     """
     if not isinstance(text, str):
         raise SpecError(f"expected a formula such as 'income ~ age + region', got {type(text).__name__}")

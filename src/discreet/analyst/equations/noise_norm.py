@@ -1,4 +1,4 @@
-"""How large the noise in a matrix of sums is: the 95 % quantile of its operator norm."""
+"""How large the noise in a matrix of sums is: the 95% quantile of its operator norm."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ _GAUSSIAN: Final = NoiseLaw(8, {}, "none")
 
 
 def noise_norm_quantile(sd: FloatArray, noise_map: FloatArray, digest: str, law: NoiseLaw = _GAUSSIAN) -> float:
-    """Simulate the 95 % quantile of the operator norm of C E C', E symmetric noise with entry deviations `sd`.
+    """Simulate the 95% quantile of the operator norm of C E C', E symmetric noise with entry deviations `sd`.
 
-    Of B simulated norms it takes the one of rank 0.95 (B+1), which a further norm exceeds with probability 5 %
-    exactly, on average over fingerprints, however few the draws. Fewer are made where they are dear: the norm of a
+    Of B simulated norms it takes the one of rank 0.95 (B+1), which a further norm exceeds with probability 5%
+    exactly, on average over fingerprints, however few the draws. Fewer are made where they are costly: the norm of a
     large matrix hardly varies, unless the shifts or means in C single out one direction.
 
     Parameters
@@ -57,7 +57,7 @@ def ensemble_edge(sd: FloatArray, noise_map: FloatArray, law: NoiseLaw = _GAUSSI
 
     The core of E has its edge at 2r, r^2 the largest row sum of its variances. The first column of C adds
     v e' + e v' + e_n v v' for the first row (e_n, e) of E. The middle two have the eigenvalues v.e +- |v||e|; one of
-    size t > r leaves the bulk and stands at t + r^2/t [Benaych-Georges & Nadakuditi 2011].
+    size t > r leaves the bulk and is at t + r^2/t [Benaych-Georges & Nadakuditi 2011].
     The last is at most 1.96 deviations of e_n times |v|^2, and one deviation of an entry covers the fluctuation.
 
     The edge does not depend on the law of independent entries, and K-norm noise of many entries is close to Gaussian.
@@ -79,7 +79,7 @@ def ensemble_edge(sd: FloatArray, noise_map: FloatArray, law: NoiseLaw = _GAUSSI
 
 
 def _draws(size: int) -> int:
-    """How many norms to simulate: each count makes 0.95 (B+1) a whole number."""
+    """How many norms to simulate: each count makes 0.95 (B+1) an integer."""
     return 399 if size <= 20 else 99
 
 

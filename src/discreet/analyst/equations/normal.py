@@ -1,6 +1,6 @@
 """From a release and a sub-model to normal equations in well-scaled coordinates, and back to original units.
 
-The sums of products are kept as whole numbers, as they were released, so that the solver can be exact.
+The sums of products are kept as integers, as they were released, so that the solver can be exact.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ class NormalEquations(Units):
     Attributes
     ----------
     whole
-        Sums of products of (z, v) as whole numbers, shape (k+1, k+1); 0 in place of a sum that no model needs.
+        Sums of products of (z, v) as integers, shape (k+1, k+1); 0 in place of a sum that no model needs.
     unit
-        What a whole number is divided by.
+        What an integer is divided by.
     block_sd
         Noise standard deviations of the released sums of (1, features, target) behind them; uncorrelated entries.
     law
@@ -60,12 +60,12 @@ class NormalEquations(Units):
 
     @property
     def integer_gram(self) -> BigIntArray:
-        """Gram of the regressors in whole numbers, shape (k, k)."""
+        """Gram of the regressors in integers, shape (k, k)."""
         return self.whole[:-1, :-1]
 
     @property
     def integer_b(self) -> BigIntArray:
-        """Regressors times target in whole numbers, shape (k,)."""
+        """Regressors times target in integers, shape (k,)."""
         return self.whole[:-1, -1]
 
     @cached_property

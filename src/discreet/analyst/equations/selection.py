@@ -20,15 +20,15 @@ class SubModel:
     target
         Declared name of the column to explain.
     features
-        Declared names of the regressors; a categorical name stands for all its indicators.
+        Declared names of the regressors; a categorical name means all its indicators.
     intercept
         Whether the model has a free constant.
     names
         Coefficient names: `Intercept` first if there is one, then the released columns of the features.
     positions
-        Where the released columns of the features stand in `release.columns`; the constant stands at 0.
+        Positions of the released columns of the features in `release.columns`; the constant is at 0.
     target_position
-        Where the target stands in `release.columns`.
+        Position of the target in `release.columns`.
     """
 
     target: str

@@ -1,4 +1,4 @@
-"""What a release holds for a model: which sums are there, and how many rows stand behind them."""
+"""What a release holds for a model: which sums are there, and how many rows are behind them."""
 
 from __future__ import annotations
 

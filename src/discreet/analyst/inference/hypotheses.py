@@ -130,7 +130,7 @@ class _Name:
 
 
 def _tokens(text: str, names: Sequence[str]) -> list[str | float | _Name]:
-    # a level may hold any sign, so known names are looked for first, the longest of them before its beginnings
+    # a level may hold any character, so known names are looked for first, the longest of them before its beginnings
     known = sorted(names, key=len, reverse=True)
     out: list[str | float | _Name] = []
     index = 0

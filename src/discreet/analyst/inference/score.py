@@ -22,9 +22,9 @@ Several combinations L theta = c are tested together with the covariance under t
 which for one combination is the square of its score statistic. Both take one value for the coefficients that a
 hypothesis leaves open; `nuisance` counts what is not known about those, for coefficients and hypotheses.
 
-Sigma = A~^{-1} Omega(theta~) A~^{-1} is the sandwich covariance. With a ridge on the diagonal, A~ + diag(pulls) takes
+Sigma = A~^{-1} Omega(theta~) A~^{-1} is the sandwich covariance. With a ridge on the diagonal, A~ + diag(penalty) takes
 the place of A~ in a and Sigma, and psi is the combination of the *penalised* coefficients
-(A + diag(pulls))^{-1} A theta.
+(A + diag(penalty))^{-1} A theta.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class ScoreInference:
     ----------
     variance
         Variances of the independent entries of the noise F in the sums of (1, features, target), shape (p, p).
-    reach
+    sensitivity
         How F enters the sums of (z, target): as C F C' with this C, shape (k+1, p).
     contrast
         C'(-theta~, 1): the combination of the columns of F that enters the score, shape (p,).
@@ -89,7 +89,7 @@ class ScoreInference:
 
     @property
     def s2(self) -> float:
-        """Residual variance of the scaled target; not above 0 where the release cannot tell it from none."""
+        """Residual variance of the scaled target; not above 0 where the release cannot distinguish it from none."""
         return self.residual / self.residual_rows
 
     @property
@@ -151,7 +151,7 @@ def score_inference(
 ) -> ScoreInference:
     """Set up the score's covariance at the estimate.
 
-    With H the inverse of A~ + diag(pulls) the residual sum at the estimate falls short of the one at its target by
+    With H the inverse of A~ + diag(penalty) the residual sum at the estimate falls short of the one at its target by
     tr((2H - H A~ H) Omega) on average, so that
 
         s^2 = (RSS~ + tr((2H - H A~ H) V)) / (n~ - tr((2H - H A~ H) A~)),
@@ -168,7 +168,7 @@ def score_inference(
         Of the model.
     theta
         Its coefficients of z, shape (k,).
-    pulls
+    penalty_diagonal
         What a penalty added to the diagonal, shape (k,).
     """
     size = len(penalty_diagonal)

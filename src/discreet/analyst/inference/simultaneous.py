@@ -14,7 +14,7 @@ from discreet.exact.arrays import FloatArray
 
 Simultaneous = Literal["bonferroni", "max-t"]
 WAYS: Final[tuple[Simultaneous, ...]] = get_args(Simultaneous)
-_DRAWS: Final = 9_999  # level (draws + 1) is then a whole number for every level of up to four digits
+_DRAWS: Final = 9_999  # level (draws + 1) is then an integer for every level of up to four digits
 
 
 def checked_way(way: object) -> Simultaneous | None:
@@ -32,7 +32,7 @@ def simultaneous_value(about: Contrasts, level: float, way: Simultaneous, digest
 
     `bonferroni` shares the misses out evenly. `max-t` takes the quantile of the largest of the standardised errors,
     which have the correlations of the sandwich covariance, and is never wider than the former but for simulation.
-    Correlations do not tell the joint law of pure-epsilon noise: there both are Bonferroni's value.
+    Correlations do not determine the joint law of pure-epsilon noise: there both are Bonferroni's value.
 
     Parameters
     ----------

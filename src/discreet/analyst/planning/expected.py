@@ -172,7 +172,7 @@ def read_off(release: Release, asked: Asked) -> Plan:
 
 
 def without_noise(release: Release) -> Release:
-    """The sums of a release with what its noise takes off the residual sum put back; they then stand for the table's.
+    """The sums of a release with what its noise takes off the residual sum put back; they then replace the table's.
 
     The line follows some of the noise, so that the residual sum is too small by a known amount on average.
     """
@@ -231,7 +231,7 @@ def _refused(design: Design, reason: str) -> list[PlannedCoefficient]:
 def smallest(
     plan_at: Callable[[float], Plan], coefficient: str, width: float, span: tuple[float, float]
 ) -> float | None:
-    """The smallest setting in a span, to 1 %, at which a coefficient's interval is as narrow as wanted, if any is.
+    """The smallest setting in a span, to 1%, at which a coefficient's interval is as narrow as wanted, if any is.
 
     The width falls as the setting grows.
     """

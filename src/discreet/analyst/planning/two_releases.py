@@ -13,7 +13,7 @@ def both_laws(first: NoiseLaw, second: NoiseLaw) -> NoiseLaw:
     """Noise of the means of two releases of the same sums, each weighted with the inverse of its variance.
 
     The variance of such a mean is 1 / (1/v1 + 1/v2). Where the families differ, or their means belong to neither, the
-    law with the heavier tails of the two stands in for theirs.
+    law with the heavier tails of the two is used for both.
     """
     families = {family_of(first.family), family_of(second.family)}
     unit = 4**first.grid_bits

@@ -60,7 +60,7 @@ class Plan:
         Of every sum of products, shape (p, p), none where it is not released; empty for a mechanism that publishes
         coefficients.
     assumptions
-        What was supposed of the table; none where the sums of a release stand for those of the table.
+        What was supposed of the table; none where the sums of a release replace those of the table.
     """
 
     epsilon: float

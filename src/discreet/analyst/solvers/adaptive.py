@@ -22,14 +22,14 @@ _Z: Final = NormalDist().inv_cdf(float(1 - MISS))
 
 @dataclass(frozen=True, eq=False)
 class AdaptiveRidge:
-    """The ridge and what is behind it, and which coefficients it pulls to 0.
+    """The ridge and what is behind it, and which coefficients it shrinks to 0.
 
     Attributes
     ----------
     ridge
         What is added to the diagonal.
     noise_norm
-        95 % quantile of the operator norm of the noise in the penalised Gram.
+        95% quantile of the operator norm of the noise in the penalised Gram.
     smallest
         Smallest eigenvalue of the noisy Gram.
     at_least
@@ -48,7 +48,7 @@ class AdaptiveRidge:
 def adaptive_ridge(equations: NormalEquations, digest: str, released: float = -math.inf) -> AdaptiveRidge:
     """Smallest ridge that keeps the noise in the Gram below half of what it is added to.
 
-    With q the 95 % quantile of the operator norm of the noise in the penalised Gram and l its smallest noisy
+    With q the 95% quantile of the operator norm of the noise in the penalised Gram and l its smallest noisy
     eigenvalue, l - q is a lower bound for the true one wherever the noise is below q, which the rule supposes anyway.
     Where an eigenvalue was released, its own lower bound counts if it is larger. With the larger of both, m,
     ridge = max(0, 2q - max(0, m)) [Wang 2018]. Should l fall below -q, which noise of this law hardly ever does,
@@ -75,7 +75,7 @@ def adaptive_ridge(equations: NormalEquations, digest: str, released: float = -m
 
 
 def released_bound(release: Release, model: SubModel) -> float:
-    """Lower bound at 95 % for the smallest eigenvalue of a model's penalised Gram, from a released eigenvalue.
+    """Lower bound at 95% for the smallest eigenvalue of a model's penalised Gram, from a released eigenvalue.
 
     The release gives that of M, the Gram of (1, x), or of x where no model of it can have an intercept. Every Gram that
     is penalised is C M C' with C = (v, I) on the features of the model, v minus their means or what moves them to

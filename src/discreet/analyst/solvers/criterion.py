@@ -15,7 +15,7 @@ the sums by db and dE moves theta by H (db - dE theta), and
 
 where V(theta) is the covariance of the privacy noise e - E theta in the score, for theta held fixed. The first term
 more is Mallows' Cp with its degrees of freedom: the number of coefficients that are not 0 for the lasso, a trace where
-there is a ridge. The second is the same correction for the noise of the release. In place of A and s^2 stand A~ and an
+there is a ridge. The second is the same correction for the noise of the release. A and s^2 are replaced by A~ and an
 estimate; that the repair and the number of rows follow the noise too is left out.
 """
 

@@ -1,8 +1,8 @@
 """Solving the normal equations: least squares and ridge, to the last digit of the sums that were released.
 
 Sums of products square the condition number of the data, so a plain double-precision solve loses digits that the
-release holds. The right-hand side is therefore corrected with residuals in whole numbers until nothing changes, and
-where double precision cannot even begin, small systems are eliminated in whole numbers.
+release holds. The right-hand side is therefore corrected with residuals in integers until nothing changes, and
+where double precision cannot even begin, small systems are eliminated in integers.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import numpy.typing as npt
 from discreet.analyst.values.not_estimable import NotEstimableError
 from discreet.exact.arrays import BigIntArray, FloatArray
 
-_EXACT_COLUMNS: Final = 40  # elimination in whole numbers grows with the fourth power of the number of columns
+_EXACT_COLUMNS: Final = 40  # elimination in integers grows with the fourth power of the number of columns
 _SMALLEST_PIVOT: Final = 2.0**-40  # below this a pivot of the unit-diagonal matrix may be rounding
 _SOLUTION_BITS: Final = 120
 _AGREED_BITS: Final = 90
@@ -45,7 +45,7 @@ class Solution:
 
 
 def solve_ols(A: npt.NDArray[np.generic], b: npt.NDArray[np.generic]) -> Solution:
-    """Solve A theta = b for a positive definite A, of floats or of whole numbers.
+    """Solve A theta = b for a positive definite A, of floats or of integers.
 
     Parameters
     ----------
@@ -73,14 +73,14 @@ def solve_ridge(
     *,
     unit: int = 1,
 ) -> Solution:
-    """Solve (A/unit + diag(pulls)) theta = b/unit for a positive definite left side.
+    """Solve (A/unit + diag(penalty)) theta = b/unit for a positive definite left side.
 
     Parameters
     ----------
     A, b
-        Of floats or of whole numbers, shapes (k, k) and (k,).
-    pulls
-        How strongly each coefficient is pulled towards 0, at least 0, shape (k,); an intercept usually is not.
+        Of floats or of integers, shapes (k, k) and (k,).
+    penalty_diagonal
+        How strongly each coefficient is shrunk towards 0, at least 0, shape (k,); an intercept usually is not.
     unit
         What A and b are divided by.
 
@@ -92,7 +92,7 @@ def solve_ridge(
     gram, right, factor = _integers(A, b)
     fine = 2**_PENALTY_BITS
     added = np.array(
-        [round(Fraction(pull) * (unit * factor * fine)) for pull in penalty_diagonal.tolist()], dtype=object
+        [round(Fraction(entry) * (unit * factor * fine)) for entry in penalty_diagonal.tolist()], dtype=object
     )
     coefficients = _solved(gram * fine + np.diag(added), right * fine)
     if coefficients is None:
@@ -101,12 +101,12 @@ def solve_ridge(
 
 
 def _integers(A: npt.NDArray[np.generic], b: npt.NDArray[np.generic]) -> tuple[BigIntArray, BigIntArray, int]:
-    """Give the same system in whole numbers, and the factor it was multiplied by."""
+    """Give the same system in integers, and the factor it was multiplied by."""
     if A.dtype == object:
         return A.astype(object), b.astype(object), 1
     exact_gram = np.vectorize(Fraction, otypes=[object])(A)
     exact_b = np.vectorize(Fraction, otypes=[object])(b)
-    # a double is a whole number over a power of two, so the largest denominator serves all
+    # a double is an integer over a power of two, so the largest denominator serves all
     factor = max(value.denominator for value in (*exact_gram.flat, *exact_b.flat))
     whole = np.vectorize(int, otypes=[object])
     return whole(exact_gram * factor), whole(exact_b * factor), factor
@@ -142,7 +142,7 @@ def _refined(A: BigIntArray, b: BigIntArray) -> tuple[Fraction, ...] | None:
     size = float(np.abs(step).max())
     if size == 0:
         return (Fraction(0),) * len(b)
-    # the solution is kept as whole numbers over 2**bits, with room beyond a double's 53 bits
+    # the solution is kept as integers over 2**bits, with room beyond a double's 53 bits
     bits = max(0, _SOLUTION_BITS - math.frexp(size)[1])
     one = 1 << bits
     solution = _rounded(step, bits)

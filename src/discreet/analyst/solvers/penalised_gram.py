@@ -18,14 +18,14 @@ _ROWS_IN_SDS: Final = 3  # below this many standard deviations of its noise a co
 
 @dataclass(frozen=True, eq=False)
 class PenalisedGram:
-    """Normal equations of the coefficients that a penalty may pull to 0, m of the k.
+    """Normal equations of the coefficients that a penalty may shrink to 0, m of the k.
 
     Attributes
     ----------
     gram, right
         Shapes (m, m) and (m,), in released units.
     noise_norm
-        95 % quantile of the operator norm of the noise in `gram`; 0 where there is none.
+        95% quantile of the operator norm of the noise in `gram`; 0 where there is none.
     smallest
         Smallest eigenvalue of `gram`; infinite for m = 0.
     penalised
@@ -44,7 +44,7 @@ def penalised_gram(equations: NormalEquations, digest: str) -> PenalisedGram:
 
     With m the noisy means of the features the Gram is A - n m m' and its noise, to first order,
     E - e m' - m e' + e_n m m'. Where the noisy count of rows is no larger than three standard deviations of its noise
-    there are no means to speak of, and the intercept stays among the coefficients that are pulled to 0.
+    there are no means to speak of, and the intercept stays among the coefficients that are shrunk to 0.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ def penalised_gram(equations: NormalEquations, digest: str) -> PenalisedGram:
 
 
 def _partialled(equations: NormalEquations) -> tuple[FloatArray, FloatArray]:
-    """Take the means out in whole numbers: in doubles a narrow column inside wide bounds would lose its digits."""
+    """Take the means out in integers: in doubles a narrow column inside wide bounds would lose its digits."""
     whole = equations.whole
     count = whole[0, 0]
     times_count = whole[1:, 1:] * count - np.outer(whole[1:, 0], whole[0, 1:])

@@ -1,7 +1,7 @@
 """Convex repair: normal equations of the slopes whose smallest eigenvalue is no smaller than their noise.
 
 Noise can make sums of products indefinite, and then no penalised model has a minimum. Where the smallest eigenvalue
-lies below the 95 % quantile of the noise's norm, the diagonal is shifted until it reaches it. Anything less, such as a
+lies below the 95% quantile of the noise's norm, the diagonal is shifted until it reaches it. Anything less, such as a
 tiny floor under the eigenvalues, would divide by noise.
 """
 
@@ -42,7 +42,7 @@ class SlopeEquations:
     gram, right
         Intercept partialled out, shapes (m, m) and (m,).
     noise_norm, smallest
-        95 % quantile of the norm of the noise, and the smallest eigenvalue that is held against it.
+        95% quantile of the norm of the noise, and the smallest eigenvalue that is held against it.
     intercept_shift
         What was added to the diagonal before the intercept was partialled out; 0 unless the table is too small to be
         counted. It is part of `gram` already.
@@ -86,7 +86,7 @@ def slope_equations(equations: NormalEquations, digest: str) -> SlopeEquations:
     """Set up the normal equations of the slopes and their repair, from released quantities only.
 
     The shift is on the slopes, and the ridge that is asked for counts towards it. In a table too small to be counted
-    it is on the intercept as well, which no penalty pulls, so that there the ridge does not count.
+    it is on the intercept as well, which no penalty shrinks, so that there the ridge does not count.
     """
     about = penalised_gram(equations, digest)
     if not (equations.intercept and about.penalised[0]):

@@ -45,7 +45,7 @@ def total_sum(equations: NormalEquations) -> float:
 
 
 def inverse_gram(equations: NormalEquations, penalty_diagonal: FloatArray) -> FloatArray:
-    """Give the inverse of A + diag(pulls), which must be positive definite, shape (k, k).
+    """Give the inverse of A + diag(penalty_diagonal), which must be positive definite, shape (k, k).
 
     Columns that are nearly combinations of each other leave double precision few digits; up to 40 of them are then
     solved for one by one as the coefficients are.
@@ -54,7 +54,7 @@ def inverse_gram(equations: NormalEquations, penalty_diagonal: FloatArray) -> Fl
     ----------
     equations
         Of the model.
-    pulls
+    penalty_diagonal
         What a penalty adds to the diagonal, shape (k,).
     """
     gram = equations.A + np.diag(penalty_diagonal)

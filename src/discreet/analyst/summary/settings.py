@@ -26,7 +26,7 @@ def _shown(release: Release, name: str, value: bool | int | float | str) -> str:
 
 
 def _chosen(release: Release, name: str) -> list[str]:
-    """What a 0 stood for, or nothing where the setting is no such 0 or the release does not tell."""
+    """What a 0 meant, or nothing where the setting is no such 0 or the release does not record it."""
     value = release.settings[name]
     if isinstance(value, bool | str) or value != 0:
         return []

@@ -122,7 +122,7 @@ def radius_notes(fit: Fit) -> list[str]:
 
 
 def row_count(fit: Fit) -> str:
-    """Give the number of rows as far as it may be told.
+    """Give the number of rows as far as it is known.
 
     A noisy count is shown to whole rows, never as if it were exact.
     """

@@ -33,7 +33,7 @@ class NotEstimableError(DiscreetError):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class NotEstimable:
-    """What stands in the place of a number that the release cannot give; it is false, and says why.
+    """What is returned instead of a number that the release cannot give; it is false, and says why.
 
     >>> NotEstimable("the noise is too large")
     not estimable: the noise is too large

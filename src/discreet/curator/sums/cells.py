@@ -35,7 +35,7 @@ class Axis:
         return self.bins or self.columns + 1
 
     def indices(self, values: FloatArray, unit: int) -> IntArray:
-        """The cell of each row, from whole numbers of grid steps, shape (columns, rows).
+        """The cell of each row, from integer numbers of grid steps, shape (columns, rows).
 
         >>> Axis(1, bins=4).indices(np.array([[-256.0, -128.0, 0.0, 256.0]]), 256).tolist()
         [0, 1, 2, 3]
@@ -50,7 +50,7 @@ class Axis:
         return index
 
     def centres(self) -> FloatArray:
-        """Scaled values that stand for each cell, shape (cells, columns): midpoints, or indicators themselves.
+        """Scaled values that represent each cell, shape (cells, columns): midpoints, or indicators themselves.
 
         >>> Axis(1, bins=4).centres().ravel().tolist(), Axis(1).centres().ravel().tolist()
         ([-0.75, -0.25, 0.25, 0.75], [0.0, 1.0])

@@ -1,4 +1,4 @@
-"""Exact products of whole numbers through BLAS, the same whatever the order or the chunks."""
+"""Exact products of integers through BLAS, the same whatever the order or the chunks."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from discreet.exact.arrays import FloatArray
 
-# a double holds every whole number up to 2**53, so sums of products below it are exact in any order
+# a double holds every integer up to 2**53, so sums of products below it are exact in any order
 _EXACT_BITS = 53
 # above this many bits a chunk of useful size would leave that range: split each value into two limbs
 _LIMB_FROM_BITS = 20
@@ -29,7 +29,7 @@ def chunk_rows(wanted: int, size: int, grid_bits: int) -> int:
 
 
 class ExactGram:
-    """Running sum of `chunk @ chunk.T` over chunks of whole numbers, exact for any number of rows."""
+    """Running sum of `chunk @ chunk.T` over chunks of integers, exact for any number of rows."""
 
     def __init__(self, size: int, grid_bits: int) -> None:
         self._grid_bits = grid_bits
@@ -43,7 +43,7 @@ class ExactGram:
         self._product: FloatArray = np.empty((size, size))
 
     def add(self, chunk: FloatArray) -> None:
-        """Add the products of a chunk of shape (size, rows), whole numbers of at most 2**grid_bits."""
+        """Add the products of a chunk of shape (size, rows), integers of at most 2**grid_bits."""
         rows = chunk.shape[1]
         if rows == 0:
             return
@@ -55,7 +55,7 @@ class ExactGram:
             self._int64[part] += self._product.astype(np.int64)
 
     def totals(self) -> tuple[int, ...]:
-        """Upper triangle of the exact sum, row by row, as whole numbers without limit."""
+        """Upper triangle of the exact sum, row by row, as integers without limit."""
         self._flush()
         size = self._product.shape[0]
         if self._shift == 0:

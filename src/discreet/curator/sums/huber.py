@@ -15,7 +15,7 @@ from discreet.exact.arrays import FloatArray, IntArray
 
 # rows that are multiplied at once, as a power of two
 _BLOCK_BITS: Final = 12
-# a double holds every whole number up to 2**53
+# a double holds every integer up to 2**53
 _EXACT_BITS: Final = 52
 
 
@@ -32,7 +32,7 @@ class HuberSums:
     """Running exact sums over rows z = (1, x), or x: of z psi(y - z'theta), and of z z' where psi is not clipped.
 
     psi(r) is r, clipped to the threshold. Nothing is rounded: coefficients have digits of `digit_bits` bits, as many as
-    are wanted, and residuals are carried from digit to digit in whole numbers.
+    are wanted, and residuals are carried from digit to digit in integers.
 
     Parameters
     ----------
@@ -126,7 +126,7 @@ class HuberSums:
 
 
 class CombinedSums:
-    """Several sums in one pass over the table; their totals stand one after the other."""
+    """Several sums in one pass over the table; their totals follow one another."""
 
     def __init__(self, parts: Sequence[Sums]) -> None:
         self._parts = tuple(parts)

@@ -28,7 +28,7 @@ class PersonSums(Protocol):
     """Sums that treat the rows of one person together."""
 
     def add_persons(self, chunk: FloatArray, starts: npt.NDArray[np.intp]) -> None:
-        """Take a chunk of whole persons, whose rows stand together from each of `starts` on."""
+        """Take a chunk of whole persons, whose rows are together from each of `starts` on."""
         ...
 
 
@@ -36,7 +36,7 @@ class Moments:
     """Exact sums of products of the grid rows (1, x, y). Sensitive: handed to a mechanism and to nothing else.
 
     It adds, and that is all it does: it does not print, compare, copy, pickle or serialise its numbers, and is no
-    dataclass, whose fields any tool can list. Parts of one table add up if no person stands in two of them.
+    dataclass, whose fields any tool can list. Parts of one table add up if no person is in two of them.
 
     Attributes
     ----------

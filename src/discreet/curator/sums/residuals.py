@@ -31,7 +31,7 @@ def usable(coefficients: Sequence[float]) -> list[float]:
 def scaled_residuals(chunk: FloatArray, coefficients: Sequence[float], unit: float) -> FloatArray:
     """Residuals of rows (1, x, y) in grid steps, shape (rows,), in scaled units of the target.
 
-    Each is a function of its own row with the same bits wherever it stands: columns are taken one by one, because a
+    Each is a function of its own row with the same bits wherever it is: columns are taken one by one, because a
     matrix product could round differently from place to place.
     """
     residual: FloatArray = chunk[-1] / unit
@@ -73,7 +73,7 @@ class ResidualGram:
         self._gram.add(self.rows(chunk))
 
     def add_persons(self, chunk: FloatArray, starts: npt.NDArray[np.intp]) -> None:
-        """Add a chunk of whole persons, whose rows stand together from each of `starts` on."""
+        """Add a chunk of whole persons, whose rows are together from each of `starts` on."""
         summed = np.add.reduceat(self.rows(chunk), starts, axis=1)
         averaged: FloatArray = np.rint(summed / self._rows_per_person)  # [P4]
         shrink_to_ball(averaged, self._norm2)
@@ -133,7 +133,7 @@ class RatioSquares:
         self._gram.add(self.rows(chunk))
 
     def add_persons(self, chunk: FloatArray, starts: npt.NDArray[np.intp]) -> None:
-        """Add a chunk of whole persons, whose rows stand together from each of `starts` on."""
+        """Add a chunk of whole persons, whose rows are together from each of `starts` on."""
         summed = np.add.reduceat(self.rows(chunk), starts, axis=1)
         self._gram.add(np.rint(summed / self._rows_per_person))  # [P6]
 
@@ -162,7 +162,7 @@ class ResidualPass:
             part.add(chunk)
 
     def add_persons(self, chunk: FloatArray, starts: npt.NDArray[np.intp]) -> None:
-        """Add a chunk of whole persons, whose rows stand together from each of `starts` on."""
+        """Add a chunk of whole persons, whose rows are together from each of `starts` on."""
         for part in self._parts:
             part.add_persons(chunk, starts)
 

@@ -17,7 +17,7 @@ Weight: TypeAlias = Callable[[FloatArray], FloatArray]
 
 
 class ScoreSum:
-    """Running exact sum of score vectors v = weight(residual) * (1, x), rounded to whole numbers of grid steps.
+    """Running exact sum of score vectors v = weight(residual) * (1, x), rounded to integer numbers of grid steps.
 
     No coordinate of v is larger than that of (1, x) itself, so |v|^2 is at most `norm2_bound + unit**2`, exactly, or
     `norm2_bound` without intercept.
@@ -32,7 +32,7 @@ class ScoreSum:
         Released scaled coefficients at which residuals are taken, shape (size,).
     weight
         From residuals, in scaled units of the target, to numbers in [-1, 1]: a bounded score divided by its bound. It
-        must treat each residual alone and give the same bits wherever it stands in the array: arithmetic, comparisons,
+        must treat each residual alone and give the same bits wherever it is in the array: arithmetic, comparisons,
         square roots and `design.elementary` do. What leaves [-1, 1] is clipped, and what is no number counts as 0.
     intercept
         Whether the constant takes part; without it the first sum is 0.
@@ -67,7 +67,7 @@ class ScoreSum:
 
 
 class WeightedGram:
-    """Running exact sum of v v' over rows v = root(residual) * (1, x, y), rounded to whole numbers of grid steps.
+    """Running exact sum of v v' over rows v = root(residual) * (1, x, y), rounded to integer numbers of grid steps.
 
     With root = the square root of a weight it is the weighted second moment that reweighted least squares needs. No
     coordinate of v is larger than that of (1, x, y) itself.
@@ -125,7 +125,7 @@ class _ResidualRows:
         self._intercept = intercept
 
     def weighted(self, chunk: FloatArray, columns: FloatArray) -> FloatArray:
-        """Each of `columns` times the weight of its row of the chunk, rounded to whole numbers."""
+        """Each of `columns` times the weight of its row of the chunk, rounded to integers."""
         residual = scaled_residuals(chunk, self._coefficients, self._unit)
         weight = np.clip(np.nan_to_num(self._weight(residual), nan=0.0), self._least, 1.0)
         v: FloatArray = np.rint(weight * columns)  # [P1]

@@ -48,7 +48,7 @@ def parse(text: str) -> Formula:
     Traceback (most recent call last):
     ...
     discreet.errors.SpecError: formula "exper *** 2": unexpected '*' at position 8, after 'exper **'; an exponent is \
-a plain whole number from 0 to 8, or 0.5
+an integer from 0 to 8, or 0.5
     """
     return Formula(text, tree_of(text))
 
@@ -179,7 +179,7 @@ needs numbers above 0; tighten the bounds of its columns, or use clip or log1p
         values
             Values of each column used, shape (rows,).
         bounds
-            Low and high end of each column used; the outer knots stand at the ends of the range of the first argument.
+            Low and high end of each column used; the outer knots are at the ends of the range of the first argument.
 
         Examples
         --------

@@ -31,7 +31,7 @@ def basis(x: FloatArray, knots: Sequence[float], degree: int, bounds: tuple[floa
     degree
         Degree of the pieces.
     bounds
-        Ends of the range, where the outer knots stand.
+        Ends of the range, where the outer knots are.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Text of a formula to its words, numbers and signs; every other sign is refused with a reason."""
+"""Text of a formula to its words, numbers and operators; every other character is refused with a reason."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ _INSTEAD: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """One word, number, quoted name or sign, where it stands, and a number's value."""
+    """One word, number, quoted name or operator, its position, and a number's value."""
 
     kind: Literal["word", "name", "number", "sign", "end"]
     text: str
@@ -124,7 +124,7 @@ def _column(text: str, position: int, name: str) -> str:
 
 
 class Cursor:
-    """A walk over the tokens of one text that knows how to complain about the spot it has reached."""
+    """A walk over the tokens of one text that knows how to report an error at its position."""
 
     def __init__(self, text: str) -> None:
         self.tokens = iter(tokens_of(text))
@@ -132,11 +132,11 @@ class Cursor:
         self.text = text
 
     def at_word(self, *words: str) -> bool:
-        """Whether one of these bare words stands here."""
+        """Whether the token here is one of these bare words."""
         return self.token.kind == "word" and self.token.text in words
 
     def at_sign(self, *signs: str) -> bool:
-        """Whether one of these signs stands here; a column quoted as a sign is none."""
+        """Whether the token here is one of these operators; a column quoted as an operator is none."""
         return self.token.kind == "sign" and self.token.text in signs
 
     def at_end(self) -> bool:
@@ -144,25 +144,25 @@ class Cursor:
         return self.token.kind == "end"
 
     def advance(self) -> Token:
-        """Step over the token that stands here."""
+        """Step over the token here."""
         token = self.token
         self.token = next(self.tokens)
         return token
 
     def accept(self, sign: str) -> bool:
-        """Step over a sign if it stands here."""
+        """Step over an operator if it is here."""
         if self.at_sign(sign):
             self.advance()
             return True
         return False
 
     def expect(self, sign: str, advice: str) -> None:
-        """Step over a sign that must stand here."""
+        """Step over an operator that must be here."""
         if not self.accept(sign):
             raise self.unexpected(advice)
 
     def unexpected(self, advice: str) -> SpecError:
-        """The error for the token that stands here."""
+        """The error for the token here."""
         token = self.token
         if self.at_end():
             return self.wrong(token, "the text ends", advice)
@@ -178,14 +178,14 @@ class Cursor:
 
 
 def problem(text: str, position: int, what: str, advice: str) -> SpecError:
-    """The error for a spot of a formula: what stands there, where, after which text, and what to do."""
+    """The error for a position in a formula: what is there, where, after which text, and what to do."""
     before = _escaped(text[:position].rstrip())
     after = f", after {_last(before)!r}" if before else ""
     return SpecError(f"{shown(text)}: {what} at position {position}{after}; {advice}")
 
 
 def shown(text: str) -> str:
-    """How messages show a formula: cut to a line, invisible signs spelled out."""
+    """How messages show a formula: cut to a line, invisible characters spelled out."""
     escape_control = _escaped(text[: _SHOWN + 1])
     return f'formula "{escape_control if len(escape_control) <= _SHOWN else escape_control[: _SHOWN - 3] + "..."}"'
 

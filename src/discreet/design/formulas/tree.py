@@ -166,7 +166,7 @@ def name_text(name: str) -> str:
 
 
 def is_reserved(word: str) -> bool:
-    """Whether a bare word cannot stand for a column."""
+    """Whether a bare word cannot name a column."""
     return word in FUNCTIONS + TOP_FUNCTIONS or word.lower() in NOT_NUMBERS or keyword.iskeyword(word)
 
 
@@ -203,7 +203,7 @@ def _node_text(node: Node) -> tuple[str, int]:
         level, sign = _AND if node.word == "and" else _OR, node.word
     else:
         level, sign = _SUM if node.sign in "+-" else _PRODUCT, node.sign
-    # signs of one level are read from the left
+    # operators of one level are read from the left
     return f"{_wrapped(node.left, level)} {sign} {_wrapped(node.right, level + 1)}", level
 
 

@@ -39,7 +39,7 @@ class ExtraStatistic:
     ----------
     name
         In the law of the noise and among the scalars of the release.
-    reach
+    sensitivity
         Its largest change between neighbouring tables, as a Euclidean length, in scaled units of a product.
     share
         Of mu^2, above 0 and below 1; the moments get the rest.

@@ -102,7 +102,7 @@ def largest_shift(degrees: int, epsilon: float, delta: float, *, exchanged: bool
 
 
 def _float_delta(degrees: int, shift: float, epsilon: float, shares: FloatArray) -> FloatArray:
-    """Delta for each share of epsilon in the first step; a share of 1 stands for a single step."""
+    """Delta for each share of epsilon in the first step; a share of 1 means a single step."""
     # slow to load, and most mechanisms do without
     from scipy.special import gammainc, gammaincc
 

@@ -27,7 +27,7 @@ class Piece:
 
     Attributes
     ----------
-    reach
+    sensitivity
         Largest Euclidean change between neighbouring tables, in scaled units, after the weights of `scales`.
     share
         Of mu^2, for all times together.
@@ -46,7 +46,7 @@ class Piece:
 def pieces_law(domain: RowDomain, budget: PrivacyBudget, pieces: Mapping[str, Piece]) -> NoiseLaw:
     """The noise of every piece for a budget; shares are taken in proportion.
 
-    mu^2 is the sum over pieces of times * (reach / sigma)^2, and each piece has its share of it.
+    mu^2 is the sum over pieces of times * (sensitivity / sigma)^2, and each piece has its share of it.
 
     >>> domain = RowDomain(1, 0, 0, None, False, 16)
     >>> law = pieces_law(domain, PrivacyBudget(1.0, 1e-6), {"score": Piece(1.0, 1.0, 2, times=4)})

@@ -1,7 +1,7 @@
 """Ridge regression inside a public ball, from exact moments, to within a proved distance of the exact minimum.
 
 The objective is F(theta) = 1/2 sum (y - z'theta)^2 + strength/2 |theta|^2 over |theta| <= bound, with z = (1, x), or x
-in a design without intercept. All arithmetic is on whole numbers; proof: output.proof.md.
+in a design without intercept. All arithmetic is on integers; proof: output.proof.md.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ BALL_SETTINGS: Final[Mapping[str, Setting]] = MappingProxyType({
 
 # how far from the exact minimum the solution may be before it is rounded, in steps of the product grid
 SOLVER_STEPS: Final = Fraction(1, 16)
-# enough for every setting to be a whole number of units of 2**-bits; a harder table takes more, see the proof
+# enough for every setting to be an integer number of units of 2**-bits; a harder table takes more, see the proof
 _FIRST_BITS: Final = 192
 # covers the rounding of some tens of double operations, each relative 2**-53
 _UP: Final = 1 + 2**-44
@@ -69,7 +69,7 @@ class RowSensitivity:
 
 
 def rounding_sensitivity(size: int) -> float:
-    """Largest distance from the exact minimum to the lattice point that stands for it, in steps of the product grid."""
+    """Largest distance from the exact minimum to the lattice point that represents it, in steps of the product grid."""
     return (math.sqrt(size) / 2 + float(SOLVER_STEPS)) * _UP  # [P6]
 
 
@@ -104,7 +104,7 @@ def ridge_in_ball(gram: Int, cross: Int, grid_bits: int, settings: Settings) -> 
 
 @dataclass(frozen=True, slots=True)
 class _Problem:
-    """Minimise theta'A theta / 2 - c'theta over a ball; every number is a whole number of units of 2**-bits."""
+    """Minimise theta'A theta / 2 - c'theta over a ball; every number is an integer number of units of 2**-bits."""
 
     matrix: Int
     linear: Int

@@ -169,13 +169,13 @@ class BinnedModel:
         """The cells of a partition with their noisy counts, whose noise has standard deviation `sd`."""
         x = partition.regressor_centres()[:, 0 if intercept else 1 :]
         y = partition.target_centres()
-        # norm of a Gaussian series sum g_c A_c, A_c = z z': at most sqrt(2 |sum A_c^2| log(2k / 0.05)) with 95 %
+        # norm of a Gaussian series sum g_c A_c, A_c = z z': at most sqrt(2 |sum A_c^2| log(2k / 0.05)) with 95%
         squares = (x * (x * x).sum(axis=1, keepdims=True)).T @ x * len(y)
         norm = sd * math.sqrt(2 * float(np.linalg.eigvalsh(squares)[-1]) * math.log(2 * x.shape[1] / 0.05))
         return cls(x, y, weights.reshape(len(x), len(y)), norm)
 
     def squares(self) -> FloatArray:
-        """Weighted least squares; the Gram is shifted along its diagonal where noise drowns its least eigenvalue."""
+        """Weighted least squares; the Gram is shifted along its diagonal where noise dominates its least eigenvalue."""
         values, vectors, shift = self._spectrum()
         right = self.x.T @ (self.weights @ self.y)
         solved: FloatArray = vectors @ ((vectors.T @ right) / np.maximum(values + shift, self.noise_norm))
@@ -186,7 +186,7 @@ class BinnedModel:
 
         Negative counts are kept: the score is a sum of counts and so has unbiased noise. With weights that are not
         negative each step lowers the loss; with negative ones the loss need not be convex, and what comes back is
-        where the steps stand still or end. Steps are bounded in any case.
+        where the steps stop or end. Steps are bounded in any case.
         """
         values, vectors, shift = self._spectrum()
         curvature = np.maximum(values, 0.0) + shift

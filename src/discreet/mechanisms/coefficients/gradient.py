@@ -32,7 +32,7 @@ COUNT_SHARE: Final = 0.02
 AT_REST: Final = 5
 # part of a step that is carried into the next one, at least and at most
 MOMENTA: Final = (0.5, 0.9)
-# the name under which a release tells that part, in thousandths
+# the name under which a release gives that part, in thousandths
 MOMENTUM: Final = "momentum_per_mille"
 
 

@@ -115,7 +115,7 @@ def score_pieces(design: Design, domain: RowDomain, iterations: int) -> dict[str
 def moment_pieces(design: Design, domain: RowDomain, iterations: int, *, joint: bool) -> dict[str, Piece]:
     """What the moment form releases in every iteration: weighted products of (1, x) with itself and with y.
 
-    With `joint` the reaches are those that one pair of rows can have at once; by itself a piece may reach farther.
+    With `joint` the sensitivities are those that one pair of rows can have at once; a single piece may have more.
     """
     size, length, rows = len(fitted_indices(design)), row_norm(design, domain), design.unit.max_rows
     gram, cross = length**2 * rows * ROUNDING, length * rows
@@ -224,7 +224,7 @@ def _index(i: int, j: int, size: int) -> int:
 
 
 def _triangular(law: NoiseLaw) -> NoiseLaw:
-    """The Gram's noise with its off-diagonal scale, smaller by sqrt(2) because such an entry stands for two."""
+    """The Gram's noise with its off-diagonal scale, smaller by sqrt(2) because such an entry counts for two."""
     diagonal = law.sigma["gram"]
     off = rounded_up(math.isqrt((diagonal**2 + 1) // 2 - 1) + 1)  # [P15]
     rest = {name: sigma for name, sigma in law.sigma.items() if name != "gram"}

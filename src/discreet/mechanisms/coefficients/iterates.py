@@ -1,4 +1,4 @@
-"""What iterative mechanisms share: how far scores reach, their noise, the box of the iterates. Proof: irls.proof.md."""
+"""What iterative mechanisms share: scores, their noise, the box of the iterates. Proof: irls.proof.md."""
 
 from __future__ import annotations
 

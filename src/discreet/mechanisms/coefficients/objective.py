@@ -44,7 +44,7 @@ EPSILON_USED: Final = 16.0
 # of epsilon and of delta, for what separates the lattice point from the exact minimum
 OUTPUT_EPSILON: Final = 1 / 50
 OUTPUT_DELTA: Final = 1 / 20
-# directions that stand for a circle where one row is exchanged for another
+# directions that represent a circle where one row is exchanged for another
 _DIRECTIONS: Final = 16
 # delta is divided by 2 to this power at most; a double holds hardly more
 _MOST_HALVINGS: Final = 500
@@ -126,7 +126,7 @@ class Shift:
     Attributes
     ----------
     length
-        Largest Euclidean length, in scaled units, and largest length of a vector that stands for a direction of it.
+        Largest Euclidean length, in scaled units, and largest length of a vector that represents a direction of it.
     halvings
         The number of these vectors as a power of two.
     """

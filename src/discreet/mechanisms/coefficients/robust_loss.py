@@ -44,7 +44,7 @@ class RobustLoss:
         return float(self.threshold * (LARGEST_RESIDUAL / self.threshold) ** (self.power - 1.0))
 
     def score(self, residual: FloatArray) -> FloatArray:
-        """Give psi / bound, each a function of its own residual with the same bits wherever it stands."""
+        """Give psi / bound, each a function of its own residual with the same bits wherever it is."""
         ratio = residual / self.threshold
         if self.power == 1.0:
             return np.clip(ratio, -1.0, 1.0)

@@ -1,4 +1,4 @@
-"""The promise that every mechanism makes in the same words: budget, unit, and the conditions it stands on."""
+"""The promise that every mechanism makes in the same words: budget, unit, and the conditions it holds under."""
 
 from __future__ import annotations
 

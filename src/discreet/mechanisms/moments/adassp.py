@@ -20,7 +20,7 @@ from discreet.privacy.budget import PrivacyBudget
 from discreet.releases import NoiseLaw, Settings
 
 EIGENVALUE: Final = "smallest_eigenvalue"
-# elimination in whole numbers takes a second or two for 100 columns and grows with the fifth power
+# elimination in integers takes a second or two for 100 columns and grows with the fifth power
 _MOST_COLUMNS: Final = 100
 
 

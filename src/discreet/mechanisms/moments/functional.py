@@ -43,7 +43,7 @@ class FunctionalMechanism:
 
 
 def monomial_weights(*, sums: bool, target_square: bool) -> dict[str, float]:
-    """How often each moment stands in the coefficient of a monomial: squares once, mixed and linear terms twice.
+    """How often each moment occurs in the coefficient of a monomial: squares once, mixed and linear terms twice.
 
     Summed over rows, (y - t'z)^2 is the sum of t_j^2 Q_jj, of t_j t_l (2 Q_jl) over j < l, of -t_j (2 q_j), and y'y.
     With `sums` z = (1, x), without z = x; the number of rows is released all the same.

@@ -81,8 +81,8 @@ class KNormMoments:
 def block_shares(domain: RowDomain, neighbours: Neighbours, columns: int) -> Blocks:
     """Shares of the squared norm that bring the least variance to the normal equations, with a floor.
 
-    Every entry has the same law up to its scale, so the total is a sum over blocks of cost * reach^2 / share, as for
-    Gaussian noise, and is least at shares proportional to reach * sqrt(cost), reach being how far a row moves a block.
+    Every entry has the same law up to its scale, so the total is a sum over blocks of cost * sensitivity^2 / share, as
+    for Gaussian noise, and is least at shares proportional to sensitivity * sqrt(cost), the sensitivity of the block.
     The costs take scaled slopes of length 1 and an intercept of 1/2; each of the equations counts alike.
 
     >>> shares = block_shares(RowDomain(20, 0, 0, None, False, 16), "add-remove", 20)

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 
 def below(limit: int) -> int:
-    """A uniform whole number of at least 0 and below `limit`.
+    """A uniform integer of at least 0 and below `limit`.
 
     >>> below(1)
     0

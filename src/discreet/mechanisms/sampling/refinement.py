@@ -1,9 +1,9 @@
-"""Exactly rounded draws of continuous laws: whole numbers that are the same as if real arithmetic had been used.
+"""Exactly rounded draws of continuous laws: integers that are the same as if real arithmetic had been used.
 
 Uniform variates are binary expansions of which finitely many digits are known. A computation encloses its results in
 intervals; where the digits known so far do not settle a rounding or a comparison, all expansions get more digits and
 the computation runs again. So the outcome is a function of the ideal uniform variates alone, whatever the arithmetic.
-The proof stands in k_norm.proof.md.
+The proof is in k_norm.proof.md.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ class Interval:
         raise UndecidedError("two numbers are not known to differ")
 
     def nearest(self) -> int:
-        """The whole number that the number rounds to."""
+        """The integer that the number rounds to."""
         half = 1 << self.bits - 1
         low, high = (self.low + half) >> self.bits, (self.high + half) >> self.bits
         if low != high:
@@ -209,7 +209,7 @@ def refined(sampler: Sampler, compute: Callable[[Uniforms], Outcome], *, bits: i
 
 
 def _log_bounds(number: int, bits: int) -> tuple[int, int]:
-    """Bounds of 2**bits * log(number / 2**bits) as whole numbers."""
+    """Bounds of 2**bits * log(number / 2**bits) as integers."""
     guard = 4 * bits.bit_length()
     q = bits + guard
     error = 2 * q + 8

@@ -32,7 +32,7 @@ class Sampler(Protocol):
         ...
 
     def bits(self, how_many: int) -> int:
-        """A uniform whole number of at least 0 and below 2**how_many."""
+        """A uniform integer of at least 0 and below 2**how_many."""
         ...
 
 
@@ -95,7 +95,7 @@ def laplace_variates(scale: float, how_many: int) -> list[int]:
 
 
 def _unlimited(value: int, scale: float) -> int:
-    """The variate that a 64-bit one stands for: where it saturated, the law has no memory, so the rest is drawn anew.
+    """The variate that a 64-bit one represents: where it saturated, the law has no memory, so the rest is drawn anew.
 
     Beyond the largest 64-bit number the size of a discrete Laplace variate is that number plus a geometric variate, and
     a discrete Laplace variate that is not negative is geometric.
@@ -124,7 +124,7 @@ def _as_double(sigma: int) -> float:
 
 
 def rounded_up(sigma: int) -> int:
-    """The smallest whole number of at least `sigma` that a double holds exactly.
+    """The smallest integer of at least `sigma` that a double holds exactly.
 
     >>> rounded_up(5), rounded_up(2**53 + 1)
     (5, 9007199254740994)

@@ -1,4 +1,4 @@
-"""CSV read as it is written: nothing is guessed, no word stands for missing, no cell spans two lines.
+"""CSV read as it is written: nothing is guessed, no word means missing, no cell spans two lines.
 
 A file is cut into blocks of whole lines. Each block is checked (encoding, NUL, quotes) before the parser sees it, so
 that an unclosed quote cannot swallow the rows behind it, and a cell that cannot be read costs its own block only.
@@ -45,7 +45,7 @@ class CsvFile:
         self._delimiter = delimiter
 
     def column_types(self, names: Sequence[str]) -> Mapping[str, DataType]:
-        """Check that the header has the declared names; types come from the declaration, so none are told."""
+        """Check that the header has the declared names; types come from the declaration, so none are given."""
         with self._opened() as raw:
             for block, _, line in self._blocks(raw):
                 header, _, _ = self._header(block, line)

@@ -30,7 +30,7 @@ _LIKE_A_VALUE: Final = re.compile(r"[-+.$€£¥]*[0-9][-+0-9.,:/ TZeE%$€£¥]
 def column_names_and_types(path: str | Path, reading: ReadOptions = DEFAULT_READING) -> list[tuple[str, str | None]]:
     """Columns of a file in their order, each with `number`, `boolean`, `text` or the name of another Arrow type.
 
-    A type is none where the file does not tell: in CSV, and in a column that was written without any value. Of a
+    A type is none where the file does not give it: in CSV, and in a column that was written without any value. Of a
     folder or a pattern the first file counts.
 
     Raises

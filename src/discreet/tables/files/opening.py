@@ -1,7 +1,7 @@
 """From what a user names to a source of rows: a file, a folder, a pattern or a table in memory.
 
-Everything that can be told without reading rows is told here: what is missing, empty, doubled, remote or not what its
-name says. Nothing is fetched from a network.
+What can be found without reading rows is reported here: what is missing, empty, doubled, remote or not what its name
+says. Nothing is fetched from a network.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class ReadOptions:
     encoding
         One of `discreet.tables.files.charsets.CHARSETS`, by any name that Python has for it.
     delimiter
-        The one sign between two cells.
+        The one character between two cells.
 
     Examples
     --------
