@@ -14,7 +14,7 @@ from discreet.privacy.unit import Neighbours, PrivacyUnit
 
 _CONDITIONS: Final = (
     "bounds, levels, rules and settings were chosen without looking at the data",
-    "no other release is made from the same table (the losses of several add up)",
+    "no other release is made from the same table (privacy losses add up)",
 )
 _FIELDS = ("epsilon", "delta", "unit", "conditions", "mu", "rho")
 _GAP = "mu_gap"
@@ -86,7 +86,7 @@ class Guarantee:
         1.0
         """
         one_row = unit.id is None
-        who = "each person stands in at most one row" if one_row else f"each person has one value of {unit.id!r}"
+        who = "each person appears in at most one row" if one_row else f"each person has one value of {unit.id!r}"
         public = f"the number of {'rows' if one_row else 'persons'} in the table is public"
         conditions = (who, *_CONDITIONS, *((public,) if unit.neighbours == "replace" else ()))
         return cls(budget.epsilon, budget.delta, unit, conditions)
