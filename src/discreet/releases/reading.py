@@ -1,4 +1,4 @@
-"""From the text of a release file to checked values: nothing that does not hold together is let through."""
+"""From the text of a release file to checked values: nothing inconsistent is let through."""
 
 from __future__ import annotations
 

@@ -119,7 +119,7 @@ def costliest_bound_text(costs: tuple[BoundCost, ...], piled: Mapping[str, Side]
     Parameters
     ----------
     costs
-        Dearest first.
+        Costliest first.
     piled
         Columns whose rows pile up at a bound, and at which.
     """
