@@ -41,10 +41,10 @@ class GridRows:
 
     def encoded(self, arrays: Sequence[FloatArray]) -> FloatArray:
         """The rows (1, x, y) of one batch of settled arrays, in an array of their own."""
-        index = np.empty((self._buffer.shape[0], arrays[-1].shape[-1]))
-        index[0] = self._domain.unit
-        self._write(arrays, index)
-        return index
+        block = np.empty((self._buffer.shape[0], arrays[-1].shape[-1]))
+        block[0] = self._domain.unit
+        self._write(arrays, block)
+        return block
 
     def add(self, arrays: Sequence[FloatArray]) -> Iterator[FloatArray]:
         """Take settled arrays of one batch; give each chunk as it fills, valid until the next one is asked for."""
@@ -52,8 +52,8 @@ class GridRows:
         start = 0
         while start < rows:
             taken = min(rows - start, self.capacity - self._used)
-            index = self._buffer[:, self._used : self._used + taken]
-            self._write([values[..., start : start + taken] for values in arrays], index)
+            block = self._buffer[:, self._used : self._used + taken]
+            self._write([values[..., start : start + taken] for values in arrays], block)
             self._used += taken
             start += taken
             if self._used == self.capacity:
@@ -64,9 +64,9 @@ class GridRows:
         """The rows left over after the last full chunk, perhaps none."""
         return self._buffer[:, : self._used]
 
-    def _write(self, arrays: Sequence[FloatArray], index: FloatArray) -> None:
-        write_scaled(self._columns, arrays, index[1:], unit=float(self._domain.unit))
-        np.rint(index[1:], out=index[1:])  # [P1]
+    def _write(self, arrays: Sequence[FloatArray], block: FloatArray) -> None:
+        write_scaled(self._columns, arrays, block[1:], unit=float(self._domain.unit))
+        np.rint(block[1:], out=block[1:])  # [P1]
         ball = self._domain.ball_norm2
         if ball is not None and ball < self._domain.box_norm2:
-            shrink_to_ball(index[1:-1], ball)
+            shrink_to_ball(block[1:-1], ball)

@@ -203,8 +203,8 @@ def _quotient(
 
 
 def _drawn(total: int, size: int, span: _Range, epsilon: float, level: float) -> tuple[float, tuple[float, float]]:
-    index = Fraction(total + size * UNIT, 2 * size * UNIT)  # [P24]
-    drawn = 2 * float(squared_error_draw(index, size, epsilon)) - 1
+    position = Fraction(total + size * UNIT, 2 * size * UNIT)  # [P24]
+    drawn = 2 * float(squared_error_draw(position, size, epsilon)) - 1
     # the size of a truncated deviation is stochastically below that of the normal one
     sensitivity = 2 * (gaussian_bound((size * epsilon) ** -0.5, 1, level) + 1 / grid_size(size, epsilon)) + 0.5 / UNIT
     return span.number(drawn), (span.number(drawn - sensitivity), span.number(drawn + sensitivity))
