@@ -83,7 +83,7 @@ def _mode(path: Path, *, follow: bool) -> int | None:
     try:
         return path.stat(follow_symlinks=follow).st_mode
     except ValueError:
-        raise OutputError(f"{str(path)!r} is not a path: it has a character that no file name can have") from None
+        raise OutputError(f"{str(path)!r} is not a path: it has a NUL or an invalid character") from None
     except OSError as error:
         if error.errno != errno.ENAMETOOLONG:
             # whatever else keeps it from being seen, the attempt to write beside it will show it

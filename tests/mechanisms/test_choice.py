@@ -48,7 +48,7 @@ def test_without_delta_a_release_simply_works_and_promises_none():
 
 @pytest.mark.parametrize("name", ["laplace", "ssp", "irls"])
 def test_robust_standard_errors_come_with_gaussian_only(name):
-    with pytest.raises(SpecError, match=f"'gaussian' only; '{name}' was asked for"):
+    with pytest.raises(SpecError, match=f"need the mechanism 'gaussian', got '{name}'"):
         discreet.release(
             "no such file.csv", Design("y", BOX), epsilon=1.0, delta=1e-6, mechanism=name, moments="robust"
         )
@@ -70,7 +70,7 @@ def test_a_name_in_other_letters_gets_a_suggestion(name):
 
 @pytest.mark.parametrize("name", ["posterior", "Posterior"])
 def test_a_known_method_that_is_not_offered_says_why_and_what_to_take(name):
-    with pytest.raises(SpecError, match=r"'posterior' is not offered: .*exactly.*; take 'objective'") as caught:
+    with pytest.raises(SpecError, match=r"'posterior' is not offered: .*exactly.*; use 'objective'") as caught:
         discreet.release("no such file.csv", Design("y", BOX), epsilon=1.0, delta=1e-6, mechanism=name)
     assert "unknown" not in str(caught.value)
     assert NOT_OFFERED.keys().isdisjoint(mechanisms())
@@ -128,7 +128,7 @@ def test_wishart_says_itself_why_it_needs_delta():
 
 
 def test_a_setting_that_needs_delta_is_told_too():
-    with pytest.raises(SpecError, match=r"Gaussian noise needs delta above 0.*take another noise or mechanism"):
+    with pytest.raises(SpecError, match=r"Gaussian noise needs delta above 0.*choose another noise or mechanism"):
         discreet.release(
             "no such file.csv", Design("y", BOX), epsilon=1.0, mechanism="dpme", settings={"noise": "gaussian"}
         )

@@ -108,7 +108,7 @@ def test_noise_that_was_added_to_the_coefficients_is_shown_with_what_it_does_not
         assert effect.low is effect.high is None
     text = words(render(view)).replace("\N{NO-BREAK SPACE}", " ")
     assert "with 90% intervals for this table" in text
-    assert "what the noise leaves open about this table" in text
+    assert "privacy noise, without sampling error" in text
     assert "what sampling alone would leave open" not in text
     assert "No standard errors, p-values or intervals for a population: the mechanism 'steps' publishes" in text
     assert "privacy sd 90% interval, this table" in text

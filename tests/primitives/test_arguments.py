@@ -139,7 +139,7 @@ def test_entries_that_are_no_numbers_are_refused_and_whole_numbers_have_no_limit
 
 
 def test_a_long_double_beyond_the_doubles_is_no_finite_number():
-    with pytest.raises(DataError, match="no finite number"):
+    with pytest.raises(DataError, match="not a finite number"):
         primitives.private_mean(np.array([1, np.finfo(np.longdouble).max]), (0, 1), 1.0)
 
 

@@ -43,7 +43,7 @@ def test_a_unit_survives_json(neighbours):
 
 def test_the_two_sentences_say_whether_the_number_of_rows_is_hidden():
     assert "added or removed" in PrivacyUnit().sentence
-    assert "exact number of rows" in PrivacyUnit().sentence
+    assert "exact row count" in PrivacyUnit().sentence
     assert "same public number of rows" in PrivacyUnit(neighbours="replace").sentence
 
 

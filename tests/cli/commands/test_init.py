@@ -144,11 +144,11 @@ def test_encoding_and_delimiter_are_passed_on(folder: Path, call: Call) -> None:
 
 
 HOSTILE = {
-    "a\u202eb": "invisible signs",
-    "a\x1b[31mb": "invisible signs",
-    'x"]\ntarget = "y': "invisible signs",
-    "a\x7fb": "invisible signs",
-    "a\ud800b": "invisible signs",
+    "a\u202eb": "invisible characters",
+    "a\x1b[31mb": "invisible characters",
+    'x"]\ntarget = "y': "invisible characters",
+    "a\x7fb": "invisible characters",
+    "a\ud800b": "invisible characters",
     "": "without blanks",
     " x": "without blanks",
     "1": "is a reserved name",
