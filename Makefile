@@ -13,7 +13,7 @@ help:  ## print the targets
 	$(PYTHON) -m venv .venv
 
 .venv/demo.stamp: pyproject.toml | .venv/bin/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[datasets]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[datasets,report]'
 	@touch $@
 
 .venv/dev.stamp: pyproject.toml | .venv/bin/python
@@ -23,11 +23,12 @@ help:  ## print the targets
 demo: .venv/demo.stamp  ## set up and run the main job on bundled data
 	$(BIN)/discreet demo
 
-check: .venv/dev.stamp  ## lint, types and import contracts
-	@$(BIN)/ruff check . || { echo 'mend it with: make fmt'; exit 1; }
-	@$(BIN)/ruff format --check . || { echo 'mend it with: make fmt'; exit 1; }
+check: .venv/dev.stamp  ## lint, types, import contracts and the width of Markdown
+	@$(BIN)/ruff check . || { echo 'fix it with: make fmt'; exit 1; }
+	@$(BIN)/ruff format --check . || { echo 'fix it with: make fmt'; exit 1; }
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python tests/support/markdown_lines.py
 
 test: check  ## set up and run every gate: check, tests, coverage
 	rm -f .coverage .coverage.*
@@ -35,7 +36,7 @@ test: check  ## set up and run every gate: check, tests, coverage
 	$(BIN)/coverage report --skip-covered --fail-under=95
 	@for room in $(COVERED_FULLY); do \
 		case $$room in *.py) files="src/discreet/$$room";; *) files="src/discreet/$$room/*";; esac; \
-		echo "coverage of $$room, 100 % of lines and branches wanted:"; \
+		echo "coverage of $$room, 100% of lines and branches expected:"; \
 		$(BIN)/coverage report --include="$$files" --skip-covered --show-missing --fail-under=100 || exit 1; \
 	done
 
@@ -54,7 +55,7 @@ docs: .venv/dev.stamp  ## build the pages into docs/_build/html; every example r
 wheel: .venv/dev.stamp  ## build the wheel and the source archive into dist/
 	$(BIN)/python -m build --outdir dist .
 
-fmt: .venv/dev.stamp  ## format and mend what ruff can mend
+fmt: .venv/dev.stamp  ## format and fix what ruff can fix
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import tomllib
 from pathlib import Path
 
@@ -95,3 +96,35 @@ def test_sub_rooms_have_import_contracts():
     named = " ".join(str(contract) for contract in contracts)
     # `audit` has one sub-room so far
     assert all(f"discreet.{room}." in named for room in large - {"audit"})
+
+
+def named_paths(page: str) -> set[str]:
+    """Files and folders that a page names in backquotes, as it writes them."""
+    quoted = re.findall(r"`([\w./-]+)`", page)
+    return {one for one in quoted if one.endswith("/") or re.search(r"/.*\.(py|md|j2)$", one)}
+
+
+@pytest.mark.parametrize("page", ["ARCHITECTURE.md", "CONTRIBUTING.md"])
+def test_the_files_that_a_page_names_exist(page):
+    text = (ROOT / page).read_text()
+    # a sub-room is named after its room, on one row of a table
+    homes = [ROOT, PACKAGE, *(folder for folder in PACKAGE.iterdir() if folder.is_dir())]
+    named = named_paths(text)
+    assert len(named) >= 20
+    assert sorted(one for one in named if not any((home / one).exists() for home in homes)) == []
+
+
+def test_names_of_files_are_found_in_a_page():
+    assert named_paths("see `exact/`, `design/model.py` and `make test`") == {"exact/", "design/model.py"}
+    assert not (PACKAGE / "design/models.py").exists()
+
+
+KINDS = (
+    "mechanism", "primitive", "sum", "column", "formulas", "command", "diagnostic", "report", "documentation", "study",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_of_change_has_a_template(kind):
+    rows = [row.split("|") for row in (ROOT / "CONTRIBUTING.md").read_text().splitlines() if row.startswith("| a")]
+    assert any(kind in row[1] and re.search(r"`[\w./-]+\.(py|md)`", row[2]) for row in rows), kind

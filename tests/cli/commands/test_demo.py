@@ -21,6 +21,7 @@ from support.cli_folder import Call, contents
 
 # seven standard deviations of the noise in the coefficient of education, simulated at epsilon 1 on this sample
 EDUCATION_TOLERANCE = 0.04
+FILES = ["census.html", "census.parquet", "census.release.json", "design.toml"]
 
 
 @pytest.fixture
@@ -39,20 +40,42 @@ def test_the_demo_ends_in_a_private_fit_close_to_the_ordinary_one(empty: Path, c
     result = call("demo")
     assert result.exit_code == 0, result.stderr
     assert result.stderr == ""
-    assert sorted(contents(empty / "discreet-demo")) == ["census.parquet", "census.release.json", "design.toml"]
+    assert sorted(contents(empty / "discreet-demo")) == FILES
     assert Design.load("discreet-demo/design.toml") == Release.load("discreet-demo/census.release.json").design
     assert (empty / "discreet-demo/design.toml").read_text().splitlines()[0] in result.stdout
     assert "Simulated" not in result.stdout
     assert "NOT PRIVATE" in result.stdout
     row = next(line.split() for line in result.stdout.splitlines() if line.startswith("educ "))
-    assert abs(float(row[1]) - float(row[2])) < EDUCATION_TOLERANCE
+    estimate, lower, upper, ordinary = (float(row[index]) for index in (1, 2, 4, 5))
+    assert abs(estimate - ordinary) < EDUCATION_TOLERANCE
+    assert lower < estimate < upper
+
+
+def test_the_demo_ends_with_the_page_it_wrote(empty: Path, call: Call) -> None:
+    pytest.importorskip("jinja2")
+    result = call("demo")
+    assert result.exit_code == 0, result.stderr
+    page = Path(result.stdout.splitlines()[-1].removeprefix("Written  "))
+    assert page == Path("discreet-demo/census.html")
+    assert page.read_text().startswith("<!DOCTYPE html>")
+    assert Release.load("discreet-demo/census.release.json").digest in page.read_text()
+
+
+def test_without_the_report_libraries_the_demo_says_how_to_get_the_page(
+    empty: Path, call: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    result = call("demo")
+    assert result.exit_code == 0, result.stderr
+    assert "census.html" not in contents(empty / "discreet-demo")
+    assert "pip install 'discreet[report]'" in " ".join(result.stdout.split())
 
 
 def test_the_printed_commands_repeat_it(empty: Path, call: Call) -> None:
     told = call("demo", "-o", "a folder/deep")
     assert told.exit_code == 0, told.stderr
     repeated = commands(told)
-    assert [command[0] for command in repeated] == ["release", "fit", "fit", "predict"]
+    assert [command[0] for command in repeated] == ["release", "fit", "fit", "predict", "report"]
     for command in repeated:
         result = call(*command)
         assert result.exit_code == 0, result.stderr
@@ -82,7 +105,7 @@ def test_without_the_sample_a_table_is_simulated_and_that_is_said(
     assert "discreet[datasets]" in " ".join(result.stdout.split())
     assert "simulated with" in result.stdout
     row = next(line.split() for line in result.stdout.splitlines() if line.startswith("educ "))
-    private, ordinary, known = map(float, row[1:])
+    private, ordinary, known = (float(row[index]) for index in (1, 5, 6))
     assert known == pytest.approx(0.12)
     assert abs(ordinary - known) < 0.01
     assert abs(private - known) < EDUCATION_TOLERANCE
@@ -107,7 +130,7 @@ def test_a_narrow_terminal_gets_narrow_lines_but_whole_commands(
     wide = [line for line in result.stdout.splitlines() if len(line) > int(columns)]
     assert wide
     assert all(line.startswith("    discreet ") for line in wide)
-    assert len(commands(result)) == 4
+    assert len(commands(result)) == 5
 
 
 def test_a_demo_that_noise_drowns_shows_no_bare_number(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,4 +1,4 @@
-"""`discreet demo`: the main job, from a public table to a private fit, in one go."""
+"""`discreet demo`: the main job, from a public table to a private fit and its page, in one go."""
 
 from __future__ import annotations
 
@@ -13,15 +13,18 @@ import click
 from discreet.cli.options import debug_option
 from discreet.cli.session import Session
 from discreet.cli.terminal import say
-from discreet.errors import OutputError
+from discreet.errors import OutputError, SpecError
 
 if TYPE_CHECKING:
     from discreet.analyst.model import Fit
+    from discreet.analyst.values.estimates import Interval
     from discreet.datasets.dataset import Dataset
 
 EPSILON: Final = 1.0
 DELTA: Final = 1e-6
-DATA, DESIGN, RELEASE, PREDICTIONS = "census.parquet", "design.toml", "census.release.json", "predictions.csv"
+LEVEL: Final = 0.95
+DATA, DESIGN, RELEASE, PAGE = "census.parquet", "design.toml", "census.release.json", "census.html"
+PREDICTIONS: Final = "predictions.csv"
 _MARK: Final = "# Written by discreet demo."
 _WIDTH: Final = 100
 _INDENT: Final = " " * 4
@@ -34,7 +37,7 @@ _INDENT: Final = " " * 4
 @debug_option
 @click.pass_obj
 def command(session: Session, output: str) -> None:
-    """Release and fit a public census sample, and print the commands to repeat it by hand."""
+    """Release and fit a public census sample, write the report, and print the command of each step."""
     folder = own_folder(output)
 
     from discreet.analyst.model import fit
@@ -53,8 +56,10 @@ def command(session: Session, output: str) -> None:
     shown = text if width is None else design_text(dataset, width - len(_INDENT))
     say(textwrap.indent(shown.rstrip("\n"), _INDENT))
 
+    by_hand = commands(folder)
     spent = f"epsilon {EPSILON:g} and delta {DELTA:g}"
     heading(2, f"Release noisy sums of products, spending {spent}: {folder / RELEASE}")
+    say(f"{_INDENT}{by_hand['release']}\n")
     made = release(folder / DATA, dataset.design, epsilon=EPSILON, delta=DELTA)
     made.save(folder / RELEASE, force=True)
     session.written.append(str(folder / RELEASE))
@@ -62,11 +67,16 @@ def command(session: Session, output: str) -> None:
         paragraph(made.guarantee.sentence(), indent=_INDENT)
     say(f"{_INDENT}untracked: no ledger was used")
 
-    heading(3, "Fit from the release alone, as often as wanted, at no further cost")
-    compare(fit(made), dataset)
-    heading(4, "Repeat it by hand; every release spends again")
-    for line in repeat_by_hand(folder):
-        say(f"{_INDENT}{line}")
+    heading(3, "Fit from the release alone, any number of models at no further cost")
+    for step in ("fit", "other", "predict"):
+        say(f"{_INDENT}{by_hand[step]}")
+    say()
+    model = fit(made)
+    compare(model, dataset)
+
+    heading(4, "Show it to readers as one HTML page")
+    say(f"{_INDENT}{by_hand['report']}\n")
+    write_page(session, model, folder / PAGE)
 
 
 def own_folder(output: str) -> Path:
@@ -103,22 +113,53 @@ def write_inputs(folder: Path, dataset: Dataset, text: str) -> None:
 
 
 def compare(model: Fit, dataset: Dataset) -> None:
-    """Print the private fit beside one that hides nobody."""
+    """Print the private fit with its confidence sets beside a fit that hides nobody."""
     from discreet.analyst.values.estimates import shown_estimate, unbounded
     from discreet.cli.render import print_table
 
     ordinary = ordinary_fit(model, dataset)
-    headers = ["coefficient", f"private, epsilon {EPSILON:g}", "NOT PRIVATE, ordinary"]
+    headers = ["coefficient", f"private, epsilon {EPSILON:g}", f"{LEVEL:.0%} interval", "NOT PRIVATE, ordinary"]
     known: Mapping[str, float] = dataset.coefficients or {}
     if known:
         headers.append("simulated with")
-    sets = model.conf_int()
+    sets = model.conf_int(LEVEL)
     rows = []
     for name, value in model.params.items():
         numbers = [ordinary[name], *([known[name]] if known else [])]
         private = shown_estimate(value, sets[name]) if unbounded(sets[name]) else f"{value:.5f}"
-        rows.append([name, private, *(f"{number:.5f}" for number in numbers)])
+        rows.append([name, private, shown_set(sets[name]), *(f"{number:.5f}" for number in numbers)])
     print_table(f"{model.target} on {', '.join(model.features)}", headers, rows)
+
+
+def shown_set(ends: Interval) -> str:
+    """Give a confidence set to five decimals.
+
+    >>> from discreet.analyst.values.confidence_sets import ConfidenceSet
+    >>> shown_set(ConfidenceSet("interval", 0.1174904, 0.1410389))
+    '0.11749 to 0.14104'
+    """
+    from discreet.analyst.values.confidence_sets import ConfidenceSet, set_words
+
+    if not isinstance(ends, ConfidenceSet):
+        return "not estimable"
+    return set_words(ends.kind, f"{ends.lower:.5f}", f"{ends.upper:.5f}")
+
+
+def write_page(session: Session, model: Fit, path: Path) -> None:
+    """Write the report of a model, or say how to get one where its libraries are not installed."""
+    from discreet.files import write_bytes
+    from discreet.pages.libraries import check_libraries
+    from discreet.pages.page import render
+    from discreet.pages.view import report_view
+
+    try:
+        check_libraries()
+    except SpecError as missing:
+        paragraph(f"No page was written: {missing}", indent=_INDENT)
+        return
+    write_bytes(path, render(report_view(model.release, model, level=LEVEL)).encode(), force=True)
+    session.written.append(str(path))
+    say(f"Written  {path}")
 
 
 def ordinary_fit(model: Fit, dataset: Dataset) -> dict[str, float]:
@@ -131,15 +172,19 @@ def ordinary_fit(model: Fit, dataset: Dataset) -> dict[str, float]:
     return dict(zip(model.names, beta.tolist(), strict=True))
 
 
-def repeat_by_hand(folder: Path) -> list[str]:
-    """Give the commands that do what the demo did."""
-    data, design, made, out = (shlex.quote(str(folder / name)) for name in (DATA, DESIGN, RELEASE, PREDICTIONS))
-    return [
-        f"discreet release {data} --design {design} --epsilon {EPSILON:g} --delta {DELTA:g} -o {made} --force",
-        f"discreet fit {made}",
-        f"discreet fit {made} --features educ,exper",
-        f"discreet predict {made} {data} -o {out} --force",
-    ]
+def commands(folder: Path) -> dict[str, str]:
+    """Give the command that does each step of the demo by hand, and two more that read the same release."""
+    data, design, made, page, out = (
+        shlex.quote(str(folder / name)) for name in (DATA, DESIGN, RELEASE, PAGE, PREDICTIONS)
+    )
+    budget = f"--epsilon {EPSILON:g} --delta {DELTA:g}"
+    return {
+        "release": f"discreet release {data} --design {design} {budget} -o {made} --force",
+        "fit": f"discreet fit {made}",
+        "other": f"discreet fit {made} --features educ,exper",
+        "predict": f"discreet predict {made} {data} -o {out} --force",
+        "report": f"discreet report {made} -o {page} --force",
+    }
 
 
 def heading(number: int, text: str) -> None:
