@@ -23,10 +23,21 @@ from discreet.analyst.planning.values import Plan
 from discreet.design.domain import DEFAULT_GRID_BITS, RowDomain
 from discreet.design.model import Design
 from discreet.errors import PrivacyNotice, SpecError
-from discreet.mechanisms.choice import AUTO, chosen_mechanism
+from discreet.mechanisms.choice import AUTO, chosen_mechanism, predicted_error
 from discreet.mechanisms.interface.protocol import Mechanism
 from discreet.privacy.budget import PrivacyBudget, check_strength
 from discreet.releases import NoiseLaw, Release
+
+__all__ = [
+    "Plan",
+    "SecondRelease",
+    "noise_law_for",
+    "plan",
+    "predicted_error",
+    "second_release",
+    "smallest_epsilon",
+    "smallest_rows",
+]
 
 _EPSILON_SPAN = (1e-3, 20.0)
 _ROWS_SPAN = (10.0, 1e12)
