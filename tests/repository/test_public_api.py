@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 import subprocess
 import sys
@@ -43,6 +44,14 @@ def test_every_public_name_resolves_and_is_documented(name):
     thing = getattr(discreet, name)
     assert thing.__doc__
     assert not thing.__doc__.startswith(f"{name}(")
+
+
+@pytest.mark.parametrize("room", ["", *ROOMS])
+def test_every_public_function_has_an_example(room):
+    home = getattr(discreet, room) if room else discreet
+    functions = [name for name in home.__all__ if inspect.isfunction(getattr(home, name))]
+    assert [name for name in functions if ">>>" not in (getattr(home, name).__doc__ or "")] == []
+    assert functions
 
 
 def test_unknown_names_are_refused():
