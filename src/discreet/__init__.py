@@ -16,15 +16,19 @@ from typing import TYPE_CHECKING
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from discreet.analyst.comparison import compare_models
+    from discreet.analyst.diagnosis import diagnose
     from discreet.analyst.model import Fit, fit
     from discreet.analyst.path import path
     from discreet.design.model import Design
     from discreet.errors import DiscreetError
     from discreet.estimator import PrivateLinearRegression
+    from discreet.pages.page import report
     from discreet.planning import plan
     from discreet.privacy.budget import PrivacyBudget
     from discreet.privacy.unit import PrivacyUnit
     from discreet.releases import Release
+    from discreet.tables.files.blank_design import blank_design
     from discreet.tables.source import ComputeOptions
     from discreet.workflow import release
 
@@ -37,18 +41,18 @@ _HOMES = {
     "PrivacyUnit": "discreet.privacy.unit",
     "PrivateLinearRegression": "discreet.estimator",
     "Release": "discreet.releases",
+    "blank_design": "discreet.tables.files.blank_design",
+    "compare_models": "discreet.analyst.comparison",
+    "diagnose": "discreet.analyst.diagnosis",
     "fit": "discreet.analyst.model",
     "path": "discreet.analyst.path",
     "plan": "discreet.planning",
     "release": "discreet.workflow",
+    "report": "discreet.pages.page",
 }
 
-# rooms that users visit by name, and what of them to load; they are no public names of their own
-_ROOMS = {
-    "datasets": "discreet.datasets",
-    "primitives": "discreet.primitives",
-    "testing": "discreet.testing.not_private",
-}
+# rooms that users visit by name; they are no public names of their own
+_ROOMS = ("datasets", "planning", "primitives", "privacy", "testing")
 
 __all__ = [
     "ComputeOptions",
@@ -59,17 +63,20 @@ __all__ = [
     "PrivacyUnit",
     "PrivateLinearRegression",
     "Release",
+    "blank_design",
+    "compare_models",
+    "diagnose",
     "fit",
     "path",
     "plan",
     "release",
+    "report",
 ]
 
 
 def __getattr__(name: str) -> object:
     """Resolve a public name on first use, so that importing the package imports nothing heavy."""
     if name in _ROOMS:
-        import_module(_ROOMS[name])
         return import_module(f"discreet.{name}")
     if name not in _HOMES:
         raise AttributeError(f"module 'discreet' has no attribute {name!r}")

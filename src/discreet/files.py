@@ -45,6 +45,18 @@ def check_output(path: str | Path, *, force: bool) -> Path:
     return target
 
 
+def check_suffix(path: str | Path, *suffixes: str, example: str) -> None:
+    """Refuse a name that does not end as results of its kind do: no table does, so `force` cannot destroy one.
+
+    >>> check_suffix("people.csv", ".html", ".htm", example="R.html")
+    Traceback (most recent call last):
+        ...
+    discreet.errors.OutputError: the output 'people.csv' does not end in .html; choose a name such as R.html
+    """
+    if Path(path).suffix.lower() not in suffixes:
+        raise OutputError(f"the output {str(path)!r} does not end in {suffixes[0]}; choose a name such as {example}")
+
+
 @contextmanager
 def replacing(path: str | Path, *, force: bool = False) -> Iterator[Path]:
     """Give a temporary file beside `path` that takes its place only if the block ends well."""

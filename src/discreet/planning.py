@@ -23,10 +23,21 @@ from discreet.analyst.planning.values import Plan
 from discreet.design.domain import DEFAULT_GRID_BITS, RowDomain
 from discreet.design.model import Design
 from discreet.errors import PrivacyNotice, SpecError
-from discreet.mechanisms.choice import AUTO, chosen_mechanism
+from discreet.mechanisms.choice import AUTO, chosen_mechanism, predicted_error
 from discreet.mechanisms.interface.protocol import Mechanism
 from discreet.privacy.budget import PrivacyBudget, check_strength
 from discreet.releases import NoiseLaw, Release
+
+__all__ = [
+    "Plan",
+    "SecondRelease",
+    "noise_law_for",
+    "plan",
+    "predicted_error",
+    "second_release",
+    "smallest_epsilon",
+    "smallest_rows",
+]
 
 _EPSILON_SPAN = (1e-3, 20.0)
 _ROWS_SPAN = (10.0, 1e12)
@@ -125,7 +136,16 @@ def noise_law_for(
     clip_counts: bool = False,
     grid_bits: int = DEFAULT_GRID_BITS,
 ) -> NoiseLaw:
-    """The noise that a release with this budget will have, statistic by statistic; options as in `discreet.release`."""
+    """The noise that a release with this budget will have, statistic by statistic; options as in `discreet.release`.
+
+    Examples
+    --------
+    >>> import discreet
+    >>> design = discreet.Design("y", {"y": (0, 10), "x": (0, 5)})
+    >>> law = discreet.planning.noise_law_for(design, 1.0, 1e-6)
+    >>> law.sd("cross") < discreet.planning.noise_law_for(design, 0.5, 1e-6).sd("cross")
+    True
+    """
     return _chosen(design, epsilon, delta, mechanism, moments, settings, grid_bits, clip_counts=clip_counts)[1]
 
 
@@ -165,6 +185,13 @@ def smallest_epsilon(
     """The smallest epsilon, at most 20, at which a coefficient's interval is as narrow as wanted; none if none is.
 
     `options` are those of `plan`, without epsilon.
+
+    Examples
+    --------
+    >>> import discreet
+    >>> design = discreet.Design("y", {"y": (0, 10), "x": (0, 5)})
+    >>> round(discreet.planning.smallest_epsilon(design, "x", 0.4, delta=1e-6, rows=10_000), 2)
+    0.04
     """
     _check_width(width)
     with warnings.catch_warnings():
@@ -185,7 +212,17 @@ def smallest_rows(
     epsilon: float,
     **options: Any,  # noqa: ANN401  # those of plan
 ) -> float | None:
-    """The smallest number of rows at which a coefficient's interval is as narrow as wanted; none if none is."""
+    """The smallest number of rows at which a coefficient's interval is as narrow as wanted; none if none is.
+
+    `options` are those of `plan`, without rows.
+
+    Examples
+    --------
+    >>> import discreet
+    >>> design = discreet.Design("y", {"y": (0, 10), "x": (0, 5)})
+    >>> round(discreet.planning.smallest_rows(design, "x", 0.4, epsilon=1.0, delta=1e-6), -1)
+    630.0
+    """
     _check_width(width)
     return smallest(
         lambda rows: _with_widths(plan(design, rows=rows, epsilon=epsilon, **options)),
@@ -225,6 +262,16 @@ def second_release(
 
     The sums of the first are used for those of the table; the second would spend its own budget on top. `both`: every
     sum is the mean of the two, weighted with the inverse of its variance.
+
+    Examples
+    --------
+    >>> import discreet
+    >>> design = discreet.Design("y", {"y": (0, 10), "x": (0, 5)})
+    >>> table = {"x": [1.0, 2.0, 3.0] * 4000, "y": [2.0, 4.0, 6.0] * 4000}
+    >>> first = discreet.release(table, design, epsilon=1.0, delta=1e-6)
+    >>> plans = discreet.planning.second_release(first, epsilon=2.0, delta=1e-6)
+    >>> plans.both.epsilon
+    3.0
     """
     guarantee = release.guarantee
     if guarantee is None:

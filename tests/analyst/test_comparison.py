@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+import discreet
 from discreet.analyst.comparison import compare_models
 from discreet.analyst.inference.simultaneous import simultaneous_value
 from discreet.analyst.model import fit
@@ -121,3 +122,10 @@ def test_bonferroni_shares_the_misses_out():
 def test_an_unknown_way_is_refused():
     with pytest.raises(SpecError, match="Did you mean 'bonferroni'"):
         fit(release()).conf_int(simultaneous="bonferoni")
+
+
+@pytest.mark.parametrize("wrong", ["R.json", None])
+def test_what_is_no_release_is_refused_by_name(wrong):
+    with pytest.raises(SpecError, match="compare_models needs a Release, got") as caught:
+        discreet.compare_models(wrong, [["a"]])
+    assert caught.value.exit_code == 2

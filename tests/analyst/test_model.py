@@ -158,7 +158,7 @@ def test_options_that_mean_nothing_are_refused(source, options, message):
 
 
 def test_only_a_release_is_fitted():
-    with pytest.raises(SpecError, match=r"expected a Release, got dict; load one with Release.load"):
+    with pytest.raises(SpecError, match=r"fit needs a Release, got dict; load one with Release.load"):
         fit({"totals": []})
 
 

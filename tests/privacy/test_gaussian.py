@@ -198,7 +198,7 @@ def test_delta_falls_in_epsilon_and_grows_in_mu(epsilon, mu, more):
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.floats(1e-150, 1e150), min_size=1, max_size=6))
 def test_composition_is_the_root_of_the_sum_of_squares_rounded_up(mus):
-    total = gaussian.compose(*mus)
+    total = gaussian.compose_mu(*mus)
     with mpmath.workdps(700):
         exact = mpmath.sqrt(sum(mpmath.mpf(mu) ** 2 for mu in mus))
         assert exact <= mpmath.mpf(total)
@@ -206,7 +206,7 @@ def test_composition_is_the_root_of_the_sum_of_squares_rounded_up(mus):
 
 
 def test_composition_of_one_piece_is_that_piece():
-    assert gaussian.compose(0.1) == 0.1
+    assert gaussian.compose_mu(0.1) == 0.1
 
 
 @pytest.mark.parametrize("bad", [0.0, -1.0, math.nan, math.inf, "1", None, True, 1e-13, 1e6, 10**400])
@@ -242,9 +242,9 @@ def test_mu_needs_an_epsilon_above_zero():
 @pytest.mark.parametrize("bad", [0.0, -1.0, math.nan, math.inf, "1", True])
 def test_composition_refuses_what_is_no_mechanism(bad):
     with pytest.raises(SpecError, match="mu = "):
-        gaussian.compose(1.0, bad)
+        gaussian.compose_mu(1.0, bad)
 
 
 def test_composition_of_nothing_is_refused():
     with pytest.raises(SpecError, match="at least one mu"):
-        gaussian.compose()
+        gaussian.compose_mu()

@@ -196,7 +196,7 @@ def test_the_parts_of_a_budget_compose_to_at_most_the_whole_and_nearly_all_of_it
     ):
         assert Fraction(whole) * (1 - Fraction(1, 10**14)) < total <= Fraction(whole)
     parts = PrivacyBudget.gdp(0.7).split(*shares)
-    assert 0.7 * (1 - 1e-14) < gaussian.compose(*(part.mu for part in parts)) <= 0.7
+    assert 0.7 * (1 - 1e-14) < gaussian.compose_mu(*(part.mu for part in parts)) <= 0.7
 
 
 def test_ten_tenths_are_a_whole_although_their_floats_exceed_it():

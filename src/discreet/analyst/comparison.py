@@ -137,14 +137,11 @@ def compare_models(
 
     Examples
     --------
-    >>> from discreet.design.model import Design
-    >>> from discreet.releases import BLOCKS, NoiseLaw
-    >>> exact = NoiseLaw(8, dict.fromkeys(BLOCKS, 0), "none")
-    >>> rows = [(1, -1, -0.5), (1, 0, 0.25), (1, 1, 0.5), (1, 0.5, 0), (1, -0.5, 0)]  # scaled: constant, x, y
-    >>> totals = [round(sum(row[i] * row[j] for row in rows) * 4**8) for i in range(3) for j in range(i, 3)]
-    >>> design = Design("y", {"y": (0, 8), "x": (0, 2)})
-    >>> release = Release(design, None, "none", "1", exact, tuple(totals), None, "untracked", "an example")
-    >>> compared = compare_models(release, [[], ["x"]])
+    >>> import discreet
+    >>> design = discreet.Design("y", {"y": (0, 8), "x": (0, 2)})
+    >>> table = {"x": [0, 1, 2, 1.5, 0.5], "y": [2, 5, 6, 4, 4]}
+    >>> release = discreet.testing.exact_release(table, design)  # NOT PRIVATE
+    >>> compared = discreet.compare_models(release, [[], ["x"]])
     >>> [round(one.rsquared_adj, 4) for one in compared.models], compared.best
     ([0.0, 0.6364], 1)
     """
@@ -156,7 +153,7 @@ def compare_models(
     wanted: Sequence[Iterable[str]] = list(models)
     if not wanted:
         raise SpecError("got no models to compare; give lists of features, such as [['age'], ['age', 'region']]")
-    check_release(release)
+    check_release(release, "compare_models")
     check_moments(release, "a comparison of models")
     compared = [_compared(release, features, target, intercept, checked) for features in wanted]
     return ModelComparison(release.design.target if target is None else target, tuple(compared))

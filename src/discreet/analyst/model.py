@@ -75,14 +75,11 @@ def fit(
 
     Examples
     --------
-    >>> from discreet.design.model import Design
-    >>> from discreet.releases import BLOCKS, NoiseLaw
-    >>> exact = NoiseLaw(8, dict.fromkeys(BLOCKS, 0), "none")
-    >>> rows = [(1, -1, -0.5), (1, 0, 0), (1, 1, 0.5)]  # scaled: constant, x, y
-    >>> totals = [round(sum(row[i] * row[j] for row in rows) * 4**8) for i in range(3) for j in range(i, 3)]
-    >>> design = Design("y", {"y": (0, 8), "x": (0, 2)})
-    >>> release = Release(design, None, "none", "1", exact, tuple(totals), None, "untracked", "an example")
-    >>> fit(release).params
+    >>> import discreet
+    >>> design = discreet.Design("y", {"y": (0, 8), "x": (0, 2)})
+    >>> table = {"x": [0, 1, 2], "y": [2, 4, 6]}
+    >>> release = discreet.testing.exact_release(table, design)  # NOT PRIVATE
+    >>> discreet.fit(release).params
     Intercept  2
     x          2
     """
@@ -135,10 +132,10 @@ def _by_formula(
     return named.target, named.features, named.intercept
 
 
-def check_release(release: object) -> None:
-    """Refuse what is no release, such as a path."""
+def check_release(release: object, what: str = "fit") -> None:
+    """Refuse what is no release, such as a path; `what` is the function that needs one."""
     if not isinstance(release, Release):
-        raise SpecError(f"expected a Release, got {type(release).__name__}; load one with Release.load(path)")
+        raise SpecError(f"{what} needs a Release, got {type(release).__name__}; load one with Release.load(path)")
 
 
 def read_model(

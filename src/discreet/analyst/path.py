@@ -180,14 +180,11 @@ def path(
 
     Examples
     --------
-    >>> from discreet.design.model import Design
-    >>> from discreet.releases import BLOCKS, NoiseLaw
-    >>> exact = NoiseLaw(8, dict.fromkeys(BLOCKS, 0), "none")
-    >>> rows = [(1, -1, -0.5), (1, 0, 0), (1, 1, 0.5)]  # scaled: constant, x, y
-    >>> totals = [round(sum(row[i] * row[j] for row in rows) * 4**8) for i in range(3) for j in range(i, 3)]
-    >>> design = Design("y", {"y": (0, 8), "x": (0, 2)})
-    >>> release = Release(design, None, "none", "1", exact, tuple(totals), None, "untracked", "an example")
-    >>> path(release, strengths=[0.5, 0.25, 0.125]).coefficients.round(6)
+    >>> import discreet
+    >>> design = discreet.Design("y", {"y": (0, 8), "x": (0, 2)})
+    >>> table = {"x": [0, 1, 2], "y": [2, 4, 6]}
+    >>> release = discreet.testing.exact_release(table, design)  # NOT PRIVATE
+    >>> discreet.path(release, strengths=[0.5, 0.25, 0.125]).coefficients.round(6)
     array([[4.  , 3.5 , 2.75],
            [0.  , 0.5 , 1.25]])
     """

@@ -8,5 +8,6 @@ Hands on: a `Dataset`: what to release and the design declared for it.
 from __future__ import annotations
 
 from discreet.datasets.catalogue import load, names
+from discreet.datasets.dataset import Dataset
 
-__all__ = ["load", "names"]
+__all__ = ["Dataset", "load", "names"]

@@ -97,6 +97,21 @@ def predicted_error(law: NoiseLaw, size: int) -> float:
     """Mean variance that noise adds to the normal equations of the slopes, for scaled slopes of length 1.
 
     The intercept is taken as 1/2; only the order of mechanisms hangs on these.
+
+    Parameters
+    ----------
+    law
+        Noise of a release of moments.
+    size
+        Number of released columns: the constant, the regressors and the target.
+
+    Examples
+    --------
+    >>> import discreet
+    >>> design = discreet.Design("y", {"y": (0, 10), "x": (0, 5)})
+    >>> weak, strong = (discreet.planning.noise_law_for(design, epsilon, 1e-6) for epsilon in (2.0, 0.5))
+    >>> discreet.planning.predicted_error(weak, 3) < discreet.planning.predicted_error(strong, 3)
+    True
     """
     variance = law.entry_sd(size) ** 2
     slopes = slice(1, size - 1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import asdict, dataclass
 
-from discreet.analyst.diagnostics.diagnostics import Diagnostic, diagnose
+from discreet.analyst.diagnostics.diagnostics import Diagnostic, findings
 from discreet.analyst.equations.sums import counted_rows
 from discreet.analyst.fitted import Fit
 from discreet.analyst.inference.reference_law import DEFAULT_LEVEL, checked_level
@@ -218,7 +218,7 @@ def report_view(
         effects=() if fit is None else tuple(_effects(fit, coefficients)),
         target_width=target.bounds[1] - target.bounds[0] if isinstance(target, Numeric) else 1.0,
         trace=coefficient_traces(release),
-        diagnostics=diagnose(release, fit),
+        diagnostics=findings(release, fit),
         provenance=provenance(release),
         usage=usage(release, fit),
     )

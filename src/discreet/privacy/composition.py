@@ -141,7 +141,7 @@ def _add_up(pieces: Sequence[Piece]) -> _Total:
     # epsilon-DP is epsilon^2/2-zCDP [Bun & Steinke 2016, Proposition 1.4]
     from_pure = sum((Fraction(epsilon) ** 2 / 2 for epsilon in epsilons), Fraction(0))
     return _Total(
-        mu=gaussian.compose(*mus) if mus else 0.0,
+        mu=gaussian.compose_mu(*mus) if mus else 0.0,
         # a larger rho is a weaker claim, so the least convertible one may replace anything below it
         rho=max(up(concentrated + from_pure), zcdp.RHO_LOWEST),
         rho_without_pure=max(up(concentrated), zcdp.RHO_LOWEST),

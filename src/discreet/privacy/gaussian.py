@@ -176,7 +176,7 @@ def mu_from(epsilon: float, delta: float) -> float:
         return down(root * (1 - _SLACK))
 
 
-def compose(*mus: float) -> float:
+def compose_mu(*mus: float) -> float:
     """Gaussian parameter of several Gaussian mechanisms on the same data, also adaptively chosen, rounded up.
 
     sqrt(mu_1^2 + ... + mu_k^2), exact [Dong, Roth & Su 2022, Corollary 3.3].
@@ -193,11 +193,11 @@ def compose(*mus: float) -> float:
 
     Examples
     --------
-    >>> compose(3.0, 4.0)
+    >>> compose_mu(3.0, 4.0)
     5.0
     """
     if not mus:
-        raise SpecError("compose() got no mechanism; it needs at least one mu; name what was released")
+        raise SpecError("compose_mu() got no mechanism; it needs at least one mu; name what was released")
     advice = "give sensitivity / sigma of each mechanism"
     return root_up(sum((Fraction(positive("mu", mu, advice=advice)) ** 2 for mu in mus), Fraction(0)))
 

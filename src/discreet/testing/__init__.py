@@ -4,3 +4,9 @@ Sees: whatever table a test gives it.
 Never: makes a private release; everything it hands on is marked NOT PRIVATE and cannot be saved under another name.
 Hands on: `Release` values with no guarantee.
 """
+
+from __future__ import annotations
+
+from discreet.testing.not_private import SeededSampler, exact_release, seeded_release
+
+__all__ = ["SeededSampler", "exact_release", "seeded_release"]

@@ -7,7 +7,7 @@ import pytest
 
 import discreet
 from discreet.analyst.diagnostics.clips import clipped_columns, clipped_shares, clipping_note
-from discreet.analyst.diagnostics.diagnostics import diagnose
+from discreet.analyst.diagnostics.diagnostics import findings
 from discreet.analyst.equations.selection import choose
 from discreet.design.model import Design
 from discreet.pages.page import render
@@ -45,7 +45,7 @@ def test_without_counts_the_note_names_the_columns_and_says_that_the_share_is_un
         assert "does not say how many rows were clipped; one made with clip_counts" in text
     assert "Values of y, w outside" in words(discreet.fit(made, features=["w", "flag"]))
     assert clipped_shares(made) == ()
-    assert not any(finding.number == "D019" for finding in diagnose(made, fit))
+    assert not any(finding.number == "D019" for finding in findings(made, fit))
     assert "the release does not say in how many rows" in render(report_view(made, fit))
 
 
@@ -61,7 +61,7 @@ def test_with_73_percent_of_the_target_clipped_summary_diagnostics_and_report_sa
     y = shares["y"]
     assert f"y {y.share:.1%} ({y.low:.1%} to {y.high:.1%}); x " in words(fit)
     assert "not known" not in words(fit)
-    (finding,) = (one for one in diagnose(made, fit) if one.number == "D019")
+    (finding,) = (one for one in findings(made, fit) if one.number == "D019")
     assert finding.severity == "serious"
     assert f"About {y.share:.1%} of the rows" in finding.text
     assert "of y, the target, outside its declared bounds [-1, 1]" in finding.text
@@ -75,9 +75,9 @@ def test_with_73_percent_of_the_target_clipped_summary_diagnostics_and_report_sa
 def test_a_share_that_only_some_rows_have_is_a_caution_and_a_small_one_is_silent():
     made = seeded_release(table(), DESIGN, seed=1, clip_counts=True, **BUDGET)
     target = choose(made, target="w", features=["x"])
-    (finding,) = (one for one in diagnose(made, model=target) if one.number == "D019")
+    (finding,) = (one for one in findings(made, model=target) if one.number == "D019")
     assert finding.severity == "caution"
-    assert not any(one.number == "D019" for one in diagnose(made, model=choose(made, target="w", features=["flag"])))
+    assert not any(one.number == "D019" for one in findings(made, model=choose(made, target="w", features=["flag"])))
 
 
 def test_noise_alone_does_not_warn():
@@ -87,7 +87,7 @@ def test_noise_alone_does_not_warn():
     alarms = 0
     for seed in range(200):
         made = seeded_release(few, DESIGN, seed=seed, clip_counts=True, **BUDGET)
-        alarms += any(one.number == "D019" for one in diagnose(made))
+        alarms += any(one.number == "D019" for one in findings(made))
     # seeded, so the same on every run; three columns with a chance of 2.5% at most each would give 15
     assert alarms <= 10
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from discreet.analyst.diagnostics.bound_costs import bound_costs
-from discreet.analyst.diagnostics.diagnostics import SEVERITIES, Diagnostic, diagnose
+from discreet.analyst.diagnostics.diagnostics import SEVERITIES, Diagnostic, findings
 from discreet.analyst.equations.selection import choose
 from discreet.analyst.model import fit
 from discreet.analyst.summary.summary import notes
@@ -39,26 +39,26 @@ def release(columns=None, *, design: Design | None = None, sigma: float = 0.5, g
 
 
 def found(number: str, *arguments, **more) -> Diagnostic | None:
-    return next((finding for finding in diagnose(*arguments, **more) if finding.number == number), None)
+    return next((finding for finding in findings(*arguments, **more) if finding.number == number), None)
 
 
 def test_a_clear_release_has_no_more_than_the_dearest_bound() -> None:
     clear = release()
-    assert [finding.number for finding in diagnose(clear, fit(clear))] == ["D009"]
+    assert [finding.number for finding in findings(clear, fit(clear))] == ["D009"]
 
 
 def test_findings_come_with_the_most_serious_first_and_as_plain_values() -> None:
     weak = release(sigma=60.0)
-    findings = diagnose(weak, fit(weak, penalty="adaptive"))
-    ranks = [SEVERITIES.index(finding.severity) for finding in findings]
+    found = findings(weak, fit(weak, penalty="adaptive"))
+    ranks = [SEVERITIES.index(finding.severity) for finding in found]
     assert ranks == sorted(ranks)
     assert len(set(ranks)) > 1
-    first = findings[0]
+    first = found[0]
     assert first.anchor == first.number.lower()
     assert first.to_dict() == {
         "number": first.number, "title": first.title, "text": first.text, "severity": first.severity,
     }  # fmt: skip
-    assert len({finding.number for finding in findings}) == len(findings)
+    assert len({finding.number for finding in found}) == len(found)
 
 
 def test_d001_a_release_without_a_promise_is_said_to_be_not_private() -> None:
@@ -321,4 +321,4 @@ def test_the_model_can_be_named_where_there_is_no_fit() -> None:
 def test_a_model_of_the_intercept_alone_and_one_without_intercept_are_diagnosed() -> None:
     clear = release()
     for model in (choose(clear, features=[]), choose(clear, intercept=False)):
-        assert all(finding.severity == "note" for finding in diagnose(clear, model=model))
+        assert all(finding.severity == "note" for finding in findings(clear, model=model))

@@ -10,7 +10,7 @@ import pytest
 
 from discreet.analyst.comparison import compare_models
 from discreet.analyst.diagnostics.bound_costs import bound_costs
-from discreet.analyst.diagnostics.diagnostics import diagnose
+from discreet.analyst.diagnostics.diagnostics import findings
 from discreet.analyst.equations.normal import normal_equations
 from discreet.analyst.equations.selection import choose
 from discreet.analyst.equations.sums import NO_SQUARE, centred
@@ -133,10 +133,10 @@ def test_diagnostics_and_costs_of_bounds_do_without():
     assert costs["y"].spread is None
     assert costs["a"].spread is not None
     assert bound_costs(without(whole, "sum_x"), model) == ()
-    assert {finding.number for finding in diagnose(part)} == {finding.number for finding in diagnose(whole)}
-    assert not any("nan" in finding.text for finding in diagnose(part))
+    assert {finding.number for finding in findings(part)} == {finding.number for finding in findings(whole)}
+    assert not any("nan" in finding.text for finding in findings(part))
     bare = without(made(CENTRED, rows(CENTRED, 300), sigma=1.0).release, "target_square", "sum_x", "sum_y")
-    assert not any("nan" in finding.text for finding in diagnose(bare, fit(bare)))
+    assert not any("nan" in finding.text for finding in findings(bare, fit(bare)))
 
 
 def test_robust_errors_do_not_come_from_residuals_alone():

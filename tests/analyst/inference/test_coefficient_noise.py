@@ -11,7 +11,7 @@ import pytest
 from scipy import stats
 
 import discreet
-from discreet.analyst.diagnostics.diagnostics import diagnose
+from discreet.analyst.diagnostics.diagnostics import findings
 from discreet.analyst.equations.units import Units
 from discreet.analyst.inference.coefficient_noise import table_intervals
 from discreet.analyst.model import fit
@@ -79,7 +79,7 @@ def test_tables_json_and_diagnostics_say_the_same():
     assert "they count no sampling error and are not intervals for a population" in text
     assert "Standard errors and tests are not estimable (Intercept, a, g[q], g[r], b): the mechanism 'steps'" in text
     assert "this table [0.025" in result._repr_html_()
-    found = {finding.number: finding.text for finding in diagnose(added())}
+    found = {finding.number: finding.text for finding in findings(added())}
     assert "what its noise adds is known" in found["D013"]
 
 

@@ -12,7 +12,7 @@ import pytest
 from discreet.analyst.comparison import compare_models
 from discreet.analyst.diagnostics.bound_costs import bound_costs
 from discreet.analyst.diagnostics.convergence import noise_dominates, not_converged
-from discreet.analyst.diagnostics.diagnostics import diagnose
+from discreet.analyst.diagnostics.diagnostics import findings
 from discreet.analyst.equations.selection import choose
 from discreet.analyst.model import fit
 from discreet.analyst.path import path
@@ -70,7 +70,7 @@ def test_iterates_that_go_one_way_to_the_end_are_told(steps, told):
     moving = with_trace(trace)
     assert (not_converged(moving) is not None) == told
     assert ("still moving in one direction" in " ".join(fit(moving).summary().split())) == told
-    assert any(found.number == "D014" for found in diagnose(moving)) == told
+    assert any(found.number == "D014" for found in findings(moving)) == told
     assert not_converged(with_trace(trace[:8])) is None
 
 
@@ -136,7 +136,7 @@ def test_noise_as_large_as_the_coefficients_is_told(sd, told):
     law = replace(release.noise, sigma={"coefficients": round(sd * size * 4**release.noise.grid_bits)})
     noisy = replace(release, noise=law)
     assert (noise_dominates(noisy) is not None) == told
-    assert any(found.number == "D015" for found in diagnose(noisy)) == told
+    assert any(found.number == "D015" for found in findings(noisy)) == told
     other = replace(release, noise=replace(law, sigma={"score": 10**30}))
     assert noise_dominates(other) is None
 
@@ -227,9 +227,9 @@ def test_what_needs_sums_is_refused():
 
 def test_diagnostics_look_at_the_promise_and_the_arithmetic():
     release = fitted_inside()
-    assert [finding.number for finding in diagnose(release, fit(release))] == ["D001", "D012", "D013"]
+    assert [finding.number for finding in findings(release, fit(release))] == ["D001", "D012", "D013"]
     weak = replace(release, guarantee=Guarantee(9.0, 0.01, PrivacyUnit(), ()), numerics="exact")
-    found = {finding.number: finding.text for finding in diagnose(weak)}
+    found = {finding.number: finding.text for finding in findings(weak)}
     assert set(found) == {"D010", "D011", "D013"}
     assert "about" not in found["D011"]
     assert found["D013"].startswith("The mechanism 'steps' publishes coefficients")
@@ -237,7 +237,7 @@ def test_diagnostics_look_at_the_promise_and_the_arithmetic():
     small = replace(
         fitted_inside(public, rows_public=True), guarantee=Guarantee(1.0, 5e-4, public.unit, ()), numerics="exact"
     )
-    assert "D011" not in {finding.number for finding in diagnose(small)}
+    assert "D011" not in {finding.number for finding in findings(small)}
 
 
 def test_the_same_table_gives_the_same_prediction_by_arrays():

@@ -11,7 +11,7 @@ import statsmodels.api as sm
 from scipy import stats
 
 import discreet
-from discreet.analyst.diagnostics.diagnostics import diagnose
+from discreet.analyst.diagnostics.diagnostics import findings
 from discreet.analyst.inference.robust import clipped_residuals, settled_meat
 from discreet.analyst.inference.score import joint_score
 from discreet.design.model import Design
@@ -76,7 +76,7 @@ def test_the_default_bound_keeps_the_residuals_of_skewed_errors():
     textbook = sm.OLS(np.clip(table["y"], 0, 200), sm.add_constant(table["x"])).fit(cov_type="HC1").bse
     np.testing.assert_allclose(np.asarray(discreet.fit(wide).robust().bse), textbook, rtol=0.03)
     assert (np.asarray(discreet.fit(narrow).robust().bse) < 0.9 * textbook).all()
-    assert {one.number for one in diagnose(narrow, discreet.fit(narrow))} >= {"D020"}
+    assert {one.number for one in findings(narrow, discreet.fit(narrow))} >= {"D020"}
 
 
 PERSONS = Design("y", {"x": (-1, 1), "y": (-3, 3)}, unit={"id": "person", "max_rows": 3})
@@ -112,7 +112,7 @@ def test_with_persons_they_are_the_clustered_ones_from_the_start():
     assert "Standard errors are clustered by 'person' (with the factor of HC1)" in text
     assert "HC1): errors may" not in text
     assert "treat them as independent" not in text
-    assert not {"D020", "D021"} & {finding.number for finding in diagnose(fit.release, fit)}
+    assert not {"D020", "D021"} & {finding.number for finding in findings(fit.release, fit)}
 
 
 def test_a_release_of_persons_read_plainly_says_that_rows_are_taken_as_independent():
@@ -125,7 +125,7 @@ def test_a_release_of_persons_read_plainly_says_that_rows_are_taken_as_independe
     }
     for remedy, fit in cases.items():
         assert not fit.is_robust
-        (finding,) = (one for one in diagnose(fit.release, fit) if one.number == "D021")
+        (finding,) = (one for one in findings(fit.release, fit) if one.number == "D021")
         assert finding.severity == "caution"
         assert "up to 3 rows, and these standard errors treat them as independent" in finding.text
         assert remedy in finding.text
@@ -134,7 +134,7 @@ def test_a_release_of_persons_read_plainly_says_that_rows_are_taken_as_independe
     rows = discreet.fit(released(table_of(2_000, np.random.default_rng(8)), 5.0))
     lasso = discreet.fit(plain, penalty="lasso", strength=0.1)
     for fit in (rows, rows.robust(), lasso):
-        assert "D021" not in {finding.number for finding in diagnose(fit.release, fit)}
+        assert "D021" not in {finding.number for finding in findings(fit.release, fit)}
         assert "treat them as independent" not in fit.summary()
 
 
@@ -142,7 +142,7 @@ def test_clipped_residuals_are_said_and_others_are_not():
     """Spread errors clipped at 0.4 of 4 lose most of their squares; the default bound loses none."""
     table = table_of(20_000, np.random.default_rng(9))
     clipped = discreet.fit(released(table, 5.0, residual_bound=0.4))
-    (finding,) = (one for one in diagnose(clipped.release, clipped) if one.number == "D020")
+    (finding,) = (one for one in findings(clipped.release, clipped) if one.number == "D020")
     assert "Residuals were clipped at 0.4" in finding.text
     assert "at most 0.1% of releases" in finding.text
     share = float(finding.text.split("add up to ")[1].split("%")[0])
@@ -151,11 +151,11 @@ def test_clipped_residuals_are_said_and_others_are_not():
     assert finding.text in clipped.robust().to_dict()["notes"]
     assert finding.text not in clipped.to_dict()["notes"]
     default = discreet.fit(released(table, 5.0))
-    assert "D020" not in {one.number for one in diagnose(default.release, default)}
+    assert "D020" not in {one.number for one in findings(default.release, default)}
     assert "Residuals were clipped at" not in default.robust().summary()
     # other models have other residuals, and no fit has none
     for fit in (discreet.fit(clipped.release, features=["x"]), discreet.fit(clipped.release, penalty="adaptive"), None):
-        assert "D020" not in {one.number for one in diagnose(clipped.release, fit)}
+        assert "D020" not in {one.number for one in findings(clipped.release, fit)}
 
 
 def test_clipped_residuals_are_rarely_said_of_residuals_that_were_not_clipped():

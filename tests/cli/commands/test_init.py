@@ -7,13 +7,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from discreet.cli.commands.blank_design import blank_design, quoted
-from discreet.design.model import Design
-from discreet.errors import DataError, SpecError
 from support.cli_folder import CANARY, SECRET, Call, contents
 
 RELEASE = ("release", "people.csv", "--epsilon", "1", "--delta", "1e-6", "-o", "out.json", "--design")
@@ -141,77 +135,3 @@ def test_encoding_and_delimiter_are_passed_on(folder: Path, call: Call) -> None:
     result = call("init", "t.csv", "-o", "new.toml", "--encoding", "latin-1", "--delimiter", "tab")
     assert (result.exit_code, result.stderr) == (0, "")
     assert list(written(folder)[1]["columns"]) == ["größe", "name"]  # type: ignore[call-overload]
-
-
-HOSTILE = {
-    "a\u202eb": "invisible characters",
-    "a\x1b[31mb": "invisible characters",
-    'x"]\ntarget = "y': "invisible characters",
-    "a\x7fb": "invisible characters",
-    "a\ud800b": "invisible characters",
-    "": "without blanks",
-    " x": "without blanks",
-    "1": "is a reserved name",
-    "Intercept": "is a reserved name",
-}
-ODD = ["a.b", "größe, in cm", 'x"]', "back\\slash", "a\u2028b", "a\u00a0b", "=", "#", "[unit]", "'", "\U0001f600"]
-
-
-@pytest.mark.parametrize("name", HOSTILE)
-def test_a_name_that_no_design_takes_is_left_out_with_the_reason(name: str) -> None:
-    blank = blank_design("t\n\u202e.csv", [("good", None), (name, None)])
-    assert list(tomllib.loads(blank.text)["columns"]) == ["good"]
-    assert HOSTILE[name] in blank.text
-    assert all(sign.isprintable() or sign == "\n" for sign in blank.text)
-    assert [found for found, _ in blank.left_out] == [name]
-
-
-@pytest.mark.parametrize("name", ODD)
-def test_an_odd_name_is_quoted(name: str) -> None:
-    blank = blank_design("t.csv", [(name, None), ("y", "boolean")], target=name)
-    table = tomllib.loads(blank.text)
-    assert list(table["columns"]) == [name, "y"]
-    assert table["target"] == name
-    assert all(sign.isprintable() or sign == "\n" for sign in blank.text)
-
-
-@given(st.lists(st.tuples(st.text(max_size=6), st.sampled_from([None, "number", "boolean", "text", "date32[day]"]))))
-def test_any_names_give_valid_toml_that_only_lacks_what_is_blank(columns: list[tuple[str, str | None]]) -> None:
-    columns = [("y", None), ("x", "number"), *columns]
-    if sum(name in ("x", "y") for name, _ in columns) > 2:
-        return
-    blank = blank_design("t.csv", columns)
-    table = tomllib.loads(blank.text)
-    assert set(table) == {"target", "columns"}
-    assert list(table["columns"]) == list(blank.listed)
-    assert len(blank.listed) + len(blank.left_out) == len(columns)
-    with pytest.raises(SpecError, match="blank"):
-        Design.from_toml(blank.text)
-    for column in table["columns"].values():
-        column |= {"bounds": [0, 1]} if "bounds" in column else {"levels": ["a", "b"]} if "levels" in column else {}
-    assert Design.from_dict(table | {"target": "y"}).target == "y"
-
-
-@given(st.text())
-def test_a_quoted_text_is_read_back(text: str) -> None:
-    assert tomllib.loads(f"x = {quoted(text)}") == {"x": text}
-
-
-def test_a_name_that_stands_twice_is_left_out() -> None:
-    blank = blank_design("t.csv", [("x", None), ("y", None), ("x", None)])
-    assert blank.listed == ("y",)
-    assert blank.text.count("more than one column of this name") == 2
-
-
-def test_a_table_of_which_nothing_can_be_released_is_refused() -> None:
-    with pytest.raises(DataError, match=r"no column of 't\.parquet' can be released: its type binary"):
-        blank_design("t.parquet", [("x", "binary")])
-
-
-@pytest.mark.parametrize(
-    ("target", "message"),
-    [("agee", "Did you mean 'age'"), ("region", "is text"), ("when", "cannot be released: its type date32")],
-)
-def test_a_target_that_cannot_be_one_is_refused(target: str, message: str) -> None:
-    with pytest.raises(SpecError, match=message):
-        blank_design("t", [("age", "number"), ("region", "text"), ("when", "date32[day]")], target)

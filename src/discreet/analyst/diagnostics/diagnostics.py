@@ -75,7 +75,7 @@ class Diagnostic:
         return {"number": self.number, "title": self.title, "text": self.text, "severity": self.severity}
 
 
-def diagnose(release: Release, fit: Fit | None = None, model: SubModel | None = None) -> tuple[Diagnostic, ...]:
+def findings(release: Release, fit: Fit | None = None, model: SubModel | None = None) -> tuple[Diagnostic, ...]:
     """Every finding about a model of a release, the most serious first.
 
     Parameters
@@ -86,18 +86,6 @@ def diagnose(release: Release, fit: Fit | None = None, model: SubModel | None = 
         The model that was read from it, if one was.
     model
         The model that was wanted; that of `fit`, or the design's, unless given.
-
-    Examples
-    --------
-    >>> from discreet.design.model import Design
-    >>> from discreet.releases import BLOCKS, NoiseLaw
-    >>> exact = NoiseLaw(8, dict.fromkeys(BLOCKS, 0), "none")
-    >>> rows = [(1, -1, -0.5), (1, 0, 0), (1, 1, 0.5)]  # scaled: constant, x, y
-    >>> totals = [round(sum(row[i] * row[j] for row in rows) * 4**8) for i in range(3) for j in range(i, 3)]
-    >>> design = Design("y", {"y": (0, 8), "x": (0, 2)})
-    >>> release = Release(design, None, "none", "1", exact, tuple(totals), None, "untracked", "an example")
-    >>> [finding.number for finding in diagnose(release)]
-    ['D001']
     """
     if model is None:
         model = choose(release) if fit is None else fit.model

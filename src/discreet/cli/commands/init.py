@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import shlex
-from pathlib import Path
 
 import click
 
 from discreet.cli.options import debug_option, delimiter_sign, force_option, reading_options
 from discreet.cli.session import Session
 from discreet.cli.terminal import say
-from discreet.errors import OutputError
 
 
 @click.command("init", short_help="Begin a design from a table's column names.")
@@ -30,18 +28,13 @@ def command(
 
     Only names are read, and types where the file states them: no value and no statistic of any row.
     """
-    from discreet.cli.commands.blank_design import blank_design
-    from discreet.files import check_output, write_bytes
-    from discreet.tables.files.header import column_names_and_types
-    from discreet.tables.files.opening import ReadOptions
+    from discreet.files import check_output, check_suffix
+    from discreet.tables.files.blank_design import SUFFIX, blank_design
 
-    # no table has such a name, so that --force cannot destroy one
-    if Path(output).suffix.lower() != ".toml":
-        raise OutputError(f"the output {output!r} does not end in .toml; choose a name such as design.toml")
+    check_suffix(output, SUFFIX, example="design.toml")
     check_output(output, force=force)
-    columns = column_names_and_types(data, ReadOptions(encoding=encoding, delimiter=delimiter_sign(delimiter)))
-    blank = blank_design(data, columns, target)
-    write_bytes(output, blank.text.encode(), force=force)
+    blank = blank_design(data, target=target, encoding=encoding, delimiter=delimiter_sign(delimiter))
+    blank.save(output, force=force)
     session.written.append(output)
     say(f"Written  {output}, with {_counted(len(blank.listed), 'column')} to look through")
     if blank.left_out:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Unpack
+from typing import Unpack
 
 import click
 
@@ -19,11 +18,6 @@ from discreet.cli.options import (
 )
 from discreet.cli.session import Session
 from discreet.cli.terminal import complain, say, say_json
-from discreet.errors import OutputError
-
-if TYPE_CHECKING:
-    from discreet.pages.view import ReportView
-    from discreet.releases import Release
 
 
 @click.command("report", short_help="Write a release and a fit as one page; free.")
@@ -49,38 +43,28 @@ def command(
     Where the release does not determine the coefficients, the page says so.
     """
     from discreet.cli.render import NOT_PRIVATE, print_warning
-    from discreet.files import check_output, write_bytes
+    from discreet.files import check_output, check_suffix
+    from discreet.pages.page import SUFFIXES, report
     from discreet.releases import Release
 
     if output is None and not as_json:
         raise click.UsageError("Missing option '-o' / '--output'.")
     if output is not None:
-        # no table has such a name, so that --force cannot destroy one
-        if Path(output).suffix.lower() not in (".html", ".htm"):
-            raise OutputError(f"the output {output!r} does not end in .html; choose a name such as R.html")
+        check_suffix(output, *SUFFIXES, example="R.html")
         refuse_overwriting(output, release_path)
         check_output(output, force=force)
     made = Release.load(release_path)
-    view = viewed(made, choice, number("level", level))
+    page = report(made, fitted(made, choice), level=number("level", level))
     if output is not None:
-        from discreet.pages.page import render
-
-        write_bytes(output, render(view).encode(), force=force)
+        page.save(output, force=force)
         session.written.append(output)
     if as_json:
         if not made.private:
             complain("notice", NOT_PRIVATE)
-        say_json(view.to_dict())
+        say_json(page.to_dict())
         return
     if not made.private:
         print_warning(NOT_PRIVATE)
-    if view.refusal is not None:
+    if page.view.refusal is not None:
         complain("notice", "the coefficients are not estimable; the page says why, and what still works")
     say(f"Written  {output}")
-
-
-def viewed(made: Release, choice: ModelChoice, level: float) -> ReportView:
-    """Gather what the page shows."""
-    from discreet.pages.view import report_view
-
-    return report_view(made, fitted(made, choice), level=level)

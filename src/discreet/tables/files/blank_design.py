@@ -1,15 +1,23 @@
-"""The text of a design.toml that still has to be filled in: every column by name, every bound blank."""
+"""A design that still has to be filled in: every column of a file by name, every bound blank."""
 
 from __future__ import annotations
 
+import os
 import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 
+from discreet.design.model import Design
 from discreet.errors import DataError, SpecError
+from discreet.files import check_suffix, write_bytes
+from discreet.tables.files.header import column_names_and_types
+from discreet.tables.files.opening import ReadOptions
 from discreet.text import escape_control
+
+SUFFIX: Final = ".toml"
 
 _BARE: Final = re.compile(r"[A-Za-z0-9_-]+")
 _BLANKS: Final = {
@@ -31,12 +39,12 @@ _UNIT: Final = """\
 
 @dataclass(frozen=True, slots=True)
 class BlankDesign:
-    """A design with blanks.
+    """A design with blanks, to be filled in from public knowledge before anything is released.
 
     Attributes
     ----------
     text
-        What to write.
+        What to write: TOML that `Design.load` refuses until every blank is filled in.
     listed
         Names of the columns that have a table of their own.
     left_out
@@ -47,21 +55,67 @@ class BlankDesign:
     listed: tuple[str, ...]
     left_out: tuple[tuple[str, str], ...]
 
+    def save(self, path: str | Path, *, force: bool = False) -> None:
+        """Write the text to a `.toml` file; an existing file is left alone unless `force`."""
+        check_suffix(path, SUFFIX, example="design.toml")
+        write_bytes(path, self.text.encode(), force=force)
 
-def blank_design(file: str, columns: Sequence[tuple[str, str | None]], target: str | None = None) -> BlankDesign:
-    """Lay out a design for columns of which names, and types if the file has them, are known.
 
-    >>> print(blank_design("t.csv", [("age", None)]).text.split("# If")[0].split("# A ")[1], end="")
+def blank_design(
+    path: str | Path, *, target: str | None = None, encoding: str = "utf-8", delimiter: str = ","
+) -> BlankDesign:
+    r"""Begin a design from the column names of a file, and their types where the file states them.
+
+    Only the header line or the schema is read: no value and no statistic of any row.
+
+    Parameters
+    ----------
+    path
+        A CSV, Parquet or Arrow file, or a folder or pattern of them, of which the first file counts.
+    target
+        Column to explain; left blank unless named.
+    encoding, delimiter
+        As for `discreet.release`.
+
+    Returns
+    -------
+    BlankDesign
+        The text of a `design.toml` with blanks, and what was left out of it.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> import discreet
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = pathlib.Path(folder, "people.csv")
+    ...     _ = file.write_text("age,income\n")
+    ...     blank = discreet.blank_design(file, target="income")
+    >>> blank.listed
+    ('age', 'income')
+    >>> print(blank.text.split("# If")[0].split("# A ")[1], end="")
     missing cell is an error unless its column says missing = "drop" or missing = {fill = VALUE}.
     <BLANKLINE>
-    target = ""  # name of the column to explain
+    target = "income"  # name of the column to explain
     <BLANKLINE>
     [columns.age]
     bounds = ["", ""]  # lowest and highest value that can occur
     # levels = []      # instead, for a category: every value that can occur
     # dtype = "bool"   # instead, for true/false or 1/0; two other words are levels
     <BLANKLINE>
+    [columns.income]
+    bounds = ["", ""]  # lowest and highest value that can occur
+    # levels = []      # instead, for a category: every value that can occur
+    # dtype = "bool"   # instead, for true/false or 1/0; two other words are levels
+    <BLANKLINE>
     """
+    if not isinstance(path, str | os.PathLike):
+        raise SpecError(f"blank_design needs the path of a file, got {type(path).__name__}")
+    file = os.fsdecode(path)
+    return design_with_blanks(file, column_names_and_types(file, ReadOptions(encoding, delimiter)), target)
+
+
+def design_with_blanks(file: str, columns: Sequence[tuple[str, str | None]], target: str | None = None) -> BlankDesign:
+    """Lay out a design for columns of which names, and types if the file has them, are known."""
     times = Counter(name for name, _ in columns)
     reasons = [_why_not(name, kind, times[name]) for name, kind in columns]
     listed = {name: kind for (name, kind), reason in zip(columns, reasons, strict=True) if reason is None}
@@ -84,18 +138,18 @@ def blank_design(file: str, columns: Sequence[tuple[str, str | None]], target: s
 
 
 def quoted(text: str) -> str:
-    r"""A TOML string that shows every sign: those that an editor would hide or obey become escapes.
+    r"""A TOML string that shows every character: those that an editor would hide or obey become escapes.
 
     >>> print(quoted('say "hi"\u2028'))
     "say \"hi\"\U00002028"
     """
-    return f'"{"".join(_escaped(sign) for sign in text)}"'
+    return f'"{"".join(_escaped(character) for character in text)}"'
 
 
-def _escaped(sign: str) -> str:
-    if sign in '"\\':
-        return f"\\{sign}"
-    return sign if sign.isprintable() else f"\\U{ord(sign):08X}"
+def _escaped(character: str) -> str:
+    if character in '"\\':
+        return f"\\{character}"
+    return character if character.isprintable() else f"\\U{ord(character):08X}"
 
 
 def _table(name: str, kind: str | None, reason: str | None) -> str:
@@ -107,8 +161,6 @@ def _table(name: str, kind: str | None, reason: str | None) -> str:
 
 def _why_not(name: str, kind: str | None, times: int) -> str | None:
     """Say why no design can declare a column, if so."""
-    from discreet.design.model import Design
-
     if times > 1:
         return "the table has more than one column of this name; rename them"
     try:
@@ -121,7 +173,9 @@ def _why_not(name: str, kind: str | None, times: int) -> str | None:
     return f"its type {kind} is neither numbers nor true and false nor text; convert it first"
 
 
-def _check_target(target: str, listed: dict[str, str | None], left_out: Sequence[tuple[str, str]]) -> None:
+def _check_target(target: object, listed: dict[str, str | None], left_out: Sequence[tuple[str, str]]) -> None:
+    if not isinstance(target, str):
+        raise SpecError(f"target is {target!r}; it is the name of a column")
     if target in dict(left_out):
         raise SpecError(f"the target {target!r} cannot be released: {dict(left_out)[target]}")
     if target not in listed:
