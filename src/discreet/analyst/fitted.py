@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
+from discreet.analyst.diagnostics.notes import notes
 from discreet.analyst.equations.fit_inputs import ErrorBasis, FitInputs, Line, error_basis
 from discreet.analyst.equations.normal import NormalEquations
 from discreet.analyst.equations.selection import SubModel
@@ -16,7 +17,7 @@ from discreet.analyst.inferred import InferenceMixin
 from discreet.analyst.solvers.least_squares import Solution
 from discreet.analyst.solvers.penalties import Penalty, PenaltySpec
 from discreet.analyst.summary.coefficient_table import plain_number, plain_reason, plain_values
-from discreet.analyst.summary.summary import notes, summary_text
+from discreet.analyst.summary.summary import summary_text
 from discreet.analyst.values.estimates import NothingExcluded, Number, unbounded
 from discreet.analyst.values.not_estimable import NotEstimable
 from discreet.analyst.values.parameters import Parameters

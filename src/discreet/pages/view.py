@@ -6,11 +6,13 @@ import math
 from dataclasses import asdict, dataclass
 
 from discreet.analyst.diagnostics.diagnostics import Diagnostic, diagnose
+from discreet.analyst.diagnostics.error_notes import reasons
+from discreet.analyst.diagnostics.notes import page_notes
 from discreet.analyst.equations.sums import counted_rows
 from discreet.analyst.fitted import Fit
 from discreet.analyst.inference.reference_law import DEFAULT_LEVEL, checked_level
-from discreet.analyst.summary.coefficient_table import reasons, table_columns
-from discreet.analyst.summary.summary import SCORE, SCORE_PAGE, error_notes, notes, penalty_line, set_notes
+from discreet.analyst.summary.coefficient_table import table_columns
+from discreet.analyst.summary.summary import penalty_line
 from discreet.analyst.values.confidence_sets import SetKind
 from discreet.analyst.values.not_estimable import NotEstimable
 from discreet.design.columns import Numeric
@@ -313,10 +315,5 @@ def _model(fit: Fit, level: float) -> ModelView:
         rsquared_high=high,
         rsquared_reason=reason,
         residual_sd=None if isinstance(s2, NotEstimable) else s2**0.5,
-        # what is said about errors stands in the table itself
-        notes=(
-            # the page has no column 't'
-            *(SCORE_PAGE if note == SCORE else note for note in (set_notes(fit, level) if fit.estimable else ())),
-            *(note for note in notes(fit) if note not in error_notes(fit)),
-        ),
+        notes=tuple(page_notes(fit, level)),
     )

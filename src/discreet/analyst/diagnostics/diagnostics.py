@@ -17,10 +17,10 @@ from discreet.analyst.diagnostics.clips import MANY, many_clipped
 from discreet.analyst.diagnostics.convergence import noise_dominates, not_converged
 from discreet.analyst.diagnostics.evidence import Evidence
 from discreet.analyst.diagnostics.piles import piled_up, piles
+from discreet.analyst.diagnostics.residuals import clipped_residuals, independent_rows
 from discreet.analyst.equations.selection import SubModel, choose
 from discreet.analyst.equations.sums import counted_rows
 from discreet.analyst.inference.released_model import no_errors
-from discreet.analyst.inference.robust import clipped_residuals, independent_rows
 from discreet.analyst.values.not_estimable import NotEstimable
 from discreet.design.model import INTERCEPT
 from discreet.exact.arrays import FloatArray

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from discreet.analyst.diagnostics.error_notes import reasons
 from discreet.analyst.inference.coefficient_noise import known_before
 from discreet.analyst.inference.reference_law import DEFAULT_LEVEL
 from discreet.analyst.values.confidence_sets import ConfidenceSet, split_words
@@ -41,14 +42,6 @@ def table_columns(
         "privacy_sd": _plain(fit.privacy_sd),
         "privacy_share": _plain(fit.privacy_share),
     }
-
-
-def reasons(fit: InferenceMixin, level: float = DEFAULT_LEVEL) -> dict[str, str]:
-    """Why a coefficient has no interval, by name, for those whose set is unbounded or that have none."""
-    sets = fit.conf_int(level).items()
-    why = {name: ends.reason or "" for name, ends in sets if isinstance(ends, NotEstimable) or unbounded(ends)}
-    more = fit._rows_needed(tuple(name for name, ends in sets if unbounded(ends)), level)
-    return {name: f"{reason}; {more[name]}" if name in more else reason for name, reason in why.items()}
 
 
 def estimates(fit: InferenceMixin) -> ByName[Number]:

@@ -83,8 +83,8 @@ def command(
 
 def facts(found: Path) -> dict[str, object]:
     """Give what `--json` prints."""
+    from discreet.analyst.diagnostics.notes import notes
     from discreet.analyst.summary.coefficient_table import plain_reason
-    from discreet.analyst.summary.summary import notes
 
     guarantee = found.release.guarantee
     reason = plain_reason(found.criterion)
@@ -121,7 +121,8 @@ def facts(found: Path) -> dict[str, object]:
 
 def print_path(found: Path) -> None:
     """Print a row for each strength, the chosen one marked, and what to know about it."""
-    from discreet.analyst.summary.summary import notes, penalty_line
+    from discreet.analyst.diagnostics.notes import notes
+    from discreet.analyst.summary.summary import penalty_line
     from discreet.analyst.values.not_estimable import NotEstimable
     from discreet.cli.render import LABEL, labelled, print_table
 
