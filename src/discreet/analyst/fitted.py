@@ -110,6 +110,12 @@ class Fit(InferenceMixin):
         start.
         """
         # says first what such errors would need
+        if self.fitted_inside:
+            raise SpecError(
+                f"robust standard errors need residuals and sums, and the mechanism {self.release.mechanism!r} "
+                'published the coefficients of one model; release with the mechanism "gaussian" and moments "robust" '
+                "(--mechanism gaussian --robust)"
+            )
         robust_meat(self.release, self.model, self.penalty)
         basis = self._inputs.basis
         if isinstance(basis, NothingExcluded):
@@ -157,7 +163,7 @@ class Fit(InferenceMixin):
 
     def to_dict(self) -> dict[str, object]:
         """Give the fit as plain values for JSON."""
-        guarantee = self.release.guarantee
+        guarantee, inside = self.release.guarantee, self.fitted_inside
         return {
             "nobs": plain_number(self.nobs),
             "nobs_sd": None if isinstance(self.nobs, NotEstimable) else self.nobs_sd,
@@ -166,12 +172,12 @@ class Fit(InferenceMixin):
             "target": self.target,
             "features": list(self.features),
             "intercept": self.model.intercept,
-            "penalty": "as released" if self.release.kind == "coefficients" else self.penalty,
-            "penalised": None if self.release.kind == "coefficients" else self.penalised,
+            "penalty": "as released" if inside else self.penalty,
+            "penalised": None if inside else self.penalised,
             "strength": self.strength,
             "strength_selected": self.selected,
             "l1_ratio": self.l1_ratio,
-            "ridge": None if self.release.kind == "coefficients" else self.ridge,
+            "ridge": None if inside else self.ridge,
             "repair": self.repair,
             "estimable": self.estimable,
             "params": {name: plain_number(value) for name, value in self.params.items()},
@@ -196,7 +202,7 @@ class Fit(InferenceMixin):
 
     def __repr__(self) -> str:
         private = "" if self.release.private else ", NOT PRIVATE"
-        how = f"by {self.release.mechanism}" if self.release.kind == "coefficients" else f"penalty {self.penalty}"
+        how = f"by {self.release.mechanism}" if self.fitted_inside else f"penalty {self.penalty}"
         return f"<Fit of {self.target} on {', '.join(self.names)}: {how}{private}>"
 
 
@@ -233,7 +239,8 @@ def assembled(
 def as_released(release: Release, model: SubModel, spec: PenaltySpec, fitted: Coefficients) -> Fit:
     """Put the fit together that a release of coefficients holds."""
     solution = Solution(released_values(fitted.values, model))
-    return _made(release, model, spec, released_units(release, model), solution, no_errors(release))
+    units = released_units(release, model)
+    return _made(release, model, spec, units, solution, no_errors(release), fitted_inside=True)
 
 
 def _made(
@@ -247,6 +254,7 @@ def _made(
     strength: float | None = None,
     ridge: float = 0.0,
     repair: float = 0.0,
+    fitted_inside: bool = False,
 ) -> Fit:
     nobs, nobs_sd = counted_rows(release)
     return Fit(
@@ -261,7 +269,7 @@ def _made(
         nobs=nobs,
         nobs_sd=nobs_sd,
         _line=solution if isinstance(solution, NothingExcluded) else _line(units, solution),
-        _inputs=FitInputs(model, units, spec.penalty != "none", basis),
+        _inputs=FitInputs(model, units, spec.penalty != "none", basis, fitted_inside),
     )
 
 

@@ -15,6 +15,7 @@ from discreet.analyst.inference.coefficient_noise import known_before, noise_sds
 from discreet.analyst.inference.contrasts import TOO_WIDE, Contrasts, contrasts, unit_map
 from discreet.analyst.inference.hypotheses import HypothesisSpec, hypotheses
 from discreet.analyst.inference.reference_law import DEFAULT_LEVEL, Family, checked_level, critical_value, family_of
+from discreet.analyst.inference.released_model import no_errors
 from discreet.analyst.inference.robust import definite_meat, settled_meat
 from discreet.analyst.inference.rows_needed import rows_factors, rows_words
 from discreet.analyst.inference.rsquared import VarianceRatio, from_0_to_1, rsquared, rsquared_interval, variance_ratio
@@ -57,6 +58,11 @@ class InferenceMixin:
     def estimable(self) -> bool:
         """Whether the released sums determine the coefficients: whether they are positive definite."""
         return not isinstance(self._line, NotEstimable)
+
+    @property
+    def fitted_inside(self) -> bool:
+        """Whether the mechanism fitted the model and published its coefficients; else it was read from sums."""
+        return self._inputs.fitted_inside
 
     @property
     def _solved(self) -> Line:
@@ -117,7 +123,7 @@ class InferenceMixin:
 
     def _rows_needed(self, names: tuple[str, ...], level: float) -> dict[str, str]:
         """Say how many rows would bound each of these coefficients; only for least squares from sums with noise."""
-        if not names or self._inputs.penalised or self.release.kind != "moments":
+        if not names or self._inputs.penalised or self.fitted_inside:
             return {}
         equations = normal_equations(self.release, self._inputs.model)
         if not (equations.has_square and equations.block_sd.any()):
@@ -244,8 +250,7 @@ class InferenceMixin:
         checked, noise = checked_level(level, alpha), self.release.noise
         if known_before(noise):
             return table_intervals(noise, self._inputs.units, self.names, self.coefficients.tolist(), checked)
-        basis = self._inputs.basis
-        reason = basis if isinstance(basis, NotEstimable) and self.release.kind == "coefficients" else NOISE_IN_SUMS
+        reason = no_errors(self.release) if self.fitted_inside else NOISE_IN_SUMS
         return ByName(self.names, [reason] * len(self.names))
 
     def cov_params(self) -> FloatArray | NotEstimable:

@@ -48,6 +48,27 @@ _STATISTICS: Final = {
 
 
 @dataclass(frozen=True, slots=True)
+class KindWords:
+    """What a page says of a kind of release: what is published, and how its table of noise is called and read."""
+
+    publishes: str
+    noise_title: str
+    noisy: str
+    left_out: str = ""
+
+
+_KINDS: Final = {
+    "moments": KindWords(
+        "noisy sums of products",
+        "Noise added to the sums of products",
+        "sum",
+        " A sum that does not stand here was not released.",
+    ),
+    "coefficients": KindWords("the coefficients of one model", "Noise inside the mechanism, by statistic", "statistic"),
+}
+
+
+@dataclass(frozen=True, slots=True)
 class NoiseLine:
     """Noise of one statistic: its standard deviation in scaled units, and the same over the number of rows."""
 
@@ -109,6 +130,11 @@ class Provenance:
     noise: tuple[NoiseLine, ...]
     columns: tuple[DeclaredColumn, ...]
     clipped: tuple[ClippedShare, ...] = ()
+
+    @property
+    def words(self) -> KindWords:
+        """What the page says of this kind of release."""
+        return _KINDS[self.kind]
 
 
 def provenance(release: Release) -> Provenance:

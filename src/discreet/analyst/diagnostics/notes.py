@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from discreet.analyst.diagnostics.clips import clipping_note
 from discreet.analyst.diagnostics.convergence import noise_dominates, not_converged
 from discreet.analyst.diagnostics.error_notes import SCORE_PAGE, error_notes, set_notes
-from discreet.analyst.diagnostics.piles import piled_up
+from discreet.analyst.diagnostics.piles import piled_up, predicts_a_bound
 from discreet.analyst.diagnostics.residuals import clipped_residuals, independent_rows
 from discreet.analyst.equations.selection import has_all_regressors
 from discreet.analyst.inference.robust import has_clusters, has_ratio_spread, residual_bound
@@ -63,9 +63,11 @@ def page_notes(fit: Fit, level: float) -> list[str]:
 def model_notes(fit: Fit) -> list[str]:
     """Say what a reader of the coefficients must know about the rows behind them and about the penalty."""
     release, model = fit.release, fit.model
-    found = [clipping_note(release, model), *radius_notes(fit), piled_up(release, model)]
-    if release.kind == "coefficients":
-        found += [AS_RELEASED, not_converged(release), noise_dominates(release)]
+    found = [clipping_note(release, model), *radius_notes(fit)]
+    if fit.fitted_inside:
+        found += [predicts_a_bound(release), AS_RELEASED, not_converged(release), noise_dominates(release)]
+    else:
+        found.append(piled_up(release, model))
     if fit.penalised and (fit.ridge > 0 or fit.l1_ratio is not None or fit.penalty == "lasso"):
         found.append(PENALISED)
     if fit.repair > 0:

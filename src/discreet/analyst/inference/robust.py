@@ -63,12 +63,6 @@ def is_full(release: Release, model: SubModel, penalty: Penalty) -> bool:
 def robust_meat(release: Release, model: SubModel, penalty: Penalty) -> FloatArray:
     """Noisy sum of squared residuals times products of (1, features), shape (k, k), as it was released."""
     whole = release.residual_moments
-    if release.kind == "coefficients":
-        raise SpecError(
-            f"robust standard errors need residuals and sums, and the mechanism {release.mechanism!r} published the "
-            'coefficients of one model; release with the mechanism "gaussian" and moments "robust" '
-            "(--mechanism gaussian --robust)"
-        )
     if whole is None:
         raise SpecError(
             "robust standard errors need residuals, which this release has none of; "

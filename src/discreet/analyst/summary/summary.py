@@ -33,7 +33,7 @@ def row_count(fit: Fit) -> str:
 
 def penalty_line(fit: Fit) -> str:
     """Name the penalty and the ridge it came to; for a model fitted inside, what its automatic settings came to."""
-    if fit.release.kind == "coefficients":
+    if fit.fitted_inside:
         automatic = [f"{name} {value}" for name, value in automatic_settings(fit.release).items()]
         return ", ".join([f"as the mechanism {fit.release.mechanism!r} fitted it, before the release", *automatic])
     if not fit.penalised:
