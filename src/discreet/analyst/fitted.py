@@ -16,10 +16,10 @@ from discreet.analyst.inference.robust import clustered_basis, robust_basis, rob
 from discreet.analyst.inferred import InferenceMixin
 from discreet.analyst.solvers.least_squares import Solution
 from discreet.analyst.solvers.penalties import Penalty, PenaltySpec
-from discreet.analyst.summary.coefficient_table import plain_number, plain_reason, plain_values
+from discreet.analyst.summary.coefficient_table import cells, estimates, headers, plain_values
 from discreet.analyst.summary.summary import summary_text
 from discreet.analyst.values.estimates import NothingExcluded, Number, unbounded
-from discreet.analyst.values.not_estimable import NotEstimable
+from discreet.analyst.values.not_estimable import NotEstimable, known, reason_of
 from discreet.analyst.values.parameters import Parameters
 from discreet.design.columns import Base
 from discreet.errors import SpecError
@@ -84,10 +84,8 @@ class Fit(InferenceMixin):
     @property
     def params(self) -> Parameters:
         """Coefficients in original units by name; in print those whose set is unbounded are in brackets."""
-        if isinstance(self._line, NotEstimable):
-            return Parameters(self.names, [self._line] * len(self.names))
         weak = [name for name, ends in self.conf_int().items() if unbounded(ends)]
-        return Parameters(self.names, self._line.original.tolist(), weak)
+        return Parameters(self.names, list(estimates(self).values()), weak)
 
     @property
     def table_columns(self) -> dict[str, Base]:
@@ -165,10 +163,10 @@ class Fit(InferenceMixin):
         """Give the fit as plain values for JSON."""
         guarantee, inside = self.release.guarantee, self.fitted_inside
         return {
-            "nobs": plain_number(self.nobs),
-            "nobs_sd": None if isinstance(self.nobs, NotEstimable) else self.nobs_sd,
-            "nobs_reason": plain_reason(self.nobs),
-            "nobs_public": self.nobs_sd == 0 and not isinstance(self.nobs, NotEstimable),
+            "nobs": known(self.nobs),
+            "nobs_sd": None if known(self.nobs) is None else self.nobs_sd,
+            "nobs_reason": reason_of(self.nobs),
+            "nobs_public": self.nobs_sd == 0 and known(self.nobs) is not None,
             "target": self.target,
             "features": list(self.features),
             "intercept": self.model.intercept,
@@ -180,7 +178,7 @@ class Fit(InferenceMixin):
             "ridge": None if inside else self.ridge,
             "repair": self.repair,
             "estimable": self.estimable,
-            "params": {name: plain_number(value) for name, value in self.params.items()},
+            "params": {name: known(value) for name, value in self.params.items()},
             **plain_values(self),
             "private": self.release.private,
             "epsilon": None if guarantee is None else guarantee.epsilon,
@@ -190,7 +188,6 @@ class Fit(InferenceMixin):
         }
 
     def _repr_html_(self) -> str:
-        from discreet.analyst.summary.coefficient_table import cells, headers
         from discreet.text import html_table
 
         guarantee = self.release.guarantee

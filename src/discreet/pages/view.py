@@ -14,7 +14,7 @@ from discreet.analyst.inference.reference_law import DEFAULT_LEVEL, checked_leve
 from discreet.analyst.summary.coefficient_table import table_columns
 from discreet.analyst.summary.summary import penalty_line
 from discreet.analyst.values.confidence_sets import SetKind
-from discreet.analyst.values.not_estimable import NotEstimable
+from discreet.analyst.values.not_estimable import known, mapped, reason_of
 from discreet.design.columns import Numeric
 from discreet.errors import SpecError
 from discreet.pages.attacker import Attacker, attacker
@@ -209,7 +209,7 @@ def report_view(
     target = release.design.columns[release.design.target if fit is None else fit.target]
     return ReportView(
         private=release.private,
-        rows=None if isinstance(rows, NotEstimable) else rows,
+        rows=known(rows),
         rows_sd=rows_sd,
         level=level,
         promise=None if guarantee is None else _promise(guarantee),
@@ -244,8 +244,8 @@ def _promise(guarantee: Guarantee) -> Promise:
 def _coefficients(fit: Fit, level: float) -> tuple[Coefficient, ...]:
     why = reasons(fit, level)
     columns = table_columns(fit, level)
-    table = [None if isinstance(one, NotEstimable) else one for one in fit.table_conf_int(level).values()]
-    sets = [None if isinstance(one, NotEstimable) else one for one in fit.conf_int(level).values()]
+    table = [known(one) for one in fit.table_conf_int(level).values()]
+    sets = [known(one) for one in fit.conf_int(level).values()]
     return tuple(
         Coefficient(
             name=name,
@@ -298,10 +298,8 @@ def _effect(slope: Coefficient, width: float, *, alone: bool) -> Effect:
 
 
 def _model(fit: Fit, level: float) -> ModelView:
-    adjusted, s2 = fit.rsquared_adj, fit.s2
     ends = fit.rsquared_conf_int(level)
-    low, high = (None, None) if isinstance(ends, NotEstimable) else ends
-    reason = adjusted.reason if isinstance(adjusted, NotEstimable) else ends.reason
+    interval = known(ends)
     return ModelView(
         target=fit.target,
         features=fit.features,
@@ -310,10 +308,10 @@ def _model(fit: Fit, level: float) -> ModelView:
         penalised=fit.penalised,
         interval_target=fit.interval_target,
         no_intervals=next(iter(reasons(fit, level).values())) if fit.interval_target == "none" else None,
-        rsquared=None if isinstance(adjusted, NotEstimable) else adjusted,
-        rsquared_low=low,
-        rsquared_high=high,
-        rsquared_reason=reason,
-        residual_sd=None if isinstance(s2, NotEstimable) else s2**0.5,
+        rsquared=known(fit.rsquared_adj),
+        rsquared_low=None if interval is None else interval.lower,
+        rsquared_high=None if interval is None else interval.upper,
+        rsquared_reason=reason_of(fit.rsquared_adj) or ends.reason,
+        residual_sd=known(mapped(fit.s2, lambda s2: s2**0.5)),
         notes=tuple(page_notes(fit, level)),
     )

@@ -21,7 +21,7 @@ from discreet.analyst.diagnostics.residuals import clipped_residuals, independen
 from discreet.analyst.equations.selection import SubModel, choose
 from discreet.analyst.equations.sums import counted_rows
 from discreet.analyst.inference.released_model import no_errors
-from discreet.analyst.values.not_estimable import NotEstimable
+from discreet.analyst.values.not_estimable import known
 from discreet.design.model import INTERCEPT
 from discreet.exact.arrays import FloatArray
 from discreet.releases import Release
@@ -248,10 +248,10 @@ def _large_delta(evidence: Evidence) -> Iterator[Diagnostic]:
     guarantee = evidence.release.guarantee
     if guarantee is None:
         return
-    counted = counted_rows(evidence.release)[0]
-    rows = 1.0 if isinstance(counted, NotEstimable) else max(counted, 1.0)
+    counted = known(counted_rows(evidence.release)[0])
+    rows = 1.0 if counted is None else max(counted, 1.0)
     if guarantee.delta > min(_DELTA_HIGH, 1 / rows):
-        size = "" if isinstance(counted, NotEstimable) else f", and the table has about {rows:,.0f} rows"
+        size = "" if counted is None else f", and the table has about {rows:,.0f} rows"
         text = (
             f"Delta is {guarantee.delta:g}{size}. A delta above one over the "
             "number of rows would even allow a release that reveals a row picked by chance; take a delta far below."

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 from discreet.analyst.inference.coefficient_noise import known_before
 from discreet.analyst.inference.reference_law import DEFAULT_LEVEL
-from discreet.analyst.values.estimates import Interval, unbounded
-from discreet.analyst.values.not_estimable import NotEstimable
+from discreet.analyst.values.estimates import bounded, unbounded
+from discreet.analyst.values.not_estimable import known_values, missing_values
 
 if TYPE_CHECKING:
     from discreet.analyst.fitted import Fit
@@ -42,10 +42,10 @@ THIS_TABLE: Final = (
 
 def error_notes(fit: Fit) -> list[str]:
     """Say what the standard errors hold, which coefficients have none and why, and whose intervals they are."""
-    shares = {name: share for name, share in fit.privacy_share.items() if not isinstance(share, NotEstimable)}
+    shares = known_values(fit.privacy_share)
     sets = fit.conf_int()
     # a set without an end is not made narrower by less noise in any proportion
-    intervals = [share for name, share in shares.items() if not _unbounded(sets[name])]
+    intervals = [share for name, share in shares.items() if bounded(sets[name])]
     out = []
     if intervals and any(fit.release.noise.sigma.values()):
         worst = max(intervals)
@@ -56,20 +56,15 @@ def error_notes(fit: Fit) -> list[str]:
     if known_before(fit.release.noise):
         out.append(THIS_TABLE)
         what = "Standard errors and tests are not estimable"
-    without = {name: ends.reason for name, ends in sets.items() if isinstance(ends, NotEstimable)}
-    out += _by_reason(what, without)
+    out += _by_reason(what, {name: why.reason for name, why in missing_values(sets).items()})
     if shares and fit.penalised:
         out.append(PENALISED_INTERVALS)
     return out
 
 
-def _unbounded(ends: Interval) -> bool:
-    return isinstance(ends, NotEstimable) or not ends.bounded
-
-
 def set_notes(fit: Fit, level: float = DEFAULT_LEVEL, score: str = SCORE) -> list[str]:
     """Say where p-values and confidence sets come from, what brackets mean and why sets are unbounded."""
-    sets = {name: ends for name, ends in fit.conf_int(level).items() if not isinstance(ends, NotEstimable)}
+    sets = known_values(fit.conf_int(level))
     weak = {name: ends for name, ends in sets.items() if not ends.bounded}
     out = [score] if len(weak) < len(sets) or (sets and fit.estimable) else []
     if weak and fit.estimable:
@@ -92,6 +87,6 @@ def _by_reason(words: str, why: Mapping[str, str]) -> list[str]:
 def reasons(fit: InferenceMixin, level: float = DEFAULT_LEVEL) -> dict[str, str]:
     """Why a coefficient has no interval, by name, for those whose set is unbounded or that have none."""
     sets = fit.conf_int(level).items()
-    why = {name: ends.reason or "" for name, ends in sets if isinstance(ends, NotEstimable) or unbounded(ends)}
+    why = {name: ends.reason or "" for name, ends in sets if not bounded(ends)}
     more = fit._rows_needed(tuple(name for name, ends in sets if unbounded(ends)), level)
     return {name: f"{reason}; {more[name]}" if name in more else reason for name, reason in why.items()}

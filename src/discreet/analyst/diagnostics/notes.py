@@ -11,7 +11,7 @@ from discreet.analyst.diagnostics.piles import piled_up, predicts_a_bound
 from discreet.analyst.diagnostics.residuals import clipped_residuals, independent_rows
 from discreet.analyst.equations.selection import has_all_regressors
 from discreet.analyst.inference.robust import has_clusters, has_ratio_spread, residual_bound
-from discreet.analyst.values.not_estimable import NotEstimable
+from discreet.analyst.values.not_estimable import known
 
 if TYPE_CHECKING:
     from discreet.analyst.fitted import Fit
@@ -80,7 +80,7 @@ def model_notes(fit: Fit) -> list[str]:
 
 
 def _rsquared_note(fit: Fit) -> str | None:
-    if not fit.estimable or isinstance(fit.rsquared_conf_int(), NotEstimable):
+    if not fit.estimable or known(fit.rsquared_conf_int()) is None:
         return None
     return RATIO_SPREAD if has_ratio_spread(fit) else f"{GAUSSIAN_ROWS}{_wider_rsquared(fit)}"
 

@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING, Final
 
 from discreet.analyst.inference.robust import has_clusters, is_full, residual_bound
-from discreet.analyst.values.not_estimable import NotEstimable
+from discreet.analyst.values.not_estimable import known
 
 if TYPE_CHECKING:
     from discreet.analyst.fitted import Fit
@@ -22,13 +22,13 @@ def clipped_residuals(fit: Fit) -> str | None:
     whose variances are known: the chance that it lies this far below is at most 0.1%. Rows of one person are summed
     before they are squared, so for persons the two cannot be compared.
     """
-    release, known = fit.release, fit._known
+    release, score = fit.release, known(fit._score)
     matrix = release.residual_moments
-    if isinstance(known, NotEstimable) or matrix is None or has_clusters(release):
+    if score is None or matrix is None or has_clusters(release):
         return None
     if not is_full(release, fit.model, fit.penalty):
         return None
-    score, bound = known[1], residual_bound(release)
+    bound = residual_bound(release)
     clipped, expected = float(matrix[0, 0]), score.residual
     kept = 1 - _LOST
     noise = (release.residuals.bound**2 * release.noise.sd("residual_diagonal")) ** 2 if release.residuals else 0.0
@@ -45,7 +45,7 @@ def clipped_residuals(fit: Fit) -> str | None:
 def independent_rows(fit: Fit) -> str | None:
     """Say that the errors treat rows of one person as independent; none where they do not, or there are none."""
     release = fit.release
-    if not has_clusters(release) or fit.is_robust or isinstance(fit._known, NotEstimable):
+    if not has_clusters(release) or fit.is_robust or known(fit._score) is None:
         return None
     remedy = (
         "The full model without a penalty has clustered ones."

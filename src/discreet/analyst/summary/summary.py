@@ -10,7 +10,7 @@ from discreet.analyst.diagnostics.notes import notes
 from discreet.analyst.summary.coefficient_table import cells, headers
 from discreet.analyst.summary.settings import automatic_settings
 from discreet.analyst.values.estimates import Interval, Number
-from discreet.analyst.values.not_estimable import NotEstimable
+from discreet.analyst.values.not_estimable import known, mapped, reason_of, shown_number
 
 if TYPE_CHECKING:
     from discreet.analyst.fitted import Fit
@@ -23,9 +23,10 @@ def row_count(fit: Fit) -> str:
 
     A noisy count is shown to whole rows, never as if it were exact.
     """
-    if isinstance(fit.nobs, NotEstimable):
+    rows = known(fit.nobs)
+    if rows is None:
         return "not released"
-    count = f"{round(fit.nobs):,}"
+    count = f"{round(rows):,}"
     if fit.nobs_sd > 0:
         return f"about {count} (noisy count, standard deviation {fit.nobs_sd:.3g})"
     return count if fit.release.units_public is None else f"{count} (public)"
@@ -63,21 +64,20 @@ def summary_text(fit: Fit) -> str:
 
 
 def _fit_lines(fit: Fit) -> list[str]:
-    adjusted, ends, s2 = fit.rsquared_adj, fit.rsquared_conf_int(), fit.s2
-    shown = shown_rsquared(adjusted, ends)
-    if not isinstance(ends, NotEstimable):
-        shown += f" (95% interval {ends[0]:.3g} to {ends[1]:.3g})"
-    spread = "not estimable" if isinstance(s2, NotEstimable) else f"{s2**0.5:.4g}"
-    if isinstance(adjusted, NotEstimable):
-        shown += f": {adjusted.reason}"
+    adjusted, ends = fit.rsquared_adj, fit.rsquared_conf_int()
+    shown, interval, reason = shown_rsquared(adjusted, ends), known(ends), reason_of(adjusted)
+    if interval is not None:
+        shown += f" (95% interval {interval.lower:.3g} to {interval.upper:.3g})"
+    spread = shown_number(mapped(fit.s2, lambda s2: s2**0.5), ".4g")
+    if reason is not None:
+        shown += f": {reason}"
     return [f"Adjusted R^2: {shown}. Residual standard deviation: {spread}."]
 
 
 def shown_rsquared(value: Number, ends: Interval) -> str:
     """Give an R^2 to four digits, or in brackets and to two where the release excludes no value of it."""
-    if isinstance(value, NotEstimable):
-        return "not estimable"
-    return f"[{value:.2g}]" if not isinstance(ends, NotEstimable) and ends.reason else f"{value:.4g}"
+    weak = known(value) is not None and known(ends) is not None and ends.reason
+    return f"[{shown_number(value, '.2g')}]" if weak else shown_number(value, ".4g")
 
 
 def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
