@@ -9,11 +9,41 @@ from discreet.pages.components import COMPONENTS, component
 from support.report_cases import CASES
 
 FOLDER = Path(__file__).parents[1] / "pages" / "snapshots"
-PAIRS = [(case, name) for case in CASES for name in COMPONENTS]
+# facts are the view as JSON, which is compared with the view itself
+SHOWN = tuple(name for name in COMPONENTS if name != "facts")
+PAIRS = [(case, name) for case in CASES for name in SHOWN]
+EMPTY = "nothing at all"
+# which case's fragment is stored for others that have none of their own: of a component, case by case
+SAME: dict[str, dict[str, tuple[str, ...]]] = {
+    "banner": {EMPTY: ("plain", "shrunk", "lasso", "persons", "inside", "added", "weak", "nothing")},
+    "promise": {"plain": ("shrunk", "lasso", "inside", "weak", "nothing"), EMPTY: ("bare",)},
+    "attacker": {"plain": ("shrunk", "weak", "nothing"), EMPTY: ("bare",)},
+    "forest": {"plain": ("persons",), EMPTY: ("bare",)},
+    "trace": {EMPTY: ("plain", "shrunk", "lasso", "persons", "bare", "added", "weak", "nothing")},
+    "diagnostics": {"plain": ("shrunk", "lasso", "bare", "inside", "added", "weak", "nothing")},
+    "provenance": {"plain": ("shrunk", "lasso", "bare", "weak", "nothing"), "inside": ("added",)},
+    "usage": {"plain": ("shrunk", "lasso", "persons", "bare", "weak", "nothing"), "inside": ("added",)},
+}
+
+
+def home(case: str, name: str) -> str:
+    """The case under which the fragment is stored, or `EMPTY`."""
+    shared = SAME.get(name, {})
+    return next((stored for stored, cases in shared.items() if case in cases), case)
 
 
 def path(case: str, name: str) -> Path:
     return FOLDER / f"{name}.{case}.html"
+
+
+#: files that are stored, as case and component
+STORED = [(case, name) for case, name in PAIRS if home(case, name) == case]
+
+
+def stored(case: str, name: str) -> str:
+    """What the component of a case has to be."""
+    where = home(case, name)
+    return "\n" if where == EMPTY else path(where, name).read_text(encoding="utf-8")
 
 
 def fragment(case: str, name: str) -> str:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from support.stored_fragments import FOLDER, PAIRS, fragment, path
+from support.stored_fragments import FOLDER, STORED, fragment, path
 
 
 def main() -> None:
     FOLDER.mkdir(exist_ok=True)
     for old in FOLDER.glob("*.html"):
         old.unlink()
-    for case, name in PAIRS:
+    for case, name in STORED:
         path(case, name).write_text(fragment(case, name), encoding="utf-8")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
 from discreet.analyst.equations.sums import NO_SQUARE, check_moments
@@ -14,7 +15,14 @@ from discreet.analyst.solvers.penalised import penalised_slopes
 from discreet.analyst.solvers.repair import slope_equations
 from discreet.analyst.summary.summary import shown_rsquared
 from discreet.analyst.values.estimates import Interval, Number
-from discreet.analyst.values.not_estimable import NotEstimable, NotEstimableError
+from discreet.analyst.values.not_estimable import (
+    NotEstimable,
+    NotEstimableError,
+    known,
+    mapped,
+    reason_of,
+    shown_number,
+)
 from discreet.errors import SpecError
 from discreet.releases import Release
 
@@ -73,10 +81,11 @@ class ModelComparison:
     @property
     def best(self) -> int:
         """Place of the model with the smallest expected prediction error; of equals the first."""
-        known = [(one.error, index) for index, one in enumerate(self.models) if not isinstance(one.error, NotEstimable)]
-        if not known:
+        errors = [(known(one.error), index) for index, one in enumerate(self.models)]
+        found = [(error, index) for error, index in errors if error is not None]
+        if not found:
             raise NotEstimableError("not estimable: no model of the comparison has an expected prediction error")
-        return min(known)[1]
+        return min(found)[1]
 
     def to_frame(self) -> Table:
         """Give the comparison as an Arrow table; null, and a reason, where the release cannot say."""
@@ -85,18 +94,17 @@ class ModelComparison:
         ends = [one.rsquared_interval for one in self.models]
         floats = {
             "rsquared_adj": [one.rsquared_adj for one in self.models],
-            "rsquared_low": [one if isinstance(one, NotEstimable) else one.lower for one in ends],
-            "rsquared_high": [one if isinstance(one, NotEstimable) else one.upper for one in ends],
+            "rsquared_low": [mapped(one, attrgetter("lower")) for one in ends],
+            "rsquared_high": [mapped(one, attrgetter("upper")) for one in ends],
             "error": [one.error for one in self.models],
         }
-        whys = [next((value.reason for value in row if isinstance(value, NotEstimable)), None) for row in _rows(floats)]
+        whys = [next(filter(None, map(reason_of, row)), None) for row in _rows(floats)]
         columns = {
             "features": pa.array([" + ".join(one.features) or "1" for one in self.models], type=pa.string()),
             "coefficients": pa.array([one.coefficients for one in self.models], type=pa.int64()),
         }
         for name, values in floats.items():
-            plain = [None if isinstance(value, NotEstimable) else value for value in values]
-            columns[name] = pa.array(plain, type=pa.float64())
+            columns[name] = pa.array([known(value) for value in values], type=pa.float64())
         columns["repaired"] = pa.array([one.repaired for one in self.models], type=pa.bool_())
         return pa.table(columns | {"reason": pa.array(whys, type=pa.string())})
 
@@ -105,10 +113,9 @@ class ModelComparison:
             f"Models of {self.target}: adjusted R^2 [interval, assumes Gaussian rows], expected squared error of a row"
         ]
         for one in self.models:
-            ends = one.rsquared_interval
-            adjusted = shown_rsquared(one.rsquared_adj, ends)
-            interval = "-" if isinstance(ends, NotEstimable) else f"{ends[0]:.3g} to {ends[1]:.3g}"
-            error = "not estimable" if isinstance(one.error, NotEstimable) else f"{one.error:.4g}"
+            ends, error = known(one.rsquared_interval), shown_number(one.error, ".4g")
+            adjusted = shown_rsquared(one.rsquared_adj, one.rsquared_interval)
+            interval = "-" if ends is None else f"{ends.lower:.3g} to {ends.upper:.3g}"
             repaired = ", repaired" if one.repaired else ""
             lines.append(f"  {' + '.join(one.features) or '1'}: {adjusted} [{interval}], {error}{repaired}")
         return "\n".join([*lines, POST_PROCESSING])

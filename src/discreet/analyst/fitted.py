@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
+from discreet.analyst.diagnostics.notes import notes
 from discreet.analyst.equations.fit_inputs import ErrorBasis, FitInputs, Line, error_basis
 from discreet.analyst.equations.normal import NormalEquations
 from discreet.analyst.equations.selection import SubModel
@@ -15,10 +16,10 @@ from discreet.analyst.inference.robust import clustered_basis, robust_basis, rob
 from discreet.analyst.inferred import InferenceMixin
 from discreet.analyst.solvers.least_squares import Solution
 from discreet.analyst.solvers.penalties import Penalty, PenaltySpec
-from discreet.analyst.summary.coefficient_table import plain_number, plain_reason, plain_values
-from discreet.analyst.summary.summary import notes, summary_text
+from discreet.analyst.summary.coefficient_table import cells, estimates, headers, plain_values
+from discreet.analyst.summary.summary import summary_text
 from discreet.analyst.values.estimates import NothingExcluded, Number, unbounded
-from discreet.analyst.values.not_estimable import NotEstimable
+from discreet.analyst.values.not_estimable import NotEstimable, known, reason_of
 from discreet.analyst.values.parameters import Parameters
 from discreet.design.columns import Base
 from discreet.errors import SpecError
@@ -83,10 +84,8 @@ class Fit(InferenceMixin):
     @property
     def params(self) -> Parameters:
         """Coefficients in original units by name; in print those whose set is unbounded are in brackets."""
-        if isinstance(self._line, NotEstimable):
-            return Parameters(self.names, [self._line] * len(self.names))
         weak = [name for name, ends in self.conf_int().items() if unbounded(ends)]
-        return Parameters(self.names, self._line.original.tolist(), weak)
+        return Parameters(self.names, list(estimates(self).values()), weak)
 
     @property
     def table_columns(self) -> dict[str, Base]:
@@ -109,6 +108,12 @@ class Fit(InferenceMixin):
         start.
         """
         # says first what such errors would need
+        if self.fitted_inside:
+            raise SpecError(
+                f"robust standard errors need residuals and sums, and the mechanism {self.release.mechanism!r} "
+                'published the coefficients of one model; release with the mechanism "gaussian" and moments "robust" '
+                "(--mechanism gaussian --robust)"
+            )
         robust_meat(self.release, self.model, self.penalty)
         basis = self._inputs.basis
         if isinstance(basis, NothingExcluded):
@@ -156,24 +161,24 @@ class Fit(InferenceMixin):
 
     def to_dict(self) -> dict[str, object]:
         """Give the fit as plain values for JSON."""
-        guarantee = self.release.guarantee
+        guarantee, inside = self.release.guarantee, self.fitted_inside
         return {
-            "nobs": plain_number(self.nobs),
-            "nobs_sd": None if isinstance(self.nobs, NotEstimable) else self.nobs_sd,
-            "nobs_reason": plain_reason(self.nobs),
-            "nobs_public": self.nobs_sd == 0 and not isinstance(self.nobs, NotEstimable),
+            "nobs": known(self.nobs),
+            "nobs_sd": None if known(self.nobs) is None else self.nobs_sd,
+            "nobs_reason": reason_of(self.nobs),
+            "nobs_public": self.nobs_sd == 0 and known(self.nobs) is not None,
             "target": self.target,
             "features": list(self.features),
             "intercept": self.model.intercept,
-            "penalty": "as released" if self.release.kind == "coefficients" else self.penalty,
-            "penalised": None if self.release.kind == "coefficients" else self.penalised,
+            "penalty": "as released" if inside else self.penalty,
+            "penalised": None if inside else self.penalised,
             "strength": self.strength,
             "strength_selected": self.selected,
             "l1_ratio": self.l1_ratio,
-            "ridge": None if self.release.kind == "coefficients" else self.ridge,
+            "ridge": None if inside else self.ridge,
             "repair": self.repair,
             "estimable": self.estimable,
-            "params": {name: plain_number(value) for name, value in self.params.items()},
+            "params": {name: known(value) for name, value in self.params.items()},
             **plain_values(self),
             "private": self.release.private,
             "epsilon": None if guarantee is None else guarantee.epsilon,
@@ -183,7 +188,6 @@ class Fit(InferenceMixin):
         }
 
     def _repr_html_(self) -> str:
-        from discreet.analyst.summary.coefficient_table import cells, headers
         from discreet.text import html_table
 
         guarantee = self.release.guarantee
@@ -195,7 +199,7 @@ class Fit(InferenceMixin):
 
     def __repr__(self) -> str:
         private = "" if self.release.private else ", NOT PRIVATE"
-        how = f"by {self.release.mechanism}" if self.release.kind == "coefficients" else f"penalty {self.penalty}"
+        how = f"by {self.release.mechanism}" if self.fitted_inside else f"penalty {self.penalty}"
         return f"<Fit of {self.target} on {', '.join(self.names)}: {how}{private}>"
 
 
@@ -232,7 +236,8 @@ def assembled(
 def as_released(release: Release, model: SubModel, spec: PenaltySpec, fitted: Coefficients) -> Fit:
     """Put the fit together that a release of coefficients holds."""
     solution = Solution(released_values(fitted.values, model))
-    return _made(release, model, spec, released_units(release, model), solution, no_errors(release))
+    units = released_units(release, model)
+    return _made(release, model, spec, units, solution, no_errors(release), fitted_inside=True)
 
 
 def _made(
@@ -246,6 +251,7 @@ def _made(
     strength: float | None = None,
     ridge: float = 0.0,
     repair: float = 0.0,
+    fitted_inside: bool = False,
 ) -> Fit:
     nobs, nobs_sd = counted_rows(release)
     return Fit(
@@ -260,7 +266,7 @@ def _made(
         nobs=nobs,
         nobs_sd=nobs_sd,
         _line=solution if isinstance(solution, NothingExcluded) else _line(units, solution),
-        _inputs=FitInputs(model, units, spec.penalty != "none", basis),
+        _inputs=FitInputs(model, units, spec.penalty != "none", basis, fitted_inside),
     )
 
 

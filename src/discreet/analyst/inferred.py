@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property
+from operator import itemgetter
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -12,17 +14,27 @@ import numpy as np
 from discreet.analyst.equations.fit_inputs import ErrorBasis, FitInputs, Line
 from discreet.analyst.equations.normal import normal_equations
 from discreet.analyst.inference.coefficient_noise import known_before, noise_sds, table_intervals
-from discreet.analyst.inference.contrasts import TOO_WIDE, Contrasts, contrasts, unit_map
+from discreet.analyst.inference.contrasts import TOO_WIDE, Contrasts, contrasts, read_each, unit_map
 from discreet.analyst.inference.hypotheses import HypothesisSpec, hypotheses
 from discreet.analyst.inference.reference_law import DEFAULT_LEVEL, Family, checked_level, critical_value, family_of
+from discreet.analyst.inference.released_model import no_errors
 from discreet.analyst.inference.robust import definite_meat, settled_meat
 from discreet.analyst.inference.rows_needed import rows_factors, rows_words
 from discreet.analyst.inference.rsquared import VarianceRatio, from_0_to_1, rsquared, rsquared_interval, variance_ratio
 from discreet.analyst.inference.score import ScoreInference, score_inference
 from discreet.analyst.inference.simultaneous import Simultaneous, checked_way, simultaneous_value
 from discreet.analyst.inference.tests import ContrastTest, JointTest, contrast_test, joint_test
-from discreet.analyst.values.estimates import ByName, Interval, NothingExcluded, Number, p_without, set_without
-from discreet.analyst.values.not_estimable import REMEDY, NotEstimable, NotEstimableError
+from discreet.analyst.values.estimates import (
+    ByName,
+    Interval,
+    NothingExcluded,
+    Number,
+    first_missing,
+    number_without,
+    p_without,
+    set_without,
+)
+from discreet.analyst.values.not_estimable import REMEDY, NotEstimable, NotEstimableError, mapped
 from discreet.exact.arrays import FloatArray
 from discreet.releases import Release
 
@@ -57,6 +69,11 @@ class InferenceMixin:
     def estimable(self) -> bool:
         """Whether the released sums determine the coefficients: whether they are positive definite."""
         return not isinstance(self._line, NotEstimable)
+
+    @property
+    def fitted_inside(self) -> bool:
+        """Whether the mechanism fitted the model and published its coefficients; else it was read from sums."""
+        return self._inputs.fitted_inside
 
     @property
     def _solved(self) -> Line:
@@ -117,7 +134,7 @@ class InferenceMixin:
 
     def _rows_needed(self, names: tuple[str, ...], level: float) -> dict[str, str]:
         """Say how many rows would bound each of these coefficients; only for least squares from sums with noise."""
-        if not names or self._inputs.penalised or self.release.kind != "moments":
+        if not names or self._inputs.penalised or self.fitted_inside:
             return {}
         equations = normal_equations(self.release, self._inputs.model)
         if not (equations.has_square and equations.block_sd.any()):
@@ -129,36 +146,34 @@ class InferenceMixin:
 
     @property
     def _score(self) -> ScoreInference | NotEstimable:
-        known = self._known
-        return known if isinstance(known, NotEstimable) else known[1]
+        return mapped(self._known, itemgetter(1))
 
     @cached_property
     def _contrasts(self) -> Contrasts | NotEstimable:
         return self._combined(self.names, np.eye(len(self.names)))
 
     def _combined(self, names: tuple[str, ...], weights: FloatArray) -> Contrasts | NotEstimable:
-        score = self._score
-        if isinstance(score, NotEstimable):
-            return score
         # weights may leave double precision here; then nothing is said of any combination
         with np.errstate(over="ignore", invalid="ignore"):
             L = weights @ unit_map(self._inputs.units)
-        return contrasts(score, names, L, weights @ self.coefficients, self._family)
+        return mapped(self._score, lambda score: contrasts(score, names, L, weights @ self.coefficients, self._family))
 
-    def _refused(self, reason: NotEstimable) -> ByName[Number]:
-        return ByName(self.names, [reason] * len(self.names))
+    def _each(self, read: Callable[[Contrasts], ByName[Number]]) -> ByName[Number]:
+        return read_each(self._contrasts, self.names, read, number_without)
+
+    @property
+    def _zero(self) -> FloatArray:
+        return np.zeros(len(self.names))
 
     @cached_property
     def bse(self) -> ByName[Number]:
         """Standard errors by name, of sampling and privacy together: roots of the sandwich variances."""
-        about = self._contrasts
-        return self._refused(about) if isinstance(about, NotEstimable) else about.standard_errors()
+        return self._each(Contrasts.standard_errors)
 
     @property
     def sampling_sd(self) -> ByName[Number]:
         """The part of each standard error that there would be without privacy; bse^2 is the sum of both squares."""
-        about = self._contrasts
-        return self._refused(about) if isinstance(about, NotEstimable) else about.sampling_sd()
+        return self._each(Contrasts.sampling_sd)
 
     @property
     def privacy_sd(self) -> ByName[Number]:
@@ -168,21 +183,17 @@ class InferenceMixin:
         """
         if known_before(self.release.noise):
             return ByName(self.names, noise_sds(self.release.noise, self._inputs.units))
-        about = self._contrasts
-        return self._refused(about) if isinstance(about, NotEstimable) else about.privacy_sd()
+        return self._each(Contrasts.privacy_sd)
 
     @property
     def privacy_share(self) -> ByName[Number]:
         """Share of the squared standard error that the noise of the release adds, from 0 to 1."""
-        about = self._contrasts
-        return self._refused(about) if isinstance(about, NotEstimable) else about.privacy_share()
+        return self._each(Contrasts.privacy_share)
 
     @cached_property
     def tvalues(self) -> ByName[Number]:
         """Coefficient over standard error; the p-values are those of `score_z`."""
-        about = self._contrasts
-        zero = np.zeros(len(self.names))
-        return self._refused(about) if isinstance(about, NotEstimable) else about.ratios(zero)
+        return self._each(lambda about: about.ratios(self._zero))
 
     @cached_property
     def score_z(self) -> ByName[Number]:
@@ -191,17 +202,12 @@ class InferenceMixin:
         The variance is the one that holds under the hypothesis, so where the noise is large they are not
         coefficient over standard error.
         """
-        about = self._contrasts
-        zero = np.zeros(len(self.names))
-        return self._refused(about) if isinstance(about, NotEstimable) else about.statistics(zero)
+        return self._each(lambda about: about.statistics(self._zero))
 
     @cached_property
     def pvalues(self) -> ByName[Number]:
         """Two-sided p-values of `score_z`; 1 where the release excludes no value."""
-        about = self._contrasts
-        if isinstance(about, NotEstimable):
-            return ByName(self.names, [p_without(about)] * len(self.names))
-        return about.tail_probabilities(np.zeros(len(self.names)))
+        return read_each(self._contrasts, self.names, lambda about: about.tail_probabilities(self._zero), p_without)
 
     def conf_int(
         self, level: float | None = None, *, alpha: float | None = None, simultaneous: Simultaneous | None = None
@@ -223,12 +229,13 @@ class InferenceMixin:
             Of `ConfidenceSet`: an interval unpacks to (lower, upper), other kinds say what they are.
         """
         checked, way = checked_level(level, alpha), checked_way(simultaneous)
-        about = self._contrasts
-        if isinstance(about, NotEstimable):
-            return ByName(self.names, [set_without(about)] * len(self.names))
-        if way is None:
-            return about.intervals(about.critical(checked))
-        return about.intervals(simultaneous_value(about, checked, way, self.release.digest))
+
+        def sets(about: Contrasts) -> ByName[Interval]:
+            return about.intervals(
+                about.critical(checked) if way is None else simultaneous_value(about, checked, way, self.release.digest)
+            )
+
+        return read_each(self._contrasts, self.names, sets, set_without)
 
     def table_conf_int(self, level: float | None = None, *, alpha: float | None = None) -> ByName[Interval]:
         """Give an interval for what would have been published of this very table without noise, penalty included.
@@ -244,18 +251,17 @@ class InferenceMixin:
         checked, noise = checked_level(level, alpha), self.release.noise
         if known_before(noise):
             return table_intervals(noise, self._inputs.units, self.names, self.coefficients.tolist(), checked)
-        basis = self._inputs.basis
-        reason = basis if isinstance(basis, NotEstimable) and self.release.kind == "coefficients" else NOISE_IN_SUMS
-        return ByName(self.names, [reason] * len(self.names))
+        reason = no_errors(self.release) if self.fitted_inside else NOISE_IN_SUMS
+        return ByName[Interval].alike(self.names, reason)
 
     def cov_params(self) -> FloatArray | NotEstimable:
         """Sandwich covariance of the coefficients, shape (k, k), if the release determines them."""
-        about = self._contrasts
-        if isinstance(about, NotEstimable):
-            return about
-        for name, sd in self.bse.items():
-            if isinstance(sd, NotEstimable):
-                return NotEstimable(f"{name}: {sd.reason}")
+        return mapped(self._contrasts, self._covariance)
+
+    def _covariance(self, about: Contrasts) -> FloatArray | NotEstimable:
+        missing = first_missing(self.bse)
+        if missing is not None:
+            return missing
         with np.errstate(over="ignore"):
             out: FloatArray = (about.L @ about.inference.covariance @ about.L.T) * np.outer(about.scale, about.scale)
         if not np.isfinite(out).all():
@@ -265,14 +271,14 @@ class InferenceMixin:
     @property
     def df_resid(self) -> Number:
         """Rows less coefficients; noisy unless the number of rows is public."""
-        return self.nobs if isinstance(self.nobs, NotEstimable) else self.nobs - len(self.names)
+        return mapped(self.nobs, lambda rows: rows - len(self.names))
 
     @property
     def s2(self) -> Number:
         """Residual variance in squared units of the target, corrected for what the estimate follows of the noise."""
-        score = self._score
-        if isinstance(score, NotEstimable):
-            return score
+        return mapped(self._score, self._residual_variance)
+
+    def _residual_variance(self, score: ScoreInference) -> Number:
         if score.s2 <= 0 and score.variance.any():
             return NO_RESIDUAL
         half = float(self._inputs.units.half[-1])
@@ -281,10 +287,9 @@ class InferenceMixin:
 
     @cached_property
     def _ratio(self) -> VarianceRatio | NotEstimable:
-        known = self._known
-        if isinstance(known, NotEstimable):
-            return known
-        basis, score = known
+        return mapped(self._known, lambda known: self._variance_ratio(*known))
+
+    def _variance_ratio(self, basis: ErrorBasis, score: ScoreInference) -> VarianceRatio | NotEstimable:
         if basis.penalty_diagonal.any():
             return PENALISED
         return variance_ratio(score, basis.equations, basis.ratio_square)
@@ -300,10 +305,7 @@ class InferenceMixin:
         return self._rsquared(adjusted=True)
 
     def _rsquared(self, *, adjusted: bool) -> Number:
-        ratio = self._ratio
-        if isinstance(ratio, NotEstimable):
-            return ratio
-        return rsquared(ratio, self._z(DEFAULT_LEVEL, ratio), adjusted=adjusted)
+        return mapped(self._ratio, lambda ratio: rsquared(ratio, self._z(DEFAULT_LEVEL, ratio), adjusted=adjusted))
 
     def rsquared_conf_int(self, level: float | None = None, *, alpha: float | None = None) -> Interval:
         """Give an interval for the R^2 of the population behind the rows; 0 to 1 where the release excludes no value.
@@ -335,7 +337,7 @@ class InferenceMixin:
             are held against; or rows of weights whose combinations are held against 0.
         """
         claims = hypotheses(spec, self.names)
-        effects = self._line if isinstance(self._line, NotEstimable) else claims.weights @ self._line.original
+        effects = mapped(self._line, lambda line: claims.weights @ line.original)
         return contrast_test(self._combined(claims.labels, claims.weights), claims, effects)
 
     def wald_test(self, spec: HypothesisSpec, *, use_f: bool = True) -> JointTest:

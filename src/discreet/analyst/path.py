@@ -25,7 +25,7 @@ from discreet.analyst.solvers.penalties import (
     checked_strength,
 )
 from discreet.analyst.solvers.repair import SlopeEquations, slope_equations
-from discreet.analyst.values.not_estimable import NotEstimable
+from discreet.analyst.values.not_estimable import NotEstimable, known
 from discreet.errors import SpecError
 from discreet.exact.arrays import FloatArray
 from discreet.releases import Release
@@ -75,19 +75,21 @@ class Path:
         return best_of(self.criterion)
 
     @property
+    def chosen(self) -> int | None:
+        """Which strength the criterion chooses, as `best`; none where the release cannot tell the criterion."""
+        return None if known(self.criterion) is None else self.best
+
+    @property
     def edge(self) -> Literal["strongest", "weakest"] | None:
         """Which end of `strengths` the criterion chose, where a strength beyond it might be better still; or none.
 
         At the weakest of the default strengths the penalty is as good as none: what is left is least squares or, where
         the noise calls for it, the repair. At the strongest nothing that the model explains stands out from the noise.
         """
-        if (
-            isinstance(self.criterion, NotEstimable)
-            or len(self.strengths) == 1
-            or 0 < self.best < len(self.strengths) - 1
-        ):
+        chosen, size = self.chosen, len(self.strengths)
+        if chosen is None or size == 1 or 0 < chosen < size - 1:
             return None
-        return "weakest" if self.best else "strongest"
+        return "weakest" if chosen else "strongest"
 
     @cached_property
     def coefficients(self) -> FloatArray:
@@ -126,8 +128,7 @@ class Path:
         from discreet.analyst.path_plot import path_figure, save_figure
 
         slopes = np.column_stack([one.values for one in self._slopes])
-        best = None if isinstance(self.criterion, NotEstimable) else self.best
-        figure = path_figure(self.strengths, slopes, self.model.slopes, best, self._title)
+        figure = path_figure(self.strengths, slopes, self.model.slopes, self.chosen, self._title)
         if path is not None:
             save_figure(figure, path, force=force)
         return figure
@@ -140,8 +141,7 @@ class Path:
     def __repr__(self) -> str:
         private = "" if self.release.private else ", NOT PRIVATE"
         edge = "" if self.edge is None else f", the {self.edge} of them"
-        known = not isinstance(self.criterion, NotEstimable)
-        best = f"best {self.strengths[self.best]:g}{edge}" if known else "none of them chosen"
+        best = "none of them chosen" if self.chosen is None else f"best {self.strengths[self.chosen]:g}{edge}"
         return (
             f"<Path of {self.model.target} on {', '.join(self.names)}: penalty {self.penalty}, "
             f"{len(self.strengths)} strengths, {best}{private}>"

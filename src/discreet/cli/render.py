@@ -49,8 +49,9 @@ def labelled(label: str, text: str, columns: int) -> str:
 
 def print_fit(fit: Fit) -> None:
     """Print a fitted model: coefficients with their errors, rows, penalty and promise."""
+    from discreet.analyst.diagnostics.notes import notes
     from discreet.analyst.summary.coefficient_table import cells, headers
-    from discreet.analyst.summary.summary import notes, penalty_line, row_count
+    from discreet.analyst.summary.summary import penalty_line, row_count
 
     if not fit.release.private:
         print_warning(NOT_PRIVATE)

@@ -8,7 +8,7 @@ from typing import Final
 from discreet.analyst.diagnostics.clips import ClippedShare, clipped_shares
 from discreet.analyst.equations.sums import counted_rows
 from discreet.analyst.summary.settings import settings_used
-from discreet.analyst.values.not_estimable import NotEstimable
+from discreet.analyst.values.not_estimable import known
 from discreet.design.columns import Categorical, Column, Fill, Missing, Numeric, SplineBasis
 from discreet.design.model import Design
 from discreet.releases import Calibration, NoiseFamily, Release
@@ -44,6 +44,27 @@ _STATISTICS: Final = {
     "residual_off_diagonal": "squared residuals times products",
     "clipped": "numbers of clipped rows",
     "residual_ratio": "spread of squared residuals, for R²",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class KindWords:
+    """What a page says of a kind of release: what is published, and how its table of noise is called and read."""
+
+    publishes: str
+    noise_title: str
+    noisy: str
+    left_out: str = ""
+
+
+_KINDS: Final = {
+    "moments": KindWords(
+        "noisy sums of products",
+        "Noise added to the sums of products",
+        "sum",
+        " A sum that is not listed here was not released.",
+    ),
+    "coefficients": KindWords("the coefficients of one model", "Noise inside the mechanism, by statistic", "statistic"),
 }
 
 
@@ -110,6 +131,11 @@ class Provenance:
     columns: tuple[DeclaredColumn, ...]
     clipped: tuple[ClippedShare, ...] = ()
 
+    @property
+    def words(self) -> KindWords:
+        """What the page says of this kind of release."""
+        return _KINDS[self.kind]
+
 
 def provenance(release: Release) -> Provenance:
     """Read from a release how it was made."""
@@ -144,8 +170,8 @@ def _family(release: Release) -> str:
 
 def _noise_lines(release: Release) -> tuple[NoiseLine, ...]:
     """One line for each statistic with noise, blocks of sums in the order of the file format."""
-    counted = counted_rows(release)[0]
-    rows = None if isinstance(counted, NotEstimable) or counted <= 0 else counted
+    counted = known(counted_rows(release)[0])
+    rows = None if counted is None or counted <= 0 else counted
     names = [name for name in _STATISTICS if name in release.noise.sigma]
     names += [name for name in sorted(release.noise.sigma) if name not in _STATISTICS]
     return tuple(_noise_line(name, release.noise.sd(name), rows) for name in names)

@@ -12,15 +12,18 @@ from discreet.analyst.equations.selection import choose
 from discreet.analyst.fitted import Fit
 from discreet.releases import NOT_PRIVATE_SUFFIX, Release
 
-_ANY_MODEL: Final = "Any number of models can be read from the release at no further cost in privacy."
-_ONE_MODEL: Final = (
-    "The release holds the one model that was declared; reading it and predicting with it cost nothing further in "
-    "privacy. Another model needs another release."
-)
+_ABOUT: Final = {
+    "moments": "Any number of models can be read from the release at no further cost in privacy.",
+    "coefficients": (
+        "The release holds the one model that was declared; reading it and predicting with it cost nothing further in "
+        "privacy. Another model needs another release."
+    ),
+}
 _WITH_ERRORS: Final = (
     "fit.params, fit.bse, fit.conf_int(0.95), fit.pvalues",
     "fit.get_prediction(new_rows).conf_int()",
 )
+_READ: Final = {"moments": _WITH_ERRORS, "coefficients": ("fit.params", "fit.predict(new_rows)")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +56,7 @@ def usage(release: Release, fit: Fit | None) -> Usage:
         ["discreet", "predict", file, "new.csv", *predicting, "-o", "predictions.csv"],
         ["discreet", "report", file, *flags, "-o", "R.html"],
     ]
-    one_model = release.kind == "coefficients"
-    read = ("fit.params", "fit.predict(new_rows)") if one_model else _WITH_ERRORS
+    read = _READ[release.kind]
     if fit is not None and not fit.estimable:
         again = ", ".join(["release", *_arguments(fit, penalty=False), "penalty='adaptive'"])
         read = (_WITH_ERRORS[0], f"discreet.fit({again}).predict(new_rows)")
@@ -64,7 +66,7 @@ def usage(release: Release, fit: Fit | None) -> Usage:
         f"fit = discreet.fit({', '.join(['release', *arguments])})",
         *read,
     )
-    return Usage(_ONE_MODEL if one_model else _ANY_MODEL, tuple(shlex.join(words) for words in commands), python)
+    return Usage(_ABOUT[release.kind], tuple(shlex.join(words) for words in commands), python)
 
 
 def _flags(fit: Fit, *, penalty: bool = True) -> list[str]:

@@ -6,13 +6,15 @@ import math
 from dataclasses import asdict, dataclass
 
 from discreet.analyst.diagnostics.diagnostics import Diagnostic, findings
+from discreet.analyst.diagnostics.error_notes import reasons
+from discreet.analyst.diagnostics.notes import page_notes
 from discreet.analyst.equations.sums import counted_rows
 from discreet.analyst.fitted import Fit
 from discreet.analyst.inference.reference_law import DEFAULT_LEVEL, checked_level
-from discreet.analyst.summary.coefficient_table import reasons, table_columns
-from discreet.analyst.summary.summary import SCORE, SCORE_PAGE, error_notes, notes, penalty_line, set_notes
+from discreet.analyst.summary.coefficient_table import table_columns
+from discreet.analyst.summary.summary import penalty_line
 from discreet.analyst.values.confidence_sets import SetKind
-from discreet.analyst.values.not_estimable import NotEstimable
+from discreet.analyst.values.not_estimable import known, mapped, reason_of
 from discreet.design.columns import Numeric
 from discreet.errors import SpecError
 from discreet.pages.attacker import Attacker, attacker
@@ -207,7 +209,7 @@ def report_view(
     target = release.design.columns[release.design.target if fit is None else fit.target]
     return ReportView(
         private=release.private,
-        rows=None if isinstance(rows, NotEstimable) else rows,
+        rows=known(rows),
         rows_sd=rows_sd,
         level=level,
         promise=None if guarantee is None else _promise(guarantee),
@@ -242,8 +244,8 @@ def _promise(guarantee: Guarantee) -> Promise:
 def _coefficients(fit: Fit, level: float) -> tuple[Coefficient, ...]:
     why = reasons(fit, level)
     columns = table_columns(fit, level)
-    table = [None if isinstance(one, NotEstimable) else one for one in fit.table_conf_int(level).values()]
-    sets = [None if isinstance(one, NotEstimable) else one for one in fit.conf_int(level).values()]
+    table = [known(one) for one in fit.table_conf_int(level).values()]
+    sets = [known(one) for one in fit.conf_int(level).values()]
     return tuple(
         Coefficient(
             name=name,
@@ -296,10 +298,8 @@ def _effect(slope: Coefficient, width: float, *, alone: bool) -> Effect:
 
 
 def _model(fit: Fit, level: float) -> ModelView:
-    adjusted, s2 = fit.rsquared_adj, fit.s2
     ends = fit.rsquared_conf_int(level)
-    low, high = (None, None) if isinstance(ends, NotEstimable) else ends
-    reason = adjusted.reason if isinstance(adjusted, NotEstimable) else ends.reason
+    interval = known(ends)
     return ModelView(
         target=fit.target,
         features=fit.features,
@@ -308,15 +308,10 @@ def _model(fit: Fit, level: float) -> ModelView:
         penalised=fit.penalised,
         interval_target=fit.interval_target,
         no_intervals=next(iter(reasons(fit, level).values())) if fit.interval_target == "none" else None,
-        rsquared=None if isinstance(adjusted, NotEstimable) else adjusted,
-        rsquared_low=low,
-        rsquared_high=high,
-        rsquared_reason=reason,
-        residual_sd=None if isinstance(s2, NotEstimable) else s2**0.5,
-        # what is said about errors is in the table itself
-        notes=(
-            # the page has no column 't'
-            *(SCORE_PAGE if note == SCORE else note for note in (set_notes(fit, level) if fit.estimable else ())),
-            *(note for note in notes(fit) if note not in error_notes(fit)),
-        ),
+        rsquared=known(fit.rsquared_adj),
+        rsquared_low=None if interval is None else interval.lower,
+        rsquared_high=None if interval is None else interval.upper,
+        rsquared_reason=reason_of(fit.rsquared_adj) or ends.reason,
+        residual_sd=known(mapped(fit.s2, lambda s2: s2**0.5)),
+        notes=tuple(page_notes(fit, level)),
     )

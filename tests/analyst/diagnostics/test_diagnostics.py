@@ -10,9 +10,9 @@ import pytest
 
 from discreet.analyst.diagnostics.bound_costs import bound_costs
 from discreet.analyst.diagnostics.diagnostics import SEVERITIES, Diagnostic, findings
+from discreet.analyst.diagnostics.notes import notes
 from discreet.analyst.equations.selection import choose
 from discreet.analyst.model import fit
-from discreet.analyst.summary.summary import notes
 from discreet.design.model import Design
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.unit import PrivacyUnit

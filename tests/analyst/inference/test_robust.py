@@ -12,7 +12,8 @@ from scipy import stats
 
 import discreet
 from discreet.analyst.diagnostics.diagnostics import findings
-from discreet.analyst.inference.robust import clipped_residuals, settled_meat
+from discreet.analyst.diagnostics.residuals import clipped_residuals
+from discreet.analyst.inference.robust import settled_meat
 from discreet.analyst.inference.score import joint_score
 from discreet.design.model import Design
 from discreet.errors import PrivacyNotice, SpecError

@@ -24,8 +24,8 @@ HOSTILE = {
     "a\ud800b": "invisible characters",
     "": "without blanks",
     " x": "without blanks",
-    "1": "kept for the intercept",
-    "Intercept": "kept for the intercept",
+    "1": "is a reserved name",
+    "Intercept": "is a reserved name",
 }
 ODD = ["a.b", "größe, in cm", 'x"]', "back\\slash", "a\u2028b", "a\u00a0b", "=", "#", "[unit]", "'", "\U0001f600"]
 

@@ -63,17 +63,15 @@ class BoundCost:
 def bound_costs(release: Release, model: SubModel) -> tuple[BoundCost, ...]:
     """Costs of the numeric columns of a model with intercept, costliest first.
 
-    Empty where the sums are indefinite or were not released.
+    Empty where the sums are indefinite, or one of them was not released.
 
     Parameters
     ----------
     release
-        Where the sums come from.
+        One of sums.
     model
         Which columns.
     """
-    if release.kind != "moments":
-        return ()
     positions = [0, *model.positions, model.target_position]
     M = centred(release).moments[np.ix_(positions, positions)]
     if np.isnan(M[:-1]).any():

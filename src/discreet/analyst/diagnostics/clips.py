@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, cast
 from discreet.analyst.equations.selection import SubModel
 from discreet.analyst.equations.sums import counted_rows
 from discreet.analyst.inference.reference_law import DEFAULT_LEVEL, critical_value, family_of
-from discreet.analyst.values.not_estimable import NotEstimable
+from discreet.analyst.values.not_estimable import known
 from discreet.design.model import Design
 from discreet.releases import Release
 
@@ -52,8 +52,9 @@ class ClippedShare:
 
 def clipped_shares(release: Release) -> tuple[ClippedShare, ...]:
     """The share of clipped rows by column, the largest first; nothing where it was not released."""
-    counts, (rows, rows_sd) = release.clip_counts, counted_rows(release)
-    if counts is None or isinstance(rows, NotEstimable) or rows <= _COUNTED * rows_sd or rows <= 0:
+    counts, (counted, rows_sd) = release.clip_counts, counted_rows(release)
+    rows = known(counted)
+    if counts is None or rows is None or rows <= _COUNTED * rows_sd or rows <= 0:
         return ()
     z = critical_value(DEFAULT_LEVEL, family_of(release.noise.family), _LARGE)
     found = []

@@ -16,12 +16,12 @@ from discreet.analyst.diagnostics.bound_costs import bound_costs, costliest_boun
 from discreet.analyst.diagnostics.clips import MANY, many_clipped
 from discreet.analyst.diagnostics.convergence import noise_dominates, not_converged
 from discreet.analyst.diagnostics.evidence import Evidence
-from discreet.analyst.diagnostics.piles import piled_up, piles
+from discreet.analyst.diagnostics.piles import piled_up, piles, predicts_a_bound
+from discreet.analyst.diagnostics.residuals import clipped_residuals, independent_rows
 from discreet.analyst.equations.selection import SubModel, choose
 from discreet.analyst.equations.sums import counted_rows
 from discreet.analyst.inference.released_model import no_errors
-from discreet.analyst.inference.robust import clipped_residuals, independent_rows
-from discreet.analyst.values.not_estimable import NotEstimable
+from discreet.analyst.values.not_estimable import known
 from discreet.design.model import INTERCEPT
 from discreet.exact.arrays import FloatArray
 from discreet.releases import Release
@@ -90,9 +90,7 @@ def findings(release: Release, fit: Fit | None = None, model: SubModel | None = 
     if model is None:
         model = choose(release) if fit is None else fit.model
     evidence = Evidence(release, model, fit)
-    # a release of coefficients holds no sums to look at
-    checks = CHECKS if release.kind == "moments" else PROMISE_CHECKS
-    found = [finding for check in checks for finding in check(evidence)]
+    found = [finding for check in CHECKS[release.kind] for finding in check(evidence)]
     return tuple(sorted(found, key=lambda finding: (SEVERITIES.index(finding.severity), finding.number)))
 
 
@@ -238,10 +236,10 @@ def _large_delta(evidence: Evidence) -> Iterator[Diagnostic]:
     guarantee = evidence.release.guarantee
     if guarantee is None:
         return
-    counted = counted_rows(evidence.release)[0]
-    rows = 1.0 if isinstance(counted, NotEstimable) else max(counted, 1.0)
+    counted = known(counted_rows(evidence.release)[0])
+    rows = 1.0 if counted is None else max(counted, 1.0)
     if guarantee.delta > min(_DELTA_HIGH, 1 / rows):
-        size = "" if isinstance(counted, NotEstimable) else f", and the table has about {rows:,.0f} rows"
+        size = "" if counted is None else f", and the table has about {rows:,.0f} rows"
         text = (
             f"Delta is {guarantee.delta:g}{size}. A delta above one over the number of rows would even allow a "
             "release that reveals a row picked by chance; choose a delta far below that."
@@ -260,9 +258,8 @@ def _idealised(evidence: Evidence) -> Iterator[Diagnostic]:
 
 
 def _no_errors(evidence: Evidence) -> Iterator[Diagnostic]:
-    release = evidence.release
-    if release.kind == "coefficients":
-        yield Diagnostic("D013", "No standard errors", f"{_sentence(no_errors(release).reason)}.", "caution")
+    text = f"{_sentence(no_errors(evidence.release).reason)}."
+    yield Diagnostic("D013", "No standard errors", text, "caution")
 
 
 def _not_converged(evidence: Evidence) -> Iterator[Diagnostic]:
@@ -278,7 +275,14 @@ def _noise_dominates(evidence: Evidence) -> Iterator[Diagnostic]:
 
 
 def _piled_up(evidence: Evidence) -> Iterator[Diagnostic]:
-    text = piled_up(evidence.release, evidence.model)
+    return _at_a_bound(piled_up(evidence.release, evidence.model))
+
+
+def _predicts_a_bound(evidence: Evidence) -> Iterator[Diagnostic]:
+    return _at_a_bound(predicts_a_bound(evidence.release))
+
+
+def _at_a_bound(text: str | None) -> Iterator[Diagnostic]:
     if text is not None:
         yield Diagnostic("D016", "Rows pile up at a bound", text, "caution")
 
@@ -307,11 +311,11 @@ def _sentence(text: str) -> str:
 
 
 Check: TypeAlias = Callable[[Evidence], Iterator[Diagnostic]]
-PROMISE_CHECKS: Final[tuple[Check, ...]] = (
-    _not_private, _large_epsilon, _large_delta, _idealised, _no_errors, _not_converged, _noise_dominates, _piled_up,
-)  # fmt: skip
-SUM_CHECKS: Final[tuple[Check, ...]] = (
-    _no_count, _indefinite, _nearly_indefinite, _noisy_directions, _shrinkage, _repair, _collinear, _costliest_bound,
-    _many_clipped, _clipped_residuals, _independent_rows,
-)  # fmt: skip
-CHECKS: Final = (*PROMISE_CHECKS, *SUM_CHECKS)
+PROMISE_CHECKS: Final[tuple[Check, ...]] = (_not_private, _large_epsilon, _large_delta, _idealised)
+CHECKS: Final[dict[str, tuple[Check, ...]]] = {
+    "moments": (
+        *PROMISE_CHECKS, _no_count, _indefinite, _nearly_indefinite, _noisy_directions, _shrinkage, _repair, _collinear,
+        _costliest_bound, _piled_up, _many_clipped, _clipped_residuals, _independent_rows,
+    ),
+    "coefficients": (*PROMISE_CHECKS, _no_errors, _not_converged, _noise_dominates, _predicts_a_bound),
+}  # fmt: skip

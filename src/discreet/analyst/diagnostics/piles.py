@@ -9,7 +9,6 @@ both are said.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
@@ -55,12 +54,10 @@ def piles(release: Release, model: SubModel) -> tuple[Pile, ...]:
     Parameters
     ----------
     release
-        One of sums; others give nothing here.
+        One of sums.
     model
         Which columns.
     """
-    if release.kind != "moments":
-        return ()
     sums, sds = centred(release).moments[0], release.noise_sd[0]
     found = []
     for position in (*model.positions, model.target_position):
@@ -76,32 +73,30 @@ def piles(release: Release, model: SubModel) -> tuple[Pile, ...]:
 
 
 def piled_up(release: Release, model: SubModel) -> str | None:
-    """Say at which bounds rows pile up, or that published coefficients predict one bound of the target and no more."""
-    text = " ".join([*_by_sums(release, model), *_by_coefficients(release)])
+    """Say at which bounds rows pile up, from sums."""
+    text = " ".join(
+        f"The mean of {pile.name} is within {_NEAR / 2:.0%} of the width of its bounds [{pile.low:g}, {pile.high:g}] "
+        f"from the {pile.side} one: rows pile up there. {pile.words}"
+        for pile in piles(release, model)
+    )
     return text or None
 
 
-def _by_sums(release: Release, model: SubModel) -> Iterator[str]:
-    for pile in piles(release, model):
-        yield (
-            f"The mean of {pile.name} is within {_NEAR / 2:.0%} of the width of its bounds [{pile.low:g}, "
-            f"{pile.high:g}] from the {pile.side} one: rows pile up there. {pile.words}"
-        )
-
-
-def _by_coefficients(release: Release) -> Iterator[str]:
+def predicts_a_bound(release: Release) -> str | None:
+    """Say that published coefficients predict one bound of the target and no more."""
     target = release.design.target
     column = _clipped(release, target)
     if release.coefficients is None or column is None:
-        return
+        return None
     constant, *slopes = release.coefficients.values
-    if abs(constant) - math.fsum(map(abs, slopes)) >= 1 - _NEAR:
-        pile = Pile(target, *column.bounds, "upper" if constant > 0 else "lower")
-        yield (
-            f"For every row inside the declared bounds the model predicts a target within {_NEAR / 2:.0%} of the width "
-            f"of the bounds [{pile.low:g}, {pile.high:g}] of {target} from the {pile.side} one, or beyond it: rows "
-            f"seem to pile up there. {pile.words}"
-        )
+    if abs(constant) - math.fsum(map(abs, slopes)) < 1 - _NEAR:
+        return None
+    pile = Pile(target, *column.bounds, "upper" if constant > 0 else "lower")
+    return (
+        f"For every row inside the declared bounds the model predicts a target within {_NEAR / 2:.0%} of the width "
+        f"of the bounds [{pile.low:g}, {pile.high:g}] of {target} from the {pile.side} one, or beyond it: rows "
+        f"seem to pile up there. {pile.words}"
+    )
 
 
 def _clipped(release: Release, name: str) -> Numeric | None:

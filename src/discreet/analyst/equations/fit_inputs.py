@@ -79,12 +79,15 @@ class FitInputs:
         Whether a penalty was asked to shrink the coefficients towards 0.
     basis
         What the errors are computed from, or why nothing can be said of them.
+    fitted_inside
+        Whether the coefficients were published as they are, and not read from sums.
     """
 
     model: SubModel
     units: Units
     penalised: bool
     basis: ErrorBasis | NotEstimable
+    fitted_inside: bool = False
 
 
 def error_basis(

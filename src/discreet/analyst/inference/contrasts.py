@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
@@ -13,7 +13,7 @@ from discreet.analyst.equations.units import Units
 from discreet.analyst.inference.nuisance import Nuisance, level_given, nuisances, reference_tail
 from discreet.analyst.inference.reference_law import Family, critical_value, tail_probability
 from discreet.analyst.inference.score import ContrastTerms, ScoreInference, contrast_terms, fieller_sets
-from discreet.analyst.values.estimates import ByName, Interval, Number
+from discreet.analyst.values.estimates import ByName, Interval, Number, Value
 from discreet.analyst.values.not_estimable import NotEstimable
 from discreet.exact.arrays import FloatArray
 from discreet.exact.blas_threads import one_blas_thread
@@ -132,6 +132,16 @@ class Contrasts:
     def _each(self, values: FloatArray) -> ByName[Number]:
         found = zip(values.tolist(), (self.terms.q0 > 0).tolist(), strict=True)
         return ByName(self.names, [value if varies else NOTHING_VARIES for value, varies in found])
+
+
+def read_each(
+    about: Contrasts | NotEstimable,
+    names: Sequence[str],
+    read: Callable[[Contrasts], ByName[Value]],
+    without: Callable[[NotEstimable], Value],
+) -> ByName[Value]:
+    """Read something of each combination, or say the same of each where nothing is known."""
+    return ByName[Value].alike(names, without(about)) if isinstance(about, NotEstimable) else read(about)
 
 
 def contrasts(

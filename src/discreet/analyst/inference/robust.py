@@ -1,10 +1,10 @@
-"""Which fits may have robust standard errors, what the release holds for them, and whether residuals were clipped."""
+"""Which fits may have robust standard errors, and what the release holds for them."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -19,9 +19,6 @@ from discreet.releases import Release
 
 if TYPE_CHECKING:
     from discreet.analyst.fitted import Fit
-
-_LOST: Final = 0.05  # share of the residual sum that clipping may take without a word
-_FALSE_ALARM: Final = 3.09  # standard deviations of the noise: one release in a thousand
 
 
 def robust_basis(release: Release, model: SubModel, penalty: Penalty, basis: ErrorBasis) -> ErrorBasis:
@@ -66,12 +63,6 @@ def is_full(release: Release, model: SubModel, penalty: Penalty) -> bool:
 def robust_meat(release: Release, model: SubModel, penalty: Penalty) -> FloatArray:
     """Noisy sum of squared residuals times products of (1, features), shape (k, k), as it was released."""
     whole = release.residual_moments
-    if release.kind == "coefficients":
-        raise SpecError(
-            f"robust standard errors need residuals and sums, and the mechanism {release.mechanism!r} published the "
-            'coefficients of one model; release with the mechanism "gaussian" and moments "robust" '
-            "(--mechanism gaussian --robust)"
-        )
     if whole is None:
         raise SpecError(
             "robust standard errors need residuals, which this release does not have; "
@@ -136,47 +127,3 @@ def residual_bound(release: Release) -> float:
     target = release.design.columns[release.design.target]
     half = target.half if isinstance(target, Numeric) else 1.0
     return math.nan if release.residuals is None else release.residuals.bound * half
-
-
-def clipped_residuals(fit: Fit) -> str | None:
-    """Say that the residuals of a robust release were clipped by more than a little; none where nothing shows it.
-
-    Without clipping the released sum of squared residuals is the residual sum of the moments but for the noise of both,
-    whose variances are known: the chance that it lies this far below is at most 0.1%. Rows of one person are summed
-    before they are squared, so for persons the two cannot be compared.
-    """
-    release, known = fit.release, fit._known
-    matrix = release.residual_moments
-    if isinstance(known, NotEstimable) or matrix is None or has_clusters(release):
-        return None
-    if not is_full(release, fit.model, fit.penalty):
-        return None
-    score, bound = known[1], residual_bound(release)
-    clipped, expected = float(matrix[0, 0]), score.residual
-    kept = 1 - _LOST
-    noise = (release.residuals.bound**2 * release.noise.sd("residual_diagonal")) ** 2 if release.residuals else 0.0
-    sd = math.sqrt(noise + kept**2 * score.residual_noise)
-    if not clipped + _FALSE_ALARM * sd < kept * expected:
-        return None
-    return (
-        f"Residuals were clipped at {bound:.4g}, and their squares add up to {max(clipped, 0.0) / expected:.0%} of "
-        "what the moments give without clipping. Robust standard errors are therefore too small. Release again with a "
-        "larger residual_bound (--residual-bound). Where nothing is clipped this is said of at most 0.1% of releases."
-    )
-
-
-def independent_rows(fit: Fit) -> str | None:
-    """Say that the errors treat rows of one person as independent; none where they do not, or there are none."""
-    release = fit.release
-    if not has_clusters(release) or fit.is_robust or isinstance(fit._known, NotEstimable):
-        return None
-    remedy = (
-        "The full model without a penalty has clustered ones."
-        if release.residuals is not None
-        else 'A release with moments "robust" (--robust) gives clustered ones.'
-    )
-    return (
-        f"A person has up to {release.design.unit.max_rows} rows, and these standard errors treat them as independent: "
-        "95% intervals covered 83% to 91% in simulations where errors of one person were correlated. "
-        f"{remedy}"
-    )

@@ -7,13 +7,23 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from discreet.analyst.inference.contrasts import Contrasts
+from discreet.analyst.inference.contrasts import Contrasts, read_each
 from discreet.analyst.inference.hypotheses import Hypotheses
 from discreet.analyst.inference.nuisance import covariance_root, nuisance, reference_tail
 from discreet.analyst.inference.reference_law import checked_level, tail_probability
 from discreet.analyst.inference.score import joint_score
-from discreet.analyst.values.estimates import ByName, Interval, Number, p_without, set_without, shown_estimate
-from discreet.analyst.values.not_estimable import NotEstimable
+from discreet.analyst.values.estimates import (
+    ByName,
+    Interval,
+    Number,
+    first_missing,
+    number_without,
+    numbers_by_name,
+    p_without,
+    set_without,
+    shown_estimate,
+)
+from discreet.analyst.values.not_estimable import NotEstimable, known, missing_values, shown_number
 from discreet.errors import SpecError
 from discreet.exact.arrays import FloatArray
 
@@ -54,10 +64,9 @@ class ContrastTest:
             1 minus the level, instead of it.
         """
         checked = checked_level(level, alpha)
-        about = self._contrasts
-        if isinstance(about, NotEstimable):
-            return ByName(tuple(self.effect), [set_without(about)] * len(self.effect))
-        return about.intervals(about.critical(checked))
+        return read_each(
+            self._contrasts, tuple(self.effect), lambda about: about.intervals(about.critical(checked)), set_without
+        )
 
     def __repr__(self) -> str:
         ends = self.conf_int()
@@ -65,10 +74,12 @@ class ContrastTest:
 
     def _line(self, label: str, ends: Interval) -> str:
         effect, z, p = self.effect[label], self.score_z[label], self.pvalue[label]
-        if isinstance(effect, NotEstimable) or isinstance(z, NotEstimable) or isinstance(p, NotEstimable):
-            why = next(value for value in (effect, z, p) if isinstance(value, NotEstimable))
-            return str(why) if isinstance(p, NotEstimable) else f"{why}; p = {p:.4g}"
-        return f"effect {shown_estimate(effect, ends)}, score z = {z:.4g}, p = {p:.4g}"
+        why = next(iter(missing_values({"effect": effect, "z": z, "p": p}).values()), None)
+        if why is not None:
+            return str(why) if known(p) is None else f"{why}; p = {shown_number(p, '.4g')}"
+        return (
+            f"effect {shown_estimate(effect, ends)}, score z = {shown_number(z, '.4g')}, p = {shown_number(p, '.4g')}"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,24 +116,15 @@ def contrast_test(
     effects
         Estimates of the combinations, shape (m,), or why there are none.
     """
-    effect: ByName[Number] = (
-        _alike(claims, effects) if isinstance(effects, NotEstimable) else ByName(claims.labels, effects.tolist())
-    )
-    if isinstance(about, NotEstimable):
-        refused = _alike(claims, about)
-        return ContrastTest(effect, refused, refused, refused, _alike(claims, p_without(about)), about)
+    labels, values = claims.labels, claims.values
     return ContrastTest(
-        effect=effect,
-        sd=about.standard_errors(),
-        tvalue=about.ratios(claims.values),
-        score_z=about.statistics(claims.values),
-        pvalue=about.tail_probabilities(claims.values),
+        effect=numbers_by_name(labels, effects),
+        sd=read_each(about, labels, Contrasts.standard_errors, number_without),
+        tvalue=read_each(about, labels, lambda one: one.ratios(values), number_without),
+        score_z=read_each(about, labels, lambda one: one.statistics(values), number_without),
+        pvalue=read_each(about, labels, lambda one: one.tail_probabilities(values), p_without),
         _contrasts=about,
     )
-
-
-def _alike(claims: Hypotheses, value: Number) -> ByName[Number]:
-    return ByName(claims.labels, [value] * len(claims.labels))
 
 
 def joint_test(about: Contrasts | NotEstimable, claims: Hypotheses, *, use_f: bool) -> JointTest:
@@ -138,10 +140,9 @@ def joint_test(about: Contrasts | NotEstimable, claims: Hypotheses, *, use_f: bo
     if isinstance(about, NotEstimable):
         return JointTest(about, p_without(about), count, None)
     df = about.inference.df
-    for label, sd in about.standard_errors().items():
-        if isinstance(sd, NotEstimable):
-            refused = NotEstimable(f"{label}: {sd.reason}")
-            return JointTest(refused, refused, count, df if use_f else None)
+    refused = first_missing(about.standard_errors())
+    if refused is not None:
+        return JointTest(refused, refused, count, df if use_f else None)
     score, kappa = open_coefficients(about, (about.estimates - claims.values) / about.scale)
     pvalue = float(fdtrc(count, df, score / count)) if use_f else float(chdtrc(count, score))
     if about.family == "laplace":

@@ -25,8 +25,7 @@ from discreet.analyst.planning.expected_errors import drawn_errors, errors_now, 
 from discreet.analyst.planning.slopes import supposed_slopes
 from discreet.analyst.planning.table import regressor_moments, target_moments
 from discreet.analyst.planning.values import ENOUGH, Plan, PlannedCoefficient, PlannedNoise
-from discreet.analyst.summary.coefficient_table import plain_number
-from discreet.analyst.values.not_estimable import NotEstimable
+from discreet.analyst.values.not_estimable import NotEstimable, known
 from discreet.design.model import Design
 from discreet.errors import SpecError
 from discreet.exact.arrays import FloatArray
@@ -218,7 +217,7 @@ def planned_inside(design: Design, law: NoiseLaw, asked: Asked) -> Plan:
     )
     nothing = Coefficients((0.0,) * (len(design.released) - 1))
     sds = fit(_planned_release(design, law, (), nothing)).privacy_sd
-    answered = [replace(one, privacy_sd=plain_number(sds[one.name])) for one in _refused(design, reason)]
+    answered = [replace(one, privacy_sd=known(sds[one.name])) for one in _refused(design, reason)]
     return asked.answered(answered, law)
 
 

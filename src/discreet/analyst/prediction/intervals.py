@@ -16,7 +16,7 @@ from discreet.analyst.inference.score import ContrastTerms, ScoreInference, cont
 from discreet.analyst.prediction.prediction import array_batches, check_frame, encoded_columns, row_count
 from discreet.analyst.values.confidence_sets import ConfidenceSet, KindArray, SetArray, any_value
 from discreet.analyst.values.estimates import NothingExcluded
-from discreet.analyst.values.not_estimable import NotEstimable, NotEstimableError
+from discreet.analyst.values.not_estimable import NotEstimable, NotEstimableError, known
 from discreet.design.model import Design
 from discreet.exact.arrays import FloatArray
 
@@ -219,17 +219,14 @@ def prediction(
         Law of the noise.
     """
     check_frame(frame, design, features)
-    half = float(units.half[-1])
+    half, score = float(units.half[-1]), known(inference)
     kept, means, parts = [np.zeros(0, dtype=np.bool_)], [np.zeros(0)], [_no_terms()]
     for Z, keep in _regressors(frame, design, features, units):
         kept.append(keep)
         means.append(units.base + half * (Z @ theta))
         for start in range(0, len(Z), _ROWS):
             rows = Z[start : start + _ROWS]
-            if isinstance(inference, NotEstimable):
-                parts.append(_no_terms(len(rows)))
-            else:
-                parts.append(contrast_terms(inference, rows))
+            parts.append(_no_terms(len(rows)) if score is None else contrast_terms(score, rows))
     terms = ContrastTerms(
         *(np.concatenate([getattr(part, name) for part in parts]) for name in ("sampling", "privacy", "q1", "q2"))
     )

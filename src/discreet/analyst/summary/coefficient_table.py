@@ -4,11 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from discreet.analyst.diagnostics.error_notes import reasons
 from discreet.analyst.inference.coefficient_noise import known_before
 from discreet.analyst.inference.reference_law import DEFAULT_LEVEL
 from discreet.analyst.values.confidence_sets import ConfidenceSet, split_words
-from discreet.analyst.values.estimates import ByName, Interval, Number, rough, shown_estimate, unbounded
-from discreet.analyst.values.not_estimable import NotEstimable
+from discreet.analyst.values.estimates import (
+    ByName,
+    Interval,
+    Number,
+    numbers_by_name,
+    rough,
+    shown_estimate,
+    unbounded,
+)
+from discreet.analyst.values.not_estimable import NotEstimable, known, mapped, reason_of
 
 if TYPE_CHECKING:
     from pyarrow import Table
@@ -26,7 +35,7 @@ def table_columns(
 
     `low`, `high` and `kind` are those of the confidence sets; an end is infinite where a set has none.
     """
-    sets = [None if isinstance(ends, NotEstimable) else ends for ends in fit.conf_int(level).values()]
+    sets = [known(ends) for ends in fit.conf_int(level).values()]
     return {
         "coefficient": list(fit.names),
         "estimate": _plain(estimates(fit)),
@@ -43,20 +52,9 @@ def table_columns(
     }
 
 
-def reasons(fit: InferenceMixin, level: float = DEFAULT_LEVEL) -> dict[str, str]:
-    """Why a coefficient has no interval, by name, for those whose set is unbounded or that have none."""
-    sets = fit.conf_int(level).items()
-    why = {name: ends.reason or "" for name, ends in sets if isinstance(ends, NotEstimable) or unbounded(ends)}
-    more = fit._rows_needed(tuple(name for name, ends in sets if unbounded(ends)), level)
-    return {name: f"{reason}; {more[name]}" if name in more else reason for name, reason in why.items()}
-
-
 def estimates(fit: InferenceMixin) -> ByName[Number]:
     """Coefficients in original units by name, or why there are none."""
-    line = fit._line
-    if isinstance(line, NotEstimable):
-        return ByName(fit.names, [line] * len(fit.names))
-    return ByName(fit.names, line.original.tolist())
+    return numbers_by_name(fit.names, mapped(fit._line, lambda line: line.original))
 
 
 def arrow_table(fit: InferenceMixin, level: float) -> Table:
@@ -87,15 +85,15 @@ def plain_values(fit: InferenceMixin) -> dict[str, object]:
         "sampling_sd": dict(zip(fit.names, _plain(fit.sampling_sd), strict=True)),
         "privacy_sd": dict(zip(fit.names, _plain(fit.privacy_sd), strict=True)),
         "table_conf_int": {name: plain_set(ends) for name, ends in table.items()},
-        "table_conf_int_reason": next(filter(None, map(plain_reason, table.values())), None),
+        "table_conf_int_reason": next(filter(None, map(reason_of, table.values())), None),
         "reasons": reasons(fit),
-        "df_resid": plain_number(fit.df_resid),
-        "s2": plain_number(fit.s2),
-        "s2_reason": plain_reason(fit.s2),
-        "rsquared": plain_number(fit.rsquared),
-        "rsquared_adj": plain_number(fit.rsquared_adj),
+        "df_resid": known(fit.df_resid),
+        "s2": known(fit.s2),
+        "s2_reason": reason_of(fit.s2),
+        "rsquared": known(fit.rsquared),
+        "rsquared_adj": known(fit.rsquared_adj),
         "rsquared_conf_int": plain_set(about_r2),
-        "rsquared_reason": plain_reason(fit.rsquared) or about_r2.reason,
+        "rsquared_reason": reason_of(fit.rsquared) or about_r2.reason,
     }
 
 
@@ -152,14 +150,4 @@ def plain_set(ends: Interval) -> dict[str, str | float | None] | None:
 
 
 def _plain(values: ByName[float | NotEstimable]) -> list[float | None]:
-    return [plain_number(value) for value in values.values()]
-
-
-def plain_number(value: float | NotEstimable) -> float | None:
-    """Give the number, or nothing."""
-    return None if isinstance(value, NotEstimable) else value
-
-
-def plain_reason(value: object) -> str | None:
-    """Say why there is no number; nothing if there is one."""
-    return value.reason if isinstance(value, NotEstimable) else None
+    return [known(value) for value in values.values()]

@@ -8,7 +8,7 @@ from typing import TypeAlias, TypeVar
 import numpy as np
 
 from discreet.analyst.values.confidence_sets import ConfidenceSet, any_value
-from discreet.analyst.values.not_estimable import NotEstimable, NotEstimableError
+from discreet.analyst.values.not_estimable import NotEstimable, NotEstimableError, missing_values, shown_number
 from discreet.errors import SpecError
 from discreet.exact.arrays import FloatArray
 
@@ -38,6 +38,16 @@ def p_without(why: NotEstimable) -> Number:
     return 1.0 if isinstance(why, NothingExcluded) else why
 
 
+def number_without(why: NotEstimable) -> Number:
+    """Give what stands for a number that is not estimable: the reason."""
+    return why
+
+
+def bounded(ends: Interval) -> bool:
+    """Whether there is a set and it is an interval."""
+    return isinstance(ends, ConfidenceSet) and ends.bounded
+
+
 def unbounded(ends: Interval) -> bool:
     """Whether there is a set and it is no interval, so that the estimate says little."""
     return isinstance(ends, ConfidenceSet) and not ends.bounded
@@ -49,9 +59,12 @@ def shown_estimate(value: Number, ends: Interval) -> str:
     >>> shown_estimate(1234.567, ConfidenceSet("interval", 0.0, 2e3)), shown_estimate(1234.567, any_value("noise"))
     ('1234.57', '[1200]')
     """
-    if isinstance(value, NotEstimable):
-        return "not estimable"
-    return f"[{rough(value)}]" if unbounded(ends) else f"{value:.6g}"
+    return shown_value(value, weak=unbounded(ends))
+
+
+def shown_value(value: Number, *, weak: bool) -> str:
+    """Give a number to six digits, or in brackets and to two where it is weak."""
+    return f"[{rough(value)}]" if weak and not isinstance(value, NotEstimable) else shown_number(value, ".6g")
 
 
 def rough(value: float) -> str:
@@ -76,6 +89,11 @@ class ByName(Mapping[str, Value]):
     def __init__(self, names: Sequence[str], values: Sequence[Value]) -> None:
         self._values = dict(zip(names, values, strict=True))
 
+    @classmethod
+    def alike(cls, names: Sequence[str], value: Value) -> ByName[Value]:
+        """Give every name the same value."""
+        return ByName(names, [value] * len(names))
+
     def __getitem__(self, name: str) -> Value:
         try:
             return self._values[name]
@@ -89,15 +107,26 @@ class ByName(Mapping[str, Value]):
         return len(self._values)
 
     def __array__(self, dtype: np.dtype[np.generic] | None = None, copy: bool | None = None) -> FloatArray:
-        for name, value in self._values.items():
-            if isinstance(value, NotEstimable):
-                raise NotEstimableError(f"{name}: {value}")
+        for name, why in missing_values(self).items():
+            raise NotEstimableError(f"{name}: {why}")
         values = self._values.values()
         return np.array([tuple(one) if isinstance(one, ConfidenceSet) else one for one in values], dtype=dtype)
 
     def __repr__(self) -> str:
         wide = max(map(len, self._values))
         return "\n".join(f"{name:<{wide}}  {_shown(value)}" for name, value in self._values.items())
+
+
+def numbers_by_name(names: Sequence[str], values: FloatArray | NotEstimable) -> ByName[Number]:
+    """Give each name its number, or each the reason why there are none."""
+    if isinstance(values, NotEstimable):
+        return ByName[Number].alike(names, values)
+    return ByName(names, values.tolist())
+
+
+def first_missing(values: ByName[Number]) -> NotEstimable | None:
+    """Say of which name there is no number and why; nothing where every number is there."""
+    return next((NotEstimable(f"{name}: {why.reason}") for name, why in missing_values(values).items()), None)
 
 
 def _shown(value: float | ConfidenceSet | NotEstimable) -> str:

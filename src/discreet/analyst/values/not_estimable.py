@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeVar
 
 from discreet.errors import DiscreetError
 
+Known = TypeVar("Known")
+Result = TypeVar("Result")
 REMEDY: Final = "adaptive"  # the penalty that predicts where least squares has no minimum
 
 
@@ -48,3 +51,57 @@ class NotEstimable:
 
     def __repr__(self) -> str:
         return f"not estimable: {self.reason}"
+
+
+def known(value: Known | NotEstimable) -> Known | None:
+    """Give the value, or nothing where the release cannot give it.
+
+    >>> known(0.5), known(NotEstimable("the noise is too large"))
+    (0.5, None)
+    """
+    return None if isinstance(value, NotEstimable) else value
+
+
+def reason_of(value: object) -> str | None:
+    """Say why there is no value; nothing if there is one.
+
+    >>> reason_of(0.5), reason_of(NotEstimable("the noise is too large"))
+    (None, 'the noise is too large')
+    """
+    return value.reason if isinstance(value, NotEstimable) else None
+
+
+def mapped(value: Known | NotEstimable, change: Callable[[Known], Result]) -> Result | NotEstimable:
+    """Give what follows from a value, or the same reason where there is none.
+
+    >>> mapped(0.5, lambda share: 100 * share), mapped(NotEstimable("too much noise"), lambda share: 100 * share)
+    (50.0, not estimable: too much noise)
+    """
+    return value if isinstance(value, NotEstimable) else change(value)
+
+
+def known_values(values: Mapping[str, Known | NotEstimable]) -> dict[str, Known]:
+    """Give the values that there are, by name.
+
+    >>> known_values({"age": 0.5, "height": NotEstimable("too much noise")})
+    {'age': 0.5}
+    """
+    return {name: value for name, value in values.items() if not isinstance(value, NotEstimable)}
+
+
+def missing_values(values: Mapping[str, object]) -> dict[str, NotEstimable]:
+    """Give the reasons for the values that there are not, by name.
+
+    >>> missing_values({"age": 0.5, "height": NotEstimable("too much noise")})
+    {'height': not estimable: too much noise}
+    """
+    return {name: value for name, value in values.items() if isinstance(value, NotEstimable)}
+
+
+def shown_number(value: float | NotEstimable, digits: str) -> str:
+    """Give a number in this form, or say that it is not estimable.
+
+    >>> shown_number(0.12345, ".2g"), shown_number(NotEstimable("too much noise"), ".2g")
+    ('0.12', 'not estimable')
+    """
+    return "not estimable" if isinstance(value, NotEstimable) else f"{value:{digits}}"

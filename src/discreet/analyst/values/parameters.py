@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from discreet.analyst.values.estimates import ByName, Number, rough
-from discreet.analyst.values.not_estimable import NotEstimable
+from discreet.analyst.values.estimates import ByName, Number, shown_value
 
 
 class Parameters(ByName[Number]):
@@ -36,6 +35,4 @@ class Parameters(ByName[Number]):
         return [f"{name:<{wide}}  {number:>{digits}}" for name, number in zip(self, numbers, strict=True)]
 
     def _shown(self, name: str, value: Number) -> str:
-        if isinstance(value, NotEstimable):
-            return "not estimable"
-        return f"[{rough(value)}]" if name in self._weak else f"{value:.6g}"
+        return shown_value(value, weak=name in self._weak)

@@ -83,18 +83,18 @@ def command(
 
 def facts(found: Path) -> dict[str, object]:
     """Give what `--json` prints."""
-    from discreet.analyst.summary.coefficient_table import plain_reason
-    from discreet.analyst.summary.summary import notes
+    from discreet.analyst.diagnostics.notes import notes
+    from discreet.analyst.values.not_estimable import reason_of
 
     guarantee = found.release.guarantee
-    reason = plain_reason(found.criterion)
+    reason = reason_of(found.criterion)
     return {
         "target": found.model.target,
         "features": list(found.model.features),
         "intercept": found.model.intercept,
         "penalty": found.penalty,
         "l1_ratio": found.l1_ratio,
-        "best": found.best if reason is None else None,
+        "best": found.chosen,
         "criterion_reason": reason,
         "path": [
             {
@@ -121,11 +121,12 @@ def facts(found: Path) -> dict[str, object]:
 
 def print_path(found: Path) -> None:
     """Print a row for each strength, the chosen one marked, and what to know about it."""
-    from discreet.analyst.summary.summary import notes, penalty_line
-    from discreet.analyst.values.not_estimable import NotEstimable
+    from discreet.analyst.diagnostics.notes import notes
+    from discreet.analyst.summary.summary import penalty_line
+    from discreet.analyst.values.not_estimable import reason_of
     from discreet.cli.render import LABEL, labelled, print_table
 
-    chosen = None if isinstance(found.criterion, NotEstimable) else found.best
+    chosen = found.chosen
     rows = [
         (
             CHOSEN if index == chosen else "",
@@ -140,10 +141,7 @@ def print_path(found: Path) -> None:
     title = f"{found.model.target} on {', '.join(found.model.features)}"
     print_table(title, ("", "strength", "nonzero slopes", "criterion"), rows)
     shown = found.fit(None if chosen is not None else 0)
-    if isinstance(found.criterion, NotEstimable):
-        say(labelled("Chosen", f"none: {found.criterion.reason}", LABEL))
-    else:
-        say(labelled("Chosen", penalty_line(shown), LABEL))
+    say(labelled("Chosen", penalty_line(shown) if chosen is not None else f"none: {reason_of(found.criterion)}", LABEL))
     guarantee = found.release.guarantee
     if guarantee is not None:
         say(labelled("Promise", guarantee.sentence(), LABEL))
@@ -153,12 +151,10 @@ def print_path(found: Path) -> None:
 
 def criteria(found: Path) -> list[float] | list[None]:
     """Give the criterion at each strength, or nothing where the release cannot tell it."""
-    from discreet.analyst.values.not_estimable import NotEstimable
+    from discreet.analyst.values.not_estimable import known
 
-    if isinstance(found.criterion, NotEstimable):
-        return [None] * len(found.strengths)
-    values: list[float] = found.criterion.tolist()
-    return values
+    values = known(found.criterion)
+    return [None] * len(found.strengths) if values is None else values.tolist()
 
 
 def repeated(release_path: str, penalty: str, strength: str, l1_ratio: str | None, choice: ColumnChoice) -> str:

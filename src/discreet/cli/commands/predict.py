@@ -73,7 +73,7 @@ def command(
     of NEW in their order; other columns of NEW are left out, unless --keep names them. With --intervals it also gets
     the kind and the ends of two confidence sets; the ends of the kind 'outside' are those of the gap.
     """
-    from discreet.analyst.summary.summary import radius_notes
+    from discreet.analyst.diagnostics.notes import radius_notes
     from discreet.analyst.values.estimates import unbounded
     from discreet.analyst.values.not_estimable import NotEstimableError
     from discreet.cli.render import NOT_PRIVATE
@@ -120,8 +120,8 @@ def command(
 
 def _wanted_level(model: Fit, level: str | None, *, intervals: bool) -> float | None:
     """Level of the sets that are asked for; none if none are."""
+    from discreet.analyst.diagnostics.error_notes import reasons
     from discreet.analyst.inference.reference_law import checked_level
-    from discreet.analyst.summary.coefficient_table import reasons
 
     if not intervals:
         if level is not None:

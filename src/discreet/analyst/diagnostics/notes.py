@@ -1,0 +1,103 @@
+"""What a reader of coefficients must know, in sentences: summary, terminal and page print them from here."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from discreet.analyst.diagnostics.clips import clipping_note
+from discreet.analyst.diagnostics.convergence import noise_dominates, not_converged
+from discreet.analyst.diagnostics.error_notes import SCORE_PAGE, error_notes, set_notes
+from discreet.analyst.diagnostics.piles import piled_up, predicts_a_bound
+from discreet.analyst.diagnostics.residuals import clipped_residuals, independent_rows
+from discreet.analyst.equations.selection import has_all_regressors
+from discreet.analyst.inference.robust import has_clusters, has_ratio_spread, residual_bound
+from discreet.analyst.values.not_estimable import known
+
+if TYPE_CHECKING:
+    from discreet.analyst.fitted import Fit
+
+SHRUNK: Final = "Rows outside the declared radius were shrunk to it, so the coefficients describe the shrunk rows."
+SHRUNK_TOO: Final = "Predictions shrink new rows in the same way."
+NOT_SHRUNK: Final = (
+    "This model does not have all columns that the radius applies to, so its predictions do not shrink new rows."
+)
+PENALISED: Final = (
+    "Penalised coefficients: shrunk towards 0 on purpose, for prediction; they do not estimate those of least squares."
+)
+REPAIRED: Final = (
+    "Repaired: the noise left the sums of products too close to indefinite, so {shift:.6g} was added to their "
+    "diagonal; fewer features, more rows or a larger epsilon would avoid that."
+)
+ROBUST: Final = (
+    "Standard errors are robust (HC1): errors may have unequal variances. They come from residuals clipped at "
+    "{bound:.4g}; where many are larger, the standard errors are too small."
+)
+CLUSTERED: Final = (
+    "Standard errors are clustered by {id!r} (with the factor of HC1): errors of one person may depend on each other "
+    "and have unequal variances. They come from residuals clipped at {bound:.4g}; where many are larger, the standard "
+    "errors are too small."
+)
+GAUSSIAN_ROWS: Final = (
+    "The interval of R^2 assumes Gaussian rows; with skewed or heavy-tailed columns it is too narrow."
+)
+RATIO_SPREAD: Final = (
+    "The interval of R^2 counts the spread of squared residuals that the release holds, if it is larger than that of "
+    "Gaussian rows."
+)
+AS_RELEASED: Final = (
+    "The model was fitted before the release and published with noise; the release holds this one model and no sums, "
+    "so no other can be read from it."
+)
+
+
+def notes(fit: Fit) -> list[str]:
+    """Say all that a reader of the coefficients must know: about the rows, the penalty and the errors."""
+    return [*model_notes(fit), *error_notes(fit)]
+
+
+def page_notes(fit: Fit, level: float) -> list[str]:
+    """Say the same on a page, whose table says itself what the errors hold and has no column 't'."""
+    return [*(set_notes(fit, level, SCORE_PAGE) if fit.estimable else ()), *model_notes(fit)]
+
+
+def model_notes(fit: Fit) -> list[str]:
+    """Say what a reader of the coefficients must know about the rows behind them and about the penalty."""
+    release, model = fit.release, fit.model
+    found = [clipping_note(release, model), *radius_notes(fit)]
+    if fit.fitted_inside:
+        found += [predicts_a_bound(release), AS_RELEASED, not_converged(release), noise_dominates(release)]
+    else:
+        found.append(piled_up(release, model))
+    if fit.penalised and (fit.ridge > 0 or fit.l1_ratio is not None or fit.penalty == "lasso"):
+        found.append(PENALISED)
+    if fit.repair > 0:
+        found.append(REPAIRED.format(shift=fit.repair))
+    if fit.is_robust:
+        words = CLUSTERED if has_clusters(release) else ROBUST
+        found += [words.format(id=release.design.unit.id, bound=residual_bound(release)), clipped_residuals(fit)]
+    found += [independent_rows(fit), _rsquared_note(fit)]
+    return [note for note in found if note is not None]
+
+
+def _rsquared_note(fit: Fit) -> str | None:
+    if not fit.estimable or known(fit.rsquared_conf_int()) is None:
+        return None
+    return RATIO_SPREAD if has_ratio_spread(fit) else f"{GAUSSIAN_ROWS}{_wider_rsquared(fit)}"
+
+
+def _wider_rsquared(fit: Fit) -> str:
+    """How to get an interval of R^2 without that assumption, where there is a way."""
+    release = fit.release
+    if release.guarantee is not None and release.guarantee.delta == 0:
+        return ""
+    if release.residuals is not None and release.residuals.ratio is not None:
+        return " A robust fit of the full model widens it."
+    return ' A release made with moments "robust" (--robust) has a wider one.'
+
+
+def radius_notes(fit: Fit) -> list[str]:
+    """Say what a declared radius did to the released rows and does to new ones; nothing without one."""
+    design = fit.release.design
+    if design.radius is None:
+        return []
+    return [f"{SHRUNK} {SHRUNK_TOO if has_all_regressors(design, fit.features) else NOT_SHRUNK}"]

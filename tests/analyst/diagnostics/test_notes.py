@@ -1,0 +1,71 @@
+"""Sentences for a reader have one home: terminal, plain values and page print the same ones."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import discreet
+from discreet.analyst.diagnostics.diagnostics import findings
+from discreet.analyst.diagnostics.error_notes import SCORE, SCORE_PAGE, error_notes
+from discreet.analyst.diagnostics.notes import model_notes, notes, page_notes
+from discreet.pages.view import report_view
+from support.golden_cases import released
+
+SOURCE = Path(discreet.__file__).parent
+# findings that terminal and page say among their notes too
+SAID = ("D014", "D015", "D016", "D020", "D021")
+
+
+@pytest.mark.parametrize(
+    ("design", "variant", "penalty"),
+    [
+        ("replace", "gaussian", "none"),
+        ("replace", "gaussian", "ridge"),
+        ("persons", "gaussian", "none"),
+        ("ball", "gaussian", "none"),
+        ("replace", "output", "none"),
+    ],
+)
+def test_terminal_values_and_page_say_what_the_one_home_says(design: str, variant: str, penalty: str) -> None:
+    release = released(design, variant)
+    fit = discreet.fit(release, penalty=penalty, strength=0.1 if penalty == "ridge" else None)
+    about, errors = model_notes(fit), error_notes(fit)
+    assert about
+    assert not set(about) & set(errors)
+    assert notes(fit) == [*about, *errors] == fit.to_dict()["notes"]
+    text = " ".join(fit.summary().split())
+    assert all(" ".join(note.split()) in text for note in notes(fit))
+    assert report_view(release, fit).model.notes == tuple(page_notes(fit, 0.95))
+    assert page_notes(fit, 0.95)[-len(about) :] == about
+    assert SCORE not in page_notes(fit, 0.95)
+    assert (SCORE in notes(fit)) == (SCORE_PAGE in page_notes(fit, 0.95))
+
+
+def test_a_finding_among_the_notes_has_the_same_words() -> None:
+    release = released("persons")
+    fit = discreet.fit(release)
+    said = [finding.text for finding in findings(release, fit) if finding.number in SAID]
+    assert said
+    assert set(said) <= set(notes(fit))
+
+
+def sentences(path: Path) -> list[str]:
+    """Names of constants of a module that hold a full sentence."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    return [
+        ast.unparse(node.target)
+        for node in tree.body
+        if isinstance(node, ast.AnnAssign)
+        and isinstance(node.value, ast.Constant)
+        and isinstance(node.value.value, str)
+        and node.value.value.endswith(".")
+    ]
+
+
+def test_summary_and_view_hold_no_warning_of_their_own() -> None:
+    assert sentences(SOURCE / "analyst" / "diagnostics" / "notes.py"), "the test sees sentences where there are some"
+    for path in (*(SOURCE / "analyst" / "summary").glob("*.py"), SOURCE / "pages" / "view.py"):
+        assert sentences(path) == [], path.name
