@@ -234,13 +234,20 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
             raise SpecError("X is sparse; rows are read dense. Convert it with X.toarray()")
         names = table_names(X)
         check_names(names, names)
-        columns = matrix_columns(X)
+        columns = matrix_columns(X, self._width(reset=reset))
         if not columns:
             # in the words that scikit-learn's checks look for, without the number of rows
             raise SpecError("Found array with 0 feature(s) (shape=(, 0)) while a minimum of 1 is required.")
         seen = X if names else np.empty((0, len(columns)))
         validation.validate_data(self, seen, reset=reset, skip_check_array=True)
         return dict(zip(names or [f"x{position}" for position in range(len(columns))], columns, strict=True))
+
+    def _width(self, *, reset: bool) -> int:
+        """Number of columns of a list without rows: as fitted, or as declared; 0 where it is not known."""
+        if not reset:
+            return int(self.n_features_in_)
+        bounds: Any = self.bounds
+        return len(bounds) if isinstance(bounds, Mapping) else 0
 
     def _design(self, names: Sequence[str], target: str) -> Design:
         if self.target_bounds is None:
