@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 import traceback
 from array import array
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -241,6 +243,18 @@ class Refusing(Library):
 def test_a_column_of_a_library_of_arrays_keeps_its_rows(made) -> None:
     values = [0.5, 1.5, 0.25]
     assert read({"x": made(np.array(values))}, "x") == {"x": values}
+
+
+class Labelled(Library):
+    """As xarray has it: as a stream it is a table."""
+
+    def __arrow_c_stream__(self, requested_schema=None) -> object:
+        return pa.table({"values": self._values}).__arrow_c_stream__()
+
+
+def test_an_array_of_xarray_is_a_column(monkeypatch) -> None:
+    monkeypatch.setitem(sys.modules, "xarray", SimpleNamespace(DataArray=Labelled))
+    assert read({"x": Labelled([0.5, 1.5])}, "x") == {"x": [0.5, 1.5]}
 
 
 def test_objects_in_a_column_of_a_library_are_read_cell_by_cell() -> None:

@@ -250,6 +250,9 @@ def _plain(name: str, column: Readable, values: Any) -> AnyArray | Array:  # noq
     if getattr(getattr(values, "dtype", None), "storage", None) == "python":
         # text of pandas in Python objects: Arrow would refuse the whole column for one cell that it cannot hold
         return text_array(list(values))
+    if is_from(values, "xarray", "DataArray"):
+        # as a stream it is a table
+        values = own_array(f"column {name!r}", values)
     if isinstance(values, pa.ChunkedArray):
         values = values.combine_chunks()
     if any(hasattr(values, mark) for mark in ("__arrow_array__", "__arrow_c_array__", "__arrow_c_stream__")):
