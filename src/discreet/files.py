@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import errno
 import os
+import secrets
 import stat
-import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
@@ -37,11 +37,14 @@ def check_output(path: str | Path, *, force: bool) -> Path:
         raise OutputError(f"{str(target)!r} is {what}; name a plain file")
     if mode is not None and not force:
         raise OutputError(f"{str(target)!r} exists; choose another name or say --force (force=True)")
+    temporary = _temporary(folder)
     try:
         # rights alone do not tell: some folders of the system refuse even those who may write everywhere
-        _temporary(folder).unlink()
+        _create(temporary)
     except OSError as error:
         raise OutputError(f"the folder {str(folder)!r} takes no new file: {error.strerror}; choose another") from None
+    finally:
+        _discard(temporary)
     return target
 
 
@@ -49,9 +52,10 @@ def check_output(path: str | Path, *, force: bool) -> Path:
 def replacing(path: str | Path, *, force: bool = False) -> Iterator[Path]:
     """Give a temporary file beside `path` that takes its place only if the block ends well."""
     target = check_output(path, force=force)
-    temporary: Path | None = None
+    # named before it is there, so that no moment is left in which a signal would leave it
+    temporary = _temporary(target.parent)
     try:
-        temporary = _temporary(target.parent)
+        _create(temporary)
         yield temporary
         with temporary.open("rb") as written:
             os.fsync(written.fileno())
@@ -62,8 +66,7 @@ def replacing(path: str | Path, *, force: bool = False) -> Iterator[Path]:
     except OSError as error:
         raise OutputError(f"cannot write {str(target)!r}: {error.strerror}") from None
     finally:
-        if temporary is not None:
-            temporary.unlink(missing_ok=True)
+        _discard(temporary)
 
 
 def write_bytes(path: str | Path, content: bytes, *, force: bool = False) -> None:
@@ -73,9 +76,17 @@ def write_bytes(path: str | Path, content: bytes, *, force: bool = False) -> Non
 
 
 def _temporary(folder: Path) -> Path:
-    handle, name = tempfile.mkstemp(prefix=_PREFIX, dir=folder)
-    os.close(handle)
-    return Path(name)
+    return folder / f"{_PREFIX}{secrets.token_hex(8)}"
+
+
+def _create(path: Path) -> None:
+    """Make a new file for this user alone."""
+    os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
+
+
+def _discard(path: Path) -> None:
+    with suppress(OSError):
+        path.unlink(missing_ok=True)
 
 
 def _mode(path: Path, *, follow: bool) -> int | None:

@@ -41,8 +41,8 @@ def command(
     check_output(output, force=force)
     columns = column_names_and_types(data, ReadOptions(encoding=encoding, delimiter=delimiter_sign(delimiter)))
     blank = blank_design(data, columns, target)
+    session.will_write(output)
     write_bytes(output, blank.text.encode(), force=force)
-    session.written.append(output)
     say(f"Written  {output}, with {_counted(len(blank.listed), 'column')} to look through")
     if blank.left_out:
         say(f"Note     {_counted(len(blank.left_out), 'column')} left out; the file says why")

@@ -65,8 +65,8 @@ def command(
     if output is not None:
         from discreet.pages.page import render
 
+        session.will_write(output)
         write_bytes(output, render(view).encode(), force=force)
-        session.written.append(output)
     if as_json:
         if not made.private:
             complain("notice", NOT_PRIVATE)
