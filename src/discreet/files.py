@@ -11,11 +11,43 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
-from discreet.errors import OutputError
+from discreet.errors import OutputError, SpecError
 
 # short and fixed, so that a name that the folder allows is never made too long by it
 _PREFIX: Final = ".discreet-"
+_LARGEST: Final = 1 << 30  # bytes of a file that is read as a whole
 _SHOWN: Final = 20  # letters of a name that is too long
+
+
+def checked_path(path: object) -> Path:
+    """A path, from text or what stands for it.
+
+    >>> checked_path(None)
+    Traceback (most recent call last):
+        ...
+    discreet.errors.SpecError: a path is text such as 'out.json'; NoneType came
+    """
+    if not isinstance(path, str | os.PathLike) or not isinstance(os.fspath(path), str):
+        raise SpecError(f"a path is text such as 'out.json'; {type(path).__name__} came")
+    return Path(path)
+
+
+def read_limited(path: object) -> bytes:
+    """The content of a design or release file, which is never too long; a device may have no end.
+
+    Raises
+    ------
+    OSError
+        If it cannot be read, is a device, or is longer than any such file.
+    """
+    with checked_path(path).open("rb") as file:
+        state = os.fstat(file.fileno())
+        if stat.S_ISCHR(state.st_mode):
+            raise OSError(errno.ENODEV, "it is a device; give a regular file")
+        content = b"" if state.st_size > _LARGEST else file.read(_LARGEST + 1)
+    if max(len(content), state.st_size) > _LARGEST:
+        raise OSError(errno.EFBIG, "it is longer than 1 GiB, as no design or release is")
+    return content
 
 
 def check_output(path: str | Path, *, force: bool) -> Path:
@@ -26,7 +58,7 @@ def check_output(path: str | Path, *, force: bool) -> Path:
         ...
     discreet.errors.OutputError: the folder 'no-such-folder' does not exist; make it first
     """
-    target = Path(path)
+    target = checked_path(path)
     folder = target.parent
     folder_mode, mode = _mode(folder, follow=True), _mode(target, follow=False)
     if folder_mode is None or not stat.S_ISDIR(folder_mode):

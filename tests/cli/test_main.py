@@ -476,3 +476,24 @@ def test_a_trace_ends_even_if_exceptions_go_round_in_a_circle() -> None:
     first, second = ValueError("918273.5"), KeyError("918273.5")
     first.__cause__, second.__cause__ = second, first
     assert list(trace(first)) == ["ValueError came through", "KeyError came through"]
+
+
+@pytest.mark.parametrize(
+    "words", [("fit", "/dev/zero"), ("report", "/dev/zero", "-o", "r.html"), ("path", "/dev/zero")]
+)
+def test_a_device_is_no_release(words: tuple[str, ...], folder: Path, call: Call) -> None:
+    result = call(*words)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr == "error: cannot read '/dev/zero': it is a device; give a regular file\n"
+
+
+def test_a_device_or_an_endless_file_is_no_design(folder: Path, call: Call) -> None:
+    with (folder / "huge.toml").open("wb") as huge:
+        huge.truncate(2**30 + 1)
+    for name, why in (("/dev/zero", "it is a device"), ("huge.toml", "it is longer than 1 GiB")):
+        result = call(*RELEASE[:3], name, *RELEASE[4:])
+        assert (result.exit_code, result.stdout) == (2, "")
+        assert result.stderr.startswith(f"error: cannot read the design {name!r}: {why}")
+    huge_release = call("fit", "huge.toml")
+    assert huge_release.exit_code == 2
+    assert "it is longer than 1 GiB" in huge_release.stderr
