@@ -27,6 +27,12 @@ if TYPE_CHECKING:
 _DUCKDB: Final = frozenset(("duckdb", "_duckdb"))
 _LASTING: Final = frozenset(("pandas", "polars", "pyarrow")) | _DUCKDB
 _TYPED: Final = ("__array__", "__array_interface__", "__array_struct__")
+_IN_USE: Final = "ResourceInUseException"  # of DuckDB
+_BUSY: Final = (
+    "the connection of the relation has a result that is not read to its end; read it, or make the relation with "
+    "con.cursor().sql(...)"
+)
+_NO_COLUMNS: Final = "the table cannot be turned into Arrow columns; check the query or object behind it"
 _UNREADABLE: Final = "the table could not be read to its end; check the query or file behind it"
 Origin: TypeAlias = Literal["query", "stream"]
 AnyArray: TypeAlias = npt.NDArray[Any]  # of any element type: the declaration decides later which are allowed
@@ -161,8 +167,8 @@ def is_from(data: object, library: str, kind: str) -> bool:
 def _opened(data: object) -> TableStream:
     try:
         return TableStream(data)
-    except Exception:
-        problem = DataError("the table cannot be turned into Arrow columns; check the query or object behind it")
+    except Exception as error:
+        problem = DataError(_BUSY if type(error).__name__ == _IN_USE else _NO_COLUMNS)
     raise problem
 
 

@@ -333,3 +333,13 @@ def test_a_part_without_a_type_has_missing_cells(tmp_path) -> None:
     columns = {"x": Numeric((0, 9), missing="drop")}
     parts = [declared_arrays(batch, columns)[0] for batch in open_source(tmp_path).batches(columns, 10)]
     assert np.array_equal(np.concatenate(parts), [np.nan, np.nan, 1.5], equal_nan=True)
+
+
+@pytest.mark.parametrize(("name", "value"), [("encoding", "latin-1"), ("delimiter", ";")])
+def test_how_csv_is_written_is_refused_for_other_tables(name, value, tmp_path) -> None:
+    reading = ReadOptions(**{name: value})
+    parquet = write_parquet(tmp_path / "t.parquet", TABLE)
+    for data, what in ((parquet, "the file 't.parquet'"), (TABLE, "a table in memory")):
+        with pytest.raises(SpecError, match=f"^{name} '{value}' is for CSV files, and {what} is none; leave it out$"):
+            open_source(data, reading=reading)
+        open_source(data, reading=ReadOptions())
