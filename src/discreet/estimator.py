@@ -181,7 +181,9 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
         """How the release will be fitted, checked before the spend; nothing for a mechanism that fits by itself."""
         options = {name: getattr(self, name) for name in _FIT_OPTIONS}
         _try_options(options)
-        if self.mechanism == AUTO or mechanism_named(self.mechanism).kind == "moments":
+        if (isinstance(self.mechanism, str) and self.mechanism == AUTO) or mechanism_named(
+            self.mechanism
+        ).kind == "moments":
             return options
         if self.penalty not in ("adaptive", "none"):
             raise SpecError(
@@ -222,10 +224,16 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
         weights = None if sample_weight is None else _read("sample_weight", Numeric((0, 1)), sample_weight)
         if any(len(values) != len(predicted) for values in (actual, weights) if values is not None):
             raise SpecError("X, y and sample_weight have different numbers of rows; give one value for each row of X")
+        if weights is not None and (weights < 0).any():
+            raise SpecError("sample_weight has a negative weight; give weights of 0 or more")
         known = np.isfinite(actual) & np.isfinite(predicted)
         if not known.any():
             return float("nan")
         given = None if weights is None else weights[known]
+        with np.errstate(over="ignore"):
+            total = 1.0 if given is None else float(given.sum())
+        if not 0 < total < np.inf:
+            raise SpecError("sample_weight adds up to 0 or to more than a double holds; give other weights")
         return float(r2_score(actual[known], predicted[known], sample_weight=given))
 
     def _columns(self, X: Any, *, reset: bool) -> dict[str, Any]:  # noqa: ANN401  # tables of any library
@@ -234,13 +242,20 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
             raise SpecError("X is sparse; rows are read dense. Convert it with X.toarray()")
         names = table_names(X)
         check_names(names, names)
-        columns = matrix_columns(X)
+        columns = matrix_columns(X, self._width(reset=reset))
         if not columns:
             # in the words that scikit-learn's checks look for, without the number of rows
             raise SpecError("Found array with 0 feature(s) (shape=(, 0)) while a minimum of 1 is required.")
         seen = X if names else np.empty((0, len(columns)))
         validation.validate_data(self, seen, reset=reset, skip_check_array=True)
         return dict(zip(names or [f"x{position}" for position in range(len(columns))], columns, strict=True))
+
+    def _width(self, *, reset: bool) -> int:
+        """Number of columns of a list without rows: as fitted, or as declared; 0 where it is not known."""
+        if not reset:
+            return int(self.n_features_in_)
+        bounds: Any = self.bounds
+        return len(bounds) if isinstance(bounds, Mapping) else 0
 
     def _design(self, names: Sequence[str], target: str) -> Design:
         if self.target_bounds is None:

@@ -4,18 +4,50 @@ from __future__ import annotations
 
 import errno
 import os
+import secrets
 import stat
-import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
-from discreet.errors import OutputError
+from discreet.errors import OutputError, SpecError
 
 # short and fixed, so that a name that the folder allows is never made too long by it
 _PREFIX: Final = ".discreet-"
+_LARGEST: Final = 1 << 30  # bytes of a file that is read as a whole
 _SHOWN: Final = 20  # letters of a name that is too long
+
+
+def checked_path(path: object) -> Path:
+    """A path, from text or what stands for it.
+
+    >>> checked_path(None)
+    Traceback (most recent call last):
+        ...
+    discreet.errors.SpecError: a path is text such as 'out.json'; NoneType came
+    """
+    if not isinstance(path, str | os.PathLike) or not isinstance(os.fspath(path), str):
+        raise SpecError(f"a path is text such as 'out.json'; {type(path).__name__} came")
+    return Path(path)
+
+
+def read_limited(path: object) -> bytes:
+    """The content of a design or release file, which is never too long; a device may have no end.
+
+    Raises
+    ------
+    OSError
+        If it cannot be read, is a device, or is longer than any such file.
+    """
+    with checked_path(path).open("rb") as file:
+        state = os.fstat(file.fileno())
+        if stat.S_ISCHR(state.st_mode):
+            raise OSError(errno.ENODEV, "it is a device; give a regular file")
+        content = b"" if state.st_size > _LARGEST else file.read(_LARGEST + 1)
+    if max(len(content), state.st_size) > _LARGEST:
+        raise OSError(errno.EFBIG, "it is longer than 1 GiB, as no design or release is")
+    return content
 
 
 def check_output(path: str | Path, *, force: bool) -> Path:
@@ -26,7 +58,7 @@ def check_output(path: str | Path, *, force: bool) -> Path:
         ...
     discreet.errors.OutputError: the folder 'no-such-folder' does not exist; create it first
     """
-    target = Path(path)
+    target = checked_path(path)
     folder = target.parent
     folder_mode, mode = _mode(folder, follow=True), _mode(target, follow=False)
     if folder_mode is None or not stat.S_ISDIR(folder_mode):
@@ -37,11 +69,14 @@ def check_output(path: str | Path, *, force: bool) -> Path:
         raise OutputError(f"{str(target)!r} is {what}; name a plain file")
     if mode is not None and not force:
         raise OutputError(f"{str(target)!r} exists; choose another name or pass --force (force=True)")
+    temporary = _temporary(folder)
     try:
         # permissions alone do not show it: some folders of the system refuse even those who may write everywhere
-        _temporary(folder).unlink()
+        _create(temporary)
     except OSError as error:
         raise OutputError(f"cannot create a file in {str(folder)!r}: {error.strerror}; choose another folder") from None
+    finally:
+        _discard(temporary)
     return target
 
 
@@ -61,9 +96,10 @@ def check_suffix(path: str | Path, *suffixes: str, example: str) -> None:
 def replacing(path: str | Path, *, force: bool = False) -> Iterator[Path]:
     """Give a temporary file beside `path` that takes its place only if the block ends well."""
     target = check_output(path, force=force)
-    temporary: Path | None = None
+    # named before it is there, so that no moment is left in which a signal would leave it
+    temporary = _temporary(target.parent)
     try:
-        temporary = _temporary(target.parent)
+        _create(temporary)
         yield temporary
         with temporary.open("rb") as written:
             os.fsync(written.fileno())
@@ -74,8 +110,7 @@ def replacing(path: str | Path, *, force: bool = False) -> Iterator[Path]:
     except OSError as error:
         raise OutputError(f"cannot write {str(target)!r}: {error.strerror}") from None
     finally:
-        if temporary is not None:
-            temporary.unlink(missing_ok=True)
+        _discard(temporary)
 
 
 def write_bytes(path: str | Path, content: bytes, *, force: bool = False) -> None:
@@ -85,9 +120,17 @@ def write_bytes(path: str | Path, content: bytes, *, force: bool = False) -> Non
 
 
 def _temporary(folder: Path) -> Path:
-    handle, name = tempfile.mkstemp(prefix=_PREFIX, dir=folder)
-    os.close(handle)
-    return Path(name)
+    return folder / f"{_PREFIX}{secrets.token_hex(8)}"
+
+
+def _create(path: Path) -> None:
+    """Make a new file for this user alone."""
+    os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
+
+
+def _discard(path: Path) -> None:
+    with suppress(OSError):
+        path.unlink(missing_ok=True)
 
 
 def _mode(path: Path, *, follow: bool) -> int | None:

@@ -161,7 +161,7 @@ def _chosen(
     clip_counts: bool = False,
     allow_weak_privacy: bool = False,
 ) -> tuple[Mechanism, NoiseLaw]:
-    if moments not in ("plain", "robust"):
+    if not isinstance(moments, str) or moments not in ("plain", "robust"):
         raise SpecError.unknown_name("moments", str(moments), ("plain", "robust"))
     budget = PrivacyBudget(epsilon, delta)
     for notice in check_strength(budget, allow_weak_privacy):

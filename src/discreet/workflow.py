@@ -149,6 +149,9 @@ def release_with(
     budget = PrivacyBudget(epsilon, delta)
     domain = RowDomain.of(design, grid_bits)
     bound = _checked_bound(design, moments, residual_bound)
+    options = ComputeOptions() if compute is None else compute
+    if not isinstance(options, ComputeOptions):
+        raise SpecError(f"compute is a ComputeOptions; {type(compute).__name__} came")
     if not isinstance(clip_counts, bool):
         raise SpecError(f"clip_counts: expected true or false, got {clip_counts!r}")
     robust = moments == "robust"
@@ -170,7 +173,7 @@ def release_with(
         warnings.warn(positions, ColumnNotice, stacklevel=3)
     source = open_source(data, reading=ReadOptions(encoding=encoding, delimiter=delimiter))
     again = robust or chosen.info.rereads(public)
-    table = Table(source, design, domain, compute or ComputeOptions(), again=again, clip_counts=clip_counts)
+    table = Table(source, design, domain, options, again=again, clip_counts=clip_counts)
     passes = chosen.passes(RunContext(design, domain, law, public, sampler))
     with table:
         first = table.sums(next(passes))
@@ -252,7 +255,7 @@ def _with_residuals(
 
 def _checked_bound(design: Design, moments: str, residual_bound: float | None) -> float | None:
     """The declared bound of a residual in scaled units of the target, if there is one."""
-    if moments not in ("plain", "robust"):
+    if not isinstance(moments, str) or moments not in ("plain", "robust"):
         raise SpecError.unknown_name("moments", str(moments), ("plain", "robust"))
     if moments == "plain":
         if residual_bound is not None:

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 import warnings
+from collections.abc import Sequence
 from io import BytesIO, StringIO, TextIOWrapper
 from pathlib import Path
 
@@ -31,6 +32,7 @@ from discreet.cli.session import Session
 from discreet.cli.terminal import complain, discard_stdout, never_fail_to_encode, notices_on_stderr
 from discreet.design.model import Design
 from discreet.errors import OutputError
+from discreet.releases import Release
 from support.cli_folder import Call, contents
 
 PROGRAM = [sys.executable, "-c", "from discreet.cli.main import run; run()"]
@@ -116,7 +118,9 @@ AS_FROM_A_TERMINAL = (
 )
 
 
-def stopping_child(stage: str, begin: str = AS_FROM_A_TERMINAL) -> subprocess.Popen[str]:
+def stopping_child(
+    stage: str, begin: str = AS_FROM_A_TERMINAL, words: Sequence[str] = RELEASE
+) -> subprocess.Popen[str]:
     """The program, which stops at a stage, says so, and goes on when it gets a line."""
     code = (
         f"{begin}import sys, time, pathlib\n"
@@ -128,7 +132,7 @@ def stopping_child(stage: str, begin: str = AS_FROM_A_TERMINAL) -> subprocess.Po
         "from discreet.cli.main import run\nrun()"
     )
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    return subprocess.Popen([sys.executable, "-c", code, *RELEASE], **pipes, text=True)  # type: ignore[call-overload,no-any-return]
+    return subprocess.Popen([sys.executable, "-c", code, *words], **pipes, text=True)  # type: ignore[call-overload,no-any-return]
 
 
 @pytest.mark.parametrize("sent", STOPPED)
@@ -146,6 +150,72 @@ def test_a_signal_has_its_own_exit_code_and_leaves_no_file(sent: signal.Signals,
     spent = "the budget was spent (epsilon = 1, delta = 1e-06), but nothing was written"
     assert told == f"error: {word}; {'nothing was written' if stage == 'reading' else spent}\n"
     assert contents(folder) == before
+
+
+def test_a_signal_between_a_written_file_and_the_word_of_it_tells_of_the_file(folder: Path) -> None:
+    code = (
+        f"{AS_FROM_A_TERMINAL}import pathlib\nknown = pathlib.Path.replace\n"
+        "def replace(self, target):\n    known(self, target)\n    signal.raise_signal(signal.SIGTERM)\n"
+        "pathlib.Path.replace = replace\nfrom discreet.__main__ import run\nrun()"
+    )
+    for words in (RELEASE, [*RELEASE, "--force"]):
+        done = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True, timeout=60)
+        spent = "the budget was spent (epsilon = 1, delta = 1e-06); already written: 'out.json'"
+        assert (done.returncode, done.stdout, done.stderr) == (143, "", f"error: terminated; {spent}\n")
+        Release.load(folder / "out.json")
+
+
+def test_a_file_that_was_there_before_is_not_called_written(folder: Path) -> None:
+    (folder / "out.json").write_text("old")
+    with stopping_child("writing", words=[*RELEASE, "--force"]) as child:
+        assert child.stdout is not None
+        assert child.stderr is not None
+        assert child.stdout.readline() == "ready\n"
+        child.send_signal(signal.SIGTERM)
+        assert child.stderr.read().endswith("but nothing was written\n")
+    assert (folder / "out.json").read_text() == "old"
+
+
+@pytest.mark.parametrize("sent", STOPPED)
+def test_a_signal_at_the_end_of_the_program_is_told_with_its_code(sent: signal.Signals, folder: Path) -> None:
+    """It arrives while the interpreter clears up, and what is still to be cleared up is."""
+    code = (
+        f"{AS_FROM_A_TERMINAL}import atexit, discreet.cli.main\nfrom discreet.__main__ import run\n"
+        "known = discreet.cli.main.program.main\n"
+        "def main(**given):\n"
+        "    atexit.register(print, 'cleared up')\n"
+        f"    atexit.register(lambda: [signal.raise_signal({int(sent)}) for _ in range(2)])\n    known(**given)\n"
+        "discreet.cli.main.program.main = main\nrun()"
+    )
+    done = subprocess.run([sys.executable, "-c", code, *RELEASE], capture_output=True, text=True, timeout=60)
+    exit_code, word = STOPPED[sent]
+    spent = "the budget was spent (epsilon = 1, delta = 1e-06); already written: 'out.json'"
+    assert (done.returncode, done.stderr) == (exit_code, f"error: {word}; {spent}\n")
+    assert done.stdout.endswith("cleared up\n")
+    assert (folder / "out.json").exists()
+
+
+# in the second the interpreter drops what is raised, as it does in callbacks of its own
+LOADED = {
+    "import": "import signal\nsignal.raise_signal({sent})\n",
+    "callback": (
+        "import signal\nclass Last:\n    def __del__(self):\n        signal.raise_signal({sent})\nLast()\n"
+        "import sys\ndel sys.modules['click']\nsys.path.remove({folder!r})\nimport click\n"
+    ),
+}
+
+
+@pytest.mark.parametrize("sent", STOPPED)
+@pytest.mark.parametrize("where", LOADED)
+def test_a_signal_while_the_program_is_loaded_has_its_code_and_no_traceback(
+    sent: signal.Signals, where: str, tmp_path: Path
+) -> None:
+    (tmp_path / "click.py").write_text(LOADED[where].format(sent=int(sent), folder=str(tmp_path)))
+    start = f"{AS_FROM_A_TERMINAL}import sys\nsys.path.insert(0, {str(tmp_path)!r})\n"
+    code = f"{start}from discreet.__main__ import run\nrun()"
+    done = subprocess.run([sys.executable, "-c", code, "--version"], capture_output=True, text=True, timeout=60)
+    exit_code, word = STOPPED[sent]
+    assert (done.returncode, done.stdout, done.stderr) == (exit_code, "", f"error: {word}; nothing was written\n")
 
 
 def test_a_hang_up_that_was_ignored_at_the_start_stays_ignored(folder: Path) -> None:
@@ -263,7 +333,7 @@ def test_an_interrupt_while_arguments_are_read_is_exit_130(call: Call, monkeypat
 
 
 @pytest.mark.parametrize("index", ["never_fail_to_encode", "program.main"])
-def test_an_interrupt_outside_a_command_is_exit_130_in_silence(
+def test_an_interrupt_outside_a_command_is_exit_130(
     index: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def stop(*_: object, **__: object) -> None:
@@ -283,7 +353,7 @@ def test_an_interrupt_outside_a_command_is_exit_130_in_silence(
         for sent, handler in handlers.items():
             signal.signal(sent, handler)
     assert ended.value.code == 130
-    assert capsys.readouterr() == ("", "")
+    assert capsys.readouterr() == ("", "error: interrupted; nothing was written\n")
 
 
 def test_an_interrupt_while_a_command_is_loaded_is_exit_130(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -406,3 +476,24 @@ def test_a_trace_ends_even_if_exceptions_go_round_in_a_circle() -> None:
     first, second = ValueError("918273.5"), KeyError("918273.5")
     first.__cause__, second.__cause__ = second, first
     assert list(trace(first)) == ["ValueError came through", "KeyError came through"]
+
+
+@pytest.mark.parametrize(
+    "words", [("fit", "/dev/zero"), ("report", "/dev/zero", "-o", "r.html"), ("path", "/dev/zero")]
+)
+def test_a_device_is_no_release(words: tuple[str, ...], folder: Path, call: Call) -> None:
+    result = call(*words)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr == "error: cannot read '/dev/zero': it is a device; give a regular file\n"
+
+
+def test_a_device_or_an_endless_file_is_no_design(folder: Path, call: Call) -> None:
+    with (folder / "huge.toml").open("wb") as huge:
+        huge.truncate(2**30 + 1)
+    for name, why in (("/dev/zero", "it is a device"), ("huge.toml", "it is longer than 1 GiB")):
+        result = call(*RELEASE[:3], name, *RELEASE[4:])
+        assert (result.exit_code, result.stdout) == (2, "")
+        assert result.stderr.startswith(f"error: cannot read the design {name!r}: {why}")
+    huge_release = call("fit", "huge.toml")
+    assert huge_release.exit_code == 2
+    assert "it is longer than 1 GiB" in huge_release.stderr

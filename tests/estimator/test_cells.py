@@ -13,6 +13,7 @@ import pyarrow as pa
 import pytest
 from scipy.sparse import csr_array
 from scipy.stats import beta
+from sklearn.exceptions import DataConversionWarning
 
 import discreet
 from discreet.errors import CellError, DataError, DiscreetError, SpecError
@@ -175,6 +176,8 @@ def test_a_row_of_another_length_is_refused_by_its_position_like_a_ragged_line(f
         (np.zeros((2, 2, 2)), "Expected 2D array, got 3D array instead, a ndarray"),
         (pd.Series([0.1]), "Expected 2D array, got 1D array instead, a Series"),
         (pl.Series([0.1]), "Expected 2D array, got 1D array instead, a Series"),
+        (pl.Series([{"a": 0.1}]), "Expected 2D array, got 1D array instead, a Series"),
+        (memoryview(np.zeros(3)), "Expected 2D array, got 1D array instead, a memoryview"),
         ((row for row in ROWS), "Expected 2D array, got 0D array instead, a generator"),
         ({"a": [0.1]}, "Expected 2D array, got 0D array instead, a dict"),
         (MARK, "Expected 2D array, got 0D array instead, a str"),
@@ -190,6 +193,35 @@ def test_other_forms_of_x_are_refused_without_the_number_of_rows(X, message):
     with pytest.raises(SpecError, match=message) as caught:
         estimator(missing="drop").fit(X, [0.1, 0.2, 0.3])
     assert "3" not in str(caught.value).replace("3D", "")
+
+
+@pytest.mark.usefixtures("exact")
+def test_a_buffer_of_two_dimensions_is_an_array():
+    X, y = np.array(ROWS), np.array(TARGET)
+    expected = estimator().fit(X, y).release_.totals
+    assert estimator().fit(memoryview(X), memoryview(y)).release_.totals == expected
+    with pytest.warns(DataConversionWarning):
+        assert estimator().fit(memoryview(X), memoryview(y[:, np.newaxis])).release_.totals == expected
+
+
+@pytest.mark.parametrize("missing", ["drop", {"fill": 0.5}])
+def test_a_list_without_rows_has_the_declared_columns(missing):
+    bounds = {"x0": (0, 1), "x1": (0, 1)}
+    for X in ([], (), np.empty((0, 2)), np.empty((0, 2), object)):
+        model = estimator(missing=missing, bounds=bounds).fit(X, [])
+        assert model.n_features_in_ == 2
+        assert model.predict([]).shape == model.predict(np.empty((0, 2))).shape == (0,)
+    for X in ([], np.empty((0, 2))):
+        with pytest.raises(SpecError, match="X has no rows"):
+            estimator(bounds=bounds).fit(X, [])
+
+
+@pytest.mark.parametrize("rows", [2, 0])
+@pytest.mark.parametrize("kind", [complex, "U3", "S3", "M8[D]"])
+def test_a_type_is_refused_whether_there_are_rows_or_not(kind, rows):
+    for X, y in ((np.zeros((2, 1), kind), np.zeros(2)), (np.zeros((2, 1)), np.zeros(2, kind))):
+        with pytest.raises(DiscreetError, match=r"Complex data not supported|has type"):
+            estimator(missing="drop").fit(X[:rows], y[:rows])
 
 
 class Unconvertible:

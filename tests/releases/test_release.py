@@ -380,10 +380,10 @@ def test_a_failed_write_leaves_nothing_behind(tmp_path, monkeypatch):
 
 
 def test_a_folder_without_permission_is_refused(tmp_path, monkeypatch):
-    def refuse(**_options):
+    def refuse(*_given):
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr("tempfile.mkstemp", refuse)
+    monkeypatch.setattr("discreet.files.os.open", refuse)
     with pytest.raises(OutputError, match=r"cannot create a file in .*: Permission denied; choose another folder"):
         check_output(tmp_path / "r.json", force=False)
 
@@ -423,11 +423,11 @@ def test_a_name_with_a_nul_is_refused(tmp_path):
 
 
 def test_a_folder_that_fills_up_after_the_check_is_told_in_a_sentence(tmp_path, monkeypatch):
-    def full(**_options):
+    def full(*_given):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("discreet.files.check_output", lambda path, force: path)
-    monkeypatch.setattr("tempfile.mkstemp", full)
+    monkeypatch.setattr("discreet.files.os.open", full)
     with pytest.raises(OutputError, match=r"cannot write .*: No space left"):
         a_release().save(tmp_path / "r.json")
 

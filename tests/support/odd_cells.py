@@ -28,6 +28,29 @@ class EvilFloat(float):
         raise RuntimeError(MARK)
 
 
+class QuittingFloat(float):
+    """Would end the program."""
+
+    def __float__(self) -> float:
+        raise SystemExit(MARK)
+
+
+class ClosingInt(int):
+    def __float__(self) -> float:
+        raise GeneratorExit(MARK)
+
+    __int__ = __index__ = __float__
+
+
+class OwnEnd(BaseException):
+    """What no handler of errors expects."""
+
+
+class EndingFloat(float):
+    def __float__(self) -> float:
+        raise OwnEnd(MARK)
+
+
 class EvilText(str):
     __slots__ = ()
 
@@ -102,4 +125,7 @@ ODD_CELLS: dict[str, object] = {
     "evil object": Evil(),
     "evil float": EvilFloat(0.5),
     "evil list": EvilList([0.5]),
+    "quitting float": QuittingFloat(0.5),
+    "closing integer": ClosingInt(1),
+    "ending float": EndingFloat(0.5),
 }

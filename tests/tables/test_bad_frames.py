@@ -40,6 +40,8 @@ FRAME_FAULTS: dict[str, tuple[Callable[[], object], type[DiscreetError], str]] =
     "arrow reader that fails": (lambda: failing_reader(), DataError, "to its end"),
     "duckdb early": (lambda: duckdb.connect().sql(QUERY.format(rows=2)), DataError, "cannot be turned|to its end"),
     "duckdb late": (lambda: duckdb.connect().sql(QUERY.format(rows=900_000)), DataError, "cannot be turned|to its end"),
+    "duckdb connection": (lambda: duckdb.connect(), SpecError, r"give a relation instead, as con\.sql"),
+    "duckdb open result": (lambda: busy_relation(), DataError, "a result that is not read to its end"),
     "numpy one dimension": (lambda: np.full(918273, 0.5), SpecError, "1 dimension"),
     "numpy other width": (lambda: np.zeros((918273, 3)), SpecError, "3 columns"),
     "numpy complex": (lambda: np.zeros((5, 4), complex), DataError, "complex"),
@@ -62,6 +64,21 @@ QUERY = (
     "select cast(case when i = {rows} - 1 then 'SECRETCELL' else '0.5' end as double) x, true yes, 'a' g, 1 n "
     "from range({rows}) t(i)"
 )
+
+
+class ResourceInUseException(Exception):  # noqa: N818  # DuckDB's name
+    pass
+
+
+class BusyRelation:
+    """As a relation of DuckDB does it from version 2 on, while its connection has an open result."""
+
+    def __arrow_c_stream__(self, requested_schema=None) -> object:
+        raise ResourceInUseException("SECRETCELL")
+
+
+def busy_relation() -> object:
+    return BusyRelation()
 
 
 def frame(**other: object) -> pd.DataFrame:

@@ -10,10 +10,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import discreet
 from discreet.design.columns import Boolean, Categorical, Identifier, Numeric
 from discreet.tables.arrow import declared_array
 from discreet.tables.cells import cell_array
 from discreet.tables.frames import frame_batches
+from discreet.testing.not_private import exact_release
 from support.odd_cells import ODD_CELLS
 
 COLUMNS = {
@@ -98,3 +100,21 @@ def test_columns_of_polars_keep_the_type_of_their_maker():
 def test_text_that_is_no_text_is_missing_in_arrays_as_in_lists():
     values = np.array(["a", "b\ud800", "b"])
     np.testing.assert_array_equal(read(COLUMNS["text levels"], values, lambda cells: cells), [0, np.nan, 1])
+
+
+class Interrupted(float):
+    def __float__(self) -> float:
+        raise KeyboardInterrupt
+
+
+def test_an_interrupt_is_no_matter_of_a_cell():
+    with pytest.raises(KeyboardInterrupt):
+        read(COLUMNS["number"], [0.5, Interrupted(0.5)], list)
+
+
+@pytest.mark.parametrize("name", ["quitting float", "closing integer", "ending float"])
+def test_a_cell_does_not_end_the_program(name):
+    rows, design = {"x": [0.5, ODD_CELLS[name]], "y": [0.5, 0.5]}, ["x", "y"]
+    declared = discreet.Design("y", {name: {"bounds": (0, 1), "missing": "drop"} for name in design})
+    assert exact_release(rows, declared).moments[0, 0] == 1
+    assert cell_array(Identifier(), ["p", ODD_CELLS[name]]).to_pylist() == ["p", None]

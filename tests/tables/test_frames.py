@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import sys
+import traceback
+from array import array
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
 
+import discreet
 from discreet.design.columns import Categorical, Numeric, Readable
 from discreet.errors import DataError, SpecError
 from discreet.tables.arrow import declared_arrays
 from discreet.tables.frames import check_names, frame_batches, is_frame, reads_once
+from discreet.testing.not_private import exact_release
 
 ANY = Numeric((-1e9, 1e9))
 
@@ -202,3 +209,117 @@ def test_a_decimal_with_more_digits_than_its_type_is_a_matter_of_its_own_cell() 
     for data in ({"x": values}, pa.table({"x": values})):
         (batch,) = frame_batches(data, {"x": ANY}, 1000)
         assert declared_arrays(batch, {"x": ANY})[0].tolist() == [2.0**127, 3.0]
+
+
+class Library:
+    """A column as xarray and PyTorch have it: it gives an array, and entries that are such columns themselves."""
+
+    def __init__(self, values) -> None:
+        self._values = np.asarray(values)
+
+    def __array__(self, dtype=None, copy=None) -> np.ndarray:
+        return self._values
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __getitem__(self, key):
+        return Library(self._values[key])
+
+    def __iter__(self):
+        return (Library(value) for value in self._values)
+
+
+class Refusing(Library):
+    """As a tensor that needs its gradient does."""
+
+    def __array__(self, dtype=None, copy=None) -> np.ndarray:
+        raise RuntimeError("SECRETCELL")
+
+
+@pytest.mark.parametrize(
+    "made", [Library, memoryview, lambda values: array("d", values), pd.array, pd.arrays.SparseArray]
+)
+def test_a_column_of_a_library_of_arrays_keeps_its_rows(made) -> None:
+    values = [0.5, 1.5, 0.25]
+    assert read({"x": made(np.array(values))}, "x") == {"x": values}
+
+
+class Labelled(Library):
+    """As xarray has it: as a stream it is a table."""
+
+    def __arrow_c_stream__(self, requested_schema=None) -> object:
+        return pa.table({"values": self._values}).__arrow_c_stream__()
+
+
+def test_an_array_of_xarray_is_a_column(monkeypatch) -> None:
+    monkeypatch.setitem(sys.modules, "xarray", SimpleNamespace(DataArray=Labelled))
+    assert read({"x": Labelled([0.5, 1.5])}, "x") == {"x": [0.5, 1.5]}
+
+
+def test_objects_in_a_column_of_a_library_are_read_cell_by_cell() -> None:
+    assert read({"x": Library(np.array([0.5, "n/a", 1], object))}, "x") == {"x": [0.5, None, 1.0]}
+
+
+class Endless(list):
+    def __iter__(self):
+        raise RuntimeError("SECRETCELL")
+
+
+class Closed(dict):
+    def __getitem__(self, key):
+        raise RuntimeError("SECRETCELL")
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        ({"x": Refusing([0.5])}, "column 'x' is a Refusing that gives no array"),
+        ({"x": Library([[0.5]])}, "column 'x' is not one-dimensional"),
+        ({"x": memoryview(np.ones((3, 1)))}, "column 'x' is not one-dimensional"),
+        ({"x": np.float64(0.5)}, "column 'x' is not one-dimensional"),
+        ({"x": Library([0.5j])}, "column 'x' holds complex numbers"),
+        ({"x": memoryview(np.ones(3, complex))}, "column 'x' holds complex numbers"),
+        ({"x": Endless([0.5])}, "column 'x' is a Endless that gives no cells"),
+        (Closed(x=[0.5]), "could not be read to its end"),
+    ],
+)
+def test_a_column_that_gives_no_cells_is_refused_without_its_words(data, message) -> None:
+    with pytest.raises(DataError, match=message) as caught:
+        read(data, "x")
+    assert "SECRETCELL" not in "".join(traceback.format_exception(caught.value))
+
+
+REFUSED = {
+    "lists of Arrow": pa.array([[0.5]]),
+    "lists of polars": pl.Series([[0.5]]),
+    "text": np.array(["0.5"]),
+    "Arrow text": pa.array(["0.5"]),
+    "dictionary of text": pa.array(["0.5"]).dictionary_encode(),
+    "pandas text": pd.Series(["0.5"], dtype="string"),
+    "dates": np.array(["2020-01-01"], "M8[D]"),
+    "pandas dates": pd.to_datetime(["2020-01-01"]).array,
+    "pandas dates with a zone": pd.to_datetime(["2020-01-01"], utc=True).array,
+    "complex numbers": np.array([0.5j]),
+    "structs": pa.array([{"a": 0.5}]),
+    "bytes": np.array([b"0.5"]),
+}
+
+
+@pytest.mark.parametrize("rows", [1, 0])
+@pytest.mark.parametrize("kind", REFUSED)
+def test_a_type_is_refused_whether_there_are_rows_or_not(kind, rows) -> None:
+    columns = {name: {"bounds": (0, 1), "missing": "drop"} for name in "xy"}
+    values, design = REFUSED[kind][:rows], discreet.Design("y", columns)
+    tables: list[object] = [{"x": values, "y": [0.5] * rows}]
+    if isinstance(values, pa.Array):
+        tables.append(pa.table({"x": values, "y": pa.array([0.5] * rows)}))
+    for table in tables:
+        with pytest.raises(DataError, match=r"column 'x' (has type|holds complex)"):
+            exact_release(table, design)
+
+
+def test_a_category_of_pandas_has_no_type_of_its_own() -> None:
+    for last in ("c", 0.5):
+        values = pd.Categorical(["a", "b", last])
+        assert read({"g": values}, "g", column=Categorical(("a", "b")))["g"][:2] == ["a", "b"]

@@ -57,6 +57,7 @@ class Program(click.Group):
             with notices_on_stderr():
                 super().invoke(ctx)
                 flush()
+                session.stop.check()
         except (click.ClickException, click.exceptions.Exit, click.Abort):
             raise
         except (Exception, KeyboardInterrupt) as error:
@@ -64,10 +65,14 @@ class Program(click.Group):
         return 0
 
     def main(  # type: ignore[override]  # click's other arguments are of no use here
-        self, args: Sequence[str] | None = None, prog_name: str | None = None, stop: Stop | None = None, **extra: object
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        session: Session | None = None,
+        **extra: object,
     ) -> NoReturn:
         """Run and exit."""
-        session = Session(stop=stop or Stop())
+        session = session or Session()
         try:
             code = super().main(args, prog_name or "discreet", standalone_mode=False, obj=session)
         except click.ClickException as error:
@@ -95,17 +100,20 @@ def program(context: click.Context) -> None:
         click.echo(context.get_help())
 
 
-def run() -> NoReturn:
-    """Entry point of the console script."""
-    stop = Stop()
+def run(stop: Stop | None = None) -> NoReturn:
+    """Run the program with its own handling of signals, and exit."""
+    session = Session(stop=stop or Stop())
     try:
         for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
             # one command, one core; read when NumPy loads, so set before
             os.environ.setdefault(name, "1")
         never_fail_to_encode(sys.stdout, sys.stderr)
         # a polite kill, or a terminal that closes, removes half-written files like Ctrl-C does; nohup stays in force
-        stop.handle_signals()
-        program.main(stop=stop)
+        session.stop.handle_signals()
+        program.main(session=session)
     except KeyboardInterrupt:
-        # before a command runs, and after it has told how it ended, there is nothing to tell
-        sys.exit(stop.exit_code)
+        # before a command runs, or after it has ended
+        session.stop.end(lambda: None)
+        sys.exit(report_interrupt(session))
+    finally:
+        session.stop.end(lambda: report_interrupt(session))

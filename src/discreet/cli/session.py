@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from discreet.cli.stopping import Stop
 
@@ -17,16 +18,23 @@ class Session:
         Whether a trace of our own frames was asked for.
     spent
         The budget that has been spent on private rows, in words; empty if none was.
-    written
-        Files that are complete, as the user named them.
     stop
         The signal that stopped the command, if one did.
     """
 
     debug: bool = False
     spent: str = ""
-    written: list[str] = field(default_factory=list)
     stop: Stop = field(default_factory=Stop)
+    _outputs: dict[str, int | None] = field(default_factory=dict)
+
+    def will_write(self, *outputs: str) -> None:
+        """Remember files that are about to be written, as the user named them, and what is there now."""
+        self._outputs |= {output: _file_number(output) for output in outputs}
+
+    @property
+    def written(self) -> list[str]:
+        """Files that are complete. A whole file takes the place of another at once, so its number tells."""
+        return [output for output, before in self._outputs.items() if _file_number(output) not in (None, before)]
 
     @property
     def outcome(self) -> str:
@@ -34,11 +42,17 @@ class Session:
 
         >>> Session().outcome, Session(spent="epsilon = 1").outcome
         ('nothing was written', 'the budget was spent (epsilon = 1), but nothing was written')
-        >>> Session(spent="epsilon = 1", written=["r.json"]).outcome
-        "the budget was spent (epsilon = 1); already written: 'r.json'"
         """
         spent = f"the budget was spent ({self.spent})" if self.spent else ""
         if self.written:
             files = f"already written: {', '.join(map(repr, self.written))}"
             return f"{spent}; {files}" if spent else files
         return f"{spent}, but nothing was written" if spent else "nothing was written"
+
+
+def _file_number(output: str) -> int | None:
+    """The number under which the system keeps a file; none where there is no file."""
+    try:
+        return Path(output).lstat().st_ino
+    except (OSError, ValueError):
+        return None

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import atexit
+import os
 import signal
+import sys
+from collections.abc import Callable
 from types import FrameType
 from typing import Final
 
@@ -22,17 +26,36 @@ class Stop:
 
     def __init__(self) -> None:
         self._signal: signal.Signals | None = None
+        self._tell: Callable[[], object] | None = None
+        self._late = False
 
     def __call__(self, number: int, frame: FrameType | None) -> None:
-        """Handle a signal."""
-        self._signal = signal.Signals(number)
-        raise KeyboardInterrupt
+        """Handle a signal: stop the command, or once it has ended tell of the signal."""
+        if self._tell is None:
+            self._signal = signal.Signals(number)
+            raise KeyboardInterrupt
+        if not self.received:
+            self._signal, self._late = signal.Signals(number), True
+            self._tell()
+
+    def end(self, tell: Callable[[], object]) -> None:
+        """Say that the command has ended and how the first signal from now on is told; none stops anything."""
+        self._tell = tell
 
     def handle_signals(self) -> None:
         """Take every signal that asks a program to end; one that was ignored from the start stays ignored."""
+        known = sys.unraisablehook
+        sys.unraisablehook = lambda one: None if one.exc_type is KeyboardInterrupt else known(one)
+        # it is called after whatever is registered later, as all clearing up is
+        atexit.register(self._exit_if_late)
         for one in signal.Signals:
             if one.name in _WORDS and signal.getsignal(one) != signal.SIG_IGN:
                 signal.signal(one, self)
+
+    def check(self) -> None:
+        """Raise the interrupt again where a callback of the interpreter swallowed it."""
+        if self.received:
+            raise KeyboardInterrupt
 
     @property
     def received(self) -> bool:
@@ -48,6 +71,11 @@ class Stop:
     def exit_code(self) -> int:
         """What the shell is told."""
         return _BASE + self._last
+
+    def _exit_if_late(self) -> None:
+        # the interpreter keeps the exit code that it was given before the signal
+        if self._late:
+            os._exit(self.exit_code)
 
     @property
     def _last(self) -> signal.Signals:

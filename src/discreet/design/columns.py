@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from discreet.errors import SpecError
+from discreet.exact.rounding import nearest
 
 if TYPE_CHECKING:
     from discreet.design.formulas.formula import Formula
@@ -261,7 +262,7 @@ def checked_bounds(bounds: tuple[float, float]) -> tuple[float, float]:
         raise SpecError("bounds are blank; fill in the lowest and highest value from public knowledge")
     if len(bounds) != 2 or not all(is_number(bound) for bound in bounds):
         raise SpecError(f"bounds: expected a pair of numbers [low, high], got {short(bounds)}")
-    low, high = float(bounds[0]), float(bounds[1])
+    low, high = nearest(bounds[0]), nearest(bounds[1])
     if not (math.isfinite(low) and math.isfinite(high)):
         raise SpecError(f"bounds [{low:g}, {high:g}] are not finite; declare two finite numbers")
     if not low < high:

@@ -134,10 +134,8 @@ def _plain(given: Any) -> Any:  # noqa: ANN401  # whatever a person may declare
 def _missing_from(rule: object) -> Missing:
     if isinstance(rule, Fill):
         return rule
-    if rule == "error":
-        return "error"
-    if rule == "drop":
-        return "drop"
+    if isinstance(rule, str) and rule in ("error", "drop"):
+        return "error" if rule == "error" else "drop"
     if isinstance(rule, Mapping) and set(rule) == {"fill"}:
         value = rule["fill"]
         if isinstance(value, str | int | float):

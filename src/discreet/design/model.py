@@ -13,9 +13,20 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
-from discreet.design.columns import Base, Boolean, Column, Derived, Numeric, SplineBasis, has_invisible_characters
+from discreet.design.columns import (
+    Base,
+    Boolean,
+    Column,
+    Derived,
+    Numeric,
+    SplineBasis,
+    has_invisible_characters,
+    short,
+)
 from discreet.design.declarations import column_from
 from discreet.errors import SpecError
+from discreet.exact.rounding import nearest
+from discreet.files import checked_path, read_limited
 from discreet.privacy.unit import PrivacyUnit
 
 CONSTANT: Final = "1"
@@ -83,7 +94,9 @@ class Design:
         _set(self, "columns", MappingProxyType(_resolved(declared)))
         _set(self, "intercept", intercept)
         _set(self, "radius", radius)
-        _set(self, "unit", unit if isinstance(unit, PrivacyUnit) else PrivacyUnit.from_dict(unit or {}))
+        _set(
+            self, "unit", unit if isinstance(unit, PrivacyUnit) else PrivacyUnit.from_dict({} if unit is None else unit)
+        )
         self._check()
 
     def _check(self) -> None:
@@ -109,8 +122,10 @@ class Design:
         if self.radius is not None:
             if isinstance(self.radius, bool) or not isinstance(self.radius, int | float):
                 raise SpecError(f"radius: expected a number, got {self.radius!r}")
-            if not (self.radius >= 2**-8 and math.isfinite(self.radius)):
-                raise SpecError(f"radius {self.radius!r} is not allowed; declare a finite number of at least 1/256")
+            if not 2**-8 <= nearest(self.radius) < math.inf:
+                raise SpecError(
+                    f"radius {short(self.radius)} is not allowed; declare a finite number of at least 1/256"
+                )
             object.__setattr__(self, "radius", float(self.radius))
         twice = [name for name, times in Counter(self.released).items() if times > 1]
         if twice:
@@ -235,9 +250,11 @@ class Design:
         >>> Design.from_toml('target = "y"\n[columns]\ny = {bounds = [0, 1]}\nx = {dtype = "bool"}\n').released
         ('1', 'x', 'y')
         """
+        if not isinstance(text, str):
+            raise SpecError(f"a design is read from text; {type(text).__name__} came")
         try:
             table = tomllib.loads(text)
-        except tomllib.TOMLDecodeError as error:
+        except ValueError as error:
             raise SpecError(f"the design is not valid TOML: {error}") from None
         except RecursionError:
             raise SpecError("the design is nested too deeply; a design has tables within tables, no more") from None
@@ -245,18 +262,17 @@ class Design:
 
     def save(self, path: str | Path) -> None:
         """Write the design as TOML."""
-        Path(path).write_text(self.to_toml(), encoding="utf-8")
+        checked_path(path).write_text(self.to_toml(), encoding="utf-8")
 
     @classmethod
     def load(cls, path: str | Path) -> Design:
         """Read a design.toml."""
         try:
-            text = Path(path).read_text(encoding="utf-8")
+            return cls.from_toml(read_limited(path).decode())
         except OSError as error:
             raise SpecError(f"cannot read the design {str(path)!r}: {error.strerror}") from None
         except UnicodeDecodeError:
             raise SpecError(f"the design {str(path)!r} is not UTF-8 text") from None
-        return cls.from_toml(text)
 
 
 def _is_released(column: Column) -> bool:

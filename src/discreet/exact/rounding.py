@@ -11,6 +11,25 @@ from decimal import Decimal
 from fractions import Fraction
 
 
+def nearest(value: float | Fraction | Decimal) -> float:
+    """Nearest float; infinite beyond the largest.
+
+    Parameters
+    ----------
+    value : int, float, Fraction or Decimal
+        Any number.
+
+    Examples
+    --------
+    >>> nearest(Fraction(1, 4)), nearest(-(10**400))
+    (0.25, -inf)
+    """
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
+
+
 def down(value: Fraction | Decimal) -> float:
     """Largest float that is not above `value`.
 
@@ -24,8 +43,8 @@ def down(value: Fraction | Decimal) -> float:
     >>> down(Fraction(1, 10)), down(Fraction(1, 4))
     (0.09999999999999999, 0.25)
     """
-    nearest = float(value)
-    return nearest if nearest <= value else math.nextafter(nearest, -math.inf)
+    near = nearest(value)
+    return near if near <= value else math.nextafter(near, -math.inf)
 
 
 def up(value: Fraction | Decimal) -> float:
@@ -41,8 +60,8 @@ def up(value: Fraction | Decimal) -> float:
     >>> up(Fraction(1, 10)), up(Fraction(1, 3))
     (0.1, 0.33333333333333337)
     """
-    nearest = float(value)
-    return nearest if nearest >= value else math.nextafter(nearest, math.inf)
+    near = nearest(value)
+    return near if near >= value else math.nextafter(near, math.inf)
 
 
 def root_down(square: Fraction) -> float:

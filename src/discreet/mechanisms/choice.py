@@ -14,7 +14,7 @@ from discreet.mechanisms.interface.protocol import Mechanism
 from discreet.mechanisms.interface.settings import checked_settings
 from discreet.mechanisms.moments.gaussian import GaussianMoments
 from discreet.mechanisms.moments.laplace import LaplaceMoments
-from discreet.mechanisms.registry import mechanism_named, mechanisms
+from discreet.mechanisms.registry import HOMES, mechanism_named, mechanisms
 from discreet.privacy.budget import PrivacyBudget
 from discreet.releases import NoiseLaw, Settings
 
@@ -40,6 +40,8 @@ def chosen_mechanism(
     With `robust` it also keeps a share for what robust standard errors need, which only `gaussian` does; with
     `clip_counts` one for counts of clipped rows, which mechanisms do whose card says so.
     """
+    if not isinstance(name, str):
+        raise SpecError.unknown_name("mechanism", str(name), (AUTO, *HOMES))
     if robust:
         if name not in (AUTO, "gaussian"):
             raise SpecError(f"robust standard errors need the mechanism 'gaussian', got {name!r}")

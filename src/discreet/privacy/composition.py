@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -129,6 +129,9 @@ def compose(pieces: Sequence[Piece], *, delta: float | None = None, epsilon: flo
 
 
 def _add_up(pieces: Sequence[Piece]) -> _Total:
+    if not isinstance(pieces, Iterable):
+        raise SpecError(f"compose() takes a list of pieces; {type(pieces).__name__} came")
+    pieces = list(pieces)
     if not pieces:
         raise SpecError("compose() got no pieces; it needs at least one; name what was released")
     for piece in pieces:

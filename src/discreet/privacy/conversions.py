@@ -116,7 +116,8 @@ def gaussian_rdp(alpha: float, mu: float) -> float:
     >>> gaussian_rdp(2.0, 1.0)
     1.0
     """
-    return _order(alpha) * positive("mu", mu, advice=_ADVICE) ** 2 / 2
+    mu = positive("mu", mu, advice=_ADVICE)
+    return _order(alpha) * mu * mu / 2
 
 
 def pure_to_cdp(epsilon: float) -> tuple[float, float]:

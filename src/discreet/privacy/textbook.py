@@ -9,7 +9,7 @@ floats, except where they call these two.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from typing import Literal
 
@@ -164,7 +164,12 @@ def basic_composition(pairs: Iterable[tuple[float, float]]) -> tuple[float, floa
     (0.75, 1e-06)
     """
     epsilons, deltas = Fraction(0), Fraction(0)
-    for epsilon, delta in pairs:
+    if not isinstance(pairs, Iterable):
+        raise SpecError(f"pairs are a list of (epsilon, delta); {type(pairs).__name__} came")
+    for pair in pairs:
+        if not isinstance(pair, Sequence) or isinstance(pair, str) or len(pair) != 2:
+            raise SpecError(f"each of the pairs is (epsilon, delta); {type(pair).__name__} came")
+        epsilon, delta = pair
         epsilons += Fraction(positive("epsilon", epsilon, advice=_ADVICE))
         deltas += Fraction(probability_below_one("delta", delta, advice=_ADVICE))
     return up(epsilons), min(1.0, up(deltas))

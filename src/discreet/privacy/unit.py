@@ -59,7 +59,7 @@ class PrivacyUnit:
     max_rows: int = 1
 
     def __post_init__(self) -> None:
-        if self.neighbours not in get_args(Neighbours):
+        if not isinstance(self.neighbours, str) or self.neighbours not in get_args(Neighbours):
             raise SpecError.unknown_name("neighbours", str(self.neighbours), get_args(Neighbours))
         # read as plain objects: what comes from a file has whatever type it has
         name: object = self.id

@@ -16,7 +16,7 @@ from typing import Final, Literal
 from discreet.design.model import Design
 from discreet.errors import OutputError, ReleaseFileError, SpecError
 from discreet.exact.arrays import FloatArray
-from discreet.files import write_bytes
+from discreet.files import read_limited, write_bytes
 from discreet.privacy.guarantee import Guarantee
 from discreet.releases.law import CLIPPED, NoiseLaw, symmetric
 from discreet.releases.parts import Coefficients, NoisyCount, ResidualPart, Settings
@@ -166,7 +166,7 @@ class Release:
     def load(cls, path: str | Path) -> Release:
         """Read a release file; a changed, cut or newer file is refused."""
         try:
-            content = Path(path).read_bytes()
+            content = read_limited(path)
         except OSError as error:
             raise ReleaseFileError(f"cannot read {str(path)!r}: {error.strerror}") from None
         try:
@@ -179,6 +179,8 @@ class Release:
     @classmethod
     def from_json(cls, text: str) -> Release:
         """Read a release from the text of its file."""
+        if not isinstance(text, str):
+            raise ReleaseFileError(f"a release is read from the text of its file; {type(text).__name__} came")
         body = parsed(text)
         digest = body.pop("digest", None)
         if digest != digest_of(body):

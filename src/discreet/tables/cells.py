@@ -55,10 +55,15 @@ def integers_below(kind: np.dtype[np.floating[Any]]) -> float:
 
 
 def _read(reader: Callable[[Any], Any], cell: object) -> Any:  # noqa: ANN401  # what the reader gives
-    """What the reader makes of a cell, nothing where it fails: an overflow, or an object of somebody's own making."""
+    """What the reader makes of a cell, nothing where it fails: an overflow, or an object of somebody's own making.
+
+    Such an object may raise anything, also what would end the program; only an interrupt is the user's.
+    """
     try:
         return reader(cell)
-    except Exception:
+    except KeyboardInterrupt:
+        raise
+    except BaseException:
         return None
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set, Sized
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
@@ -19,12 +19,20 @@ from discreet.design.columns import Readable
 from discreet.errors import DataError, SpecError
 from discreet.tables.arrow import check_buffers
 from discreet.tables.cells import cell_array, text_array
+from discreet.tables.streams import TableStream
 
 if TYPE_CHECKING:
-    from pyarrow import Array, RecordBatch, RecordBatchReader
+    from pyarrow import Array, RecordBatch
 
 _DUCKDB: Final = frozenset(("duckdb", "_duckdb"))
 _LASTING: Final = frozenset(("pandas", "polars", "pyarrow")) | _DUCKDB
+_TYPED: Final = ("__array__", "__array_interface__", "__array_struct__")
+_IN_USE: Final = "ResourceInUseException"  # of DuckDB
+_BUSY: Final = (
+    "the connection of the relation has a result that is not read to its end; read it, or make the relation with "
+    "con.cursor().sql(...)"
+)
+_NO_COLUMNS: Final = "the table cannot be turned into Arrow columns; check the query or object behind it"
 _UNREADABLE: Final = "the table could not be read to its end; check the query or file behind it"
 Origin: TypeAlias = Literal["query", "stream"]
 AnyArray: TypeAlias = npt.NDArray[Any]  # of any element type: the declaration decides later which are allowed
@@ -36,7 +44,9 @@ def is_frame(data: object) -> bool:
     >>> is_frame({"x": [1, 2]}), is_frame("table.csv")
     (True, False)
     """
-    return isinstance(data, Mapping | np.ndarray) or hasattr(data, "__arrow_c_stream__")
+    return isinstance(data, Mapping | np.ndarray) or any(
+        hasattr(data, mark) for mark in ("__arrow_c_stream__", "__arrow_c_array__")
+    )
 
 
 def reads_once(data: object) -> bool:
@@ -62,9 +72,11 @@ def origin(data: object) -> Origin | None:
 def frame_batches(data: object, columns: Mapping[str, Readable], batch_rows: int) -> Iterator[RecordBatch]:
     """Yield the declared columns of an in-memory table as record batches, with as little copying as possible.
 
-    Accepts anything with the Arrow C stream (pandas, polars, pyarrow, DuckDB relations), a mapping of names to
-    one-dimensional arrays, a structured array, and a two-dimensional array with its columns in the order of `columns`.
-    A batch has at most `batch_rows` rows. Columns that are not declared may hold anything.
+    Accepts anything with the Arrow C stream (pandas, polars, pyarrow, DuckDB relations) or an Arrow array of structs,
+    in which an entry that is null is a row of missing cells; a mapping of names to one-dimensional arrays, a structured
+    array, and a two-dimensional array with its columns in the order of `columns`. A batch has at most `batch_rows`
+    rows, and a table without rows gives one without: types are checked in every table. Columns that are not declared
+    may hold anything.
 
     >>> from discreet.design.columns import Numeric
     >>> [batch.num_rows for batch in frame_batches({"x": [1.0, 2.0, 3.0]}, {"x": Numeric((0, 1))}, 2)]
@@ -77,16 +89,20 @@ def frame_batches(data: object, columns: Mapping[str, Readable], batch_rows: int
         data = _pandas_columns(data, names)
     if isinstance(data, Mapping):
         check_names(names, list(data))
-        yield from _column_batches({name: data[name] for name in names}, columns, batch_rows)
+        yield from _column_batches(_taken(data, names), columns, batch_rows)
         return
     if is_from(data, "polars", "DataFrame"):
         check_names(names, data.columns)  # type: ignore[attr-defined]  # of polars
         data = data[names]  # type: ignore[index]  # of polars; leaves behind columns that Arrow cannot hold
-    reader = _opened(data)
-    check_names(names, reader.schema.names)
-    while (batch := _next(reader, names)) is not None:
+    stream = _opened(data)
+    check_names(names, stream.names)
+    found = False
+    while (batch := _next(stream, names)) is not None:
         for start in range(0, batch.num_rows, batch_rows):
+            found = True
             yield batch.slice(start, batch_rows)
+    if not found:
+        yield stream.empty_batch(names)
 
 
 def position_notice(data: object, names: Sequence[str]) -> str | None:
@@ -148,23 +164,21 @@ def is_from(data: object, library: str, kind: str) -> bool:
     return module is not None and isinstance(data, getattr(module, kind))
 
 
-def _opened(data: object) -> RecordBatchReader:
+def _opened(data: object) -> TableStream:
     try:
-        return pa.RecordBatchReader.from_stream(data)
-    except Exception:
-        problem = DataError("the table cannot be turned into Arrow columns; check the query or object behind it")
+        return TableStream(data)
+    except Exception as error:
+        problem = DataError(_BUSY if type(error).__name__ == _IN_USE else _NO_COLUMNS)
     raise problem
 
 
-def _next(reader: RecordBatchReader, names: Sequence[str]) -> RecordBatch | None:
+def _next(stream: TableStream, names: Sequence[str]) -> RecordBatch | None:
     try:
-        batch = reader.read_next_batch().select(names)
-    except StopIteration:
-        return None
+        batch = stream.next_batch(names)
     except Exception:
         problem = DataError(_UNREADABLE)
     else:
-        return _checked(batch)
+        return None if batch is None else _checked(batch)
     raise problem
 
 
@@ -202,6 +216,14 @@ def _check_width(data: AnyArray, names: Sequence[str]) -> None:
         )
 
 
+def _taken(data: Mapping[str, object], names: Sequence[str]) -> dict[str, object]:
+    try:
+        return {name: data[name] for name in names}
+    except Exception:
+        problem = DataError(_UNREADABLE)
+    raise problem
+
+
 def _pandas_columns(data: Any, names: Sequence[str]) -> Mapping[str, object]:  # noqa: ANN401  # pandas has no types here
     labels = [str(label) for label in data.columns]
     check_names(names, labels)
@@ -216,7 +238,7 @@ def _column_batches(
     lengths = {len(values) for values in ready.values()}
     if len(lengths) > 1:
         raise DataError("the columns of the table have different lengths; give each row a cell in every column")
-    for start in range(0, max(lengths, default=0), batch_rows):
+    for start in range(0, max(1, *lengths) if lengths else 0, batch_rows):
         rows = slice(start, start + batch_rows)
         arrays = [_arrow(name, values[rows]) for name, values in ready.items()]
         yield _checked(pa.record_batch(arrays, names=list(ready)))
@@ -227,12 +249,22 @@ def _plain(name: str, column: Readable, values: Any) -> AnyArray | Array:  # noq
     if is_from(values, "pandas", "Index"):
         # a series of objects would be given a type by their looks
         values = values.to_numpy() if values.dtype == object else values.to_series()
+    if is_from(values, "pandas.api.extensions", "ExtensionArray"):
+        values = sys.modules["pandas"].Series(values, dtype=values.dtype)
     if is_from(values, "pandas", "Series"):
         values = _series_values(values)
     if getattr(getattr(values, "dtype", None), "storage", None) == "python":
         # text of pandas in Python objects: Arrow would refuse the whole column for one cell that it cannot hold
         return text_array(list(values))
-    if isinstance(values, np.ndarray):
+    if is_from(values, "xarray", "DataArray"):
+        # as a stream it is a table
+        values = own_array(f"column {name!r}", values)
+    if isinstance(values, pa.ChunkedArray):
+        values = values.combine_chunks()
+    if any(hasattr(values, mark) for mark in ("__arrow_array__", "__arrow_c_array__", "__arrow_c_stream__")):
+        return _arrow(name, values)
+    if has_own_type(values):
+        values = own_array(f"column {name!r}", values)
         if values.ndim != 1:
             raise DataError(f"column {name!r} is not one-dimensional; give one value for each row")
         if values.dtype.kind == "c":
@@ -243,13 +275,46 @@ def _plain(name: str, column: Readable, values: Any) -> AnyArray | Array:  # noq
         if values.dtype.kind != "O":
             return values
         values = values.tolist()
-    if isinstance(values, pa.ChunkedArray):
-        values = values.combine_chunks()
-    if not hasattr(values, "__len__") or isinstance(values, str | bytes | Mapping | Set):
-        raise DataError(f"column {name!r} is {type(values).__name__}, not a column of values; give a list or an array")
-    if any(hasattr(values, mark) for mark in ("__arrow_array__", "__arrow_c_array__", "__arrow_c_stream__")):
-        return _arrow(name, values)
-    return cell_array(column, values)
+    return cell_array(column, cells_of(f"column {name!r}", values))
+
+
+def has_own_type(values: object) -> bool:
+    """Whether a container gives an array of a type of its own, such as those of xarray, PyTorch and JAX.
+
+    >>> has_own_type(np.zeros(2)), has_own_type(memoryview(b"ab")), has_own_type([0.5])
+    (True, True, False)
+    """
+    return not isinstance(values, list | tuple) and (
+        isinstance(values, memoryview) or any(hasattr(values, mark) for mark in _TYPED)
+    )
+
+
+def own_array(what: str, values: object) -> AnyArray:
+    """The array behind a container that has a type of its own; its library may refuse, in words that stay inside."""
+    if isinstance(values, np.ma.MaskedArray):
+        return values
+    try:
+        return np.asarray(values)
+    except Exception:
+        problem = DataError(f"{what} is a {type(values).__name__} that gives no array; give an array or a table")
+    raise problem
+
+
+def cells_of(what: str, values: Any) -> list[object]:  # noqa: ANN401  # as above
+    """The entries of a container of objects that keeps them in an order and has all of them at hand."""
+    if not is_list(values):
+        raise DataError(f"{what} is {type(values).__name__}, not a column of values; give a list or an array")
+    try:
+        return list(values)
+    except Exception:
+        problem = DataError(f"{what} is a {type(values).__name__} that gives no cells; give a list or an array")
+    raise problem
+
+
+def is_list(values: object) -> bool:
+    """Whether a container of objects keeps them in an order and has all of them at hand."""
+    unordered = isinstance(values, str | bytes | Mapping | Set)
+    return not unordered and isinstance(values, Sized) and isinstance(values, Iterable)
 
 
 def _series_values(values: Any) -> Any:  # noqa: ANN401  # pandas has no types here

@@ -6,16 +6,15 @@ becomes an array. A list is taken apart into cells, which `discreet.tables.frame
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence, Set, Sized
+from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
 
 from discreet.errors import DataError, SpecError
-from discreet.tables.frames import AnyArray, is_from
+from discreet.tables.frames import AnyArray, cells_of, has_own_type, is_from, is_list, own_array
 
-_TYPED: Final = ("__array__", "__array_interface__", "__array_struct__")
 _ONE_TARGET: Final = "one target is fitted at a time: give one number for each row"
 
 
@@ -31,8 +30,10 @@ def table_names(X: Any) -> list[str]:  # noqa: ANN401  # tables of any library
     return list(names) if any(isinstance(name, str) for name in names) else []
 
 
-def matrix_columns(X: Any) -> list[Any]:  # noqa: ANN401  # as above
+def matrix_columns(X: Any, width: int = 0) -> list[Any]:  # noqa: ANN401  # as above
     """Columns of a container with two dimensions: of a table, slices of an array, or lists of cells.
+
+    A list without rows does not say how many columns it has: `width`, or it is refused where that is not known.
 
     Rows of different lengths in a list are a fault of structure, like a line of a CSV file with more or fewer cells
     than the header: they are refused by their position, whatever the rule for missing cells.
@@ -44,9 +45,12 @@ def matrix_columns(X: Any) -> list[Any]:  # noqa: ANN401  # as above
         return [X.iloc[:, position] for position in range(X.shape[1])]
     if names := table_names(X):
         return [X[name] for name in names]
+    if is_from(X, "polars", "Series"):
+        # an array of structs or lists would get its type from missing entries
+        raise _other_dimensions(1, "Series")
     rows = _own_array("X", X)
-    if rows is None and _is_list(X):
-        return _columns_of_rows(list(X), type(X).__name__)
+    if rows is None and is_list(X):
+        return _columns_of_rows(cells_of("X", X), type(X).__name__, width)
     if rows is None or rows.ndim != 2:
         raise _other_dimensions(0 if rows is None else rows.ndim, type(X).__name__)
     return [rows[:, position] for position in range(rows.shape[1])]
@@ -65,8 +69,8 @@ def target_column(y: Any) -> tuple[Any, bool]:  # noqa: ANN401  # as above
     if hasattr(y, "to_numpy") and len(getattr(y, "shape", (0,))) == 1:
         return y, False
     values = _own_array("y", y)
-    if values is None and _is_list(y):
-        return [_only_cell(entry) for entry in y], False
+    if values is None and is_list(y):
+        return [_only_cell(entry) for entry in cells_of("y", y)], False
     if values is None or values.ndim not in (1, 2):
         raise SpecError(f"y has {0 if values is None else values.ndim} dimensions; {_ONE_TARGET}")
     return (values, False) if values.ndim == 1 else (_only_column(matrix_columns(values)), True)
@@ -74,33 +78,18 @@ def target_column(y: Any) -> tuple[Any, bool]:  # noqa: ANN401  # as above
 
 def _own_array(name: str, values: Any) -> AnyArray | None:  # noqa: ANN401  # as above
     """The array behind a container that has a type of its own; none for lists and other containers of objects."""
-    if isinstance(values, np.ma.MaskedArray):
-        found: AnyArray = values
-    elif isinstance(values, list | tuple) or not any(hasattr(values, mark) for mark in _TYPED):
+    if not has_own_type(values):
         return None
-    else:
-        found = _converted(name, values)
+    found = own_array(name, values)
     if found.dtype.kind == "c":
         # by its type, in the words that scikit-learn's checks look for
         raise SpecError(f"Complex data not supported: {name} is an array of complex numbers; give real ones")
     return found
 
 
-def _converted(name: str, values: object) -> AnyArray:
-    try:
-        return np.asarray(values)
-    except Exception:
-        problem = DataError(f"{name} is a {type(values).__name__} that gives no array; give an array or a table")
-    raise problem
-
-
-def _is_list(values: object) -> bool:
-    """Whether a container of objects keeps them in an order and has all of them at hand."""
-    unordered = isinstance(values, str | bytes | Mapping | Set)
-    return not unordered and isinstance(values, Sized) and isinstance(values, Iterable)
-
-
-def _columns_of_rows(rows: Sequence[object], kind: str) -> list[list[object]]:
+def _columns_of_rows(rows: Sequence[object], kind: str, width: int) -> list[list[object]]:
+    if not rows and width:
+        return [[] for _ in range(width)]
     first = _row(rows[0]) if rows else None
     if first is None:
         raise _other_dimensions(1, kind)
@@ -126,7 +115,9 @@ def _row(row: Any) -> list[object] | None:  # noqa: ANN401  # a row may be anyth
             return list(row)
         cells = row if issubclass(kind, np.ndarray) else _own_array("a row", row)
         return None if cells is None or cells.ndim != 1 else list(cells)
-    except Exception:
+    except KeyboardInterrupt:
+        raise
+    except BaseException:
         return None
 
 
@@ -136,7 +127,9 @@ def _only_cell(entry: Any) -> object:  # noqa: ANN401  # as above
         kind = type(entry)
         is_row = issubclass(kind, list | tuple) or (issubclass(kind, np.ndarray) and entry.ndim == 1)
         return entry[0] if is_row and len(entry) == 1 else entry
-    except Exception:
+    except KeyboardInterrupt:
+        raise
+    except BaseException:
         return entry
 
 

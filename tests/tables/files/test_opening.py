@@ -305,7 +305,7 @@ def test_a_header_without_rows_gives_no_batch(text, tmp_path) -> None:
     assert list(open_source(tmp_path / "t.csv").batches(columns, 10)) == []
 
 
-def test_tables_without_rows_give_no_batch(tmp_path) -> None:
+def test_tables_without_rows_give_a_batch_without_rows(tmp_path) -> None:
     empty = TABLE.slice(0, 0)
     sources = [
         empty,
@@ -315,7 +315,9 @@ def test_tables_without_rows_give_no_batch(tmp_path) -> None:
         write_parquet(tmp_path / "e.parquet", empty),
     ]
     for data in sources:
-        assert list(open_source(data).batches(COLUMNS, 10)) == []
+        (batch,) = open_source(data).batches(COLUMNS, 10)
+        assert batch.num_rows == 0
+        assert batch.schema.names == list(COLUMNS)
 
 
 def test_a_dotted_name_is_the_column_of_that_name(tmp_path) -> None:
@@ -331,3 +333,13 @@ def test_a_part_without_a_type_has_missing_cells(tmp_path) -> None:
     columns = {"x": Numeric((0, 9), missing="drop")}
     parts = [declared_arrays(batch, columns)[0] for batch in open_source(tmp_path).batches(columns, 10)]
     assert np.array_equal(np.concatenate(parts), [np.nan, np.nan, 1.5], equal_nan=True)
+
+
+@pytest.mark.parametrize(("name", "value"), [("encoding", "latin-1"), ("delimiter", ";")])
+def test_how_csv_is_written_is_refused_for_other_tables(name, value, tmp_path) -> None:
+    reading = ReadOptions(**{name: value})
+    parquet = write_parquet(tmp_path / "t.parquet", TABLE)
+    for data, what in ((parquet, "the file 't.parquet'"), (TABLE, "a table in memory")):
+        with pytest.raises(SpecError, match=f"^{name} '{value}' is for CSV files, and {what} is none; leave it out$"):
+            open_source(data, reading=reading)
+        open_source(data, reading=ReadOptions())

@@ -9,6 +9,7 @@ from typing import Final, TypeAlias
 
 import numpy as np
 
+from discreet.design.columns import short
 from discreet.errors import SpecError
 from discreet.exact.arrays import FloatArray
 
@@ -91,8 +92,8 @@ def _from_weights(spec: object, names: Sequence[str]) -> Hypotheses:
 def _numbers(spec: object) -> FloatArray:
     try:
         return np.array(spec, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise SpecError(f"the hypothesis {spec!r} is not understood; {_HELP}") from None
+    except (TypeError, ValueError, OverflowError):
+        raise SpecError(f"the hypothesis {short(spec)} is not understood; {_HELP}") from None
 
 
 def _label(row: Sequence[float], names: Sequence[str]) -> str:

@@ -20,7 +20,7 @@ _DRAWS: Final = 9_999  # level (draws + 1) is then an integer for every level of
 def checked_way(way: object) -> Simultaneous | None:
     """Check the name of a way to make intervals hold together; none for one by one."""
     for known in WAYS:
-        if known == way:
+        if isinstance(way, str) and known == way:
             return known
     if way is None:
         return None

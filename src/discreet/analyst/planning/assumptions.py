@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TypeAlias, TypeGuard
 
 from discreet.design.columns import Level
+from discreet.exact.rounding import nearest
 
 Pair: TypeAlias = tuple[str, str]
 
@@ -17,7 +18,7 @@ def is_finite(value: object) -> TypeGuard[float]:
     >>> is_finite(2), is_finite(True), is_finite("2")
     (True, False, False)
     """
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(nearest(value))
 
 
 @dataclass(frozen=True, slots=True)

@@ -64,7 +64,7 @@ def checked_spec(penalty: object, strength: object, l1_ratio: object) -> Penalty
 def checked_name(penalty: object, allowed: tuple[Penalty, ...]) -> Penalty:
     """Check the name of a penalty."""
     for name in allowed:
-        if name == penalty:
+        if isinstance(penalty, str) and name == penalty:
             return name
     raise SpecError.unknown_name("penalty", str(penalty), allowed)
 

@@ -48,8 +48,8 @@ def command(session: Session, output: str) -> None:
     dataset = census2000()
     paragraph(f"{dataset.title.capitalize()}. {dataset.note} Anybody may see these rows: this is a demonstration.")
     text = design_text(dataset, _WIDTH)
+    session.will_write(*(str(folder / name) for name in (DATA, DESIGN, RELEASE)))
     write_inputs(folder, dataset, text)
-    session.written += [str(folder / DATA), str(folder / DESIGN)]
     heading(1, f"Declare what is public, before any row is read: {folder / DESIGN}")
     width = text_width()
     # in the file comments have their own width; here, that of the terminal
@@ -62,7 +62,6 @@ def command(session: Session, output: str) -> None:
     say(f"{_INDENT}{by_hand['release']}\n")
     made = release(folder / DATA, dataset.design, epsilon=EPSILON, delta=DELTA)
     made.save(folder / RELEASE, force=True)
-    session.written.append(str(folder / RELEASE))
     if made.guarantee is not None:
         paragraph(made.guarantee.sentence(), indent=_INDENT)
     say(f"{_INDENT}untracked: no ledger was used")

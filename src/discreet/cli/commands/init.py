@@ -34,8 +34,8 @@ def command(
     check_suffix(output, SUFFIX, example="design.toml")
     check_output(output, force=force)
     blank = blank_design(data, target=target, encoding=encoding, delimiter=delimiter_sign(delimiter))
+    session.will_write(output)
     blank.save(output, force=force)
-    session.written.append(output)
     say(f"Written  {output}, with {_counted(len(blank.listed), 'column')} to look through")
     if blank.left_out:
         say(f"Note     {_counted(len(blank.left_out), 'column')} left out; the file says why")

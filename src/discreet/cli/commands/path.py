@@ -65,8 +65,8 @@ def command(
         check_output(plot, force=force)
     found = path(made, **chosen_columns(choice), penalty=cast("Penalty", penalty), l1_ratio=ratio)
     if plot is not None:
+        session.will_write(plot)
         found.plot(plot, force=force)
-        session.written.append(plot)
     if as_json:
         if not made.private:
             complain("notice", NOT_PRIVATE)

@@ -139,8 +139,8 @@ def command(
             design, coefficient, target, epsilon=budget[0], delta=budget[1], **options
         )
     if plot is not None:
+        session.will_write(plot)
         save_figure(width_figure(over or [made]), plot, force=force)
-        session.written.append(plot)
     if as_json:
         say_json(made.to_dict() | {"over_epsilon": [other.to_dict() for other in over]} | answers)
         return

@@ -97,10 +97,10 @@ def command(
             raise SpecError(f"a feature {name!r} has the same name as an output column; rename it in the design")
     _check_kept(keep, model, written)
     refuse_overwriting(output, new, release_path)
+    session.will_write(output)
     with replacing(output, force=force) as temporary, ReadProgress() as progress:
         source = open_source(new, reading=ReadOptions(encoding=encoding, delimiter=delimiter_sign(delimiter)))
         rows = write_batches(predicted(model, source, progress, keep, wanted), temporary, kind)
-    session.written.append(output)
     if not made.private:
         complain("notice", NOT_PRIVATE)
     weak = [name for name, ends in model.conf_int().items() if unbounded(ends)]

@@ -109,13 +109,13 @@ def command(
             compute=ComputeOptions(progress=progress),
             spend=spending(session),
         )
+    session.will_write(output)
     try:
         made.save(output, force=force)
     except OutputError as error:
         raise AfterSpendError(
             f"the release was made but not saved: {error}. Nobody has seen it; mend that and run the command again"
         ) from None
-    session.written.append(output)
     if as_json:
         say_json(facts(made, output))
     else:

@@ -56,8 +56,8 @@ def command(
     made = Release.load(release_path)
     page = report(made, fitted(made, choice), level=number("level", level))
     if output is not None:
+        session.will_write(output)
         page.save(output, force=force)
-        session.written.append(output)
     if as_json:
         if not made.private:
             complain("notice", NOT_PRIVATE)

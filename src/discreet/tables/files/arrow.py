@@ -42,10 +42,16 @@ class ArrowFile(ABC):
         """Yield the declared columns in batches of rows, each with the share of the file that is read."""
         names = list(columns)
         steps = self._steps(names, batch_rows)
+        found = False
         while (step := self._next(steps)) is not None:
             batch, share = step
             for start in range(0, batch.num_rows, batch_rows):
+                found = True
                 yield batch.slice(start, batch_rows), share
+        if not found:
+            # types are checked in every table, also in one without rows
+            kinds = self.column_types(names)
+            yield pa.record_batch([pa.nulls(0, kinds[name]) for name in names], names=names), 1.0
 
     def _schema(self) -> Schema:
         try:
@@ -85,7 +91,22 @@ class ParquetFile(ArrowFile):
 
     def _read_schema(self) -> Schema:
         with pa.OSFile(str(self.path)) as raw:
-            return pq.ParquetFile(raw).schema_arrow
+            file = pq.ParquetFile(raw)
+            self._stored = {column.path: column for column in map(file.schema.column, range(len(file.schema.names)))}
+            return file.schema_arrow
+
+    def column_types(self, names: Sequence[str]) -> Mapping[str, DataType]:
+        """Types of the declared columns; refuse decimals whose bytes may be more than Arrow has for one."""
+        kinds = super().column_types(names)
+        for name in filter(lambda name: pa.types.is_decimal(kinds[name]), names):
+            stored, kind = self._stored[name], kinds[name]
+            if stored.physical_type == "BYTE_ARRAY" or stored.length > kind.byte_width:
+                # by the type, since a cell that is too long would stop the reader
+                raise DataError(
+                    f"column {name!r} has decimals of type {kind} stored as bytes of another length (file "
+                    f"{self.path.name!r}); write them as decimals of that type, or as floats"
+                )
+        return kinds
 
     def _steps(self, names: list[str], batch_rows: int) -> Iterator[tuple[RecordBatch, float]]:
         with pa.OSFile(str(self.path)) as raw:
@@ -94,7 +115,7 @@ class ParquetFile(ArrowFile):
             for batch in file.iter_batches(batch_size=batch_rows, columns=names, use_threads=False):
                 done += batch.num_rows
                 # the reader takes "a.b" for a path too and may bring more than was named
-                yield batch.select(names), min(1.0, done / total)
+                yield batch.select(names), min(1.0, done / total) if total else 1.0
 
 
 class IpcFile(ArrowFile):

@@ -33,6 +33,10 @@ _ACCEPTED: Final = (
     "or a table in memory (pandas, polars, pyarrow, DuckDB, NumPy, a mapping of columns)"
 )
 _KINDS: Final = {".csv": "CSV", ".parquet": "Parquet", ".arrow": "Arrow", ".feather": "Arrow", ".ipc": "Arrow"}
+_HINTS: Final = {
+    "LazyFrame": "; call .collect() on it first",
+    "DuckDBPyConnection": "; give a relation instead, as con.sql('SELECT ...') makes it",
+}
 _REMOTE: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
 # a header may well begin with PAR1 or FEA1, so these count only if the file ends with them too
 _BINARY_ENDS: Final = (b"PAR1", b"PARE", b"FEA1")
@@ -79,7 +83,7 @@ def open_source(data: object, *, reading: ReadOptions = DEFAULT_READING) -> Sour
     data
         Path of a CSV, Parquet or Arrow file, of a folder of Parquet files, a pattern with `*`, `?` or `[`, or a table.
     reading
-        How CSV files are written; without effect on the others.
+        How CSV files are written; other tables say so themselves, and are refused with other than the defaults.
 
     Raises
     ------
@@ -96,8 +100,9 @@ def open_source(data: object, *, reading: ReadOptions = DEFAULT_READING) -> Sour
     if isinstance(data, str | os.PathLike):
         return FileSource(found_files(os.fsdecode(data)), reading)
     if is_frame(data):
+        _check_reading(reading, "a table in memory")
         return FrameSource(data)
-    hint = "; call .collect() on it first" if type(data).__name__ == "LazyFrame" else ""
+    hint = _HINTS.get(type(data).__name__, "")
     raise SpecError(f"an object of type {type(data).__name__} cannot be read{hint}; give {_ACCEPTED}")
 
 
@@ -126,6 +131,8 @@ class FileSource:
         kinds = {_kind(path) for path in paths}
         if len(kinds) > 1:
             raise SpecError(f"the pattern matches files of several kinds ({', '.join(sorted(kinds))}); choose one")
+        if kinds != {"CSV"}:
+            _check_reading(reading, f"the file {paths[0].name!r}")
         self.files = [_table_file(path, reading) for path in paths]
         self._share = 0.0
 
@@ -171,6 +178,13 @@ class FileSource:
                         f"column {name!r} has type {kind} in {file.path.name!r} and type {first[name]} in a file "
                         "before it; write all files with one schema"
                     )
+
+
+def _check_reading(reading: ReadOptions, what: str) -> None:
+    """Refuse options that would have no effect."""
+    for name in ("encoding", "delimiter"):
+        if getattr(reading, name) != getattr(DEFAULT_READING, name):
+            raise SpecError(f"{name} {getattr(reading, name)!r} is for CSV files, and {what} is none; leave it out")
 
 
 def found_files(name: str) -> list[Path]:
