@@ -54,7 +54,7 @@ def test_robust_seeded_releases_repeat_and_follow_the_declared_bound():
     [
         ({"moments": "sturdy"}, "moments"),
         ({"residual_bound": 1.0}, "residual bound"),
-        ({"moments": "robust", "mechanism": "laplace"}, "'gaussian' only"),
+        ({"moments": "robust", "mechanism": "laplace"}, "need the mechanism 'gaussian'"),
         ({"moments": "robust", "delta": 0.0}, "delta"),
         ({"settings": {"bins": 3}}, "no settings"),
     ],

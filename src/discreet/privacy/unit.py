@@ -79,7 +79,7 @@ class PrivacyUnit:
 
         Examples
         --------
-        >>> print(PrivacyUnit(neighbours="replace").sentence[:53])
+        >>> print(PrivacyUnit(neighbours="replace").sentence[:52])
         This release hides everything in any single row, but
         """
         if self.id is None:
