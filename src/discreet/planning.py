@@ -18,7 +18,6 @@ from discreet.analyst.planning.expected import (
     without_noise,
 )
 from discreet.analyst.planning.slopes import settled
-from discreet.analyst.planning.two_releases import both_laws, with_law
 from discreet.analyst.planning.values import Plan
 from discreet.design.domain import DEFAULT_GRID_BITS, RowDomain
 from discreet.design.model import Design
@@ -273,6 +272,8 @@ def second_release(
     >>> plans.both.epsilon
     3.0
     """
+    from discreet.analyst.planning.two_releases import both_laws, with_law
+
     guarantee = release.guarantee
     if guarantee is None:
         raise SpecError("this release is NOT PRIVATE, so nothing was spent that a second one could be compared with")

@@ -56,6 +56,37 @@ def test_help_imports_nothing_heavy(arguments: list[str]) -> None:
     assert "LOADED []" in done.stdout
 
 
+@pytest.mark.parametrize(
+    ("arguments", "without"),
+    [
+        (RELEASE, ["analyst", "pages", "planning", "design.formulas.syntax"]),
+        (("fit", "income.release.json"), ["curator", "mechanisms", "tables", "pages", "analyst.solvers.lasso"]),
+        (
+            ("report", "income.release.json", "-o", "R.html"),
+            ["curator", "mechanisms", "tables", "analyst.solvers.lasso"],
+        ),
+        (
+            ("plan", "--design", "design.toml", "--rows", "5000", "--epsilon", "1", "--delta", "1e-6"),
+            ["curator.table", "tables.files", "pages", "workflow", "analyst.path_plot"],
+        ),
+    ],
+    ids=["release", "fit", "report", "plan"],
+)
+def test_a_command_imports_only_the_rooms_it_needs(
+    arguments: tuple[str, ...], without: list[str], folder: Path
+) -> None:
+    code = (
+        "import sys, atexit\n"
+        "atexit.register(lambda: print('LOADED', *(name for name in sys.modules if name.startswith('discreet'))))\n"
+        "from discreet.cli.main import run\nrun()"
+    )
+    done = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    loaded = set(done.stdout.partition("LOADED ")[2].split())
+    assert f"discreet.cli.commands.{arguments[0]}" in loaded
+    assert [name for name in without if f"discreet.{name}" in loaded] == []
+
+
 def test_help_lists_every_command_and_the_version_is_told(call: Call) -> None:
     told = call("--help").stdout
     assert all(name in told for name in COMMANDS)

@@ -15,15 +15,12 @@ from discreet.analyst.equations.fit_inputs import ErrorBasis, FitInputs, Line
 from discreet.analyst.equations.normal import normal_equations
 from discreet.analyst.inference.coefficient_noise import known_before, noise_sds, table_intervals
 from discreet.analyst.inference.contrasts import TOO_WIDE, Contrasts, contrasts, read_each, unit_map
-from discreet.analyst.inference.hypotheses import HypothesisSpec, hypotheses
 from discreet.analyst.inference.reference_law import DEFAULT_LEVEL, Family, checked_level, critical_value, family_of
 from discreet.analyst.inference.released_model import no_errors
 from discreet.analyst.inference.robust import definite_meat, settled_meat
-from discreet.analyst.inference.rows_needed import rows_factors, rows_words
 from discreet.analyst.inference.rsquared import VarianceRatio, from_0_to_1, rsquared, rsquared_interval, variance_ratio
 from discreet.analyst.inference.score import ScoreInference, score_inference
 from discreet.analyst.inference.simultaneous import Simultaneous, checked_way, simultaneous_value
-from discreet.analyst.inference.tests import ContrastTest, JointTest, contrast_test, joint_test
 from discreet.analyst.values.estimates import (
     ByName,
     Interval,
@@ -41,6 +38,8 @@ from discreet.releases import Release
 if TYPE_CHECKING:
     from pyarrow import Table
 
+    from discreet.analyst.inference.hypotheses import HypothesisSpec
+    from discreet.analyst.inference.tests import ContrastTest, JointTest
     from discreet.analyst.prediction.intervals import Prediction
 
 FEW_ROWS: Final = NothingExcluded("there are not more rows than coefficients")
@@ -139,6 +138,8 @@ class InferenceMixin:
         equations = normal_equations(self.release, self._inputs.model)
         if not (equations.has_square and equations.block_sd.any()):
             return {}
+        from discreet.analyst.inference.rows_needed import rows_factors, rows_words
+
         L = unit_map(self._inputs.units)[[self.names.index(name) for name in names]]
         z = critical_value(level, self._family, max(equations.nobs - len(self.names), 1.0))
         factors = rows_factors(equations, L / np.abs(L).max(axis=1, keepdims=True), z, self.release.digest)
@@ -336,6 +337,9 @@ class InferenceMixin:
             Such as "age = 0", "age = height" or several parted by commas; a mapping of names to the values that they
             are held against; or rows of weights whose combinations are held against 0.
         """
+        from discreet.analyst.inference.hypotheses import hypotheses
+        from discreet.analyst.inference.tests import contrast_test
+
         claims = hypotheses(spec, self.names)
         effects = mapped(self._line, lambda line: claims.weights @ line.original)
         return contrast_test(self._combined(claims.labels, claims.weights), claims, effects)
@@ -350,6 +354,9 @@ class InferenceMixin:
         use_f
             Whether the statistic is held against an F law; against chi-square otherwise.
         """
+        from discreet.analyst.inference.hypotheses import hypotheses
+        from discreet.analyst.inference.tests import joint_test
+
         claims = hypotheses(spec, self.names)
         return joint_test(self._combined(claims.labels, claims.weights), claims, use_f=use_f)
 

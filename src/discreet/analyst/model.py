@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.analyst.equations.formula import parse_model
 from discreet.analyst.equations.normal import NormalEquations, normal_equations
 from discreet.analyst.equations.selection import SubModel, choose
 from discreet.analyst.fitted import Fit, as_released, assembled
 from discreet.analyst.inference.released_model import check_declared
-from discreet.analyst.solvers.adaptive import adaptive_ridge, released_bound
-from discreet.analyst.solvers.criterion import best_of, check_criterion, chosen_path
 from discreet.analyst.solvers.least_squares import Solution, solve_ols, solve_ridge
-from discreet.analyst.solvers.penalised import Slopes, penalised_slopes, with_intercept
 from discreet.analyst.solvers.penalties import Criterion, Penalty, PenaltySpec, checked_spec
-from discreet.analyst.solvers.repair import SlopeEquations, slope_equations
 from discreet.analyst.values.estimates import NothingExcluded
 from discreet.analyst.values.not_estimable import NotEstimableError
 from discreet.errors import SpecError
 from discreet.releases import Release
+
+# least squares, which most fits are, needs no solver of the penalised ones: those are imported where they are used
+if TYPE_CHECKING:
+    from discreet.analyst.solvers.penalised import Slopes
+    from discreet.analyst.solvers.repair import SlopeEquations
 
 __all__ = ["Fit", "Penalty", "fit"]
 
@@ -95,6 +96,8 @@ def fit(
     if spec.strength is None:
         return _without_strength(release, model, equations, spec)
     if spec.strength == "criterion":
+        from discreet.analyst.solvers.criterion import check_criterion
+
         check_criterion(equations)
     try:
         return _with_strength(release, model, equations, spec, spec.strength)
@@ -109,6 +112,10 @@ def fit(
 def _with_strength(
     release: Release, model: SubModel, equations: NormalEquations, spec: PenaltySpec, strength: float | Criterion
 ) -> Fit:
+    from discreet.analyst.solvers.criterion import best_of, chosen_path
+    from discreet.analyst.solvers.penalised import penalised_slopes
+    from discreet.analyst.solvers.repair import slope_equations
+
     problem = slope_equations(equations, release.digest)
     if strength == "criterion":
         along, values = chosen_path(problem, spec.l1_share)
@@ -125,6 +132,8 @@ def _nothing(error: NotEstimableError) -> NothingExcluded:
 def _by_formula(
     release: Release, formula: str, target: str | None, features: Iterable[str] | None, intercept: bool | None
 ) -> tuple[str, tuple[str, ...], bool | None]:
+    from discreet.analyst.equations.formula import parse_model
+
     if (target, features, intercept) != (None, None, None):
         raise SpecError("got a formula together with target, features or intercept; give the formula alone")
     check_release(release)
@@ -149,6 +158,8 @@ def read_model(
 
 def at_strength(release: Release, model: SubModel, problem: SlopeEquations, slopes: Slopes, spec: PenaltySpec) -> Fit:
     """Give the fit whose penalised slopes these are."""
+    from discreet.analyst.solvers.penalised import with_intercept
+
     return assembled(
         release,
         model,
@@ -167,6 +178,8 @@ def _without_strength(release: Release, model: SubModel, equations: NormalEquati
     if spec.penalty == "none":
         ridge, penalty_diagonal = 0.0, np.zeros(len(b))
     else:
+        from discreet.analyst.solvers.adaptive import adaptive_ridge, released_bound
+
         rule = adaptive_ridge(equations, release.digest, released_bound(release, model))
         ridge, penalty_diagonal = rule.ridge, np.where(rule.penalised, rule.ridge, 0.0)
     solution: Solution | NothingExcluded

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from discreet.design.columns import Base, Boolean, Categorical, Column, Derived, Numeric, SplineBasis
-from discreet.design.formulas.formula import Formula, order
 from discreet.errors import SpecError
 from discreet.exact.arrays import FloatArray
+
+if TYPE_CHECKING:
+    from discreet.design.formulas.formula import Formula
 
 
 def resolved(columns: Mapping[str, Column | Derived]) -> dict[str, Column]:
     """Every column with its bounds or levels, those of derived columns from the columns they use, in the same order."""
+    # most designs have no formula, and do without its language
+    from discreet.design.formulas.formula import order
+
     derived = {name: column for name, column in columns.items() if isinstance(column, Derived)}
     formulas = {name: column.formula for name, column in derived.items()}
     ranges = {name: _range(column) for name, column in columns.items() if isinstance(column, Numeric | Boolean)}

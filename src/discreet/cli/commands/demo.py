@@ -156,8 +156,8 @@ def write_page(session: Session, model: Fit, path: Path) -> None:
     except SpecError as missing:
         paragraph(f"No page was written: {missing}", indent=_INDENT)
         return
+    session.will_write(str(path))
     write_bytes(path, render(report_view(model.release, model, level=LEVEL)).encode(), force=True)
-    session.written.append(str(path))
     say(f"Written  {path}")
 
 

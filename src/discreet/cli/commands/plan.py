@@ -104,8 +104,6 @@ def command(
         raise SpecError(f"{' and '.join(absent)} {verb} missing; say which release is planned, or --from R.json")
     if (coefficient is None) != (width is None):
         raise SpecError("--coefficient and --width go together; say which interval is to be how wide")
-    from discreet.analyst.path_plot import save_figure
-    from discreet.analyst.planning.plot import width_figure
     from discreet.design.model import Design
     from discreet.files import check_output
     from discreet.planning import plan, smallest_epsilon, smallest_rows
@@ -139,6 +137,9 @@ def command(
             design, coefficient, target, epsilon=budget[0], delta=budget[1], **options
         )
     if plot is not None:
+        from discreet.analyst.path_plot import save_figure
+        from discreet.analyst.planning.plot import width_figure
+
         session.will_write(plot)
         save_figure(width_figure(over or [made]), plot, force=force)
     if as_json:
