@@ -58,7 +58,7 @@ def test_a_changed_function_changes_its_fingerprint(tmp_path, monkeypatch):
         copies[name] = target
     before = proof_tags.marks(proof)
     changed = copies["curator/rows.py"]
-    changed.write_text(changed.read_text().replace("np.rint(place[1:]", "np.floor(place[1:]"))
+    changed.write_text(changed.read_text().replace("np.rint(index[1:]", "np.floor(index[1:]"))
     after = proof_tags.marks(proof)
     assert [m.tag for m, n in zip(before, after, strict=True) if m != n] == ["P1"]
 
