@@ -15,7 +15,7 @@ from discreet.curator.sums.protocol import Moments, Sums
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.errors import SpecError
-from discreet.exact.integers import Int
+from discreet.exact.linear import Int
 from discreet.mechanisms.calibration.blocks import in_steps
 from discreet.mechanisms.coefficients.ball_ridge import (
     BALL_SETTINGS,

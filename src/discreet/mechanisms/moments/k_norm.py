@@ -11,6 +11,7 @@ from discreet.curator.sums.gram import ExactGram
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.errors import SpecError
+from discreet.exact.triangle import entry_count
 from discreet.mechanisms.calibration.blocks import block_sigmas
 from discreet.mechanisms.calibration.l2_sensitivity import Blocks, block_maxima
 from discreet.mechanisms.interface.protocol import MechanismInfo, NoisyMoments, Passes, RunContext
@@ -61,7 +62,7 @@ class KNormMoments:
             count_public=design.count_public,
             rows_per_unit=design.unit.max_rows,
         )
-        dimension = size * (size + 1) // 2 - design.count_public
+        dimension = entry_count(size) - design.count_public
         return NoiseLaw(
             domain.grid_bits,
             _steps(scales, domain, count_public=design.count_public),

@@ -13,6 +13,7 @@ from discreet.curator.sums.protocol import Moments
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.errors import SpecError
+from discreet.exact.triangle import size_of
 from discreet.mechanisms.calibration.l1_sensitivity import l1_sensitivity
 from discreet.mechanisms.interface.protocol import MechanismInfo, NoisyMoments, Passes, RunContext
 from discreet.mechanisms.moments.clip_counts import CLIP_EPSILON_SHARE, clip_columns, on_product_grid
@@ -136,7 +137,7 @@ def pure_law(
 
 def noisy_totals(moments: Moments, law: NoiseLaw, sampler: Sampler) -> tuple[int | None, ...]:
     """Exact totals plus one independent variate each, in unlimited integers; none for a block that is not released."""
-    size = int((8 * len(moments.totals) + 1) ** 0.5) // 2
+    size = size_of(len(moments.totals))
     noise = sampler.laplace(law.steps(size))
     return tuple(
         total + variate if block in law.sigma else None  # [P12]

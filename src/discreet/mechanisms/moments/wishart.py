@@ -15,6 +15,7 @@ from discreet.curator.sums.gram import ExactGram
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.errors import SpecError
+from discreet.exact.triangle import pairs
 from discreet.mechanisms.calibration.chi_square import (
     DELTA_LOWEST,
     EPSILON_HIGHEST,
@@ -125,7 +126,7 @@ class WishartMoments:
         columns = Scales.of(context.law).columns(size)
         noise = wishart_noise(columns, degrees, context.sampler)
         away = degrees if context.settings["debiased"] else 0
-        mean = [away * columns[i] ** 2 if i == j else 0 for i in range(size) for j in range(i, size)]
+        mean = [away * columns[i] ** 2 if i == j else 0 for i, j in pairs(size)]
         totals = [
             total + part - average for total, part, average in zip(moments.totals, noise, mean, strict=True)
         ]  # [P8]
@@ -147,11 +148,7 @@ def wishart_noise(scales: Sequence[int], degrees: int, sampler: Sampler) -> list
     def draw(uniforms: Uniforms) -> list[int]:
         # Bartlett: W = A A' with A lower triangular
         rows = [[*uniforms.normals(i), uniforms.chi_square(degrees - i).sqrt()] for i in range(size)]
-        return [
-            (_dot(rows[i], rows[j], uniforms) * (scales[i] * scales[j])).nearest()
-            for i in range(size)
-            for j in range(i, size)
-        ]  # [P7]
+        return [(_dot(rows[i], rows[j], uniforms) * (scales[i] * scales[j])).nearest() for i, j in pairs(size)]  # [P7]
 
     return refined(sampler, draw, bits=_SPARE_BITS + 2 * max(scales).bit_length() + 2 * degrees.bit_length())
 
