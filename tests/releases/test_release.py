@@ -18,7 +18,7 @@ import pytest
 import discreet
 from discreet.errors import OutputError, ReleaseFileError, SpecError
 from discreet.files import check_output
-from discreet.releases import BLOCKS, Coefficients, NoiseLaw, Release, symmetric
+from discreet.releases import BLOCKS, Coefficients, NoiseLaw, Release
 from discreet.testing.not_private import exact_release, seeded_release
 from support.release_edits import DELETE, SCHEMA, edited
 from support.tables import random_design, random_table
@@ -460,4 +460,3 @@ def test_seeded_noise_repeats_and_exact_noise_is_zero():
 def test_noise_parameters_are_laid_out_block_by_block():
     law = NoiseLaw(16, {block: k + 1 for k, block in enumerate(BLOCKS)}, "gaussian")
     assert law.steps(4) == [1, 2, 2, 5, 3, 4, 6, 3, 6, 7]
-    assert symmetric([1, 2, 3], 2).tolist() == [[1.0, 2.0], [2.0, 3.0]]

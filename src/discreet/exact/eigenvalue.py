@@ -7,6 +7,8 @@ from typing import Final, TypeAlias
 
 import numpy as np
 
+from discreet.exact.linear import eliminate
+
 IntMatrix: TypeAlias = Sequence[Sequence[int]]
 
 # a unit vector in integers: finer than the doubles it comes from
@@ -58,22 +60,6 @@ def _rayleigh_floor(gram: IntMatrix, vector: Sequence[int]) -> int:
 
 
 def _is_semidefinite_at(gram: IntMatrix, shift: int) -> bool:
-    """Whether gram - shift I is positive semidefinite, by elimination without fractions (Bareiss 1968)."""
-    rest = [list(row) for row in gram]
-    for i, row in enumerate(rest):
-        row[i] -= shift
-    size, last = len(rest), 1
-    for k, top in enumerate(rest):
-        pivot = top[k]
-        if pivot < 0 or (pivot == 0 and any(top[k + 1 :])):
-            return False
-        if pivot == 0:
-            continue
-        for i in range(k + 1, size):
-            row, factor = rest[i], top[i]
-            row[i:] = [
-                (pivot * entry - factor * above) // last  # [P3]
-                for entry, above in zip(row[i:], top[i:], strict=True)
-            ]
-        last = pivot
-    return True
+    """Whether gram - shift I is positive semidefinite."""
+    moved = [[*row[:i], row[i] - shift, *row[i + 1 :]] for i, row in enumerate(gram)]
+    return eliminate(moved) is not None

@@ -22,8 +22,8 @@ from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal, DivisionByZero, Invali
 # underflow is not trapped: a delta too small for any exponent is 0 here and becomes the smallest float on rounding up
 EIGHTY_DIGITS = Context(prec=80, Emax=MAX_EMAX, Emin=MIN_EMIN, traps=[DivisionByZero, InvalidOperation, Overflow])
 
-_PI = Decimal("3.1415926535897932384626433832795028841971693993751058209749445923078164062862089986280348253421170680")
-SQRT_TWO_PI = EIGHTY_DIGITS.sqrt(EIGHTY_DIGITS.multiply(Decimal(2), _PI))
+PI = Decimal("3.1415926535897932384626433832795028841971693993751058209749445923078164062862089986280348253421170680")
+SQRT_TWO_PI = EIGHTY_DIGITS.sqrt(EIGHTY_DIGITS.multiply(Decimal(2), PI))
 _SMALL = Decimal(10) ** -76
 _TURN = 6
 

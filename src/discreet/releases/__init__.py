@@ -17,7 +17,6 @@ from discreet.releases.law import (
     NoiseFamily,
     NoiseLaw,
     block_of,
-    symmetric,
 )
 from discreet.releases.parts import Coefficients, NoisyCount, RatioPart, ResidualPart, Settings
 from discreet.releases.release import NOT_PRIVATE_SUFFIX, Release
@@ -39,5 +38,4 @@ __all__ = [
     "ResidualPart",
     "Settings",
     "block_of",
-    "symmetric",
 ]

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final, Literal
 
-import numpy as np
-
 from discreet.exact.arrays import FloatArray
+from discreet.exact.triangle import pairs, symmetric
 
 Block = Literal[
     "count", "sum_x", "gram_diagonal", "gram_off_diagonal", "sum_y", "cross", "target_square",
@@ -97,7 +96,7 @@ class NoiseLaw:
 
 def entry_blocks(size: int) -> list[Block]:
     """Blocks of the entries of the upper triangle, row by row."""
-    return [block_of(i, j, size) for i in range(size) for j in range(i, size)]
+    return [block_of(i, j, size) for i, j in pairs(size)]
 
 
 def block_of(i: int, j: int, size: int) -> Block:
@@ -112,13 +111,3 @@ def block_of(i: int, j: int, size: int) -> Block:
     if i == 0:
         return "count" if j == 0 else "sum_x"
     return "gram_diagonal" if i == j else "gram_off_diagonal"
-
-
-def symmetric(upper: Iterable[float], size: int) -> FloatArray:
-    """A symmetric matrix from its upper triangle, row by row."""
-    out = np.empty((size, size))
-    entries = iter(upper)
-    for i in range(size):
-        for j in range(i, size):
-            out[i, j] = out[j, i] = next(entries)
-    return out

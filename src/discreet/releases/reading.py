@@ -10,6 +10,7 @@ from typing import Any, Final, cast
 from discreet.design.domain import MAX_GRID_BITS, MIN_GRID_BITS
 from discreet.design.model import Design
 from discreet.errors import ReleaseFileError, SpecError
+from discreet.exact.triangle import entry_count
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.lattice import lattice_curve
 from discreet.privacy.zcdp import rho_from
@@ -150,7 +151,7 @@ def _moments(
 ) -> dict[str, Any]:
     size = len(design.released)
     totals = body["totals"]
-    if not isinstance(totals, list) or len(totals) != size * (size + 1) // 2:
+    if not isinstance(totals, list) or len(totals) != entry_count(size):
         raise ReleaseFileError(f"'totals' is not the upper triangle of a {size} x {size} matrix")
     if "coefficients" in body:
         raise ReleaseFileError("a release of moments has no field 'coefficients'")
@@ -217,7 +218,7 @@ def _residual_part(table: Mapping[str, object], size: int) -> ResidualPart:
     bound, totals = table.get("bound"), table.get("totals")
     if not _is_float(bound) or not 0 < cast("float", bound) <= _WIDEST_RESIDUAL:
         raise ReleaseFileError(f"residuals.bound must be a number above 0 and up to {_WIDEST_RESIDUAL:g}")
-    if not isinstance(totals, list) or len(totals) != size * (size + 1) // 2:
+    if not isinstance(totals, list) or len(totals) != entry_count(size):
         raise ReleaseFileError(f"residuals.totals is not the upper triangle of a {size} x {size} matrix")
     whole = tuple(_integer(total, "residuals.totals") for total in totals)
     ratio = _ratio_part(_table(table["ratio"], "residuals.ratio")) if "ratio" in table else None

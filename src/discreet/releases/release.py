@@ -16,9 +16,10 @@ from typing import Final, Literal
 from discreet.design.model import Design
 from discreet.errors import OutputError, ReleaseFileError, SpecError
 from discreet.exact.arrays import FloatArray
+from discreet.exact.triangle import symmetric
 from discreet.files import read_limited, write_bytes
 from discreet.privacy.guarantee import Guarantee
-from discreet.releases.law import CLIPPED, NoiseLaw, symmetric
+from discreet.releases.law import CLIPPED, NoiseLaw
 from discreet.releases.parts import Coefficients, NoisyCount, ResidualPart, Settings
 from discreet.releases.reading import FIELDS, FORMAT, OPTIONAL, SCHEMA_VERSION, parsed, release_fields
 from discreet.text import html_table

@@ -9,6 +9,7 @@ from discreet.analyst.equations.selection import SubModel
 from discreet.analyst.values.estimates import Number
 from discreet.analyst.values.not_estimable import NotEstimable
 from discreet.errors import SpecError
+from discreet.exact.triangle import pairs
 from discreet.releases import Release, block_of
 
 NO_SQUARE: Final = NotEstimable(
@@ -78,11 +79,7 @@ def centred(release: Release) -> Release:
     if law.family != "wishart" or release.settings.get("debiased", True):
         return release
     size = len(release.columns)
-    mean = [
-        law.parameters["degrees"] * law.sigma.get(block_of(i, i, size), 0) if i == j else 0
-        for i in range(size)
-        for j in range(i, size)
-    ]
+    mean = [law.parameters["degrees"] * law.sigma.get(block_of(i, i, size), 0) if i == j else 0 for i, j in pairs(size)]
     totals = tuple(total if total is None else total - away for total, away in zip(release.totals, mean, strict=True))
     return replace(release, totals=totals, settings={**release.settings, "debiased": True})
 

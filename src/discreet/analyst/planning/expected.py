@@ -29,6 +29,7 @@ from discreet.analyst.values.not_estimable import NotEstimable, known
 from discreet.design.model import Design
 from discreet.errors import SpecError
 from discreet.exact.arrays import FloatArray
+from discreet.exact.triangle import pairs
 from discreet.releases import Coefficients, NoiseLaw, Release, block_of
 
 _ROUGH: Final = 60  # draws for a factor of two digits
@@ -59,9 +60,7 @@ def release_of(design: Design, law: NoiseLaw, moments: FloatArray) -> Release:
     steps = 4**law.grid_bits
     size = len(design.released)
     totals = tuple(
-        round(float(moments[i, j]) * steps) if block_of(i, j, size) in law.sigma else None
-        for i in range(size)
-        for j in range(i, size)
+        round(float(moments[i, j]) * steps) if block_of(i, j, size) in law.sigma else None for i, j in pairs(size)
     )
     return _planned_release(design, law, totals)
 

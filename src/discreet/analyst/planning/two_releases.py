@@ -6,7 +6,8 @@ import math
 from dataclasses import replace
 
 from discreet.analyst.inference.reference_law import family_of
-from discreet.releases import NoiseLaw, Release, block_of
+from discreet.releases import NoiseLaw, Release
+from discreet.releases.law import entry_blocks
 
 
 def both_laws(first: NoiseLaw, second: NoiseLaw) -> NoiseLaw:
@@ -29,7 +30,7 @@ def both_laws(first: NoiseLaw, second: NoiseLaw) -> NoiseLaw:
 def with_law(release: Release, law: NoiseLaw) -> Release:
     """The sums of a release as another law would publish them; what either leaves out is left out."""
     size = len(release.columns)
-    blocks = [block_of(i, j, size) for i in range(size) for j in range(i, size)]
+    blocks = entry_blocks(size)
     known = {block: sigma for block, sigma in law.sigma.items() if block in release.noise.sigma}
     totals = tuple(total if block in known else None for block, total in zip(blocks, release.totals, strict=True))
     return replace(release, noise=replace(law, sigma=known, calibration="none"), totals=totals, residuals=None)

@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from discreet.analyst.values.not_estimable import NotEstimableError
 from discreet.exact.arrays import BigIntArray, FloatArray
+from discreet.exact.linear import exact_solution
 
 _EXACT_COLUMNS: Final = 40  # elimination in integers grows with the fourth power of the number of columns
 _SMALLEST_PIVOT: Final = 2.0**-40  # below this a pivot of the unit-diagonal matrix may be rounding
@@ -118,7 +119,7 @@ def _solved(A: BigIntArray, b: BigIntArray) -> tuple[Fraction, ...] | None:
         return None
     solution = _refined(A, b)
     if solution is None and len(b) <= _EXACT_COLUMNS:
-        return _eliminated(A, b)
+        return exact_solution(A, b)
     return solution
 
 
@@ -159,24 +160,3 @@ def _refined(A: BigIntArray, b: BigIntArray) -> tuple[Fraction, ...] | None:
 
 def _rounded(values: FloatArray, bits: int) -> BigIntArray:
     return np.array([round(math.ldexp(value, bits)) for value in values.tolist()], dtype=object)
-
-
-def _eliminated(A: BigIntArray, b: BigIntArray) -> tuple[Fraction, ...] | None:
-    """Elimination without fractions [Bareiss 1968]; its pivots are the leading minors, all positive only if A is."""
-    table = np.column_stack([A, b])
-    size = len(b)
-    divisor = 1
-    for i in range(size):
-        pivot = table[i, i]
-        if pivot <= 0:
-            return None
-        below = slice(i + 1, None)
-        # the division leaves no remainder: every entry is a minor of the matrix
-        table[below, below] = (table[below, below] * pivot - np.outer(table[below, i], table[i, below])) // divisor
-        divisor = pivot
-    determinant = divisor
-    solution = np.zeros(size, dtype=object)
-    for i in reversed(range(size)):
-        rest = table[i, -1] * determinant - sum(table[i, i + 1 : size] * solution[i + 1 :])
-        solution[i] = rest // table[i, i]
-    return tuple(Fraction(value, determinant) for value in solution)

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.exact.arrays import FloatArray
+from discreet.exact.triangle import pairs
 
 # a double holds every integer up to 2**53, so sums of products below it are exact in any order
 _EXACT_BITS = 53
@@ -63,7 +64,7 @@ class ExactGram:
         else:
             high, cross, low = self._wide
             full = (high << 2 * self._shift) + ((cross + cross.T) << self._shift) + low
-        return tuple(int(full[i, j]) for i in range(size) for j in range(i, size))
+        return tuple(int(full[i, j]) for i, j in pairs(size))
 
     def _limbs(self, chunk: FloatArray) -> Sequence[tuple[FloatArray, FloatArray]]:
         if self._shift == 0:

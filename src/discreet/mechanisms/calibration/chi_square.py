@@ -18,12 +18,11 @@ from typing import Final
 import numpy as np
 
 from discreet.exact.arrays import FloatArray
-from discreet.exact.normal import EIGHTY_DIGITS
+from discreet.exact.normal import EIGHTY_DIGITS, PI
 
 EPSILON_LOWEST, EPSILON_HIGHEST = 1e-6, 1e9
 DELTA_LOWEST: Final = 1e-30
 
-_PI = Decimal("3.1415926535897932384626433832795028841971693993751058209749445923078164062862089986280348253421170680")
 # the relative error of everything below stays under a thousandth of it
 _MARGIN: Final = Decimal("1e-50")
 # 1 - F beyond 8 nu + 2000 is below it by far
@@ -126,7 +125,7 @@ def _cdf(degrees: int, value: Decimal) -> tuple[Decimal, Decimal]:
         return Decimal(1), Decimal(1)
     x, s = value / 2, Decimal(degrees) / 2
     # Gamma(s + 1), from Gamma(1) = 1 or Gamma(1/2) = sqrt(pi)
-    gamma = Decimal(1) if degrees % 2 == 0 else _PI.sqrt()
+    gamma = Decimal(1) if degrees % 2 == 0 else PI.sqrt()
     factor = s
     while factor > 0:
         gamma *= factor

@@ -15,7 +15,8 @@ import numpy as np
 from discreet.curator.sums.huber import CombinedSums, HuberSums, digit_bits
 from discreet.curator.sums.protocol import Moments, Sums
 from discreet.design.domain import RowDomain
-from discreet.exact.integers import Int, factors, solution, symmetric_integers
+from discreet.exact.linear import Int, factors, solution
+from discreet.exact.triangle import symmetric_integers
 from discreet.mechanisms.coefficients.ball_ridge import SOLVER_STEPS
 
 # 1 / SOLVER_STEPS as a power of two

@@ -15,9 +15,9 @@ from discreet.curator.sums.scores import ScoreSum, WeightedGram
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.exact.arrays import FloatArray
-from discreet.mechanisms.calibration.composed import JOINT_RULES, RULES, composed_law
+from discreet.exact.triangle import position, symmetric
 from discreet.mechanisms.calibration.l2_sensitivity import Blocks, weighted_loss
-from discreet.mechanisms.calibration.pieces import Piece
+from discreet.mechanisms.calibration.pieces import JOINT_RULES, RULES, Piece, pieces_law
 from discreet.mechanisms.coefficients.iterates import (
     ROUNDING,
     fitted_indices,
@@ -32,7 +32,7 @@ from discreet.mechanisms.interface.protocol import MechanismInfo, Passes, RunCon
 from discreet.mechanisms.interface.settings import Setting
 from discreet.mechanisms.sampling.sampler import rounded_up
 from discreet.privacy.budget import PrivacyBudget
-from discreet.releases import NoiseLaw, Settings, symmetric
+from discreet.releases import NoiseLaw, Settings
 
 _Iterates: TypeAlias = Generator[Sums, Moments, list[FloatArray]]
 
@@ -77,7 +77,7 @@ class PrivateIRLS:
             pieces = score_pieces(design, domain, iterations)
         else:
             pieces = moment_pieces(design, domain, iterations, joint=rule in JOINT_RULES)
-        return _triangular(composed_law(domain, budget, pieces, rule))
+        return _triangular(pieces_law(domain, budget, pieces, rule))
 
     def passes(self, context: RunContext) -> Passes:
         """The passes of the form that was chosen, then the mean of the last iterates."""
@@ -195,7 +195,7 @@ def noisy_gram(totals: Sequence[int], context: RunContext) -> FloatArray:
     diagonal, off = context.law.sigma["gram_diagonal"], context.law.sigma["gram_off_diagonal"]
     pairs = [(i, j) for i in indices for j in indices if i <= j]
     noise = context.sampler.draw([diagonal if i == j else off for i, j in pairs])
-    exact = [totals[_index(i, j, indices[-1] + 2)] for i, j in pairs]
+    exact = [totals[position(i, j, indices[-1] + 2)] for i, j in pairs]
     released = [total + variate for total, variate in zip(exact, noise, strict=True)]  # [P12]
     return symmetric((value / context.domain.unit**2 for value in released), len(indices))
 
@@ -205,7 +205,7 @@ def noisy_cross(totals: Sequence[int], context: RunContext) -> FloatArray:
     indices = fitted_indices(context.design)
     target = indices[-1] + 1
     noise = context.sampler.draw([context.law.sigma["cross"]] * len(indices))
-    exact = [totals[_index(index, target, target + 1)] for index in indices]
+    exact = [totals[position(index, target, target + 1)] for index in indices]
     return np.array([(a + b) / context.domain.unit**2 for a, b in zip(exact, noise, strict=True)])  # [P13]
 
 
@@ -216,11 +216,6 @@ def noise_edge(context: RunContext, size: int) -> float:
 
 def _loss(context: RunContext) -> RobustLoss:
     return RobustLoss(float(context.settings["power"]), float(context.settings["threshold"]))
-
-
-def _index(i: int, j: int, size: int) -> int:
-    """Place of the entry (i, j), i <= j, in an upper triangle written row by row."""
-    return i * size - i * (i - 1) // 2 + j - i
 
 
 def _triangular(law: NoiseLaw) -> NoiseLaw:

@@ -11,6 +11,7 @@ from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.errors import SpecError
 from discreet.exact.eigenvalue import smallest_eigenvalue
+from discreet.exact.triangle import position, size_of
 from discreet.mechanisms.calibration.blocks import ExtraStatistic, noise_law
 from discreet.mechanisms.calibration.l2_sensitivity import Blocks, norm2
 from discreet.mechanisms.interface.protocol import MechanismInfo, NoisyMoments, Passes, RunContext
@@ -109,7 +110,6 @@ def regressor_gram(totals: Sequence[int], *, constant: bool) -> list[list[int]]:
     >>> regressor_gram([2, 3, 4, 5, 6, 7], constant=True), regressor_gram([2, 3, 4, 5, 6, 7], constant=False)
     ([[2, 3], [3, 5]], [[5]])
     """
-    size = int((8 * len(totals) + 1) ** 0.5) // 2
+    size = size_of(len(totals))
     columns = range(0 if constant else 1, size - 1)
-    index = {(i, j): i * size - i * (i - 1) // 2 + j - i for i in range(size) for j in range(i, size)}
-    return [[totals[index[min(i, j), max(i, j)]] for j in columns] for i in columns]
+    return [[totals[position(min(i, j), max(i, j), size)] for j in columns] for i in columns]

@@ -9,6 +9,7 @@ from discreet.curator.sums.gram import ExactGram
 from discreet.curator.sums.protocol import Moments
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
+from discreet.exact.triangle import size_of
 from discreet.mechanisms.calibration.blocks import noise_law
 from discreet.mechanisms.interface.protocol import MechanismInfo, NoisyMoments, Passes, RunContext
 from discreet.mechanisms.moments.clip_counts import clip_counts_statistic, on_product_grid
@@ -68,6 +69,6 @@ class GaussianMoments:
 
     def randomise(self, moments: Moments, law: NoiseLaw, sampler: Sampler) -> tuple[int, ...]:
         """Exact totals plus one independent variate each, added in unlimited integers."""
-        size = int((8 * len(moments.totals) + 1) ** 0.5) // 2
+        size = size_of(len(moments.totals))
         noise = sampler.draw(law.steps(size))
         return tuple(total + variate for total, variate in zip(moments.totals, noise, strict=True))  # [P12]

@@ -13,11 +13,12 @@ from discreet.curator.sums.protocol import Moments
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.errors import SpecError
+from discreet.exact.triangle import size_of
 from discreet.mechanisms.calibration.l1_sensitivity import l1_sensitivity
 from discreet.mechanisms.interface.protocol import MechanismInfo, NoisyMoments, Passes, RunContext
 from discreet.mechanisms.moments.clip_counts import CLIP_EPSILON_SHARE, clip_columns, on_product_grid
 from discreet.mechanisms.sampling.sampler import MAX_SIGMA, Sampler, rounded_up
-from discreet.privacy.budget import PrivacyBudget
+from discreet.privacy.budget import PrivacyBudget, as_pair
 from discreet.releases import BLOCKS, CLIPPED, NoiseLaw, Settings
 from discreet.releases.law import entry_blocks
 
@@ -121,13 +122,10 @@ def pure_law(
     >>> [scale / 4**16 for scale in law.sigma.values()]
     [6.0, 3.0]
     """
-    if budget.currency != "approximate":
-        raise SpecError(
-            f"expected a budget in epsilon, and delta if any, for this mechanism, got one in {budget.currency}"
-        )
+    epsilon, _ = as_pair(budget, wanted="epsilon, and delta if any,")
     charged = {block: weight for block, weight in weights.items() if block != "count" or not design.count_public}
-    for_clips = Fraction(budget.epsilon) * CLIP_EPSILON_SHARE if clips else Fraction(0)
-    loss = Fraction(l1_sensitivity(design, domain, charged)) / (Fraction(budget.epsilon) - for_clips)
+    for_clips = Fraction(epsilon) * CLIP_EPSILON_SHARE if clips else Fraction(0)
+    loss = Fraction(l1_sensitivity(design, domain, charged)) / (Fraction(epsilon) - for_clips)
     sigma: dict[str, int] = {"count": 0} if design.count_public else {}
     for block in BLOCKS:
         if block in charged:
@@ -139,7 +137,7 @@ def pure_law(
 
 def noisy_totals(moments: Moments, law: NoiseLaw, sampler: Sampler) -> tuple[int | None, ...]:
     """Exact totals plus one independent variate each, in unlimited integers; none for a block that is not released."""
-    size = int((8 * len(moments.totals) + 1) ** 0.5) // 2
+    size = size_of(len(moments.totals))
     noise = sampler.laplace(law.steps(size))
     return tuple(
         total + variate if block in law.sigma else None  # [P12]

@@ -8,6 +8,7 @@ from typing import ClassVar, Final, Literal
 from discreet.curator.sums.gram import ExactGram
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
+from discreet.exact.triangle import size_of
 from discreet.mechanisms.calibration.blocks import DEFAULT_SHARES, noise_law
 from discreet.mechanisms.calibration.l2_sensitivity import Blocks
 from discreet.mechanisms.interface.protocol import MechanismInfo, NoisyMoments, Passes, RunContext
@@ -72,7 +73,7 @@ def released_shares(design: Design, *, target_square: bool) -> Blocks:
 
 def with_noise(totals: Sequence[int], law: NoiseLaw, sampler: Sampler) -> tuple[int | None, ...]:
     """Exact totals plus one independent variate each where the block is released, none elsewhere."""
-    blocks = entry_blocks(int((8 * len(totals) + 1) ** 0.5) // 2)
+    blocks = entry_blocks(size_of(len(totals)))
     noise = iter(sampler.draw([law.sigma[block] for block in blocks if block in law.sigma]))
     return tuple(
         total + next(noise) if block in law.sigma else None  # [P2]

@@ -15,6 +15,7 @@ from discreet.curator.sums.gram import ExactGram
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.errors import SpecError
+from discreet.exact.triangle import pairs
 from discreet.mechanisms.calibration.chi_square import (
     DELTA_LOWEST,
     EPSILON_HIGHEST,
@@ -28,7 +29,7 @@ from discreet.mechanisms.interface.protocol import MechanismInfo, NoisyMoments, 
 from discreet.mechanisms.interface.settings import Setting
 from discreet.mechanisms.sampling.refinement import Interval, Uniforms, refined
 from discreet.mechanisms.sampling.sampler import Sampler
-from discreet.privacy.budget import PrivacyBudget
+from discreet.privacy.budget import PrivacyBudget, as_pair
 from discreet.releases import NoiseLaw, Settings
 
 # degrees times columns: half as many uniform variates are drawn
@@ -125,7 +126,7 @@ class WishartMoments:
         columns = Scales.of(context.law).columns(size)
         noise = wishart_noise(columns, degrees, context.sampler)
         away = degrees if context.settings["debiased"] else 0
-        mean = [away * columns[i] ** 2 if i == j else 0 for i in range(size) for j in range(i, size)]
+        mean = [away * columns[i] ** 2 if i == j else 0 for i, j in pairs(size)]
         totals = [
             total + part - average for total, part, average in zip(moments.totals, noise, mean, strict=True)
         ]  # [P8]
@@ -147,11 +148,7 @@ def wishart_noise(scales: Sequence[int], degrees: int, sampler: Sampler) -> list
     def draw(uniforms: Uniforms) -> list[int]:
         # Bartlett: W = A A' with A lower triangular
         rows = [[*uniforms.normals(i), uniforms.chi_square(degrees - i).sqrt()] for i in range(size)]
-        return [
-            (_dot(rows[i], rows[j], uniforms) * (scales[i] * scales[j])).nearest()
-            for i in range(size)
-            for j in range(i, size)
-        ]  # [P7]
+        return [(_dot(rows[i], rows[j], uniforms) * (scales[i] * scales[j])).nearest() for i, j in pairs(size)]  # [P7]
 
     return refined(sampler, draw, bits=_SPARE_BITS + 2 * max(scales).bit_length() + 2 * degrees.bit_length())
 
@@ -246,14 +243,13 @@ def _least_square(size: int, budget: PrivacyBudget, most: int, *, exchanged: boo
 
 
 def _check(design: Design, budget: PrivacyBudget, size: int, most: int, *, debiased: bool) -> None:
-    if budget.currency != "approximate":
-        raise SpecError(f"expected a budget in epsilon and delta for this mechanism, got one in {budget.currency}")
-    if budget.delta == 0:
+    epsilon, delta = as_pair(budget)
+    if delta == 0:
         raise SpecError(_PURE)
-    if not (EPSILON_LOWEST <= budget.epsilon <= EPSILON_HIGHEST and budget.delta >= DELTA_LOWEST):
+    if not (EPSILON_LOWEST <= epsilon <= EPSILON_HIGHEST and delta >= DELTA_LOWEST):
         raise SpecError(
             f"Wishart noise is proved for epsilon from {EPSILON_LOWEST:g} to {EPSILON_HIGHEST:g} and delta from "
-            f"{DELTA_LOWEST:g}; got epsilon = {budget.epsilon:g} and delta = {budget.delta:g}; use 'gaussian' instead"
+            f"{DELTA_LOWEST:g}; got epsilon = {epsilon:g} and delta = {delta:g}; use 'gaussian' instead"
         )
     if design.unit.max_rows > 1:
         raise SpecError(
