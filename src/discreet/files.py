@@ -20,15 +20,15 @@ _SHOWN: Final = 20  # letters of a name that is too long
 
 
 def checked_path(path: object) -> Path:
-    """A path, from text or what stands for it.
+    """A path from text or a path object.
 
     >>> checked_path(None)
     Traceback (most recent call last):
         ...
-    discreet.errors.SpecError: a path is text such as 'out.json'; NoneType came
+    discreet.errors.SpecError: expected a path such as 'out.json', got NoneType
     """
     if not isinstance(path, str | os.PathLike) or not isinstance(os.fspath(path), str):
-        raise SpecError(f"a path is text such as 'out.json'; {type(path).__name__} came")
+        raise SpecError(f"expected a path such as 'out.json', got {type(path).__name__}")
     return Path(path)
 
 

@@ -151,7 +151,7 @@ def release_with(
     bound = _checked_bound(design, moments, residual_bound)
     options = ComputeOptions() if compute is None else compute
     if not isinstance(options, ComputeOptions):
-        raise SpecError(f"compute is a ComputeOptions; {type(compute).__name__} came")
+        raise SpecError(f"compute: expected a ComputeOptions, got {type(compute).__name__}")
     if not isinstance(clip_counts, bool):
         raise SpecError(f"clip_counts: expected true or false, got {clip_counts!r}")
     robust = moments == "robust"

@@ -76,7 +76,7 @@ class Path:
 
     @property
     def chosen(self) -> int | None:
-        """Which strength the criterion chooses, as `best`; none where the release cannot tell the criterion."""
+        """Which strength the criterion chooses, as `best`; none where the release cannot give the criterion."""
         return None if known(self.criterion) is None else self.best
 
     @property

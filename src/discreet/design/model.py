@@ -251,7 +251,7 @@ class Design:
         ('1', 'x', 'y')
         """
         if not isinstance(text, str):
-            raise SpecError(f"a design is read from text; {type(text).__name__} came")
+            raise SpecError(f"expected the text of a design file, got {type(text).__name__}")
         try:
             table = tomllib.loads(text)
         except ValueError as error:

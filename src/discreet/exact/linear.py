@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from discreet.exact.arrays import BigIntArray
 
-# whole numbers without limit of size
+# integers without limit of size
 Int: TypeAlias = npt.NDArray[Any]
 
 

@@ -130,7 +130,7 @@ def compose(pieces: Sequence[Piece], *, delta: float | None = None, epsilon: flo
 
 def _add_up(pieces: Sequence[Piece]) -> _Total:
     if not isinstance(pieces, Iterable):
-        raise SpecError(f"compose() takes a list of pieces; {type(pieces).__name__} came")
+        raise SpecError(f"compose(): expected a list of pieces, got {type(pieces).__name__}")
     pieces = list(pieces)
     if not pieces:
         raise SpecError("compose() got no pieces; it needs at least one; name what was released")

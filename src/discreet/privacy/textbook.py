@@ -165,10 +165,10 @@ def basic_composition(pairs: Iterable[tuple[float, float]]) -> tuple[float, floa
     """
     epsilons, deltas = Fraction(0), Fraction(0)
     if not isinstance(pairs, Iterable):
-        raise SpecError(f"pairs are a list of (epsilon, delta); {type(pairs).__name__} came")
+        raise SpecError(f"pairs: expected a list of (epsilon, delta), got {type(pairs).__name__}")
     for pair in pairs:
         if not isinstance(pair, Sequence) or isinstance(pair, str) or len(pair) != 2:
-            raise SpecError(f"each of the pairs is (epsilon, delta); {type(pair).__name__} came")
+            raise SpecError(f"pairs: expected (epsilon, delta) in each, got {type(pair).__name__}")
         epsilon, delta = pair
         epsilons += Fraction(positive("epsilon", epsilon, advice=_ADVICE))
         deltas += Fraction(probability_below_one("delta", delta, advice=_ADVICE))

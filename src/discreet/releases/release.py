@@ -181,7 +181,7 @@ class Release:
     def from_json(cls, text: str) -> Release:
         """Read a release from the text of its file."""
         if not isinstance(text, str):
-            raise ReleaseFileError(f"a release is read from the text of its file; {type(text).__name__} came")
+            raise ReleaseFileError(f"expected the text of a release file, got {type(text).__name__}")
         body = parsed(text)
         digest = body.pop("digest", None)
         if digest != digest_of(body):
