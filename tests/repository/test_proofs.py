@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from discreet.mechanisms.registry import mechanisms
@@ -11,6 +13,7 @@ PROOFS = proof_tags.proofs()
 MODULES = proof_tags.sources()
 PARAGRAPHS = ("## Claim", "## Assumptions", "## Errors do not depend on data", "## Output is of the stated form",
               "## Sensitivity", "## Privacy loss")  # fmt: skip
+SECOND_SENTENCE = re.compile(r".\w[.?!] (?=[A-Z])")
 # modules of the trusted rooms that no promise rests on
 NO_PROOF_NEEDED = {
     "mechanisms/registry.py": "names to mechanisms, each of which has its proof",
@@ -41,11 +44,28 @@ def test_a_proof_has_the_fixed_paragraphs_in_order(proof):
 
 
 @each_proof
+def test_a_proof_has_one_sentence_to_a_line_and_no_line_over_120(proof):
+    lines = proof.read_text().splitlines()
+    assert not [line for line in lines if len(line) > 120]
+    assert not [line for line in lines if SECOND_SENTENCE.search(line)]
+
+
+def test_a_second_sentence_on_a_line_is_seen():
+    assert SECOND_SENTENCE.search("It ends. The next begins.")
+    assert not SECOND_SENTENCE.search("*Mean.* Each number (Bun et al. 2016, Theorem 1.3) counts.")
+
+
+@each_proof
 def test_tags_in_proof_and_code_are_the_same(proof):
     in_code = [mark.tag for mark in proof_tags.marks(proof, MODULES)]
-    in_proof = {f"P{tag}" for tag in proof_tags.TAG.findall(proof_tags.body(proof))}
+    in_proof = set(proof_tags.TAG.findall(proof_tags.body(proof)))
     assert len(in_code) == len(set(in_code)), "a tag marks two lines"
     assert set(in_code) == in_proof
+
+
+def test_a_tag_has_one_proof():
+    tags = [mark.tag for proof in PROOFS for mark in proof_tags.marks(proof, MODULES)]
+    assert len(tags) == len(set(tags))
 
 
 @each_proof

@@ -340,13 +340,14 @@ MUTANTS: dict[str, Mutant] = {
         "loss of a row", " + w.target_square)", ")", f"{CALIBRATION}/test_l2_sensitivity.py"
     ),
     "sensitivity: persons with several rows pay for the root": Mutant(
-        "loss of a person", "rows_per_unit**2", "rows_per_unit", f"{CALIBRATION}/test_l2_sensitivity.py"
+        "loss of a person", "rows_per_unit**2", "rows_per_unit", f"{CALIBRATION}/test_l2_sensitivity.py", "person"
     ),
     "sensitivity: a row is not exchanged for an absent one": Mutant(
         "loss of a person",
         "max(replace_loss(domain, weights), add_remove_loss(domain, weights))",
         "replace_loss(domain, weights)",
         f"{CALIBRATION}/test_l2_sensitivity.py",
+        "dropping",
     ),
     "sensitivity: exchanged rows are shorter": Mutant(
         "replaced row", "3.0 * domain.numeric", "2.0 * domain.numeric", f"{CALIBRATION}/test_l2_sensitivity.py"

@@ -17,7 +17,7 @@ from pathlib import Path
 
 PACKAGE = Path(__file__).parents[2] / "src" / "discreet"
 HEADING = "## Read against"
-TAG = re.compile(r"\[P(\d+)\]")
+TAG = re.compile(r"\[P:([a-z0-9-]+)\]")
 # what lies between the cells of a table and a noisy number; from `releases` on, everything is post-processing
 TRUSTED = ("exact/", "privacy/", "design/", "tables/", "curator/", "mechanisms/", "primitives/", "releases/law.py")
 
@@ -32,7 +32,7 @@ class Mark:
     index: str
 
     def line(self) -> str:
-        return f"- [{self.tag}] {self.index}"
+        return f"- [P:{self.tag}] {self.index}"
 
 
 def proofs() -> list[Path]:
@@ -99,7 +99,7 @@ def stale(modules: Mapping[str, str]) -> list[Path]:
 
 
 def written_marks(proof: Path) -> list[str]:
-    return _listed(proof, "- [P")
+    return _listed(proof, "- [P:")
 
 
 def _listed(proof: Path, start: str) -> list[str]:
@@ -145,16 +145,15 @@ def _imported(source: str, known: frozenset[str]) -> list[str]:
 
 
 def marks(proof: Path, modules: Mapping[str, str]) -> list[Mark]:
-    """Every tag in the code of a proof, in the order of their numbers."""
-    found = [mark for file in code_files(proof) for mark in _marks_in(file, modules[file])]
-    return sorted(found, key=lambda mark: int(mark.tag[1:]))
+    """Every tag in the code of a proof, file by file."""
+    return [mark for file in sorted(code_files(proof)) for mark in _marks_in(file, modules[file])]
 
 
 def _marks_in(file: str, source: str) -> list[Mark]:
     out = []
     for number, text in enumerate(source.splitlines(), start=1):
         for tag in TAG.findall(text.partition("#")[2]):
-            out.append(Mark(f"P{tag}", f"{file}:{_enclosing(source, number)}"))
+            out.append(Mark(tag, f"{file}:{_enclosing(source, number)}"))
     return out
 
 

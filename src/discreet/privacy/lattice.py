@@ -37,4 +37,4 @@ def lattice_curve(epsilon: float, delta: float) -> tuple[float, float]:
     """
     # delta / (1 + e^epsilon), in a form that does not overflow
     most = LATTICE_SHARE * delta * math.exp(-epsilon) / (1 + math.exp(-epsilon))
-    return mu_from(epsilon, delta), most * _ROUNDING  # [P15]
+    return mu_from(epsilon, delta), most * _ROUNDING  # [P:stated-curve]

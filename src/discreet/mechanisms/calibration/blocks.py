@@ -76,7 +76,7 @@ def block_sigmas(
     share = {name: getattr(shares, name) for name in names}
     total = sum(share.values())
     weights = Blocks(**{name: share[name] / total / getattr(maxima, name) ** 2 for name in names})
-    loss = weighted_loss(  # [P8]
+    loss = weighted_loss(  # [P:joint-scale]
         domain, neighbours, weights, count_public=count_public, rows_per_unit=rows_per_unit
     )
     scale = math.sqrt(loss) / mu
@@ -123,8 +123,8 @@ def noise_law(
     continuous = law(mu_from(budget.epsilon, budget.delta), "gaussian")
     gap = lattice_gap(continuous, size, budget.epsilon, beside)
     if gap <= LATTICE_SHARE * budget.delta:
-        return law(mu_from(budget.epsilon, (budget.delta - gap) / ROUNDING), "gaussian")  # [P9]
-    return law(math.sqrt(2 * rho_from(budget.epsilon, budget.delta)) / ROUNDING, "discrete-zcdp")  # [P10]
+        return law(mu_from(budget.epsilon, (budget.delta - gap) / ROUNDING), "gaussian")  # [P:gap-paid]
+    return law(math.sqrt(2 * rho_from(budget.epsilon, budget.delta)) / ROUNDING, "discrete-zcdp")  # [P:own-zcdp]
 
 
 def lattice_gap(law: NoiseLaw, size: int, epsilon: float, beside: ExtraStatistic | None = None) -> float:
@@ -167,7 +167,7 @@ def in_steps(block: str, scaled: float, domain: RowDomain) -> int:
             f"the noise of block '{block}' has a standard deviation of {scaled:.3g} scaled units, too much "
             f"for the 64-bit sampler at grid_bits = {domain.grid_bits}; lower grid_bits or raise epsilon"
         )
-    return rounded_up(math.ceil(sigma))  # [P11]
+    return rounded_up(math.ceil(sigma))  # [P:steps-rounded-up]
 
 
 def residual_steps(domain: RowDomain, neighbours: Neighbours, mu: float) -> dict[str, int]:

@@ -37,12 +37,12 @@ def composed_law(domain: RowDomain, budget: PrivacyBudget, pieces: Mapping[str, 
     [18.9, 20.3, 105.2, 82.6]
     """
     # it also refuses the budgets that no rule can keep
-    exact = pieces_law(domain, budget, pieces)  # [P2]
+    exact = pieces_law(domain, budget, pieces)  # [P:exact-composition]
     if rule == "exact":
         return exact
     releases = sum(piece.times for piece in pieces.values())
     if rule == "zcdp":
-        mu = math.sqrt(2 * rho_from(budget.epsilon, budget.delta)) / ROUNDING  # [P3]
+        mu = math.sqrt(2 * rho_from(budget.epsilon, budget.delta)) / ROUNDING  # [P:zcdp-composition]
         total = math.fsum(piece.share for piece in pieces.values())
         parts = {name: mu * math.sqrt(piece.share / (piece.times * total)) for name, piece in pieces.items()}
         return _law(domain, pieces, parts, "discrete-zcdp")
@@ -50,9 +50,9 @@ def composed_law(domain: RowDomain, budget: PrivacyBudget, pieces: Mapping[str, 
     gap = _gap(continuous, pieces, budget.epsilon)
     if gap <= LATTICE_SHARE * budget.delta:
         rest = (budget.delta - gap) / ROUNDING
-        return _equal(domain, pieces, mu_from(*split(rule, budget.epsilon, rest, releases)))  # [P4]
+        return _equal(domain, pieces, mu_from(*split(rule, budget.epsilon, rest, releases)))  # [P:split-gap-paid]
     rho = rho_from(*split(rule, budget.epsilon, budget.delta, releases))
-    return _equal(domain, pieces, math.sqrt(2 * rho) / ROUNDING)  # [P5]
+    return _equal(domain, pieces, math.sqrt(2 * rho) / ROUNDING)  # [P:split-own-zcdp]
 
 
 def split(rule: str, epsilon: float, delta: float, releases: int) -> tuple[float, float]:
@@ -62,11 +62,11 @@ def split(rule: str, epsilon: float, delta: float, releases: int) -> tuple[float
     [0.1, 1e-07]
     """
     if rule == "basic":
-        return epsilon / releases / ROUNDING, delta / releases / ROUNDING  # [P6]
+        return epsilon / releases / ROUNDING, delta / releases / ROUNDING  # [P:basic-split]
     low, high = 0.0, min(epsilon, _MOST)
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
-        if advanced_composition(middle, 0.0, releases, delta / 2)[0] * ROUNDING <= epsilon:  # [P7]
+        if advanced_composition(middle, 0.0, releases, delta / 2)[0] * ROUNDING <= epsilon:  # [P:advanced-split]
             low = middle
         else:
             high = middle

@@ -70,4 +70,4 @@ class GaussianMoments:
         """Exact totals plus one independent variate each, added in unlimited integers."""
         size = int((8 * len(moments.totals) + 1) ** 0.5) // 2
         noise = sampler.draw(law.steps(size))
-        return tuple(total + variate for total, variate in zip(moments.totals, noise, strict=True))  # [P12]
+        return tuple(total + variate for total, variate in zip(moments.totals, noise, strict=True))  # [P:moments-noise]
