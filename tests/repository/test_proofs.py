@@ -152,7 +152,7 @@ def test_layout_comments_and_docstrings_do_not_change_a_fingerprint_and_constant
 
 
 @pytest.mark.parametrize("function", [
-    "mechanisms/calibration/pieces.py:_gap", "mechanisms/calibration/composed.py:_gap",
+    "privacy/lattice.py:lattice_gap", "mechanisms/calibration/pieces.py:_variates",
     "privacy/lattice.py:lattice_curve", "mechanisms/sampling/sampler.py:_gaussian", "curator/kept_rows.py:KeptRows",
     "tables/encoder.py:", "design/domain.py:", "mechanisms/coefficients/robust_loss.py:RobustLoss.score",
     "curator/sums/residuals.py:scaled_residuals", "mechanisms/coefficients/irls.py:score_iterates",

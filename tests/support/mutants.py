@@ -16,11 +16,16 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 CALIBRATION = "tests/mechanisms/calibration"
+RULES = f"{CALIBRATION}/test_pieces_rules.py"
+LATTICE = "tests/privacy/test_lattice.py"
 
 # where the functions are: module, then the name inside it
 PLACES = {
-    "composed gap": "discreet.mechanisms.calibration.composed:_gap",
-    "pieces gap": "discreet.mechanisms.calibration.pieces:_gap",
+    "lattice gap": "discreet.privacy.lattice:lattice_gap",
+    "what the lattice leaves": "discreet.privacy.lattice:delta_left",
+    "lattice or not": "discreet.privacy.lattice:gaussian_mu",
+    "moments drawn": "discreet.mechanisms.calibration.blocks:variates",
+    "pieces drawn": "discreet.mechanisms.calibration.pieces:_variates",
     "gradient passes": "discreet.mechanisms.coefficients.gradient:NoisyGradientDescent.passes",
     "gradient rows": "discreet.mechanisms.coefficients.gradient:row_bound",
     "irls scores": "discreet.mechanisms.coefficients.irls:score_iterates",
@@ -71,7 +76,6 @@ PLACES = {
     "loss of a person": "discreet.mechanisms.calibration.l2_sensitivity:weighted_loss",
     "replaced row": "discreet.mechanisms.calibration.l2_sensitivity:_norm2_beside",
     "l1 sensitivity": "discreet.mechanisms.calibration.l1_sensitivity:l1_sensitivity",
-    "lattice gap": "discreet.mechanisms.calibration.blocks:lattice_gap",
     "steps": "discreet.mechanisms.calibration.blocks:in_steps",
     "mu": "discreet.privacy.gaussian:mu_from",
     "rho": "discreet.privacy.zcdp:rho_from",
@@ -108,8 +112,21 @@ class Mutant:
 
 
 MUTANTS: dict[str, Mutant] = {
-    "the lattice costs nothing in composed.py": Mutant("composed gap", "", "0.0", f"{CALIBRATION}/test_composed.py"),
-    "the lattice costs nothing in pieces.py": Mutant("pieces gap", "", "0.0", f"{CALIBRATION}/test_composed.py"),
+    "the lattice costs nothing": Mutant("lattice gap", "", "0.0", LATTICE),
+    "the lattice costs nothing, seen by its rules": Mutant("lattice gap", "", "0.0", RULES),
+    "the gap is not taken from delta": Mutant("what the lattice leaves", "(delta - gap)", "delta", LATTICE),
+    "a coarse lattice is taken for a fine one": Mutant(
+        "what the lattice leaves", "if gap <= LATTICE_SHARE * delta", "if gap <= delta", LATTICE
+    ),
+    "no rule of composition after the gap": Mutant(
+        "lattice or not", "mu_from(*account(epsilon, left))", "mu_from(epsilon, left)", LATTICE
+    ),
+    "pieces: one release is counted": Mutant(
+        "pieces drawn", "piece.entries * piece.times", "piece.entries", RULES
+    ),
+    "moments: one variate of each block is counted": Mutant(
+        "moments drawn", "entries.get(block, 1)", "1", "tests/mechanisms/moments/test_gaussian.py", "lattice_gap"
+    ),
     "gradient: no noise in the first step": Mutant(
         "gradient passes",
         "rate * noisy_score(moments.totals, context)",
@@ -354,9 +371,6 @@ MUTANTS: dict[str, Mutant] = {
     ),
     "sensitivity: persons with several rows cost as much as one": Mutant(
         "l1 sensitivity", "one_row * design.unit.max_rows", "one_row", f"{CALIBRATION}/test_l1_sensitivity.py"
-    ),
-    "the lattice costs nothing in blocks.py": Mutant(
-        "lattice gap", "", "0.0", "tests/mechanisms/moments/test_gaussian.py"
     ),
     "noise rounded down to steps": Mutant(
         "steps", "rounded_up(math.ceil(sigma))", "max(1, math.floor(sigma / 2))",

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Final, Literal
+from typing import Any, Literal
 
 import numpy.typing as npt
 
@@ -34,14 +34,10 @@ from discreet.primitives.lattice import (
 )
 from discreet.privacy.gaussian import mu_from
 from discreet.privacy.guarantee import Guarantee
+from discreet.privacy.lattice import concentrated_mu, delta_left
 from discreet.privacy.textbook import classical_gaussian_sigma
-from discreet.privacy.zcdp import rho_from
 
 Calibration = Literal["analytic", "classical", "discrete-zcdp"]
-
-# the part of delta that the step from the continuous to the lattice law may cost
-LATTICE_SHARE: Final = 0.01
-_ROUNDING: Final = 1 + 2**-40
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,14 +164,14 @@ def lattice_sigma(
     ('analytic', 'discrete-zcdp')
     """
     first = _continuous(sensitivity, epsilon, delta, classical=classical)
-    gap = _lattice_gap(first, width, epsilon)
-    if gap <= LATTICE_SHARE * delta:
-        sigma = _continuous(sensitivity, epsilon, (delta - gap) / _ROUNDING, classical=classical)  # [P:values-gap-paid]
+    left = delta_left(epsilon, delta, [(width, first)])
+    if left is not None:
+        sigma = _continuous(sensitivity, epsilon, left, classical=classical)  # [P:values-gap-paid]
         return LatticeSigma(sigma, "classical" if classical else "analytic")
     if classical:
         raise SpecError("the step is too coarse for the classical calibration on a grid; take a finer step")
-    mu = math.sqrt(2 * rho_from(epsilon, delta)) / _ROUNDING  # [P:values-own-zcdp]
-    return LatticeSigma(_integer(sensitivity / Fraction(mu)), "discrete-zcdp")
+    # [P:values-own-zcdp]
+    return LatticeSigma(_integer(sensitivity / Fraction(concentrated_mu(epsilon, delta))), "discrete-zcdp")
 
 
 def _continuous(sensitivity: Fraction, epsilon: float, delta: float, *, classical: bool) -> int:
@@ -188,9 +184,3 @@ def _integer(sigma: Fraction) -> int:
     if sigma > MAX_SIGMA:
         raise SpecError("the grid is too fine for the 64-bit sampler at this noise; take a coarser step")
     return rounded_up(math.ceil(sigma))
-
-
-def _lattice_gap(sigma: int, width: int, epsilon: float) -> float:
-    if epsilon > 700:
-        return math.inf
-    return (1 + math.exp(epsilon)) * width / (16 * float(sigma) ** 2) * _ROUNDING

@@ -235,6 +235,25 @@ class PrivacyBudget:
         return cls(numbers["epsilon"], numbers["delta"])
 
 
+def as_pair(budget: PrivacyBudget, *, wanted: str = "epsilon and delta") -> tuple[float, float]:
+    """Epsilon and delta of a budget that was stated as such; one in another currency is refused.
+
+    Parameters
+    ----------
+    budget : PrivacyBudget
+    wanted : str
+        What the message asks for instead.
+
+    Examples
+    --------
+    >>> as_pair(PrivacyBudget(1.0, 1e-6))
+    (1.0, 1e-06)
+    """
+    if budget.currency != "approximate":
+        raise SpecError(f"a budget in {budget.currency} came; state it as {wanted} for this mechanism")
+    return budget.epsilon, budget.delta
+
+
 def check_strength(budget: PrivacyBudget, allow_weak_privacy: bool) -> tuple[str, ...]:
     """Notices about a budget that protects little; refuses one that protects next to nothing.
 

@@ -10,7 +10,7 @@ import pytest
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.errors import SpecError
-from discreet.mechanisms.calibration.blocks import DEFAULT_SHARES, lattice_gap
+from discreet.mechanisms.calibration.blocks import DEFAULT_SHARES, variates
 from discreet.mechanisms.calibration.l2_sensitivity import (
     RATIO_SENSITIVITY,
     Blocks,
@@ -24,6 +24,7 @@ from discreet.mechanisms.registry import mechanisms
 from discreet.privacy.budget import PrivacyBudget
 from discreet.privacy.gaussian import delta_from
 from discreet.privacy.guarantee import Guarantee
+from discreet.privacy.lattice import lattice_gap
 from support.tables import random_design
 
 
@@ -57,7 +58,7 @@ def test_mu_and_its_gap_cover_the_noise_and_are_not_far_above(epsilon, neighbour
         true = mu_of_the_noise(design, domain, law)
         # a share of 1% of delta moves mu by less than a thousandth
         assert true <= kept.mu <= true * 1.001
-        distance = lattice_gap(law, len(design.released), epsilon) / (1 + math.exp(epsilon))
+        distance = lattice_gap(epsilon, variates(law, len(design.released))) / (1 + math.exp(epsilon))
         assert distance <= kept.mu_gap < 1e-8
         assert delta_from(epsilon, kept.mu) <= 1e-6 * (1 + 1e-12)
 

@@ -19,7 +19,7 @@ from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.errors import PrivacyNotice, SpecError
 from discreet.exact.eigenvalue import smallest_eigenvalue
-from discreet.mechanisms.calibration.blocks import lattice_gap
+from discreet.mechanisms.calibration.blocks import variates
 from discreet.mechanisms.interface.protocol import RunContext
 from discreet.mechanisms.moments.adassp import (
     EIGENVALUE,
@@ -33,6 +33,7 @@ from discreet.mechanisms.sampling.sampler import ExactSampler
 from discreet.privacy.budget import PrivacyBudget
 from discreet.privacy.gaussian import delta_from, mu_from
 from discreet.privacy.guarantee import Guarantee
+from discreet.privacy.lattice import lattice_gap
 from discreet.privacy.zcdp import delta_from_rho
 from discreet.releases import Release
 from discreet.releases.law import entry_blocks
@@ -309,7 +310,7 @@ def test_the_lattice_gap_counts_the_eigenvalue():
     )  # fmt: skip
     # one column has no entry off the diagonal
     assert set(law.sigma) == {*entries, "gram_off_diagonal"}
-    assert lattice_gap(law, 3, 1.0) == pytest.approx(expected, rel=1e-9)
+    assert lattice_gap(1.0, variates(law, 3)) == pytest.approx(expected, rel=1e-9)
 
 
 class _Bulk:

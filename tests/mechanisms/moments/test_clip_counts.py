@@ -16,7 +16,7 @@ from discreet.curator.table import Table, accumulate
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.errors import SpecError
-from discreet.mechanisms.calibration.blocks import lattice_gap
+from discreet.mechanisms.calibration.blocks import variates
 from discreet.mechanisms.interface.protocol import RunContext
 from discreet.mechanisms.moments.clip_counts import CLIP_MU2_SHARE, clip_counts_statistic
 from discreet.mechanisms.moments.gaussian import GaussianMoments
@@ -24,6 +24,7 @@ from discreet.mechanisms.moments.laplace import LaplaceMoments
 from discreet.mechanisms.registry import mechanisms
 from discreet.privacy.budget import PrivacyBudget
 from discreet.privacy.gaussian import delta_from, mu_from
+from discreet.privacy.lattice import lattice_gap
 from discreet.releases import BLOCKS, CLIPPED
 from discreet.tables.files.opening import open_source
 from discreet.tables.source import ComputeOptions
@@ -210,7 +211,7 @@ def test_clipped_corner_rows_spend_the_budget_of_gaussian_and_no_more(columns, n
     pairs = worst_pairs("gaussian", design, clip_counts=True)
     losses = [mu2(design, law, sums(pair.table, design), sums(pair.neighbour, design)) for pair in pairs]
     worst = math.sqrt(float(max(losses)))
-    gap = lattice_gap(law, len(design.released), EPSILON, clip_counts_statistic(design))
+    gap = lattice_gap(EPSILON, variates(law, len(design.released), clip_counts_statistic(design)))
     assert delta_from(EPSILON, worst) + gap <= DELTA
     # not met by being far too noisy: an added row reaches the claim, an exchanged one a tenth of it less
     slack = 1.001 if neighbours == "add-remove" else 1.11
@@ -271,7 +272,7 @@ def test_the_lattice_gap_counts_every_count():
     law = GaussianMoments(clip_counts=True).noise_model(design, domain, PrivacyBudget(1.0, 1e-3), {})
     scales = [*law.steps(len(design.released)), *[law.sigma[CLIPPED]] * 4]
     expected = (1 + math.e) * sum(1 / (16 * scale**2) for scale in scales)
-    assert lattice_gap(law, len(design.released), 1.0, clip_counts_statistic(design)) == pytest.approx(
+    assert lattice_gap(1.0, variates(law, len(design.released), clip_counts_statistic(design))) == pytest.approx(
         expected, rel=1e-9, abs=0
     )
     assert clip_counts_statistic(design).share == CLIP_MU2_SHARE

@@ -16,7 +16,7 @@ from discreet.design.declarations import column_from
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.errors import SpecError
-from discreet.mechanisms.calibration.blocks import DEFAULT_SHARES, block_sigmas, lattice_gap, noise_law
+from discreet.mechanisms.calibration.blocks import DEFAULT_SHARES, block_sigmas, noise_law, variates
 from discreet.mechanisms.calibration.l2_sensitivity import Blocks
 from discreet.mechanisms.moments.gaussian import GaussianMoments
 from discreet.mechanisms.registry import mechanism_named, mechanisms
@@ -24,6 +24,7 @@ from discreet.mechanisms.sampling.sampler import MAX_SIGMA, ExactSampler, rounde
 from discreet.privacy.budget import PrivacyBudget
 from discreet.privacy.gaussian import delta_from, mu_from
 from discreet.privacy.guarantee import Guarantee
+from discreet.privacy.lattice import lattice_gap
 from discreet.privacy.zcdp import delta_from_rho
 from discreet.releases import BLOCKS
 from discreet.tables.files.opening import open_source
@@ -57,7 +58,7 @@ def test_the_noise_drawn_satisfies_the_budget_exactly_and_wastes_nothing(epsilon
     law = noise_law(domain, "add-remove", 7, PrivacyBudget(epsilon, delta), count_public=False)
     assert law.calibration == "gaussian"
     mu2 = exact_mu2(domain, law)
-    spent = delta_from(epsilon, float(mu2) ** 0.5) + lattice_gap(law, 7, epsilon)
+    spent = delta_from(epsilon, float(mu2) ** 0.5) + lattice_gap(epsilon, variates(law, 7))
     assert spent <= delta
     # teeth: one per mille less noise would break the promise
     assert delta_from(epsilon, float(mu2) ** 0.5 * 1.001) > delta
@@ -108,8 +109,8 @@ def test_the_lattice_gap_is_what_its_formula_says():
     domain = RowDomain(3, 0, 0, None, False, 8)
     law = noise_law(domain, "add-remove", 5, PrivacyBudget(1.0, 1e-3), count_public=False)
     expected = (1 + math.e) * sum(1 / (16 * sigma**2) for sigma in law.steps(5))
-    assert lattice_gap(law, 5, 1.0) == pytest.approx(expected, rel=1e-9)
-    assert lattice_gap(law, 5, 1.0) >= expected
+    assert lattice_gap(1.0, variates(law, 5)) == pytest.approx(expected, rel=1e-9)
+    assert lattice_gap(1.0, variates(law, 5)) >= expected
 
 
 def test_the_noise_of_a_person_with_three_rows_is_three_times_that_of_a_row():

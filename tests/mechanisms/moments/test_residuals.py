@@ -17,11 +17,12 @@ from discreet.curator.table import accumulate
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.errors import SpecError
-from discreet.mechanisms.calibration.blocks import RATIO_SHARE, ROBUST_SHARE, lattice_gap
+from discreet.mechanisms.calibration.blocks import RATIO_SHARE, ROBUST_SHARE, variates
 from discreet.mechanisms.calibration.l2_sensitivity import RATIO_SENSITIVITY, residual_sensitivity
 from discreet.mechanisms.moments.gaussian import GaussianMoments
 from discreet.privacy.budget import PrivacyBudget
 from discreet.privacy.gaussian import compose, delta_from
+from discreet.privacy.lattice import lattice_gap
 from discreet.releases import RatioPart
 from discreet.tables.files.opening import open_source
 from discreet.tables.source import ComputeOptions
@@ -137,7 +138,7 @@ def test_both_parts_together_spend_the_budget_and_no_more(unit):
     assert third / second == pytest.approx(math.sqrt(RATIO_SHARE / (ROBUST_SHARE - RATIO_SHARE)), rel=1e-6)
     whole = compose(second, third) / math.sqrt(ROBUST_SHARE)
     together = compose(second, third, whole * math.sqrt(1 - ROBUST_SHARE))
-    assert delta_from(epsilon, together * (1 - 1e-9)) + lattice_gap(law, 4, epsilon) <= delta
+    assert delta_from(epsilon, together * (1 - 1e-9)) + lattice_gap(epsilon, variates(law, 4)) <= delta
     assert delta_from(epsilon, together * 1.001) > delta
 
 

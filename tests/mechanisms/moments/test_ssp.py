@@ -15,13 +15,14 @@ from discreet.design.declarations import column_from
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.errors import PrivacyNotice, SpecError
-from discreet.mechanisms.calibration.blocks import DEFAULT_SHARES, lattice_gap
+from discreet.mechanisms.calibration.blocks import DEFAULT_SHARES, variates
 from discreet.mechanisms.interface.settings import checked_settings
 from discreet.mechanisms.moments.ssp import SufficientStatistics, released_shares, with_noise
 from discreet.mechanisms.sampling.sampler import ExactSampler
 from discreet.privacy.budget import PrivacyBudget
 from discreet.privacy.gaussian import delta_from, mu_from
 from discreet.privacy.guarantee import Guarantee
+from discreet.privacy.lattice import lattice_gap
 from discreet.privacy.zcdp import delta_from_rho
 from discreet.releases import Release
 from discreet.releases.law import entry_blocks
@@ -171,7 +172,7 @@ def test_the_lattice_gap_counts_released_entries_only():
     law = law_of(design)
     entries = {"count": 1, "gram_diagonal": 3, "gram_off_diagonal": 3, "cross": 3}
     expected = (1 + math.e) * sum(count / (16 * law.sigma[block] ** 2) for block, count in entries.items())
-    assert lattice_gap(law, 5, 1.0) == pytest.approx(expected, rel=1e-9)
+    assert lattice_gap(1.0, variates(law, 5)) == pytest.approx(expected, rel=1e-9)
 
 
 def test_noise_has_the_stated_law_in_every_block_and_a_wrong_scale_is_rejected():

@@ -15,12 +15,10 @@ from discreet.mechanisms.calibration.l2_sensitivity import (
     residual_sensitivity,
     weighted_loss,
 )
-from discreet.mechanisms.sampling.sampler import MAX_SIGMA, NO_DELTA, rounded_up
+from discreet.mechanisms.sampling.sampler import MAX_SIGMA, rounded_up
 from discreet.privacy.budget import PrivacyBudget
-from discreet.privacy.gaussian import mu_from
-from discreet.privacy.lattice import LATTICE_SHARE
+from discreet.privacy.lattice import ROUNDING, gaussian_mu
 from discreet.privacy.unit import Neighbours
-from discreet.privacy.zcdp import rho_from
 from discreet.releases import BLOCKS, RATIO_BLOCK, Calibration, NoiseLaw
 
 # shares of mu^2: within 1.19-1.27 of the least coefficient variance for d = 1, 5, 20; an equal split is 2.1-2.5
@@ -28,7 +26,6 @@ DEFAULT_SHARES: Final = Blocks(count=0.03, sum_x=0.12, gram=0.35, sum_y=0.10, cr
 # share of mu^2 that robust standard errors take for their own sums, and the part of it for the interval of R^2
 ROBUST_SHARE: Final = 0.3
 RATIO_SHARE: Final = 0.03
-ROUNDING: Final = 1 + 2**-40
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,21 +113,12 @@ def noise_law(
             steps[beside.name] = in_steps(beside.name, beside.sensitivity / (mu * math.sqrt(beside.share)), domain)
         return NoiseLaw(domain.grid_bits, steps, calibration)
 
-    if budget.currency != "approximate":
-        raise SpecError(f"a budget in {budget.currency} came; state it as epsilon and delta for this mechanism")
-    if not budget.delta > 0:
-        raise SpecError(NO_DELTA)
-    continuous = law(mu_from(budget.epsilon, budget.delta), "gaussian")
-    gap = lattice_gap(continuous, size, budget.epsilon, beside)
-    if gap <= LATTICE_SHARE * budget.delta:
-        return law(mu_from(budget.epsilon, (budget.delta - gap) / ROUNDING), "gaussian")  # [P:gap-paid]
-    return law(math.sqrt(2 * rho_from(budget.epsilon, budget.delta)) / ROUNDING, "discrete-zcdp")  # [P:own-zcdp]
+    mu, rule = gaussian_mu(budget, lambda mu: variates(law(mu, "gaussian"), size, beside))
+    return law(mu, rule)
 
 
-def lattice_gap(law: NoiseLaw, size: int, epsilon: float, beside: ExtraStatistic | None = None) -> float:
-    """What discrete instead of rounded Gaussian noise costs in delta: (1 + e^epsilon) sum 1/(16 sigma^2)."""
-    if epsilon > 700:
-        return math.inf
+def variates(law: NoiseLaw, size: int, beside: ExtraStatistic | None = None) -> list[tuple[int, int]]:
+    """How many variates of a law have which standard deviation, for moments of `size` columns (1, x, y)."""
     x = size - 2
     entries = {
         "sum_x": x, "gram_diagonal": x, "gram_off_diagonal": x * (x - 1) // 2, "cross": x,
@@ -138,10 +126,7 @@ def lattice_gap(law: NoiseLaw, size: int, epsilon: float, beside: ExtraStatistic
     }  # fmt: skip
     if beside is not None:
         entries[beside.name] = beside.entries
-    distance = math.fsum(
-        entries.get(block, 1) / (16 * float(sigma) ** 2) for block, sigma in law.sigma.items() if sigma
-    )
-    return (1 + math.exp(epsilon)) * distance * ROUNDING
+    return [(entries.get(block, 1), sigma) for block, sigma in law.sigma.items() if sigma]
 
 
 def _steps(sigmas: Blocks, domain: RowDomain, *, count_public: bool) -> dict[str, int]:

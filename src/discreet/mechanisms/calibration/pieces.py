@@ -1,7 +1,8 @@
 """From a budget to the noise of several Gaussian statistics that are released one after another.
 
 Statistics may be chosen in the light of earlier ones: Gaussian mechanisms compose exactly whatever the order, and the
-step from the continuous to the lattice law costs what gaussian.proof.md shows, summed over all variates.
+step from the continuous to the lattice law costs what gaussian.proof.md shows, summed over all variates. Other rules of
+composition are there to be compared with. Proof: irls.proof.md.
 """
 
 from __future__ import annotations
@@ -9,16 +10,22 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Final
 
 from discreet.design.domain import RowDomain
-from discreet.errors import SpecError
-from discreet.mechanisms.calibration.blocks import ROUNDING, in_steps
-from discreet.mechanisms.sampling.sampler import NO_DELTA
+from discreet.mechanisms.calibration.blocks import in_steps
 from discreet.privacy.budget import PrivacyBudget
-from discreet.privacy.gaussian import mu_from
-from discreet.privacy.lattice import LATTICE_SHARE
-from discreet.privacy.zcdp import rho_from
+from discreet.privacy.lattice import ROUNDING, approximate, concentrated_mu, gaussian_mu
+from discreet.privacy.textbook import advanced_composition
 from discreet.releases import Calibration, NoiseLaw
+
+# advanced composition is below basic only from some dozens of releases on
+RULES: Final = ("exact", "zcdp", "advanced", "basic")
+# those that look at all releases together, so that statistics which cannot reach their maxima at once gain by it
+JOINT_RULES: Final = ("exact", "zcdp")
+# the largest epsilon of a piece that the advanced composition is asked about
+_MOST: Final = 100.0
+_HALVINGS: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,8 +34,8 @@ class Piece:
 
     Attributes
     ----------
-    reach
-        Largest Euclidean change between neighbouring tables, in scaled units, after the weights of `scales`.
+    sensitivity
+        Largest Euclidean change between neighbouring tables, in scaled units.
     share
         Of mu^2, for all times together.
     entries
@@ -43,42 +50,89 @@ class Piece:
     times: int = 1
 
 
-def pieces_law(domain: RowDomain, budget: PrivacyBudget, pieces: Mapping[str, Piece]) -> NoiseLaw:
-    """The noise of every piece for a budget; shares are taken in proportion.
+Pieces = Mapping[str, Piece]
 
-    mu^2 is the sum over pieces of times * (reach / sigma)^2, and each piece has its share of it.
+
+def pieces_law(domain: RowDomain, budget: PrivacyBudget, pieces: Pieces, rule: str = "exact") -> NoiseLaw:
+    """The noise of every piece for a budget, calibrated by one of `RULES`; all of them keep the budget.
+
+    `exact` and `zcdp` split mu^2 or rho by the shares of the pieces, taken in proportion: mu^2 is the sum over pieces
+    of times * (sensitivity / sigma)^2. `basic` and `advanced` give every single release the same epsilon and delta, and
+    the least Gaussian noise for them.
 
     >>> domain = RowDomain(1, 0, 0, None, False, 16)
-    >>> law = pieces_law(domain, PrivacyBudget(1.0, 1e-6), {"score": Piece(1.0, 1.0, 2, times=4)})
-    >>> round(law.sd("score"), 3)
-    8.449
+    >>> pieces = {"score": Piece(1.0, 1.0, 2, times=20)}
+    >>> [round(pieces_law(domain, PrivacyBudget(1.0, 1e-6), pieces, rule).sd("score"), 1) for rule in RULES]
+    [18.9, 20.3, 105.2, 82.6]
     """
-    if budget.currency != "approximate":
-        raise SpecError(f"a budget in {budget.currency} came; state it as epsilon and delta for this mechanism")
-    if not budget.delta > 0:
-        raise SpecError(NO_DELTA)
-    total = math.fsum(piece.share for piece in pieces.values())
+    if rule == "exact":
+        return _exact_law(domain, budget, pieces)  # [P:exact-composition]
+    if rule == "zcdp":
+        mu = concentrated_mu(*approximate(budget))  # [P:zcdp-composition]
+        total = _total_share(pieces)
+        mus = {name: mu * math.sqrt(piece.share / (piece.times * total)) for name, piece in pieces.items()}
+        return _law_of_mus(domain, pieces, mus, "discrete-zcdp")
+    releases = sum(piece.times for piece in pieces.values())
+
+    def law(mu: float) -> NoiseLaw:
+        return _law_of_mus(domain, pieces, dict.fromkeys(pieces, mu), "composed")
+
+    def one_release(epsilon: float, delta: float) -> tuple[float, float]:
+        return split(rule, epsilon, delta, releases)
+
+    # [P:split-gap-paid] [P:split-own-zcdp]
+    mu, _ = gaussian_mu(budget, lambda mu: _variates(law(mu), pieces), one_release)
+    return law(mu)
+
+
+def split(rule: str, epsilon: float, delta: float, releases: int) -> tuple[float, float]:
+    """Epsilon and delta of each of so many releases that are together (epsilon, delta)-private by that rule.
+
+    >>> [round(part, 7) for part in split("basic", 1.0, 1e-6, 10)]
+    [0.1, 1e-07]
+    """
+    if rule == "basic":
+        return epsilon / releases / ROUNDING, delta / releases / ROUNDING  # [P:basic-split]
+    low, high = 0.0, min(epsilon, _MOST)
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        if advanced_composition(middle, 0.0, releases, delta / 2)[0] * ROUNDING <= epsilon:  # [P:advanced-split]
+            low = middle
+        else:
+            high = middle
+    return low, delta / 2 / releases / ROUNDING
+
+
+def _exact_law(domain: RowDomain, budget: PrivacyBudget, pieces: Pieces) -> NoiseLaw:
+    """Noise under which all releases together have one mu, each piece its share of mu^2."""
+    total = _total_share(pieces)
 
     def law(mu: float, calibration: Calibration) -> NoiseLaw:
-        steps = {
-            name: in_steps(
-                name, piece.sensitivity * ROUNDING * math.sqrt(piece.times * total / piece.share) / mu, domain
-            )
+        scaled = {
+            name: piece.sensitivity * ROUNDING * math.sqrt(piece.times * total / piece.share) / mu
             for name, piece in pieces.items()
         }
-        return NoiseLaw(domain.grid_bits, steps, calibration)
+        return _law(domain, scaled, calibration)
 
-    continuous = law(mu_from(budget.epsilon, budget.delta), "gaussian")
-    gap = _gap(continuous, pieces, budget.epsilon)
-    if gap <= LATTICE_SHARE * budget.delta:
-        return law(mu_from(budget.epsilon, (budget.delta - gap) / ROUNDING), "gaussian")
-    return law(math.sqrt(2 * rho_from(budget.epsilon, budget.delta)) / ROUNDING, "discrete-zcdp")
+    mu, calibration = gaussian_mu(budget, lambda mu: _variates(law(mu, "gaussian"), pieces))
+    return law(mu, calibration)
 
 
-def _gap(law: NoiseLaw, pieces: Mapping[str, Piece], epsilon: float) -> float:
-    if epsilon > 700:
-        return math.inf
-    distance = math.fsum(
-        piece.entries * piece.times / (16 * float(law.sigma[name]) ** 2) for name, piece in pieces.items()
-    )
-    return (1 + math.exp(epsilon)) * distance * ROUNDING
+def _law_of_mus(domain: RowDomain, pieces: Pieces, mus: Mapping[str, float], calibration: Calibration) -> NoiseLaw:
+    """Noise under which one release of each piece has its own mu."""
+    scaled = {name: piece.sensitivity * ROUNDING / mus[name] for name, piece in pieces.items()}
+    return _law(domain, scaled, calibration)
+
+
+def _law(domain: RowDomain, scaled: Mapping[str, float], calibration: Calibration) -> NoiseLaw:
+    steps = {name: in_steps(name, sigma, domain) for name, sigma in scaled.items()}
+    return NoiseLaw(domain.grid_bits, steps, calibration)
+
+
+def _total_share(pieces: Pieces) -> float:
+    return math.fsum(piece.share for piece in pieces.values())
+
+
+def _variates(law: NoiseLaw, pieces: Pieces) -> list[tuple[int, int]]:
+    """How many variates of all releases have which standard deviation."""
+    return [(piece.entries * piece.times, law.sigma[name]) for name, piece in pieces.items()]

@@ -19,7 +19,7 @@ from discreet.mechanisms.calibration.pieces import Piece, pieces_law
 from discreet.mechanisms.interface.protocol import MechanismInfo, Passes, RunContext
 from discreet.mechanisms.interface.settings import Setting
 from discreet.mechanisms.sampling.sampler import Sampler
-from discreet.privacy.budget import PrivacyBudget
+from discreet.privacy.budget import PrivacyBudget, as_pair
 from discreet.releases import Coefficients, NoiseLaw, Settings
 
 MAX_CELLS: Final = 2**20
@@ -61,19 +61,18 @@ class PerturbedHistogram:
 
     def noise_model(self, design: Design, domain: RowDomain, budget: PrivacyBudget, settings: Settings) -> NoiseLaw:
         """The law of the noise, with the number of bins and cells it is for."""
-        if budget.currency != "approximate":
-            raise SpecError(f"a budget in {budget.currency} came; state it as epsilon and delta for this mechanism")
+        epsilon, _ = as_pair(budget)
         if domain.norm2_bound < domain.box_norm2:
             raise SpecError(
                 f"radius = {domain.radius:g} came; the noise of a histogram does not depend on it, and a smaller ball "
                 "only biases the fit; leave it out"
             )
-        bins = public_bins(design, budget.epsilon, settings)
+        bins = public_bins(design, epsilon, settings)
         cells = Partition.of(design, bins).cells
         rows = design.unit.max_rows
         replaced = design.unit.neighbours == "replace"
         if settings["noise"] == "laplace":
-            scale = in_steps("cells", (2 if replaced else 1) * rows / budget.epsilon, domain)  # [P:l1-cells]
+            scale = in_steps("cells", (2 if replaced else 1) * rows / epsilon, domain)  # [P:l1-cells]
             law = NoiseLaw(domain.grid_bits, {"cells": scale}, "pure", "discrete-laplace")
         else:
             sensitivity = rows * (math.sqrt(2) if replaced else 1.0)  # [P:l2-cells]

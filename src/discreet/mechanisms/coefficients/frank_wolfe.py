@@ -11,13 +11,13 @@ import numpy as np
 from discreet.curator.sums.scores import ScoreSum, Weight
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
-from discreet.errors import SpecError
 from discreet.exact.arrays import FloatArray
-from discreet.mechanisms.calibration.blocks import ROUNDING, in_steps
+from discreet.mechanisms.calibration.blocks import in_steps
 from discreet.mechanisms.interface.protocol import MechanismInfo, Passes, RunContext
 from discreet.mechanisms.interface.settings import Setting
 from discreet.mechanisms.sampling.sampler import Sampler
-from discreet.privacy.budget import PrivacyBudget
+from discreet.privacy.budget import PrivacyBudget, as_pair
+from discreet.privacy.lattice import ROUNDING
 from discreet.privacy.zcdp import rho_from
 from discreet.releases import Calibration, Coefficients, NoiseLaw, Settings
 
@@ -49,8 +49,6 @@ class PrivateFrankWolfe:
 
     def noise_model(self, design: Design, domain: RowDomain, budget: PrivacyBudget, settings: Settings) -> NoiseLaw:
         """The scale at which scores count in each choice."""
-        if budget.currency != "approximate":
-            raise SpecError(f"a budget in {budget.currency} came; state it as epsilon and delta for this mechanism")
         iterations = int(settings["iterations"])
         each, calibration = epsilon_of_a_choice(budget, iterations)
         sensitivity = score_sensitivity(design)
@@ -110,10 +108,11 @@ def epsilon_of_a_choice(budget: PrivacyBudget, iterations: int) -> tuple[float, 
     >>> round(each, 4), how
     (0.0987, 'composed')
     """
-    basic = budget.epsilon / iterations  # [P:pure-split]
-    if budget.delta == 0:
+    epsilon, delta = as_pair(budget)
+    basic = epsilon / iterations  # [P:pure-split]
+    if delta == 0:
         return basic, "pure"
-    concentrated = math.sqrt(8 * rho_from(budget.epsilon, budget.delta) / iterations) / ROUNDING  # [P:zcdp-split]
+    concentrated = math.sqrt(8 * rho_from(epsilon, delta) / iterations) / ROUNDING  # [P:zcdp-split]
     return (basic, "pure") if basic >= concentrated else (concentrated, "composed")
 
 

@@ -15,9 +15,8 @@ from discreet.curator.sums.scores import ScoreSum, WeightedGram
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.exact.arrays import FloatArray
-from discreet.mechanisms.calibration.composed import JOINT_RULES, RULES, composed_law
 from discreet.mechanisms.calibration.l2_sensitivity import Blocks, weighted_loss
-from discreet.mechanisms.calibration.pieces import Piece
+from discreet.mechanisms.calibration.pieces import JOINT_RULES, RULES, Piece, pieces_law
 from discreet.mechanisms.coefficients.iterates import (
     ROUNDING,
     fitted_indices,
@@ -77,7 +76,7 @@ class PrivateIRLS:
             pieces = score_pieces(design, domain, iterations)
         else:
             pieces = moment_pieces(design, domain, iterations, joint=rule in JOINT_RULES)
-        return _triangular(composed_law(domain, budget, pieces, rule))
+        return _triangular(pieces_law(domain, budget, pieces, rule))
 
     def passes(self, context: RunContext) -> Passes:
         """The passes of the form that was chosen, then the mean of the last iterates."""

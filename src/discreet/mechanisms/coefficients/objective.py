@@ -16,7 +16,7 @@ from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.errors import SpecError
 from discreet.exact.integers import Int
-from discreet.mechanisms.calibration.blocks import ROUNDING, in_steps
+from discreet.mechanisms.calibration.blocks import in_steps
 from discreet.mechanisms.coefficients.ball_ridge import (
     BALL_SETTINGS,
     RowSensitivity,
@@ -30,7 +30,7 @@ from discreet.mechanisms.interface.protocol import MechanismInfo, Passes, RunCon
 from discreet.mechanisms.interface.settings import Setting
 from discreet.privacy.budget import PrivacyBudget
 from discreet.privacy.gaussian import mu_from
-from discreet.privacy.lattice import LATTICE_SHARE
+from discreet.privacy.lattice import LATTICE_SHARE, ROUNDING, approximate, delta_left
 from discreet.privacy.zcdp import rho_from
 from discreet.releases import NoiseLaw, Settings
 
@@ -83,24 +83,20 @@ class ObjectivePerturbation:
 
     def noise_model(self, design: Design, domain: RowDomain, budget: PrivacyBudget, settings: Settings) -> NoiseLaw:
         """The law of the linear term and of the noise on its solution: design, budget and settings in, no data."""
-        if budget.currency != "approximate":
-            raise SpecError(f"a budget in {budget.currency} came; state it as epsilon and delta for this mechanism")
-        if not budget.delta > 0:
-            raise SpecError("delta = 0 came; a Gaussian linear term needs delta above 0, for instance delta = 1e-6")
-        epsilon = min(budget.epsilon, EPSILON_USED)  # [P:epsilon-used]
+        asked, delta = approximate(budget)
+        epsilon = min(asked, EPSILON_USED)  # [P:epsilon-used]
         size = coefficient_count(design)
         sensitivity, bounds = sensitivity_and_shifts(design, domain, settings)
         steps = strength_steps(design, domain, sensitivity, settings, epsilon)
         strength = in_units(steps, domain)
         left = _left_of_epsilon(design, sensitivity, strength, epsilon)
-        linear = in_steps("linear", min(_linear_sd(shift, left, budget.delta) for shift in bounds), domain)
-        gap = (1 + math.exp(epsilon)) * size / (16 * float(linear) ** 2) * ROUNDING
-        if gap > LATTICE_SHARE * budget.delta:  # [P:linear-gap]
+        linear = in_steps("linear", min(_linear_sd(shift, left, delta) for shift in bounds), domain)
+        if delta_left(epsilon, delta, [(size, linear)]) is None:  # [P:linear-gap]
             raise SpecError(
-                f"the lattice of grid_bits = {domain.grid_bits} is too coarse for epsilon = {budget.epsilon:g} and "
-                f"delta = {budget.delta:g}; raise grid_bits, lower epsilon or raise delta"
+                f"the lattice of grid_bits = {domain.grid_bits} is too coarse for epsilon = {asked:g} and "
+                f"delta = {delta:g}; raise grid_bits, lower epsilon or raise delta"
             )
-        rho = rho_from(epsilon * OUTPUT_EPSILON, budget.delta * OUTPUT_DELTA)
+        rho = rho_from(epsilon * OUTPUT_EPSILON, delta * OUTPUT_DELTA)
         step = math.ldexp(1.0, -2 * domain.grid_bits)
         apart = 2 * solution_gap(size, strength) * step
         output = in_steps("coefficients", apart * ROUNDING / math.sqrt(2 * rho), domain)  # [P:objective-point-noise]

@@ -11,12 +11,13 @@ from discreet.curator.sums.gram import ExactGram
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.errors import SpecError
-from discreet.mechanisms.calibration.blocks import ROUNDING, block_sigmas
+from discreet.mechanisms.calibration.blocks import block_sigmas
 from discreet.mechanisms.calibration.l2_sensitivity import Blocks, block_maxima
 from discreet.mechanisms.interface.protocol import MechanismInfo, NoisyMoments, Passes, RunContext
 from discreet.mechanisms.sampling.refinement import Uniforms, refined
 from discreet.mechanisms.sampling.sampler import Sampler
-from discreet.privacy.budget import PrivacyBudget
+from discreet.privacy.budget import PrivacyBudget, as_pair
+from discreet.privacy.lattice import ROUNDING
 from discreet.privacy.unit import Neighbours
 from discreet.releases import BLOCKS, NoiseLaw, Settings
 
@@ -46,8 +47,7 @@ class KNormMoments:
 
     def noise_model(self, design: Design, domain: RowDomain, budget: PrivacyBudget, settings: Settings) -> NoiseLaw:
         """The law of the noise: design and budget in, no data."""
-        if budget.currency != "approximate":
-            raise SpecError(f"a budget in {budget.currency} came; state it as epsilon for this mechanism")
+        epsilon, _ = as_pair(budget, wanted="epsilon")
         size = len(design.released)
         shares = block_shares(domain, design.unit.neighbours, size - 2)
         if design.count_public:
@@ -56,7 +56,7 @@ class KNormMoments:
         scales = block_sigmas(
             domain,
             design.unit.neighbours,
-            budget.epsilon,  # [P:unit-norm]
+            epsilon,  # [P:unit-norm]
             shares,
             count_public=design.count_public,
             rows_per_unit=design.unit.max_rows,

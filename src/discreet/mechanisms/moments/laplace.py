@@ -17,7 +17,7 @@ from discreet.mechanisms.calibration.l1_sensitivity import l1_sensitivity
 from discreet.mechanisms.interface.protocol import MechanismInfo, NoisyMoments, Passes, RunContext
 from discreet.mechanisms.moments.clip_counts import CLIP_EPSILON_SHARE, clip_columns, on_product_grid
 from discreet.mechanisms.sampling.sampler import MAX_SIGMA, Sampler, rounded_up
-from discreet.privacy.budget import PrivacyBudget
+from discreet.privacy.budget import PrivacyBudget, as_pair
 from discreet.releases import BLOCKS, CLIPPED, NoiseLaw, Settings
 from discreet.releases.law import entry_blocks
 
@@ -121,13 +121,10 @@ def pure_law(
     >>> [scale / 4**16 for scale in law.sigma.values()]
     [6.0, 3.0]
     """
-    if budget.currency != "approximate":
-        raise SpecError(
-            f"a budget in {budget.currency} came; state it as epsilon, and delta if any, for this mechanism"
-        )
+    epsilon, _ = as_pair(budget, wanted="epsilon, and delta if any,")
     charged = {block: weight for block, weight in weights.items() if block != "count" or not design.count_public}
-    for_clips = Fraction(budget.epsilon) * CLIP_EPSILON_SHARE if clips else Fraction(0)
-    loss = Fraction(l1_sensitivity(design, domain, charged)) / (Fraction(budget.epsilon) - for_clips)
+    for_clips = Fraction(epsilon) * CLIP_EPSILON_SHARE if clips else Fraction(0)
+    loss = Fraction(l1_sensitivity(design, domain, charged)) / (Fraction(epsilon) - for_clips)
     sigma: dict[str, int] = {"count": 0} if design.count_public else {}
     for block in BLOCKS:
         if block in charged:

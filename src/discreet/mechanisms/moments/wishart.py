@@ -28,7 +28,7 @@ from discreet.mechanisms.interface.protocol import MechanismInfo, NoisyMoments, 
 from discreet.mechanisms.interface.settings import Setting
 from discreet.mechanisms.sampling.refinement import Interval, Uniforms, refined
 from discreet.mechanisms.sampling.sampler import Sampler
-from discreet.privacy.budget import PrivacyBudget
+from discreet.privacy.budget import PrivacyBudget, as_pair
 from discreet.releases import NoiseLaw, Settings
 
 # degrees times columns: half as many uniform variates are drawn
@@ -246,13 +246,12 @@ def _least_square(size: int, budget: PrivacyBudget, most: int, *, exchanged: boo
 
 
 def _check(design: Design, budget: PrivacyBudget, size: int, most: int, *, debiased: bool) -> None:
-    if budget.currency != "approximate":
-        raise SpecError(f"a budget in {budget.currency} came; state it as epsilon and delta for this mechanism")
-    if budget.delta == 0:
+    epsilon, delta = as_pair(budget)
+    if delta == 0:
         raise SpecError(_PURE)
-    if not (EPSILON_LOWEST <= budget.epsilon <= EPSILON_HIGHEST and budget.delta >= DELTA_LOWEST):
+    if not (EPSILON_LOWEST <= epsilon <= EPSILON_HIGHEST and delta >= DELTA_LOWEST):
         raise SpecError(
-            f"epsilon = {budget.epsilon:g} and delta = {budget.delta:g} came; Wishart noise is proved for epsilon from "
+            f"epsilon = {epsilon:g} and delta = {delta:g} came; Wishart noise is proved for epsilon from "
             f"{EPSILON_LOWEST:g} to {EPSILON_HIGHEST:g} and delta from {DELTA_LOWEST:g}; take 'gaussian' instead"
         )
     if design.unit.max_rows > 1:

@@ -9,10 +9,6 @@ from typing import Any, Final, Protocol
 # above this the sampler's 64-bit result could saturate with probability above exp(-2000)
 MAX_SIGMA: Final = 2**57
 _LARGEST: Final = 2**63 - 1
-NO_DELTA: Final = (
-    "delta = 0 came; Gaussian noise needs delta above 0, for instance delta = 1e-6; without delta take another "
-    "noise or mechanism"
-)
 
 
 class Sampler(Protocol):
