@@ -53,6 +53,16 @@ def test_no_more_rows_of_a_person_count_than_declared():
         assert totals(rows, design(cap))[0] == counted * 4**16
 
 
+def test_rows_that_a_rule_drops_take_the_seat_of_no_other():
+    columns = {**COLUMNS, "x": {"bounds": [0, 1], "missing": "drop"}}
+    plan = Design("y", columns, unit={"id": "person", "max_rows": 2})
+    rng = np.random.default_rng(8)
+    complete = rows_of("p", 2, rng)
+    for _ in range(10):
+        dropped = [("p", float("nan"), g, y) for _, _, g, y in rows_of("p", 6, rng)]
+        assert totals(dropped + complete, plan) == totals(complete, plan)
+
+
 @pytest.mark.parametrize("grid_bits", [16, 26])
 def test_ten_row_orders_give_one_result(grid_bits):
     rng = np.random.default_rng(2)

@@ -15,7 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-RULES = "tests/mechanisms/calibration/test_pieces_rules.py"
+CALIBRATION = "tests/mechanisms/calibration"
+RULES = f"{CALIBRATION}/test_pieces_rules.py"
 LATTICE = "tests/privacy/test_lattice.py"
 
 # where the functions are: module, then the name inside it
@@ -45,6 +46,41 @@ PLACES = {
     "residual noise": "discreet.mechanisms.moments.residuals:residuals_with_noise",
     "clip counts": "discreet.mechanisms.moments.clip_counts:on_product_grid",
     "gaussian sampler": "discreet.mechanisms.sampling.sampler:_gaussian",
+    "laplace sampler": "discreet.mechanisms.sampling.sampler:laplace_variates",
+    "rounded scale": "discreet.mechanisms.sampling.sampler:rounded_up",
+    "coin": "discreet.mechanisms.sampling.coins:bernoulli",
+    "missing cells": "discreet.tables.encoder:settle_missing",
+    "scaled cells": "discreet.tables.encoder:write_scaled",
+    "box": "discreet.design.domain:RowDomain.box_norm2",
+    "ball": "discreet.design.domain:RowDomain.ball_norm2",
+    "domain of a design": "discreet.design.domain:RowDomain.of",
+    "grid rows": "discreet.curator.rows:GridRows._write",
+    "shrunk rows": "discreet.exact.ball:shrink_to_ball",
+    "kept rows": "discreet.curator.kept_rows:KeptRows._read",
+    "rows set aside": "discreet.curator.kept_rows:KeptRows.add",
+    "whole persons": "discreet.curator.kept_rows:KeptRows.whole_persons",
+    "rows of a person": "discreet.curator.persons:PersonCap.keep",
+    "digest of a row": "discreet.curator.persons:row_digests",
+    "chunk of products": "discreet.curator.sums.gram:chunk_rows",
+    "sum of products": "discreet.curator.sums.gram:ExactGram.totals",
+    "residuals": "discreet.curator.sums.residuals:scaled_residuals",
+    "coefficients used": "discreet.curator.sums.residuals:usable",
+    "residual rows": "discreet.curator.sums.residuals:ResidualGram.rows",
+    "weighted rows": "discreet.curator.sums.scores:_ResidualRows.weighted",
+    "cell counts": "discreet.curator.sums.cells:CellCounts.add",
+    "huber sums": "discreet.curator.sums.huber:HuberSums._add",
+    "robust score": "discreet.mechanisms.coefficients.robust_loss:RobustLoss.score",
+    "solver of ridge": "discreet.mechanisms.coefficients.ball_ridge:_Problem.certified",
+    "solver of huber": "discreet.mechanisms.coefficients.huber_minimum:_Precision.certified",
+    "loss of a row": "discreet.mechanisms.calibration.l2_sensitivity:add_remove_loss",
+    "loss of a person": "discreet.mechanisms.calibration.l2_sensitivity:weighted_loss",
+    "replaced row": "discreet.mechanisms.calibration.l2_sensitivity:_norm2_beside",
+    "l1 sensitivity": "discreet.mechanisms.calibration.l1_sensitivity:l1_sensitivity",
+    "steps": "discreet.mechanisms.calibration.blocks:in_steps",
+    "mu": "discreet.privacy.gaussian:mu_from",
+    "rho": "discreet.privacy.zcdp:rho_from",
+    "rounding down": "discreet.exact.rounding:down",
+    "eigenvalue": "discreet.exact.eigenvalue:smallest_eigenvalue",
 }
 LOCKSTEP = "tests/mechanisms/test_lockstep.py"
 SAME_BITS = f"{LOCKSTEP}::test_two_tables_with_equal_noisy_sums_publish_the_same_bits"
@@ -62,7 +98,7 @@ class Mutant:
 
     Attributes
     ----------
-    place
+    index
         A word of `PLACES`.
     old, new
         A piece of its source that occurs once, and what stands there instead; without `old` it returns `new` at once.
@@ -201,6 +237,157 @@ MUTANTS: dict[str, Mutant] = {
         "",
         "[round(__import__('random').gauss(0, sigma)) for _ in range(how_many)]",
         "tests/mechanisms/sampling/test_gaussian_sampler.py",
+    ),
+    "exponential noise in place of the exact Laplace sampler": Mutant(
+        "laplace sampler",
+        "",
+        "[round(__import__('random').expovariate(1 / scale)) * __import__('random').choice((-1, 1)) "
+        "for _ in range(how_many)]",
+        "tests/mechanisms/sampling/test_sampler.py",
+    ),
+    "a scale rounded to the nearest double": Mutant(
+        "rounded scale", "", "int(float(sigma))", "tests/mechanisms/sampling/test_sampler.py"
+    ),
+    "a coin from a double": Mutant(
+        "coin", "", "__import__('random').random() < chance", "tests/mechanisms/sampling/test_coins.py"
+    ),
+    "encoder: a missing cell stays": Mutant(
+        "missing cells", "np.isfinite(values)", "np.isfinite(values) | np.isnan(values)", "tests/tables/test_encoder.py"
+    ),
+    "encoder: values beyond their bounds": Mutant(
+        "scaled cells", "np.clip(out[row], -unit, unit, out=out[row])", "pass", "tests/tables/test_encoder.py"
+    ),
+    "encoder: a scale that other rows decide": Mutant(
+        "scaled cells",
+        "unit / column.half, out",
+        "unit / max(column.half, float(np.abs(values - column.mid).max(initial=0.0))), out",
+        "tests/tables/test_encoder.py",
+    ),
+    "encoder: two indicators of a category at once": Mutant(
+        "scaled cells", "values == code", "values >= code", "tests/tables/test_encoder.py"
+    ),
+    "domain: one-hot blocks have no length": Mutant(
+        "box", "self.numeric + self.boolean + self.blocks", "self.numeric + self.boolean", "tests/design/test_domain.py"
+    ),
+    "domain: the ball rounded up": Mutant("ball", "math.floor(", "1 + math.floor(", "tests/design/test_domain.py"),
+    "domain: no target is negative": Mutant(
+        "domain of a design",
+        "isinstance(design.columns[design.target], Boolean)",
+        "True",
+        "tests/design/test_domain.py",
+    ),
+    "rows: not rounded to the grid": Mutant(
+        "grid rows", "np.rint(index[1:], out=index[1:])", "pass", "tests/design/test_domain.py"
+    ),
+    "rows: rounding may leave the ball": Mutant(
+        "shrunk rows",
+        "np.where(still_outside, np.trunc(scaled), rounded)",
+        "rounded",
+        "tests/curator/sums/test_gram.py",
+    ),
+    "kept rows: every row is a person": Mutant(
+        "kept rows", "rows[:, 0] == 1", "rows[:, 0] >= 0", "tests/curator/test_kept_rows.py"
+    ),
+    "kept rows: the last row is lost": Mutant(
+        "kept rows", "chunk[1:] = rows[:, 1:].T", "chunk[1:] = rows[:, 1:].T; chunk[1:, -1] = 0",
+        "tests/curator/test_kept_rows.py",
+    ),
+    "kept rows: no value is negative": Mutant(
+        "rows set aside", "= values.T", "= abs(values.T)", "tests/curator/test_kept_rows.py"
+    ),
+    "kept rows: the end of a chunk is the end of a person": Mutant(
+        "whole persons", "end = int(np.flatnonzero(first)[-1])", "end = rows.shape[1]",
+        "tests/curator/test_kept_rows.py",
+    ),
+    "persons: one row too many counts": Mutant(
+        "rows of a person", "<= {self._max_rows}", "<= {self._max_rows + 1}", "tests/curator/test_persons.py"
+    ),
+    "persons: rows that are dropped take a seat": Mutant(
+        "rows of a person", "kept DESC, ", "", "tests/curator/test_persons.py"
+    ),
+    "persons: which rows count depends on the batch": Mutant(
+        "digest of a row", "np.full(values.shape[1], key, dtype=np.uint64)",
+        "np.arange(values.shape[1], dtype=np.uint64) + np.uint64(key)", "tests/curator/test_persons.py",
+    ),
+    "sums: a chunk beyond exact doubles": Mutant(
+        "chunk of products", "min(wanted, exact, fits)", "min(wanted, fits)", "tests/curator/sums/test_gram.py"
+    ),
+    "sums: one limb taken for the other": Mutant(
+        "sum of products", "(cross + cross.T)", "(cross + cross)", "tests/curator/sums/test_gram.py"
+    ),
+    "residuals by a matrix product": Mutant(
+        "residuals", "", "chunk[-1] / unit - np.asarray(coefficients) @ (chunk[:-1] / unit)",
+        "tests/curator/sums/test_residuals.py",
+    ),
+    "residuals: coefficients of any size": Mutant(
+        "coefficients used", "np.clip(finite, -_LARGEST_COEFFICIENT, _LARGEST_COEFFICIENT)", "finite",
+        "tests/curator/sums/test_residuals.py",
+    ),
+    "residuals: not clipped": Mutant(
+        "residual rows", "-1.0, 1.0", "-2.0, 2.0", "tests/mechanisms/moments/test_residuals.py"
+    ),
+    "scores: a weight above one": Mutant(
+        "weighted rows", "self._least, 1.0)", "2 * self._least, 2.0)", "tests/curator/sums/test_scores.py"
+    ),
+    "cells: a row that counts twice": Mutant(
+        "cell counts", "+= times", "+= times + (times > 1)", "tests/curator/sums/test_cells.py"
+    ),
+    "huber: scores beyond the threshold": Mutant(
+        "huber sums",
+        "np.clip(head, -self._threshold, self._threshold)",
+        "np.clip(head, -2 * self._threshold, 2 * self._threshold)",
+        "tests/curator/sums/test_huber.py",
+    ),
+    "robust loss: scores beyond their bound": Mutant(
+        "robust score", "np.clip(ratio, -1.0, 1.0)", "ratio", "tests/mechanisms/coefficients/test_robust_loss.py"
+    ),
+    "robust loss: a threshold that other residuals move": Mutant(
+        "robust score",
+        "residual / self.threshold",
+        "residual / (self.threshold * (1 + 1e-12 * float(np.abs(residual).max(initial=0.0))))",
+        "tests/mechanisms/coefficients/test_robust_loss.py",
+    ),
+    "output: a point that is not certified": Mutant(
+        "solver of ridge", "", "True", "tests/mechanisms/coefficients/test_ball_ridge.py"
+    ),
+    "objective: a point that is not certified": Mutant(
+        "solver of huber", "", "True", "tests/mechanisms/coefficients/test_huber_minimum.py"
+    ),
+    "sensitivity: the square of the target is free": Mutant(
+        "loss of a row", " + w.target_square)", ")", f"{CALIBRATION}/test_l2_sensitivity.py"
+    ),
+    "sensitivity: persons with several rows pay for the root": Mutant(
+        "loss of a person", "rows_per_unit**2", "rows_per_unit", f"{CALIBRATION}/test_l2_sensitivity.py", "person"
+    ),
+    "sensitivity: a row is not exchanged for an absent one": Mutant(
+        "loss of a person",
+        "max(replace_loss(domain, weights), add_remove_loss(domain, weights))",
+        "replace_loss(domain, weights)",
+        f"{CALIBRATION}/test_l2_sensitivity.py",
+        "dropping",
+    ),
+    "sensitivity: exchanged rows are shorter": Mutant(
+        "replaced row", "3.0 * domain.numeric", "2.0 * domain.numeric", f"{CALIBRATION}/test_l2_sensitivity.py"
+    ),
+    "sensitivity: persons with several rows cost as much as one": Mutant(
+        "l1 sensitivity", "one_row * design.unit.max_rows", "one_row", f"{CALIBRATION}/test_l1_sensitivity.py"
+    ),
+    "noise rounded down to steps": Mutant(
+        "steps", "rounded_up(math.ceil(sigma))", "max(1, math.floor(sigma / 2))",
+        "tests/mechanisms/moments/test_gaussian.py",
+    ),
+    "mu rounded to the nearest": Mutant(
+        "mu", "down(root * (1 - _SLACK))", "float(root) * (1 + 1e-12)", "tests/privacy/test_gaussian.py"
+    ),
+    "rho rounded to the nearest": Mutant(
+        "rho", "down(rho * (1 - _SLACK))", "float(rho) * (1 + 1e-12)", "tests/privacy/test_zcdp.py"
+    ),
+    "rounding to the nearest in place of down": Mutant(
+        "rounding down", "nearest if nearest <= value else math.nextafter(nearest, -math.inf)", "nearest",
+        "tests/exact/test_rounding.py",
+    ),
+    "the eigenvalue stops one step too early": Mutant(
+        "eigenvalue", "high - low > 1", "high - low > 2", "tests/exact/test_eigenvalue.py"
     ),
 }  # fmt: skip
 

@@ -1,6 +1,7 @@
-"""Maps every [P..] tag of a proof to the function it marks, and keeps the fingerprint the proof was read against.
+"""What a proof leans on: the lines that its tags mark, and the fingerprints of the files it was read against.
 
-Run with --accept after re-reading a proof against changed code; it rewrites the list at the end of the proof.
+The head of a proof names its code and the proofs it stands on. Run with --accept after re-reading a proof against
+changed code; it rewrites the list at the end of the proof.
 """
 
 from __future__ import annotations
@@ -9,24 +10,29 @@ import ast
 import hashlib
 import re
 import sys
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 PACKAGE = Path(__file__).parents[2] / "src" / "discreet"
 HEADING = "## Read against"
-TAG = re.compile(r"\[P(\d+)\]")
+TAG = re.compile(r"\[P:([a-z0-9-]+)\]")
+# what lies between the cells of a table and a noisy number; from `releases` on, everything is post-processing
+TRUSTED = ("exact/", "privacy/", "design/", "tables/", "curator/", "mechanisms/", "primitives/", "releases/law.py")
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 @dataclass(frozen=True)
 class Mark:
-    """A tagged line: its proof tag, file, enclosing function and the fingerprint of that function."""
+    """A tagged line: its tag, and the file and function it stands in."""
 
     tag: str
     index: str
-    fingerprint: str
 
     def line(self) -> str:
-        return f"- [{self.tag}] {self.index} {self.fingerprint}"
+        return f"- [P:{self.tag}] {self.index}"
 
 
 def proofs() -> list[Path]:
@@ -38,65 +44,153 @@ def body(proof: Path) -> str:
     return proof.read_text().split(HEADING)[0]
 
 
-def code_files(proof: Path) -> list[Path]:
+def sources() -> dict[str, str]:
+    """Every module of the package, by its path in it."""
+    return {path.relative_to(PACKAGE).as_posix(): path.read_text() for path in PACKAGE.rglob("*.py")}
+
+
+def code_files(proof: Path) -> list[str]:
     """The files a proof names as its code."""
-    named = re.findall(r"`([\w/]+\.py)`", body(proof).split("\n## ")[0])
-    return [PACKAGE / name for name in named]
+    return re.findall(r"`([\w/]+\.py)`", _head(proof))
 
 
-def marks(proof: Path) -> list[Mark]:
-    """Every tag in the code of a proof, in the order of their numbers."""
-    found = [mark for file in code_files(proof) for mark in _marks_in(file)]
-    return sorted(found, key=lambda mark: int(mark.tag[1:]))
+def stands_on(proof: Path) -> list[Path]:
+    """The proofs that a proof names in its head."""
+    return [PACKAGE / name for name in re.findall(r"`([\w/]+\.proof\.md)`", _head(proof))]
 
 
-def _marks_in(file: Path) -> list[Mark]:
-    source = file.read_text()
+def leans_on(proof: Path) -> set[str]:
+    """The code of a proof and of all proofs that it stands on, directly or not."""
+    seen: set[Path] = set()
+    waiting = [proof]
+    while waiting:
+        one = waiting.pop()
+        if one not in seen:
+            seen.add(one)
+            waiting += stands_on(one)
+    return {file for one in seen for file in code_files(one)}
+
+
+def _head(proof: Path) -> str:
+    return body(proof).split("\n## ")[0]
+
+
+# -- fingerprints ------------------------------------------------------------------------------------------------------
+
+
+@cache
+def fingerprint(source: str) -> str:
+    """A digest of what a module does: layout, comments and docstrings may change, everything else may not."""
     tree = ast.parse(source)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef | Function) and ast.get_docstring(node, clean=False) is not None:
+            node.body = node.body[1:]
+    return hashlib.sha256(ast.dump(tree).encode()).hexdigest()[:16]
+
+
+def fingerprints(proof: Path, modules: Mapping[str, str]) -> list[str]:
+    """A line for each file of the code of a proof."""
+    return [f"- `{file}` {fingerprint(modules[file])}" for file in sorted(code_files(proof))]
+
+
+def stale(modules: Mapping[str, str]) -> list[Path]:
+    """The proofs that were read against other code."""
+    return [proof for proof in proofs() if _listed(proof, "- `") != fingerprints(proof, modules)]
+
+
+def written_marks(proof: Path) -> list[str]:
+    return _listed(proof, "- [P:")
+
+
+def _listed(proof: Path, start: str) -> list[str]:
+    """Lines of the list at the end of the proof."""
+    _, _, tail = proof.read_text().partition(HEADING)
+    return [line for line in tail.splitlines() if line.startswith(start)]
+
+
+# -- imports -----------------------------------------------------------------------------------------------------------
+
+
+def reached(files: Iterable[str], modules: Mapping[str, str]) -> set[str]:
+    """The modules of the trusted rooms that files import, directly or not, lazily or for their types."""
+    seen: set[str] = set()
+    waiting = list(files)
+    while waiting:
+        one = waiting.pop()
+        # a card (`__init__.py`) may hand on names, and so is followed whatever its room
+        if one not in seen and (one.startswith(TRUSTED) or one.endswith("/__init__.py")):
+            seen.add(one)
+            waiting += _imported(modules[one], frozenset(modules))
+    return {file for file in seen if not file.endswith("/__init__.py")}
+
+
+@cache
+def _imported(source: str, known: frozenset[str]) -> list[str]:
+    found = []
+    for node in ast.walk(ast.parse(source)):
+        names: list[str] = []
+        if isinstance(node, ast.ImportFrom):
+            assert node.level == 0, "imports inside the package are absolute"
+            names = [f"{node.module}.{alias.name}" for alias in node.names] + [str(node.module)]
+        elif isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        for name in names:
+            path = name.removeprefix("discreet.").replace(".", "/")
+            if name.startswith("discreet."):
+                found += {f"{path}.py", f"{path}/__init__.py"} & known
+    return found
+
+
+# -- tags --------------------------------------------------------------------------------------------------------------
+
+
+def marks(proof: Path, modules: Mapping[str, str]) -> list[Mark]:
+    """Every tag in the code of a proof, file by file."""
+    return [mark for file in sorted(code_files(proof)) for mark in _marks_in(file, modules[file])]
+
+
+def _marks_in(file: str, source: str) -> list[Mark]:
     out = []
     for number, text in enumerate(source.splitlines(), start=1):
         for tag in TAG.findall(text.partition("#")[2]):
-            name, node = _enclosing(tree, number)
-            # the parsed function without its docstring: layout and comments may change, meaning may not
-            digest = hashlib.sha256(ast.dump(_without_docstring(node)).encode()).hexdigest()[:16]
-            out.append(Mark(f"P{tag}", f"{file.relative_to(PACKAGE)}:{name}", digest))
+            out.append(Mark(tag, f"{file}:{_enclosing(source, number)}"))
     return out
 
 
-def _enclosing(tree: ast.Module, line: int) -> tuple[str, ast.FunctionDef]:
-    best: tuple[str, ast.FunctionDef] | None = None
+def _enclosing(source: str, line: int) -> str:
+    around = [name for name, node in functions(source) if node.lineno <= line <= (node.end_lineno or 0)]
+    if not around:
+        raise ValueError(f"the tag on line {line} stands outside any function")
+    return around[-1]
+
+
+def functions(source: str) -> list[tuple[str, Function]]:
+    """Every function of a module, outer ones first, by its name with those of its classes and functions."""
+    found: list[tuple[str, Function]] = []
 
     def visit(node: ast.AST, names: tuple[str, ...]) -> None:
-        nonlocal best
         for child in ast.iter_child_nodes(node):
-            inner = (*names, child.name) if isinstance(child, ast.FunctionDef | ast.ClassDef) else names
-            if isinstance(child, ast.FunctionDef) and child.lineno <= line <= (child.end_lineno or 0):
-                best = (".".join(inner), child)
+            inner = (*names, child.name) if isinstance(child, Function | ast.ClassDef) else names
+            if isinstance(child, Function):
+                found.append((".".join(inner), child))
             visit(child, inner)
 
-    visit(tree, ())
-    if best is None:
-        raise ValueError(f"the tag on line {line} stands outside any function")
-    return best
+    visit(ast.parse(source), ())
+    return found
 
 
-def _without_docstring(node: ast.FunctionDef) -> ast.FunctionDef:
-    statements = node.body
-    if isinstance(statements[0], ast.Expr) and isinstance(statements[0].value, ast.Constant):
-        node.body = statements[1:]
-    return node
-
-
-def written(proof: Path) -> list[str]:
-    """The list at the end of the proof."""
-    _, _, tail = proof.read_text().partition(HEADING)
-    return [line for line in tail.splitlines() if line.startswith("- [P")]
+# -- acceptance --------------------------------------------------------------------------------------------------------
 
 
 def accept(proof: Path) -> None:
-    lines = [mark.line() for mark in marks(proof)]
-    note = "Tag, function and fingerprint of the code at the last reading; `make proofs` renews it after a re-reading."
-    proof.write_text(body(proof).rstrip() + f"\n\n{HEADING}\n\n{note}\n\n" + "\n".join(lines) + "\n")
+    modules = sources()
+    note = (
+        "Each tag with its function, and each file of the code with its fingerprint at the last reading; "
+        "`make proofs` renews\nthem after a re-reading."
+    )
+    tags = [mark.line() for mark in marks(proof, modules)]
+    parts = [body(proof).rstrip(), HEADING, note, "\n".join(tags), "\n".join(fingerprints(proof, modules))]
+    proof.write_text("\n\n".join(part for part in parts if part) + "\n")
 
 
 if __name__ == "__main__":

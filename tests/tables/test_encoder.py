@@ -25,6 +25,20 @@ def test_enormous_values_are_clipped_without_a_word():
     assert out[0, :2].tolist() == [65536.0, -65536.0]
 
 
+def test_the_bits_of_a_scaled_value_do_not_depend_on_the_rows_beside_it():
+    rng = np.random.default_rng(3)
+    columns = {"x": Numeric((-0.3, 1.7)), "b": Boolean(), "g": Categorical(("u", "v", "w"), "v")}
+    numbers = rng.normal(size=257) * 10.0 ** rng.integers(-6, 7, 257)
+    arrays = [numbers, rng.integers(0, 2, 257).astype(float), rng.integers(0, 3, 257).astype(float)]
+    together = np.empty((4, 257))
+    write_scaled(columns, arrays, together, unit=2.0**26)
+    assert np.abs(together).max() == 2.0**26
+    alone = np.empty((4, 1))
+    for row in range(257):
+        write_scaled(columns, [values[row : row + 1] for values in arrays], alone, unit=2.0**26)
+        assert (alone[:, 0] == together[:, row]).all()
+
+
 def test_input_arrays_are_never_modified():
     values = np.array([3.0, np.nan, 2.0])
     values.flags.writeable = False

@@ -114,7 +114,7 @@ class PersonCap:
         # rows that no rule drops come first, so a place among the first is a place among those
         relation = self._database.sql(
             "SELECT row_number() OVER "
-            f"(PARTITION BY {person} ORDER BY kept DESC, digest, {names}) AS place, "  # [P13]
+            f"(PARTITION BY {person} ORDER BY kept DESC, digest, {names}) AS place, "  # [P:rows-that-count]
             f"kept::TINYINT AS kept, {names} FROM entries QUALIFY place <= {self._max_rows} ORDER BY {person}, place"
         )
         persons = 0
@@ -140,7 +140,7 @@ def person_digests(persons: Array, keyed: hashlib.blake2b) -> npt.NDArray[np.uin
         # a copy of the keyed state takes less time than the key
         state = keyed.copy()
         state.update(person)
-        return state.digest()  # [P19]
+        return state.digest()  # [P:person-digest]
 
     coded = persons.cast(pa.binary()).dictionary_encode()
     digests = np.frombuffer(b"".join(map(digest, coded.dictionary.to_pylist())), dtype=np.uint64)

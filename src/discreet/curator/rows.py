@@ -66,7 +66,7 @@ class GridRows:
 
     def _write(self, arrays: Sequence[FloatArray], block: FloatArray) -> None:
         write_scaled(self._columns, arrays, block[1:], unit=float(self._domain.unit))
-        np.rint(block[1:], out=block[1:])  # [P1]
+        np.rint(block[1:], out=block[1:])  # [P:grid-rounding]
         ball = self._domain.ball_norm2
         if ball is not None and ball < self._domain.box_norm2:
             shrink_to_ball(block[1:-1], ball)

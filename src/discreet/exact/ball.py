@@ -31,7 +31,7 @@ def shrink_to_ball(x: FloatArray, norm2: int) -> None:
     rounded = np.rint(scaled)
     still_outside = _norm2(rounded) > norm2
     # truncation never lengthens, and the scaled column is inside by _INWARDS
-    x[:, outside] = np.where(still_outside, np.trunc(scaled), rounded)  # [P2]
+    x[:, outside] = np.where(still_outside, np.trunc(scaled), rounded)  # [P:inside-ball]
 
 
 def _norm2(x: FloatArray) -> npt.NDArray[np.int64]:

@@ -31,13 +31,13 @@ def smallest_eigenvalue(gram: IntMatrix) -> int:
     >>> [smallest_eigenvalue(gram) for gram in ([[2, 1], [1, 2]], [[3, 1], [1, 2]], [[4, 2], [2, 1]])]
     [1, 1, 0]
     """
-    high = _rayleigh_floor(gram, _direction(gram))  # [P1]
+    high = _rayleigh_floor(gram, _direction(gram))  # [P:rayleigh-bound]
     if high == 0 or _is_semidefinite_at(gram, high):
         return high
     step = 1
     while (low := max(high - step, 0)) > 0 and not _is_semidefinite_at(gram, low):
         high, step = low, 2 * step
-    while high - low > 1:  # [P2]
+    while high - low > 1:  # [P:eigenvalue-search]
         middle = (low + high) // 2
         low, high = (middle, high) if _is_semidefinite_at(gram, middle) else (low, middle)
     return low

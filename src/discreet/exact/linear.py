@@ -44,7 +44,7 @@ def eliminate(table: list[list[int]]) -> list[int] | None:
         for i in range(k + 1, len(table)):
             row, factor = table[i], top[i]
             row[i:] = [
-                (pivot * entry - factor * above) // last  # [P3]
+                (pivot * entry - factor * above) // last  # [P:exact-elimination]
                 for entry, above in zip(row[i:], top[i:], strict=True)
             ]
         last = pivot

@@ -125,11 +125,11 @@ def counting_queries(
     level = checked_level(level)
     how_many = public_length("counts", counts)
     memberships = how_many if max_memberships is None else public_count("max_memberships", max_memberships, how_many)
-    moved = min(how_many, memberships * (1 if relation == "add-remove" else 2))  # [P26]
+    moved = min(how_many, memberships * (1 if relation == "add-remove" else 2))  # [P:counts-moved]
     conditions = (f"a person is in at most {memberships} of the {how_many} counts, once in each",)
     guarantee = promised(promise, delta, relation, *conditions)
     if delta == 0:
-        scale = scale_in_steps(moved / Fraction(promise))  # [P27]
+        scale = scale_in_steps(moved / Fraction(promise))  # [P:count-laplace]
         exact = _checked_counts(counts)
         noise = laplace_noise(scale, how_many)
         return NoisyCounts(
@@ -144,7 +144,8 @@ def counting_queries(
             guarantee,
         )
     fine = 1 << _FINE_BITS
-    steps = lattice_sigma(Fraction(root_up(Fraction(moved * fine**2))), how_many, promise, delta).steps  # [P28]
+    # [P:count-gaussian]
+    steps = lattice_sigma(Fraction(root_up(Fraction(moved * fine**2))), how_many, promise, delta).steps
     exact = _checked_counts(counts)
     noise = gaussian_noise(steps, how_many)
     sigma = steps / fine

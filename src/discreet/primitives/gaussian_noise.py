@@ -138,13 +138,14 @@ def gaussian(
     grid = checked_step(step, moves)
     width = public_length("values", values)
     # rounding moves each end of a change by at most half a step a coordinate
-    moved = moves / grid + Fraction(root_up(Fraction(width)))  # [P11]
+    moved = moves / grid + Fraction(root_up(Fraction(width)))  # [P:gaussian-moved]
     noise_law = lattice_sigma(moved, width, promise, delta, classical=calibration == "classical")
     refuse_beyond_doubles(noise_law.steps * grid)
     exact = data_fractions("values", values)
     noise = gaussian_noise(noise_law.steps, width)
     return GaussianValues(
-        tuple(nearest_double((on_grid(x, grid) + z) * grid) for x, z in zip(exact, noise, strict=True)),  # [P12]
+        # [P:gaussian-values]
+        tuple(nearest_double((on_grid(x, grid) + z) * grid) for x, z in zip(exact, noise, strict=True)),
         float(noise_law.steps * grid),
         float(grid),
         noise_law.calibration,
@@ -165,17 +166,18 @@ def lattice_sigma(
     first = _continuous(sensitivity, epsilon, delta, classical=classical)
     left = delta_left(epsilon, delta, [(width, first)])
     if left is not None:
-        sigma = _continuous(sensitivity, epsilon, left, classical=classical)  # [P13]
+        sigma = _continuous(sensitivity, epsilon, left, classical=classical)  # [P:values-gap-paid]
         return LatticeSigma(sigma, "classical" if classical else "analytic")
     if classical:
         raise SpecError("the step is too coarse for the classical calibration on a grid; choose a finer step")
-    return LatticeSigma(_integer(sensitivity / Fraction(concentrated_mu(epsilon, delta))), "discrete-zcdp")  # [P14]
+    # [P:values-own-zcdp]
+    return LatticeSigma(_integer(sensitivity / Fraction(concentrated_mu(epsilon, delta))), "discrete-zcdp")
 
 
 def _continuous(sensitivity: Fraction, epsilon: float, delta: float, *, classical: bool) -> int:
     textbook = Fraction(classical_gaussian_sigma(up(sensitivity), epsilon, delta)) if classical else Fraction(0)
     # the promise never rests on the textbook formula: it is larger wherever it is allowed
-    return _integer(max(textbook, sensitivity / Fraction(mu_from(epsilon, delta))))  # [P30]
+    return _integer(max(textbook, sensitivity / Fraction(mu_from(epsilon, delta))))  # [P:classical-sigma]
 
 
 def _integer(sigma: Fraction) -> int:

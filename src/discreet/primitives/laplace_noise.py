@@ -167,7 +167,8 @@ def laplace(
     given = [None] * width if step is None else per_coordinate("step", step, width)
     grid = [checked_step(one, change) for one, change in zip(given, sensitivity, strict=True)]
     # a rounded value moves by at most the change rounded up to whole steps
-    steps = [[Fraction(math.ceil(c / g)) for c, g in zip(vector, grid, strict=True)] for vector in vectors]  # [P7]
+    # [P:steps-moved]
+    steps = [[Fraction(math.ceil(c / g)) for c, g in zip(vector, grid, strict=True)] for vector in vectors]
     if epsilon is None:
         wanted = per_coordinate("scales", cast("PerCoordinate", scales), width)
     else:
@@ -175,14 +176,15 @@ def laplace(
         in_grid = [[c * g for c, g in zip(vector, grid, strict=True)] for vector in steps]
         wanted = scales_for(in_grid, checked_epsilon(epsilon), proportions)
     drawn = [scale_in_steps(b, g) for b, g in zip(wanted, grid, strict=True)]
-    spent = double_up(loss_of(steps, [Fraction(b) for b in drawn]))  # [P8]
+    spent = double_up(loss_of(steps, [Fraction(b) for b in drawn]))  # [P:laplace-loss]
     promise = checked_epsilon(spent if epsilon is None else epsilon)
     checked_strength(promise, 0.0, allow_weak_privacy)
     if public_length("values", values) != width:
         raise SpecError(f"values has {len(values)} entries, changes has {width} coordinates; give one change each")
     exact = data_fractions("values", values)
     noise = laplace_noises(drawn)
-    noisy = tuple(nearest_double((on_grid(x, g) + z) * g) for x, g, z in zip(exact, grid, noise, strict=True))  # [P9]
+    # [P:laplace-values]
+    noisy = tuple(nearest_double((on_grid(x, g) + z) * g) for x, g, z in zip(exact, grid, noise, strict=True))
     return NoisyValues(
         noisy,
         tuple(float(Fraction(b) * g) for b, g in zip(drawn, grid, strict=True)),
@@ -231,7 +233,7 @@ def discrete_laplace(
     noise = laplace_noise(scale, public_length("counts", counts))
     exact = data_integers("counts", counts)
     return NoisyIntegers(
-        tuple(count + z for count, z in zip(exact, noise, strict=True)),  # [P10]
+        tuple(count + z for count, z in zip(exact, noise, strict=True)),  # [P:laplace-counts]
         scale,
         promised(promise, 0.0, relation, "the stated sensitivity holds for every pair of neighbouring tables"),
     )

@@ -40,7 +40,7 @@ def on_grid(value: Fraction, step: Fraction) -> int:
     >>> on_grid(Fraction(7, 10), Fraction(1, 4)), on_grid(Fraction(1, 2), Fraction(1))
     (3, 1)
     """
-    return math.floor(value / step + Fraction(1, 2))  # [P29]
+    return math.floor(value / step + Fraction(1, 2))  # [P:on-grid]
 
 
 def nearest_double(value: Fraction) -> float:
@@ -96,7 +96,7 @@ def laplace_noise(scale: float, how_many: int) -> list[int]:
     """
     drawn: list[int] = []
     while len(drawn) < how_many:
-        drawn += laplace_variates(scale, min(CHUNK, how_many - len(drawn)))  # [P3]
+        drawn += laplace_variates(scale, min(CHUNK, how_many - len(drawn)))  # [P:laplace-chunks]
     return drawn
 
 

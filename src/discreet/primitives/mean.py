@@ -80,7 +80,7 @@ class _Range:
         total = 0
         for start in range(0, len(numbers), _PART):
             inside = np.clip(numbers[start : start + _PART], self.low, self.high)
-            steps = np.clip(np.rint((inside - self.middle) * (UNIT / self.half)), -UNIT, UNIT)  # [P20]
+            steps = np.clip(np.rint((inside - self.middle) * (UNIT / self.half)), -UNIT, UNIT)  # [P:mean-steps]
             total += int(steps.astype(np.int64).sum())
         return total
 
@@ -177,7 +177,7 @@ def _range(bounds: tuple[float, float]) -> _Range:
 
 
 def _shifted(total: int, size: int, span: _Range, epsilon: float, level: float) -> tuple[float, tuple[float, float]]:
-    scale = scale_in_steps(2 * UNIT / Fraction(epsilon))  # [P21]
+    scale = scale_in_steps(2 * UNIT / Fraction(epsilon))  # [P:mean-scale]
     noisy = total + laplace_noise(scale, 1)[0]
     centre = _inside(noisy / (size * UNIT))
     # half a step for the rounding of each number
@@ -189,11 +189,11 @@ def _quotient(
     values: Sequence[Any] | npt.NDArray[Any], span: _Range, epsilon: float, share: float, level: float
 ) -> tuple[float | None, tuple[float, float], int]:
     for_count = Fraction(share) * Fraction(epsilon)
-    scale = scale_in_steps(UNIT / (Fraction(epsilon) - for_count))  # [P22]
+    scale = scale_in_steps(UNIT / (Fraction(epsilon) - for_count))  # [P:sum-and-count]
     count_scale = scale_in_steps(1 / for_count)
     numbers = data_floats("values", values)
     total = span.total(numbers) + laplace_noise(scale, 1)[0]
-    size = len(numbers) + laplace_noise(count_scale, 1)[0]  # [P23]
+    size = len(numbers) + laplace_noise(count_scale, 1)[0]  # [P:hidden-count]
     if size < 1:
         return None, (span.low, span.high), size
     centre = _inside(total / (size * UNIT))
@@ -203,7 +203,7 @@ def _quotient(
 
 
 def _drawn(total: int, size: int, span: _Range, epsilon: float, level: float) -> tuple[float, tuple[float, float]]:
-    position = Fraction(total + size * UNIT, 2 * size * UNIT)  # [P24]
+    position = Fraction(total + size * UNIT, 2 * size * UNIT)  # [P:mean-index]
     drawn = 2 * float(squared_error_draw(position, size, epsilon)) - 1
     # the size of a truncated deviation is stochastically below that of the normal one
     sensitivity = 2 * (gaussian_bound((size * epsilon) ** -0.5, 1, level) + 1 / grid_size(size, epsilon)) + 0.5 / UNIT

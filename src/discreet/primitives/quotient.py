@@ -49,7 +49,7 @@ def quotient_interval(
 def _upper(centre: float, size: int, unit: int, scales: tuple[float, float], level: float) -> float:
     end = 1.0
     for _ in range(_ROUNDS):
-        closer = min(1.0, centre + difference_bound(end * unit, *scales, level) / unit / size)  # [P32]
+        closer = min(1.0, centre + difference_bound(end * unit, *scales, level) / unit / size)  # [P:upper-end]
         if closer <= 0:
             return _upper_below_zero(centre, size, unit, scales, level)
         if closer >= end - _CLOSE * (end - centre):
@@ -63,7 +63,8 @@ def _upper_below_zero(centre: float, size: int, unit: int, scales: tuple[float, 
     mean = (low + high) / 2
     # where doubles are too coarse for the digits asked for, their last one ends it
     while high - low > _CLOSE * (high - centre) and low < mean < high:
-        if difference_tail(max(0.5, (mean - centre) * size * unit), -mean * unit, *scales) > 1 - level:  # [P33]
+        # [P:border-bisection]
+        if difference_tail(max(0.5, (mean - centre) * size * unit), -mean * unit, *scales) > 1 - level:
             low = mean
         else:
             high = mean
@@ -109,7 +110,7 @@ def difference_tail(t: float, weight: float, sum_scale: float, count_scale: floa
     less = math.exp(-(weight * (last + 1) - t + 1) / sum_scale - (last + 1) * down) / -math.expm1(-up - down)
     half = 1 / (1 + math.exp(-1 / sum_scale))
     at_zero = math.tanh(down / 2)
-    return 2 * at_zero * (half * (negative + inner) + beyond - half * less) * _ROUNDING  # [P31]
+    return 2 * at_zero * (half * (negative + inner) + beyond - half * less) * _ROUNDING  # [P:difference-tail]
 
 
 def _powers(rate: float, how_many: int) -> float:

@@ -165,7 +165,7 @@ def randomised_response(
     # coins alone keep epsilon = 0, which is no budget but needs no leave either
     checked_strength(max(promise, EPSILON_LOWEST), 0.0, allow_weak_privacy)
     true_answers = _booleans(answers)
-    said = tuple(answer if bernoulli(truth) else bernoulli(_FAIR) for answer in true_answers)  # [P4]
+    said = tuple(answer if bernoulli(truth) else bernoulli(_FAIR) for answer in true_answers)  # [P:response]
     return Responses(said, truth, promised(promise, 0.0, "replace", "each person gives one answer"))
 
 
@@ -179,7 +179,7 @@ def response_epsilon(q: Fraction) -> float:
         return 0.0
     ratio = (1 + q) / (1 - q)
     with localcontext(EIGHTY_DIGITS):
-        return up((Decimal(ratio.numerator) / Decimal(ratio.denominator)).ln() + _MARGIN)  # [P5]
+        return up((Decimal(ratio.numerator) / Decimal(ratio.denominator)).ln() + _MARGIN)  # [P:response-epsilon]
 
 
 def truth_probability(epsilon: float) -> Fraction:
@@ -190,7 +190,8 @@ def truth_probability(epsilon: float) -> Fraction:
     """
     with localcontext(EIGHTY_DIGITS):
         shrunk = (-Decimal(epsilon)).exp()
-        return Fraction(min(down((1 - shrunk) / (1 + shrunk) - _MARGIN), math.nextafter(1.0, 0.0)))  # [P6]
+        # [P:response-truth]
+        return Fraction(min(down((1 - shrunk) / (1 + shrunk) - _MARGIN), math.nextafter(1.0, 0.0)))
 
 
 def _booleans(answers: Sequence[Any] | npt.NDArray[Any]) -> list[bool]:

@@ -111,13 +111,13 @@ def report_noisy_max(
     checked_strength(promise, 0.0, allow_weak_privacy)
     moves = public_fraction("sensitivity", sensitivity)
     grid = checked_step(step, moves)
-    moved = Fraction(math.ceil(moves / grid))  # [P15]
+    moved = Fraction(math.ceil(moves / grid))  # [P:score-steps]
     factor = 1 if monotone else 2
-    scale = scale_in_steps(factor * moved * grid / Fraction(promise), grid)  # [P16]
+    scale = scale_in_steps(factor * moved * grid / Fraction(promise), grid)  # [P:selection-noise]
     noise = laplace_noise(scale, public_length("scores", scores))
     exact = data_fractions("scores", scores)
     noisy = [on_grid(score, grid) + z for score, z in zip(exact, noise, strict=True)]
-    index = max(range(len(noisy)), key=noisy.__getitem__)  # [P17]
+    index = max(range(len(noisy)), key=noisy.__getitem__)  # [P:noisy-max]
     return NoisyMax(index, float(Fraction(scale) * grid), _selected(promise, relation, monotone=monotone))
 
 
@@ -174,10 +174,10 @@ def exponential_mechanism(
     if public_length("utilities", utilities) != how_many:
         raise SpecError(f"expected {how_many} utilities, one for each candidate, got {len(utilities)}")
     exact = data_fractions("utilities", utilities)
-    rate = Fraction(promise) / ((1 if monotone else 2) * moves)  # [P18]
+    rate = Fraction(promise) / ((1 if monotone else 2) * moves)  # [P:exponential-rate]
     best = max(exact)
     index = below(how_many)
-    while not bernoulli_exp((best - exact[index]) * rate):  # [P19]
+    while not bernoulli_exp((best - exact[index]) * rate):  # [P:exponential-choice]
         index = below(how_many)
     return Choice(candidates[index], index, _selected(promise, relation, monotone=monotone))
 

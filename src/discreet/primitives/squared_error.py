@@ -28,6 +28,6 @@ def squared_error_draw(mean: Fraction, n: int, epsilon: float, cells: int | None
     steps = grid_size(n, epsilon) if cells is None else cells
     rate = n * Fraction(epsilon) / 2
     t = Fraction(below(steps + 1), steps)
-    while not bernoulli_exp(rate * (mean - t) ** 2):  # [P25]
+    while not bernoulli_exp(rate * (mean - t) ** 2):  # [P:squared-error-law]
         t = Fraction(below(steps + 1), steps)
     return t

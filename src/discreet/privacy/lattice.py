@@ -64,8 +64,8 @@ def gaussian_mu(
     epsilon, delta = approximate(budget)
     left = delta_left(epsilon, delta, variates_at(mu_from(*account(epsilon, delta))))
     if left is not None:
-        return mu_from(*account(epsilon, left)), "gaussian"  # [P9]
-    return concentrated_mu(*account(epsilon, delta)), "discrete-zcdp"  # [P10]
+        return mu_from(*account(epsilon, left)), "gaussian"  # [P:gap-paid]
+    return concentrated_mu(*account(epsilon, delta)), "discrete-zcdp"  # [P:own-zcdp]
 
 
 def approximate(budget: PrivacyBudget) -> tuple[float, float]:
@@ -146,4 +146,4 @@ def lattice_curve(epsilon: float, delta: float) -> tuple[float, float]:
     """
     # delta / (1 + e^epsilon), in a form that does not overflow
     most = LATTICE_SHARE * delta * math.exp(-epsilon) / (1 + math.exp(-epsilon))
-    return mu_from(epsilon, delta), most * ROUNDING  # [P15]
+    return mu_from(epsilon, delta), most * ROUNDING  # [P:stated-curve]

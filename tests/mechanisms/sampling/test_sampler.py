@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from discreet.mechanisms.sampling import sampler as noise
-from discreet.mechanisms.sampling.sampler import MAX_SIGMA, ExactSampler
+from discreet.mechanisms.sampling.sampler import MAX_SIGMA, ExactSampler, rounded_up
 from discreet.testing.not_private import SeededSampler
 
 # a statistical test below alarms falsely with probability at most this
@@ -62,6 +62,15 @@ def test_a_saturated_draw_goes_on_beyond_64_bits(monkeypatch, saturated, sign):
     drawn = iter([[saturated], [-3], [2**63 - 1], [-1], [5]])
     monkeypatch.setattr(noise, "_saturating_laplace", lambda scale, how_many: next(drawn))
     assert ExactSampler().laplace([2**57]) == [sign * (2 * (2**63 - 1) + 5)]
+
+
+@pytest.mark.parametrize("bits", [1, 20, 53, 54, 57])
+def test_a_scale_is_rounded_up_to_the_next_double_and_never_down(bits):
+    for asked in [2 ** (bits - 1) + k for k in range(40)] + [2**bits - 1]:
+        taken = rounded_up(asked)
+        assert int(float(taken)) == taken >= asked
+        # the double before it would be too small
+        assert taken == asked or int(np.nextafter(float(taken), 0.0)) < asked
 
 
 def test_bits_are_uniform():

@@ -101,7 +101,7 @@ class Partition:
         index = np.zeros(chunk.shape[1], dtype=np.int64)
         row = 1
         for axis in self.axes:
-            index = index * axis.cells + axis.indices(chunk[row : row + axis.columns], unit)  # [P1]
+            index = index * axis.cells + axis.indices(chunk[row : row + axis.columns], unit)  # [P:one-cell]
             row += axis.columns
         return index
 
@@ -146,9 +146,9 @@ class CellCounts:
     def add(self, chunk: FloatArray) -> None:
         """Add a chunk of rows (1, x, y) in grid steps."""
         where, times = np.unique(self._partition.indices(chunk, self._unit), return_counts=True)
-        self._counts[where] += times  # [P2]
+        self._counts[where] += times  # [P:exact-counts]
 
     def totals(self) -> tuple[int, ...]:
         """The count of every cell in steps of the product grid: one row is `unit**2` steps."""
         step = self._unit**2
-        return tuple(count * step for count in self._counts.tolist())  # [P3]
+        return tuple(count * step for count in self._counts.tolist())  # [P:count-steps]

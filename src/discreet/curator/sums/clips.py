@@ -32,7 +32,7 @@ class ClipCounter:
         bounds, or its row dropped.
         """
         base = dict(zip(self._design.table_columns, settled, strict=True))
-        return outside_bounds(self._design.columns, self._design.clippable, base)  # [P16]
+        return outside_bounds(self._design.columns, self._design.clippable, base)  # [P:clip-marks]
 
     def add(self, marks: npt.NDArray[np.generic]) -> None:
         """Take marks of some rows, as true and false or as 1 and 0."""

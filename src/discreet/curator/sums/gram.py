@@ -52,7 +52,7 @@ class ExactGram:
             self._flush()
         self._rows_until_flush -= rows
         for part, (left, right) in enumerate(self._limbs(chunk)):
-            np.matmul(left, right.T, out=self._product)  # [P3]
+            np.matmul(left, right.T, out=self._product)  # [P:exact-products]
             self._int64[part] += self._product.astype(np.int64)
 
     def totals(self) -> tuple[int, ...]:

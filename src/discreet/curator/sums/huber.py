@@ -99,7 +99,7 @@ class HuberSums:
         inside = (head >= -self._threshold) & (head < self._threshold)
         clipped = np.clip(head, -self._threshold, self._threshold)
         parts = [clipped >> self._bits, clipped & self._mask, *(digit * inside for digit in reversed(tail))]
-        self._scores += (np.array(parts, dtype=np.float64) @ z.T).astype(np.int64).astype(object)  # [P11]
+        self._scores += (np.array(parts, dtype=np.float64) @ z.T).astype(np.int64).astype(object)  # [P:exact-scores]
         if self._products is not None:
             self._products.add(z * inside)
 
@@ -107,7 +107,7 @@ class HuberSums:
         """Residuals rounded down to grid steps, those far beyond the threshold only by side; and digits after that."""
         digits: list[IntArray] = []
         carry: IntArray = np.zeros(len(y), dtype=np.int64)
-        for index, product in enumerate((self._point @ z).astype(np.int64)):  # [P10]
+        for index, product in enumerate((self._point @ z).astype(np.int64)):  # [P:exact-residuals]
             value = carry - product + (y.astype(np.int64) if index == self._digits else 0)
             digits.append(value & self._mask)
             carry = value >> self._bits

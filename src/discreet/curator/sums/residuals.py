@@ -75,7 +75,7 @@ class ResidualGram:
     def add_persons(self, chunk: FloatArray, starts: npt.NDArray[np.intp]) -> None:
         """Add a chunk of whole persons, whose rows are together from each of `starts` on."""
         summed = np.add.reduceat(self.rows(chunk), starts, axis=1)
-        averaged: FloatArray = np.rint(summed / self._rows_per_person)  # [P4]
+        averaged: FloatArray = np.rint(summed / self._rows_per_person)  # [P:person-row]
         shrink_to_ball(averaged, self._norm2)
         self._gram.add(averaged)
 
@@ -87,8 +87,8 @@ class ResidualGram:
         """Integers v of at most one scaled unit in every column, with a norm that (1, x) could have."""
         residual = scaled_residuals(chunk, self._coefficients, self._unit)
         np.clip(residual / self._bound, -1.0, 1.0, out=residual)
-        v: FloatArray = np.rint(residual * chunk[:-1])  # [P1]
-        shrink_to_ball(v, self._norm2)  # [P2]
+        v: FloatArray = np.rint(residual * chunk[:-1])  # [P:residual-row]
+        shrink_to_ball(v, self._norm2)  # [P:residual-ball]
         return v
 
 
@@ -135,7 +135,7 @@ class RatioSquares:
     def add_persons(self, chunk: FloatArray, starts: npt.NDArray[np.intp]) -> None:
         """Add a chunk of whole persons, whose rows are together from each of `starts` on."""
         summed = np.add.reduceat(self.rows(chunk), starts, axis=1)
-        self._gram.add(np.rint(summed / self._rows_per_person))  # [P6]
+        self._gram.add(np.rint(summed / self._rows_per_person))  # [P:person-ratio]
 
     def totals(self) -> tuple[int, ...]:
         """The exact sum."""
@@ -146,7 +146,7 @@ class RatioSquares:
         residual = scaled_residuals(chunk, self._coefficients, self._unit)
         around = chunk[-1] / self._unit - self._mean
         q = np.clip((residual * residual - self._ratio * (around * around)) / self._bound, -1.0, 1.0)
-        out: FloatArray = np.rint(q * self._unit)[None, :]  # [P5]
+        out: FloatArray = np.rint(q * self._unit)[None, :]  # [P:ratio-row]
         return out
 
 

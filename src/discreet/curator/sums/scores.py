@@ -128,7 +128,7 @@ class _ResidualRows:
         """Each of `columns` times the weight of its row of the chunk, rounded to integers."""
         residual = scaled_residuals(chunk, self._coefficients, self._unit)
         weight = np.clip(np.nan_to_num(self._weight(residual), nan=0.0), self._least, 1.0)
-        v: FloatArray = np.rint(weight * columns)  # [P1]
+        v: FloatArray = np.rint(weight * columns)  # [P:weighted-row]
         if not self._intercept:
             v[0] = 0.0
         return v

@@ -73,7 +73,7 @@ def block_sigmas(
     share = {name: getattr(shares, name) for name in names}
     total = sum(share.values())
     weights = Blocks(**{name: share[name] / total / getattr(maxima, name) ** 2 for name in names})
-    loss = weighted_loss(  # [P8]
+    loss = weighted_loss(  # [P:joint-scale]
         domain, neighbours, weights, count_public=count_public, rows_per_unit=rows_per_unit
     )
     scale = math.sqrt(loss) / mu
@@ -152,7 +152,7 @@ def in_steps(block: str, scaled: float, domain: RowDomain) -> int:
             f"the noise of block '{block}' has a standard deviation of {scaled:.3g} scaled units, too much "
             f"for the 64-bit sampler at grid_bits = {domain.grid_bits}; lower grid_bits or raise epsilon"
         )
-    return rounded_up(math.ceil(sigma))  # [P11]
+    return rounded_up(math.ceil(sigma))  # [P:steps-rounded-up]
 
 
 def residual_steps(domain: RowDomain, neighbours: Neighbours, mu: float) -> dict[str, int]:

@@ -41,7 +41,7 @@ def added_delta(degrees: int, shift: Fraction, epsilon: Fraction) -> Decimal:
     >>> bool(added_delta(43, Fraction(1), Fraction(1)) <= 1e-6 < added_delta(42, Fraction(1), Fraction(1)))
     True
     """
-    return max(absent_delta(degrees, shift, epsilon), present_delta(degrees, shift, epsilon))  # [P4]
+    return max(absent_delta(degrees, shift, epsilon), present_delta(degrees, shift, epsilon))  # [P:both-directions]
 
 
 def exchanged_delta(degrees: int, shift: Fraction, epsilon: Fraction, first: Fraction) -> Decimal:
@@ -49,7 +49,7 @@ def exchanged_delta(degrees: int, shift: Fraction, epsilon: Fraction, first: Fra
     with localcontext(EIGHTY_DIGITS):
         joined = absent_delta(degrees, shift, first)
         left = present_delta(degrees, shift, epsilon - first)
-        return (joined + _decimal(first).exp() * left) * (1 + _MARGIN)  # [P5]
+        return (joined + _decimal(first).exp() * left) * (1 + _MARGIN)  # [P:row-exchanged]
 
 
 def absent_delta(degrees: int, shift: Fraction, epsilon: Fraction) -> Decimal:
@@ -60,7 +60,7 @@ def absent_delta(degrees: int, shift: Fraction, epsilon: Fraction) -> Decimal:
         rest = r * ratio / (1 - ratio)
         _, high = _cdf(degrees, rest + r)
         low, _ = _cdf(degrees, rest)
-        return high - eps.exp() * low * (1 - _MARGIN)  # [P2]
+        return high - eps.exp() * low * (1 - _MARGIN)  # [P:absent-delta]
 
 
 def present_delta(degrees: int, shift: Fraction, epsilon: Fraction) -> Decimal:
@@ -75,7 +75,7 @@ def present_delta(degrees: int, shift: Fraction, epsilon: Fraction) -> Decimal:
         if epsilon > _EPSILON_SMALL:
             return 1 - low + _NOTHING
         _, high = _cdf(degrees, start + r)
-        return 1 - low + _NOTHING - eps.exp() * max(Decimal(0), 1 - high)  # [P3]
+        return 1 - low + _NOTHING - eps.exp() * max(Decimal(0), 1 - high)  # [P:present-delta]
 
 
 def largest_shift(degrees: int, epsilon: float, delta: float, *, exchanged: bool) -> tuple[float, float]:
@@ -137,7 +137,7 @@ def _cdf(degrees: int, value: Decimal) -> tuple[Decimal, Decimal]:
         term *= x / denominator
         total += term
     middle = (s * x.ln() - x).exp() * total / gamma
-    return middle * (1 - _MARGIN), middle * (1 + _MARGIN)  # [P1]
+    return middle * (1 - _MARGIN), middle * (1 + _MARGIN)  # [P:cdf-margin]
 
 
 def _decimal(value: Fraction) -> Decimal:

@@ -100,7 +100,7 @@ class L1Geometry:
             groups=groups,
             columns=len(design.released) - 2,
             norm2=Fraction(domain.norm2_bound, domain.unit**2),
-            ball=Fraction(math.isqrt(nonzero * domain.norm2_bound), domain.unit),  # [P1]
+            ball=Fraction(math.isqrt(nonzero * domain.norm2_bound), domain.unit),  # [P:ball-bound]
             target_nonnegative=domain.target_nonnegative,
         )
 
@@ -150,8 +150,8 @@ def l1_sensitivity(design: Design, domain: RowDomain, weights: Mapping[str, floa
     one_row = add_remove(geometry, w)
     if design.unit.neighbours == "replace":
         exchanged = replaced(geometry, w)
-        one_row = exchanged if design.count_public else max(exchanged, one_row)  # [P2]
-    return _next_above(one_row * design.unit.max_rows)  # [P3]
+        one_row = exchanged if design.count_public else max(exchanged, one_row)  # [P:absent-row]
+    return _next_above(one_row * design.unit.max_rows)  # [P:l1-rows-of-a-unit]
 
 
 def add_remove(geometry: L1Geometry, w: Mapping[str, Fraction]) -> Fraction:
@@ -164,14 +164,14 @@ def add_remove(geometry: L1Geometry, w: Mapping[str, Fraction]) -> Fraction:
 
     s = min(geometry.box, geometry.ball)
     if skew >= 0:
-        return value(s, geometry.norm2)  # [P4]
+        return value(s, geometry.norm2)  # [P:heavy-diagonal]
     least = geometry.free + sum((group.total**2 / group.active for group in geometry.groups), _ZERO)
-    return min(value(geometry.box, least), value(s, s * s / geometry.nonzero))  # [P5]
+    return min(value(geometry.box, least), value(s, s * s / geometry.nonzero))  # [P:light-diagonal]
 
 
 def replaced(geometry: L1Geometry, w: Mapping[str, Fraction]) -> Fraction:
     """Largest weighted change when one row is replaced by another: the least of three upper bounds."""
-    twice = 2 * (add_remove(geometry, w) - w["count"])  # [P6]
+    twice = 2 * (add_remove(geometry, w) - w["count"])  # [P:two-rows]
     bounds = [twice, _replaced_in_box(geometry, w)]
     if geometry.ball < geometry.box:
         bounds.append(Fraction(_replaced_in_ball(geometry, {block: float(weight) for block, weight in w.items()})))
@@ -187,7 +187,7 @@ def _replaced_in_box(geometry: L1Geometry, w: Mapping[str, Fraction]) -> Fractio
     # how much of P (2 free - P) the diagonal takes: all of it for a single column
     uneven = skew if free == 1 else max(skew, _ZERO) / max(free, 1)
     bend = off / 2 + uneven
-    return groups + _largest_on_rectangle(  # [P7]
+    return groups + _largest_on_rectangle(  # [P:group-entries]
         pp=-bend,
         tt=-w["target_square"],
         pt=-w["cross"],
@@ -213,7 +213,7 @@ def _largest_on_rectangle(
     determinant = 4 * pp * tt - pt * pt
     if determinant > 0:
         inner = (pt * t - 2 * tt * p) / determinant, (pt * p - 2 * pp * t) / determinant
-        indices.add((_within(inner[0], high[0]), _within(inner[1], high[1])))  # [P8]
+        indices.add((_within(inner[0], high[0]), _within(inner[1], high[1])))  # [P:rectangle-maximum]
     return max(pp * P * P + tt * T * T + pt * P * T + p * P + t * T for P, T in indices)
 
 
@@ -228,7 +228,8 @@ def _replaced_in_ball(geometry: L1Geometry, w: Mapping[str, float]) -> float:
     most = 2 * float(min(geometry.ball, geometry.box)) * _ROUNDING
     together = 2 * float(geometry.free + 2 * geometry.grouped) * _ROUNDING
     low, up = np.linspace(0, most, _CELLS + 1)[:-1], np.linspace(0, most, _CELLS + 1)[1:]
-    plus = np.minimum(np.minimum(most, together - low), np.sqrt(np.maximum(sensitivity2 - low * low, 0)))  # [P9]
+    # [P:ball-cells]
+    plus = np.minimum(np.minimum(most, together - low), np.sqrt(np.maximum(sensitivity2 - low * low, 0)))
     skew = max(w["gram_diagonal"] - w["gram_off_diagonal"] / 2, 0.0)
     squares = min(2 * float(geometry.norm2), geometry.free + 2.0 * len(geometry.groups))
     slope = w["sum_y"] + 2 * w["target_square"] + w["cross"] / 2 * (plus - up)
@@ -249,7 +250,7 @@ def _several(column: object) -> bool:
 def _group(column: Numeric | Boolean | Categorical | SplineBasis, domain: RowDomain) -> Group:
     if isinstance(column, SplineBasis) and isinstance(column.formula.tree, Spline):
         active = column.formula.tree.degree + 1
-        total = 1 + Fraction(active // 2, domain.unit)  # [P10]
+        total = 1 + Fraction(active // 2, domain.unit)  # [P:spline-sum]
         return Group(total, active, min(2 * active, column.formula.width))
     return Group(Fraction(1), 1, 2)
 

@@ -83,7 +83,7 @@ def weighted_loss(
         loss = replace_loss(domain, weights)
     else:
         loss = max(replace_loss(domain, weights), add_remove_loss(domain, weights))
-    return loss * rows_per_unit**2 * _ROUNDING  # [P14]
+    return loss * rows_per_unit**2 * _ROUNDING  # [P:rows-of-a-unit]
 
 
 def add_remove_loss(domain: RowDomain, w: Blocks) -> float:
@@ -94,7 +94,8 @@ def add_remove_loss(domain: RowDomain, w: Blocks) -> float:
     11.0
     """
     r2 = norm2(domain)
-    return (w.count + w.sum_x * r2 + w.gram * r2 * r2 + w.sum_y + w.cross * r2 + w.target_square) * _ROUNDING  # [P4]
+    # [P:added-row]
+    return (w.count + w.sum_x * r2 + w.gram * r2 * r2 + w.sum_y + w.cross * r2 + w.target_square) * _ROUNDING
 
 
 def replace_loss(domain: RowDomain, w: Blocks) -> float:
@@ -119,7 +120,7 @@ def replace_loss(domain: RowDomain, w: Blocks) -> float:
         if cells.shape[0] == 0:
             return settled * _ROUNDING
         if cells.shape[0] * 4 > _MAX_CELLS:
-            return max(settled, float(upper.max())) * _ROUNDING  # [P5]
+            return max(settled, float(upper.max())) * _ROUNDING  # [P:replace-search]
         cells = _split(cells, times=1)
 
 
@@ -140,9 +141,9 @@ def residual_sensitivity(domain: RowDomain, neighbours: Neighbours) -> float:
 def _norm2_beside(domain: RowDomain, r2: float, c: FloatArray) -> FloatArray:
     """Largest b = |z|^2 that goes with a = |x|^2 = r2 and x.z = c."""
     if domain.numeric + domain.boolean == 1 and domain.blocks == 0:
-        return c * c / r2  # [P6]
+        return c * c / r2  # [P:single-column]
     sensitivity = 3.0 * domain.numeric + domain.boolean + 2.0 * domain.blocks
-    return np.minimum(r2, sensitivity + c - r2)  # [P7]
+    return np.minimum(r2, sensitivity + c - r2)  # [P:largest-partner]
 
 
 def _upper(domain: RowDomain, r2: float, w: Blocks, cells: FloatArray) -> FloatArray:

@@ -66,9 +66,9 @@ def pieces_law(domain: RowDomain, budget: PrivacyBudget, pieces: Pieces, rule: s
     [18.9, 20.3, 105.2, 82.6]
     """
     if rule == "exact":
-        return _exact_law(domain, budget, pieces)  # [P2]
+        return _exact_law(domain, budget, pieces)  # [P:exact-composition]
     if rule == "zcdp":
-        mu = concentrated_mu(*approximate(budget))  # [P3]
+        mu = concentrated_mu(*approximate(budget))  # [P:zcdp-composition]
         total = _total_share(pieces)
         mus = {name: mu * math.sqrt(piece.share / (piece.times * total)) for name, piece in pieces.items()}
         return _law_of_mus(domain, pieces, mus, "discrete-zcdp")
@@ -80,7 +80,8 @@ def pieces_law(domain: RowDomain, budget: PrivacyBudget, pieces: Pieces, rule: s
     def one_release(epsilon: float, delta: float) -> tuple[float, float]:
         return split(rule, epsilon, delta, releases)
 
-    mu, _ = gaussian_mu(budget, lambda mu: _variates(law(mu), pieces), one_release)  # [P4] [P5]
+    # [P:split-gap-paid] [P:split-own-zcdp]
+    mu, _ = gaussian_mu(budget, lambda mu: _variates(law(mu), pieces), one_release)
     return law(mu)
 
 
@@ -91,11 +92,11 @@ def split(rule: str, epsilon: float, delta: float, releases: int) -> tuple[float
     [0.1, 1e-07]
     """
     if rule == "basic":
-        return epsilon / releases / ROUNDING, delta / releases / ROUNDING  # [P6]
+        return epsilon / releases / ROUNDING, delta / releases / ROUNDING  # [P:basic-split]
     low, high = 0.0, min(epsilon, _MOST)
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
-        if advanced_composition(middle, 0.0, releases, delta / 2)[0] * ROUNDING <= epsilon:  # [P7]
+        if advanced_composition(middle, 0.0, releases, delta / 2)[0] * ROUNDING <= epsilon:  # [P:advanced-split]
             low = middle
         else:
             high = middle

@@ -65,13 +65,13 @@ class RowSensitivity:
         """
         norm = math.sqrt(norm2(domain) + (1.0 if design.intercept else 0.0)) * _UP
         k = design.unit.max_rows
-        rows = k if design.unit.neighbours == "add-remove" else 2 * k  # [P2]
+        rows = k if design.unit.neighbours == "add-remove" else 2 * k  # [P:rows-that-differ]
         return cls(norm, (1.0 + norm * bound) * _UP, rows)
 
 
 def rounding_sensitivity(size: int) -> float:
     """Largest distance from the exact minimum to the lattice point that represents it, in steps of the product grid."""
-    return (math.sqrt(size) / 2 + float(SOLVER_STEPS)) * _UP  # [P6]
+    return (math.sqrt(size) / 2 + float(SOLVER_STEPS)) * _UP  # [P:rounded-point]
 
 
 def normal_equations(totals: Sequence[int], size: int, *, intercept: bool) -> tuple[Int, Int]:
@@ -100,7 +100,7 @@ def ridge_in_ball(gram: Int, cross: Int, grid_bits: int, settings: Settings) -> 
         if found is not None:
             half = 1 << (bits - 2 * grid_bits - 1)
             return [int(value + half) >> (bits - 2 * grid_bits) for value in found]
-        bits *= 2  # [P7]
+        bits *= 2  # [P:doubled-bits]
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +152,8 @@ class _Problem:
         residual = Fraction(math.isqrt(gap @ gap) + 1, unit**2)
         inwards = Fraction(self.bound - math.isqrt(norm2_point), unit)
         slack = Fraction(nu, unit) * Fraction(self.bound, unit) * inwards
-        return residual * self.tolerance + slack <= Fraction(self.strength, unit) * self.tolerance**2  # [P5]
+        # [P:ridge-certificate]
+        return residual * self.tolerance + slack <= Fraction(self.strength, unit) * self.tolerance**2
 
     def _lifted(self, nu: int) -> Int:
         lifted: Int = self.matrix + nu * np.identity(len(self.linear), dtype=object)

@@ -72,10 +72,10 @@ class PerturbedHistogram:
         rows = design.unit.max_rows
         replaced = design.unit.neighbours == "replace"
         if settings["noise"] == "laplace":
-            scale = in_steps("cells", (2 if replaced else 1) * rows / epsilon, domain)  # [P4]
+            scale = in_steps("cells", (2 if replaced else 1) * rows / epsilon, domain)  # [P:l1-cells]
             law = NoiseLaw(domain.grid_bits, {"cells": scale}, "pure", "discrete-laplace")
         else:
-            sensitivity = rows * (math.sqrt(2) if replaced else 1.0)  # [P5]
+            sensitivity = rows * (math.sqrt(2) if replaced else 1.0)  # [P:l2-cells]
             law = pieces_law(domain, budget, {"cells": Piece(sensitivity, 1.0, cells)})
         return replace(law, parameters={"bins": bins, "cells": cells})
 
@@ -95,7 +95,7 @@ class PerturbedHistogram:
         """Exact counts plus one independent variate each, added in unlimited integers."""
         scales = [law.sigma["cells"]] * len(totals)
         noise = sampler.laplace(scales) if law.family == "discrete-laplace" else sampler.draw(scales)
-        return [total + variate for total, variate in zip(totals, noise, strict=True)]  # [P6]
+        return [total + variate for total, variate in zip(totals, noise, strict=True)]  # [P:cell-noise]
 
 
 def public_bins(design: Design, epsilon: float, settings: Settings) -> int:

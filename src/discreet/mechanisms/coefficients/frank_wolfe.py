@@ -52,7 +52,7 @@ class PrivateFrankWolfe:
         iterations = int(settings["iterations"])
         each, calibration = epsilon_of_a_choice(budget, iterations)
         sensitivity = score_sensitivity(design)
-        scale = in_steps("selection", 2 * sensitivity / each, domain)  # [P2]
+        scale = in_steps("selection", 2 * sensitivity / each, domain)  # [P:selection-scale]
         return NoiseLaw(
             domain.grid_bits, {"selection": scale}, calibration, "discrete-laplace", {"iterations": iterations}
         )
@@ -96,7 +96,7 @@ def score_sensitivity(design: Design) -> int:
     >>> score_sensitivity(Design("y", {"x": (0, 1), "y": (0, 1)}, unit={"neighbours": "replace"}))
     2
     """
-    return design.unit.max_rows * (1 if design.unit.neighbours == "add-remove" else 2)  # [P1]
+    return design.unit.max_rows * (1 if design.unit.neighbours == "add-remove" else 2)  # [P:vertex-sensitivity]
 
 
 def epsilon_of_a_choice(budget: PrivacyBudget, iterations: int) -> tuple[float, Calibration]:
@@ -109,10 +109,10 @@ def epsilon_of_a_choice(budget: PrivacyBudget, iterations: int) -> tuple[float, 
     (0.0987, 'composed')
     """
     epsilon, delta = as_pair(budget)
-    basic = epsilon / iterations  # [P3]
+    basic = epsilon / iterations  # [P:pure-split]
     if delta == 0:
         return basic, "pure"
-    concentrated = math.sqrt(8 * rho_from(epsilon, delta) / iterations) / ROUNDING  # [P4]
+    concentrated = math.sqrt(8 * rho_from(epsilon, delta) / iterations) / ROUNDING  # [P:zcdp-split]
     return (basic, "pure") if basic >= concentrated else (concentrated, "composed")
 
 
@@ -127,5 +127,5 @@ def select(scores: Sequence[int], scale: int, sampler: Sampler) -> int:
     while True:
         for variate in sampler.laplace([scale] * _BATCH):
             index = sampler.bits(bits)
-            if index < len(scores) and variate >= best - scores[index]:  # [P5]
+            if index < len(scores) and variate >= best - scores[index]:  # [P:accepted-vertex]
                 return index

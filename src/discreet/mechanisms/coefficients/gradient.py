@@ -99,7 +99,7 @@ def gradient_pieces(design: Design, domain: RowDomain, iterations: int) -> dict[
     score = Piece(score_sensitivity(design, domain), 1 - COUNT_SHARE, len(fitted_indices(design)), iterations)
     if design.count_public:
         return {"score": score}
-    return {"count": Piece(float(design.unit.max_rows), COUNT_SHARE, 1), "score": score}  # [P1]
+    return {"count": Piece(float(design.unit.max_rows), COUNT_SHARE, 1), "score": score}  # [P:count-piece]
 
 
 def check_step(step: float, *, carrying: bool) -> None:
@@ -136,5 +136,5 @@ def row_bound(total: int, context: RunContext) -> float:
     if context.design.count_public:
         return max(1.0, total / unit)
     (variate,) = context.sampler.draw([context.law.sigma["count"]])
-    noisy = total * unit + variate  # [P2]
+    noisy = total * unit + variate  # [P:count-noise]
     return max(1.0, max(0.0, noisy / unit**2) + 2 * context.law.sd("count"))

@@ -105,7 +105,7 @@ def huber_minimum(problem: HuberProblem, digits: int | None = None) -> _Search:
         if found is not None:
             beyond = search.fraction - problem.product_bits
             return [int(value + (1 << (beyond - 1))) >> beyond for value in found]
-        count *= 2  # [P13]
+        count *= 2  # [P:doubled-digits]
 
 
 class _Precision:
@@ -154,14 +154,14 @@ class _Precision:
         gains = []
         for i, (point, step) in enumerate(zip(points, steps, strict=True)):
             gradient = self._gradient(point, moments.totals[i * size : (i + 1) * size])
-            gains.append(int(gradient @ step))  # [P18]
+            gains.append(int(gradient @ step))  # [P:certain-fall]
         index = max(range(len(steps)), key=gains.__getitem__)
         return steps[index], gains[index]
 
     def certified(self, visited: _Visited) -> bool:
         """Whether the point is provably within the tolerance of the exact minimum."""
         allowed = self.problem.strength << (self.fraction - self.problem.product_bits - _TOLERANCE_BITS)
-        return bool(visited.gradient @ visited.gradient <= allowed**2)  # [P12]
+        return bool(visited.gradient @ visited.gradient <= allowed**2)  # [P:huber-certificate]
 
     def _visit(self, point: Int) -> Generator[Sums, Moments, _Visited]:
         """Gradient and curvature at a point, from one pass."""
@@ -184,7 +184,7 @@ class _Precision:
 
     def _gradient(self, point: Int, scores: Sequence[int]) -> Int:
         penalty = point * self.problem.strength + (self.problem.linear << self.fraction)
-        gradient: Int = penalty - np.array(scores, dtype=object)  # [P14]
+        gradient: Int = penalty - np.array(scores, dtype=object)  # [P:huber-gradient]
         return gradient
 
     def _penalised(self, products: Int) -> Int:

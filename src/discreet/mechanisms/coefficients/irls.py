@@ -99,7 +99,7 @@ def score_pieces(design: Design, domain: RowDomain, iterations: int) -> dict[str
     """What the score form releases: the Gram of (1, x) once, and a sum of scores in every iteration."""
     size = len(fitted_indices(design))
     constant = 1.0 if design.intercept else 0.0
-    loss = weighted_loss(  # [P9]
+    loss = weighted_loss(  # [P:gram-sensitivity]
         domain,
         design.unit.neighbours,
         Blocks(count=constant, sum_x=2 * constant, gram=1.0, sum_y=0.0, cross=0.0, target_square=0.0),
@@ -121,7 +121,7 @@ def moment_pieces(design: Design, domain: RowDomain, iterations: int, *, joint: 
     gram, cross = length**2 * rows * ROUNDING, length * rows
     if design.unit.neighbours == "replace":
         together = _apart() if joint else 1.0
-        gram, cross = gram * math.sqrt(2) * together, cross * 2 * together  # [P10]
+        gram, cross = gram * math.sqrt(2) * together, cross * 2 * together  # [P:joint-pieces]
     return {
         "gram": Piece(gram, WEIGHTED_GRAM_SHARE, size**2, iterations),
         "cross": Piece(cross, 1 - WEIGHTED_GRAM_SHARE, size, iterations),
@@ -132,7 +132,7 @@ def _apart() -> float:
     """How much of the two maxima under `replace` one pair of rows can reach at once."""
     gram, cross = WEIGHTED_GRAM_SHARE, 1 - WEIGHTED_GRAM_SHARE
     cosine = min(1.0, cross / (4 * gram))
-    return math.sqrt(gram * (1 - cosine**2) + cross * (1 + cosine) / 2) * ROUNDING  # [P11]
+    return math.sqrt(gram * (1 - cosine**2) + cross * (1 + cosine) / 2) * ROUNDING  # [P:parabola-maximum]
 
 
 def score_iterates(context: RunContext) -> _Iterates:
@@ -196,7 +196,7 @@ def noisy_gram(totals: Sequence[int], context: RunContext) -> FloatArray:
     pairs = [(i, j) for i in indices for j in indices if i <= j]
     noise = context.sampler.draw([diagonal if i == j else off for i, j in pairs])
     exact = [totals[position(i, j, indices[-1] + 2)] for i, j in pairs]
-    released = [total + variate for total, variate in zip(exact, noise, strict=True)]  # [P12]
+    released = [total + variate for total, variate in zip(exact, noise, strict=True)]  # [P:gram-noise]
     return symmetric((value / context.domain.unit**2 for value in released), len(indices))
 
 
@@ -206,7 +206,7 @@ def noisy_cross(totals: Sequence[int], context: RunContext) -> FloatArray:
     target = indices[-1] + 1
     noise = context.sampler.draw([context.law.sigma["cross"]] * len(indices))
     exact = [totals[position(index, target, target + 1)] for index in indices]
-    return np.array([(a + b) / context.domain.unit**2 for a, b in zip(exact, noise, strict=True)])  # [P13]
+    return np.array([(a + b) / context.domain.unit**2 for a, b in zip(exact, noise, strict=True)])  # [P:cross-noise]
 
 
 def noise_edge(context: RunContext, size: int) -> float:
@@ -221,6 +221,6 @@ def _loss(context: RunContext) -> RobustLoss:
 def _triangular(law: NoiseLaw) -> NoiseLaw:
     """The Gram's noise with its off-diagonal scale, smaller by sqrt(2) because such an entry counts for two."""
     diagonal = law.sigma["gram"]
-    off = rounded_up(math.isqrt((diagonal**2 + 1) // 2 - 1) + 1)  # [P15]
+    off = rounded_up(math.isqrt((diagonal**2 + 1) // 2 - 1) + 1)  # [P:off-diagonal]
     rest = {name: sigma for name, sigma in law.sigma.items() if name != "gram"}
     return NoiseLaw(law.grid_bits, {"gram_diagonal": diagonal, "gram_off_diagonal": off, **rest}, law.calibration)

@@ -39,7 +39,7 @@ def row_norm(design: Design, domain: RowDomain) -> float:
 def score_sensitivity(design: Design, domain: RowDomain) -> float:
     """Largest change of a sum of scores psi/bound times (1, x) between neighbours, in scaled units."""
     apart = 1.0 if design.unit.neighbours == "add-remove" else 2.0
-    return row_norm(design, domain) * apart * design.unit.max_rows  # [P8]
+    return row_norm(design, domain) * apart * design.unit.max_rows  # [P:score-sensitivity]
 
 
 def noisy_score(totals: Sequence[int], context: RunContext) -> FloatArray:
@@ -47,7 +47,7 @@ def noisy_score(totals: Sequence[int], context: RunContext) -> FloatArray:
     indices = fitted_indices(context.design)
     noise = context.sampler.draw([context.law.sigma["score"]] * len(indices))
     exact = [totals[index] * context.domain.unit for index in indices]
-    return np.array([(a + b) / context.domain.unit**2 for a, b in zip(exact, noise, strict=True)])  # [P14]
+    return np.array([(a + b) / context.domain.unit**2 for a, b in zip(exact, noise, strict=True)])  # [P:score-noise]
 
 
 def stepped(theta: FloatArray, step: FloatArray) -> FloatArray:

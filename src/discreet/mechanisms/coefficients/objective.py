@@ -84,14 +84,14 @@ class ObjectivePerturbation:
     def noise_model(self, design: Design, domain: RowDomain, budget: PrivacyBudget, settings: Settings) -> NoiseLaw:
         """The law of the linear term and of the noise on its solution: design, budget and settings in, no data."""
         asked, delta = approximate(budget)
-        epsilon = min(asked, EPSILON_USED)  # [P7]
+        epsilon = min(asked, EPSILON_USED)  # [P:epsilon-used]
         size = coefficient_count(design)
         sensitivity, bounds = sensitivity_and_shifts(design, domain, settings)
         steps = strength_steps(design, domain, sensitivity, settings, epsilon)
         strength = in_units(steps, domain)
         left = _left_of_epsilon(design, sensitivity, strength, epsilon)
         linear = in_steps("linear", min(_linear_sd(shift, left, delta) for shift in bounds), domain)
-        if delta_left(epsilon, delta, [(size, linear)]) is None:  # [P4]
+        if delta_left(epsilon, delta, [(size, linear)]) is None:  # [P:linear-gap]
             raise SpecError(
                 f"the lattice of grid_bits = {domain.grid_bits} is too coarse for epsilon = {asked:g} and "
                 f"delta = {delta:g}; raise grid_bits, lower epsilon or raise delta"
@@ -99,7 +99,7 @@ class ObjectivePerturbation:
         rho = rho_from(epsilon * OUTPUT_EPSILON, delta * OUTPUT_DELTA)
         step = math.ldexp(1.0, -2 * domain.grid_bits)
         apart = 2 * solution_gap(size, strength) * step
-        output = in_steps("coefficients", apart * ROUNDING / math.sqrt(2 * rho), domain)  # [P6]
+        output = in_steps("coefficients", apart * ROUNDING / math.sqrt(2 * rho), domain)  # [P:objective-point-noise]
         sigma = {"linear": linear, "coefficients": output}
         return NoiseLaw(domain.grid_bits, sigma, "bound", parameters={"strength": steps})
 
@@ -136,10 +136,10 @@ def _minimum(context: RunContext, gram: Int, right: Int, linear: Int) -> Generat
     domain, strength = context.domain, context.law.parameters["strength"]
     if context.settings["loss"] == SQUARED:
         ball = {"strength": in_units(strength, domain), "bound": context.settings["bound"]}
-        return ridge_in_ball(gram, right, domain.grid_bits, ball)  # [P1]
+        return ridge_in_ball(gram, right, domain.grid_bits, ball)  # [P:linear-term]
     threshold = threshold_steps(context.settings, domain)
     problem = HuberProblem(domain, gram, right, linear, strength, threshold, context.design.intercept)
-    return (yield from huber_minimum(problem))  # [P15]
+    return (yield from huber_minimum(problem))  # [P:huber-search]
 
 
 def strength_steps(
@@ -152,7 +152,7 @@ def strength_steps(
     if given == 0:
         share = VOLUME_SHARE[str(settings["loss"])] * epsilon
         given = max(_strength_for(design, sensitivity, share), _STRENGTH.low)
-    return math.ceil(Fraction(given) * domain.unit**2)  # [P17]
+    return math.ceil(Fraction(given) * domain.unit**2)  # [P:whole-strength]
 
 
 def in_units(steps: int, domain: RowDomain) -> float:
@@ -179,7 +179,7 @@ def sensitivity_and_shifts(
     sensitivity = RowSensitivity.of(design, domain, bound)
     if settings["loss"] == SQUARED:
         return sensitivity, shifts(design, sensitivity, bound)
-    clipped = replace(sensitivity, residual=threshold_steps(settings, domain) / domain.unit)  # [P16]
+    clipped = replace(sensitivity, residual=threshold_steps(settings, domain) / domain.unit)  # [P:clipped-residual]
     return clipped, shifts(design, clipped)
 
 
@@ -196,7 +196,8 @@ def shifts(design: Design, sensitivity: RowSensitivity, bound: float | None = No
     found = [Shift(sensitivity.rows * norm * sensitivity.residual * ROUNDING, sensitivity.rows)]
     if bound is not None and design.unit.neighbours == "replace":
         around = norm * bound / math.cos(math.pi / _DIRECTIONS)
-        found.append(Shift(k * norm * (2 + around) * ROUNDING, k * (2 + int(math.log2(_DIRECTIONS)))))  # [P9]
+        # [P:paired-shift]
+        found.append(Shift(k * norm * (2 + around) * ROUNDING, k * (2 + int(math.log2(_DIRECTIONS)))))
     usable = tuple(shift for shift in found if shift.halvings <= _MOST_HALVINGS)
     if not usable:
         raise SpecError(f"max_rows = {k} is too large for this mechanism; lower it or use the mechanism 'output'")
@@ -210,19 +211,19 @@ def volume_loss(rows: int, norm: float, size: int, strength: float) -> float:
     0.693147181
     """
     rank = min(rows, size)
-    return rank * math.log1p(rows * norm**2 / (strength * rank)) * ROUNDING  # [P2]
+    return rank * math.log1p(rows * norm**2 / (strength * rank)) * ROUNDING  # [P:volume]
 
 
 def solution_gap(size: int, strength: float) -> float:
     """Largest distance of the lattice point from the minimum for the unrounded linear term, in lattice steps."""
-    return (rounding_sensitivity(size) + math.sqrt(size) / (2 * strength)) * ROUNDING  # [P5]
+    return (rounding_sensitivity(size) + math.sqrt(size) / (2 * strength)) * ROUNDING  # [P:point-distance]
 
 
 def _linear_sd(shift: Shift, epsilon: float, delta: float) -> float:
     """Standard deviation of the linear term, in scaled units, for what is left of epsilon after the volume."""
     parted = delta * (1 - OUTPUT_DELTA - LATTICE_SHARE) / ROUNDING * 0.5**shift.halvings
-    mu = min(mu_from(epsilon, parted), math.sqrt(2 * epsilon) / ROUNDING)  # [P8]
-    return shift.length * ROUNDING / mu  # [P3]
+    mu = min(mu_from(epsilon, parted), math.sqrt(2 * epsilon) / ROUNDING)  # [P:linear-mu]
+    return shift.length * ROUNDING / mu  # [P:linear-scale]
 
 
 def _left_of_epsilon(design: Design, sensitivity: RowSensitivity, strength: float, epsilon: float) -> float:

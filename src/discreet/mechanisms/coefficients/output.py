@@ -56,7 +56,7 @@ class OutputPerturbation:
         gram, cross = normal_equations(moments.totals, released, intercept=design.intercept)
         lattice = ridge_in_ball(gram, cross, context.domain.grid_bits, context.settings)
         noise = context.sampler.draw([context.law.sigma["coefficients"]] * len(lattice))
-        noisy = [value + variate for value, variate in zip(lattice, noise, strict=True)]  # [P4]
+        noisy = [value + variate for value, variate in zip(lattice, noise, strict=True)]  # [P:point-noise]
         return in_scaled_units(noisy, design, context.domain)
 
 
@@ -78,7 +78,7 @@ def coefficient_sensitivity(design: Design, domain: RowDomain, settings: Setting
     if design.unit.neighbours == "replace":
         exact = min(exact, exchange_sensitivity(sensitivity, strength, bound))
     step = math.ldexp(1.0, -2 * domain.grid_bits)
-    return (exact + 2 * rounding_sensitivity(coefficient_count(design)) * step) * _UP  # [P3]
+    return (exact + 2 * rounding_sensitivity(coefficient_count(design)) * step) * _UP  # [P:lattice-distance]
 
 
 def minimum_sensitivity(sensitivity: RowSensitivity, strength: float, bound: float) -> float:
@@ -93,7 +93,7 @@ def minimum_sensitivity(sensitivity: RowSensitivity, strength: float, bound: flo
         if strength <= both
         else sensitivity.rows * sensitivity.norm / (strength + both)
     )
-    return min(sensitivity.residual * steepest, 2 * bound) * _UP  # [P1]
+    return min(sensitivity.residual * steepest, 2 * bound) * _UP  # [P:minimum-distance]
 
 
 def exchange_sensitivity(sensitivity: RowSensitivity, strength: float, bound: float) -> float:
@@ -108,7 +108,7 @@ def exchange_sensitivity(sensitivity: RowSensitivity, strength: float, bound: fl
     part = sensitivity.norm * bound
     sine = 2 * part / (1 + math.sqrt(1 + 8 * part**2))
     pair = 2 * sensitivity.norm * math.sqrt(1 - sine**2) * (1 + part * sine)
-    return sensitivity.rows / 2 * pair / strength * _UP  # [P8]
+    return sensitivity.rows / 2 * pair / strength * _UP  # [P:pair-distance]
 
 
 def in_scaled_units(steps: list[int], design: Design, domain: RowDomain) -> Coefficients:

@@ -54,11 +54,11 @@ class RobustLoss:
     def root(self, residual: FloatArray) -> FloatArray:
         """Square root of the weight psi(r) / r, a number in [0, 1], under the same condition."""
         ratio = np.maximum(np.abs(residual) / self.threshold, 1.0)
-        return np.sqrt(self._tail(ratio) / ratio)  # [P17]
+        return np.sqrt(self._tail(ratio) / ratio)  # [P:root-bits]
 
     def _tail(self, ratio: FloatArray) -> FloatArray:
         """|psi| / c from |r| / c, for those that are at least 1."""
         if self.power == 1.0:
             return np.ones_like(ratio)
         clipped = np.clip(ratio, 1.0, LARGEST_RESIDUAL / self.threshold)
-        return exp((self.power - 1.0) * log(clipped))  # [P16]
+        return exp((self.power - 1.0) * log(clipped))  # [P:tail-bits]

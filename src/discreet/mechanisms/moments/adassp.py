@@ -65,7 +65,7 @@ class AdaptiveSufficientStatistics:
             shares=equal_parts(design, target_square=bool(settings["target_square"])),
             beside=ExtraStatistic(
                 EIGENVALUE, eigenvalue_sensitivity(design, domain), float(settings["eigenvalue_share"])
-            ),  # [P4]
+            ),  # [P:eigenvalue-share]
         )
 
     def passes(self, context: RunContext) -> Passes:
@@ -74,7 +74,7 @@ class AdaptiveSufficientStatistics:
         exact = smallest_eigenvalue(regressor_gram(moments.totals, constant=context.design.needs_sums))
         totals = with_noise(moments.totals, context.law, context.sampler)
         (noise,) = context.sampler.draw([context.law.sigma[EIGENVALUE]])
-        return NoisyMoments(totals, {EIGENVALUE: exact + noise})  # [P5]
+        return NoisyMoments(totals, {EIGENVALUE: exact + noise})  # [P:eigenvalue-noise]
 
 
 def equal_parts(design: Design, *, target_square: bool) -> Blocks:
@@ -101,7 +101,7 @@ def eigenvalue_sensitivity(design: Design, domain: RowDomain) -> float:
     3.0
     """
     row_norm = norm2(domain) + (1.0 if design.needs_sums else 0.0)
-    return row_norm * design.unit.max_rows  # [P6]
+    return row_norm * design.unit.max_rows  # [P:eigenvalue-sensitivity]
 
 
 def regressor_gram(totals: Sequence[int], *, constant: bool) -> list[list[int]]:

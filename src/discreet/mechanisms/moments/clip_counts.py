@@ -33,9 +33,11 @@ def clip_columns(design: Design) -> int:
 def clip_counts_statistic(design: Design) -> ExtraStatistic:
     """The counts as one more part of a Gaussian release: a unit moves each of them by at most its number of rows."""
     columns = clip_columns(design)
-    return ExtraStatistic(CLIPPED, math.sqrt(columns) * design.unit.max_rows, CLIP_MU2_SHARE, columns)  # [P17]
+    # [P:clip-sensitivity]
+    return ExtraStatistic(CLIPPED, math.sqrt(columns) * design.unit.max_rows, CLIP_MU2_SHARE, columns)
 
 
 def on_product_grid(counts: Sequence[int], noise: Sequence[int], law: NoiseLaw) -> tuple[int, ...]:
     """Exact counts in steps of the product grid plus one independent variate each, in unlimited integers."""
-    return tuple(count * 4**law.grid_bits + variate for count, variate in zip(counts, noise, strict=True))  # [P18]
+    # [P:clip-noise]
+    return tuple(count * 4**law.grid_bits + variate for count, variate in zip(counts, noise, strict=True))

@@ -56,4 +56,4 @@ def monomial_weights(*, sums: bool, target_square: bool) -> dict[str, float]:
         weights |= {"sum_x": 2.0, "sum_y": 2.0}
     if target_square:
         weights["target_square"] = 1.0
-    return weights  # [P1]
+    return weights  # [P:monomial-weights]

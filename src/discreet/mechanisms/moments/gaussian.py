@@ -71,4 +71,4 @@ class GaussianMoments:
         """Exact totals plus one independent variate each, added in unlimited integers."""
         size = size_of(len(moments.totals))
         noise = sampler.draw(law.steps(size))
-        return tuple(total + variate for total, variate in zip(moments.totals, noise, strict=True))  # [P12]
+        return tuple(total + variate for total, variate in zip(moments.totals, noise, strict=True))  # [P:moments-noise]

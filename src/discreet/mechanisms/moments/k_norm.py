@@ -57,7 +57,7 @@ class KNormMoments:
         scales = block_sigmas(
             domain,
             design.unit.neighbours,
-            epsilon,  # [P9]
+            epsilon,  # [P:unit-norm]
             shares,
             count_public=design.count_public,
             rows_per_unit=design.unit.max_rows,
@@ -76,7 +76,8 @@ class KNormMoments:
         size = len(context.design.released)
         moments = yield ExactGram(size, context.domain.grid_bits)
         noise = k_norm_noise(context.law.steps(size), context.sampler)
-        return NoisyMoments(tuple(total + part for total, part in zip(moments.totals, noise, strict=True)))  # [P12]
+        # [P:k-norm-sum]
+        return NoisyMoments(tuple(total + part for total, part in zip(moments.totals, noise, strict=True)))
 
 
 def block_shares(domain: RowDomain, neighbours: Neighbours, columns: int) -> Blocks:
@@ -117,7 +118,7 @@ def k_norm_noise(scales: Sequence[int], sampler: Sampler) -> list[int]:
             length2 += normal * normal
         stretch = uniforms.gamma(dimension) / length2.sqrt()
         entries = iter(normals)
-        return [(next(entries) * stretch * scale).nearest() if scale else 0 for scale in scales]  # [P11]
+        return [(next(entries) * stretch * scale).nearest() if scale else 0 for scale in scales]  # [P:k-norm-noise]
 
     return refined(sampler, draw, bits=_SPARE_BITS + max(scales).bit_length() + 2 * dimension.bit_length())
 
@@ -139,5 +140,5 @@ def _steps(scales: Blocks, domain: RowDomain, *, count_public: bool) -> dict[str
                 f"the noise of block '{block}' has a scale of {scaled[block]:.3g} scaled units, beyond any use; "
                 "raise epsilon"
             )
-        steps[block] = math.ceil(wanted)  # [P10]
+        steps[block] = math.ceil(wanted)  # [P:scales-rounded-up]
     return steps

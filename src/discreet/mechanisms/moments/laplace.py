@@ -129,9 +129,9 @@ def pure_law(
     sigma: dict[str, int] = {"count": 0} if design.count_public else {}
     for block in BLOCKS:
         if block in charged:
-            sigma[block] = _steps(block, loss / Fraction(charged[block]), domain)  # [P11]
+            sigma[block] = _steps(block, loss / Fraction(charged[block]), domain)  # [P:laplace-scales]
     if clips:
-        sigma[CLIPPED] = _steps(CLIPPED, clips * design.unit.max_rows / for_clips, domain)  # [P14]
+        sigma[CLIPPED] = _steps(CLIPPED, clips * design.unit.max_rows / for_clips, domain)  # [P:clip-scale]
     return NoiseLaw(domain.grid_bits, sigma, "pure", family="discrete-laplace")
 
 
@@ -140,7 +140,7 @@ def noisy_totals(moments: Moments, law: NoiseLaw, sampler: Sampler) -> tuple[int
     size = size_of(len(moments.totals))
     noise = sampler.laplace(law.steps(size))
     return tuple(
-        total + variate if block in law.sigma else None  # [P12]
+        total + variate if block in law.sigma else None  # [P:released-entries]
         for block, total, variate in zip(entry_blocks(size), moments.totals, noise, strict=True)
     )
 
@@ -153,4 +153,4 @@ def _steps(block: str, scale: Fraction, domain: RowDomain) -> int:
             f"the noise of block '{block}' has a scale of {float(scale):.3g} scaled units, too much for the 64-bit "
             f"sampler at grid_bits = {domain.grid_bits}; lower grid_bits or raise epsilon"
         )
-    return rounded_up(steps)  # [P13]
+    return rounded_up(steps)  # [P:scale-rounded-up]

@@ -13,4 +13,4 @@ def residuals_with_noise(totals: tuple[int, ...], law: NoiseLaw, sampler: Sample
     diagonal, off = law.sigma["residual_diagonal"], law.sigma["residual_off_diagonal"]
     sigmas = [diagonal if i == j else off for i, j in pairs(size)]
     noise = sampler.draw([*sigmas, law.sigma[RATIO_BLOCK]])
-    return tuple(total + variate for total, variate in zip(totals, noise, strict=True))  # [P3]
+    return tuple(total + variate for total, variate in zip(totals, noise, strict=True))  # [P:residual-noise]

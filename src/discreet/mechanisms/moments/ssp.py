@@ -49,7 +49,7 @@ class SufficientStatistics:
             budget,
             count_public=design.count_public,
             rows_per_unit=design.unit.max_rows,
-            shares=released_shares(design, target_square=bool(settings["target_square"])),  # [P1]
+            shares=released_shares(design, target_square=bool(settings["target_square"])),  # [P:released-shares]
         )
 
     def passes(self, context: RunContext) -> Passes:
@@ -76,6 +76,6 @@ def with_noise(totals: Sequence[int], law: NoiseLaw, sampler: Sampler) -> tuple[
     blocks = entry_blocks(size_of(len(totals)))
     noise = iter(sampler.draw([law.sigma[block] for block in blocks if block in law.sigma]))
     return tuple(
-        total + next(noise) if block in law.sigma else None  # [P2]
+        total + next(noise) if block in law.sigma else None  # [P:released-blocks]
         for block, total in zip(blocks, totals, strict=True)
     )

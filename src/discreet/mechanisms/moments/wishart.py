@@ -64,7 +64,7 @@ class Scales:
             Fraction(unit2, self.constant**2)
             + Fraction(domain.norm2_bound, self.regressor**2)
             + Fraction(unit2, self.target**2)
-        )  # [P6]
+        )  # [P:row-shift]
 
     def blocks(self, *, count_public: bool) -> dict[str, int]:
         """The scale of every block: products of those of its columns, in steps of the product grid."""
@@ -129,7 +129,7 @@ class WishartMoments:
         mean = [away * columns[i] ** 2 if i == j else 0 for i, j in pairs(size)]
         totals = [
             total + part - average for total, part, average in zip(moments.totals, noise, mean, strict=True)
-        ]  # [P8]
+        ]  # [P:wishart-sum]
         if context.design.count_public:
             totals[0] = moments.totals[0]
         return NoisyMoments(tuple(totals))
@@ -148,7 +148,8 @@ def wishart_noise(scales: Sequence[int], degrees: int, sampler: Sampler) -> list
     def draw(uniforms: Uniforms) -> list[int]:
         # Bartlett: W = A A' with A lower triangular
         rows = [[*uniforms.normals(i), uniforms.chi_square(degrees - i).sqrt()] for i in range(size)]
-        return [(_dot(rows[i], rows[j], uniforms) * (scales[i] * scales[j])).nearest() for i, j in pairs(size)]  # [P7]
+        entries = ((_dot(rows[i], rows[j], uniforms) * (scales[i] * scales[j])).nearest() for i, j in pairs(size))
+        return list(entries)  # [P:bartlett-draw]
 
     return refined(sampler, draw, bits=_SPARE_BITS + 2 * max(scales).bit_length() + 2 * degrees.bit_length())
 
@@ -167,7 +168,7 @@ def _scales(domain: RowDomain, size: int, budget: PrivacyBudget, degrees: int, *
     while True:
         scales = _stretched(domain, size, shift)
         if _proved(scales.shift(domain), degrees - size + 1, served, share, exchanged=exchanged) <= budget.delta:
-            return scales  # [P9]
+            return scales  # [P:accepted-scales]
         shift *= 1 - 1e-6
 
 
@@ -205,7 +206,7 @@ def _fewest_degrees(shift: Fraction, size: int, budget: PrivacyBudget, most: int
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if keeps(middle) else (middle, high)
-    return high  # [P10]
+    return high  # [P:fewest-degrees]
 
 
 def _served(budget: PrivacyBudget, *, exchanged: bool) -> float:

@@ -22,7 +22,7 @@ def bernoulli(chance: Fraction) -> bool:
     >>> bernoulli(Fraction(0)), bernoulli(Fraction(1))
     (False, True)
     """
-    return below(chance.denominator) < chance.numerator  # [P1]
+    return below(chance.denominator) < chance.numerator  # [P:coin]
 
 
 def bernoulli_exp(exponent: Fraction, *, coin: Callable[[Fraction], bool] = bernoulli) -> bool:
@@ -37,7 +37,7 @@ def bernoulli_exp(exponent: Fraction, *, coin: Callable[[Fraction], bool] = bern
     for _ in range(whole):
         if not _exp_of_at_most_one(Fraction(1), coin):
             return False
-    return _exp_of_at_most_one(rest, coin)  # [P2]
+    return _exp_of_at_most_one(rest, coin)  # [P:exponential-coin]
 
 
 def _exp_of_at_most_one(exponent: Fraction, coin: Callable[[Fraction], bool]) -> bool:

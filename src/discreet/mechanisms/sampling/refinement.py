@@ -62,7 +62,7 @@ class Interval:
         if self.low >= 0 and other.low >= 0:
             return Interval(self.low * other.low >> bits, -(-self.high * other.high >> bits), bits)
         products = (self.low * other.low, self.low * other.high, self.high * other.low, self.high * other.high)
-        return Interval(min(products) >> bits, -(-max(products) >> bits), bits)  # [P5]
+        return Interval(min(products) >> bits, -(-max(products) >> bits), bits)  # [P:outward-products]
 
     def __truediv__(self, other: Interval) -> Interval:
         """The quotient by a number that is above 0."""
@@ -100,7 +100,7 @@ class Interval:
         low, high = (self.low + half) >> self.bits, (self.high + half) >> self.bits
         if low != high:
             raise UndecidedError("a rounding is not settled")
-        return low  # [P2]
+        return low  # [P:settled-rounding]
 
 
 class Uniforms:
@@ -138,7 +138,7 @@ class Uniforms:
                 digits = self._digits()
                 low = low * digits >> self.bits
                 high = (high * (digits + 1) >> self.bits) + 1
-            total -= Interval(low, high, self.bits).log()  # [P4]
+            total -= Interval(low, high, self.bits).log()  # [P:gamma-variate]
         return total
 
     def chi_square(self, degrees: int) -> Interval:
@@ -156,7 +156,8 @@ class Uniforms:
     def refine(self) -> None:
         """Twice as many digits of every variate given so far."""
         more = self._pieces(len(self._known))
-        self._known = [digits << self.bits | piece for digits, piece in zip(self._known, more, strict=True)]  # [P1]
+        # [P:digits-appended]
+        self._known = [digits << self.bits | piece for digits, piece in zip(self._known, more, strict=True)]
         self.bits *= 2
 
     def _two_normals(self) -> tuple[Interval, Interval]:
@@ -166,7 +167,7 @@ class Uniforms:
             square = x * x + y * y
             if square.below(self.exactly(1)):
                 factor = (square.log() * -2 / square).sqrt()
-                return x * factor, y * factor  # [P3]
+                return x * factor, y * factor  # [P:polar-normals]
 
     def _digits(self) -> int:
         if self._index == len(self._known):
@@ -203,7 +204,7 @@ def refined(sampler: Sampler, compute: Callable[[Uniforms], Outcome], *, bits: i
     while True:
         uniforms.restart()
         try:
-            return compute(uniforms)  # [P6]
+            return compute(uniforms)  # [P:refined-outcome]
         except UndecidedError:
             uniforms.refine()
 
@@ -221,7 +222,7 @@ def _log_bounds(number: int, bits: int) -> tuple[int, int]:
     shift = (power * two, power * (two + 2 * error))
     low = min(shift) - 2 * (series + error)
     high = max(shift) - 2 * series
-    return low >> guard, -(-high >> guard)  # [P7]
+    return low >> guard, -(-high >> guard)  # [P:log-bounds]
 
 
 @lru_cache(maxsize=64)
@@ -238,4 +239,4 @@ def _atanh(numerator: int, denominator: int, q: int) -> int:
         total += power // odd
         power = power * square >> q
         odd += 2
-    return total  # [P8]
+    return total  # [P:atanh-series]
