@@ -28,6 +28,7 @@ from discreet.mechanisms.interface.protocol import (
 from discreet.mechanisms.moments.residuals import residuals_with_noise
 from discreet.mechanisms.sampling.sampler import ExactSampler, Sampler
 from discreet.privacy.budget import PrivacyBudget, check_strength
+from discreet.privacy.checks import is_number
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.spend import SpendHook, SpendReceipt, SpendRequest, untracked
 from discreet.releases import NoiseLaw, RatioPart, Release, ResidualPart, Settings
@@ -339,7 +340,7 @@ def _checked_bound(design: Design, moments: str, residual_bound: float | None) -
     half = target.half if isinstance(target, Numeric) else 1.0
     if residual_bound is None:
         return None
-    if isinstance(residual_bound, bool) or not isinstance(residual_bound, int | float):
+    if not is_number(residual_bound):
         raise SpecError(f"the residual bound is a number; {residual_bound!r} came")
     if not 1e-6 * half <= residual_bound <= 4 * half:
         raise SpecError(

@@ -16,6 +16,7 @@ from typing import Final
 from discreet.design.columns import Base, Boolean, Column, Derived, Numeric, SplineBasis, has_invisible_characters
 from discreet.design.declarations import column_from
 from discreet.errors import SpecError
+from discreet.privacy.checks import is_number
 from discreet.privacy.unit import PrivacyUnit
 
 CONSTANT: Final = "1"
@@ -107,7 +108,7 @@ class Design:
         if self.unit.id in self.columns:
             raise SpecError(f"the id column {self.unit.id!r} is declared as a column too; an id is never released")
         if self.radius is not None:
-            if isinstance(self.radius, bool) or not isinstance(self.radius, int | float):
+            if not is_number(self.radius):
                 raise SpecError(f"radius is a number; {self.radius!r} came")
             if not (self.radius >= 2**-8 and math.isfinite(self.radius)):
                 raise SpecError(f"radius {self.radius!r} is not allowed; declare a finite number of at least 1/256")
