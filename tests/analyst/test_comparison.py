@@ -4,27 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy import stats
 
 import discreet
 from discreet.analyst.comparison import compare_models
-from discreet.analyst.inference.simultaneous import simultaneous_value
 from discreet.analyst.model import fit
 from discreet.analyst.values.not_estimable import NotEstimable, NotEstimableError
-from discreet.design.model import Design
 from discreet.errors import SpecError
-from support.made_releases import made
-
-DESIGN = Design("y", {"y": (-4, 4), "a": (-1, 1), "b": (-1, 1), "c": (-1, 1)})
-
-
-def release(count=500, sigma=0.5, seed=0, together=0.0):
-    random = np.random.default_rng(seed)
-    A = random.uniform(-1, 1, (count, 3))
-    A[:, 1] = together * A[:, 0] + (1 - together) * A[:, 1]
-    y = np.clip(A[:, 0] + 0.5 * A[:, 1] + random.normal(0, 0.3, count), -4, 4)
-    rows = {"y": y.tolist(), **{name: A[:, j].tolist() for j, name in enumerate("abc")}}
-    return made(DESIGN, rows, sigma=sigma, seed=seed).release
+from support.compared import release
 
 
 def test_the_table_holds_what_each_fit_says():
@@ -95,28 +81,6 @@ def test_simultaneous_intervals_are_wider_and_reproducible():
     tight, loose = (np.asarray(result.conf_int(simultaneous=way)) for way in ("max-t", "bonferroni"))
     assert (np.diff(tight) <= np.diff(loose)).all()
     np.testing.assert_array_equal(tight, np.asarray(fit(release(together=0.7)).conf_int(simultaneous="max-t")))
-
-
-def test_max_t_meets_the_known_quantile_of_independent_errors():
-    """Orthogonal columns: the quantile of the largest of four independent t values, within 0.05 of it.
-
-    The error of the 95 % quantile of 9,999 draws is about 0.014 here, and the seed is that of one release.
-    """
-    result = fit(release(count=4000))
-    got = simultaneous_value(result._contrasts, 0.95, "max-t", result.release.digest)
-    assert got == pytest.approx(stats.norm.ppf((1 + 0.95**0.25) / 2), abs=0.05)
-
-
-def test_bonferroni_shares_the_misses_out():
-    result = fit(release())
-    about = result._contrasts
-    assert simultaneous_value(about, 0.95, "bonferroni", "d") == pytest.approx(
-        stats.t.ppf(1 - 0.05 / 8, result.df_resid), rel=1e-9
-    )
-    # one alone, and a level beyond what is simulated
-    alone = fit(release(), features=[])._contrasts
-    assert simultaneous_value(alone, 0.95, "max-t", "d") == alone.critical(0.95)
-    assert simultaneous_value(about, 0.99999, "max-t", "d") == simultaneous_value(about, 0.99999, "bonferroni", "d")
 
 
 def test_an_unknown_way_is_refused():

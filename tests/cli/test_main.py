@@ -10,9 +10,7 @@ import signal
 import subprocess
 import sys
 import time
-import warnings
 from collections.abc import Sequence
-from io import BytesIO, StringIO, TextIOWrapper
 from pathlib import Path
 
 import click
@@ -23,15 +21,8 @@ import pytest
 
 from discreet import __version__
 from discreet.cli import main as main_module
-from discreet.cli import progress as progress_module
-from discreet.cli import terminal
-from discreet.cli.failures import report_failure, trace
 from discreet.cli.main import COMMANDS, program, run
-from discreet.cli.progress import ReadProgress
-from discreet.cli.session import Session
-from discreet.cli.terminal import complain, discard_stdout, never_fail_to_encode, notices_on_stderr
 from discreet.design.model import Design
-from discreet.errors import OutputError
 from discreet.releases import Release
 from support.cli_folder import Call, contents
 
@@ -296,14 +287,6 @@ def test_a_signal_stops_the_installed_command_while_it_reads(sent: signal.Signal
     assert contents(folder) == before
 
 
-def test_a_library_that_makes_an_error_of_its_own_of_a_signal_does_not_hide_it() -> None:
-    session = Session()
-    with pytest.raises(KeyboardInterrupt):
-        session.stop(signal.SIGTERM, None)
-    assert report_failure(RuntimeError("Query interrupted"), session) == 143
-    assert report_failure(RuntimeError("another"), Session()) == 2
-
-
 def test_a_terminal_gets_a_table(folder: Path) -> None:
     ours, theirs = pty.openpty()
     with subprocess.Popen([*PROGRAM, "fit", "income.release.json"], stdout=theirs, stderr=subprocess.PIPE) as child:
@@ -412,18 +395,6 @@ def test_a_failure_to_print_help_is_told(call: Call, monkeypatch: pytest.MonkeyP
     assert result.stderr.startswith("error: unexpected failure (OSError)")
 
 
-def test_a_failure_of_stdout_is_told_in_our_words(monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(*_: object, **__: object) -> None:
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    monkeypatch.setattr(terminal, "discard_stdout", lambda: None)
-    monkeypatch.setattr(terminal.click, "echo", full)
-    with pytest.raises(OutputError, match="standard output: No space left"):
-        terminal.say("text")
-    monkeypatch.setattr(sys, "stdout", None)
-    terminal.flush()
-
-
 @pytest.mark.parametrize("arguments", [["--help"], ["fit", "--help"]])
 def test_help_into_a_closed_pipe_is_exit_0(arguments: list[str], call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
     def gone(*_: object, **__: object) -> None:
@@ -431,82 +402,6 @@ def test_help_into_a_closed_pipe_is_exit_0(arguments: list[str], call: Call, mon
 
     monkeypatch.setattr(click.Context, "get_help", gone)
     assert call(*arguments).exit_code == 0
-
-
-class Terminal(StringIO):
-    def isatty(self) -> bool:
-        return True
-
-
-def test_a_long_read_on_a_terminal_shows_a_bar_and_a_short_one_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    screen = Terminal()
-    monkeypatch.setattr(sys, "stderr", screen)
-    monkeypatch.setenv("TERM", "xterm")
-    with ReadProgress() as progress:
-        progress(0.5)
-    # a timer that has fired while the work ended draws nothing
-    progress._show()
-    assert screen.getvalue() == ""
-    monkeypatch.setattr(progress_module, "PATIENCE", 0.0)
-    with ReadProgress() as progress:
-        progress(0.25)
-        progress._timer.join()
-        progress(0.5)
-    assert "reading" in screen.getvalue()
-    assert "working" not in screen.getvalue()
-    with ReadProgress() as progress:
-        progress._timer.join()
-        progress(1.0)
-        progress(None)
-    assert "working" in screen.getvalue()
-    monkeypatch.setattr(sys, "stderr", StringIO())
-    with ReadProgress() as progress:
-        progress(0.5)
-    assert sys.stderr.getvalue() == ""
-
-
-def test_work_that_goes_on_after_a_short_read_is_shown_without_another_report(monkeypatch: pytest.MonkeyPatch) -> None:
-    screen = Terminal()
-    monkeypatch.setattr(sys, "stderr", screen)
-    monkeypatch.setenv("TERM", "xterm")
-    monkeypatch.setattr(progress_module, "PATIENCE", 0.02)
-    with ReadProgress() as progress:
-        progress(1.0)
-        progress(None)
-        progress._timer.join()
-    assert "working" in screen.getvalue()
-    assert "reading" not in screen.getvalue()
-
-
-def test_warnings_of_other_libraries_are_not_shown(capsys: pytest.CaptureFixture[str]) -> None:
-    with notices_on_stderr():
-        warnings.warn("cell 918273.5", RuntimeWarning, stacklevel=1)
-        warnings.warn("cell 918273.5", UserWarning, stacklevel=1)
-    assert capsys.readouterr().err == ""
-
-
-def test_a_stderr_that_cannot_be_written_does_not_stop_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
-    closed = StringIO()
-    closed.close()
-    monkeypatch.setattr(sys, "stderr", closed)
-    complain("notice", "unheard")
-
-
-def test_streams_without_an_encoding_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    raw = BytesIO()
-    ascii_only = TextIOWrapper(raw, encoding="ascii")
-    never_fail_to_encode(None, StringIO(), ascii_only)
-    ascii_only.write("ü")
-    ascii_only.flush()
-    assert raw.getvalue() == b"\\xfc"
-    monkeypatch.setattr(sys, "stdout", None)
-    discard_stdout()
-
-
-def test_a_trace_ends_even_if_exceptions_go_round_in_a_circle() -> None:
-    first, second = ValueError("918273.5"), KeyError("918273.5")
-    first.__cause__, second.__cause__ = second, first
-    assert list(trace(first)) == ["ValueError came through", "KeyError came through"]
 
 
 @pytest.mark.parametrize(

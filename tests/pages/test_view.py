@@ -3,49 +3,15 @@
 from __future__ import annotations
 
 import json
-import shlex
-from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
-import discreet
 from discreet.analyst.model import fit
-from discreet.cli.main import program
-from discreet.design.columns import Fill, Numeric
 from discreet.design.model import Design
 from discreet.errors import SpecError
-from discreet.pages.provenance import provenance
-from discreet.pages.usage import usage
 from discreet.pages.view import report_view
 from discreet.testing.not_private import exact_release, seeded_release
 from support.report_cases import example, promised, table
-
-
-def mixed() -> discreet.Release:
-    """A release with every kind of column."""
-    design = Design(
-        "y",
-        {
-            "y": (0, 1),
-            "a": Numeric((0, 1), Fill(0.5)),
-            "b": {"dtype": "bool", "missing": "drop"},
-            "g": {"levels": ["u", "v", "w"]},
-            "square": {"formula": "a ** 2"},
-            "curve": {"formula": "spline(a, 0.5)"},
-            "above": {"formula": "a >= 0.5"},
-            "part": {"formula": "cut(a, 0.3)"},
-            "h": {"bounds": [0, 4], "release": False},
-            "twice": {"formula": "h * 2"},
-        },
-        radius=3.0,
-    )
-    rows = 300
-    columns: dict[str, list[object]] = {**table(("y", "a"), rows)}
-    columns["b"] = [index % 2 == 0 for index in range(rows)]
-    columns["g"] = ["uvw"[index % 3] for index in range(rows)]
-    columns["h"] = [float(index % 5) for index in range(rows)]
-    return seeded_release(columns, design, seed=1, epsilon=5.0, delta=1e-6)
 
 
 def test_the_view_says_what_the_fit_says() -> None:
@@ -154,68 +120,3 @@ def test_a_view_without_a_fit_has_everything_else() -> None:
     view = report_view(example())
     assert (view.model, view.coefficients, view.effects, view.refusal) == (None, (), (), None)
     assert view.usage.commands[0] == "discreet fit R.json"
-
-
-def test_every_kind_of_column_is_described() -> None:
-    told = {column.name: column for column in provenance(mixed()).columns}
-    assert told["y"].role == "target"
-    assert told["h"].role == "not released"
-    assert told["a"].missing == "filled with 0.5"
-    assert told["b"].missing == "row dropped"
-    assert told["g"].declared == "u (reference), v, w"
-    assert told["g"].missing == "table refused"
-    assert told["square"].kind == "number, by the formula a ** 2"
-    assert told["curve"].declared.endswith("basis functions")
-    assert told["above"].kind.startswith("yes or no, by")
-    assert told["part"].kind.startswith("levels, by")
-    assert told["twice"].missing == "follows the columns it uses"
-
-
-def test_noise_is_told_by_block_and_per_row_where_there_are_rows() -> None:
-    release = example()
-    lines = {line.block: line for line in provenance(release).noise}
-    assert lines["number of rows"].sd == release.noise_sd[0, 0]
-    assert lines["regressors times target"].sd == release.noise_sd[1, -1]
-    assert lines["number of rows"].per_row == pytest.approx(release.noise_sd[0, 0] / release.moments[0, 0])
-    empty = exact_release({"y": [], "a": []}, Design("y", dict.fromkeys("ya", Numeric((0, 1), "drop"))))
-    assert {line.per_row for line in provenance(empty).noise} == {None}
-
-
-@pytest.mark.parametrize(
-    "spec",
-    [
-        {},
-        {"target": "a", "features": ["c", "b"]},
-        {"intercept": False},
-        {"penalty": "adaptive"},
-        {"penalty": "elastic-net", "strength": 0.001, "l1_ratio": 0.25},
-        {"penalty": "ridge", "strength": "criterion"},
-    ],
-    ids=str,
-)
-def test_the_lines_to_copy_give_the_same_model(
-    spec: dict[str, object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    release = example()
-    model = fit(release, **spec)
-    lines = usage(release, model)
-    scope: dict[str, object] = {"discreet": discreet, "release": release}
-    exec(lines.python[2], scope)  # our own line, which is the thing to try
-    assert dict(scope["fit"].params) == dict(model.params)
-    monkeypatch.chdir(tmp_path)
-    release.save("R.json")
-    told = CliRunner().invoke(program, [*shlex.split(lines.commands[0])[1:], "--json"])
-    assert json.loads(told.stdout)["params"] == dict(model.params)
-
-
-def test_the_file_of_a_release_that_is_not_private_has_its_own_name() -> None:
-    assert "R.NOT-PRIVATE.json" in usage(mixed(), None).commands[0]
-
-
-def test_a_name_with_a_comma_stands_in_quotes() -> None:
-    names = ("y", "a, b", "c", "d")
-    release = seeded_release(
-        table(names, 500), Design("y", dict.fromkeys(names, (0, 1))), seed=1, epsilon=9.0, delta=1e-6
-    )
-    words = shlex.split(usage(release, fit(release, features=["a, b", "c"])).commands[0])
-    assert words[words.index("--features") + 1] == '"a, b",c'

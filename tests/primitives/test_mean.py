@@ -12,9 +12,9 @@ from scipy import stats
 
 from discreet.errors import DataError, SpecError
 from discreet.primitives import mean as module
-from discreet.primitives import squared_error
 from discreet.primitives.mean import private_mean
-from discreet.primitives.squared_error import grid_size, squared_error_draw
+from discreet.primitives.squared_error import grid_size
+from support.discrete_laws import squared_error_law
 
 FALSE_ALARM = 1e-9
 
@@ -102,12 +102,6 @@ def test_untruncated_squared_error_loses_without_bound():
     assert abs(losses[2]) > 9 * epsilon
 
 
-def squared_error_law(mean: Fraction, n: int, epsilon: float, cells: int) -> np.ndarray:
-    t = np.arange(cells + 1) / cells
-    powers = -(n * epsilon / 2) * (float(mean) - t) ** 2
-    return powers - np.log(np.exp(powers).sum())
-
-
 @pytest.mark.parametrize(("n", "epsilon", "cells"), [(2, 1.0, 16), (10, 0.5, 3), (100, 1.0, 64), (1000, 1.0, 4096)])
 def test_the_truncated_law_on_the_lattice_keeps_epsilon(n, epsilon, cells):
     worst = 0.0
@@ -123,27 +117,6 @@ def test_the_truncated_law_on_the_lattice_keeps_epsilon(n, epsilon, cells):
 def test_twice_the_rate_would_break_the_promise():
     one, other = (squared_error_law(Fraction(index, 1000), 1000, 2.0, 4096) for index in (0, 1))
     assert np.abs(one - other).max() > 1.9
-
-
-def test_every_place_is_accepted_with_exactly_its_power(monkeypatch):
-    caught = []
-    monkeypatch.setattr(squared_error, "bernoulli_exp", lambda exponent: caught.append(exponent) or len(caught) == 5)
-    indices = iter(range(5))
-    monkeypatch.setattr(squared_error, "below", lambda limit: next(indices))
-    mean, n, epsilon = Fraction(1, 3), 12, 0.5
-    assert squared_error_draw(mean, n, epsilon, cells=4) == 1
-    assert caught == [n * Fraction(epsilon) / 2 * (mean - Fraction(k, 4)) ** 2 for k in range(5)]
-
-
-def test_draws_of_the_lattice_law_have_it():
-    mean, n, epsilon, cells = Fraction(1, 5), 20, 1.0, 6
-    p = np.exp(squared_error_law(mean, n, epsilon, cells))
-    draws = [int(squared_error_draw(mean, n, epsilon, cells) * cells) for _ in range(4000)]
-    observed = np.bincount(draws, minlength=cells + 1)
-    pooled, expected = [*observed[:4], observed[4:].sum()], [*p[:4], p[4:].sum()]
-    assert stats.chisquare(pooled, np.array(expected) * 4000).pvalue > FALSE_ALARM
-    wrong = np.exp(squared_error_law(mean, n, 2 * epsilon, cells))
-    assert stats.chisquare(pooled, np.array([*wrong[:4], wrong[4:].sum()]) * 4000).pvalue < FALSE_ALARM
 
 
 def test_squared_error_is_dominated_by_laplace():

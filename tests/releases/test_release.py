@@ -5,9 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import math
-import os
 import pickle
-import socket
 import stat
 from dataclasses import replace
 
@@ -17,17 +15,11 @@ import pytest
 
 import discreet
 from discreet.errors import OutputError, ReleaseFileError, SpecError
-from discreet.files import check_output
 from discreet.releases import BLOCKS, Coefficients, NoiseLaw, Release
 from discreet.testing.not_private import exact_release, seeded_release
 from support.release_edits import DELETE, SCHEMA, edited
+from support.small_releases import a_release
 from support.tables import random_design, random_table
-
-
-def a_release(**options) -> Release:
-    design = discreet.Design("y", {"x": (0, 1), "b": bool, "g": ["u", "v", "w"], "y": (0, 10)}, **options)
-    table = {"x": [0.1, 0.9], "b": [True, False], "g": ["u", "w"], "y": [3.0, 4.0]}
-    return discreet.release(table, design, epsilon=1.0, delta=1e-6)
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -377,49 +369,6 @@ def test_a_failed_write_leaves_nothing_behind(tmp_path, monkeypatch):
     with pytest.raises(OutputError, match="No space left"):
         a_release().save(tmp_path / "r.json")
     assert list(tmp_path.iterdir()) == []
-
-
-def test_a_folder_without_permission_is_refused(tmp_path, monkeypatch):
-    def refuse(*_given):
-        raise PermissionError(13, "Permission denied")
-
-    monkeypatch.setattr("discreet.files.os.open", refuse)
-    with pytest.raises(OutputError, match=r"cannot create a file in .*: Permission denied; choose another folder"):
-        check_output(tmp_path / "r.json", force=False)
-
-
-def test_what_exists_and_is_no_plain_file_is_refused_even_if_forced(tmp_path):
-    pipe = tmp_path / "pipe.json"
-    os.mkfifo(pipe)
-    with socket.socket(socket.AF_UNIX) as bound:
-        bound.bind(str(tmp_path / "socket.json"))
-        for name in ("pipe.json", "socket.json"):
-            for force in (False, True):
-                with pytest.raises(OutputError, match="is a pipe, socket or device; name a plain file"):
-                    check_output(tmp_path / name, force=force)
-    assert stat.S_ISFIFO(pipe.stat().st_mode)
-
-
-def test_a_folder_of_the_system_that_takes_no_file_is_found_before_anything_is_spent():
-    # as root it looks writable; the attempt alone tells
-    with pytest.raises(OutputError, match="cannot create a file in '/proc'"):
-        check_output("/proc/x.json", force=False)
-
-
-def test_a_long_name_that_the_folder_allows_is_written_and_a_longer_one_is_told(tmp_path):
-    release = a_release()
-    row_norm = tmp_path / f"{'n' * 250}.json"
-    release.save(row_norm)
-    assert Release.load(row_norm) == release
-    assert [p.name for p in tmp_path.iterdir()] == [row_norm.name]
-    for name in ("n" * 300, f"{'n' * 300}/r.json"):
-        with pytest.raises(OutputError, match=r"the name 'n{20}\.\.\.' is too long; choose a shorter one"):
-            check_output(tmp_path / name, force=False)
-
-
-def test_a_name_with_a_nul_is_refused(tmp_path):
-    with pytest.raises(OutputError, match="NUL"):
-        check_output(tmp_path / "a\0b.json", force=False)
 
 
 def test_a_folder_that_fills_up_after_the_check_is_told_in_a_sentence(tmp_path, monkeypatch):

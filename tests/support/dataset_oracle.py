@@ -72,3 +72,10 @@ def counted_rows(dataset: Dataset) -> Rows:
             coefficients.append(name)
             columns.append(numbers)
     return Rows(coefficients, np.column_stack(columns), target, clipped)
+
+
+def ordinary(dataset: object) -> dict[str, float]:
+    table, features = dataset.table, dataset.design.regressors  # type: ignore[attr-defined]
+    X = np.column_stack([np.ones(table.num_rows), *(np.asarray(table[name]) for name in features)])
+    beta = np.linalg.lstsq(X, np.asarray(table[dataset.design.target]), rcond=None)[0]  # type: ignore[attr-defined]
+    return dict(zip(["Intercept", *features], beta.tolist(), strict=True))

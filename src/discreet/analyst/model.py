@@ -144,7 +144,7 @@ def _by_formula(
 def check_release(release: object, what: str = "fit") -> None:
     """Refuse what is no release, such as a path; `what` is the function that needs one."""
     if not isinstance(release, Release):
-        raise SpecError(f"{what} needs a Release, got {type(release).__name__}; load one with Release.load(path)")
+        raise SpecError(f"{what}: expected a Release, got {type(release).__name__}; load one with Release.load(path)")
 
 
 def read_model(

@@ -3,43 +3,18 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from discreet.analyst.diagnostics.bound_costs import bound_costs
-from discreet.analyst.diagnostics.diagnostics import SEVERITIES, Diagnostic, findings
-from discreet.analyst.diagnostics.notes import notes
+from discreet.analyst.diagnostics.diagnostics import SEVERITIES, findings
 from discreet.analyst.equations.selection import choose
 from discreet.analyst.model import fit
 from discreet.design.model import Design
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.unit import PrivacyUnit
-from discreet.releases import Coefficients, Release
 from discreet.testing.not_private import seeded_release
-from support.made_releases import made
-
-ROWS = 400
-PROMISE = Guarantee(1.0, 1e-6, PrivacyUnit(), ())
-
-
-def table(seed: int = 1, rows: int = ROWS, *, twin: float = 1.0) -> dict[str, list[object]]:
-    """Columns x and z in [-1, 1], z a mixture of x and something else, and a target."""
-    random = np.random.default_rng(seed)
-    x, other = random.uniform(-0.9, 0.9, (2, rows))
-    z = (1 - twin) * x + twin * other
-    y = 0.3 * x + 0.2 * z + random.uniform(-0.2, 0.2, rows)
-    return {"y": y.tolist(), "x": x.tolist(), "z": z.tolist()}
-
-
-def release(columns=None, *, design: Design | None = None, sigma: float = 0.5, guarantee=PROMISE, **more) -> Release:
-    chosen = design or Design("y", {"y": (-1, 1), "x": (-1, 1), "z": (-1, 1)})
-    return made(chosen, columns or table(), sigma=sigma, guarantee=guarantee, **more).release
-
-
-def found(number: str, *arguments, **more) -> Diagnostic | None:
-    return next((finding for finding in findings(*arguments, **more) if finding.number == number), None)
+from support.diagnosed import ROWS, found, piled, release, table
 
 
 def test_a_clear_release_has_no_more_than_the_dearest_bound() -> None:
@@ -182,14 +157,6 @@ def test_d009_says_when_half_the_width_would_clip() -> None:
     assert "would clip many" in found("D009", release(columns)).text
 
 
-def piled(side: int, *, inside: float = 0.02) -> dict[str, list[object]]:
-    """The table with nearly every target at one of its bounds, as clipping leaves it."""
-    columns = table()
-    keep = int(inside * ROWS)
-    columns["y"] = [*columns["y"][:keep], *([float(side)] * (ROWS - keep))]
-    return columns
-
-
 @pytest.mark.parametrize(("side", "bound", "wrong"), [(1, "upper", "low"), (-1, "lower", "high")])
 def test_d009_never_advises_narrower_bounds_where_rows_pile_up(side: int, bound: str, wrong: str) -> None:
     finding = found("D009", release(piled(side), sigma=0.05))
@@ -211,22 +178,6 @@ def test_d009_leaves_the_bound_that_rows_reach(side: int, stays: str, moves: str
     assert "narrower" not in finding.text
 
 
-@pytest.mark.parametrize(
-    ("side", "bound", "wrong", "beyond"), [(1, "upper", "low", "above"), (-1, "lower", "high", "below")]
-)
-def test_d016_rows_that_pile_up_at_a_bound(side: int, bound: str, wrong: str, beyond: str) -> None:
-    made_release = release(piled(side))
-    finding = found("D016", made_release)
-    assert finding.severity == "caution"
-    assert f"The mean of y is within 5% of the width of its bounds [-1, 1] from the {bound} one" in finding.text
-    assert f"If values {beyond} {side} were clipped to it, it is too {wrong}" in finding.text
-    assert "The mean of x" not in finding.text
-    assert found("D016", made_release, fit(made_release)) == finding
-    assert finding.text in notes(fit(made_release)), "the terminal says it too"
-    assert not any("pile up" in note for note in notes(fit(release())))
-    assert found("D016", release()) is None
-
-
 def test_d016_needs_a_mean_that_noise_does_not_make() -> None:
     assert found("D016", release(piled(1), sigma=2.0)) is not None
     assert found("D016", release(piled(1), sigma=30.0)) is None
@@ -243,59 +194,9 @@ def test_d016_looks_at_regressors_and_not_at_what_cannot_be_clipped() -> None:
     assert "of high" not in finding.text
 
 
-@pytest.mark.parametrize(("values", "fires"), [
-    ((0.99, 0.01, -0.01), "upper"), ((-1.01, 0.0, 0.0), "lower"), ((0.99, 0.3, 0.0), None), ((0.5, 0.0, 0.0), None),
-])  # fmt: skip
-def test_d016_coefficients_that_say_the_bound_and_nothing_else(values: tuple[float, ...], fires: str | None) -> None:
-    inside = replace(release(), mechanism="steps", totals=(), coefficients=Coefficients(values))
-    finding = found("D016", inside, fit(inside))
-    if fires is None:
-        assert finding is None
-        return
-    assert f"predicts a target within 5% of the width of the bounds [-1, 1] of y from the {fires} one" in finding.text
-    assert "were clipped to it" in finding.text
-    assert finding.text in notes(fit(inside))
-    truth = replace(inside, design=Design("b", {"b": {"dtype": "bool"}, "x": (-1, 1), "z": (-1, 1)}))
-    assert found("D016", truth) is None
-
-
 def test_d009_is_silent_where_there_is_no_noise_or_no_positive_definite_sum() -> None:
     assert found("D009", release(sigma=0.0, guarantee=None)) is None
     assert found("D009", release(sigma=150.0, seed=4)) is None
-
-
-def test_half_the_width_saves_what_a_release_with_half_the_width_has_less() -> None:
-    # an independent check: the same rows under narrower bounds, with the same noise in scaled units
-    columns = table()
-    columns["x"] = [value / 4 for value in columns["x"]]
-    wide = Design("y", {"y": (-1, 1), "x": (-1, 1), "z": (-1, 1)})
-    narrow = Design("y", {"y": (-1, 1), "x": (-0.5, 0.5), "z": (-1, 1)})
-    parts = []
-    for design in (wide, narrow):
-        model = fit(release(columns, design=design, sigma=0.2))
-        A = np.column_stack([np.ones(ROWS), columns["x"], columns["z"]])
-        score = model._score
-        to_original = np.diag([1.0, 1 / design.columns["x"].half, 1.0])
-        covariance = to_original @ score.privacy @ to_original
-        parts.append(np.trace(A.T @ A @ covariance) / ROWS)
-    saved = 1 - (parts[1] / parts[0]) ** 0.5
-    release_wide = release(columns, design=wide, sigma=0.2)
-    (cost,) = [cost for cost in bound_costs(release_wide, choose(release_wide)) if cost.name == "x"]
-    # noisy sums on one side and exact ones on the other
-    assert cost.saved == pytest.approx(saved, abs=0.03)
-    assert cost.fits
-
-
-def test_costs_are_for_numbers_only_and_a_spread_that_noise_hides_is_not_told() -> None:
-    design = Design("y", {"y": (-1, 1), "x": (-1, 1), "g": ["a", "b"]})
-    columns = {"y": table()["y"], "x": table()["x"], "g": ["a" if i % 2 else "b" for i in range(ROWS)]}
-    made_release = release(columns, design=design)
-    assert {cost.name for cost in bound_costs(made_release, choose(made_release))} == {"x", "y"}
-    constant = {**table(), "y": [0.0] * ROWS}
-    still = release(constant, sigma=0.3, seed=5)
-    spreads = {cost.name: cost.spread for cost in bound_costs(still, choose(still))}
-    assert spreads["x"] is not None
-    assert spreads["y"] is None or spreads["y"][1] - spreads["y"][0] < 0.5
 
 
 @pytest.mark.parametrize(("epsilon", "fires"), [(8.0, False), (9.0, True)])

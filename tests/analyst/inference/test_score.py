@@ -10,74 +10,25 @@ import numpy as np
 import pytest
 from scipy.optimize import brentq
 
-from discreet.analyst.equations.noise_covariance import form_covariance, product_covariance, square_covariance
 from discreet.analyst.inference.contrasts import unit_map
-from discreet.analyst.inference.reference_law import critical_value, tail_probability
+from discreet.analyst.inference.reference_law import critical_value
 from discreet.analyst.inference.score import contrast_terms, fieller_sets, score_inference
 from discreet.analyst.model import fit, read_model
 from discreet.analyst.solvers.least_squares import solve_ols, solve_ridge
-from discreet.analyst.solvers.residual import inverse_gram, residual_sum, total_sum
-from discreet.analyst.values.confidence_sets import ConfidenceSet
-from discreet.analyst.values.estimates import ByName
 from discreet.analyst.values.not_estimable import NotEstimable
 from discreet.design.model import Design
 from discreet.errors import SpecError
 from discreet.releases import BLOCKS
+from support.brute_force import brute_covariance
 from support.made_releases import made
+from support.scored_tables import COLUMNS, table
 
-COLUMNS = {"y": (0, 10), "x": (2, 6), "w": (-3, 1), "flag": bool}
 SIGMA = {block: 0.1 + 0.07 * index for index, block in enumerate(BLOCKS)}
-
-
-def table(count=200, seed=0):
-    random = np.random.default_rng(seed)
-    x, w, flag = random.uniform(2, 6, count), random.uniform(-3, 1, count), random.random(count) < 0.5
-    y = np.clip(1 + x + 0.5 * w + flag + random.normal(0, 0.4, count), 0, 10)
-    return {"y": y.tolist(), "x": x.tolist(), "w": w.tolist(), "flag": flag.tolist()}
 
 
 @pytest.fixture(scope="module")
 def noisy():
     return made(Design("y", COLUMNS), table(), sigma=SIGMA, seed=3).release
-
-
-def spread_out(size):
-    """A symmetric matrix as a linear map of its upper triangle: G with F.ravel() = G @ upper."""
-    rows, columns = np.triu_indices(size)
-    G = np.zeros((size * size, len(rows)))
-    for index, (i, j) in enumerate(zip(rows, columns, strict=True)):
-        G[i * size + j, index] = G[j * size + i, index] = 1
-    return G, (rows, columns)
-
-
-def brute_covariance(variance, left, s, right, t):
-    """Cov(left'F s, right'F t) with every entry on its own."""
-    G, upper = spread_out(len(variance))
-    one, two = np.outer(left, s).ravel() @ G, np.outer(right, t).ravel() @ G
-    return float(one @ (variance[upper] * two))
-
-
-@pytest.fixture
-def variance():
-    random = np.random.default_rng(5)
-    half = random.uniform(0.1, 2, (5, 5))
-    return half + half.T
-
-
-def test_covariances_of_the_noise_are_those_of_its_single_entries(variance):
-    random = np.random.default_rng(6)
-    W, S, T = random.normal(size=(3, 4, 5))
-    got = form_covariance(variance, W, S, T)
-    np.testing.assert_allclose(
-        got, [brute_covariance(variance, w, s, w, t) for w, s, t in zip(W, S, T, strict=True)], rtol=1e-12
-    )
-    one = form_covariance(variance, W, S[:1], T)
-    np.testing.assert_allclose(one[2], brute_covariance(variance, W[2], S[0], W[2], T[2]), rtol=1e-12)
-    eye = np.eye(5)
-    brute = [[brute_covariance(variance, a, S[0], b, S[0]) for a in eye] for b in eye]
-    np.testing.assert_allclose(product_covariance(variance, S[0]), brute, rtol=1e-12)
-    brute_square = brute_covariance(variance, S[0], S[0], T[0], T[0])
-    assert square_covariance(variance, S[0], T[0]) == pytest.approx(brute_square, rel=1e-12)
 
 
 def setting(release, intercept, ridge):
@@ -170,49 +121,6 @@ def test_original_units_are_a_linear_map_of_the_scaled_ones(noisy):
             )
 
 
-def test_the_residual_variance_is_right_on_average():
-    """2000 draws of the noise: the mean of the corrected s^2 meets sigma^2 within 6.5 errors, and bare RSS does not."""
-    design = Design("y", COLUMNS)
-    exact = made(design, table(2000)).release
-    truth = fit(exact).s2
-    # hardly any on the square of the target, which would drown what the estimate follows
-    sizes = {**SIGMA, "target_square": 0.001}
-    sigma = {block: round(sizes[block] * 40 * 4**16) for block in BLOCKS}
-    steps = np.array([sigma[name] for name in _blocks(len(design.released))], dtype=float)
-    random = np.random.default_rng(8)
-    from dataclasses import replace
-
-    from discreet.releases import NoiseLaw
-
-    law = NoiseLaw(16, sigma, "none")
-    values, bare, seen = [], [], []
-    # noise at the true line has mean 0 and known size: without it fewer draws tell the rest apart
-    line = np.append(-fit(exact).scaled_coefficients, 1.0)
-    G, _ = spread_out(len(line))
-    at_truth = np.outer(line, line).ravel() @ G / 4**16
-    for _ in range(2000):
-        noise = (steps * random.standard_normal(len(steps))).round()
-        totals = tuple(t + int(e) for t, e in zip(exact.totals, noise, strict=True))
-        result = fit(replace(exact, noise=law, totals=totals))
-        score = result._score
-        known = float(at_truth @ noise) / score.df
-        values.append((score.s2 - known) * 25)
-        seen.append(score.s2 * 25)
-        bare.append((residual_sum(result._inputs.basis.equations, result._inputs.basis.exact) / score.df - known) * 25)
-    error = np.std(values) / np.sqrt(len(values))
-    assert abs(np.mean(values) - truth) < 6.5 * error
-    assert abs(np.mean(bare) - truth) > 6.5 * error
-    # the spread that the release announces is the spread that was seen, within a tenth
-    announced = np.sqrt(score.residual_noise) / score.residual_rows * 25
-    assert np.std(seen) == pytest.approx(announced, rel=0.1)
-
-
-def _blocks(size):
-    from discreet.releases import block_of
-
-    return [block_of(i, j, size) for i in range(size) for j in range(i, size)]
-
-
 # -- what the release cannot say -------------------------------------------------------------------------------------
 
 
@@ -303,62 +211,6 @@ def test_indefinite_sums_still_give_intervals_for_the_penalised_coefficients():
 # -- small pieces ----------------------------------------------------------------------------------------------------
 
 
-def test_the_laplace_quantile_is_used_where_it_is_the_larger():
-    assert critical_value(0.95, "laplace", 1e9) == pytest.approx(np.log(20) / np.sqrt(2))
-    assert critical_value(0.5, "laplace", 1e9) == critical_value(0.5, "gaussian", 1e9)
-    for level in (0.5, 0.9, 0.95, 0.999):
-        z = critical_value(level, "laplace", 30.0)
-        assert tail_probability(z, "laplace", 30.0) == pytest.approx(1 - level)
-        assert tail_probability(-z, "gaussian", 30.0) <= 1 - level + 1e-12
-
-
-def test_sums_of_squares_are_rounded_once():
-    result = fit(made(Design("y", COLUMNS), table(50)).release)
-    equations = result._inputs.basis.equations
-    tiny = equations.c - 2 * equations.b @ result.scaled_coefficients
-    assert residual_sum(equations, result._inputs.basis.exact) == pytest.approx(
-        tiny + result.scaled_coefficients @ equations.A @ result.scaled_coefficients
-    )
-    assert total_sum(equations) == pytest.approx(equations.c - equations.b[0] ** 2 / equations.A[0, 0])
-
-
-def test_an_inverse_keeps_its_digits_where_columns_nearly_repeat():
-    random = np.random.default_rng(4)
-    x = random.uniform(0, 1, 40)
-    close = np.clip(x + random.normal(0, 1e-4, 40), 0, 1)
-    release = made(
-        Design("y", {"y": (0, 1), "x": (0, 1), "w": (0, 1)}),
-        {"y": random.uniform(0, 1, 40).tolist(), "x": x.tolist(), "w": close.tolist()},
-    ).release
-    equations = read_model(release, None, None, True)[1]
-    H = inverse_gram(equations, np.zeros(3))
-    exact = np.array([[Fraction(int(v), equations.unit) for v in row] for row in equations.integer_gram])
-    product = exact @ np.vectorize(Fraction, otypes=[object])(H)
-    # each entry of H is rounded once, so the product misses the identity by 2^-53 of its own terms
-    terms = np.abs(equations.A) @ np.abs(H)
-    assert (np.abs(product - np.eye(3)).astype(float) <= 2e-16 * 3 * terms).all()
-
-
-def test_an_inverse_is_found_where_double_precision_finds_none():
-    """A column that differs from another by two steps of the finest grid in one row."""
-    x = [index / 16 for index in range(17)]
-    w = [*x[:-2], x[-2] + 2.0**-25, x[-1]]
-    y = [(7 * index % 17) / 17 for index in range(17)]
-    columns = {"y": (-1, 1), "x": (-1, 1), "w": (-1, 1)}
-    source = made(Design("y", columns), {"y": y, "x": x, "w": w}, grid_bits=26)
-    equations = read_model(source.release, None, None, True)[1]
-    with pytest.raises(np.linalg.LinAlgError):
-        np.linalg.cholesky(equations.A - 1e-16 * np.diag(equations.A.diagonal()))
-    H = inverse_gram(equations, np.zeros(3))
-    # the variance of the difference of two such columns: one over its squared length, which is (2 steps)^2 of one row
-    # after the other two columns took their part
-    Z = source.matrix(["x"])
-    rest = np.zeros(17)
-    rest[-2] = 2.0**-25
-    rest -= Z @ np.linalg.lstsq(Z, rest, rcond=None)[0]
-    assert H[2, 2] == pytest.approx(1 / (rest @ rest), rel=1e-8)
-
-
 def test_units_too_wide_for_double_precision_are_refused():
     x = [0.0, 1.0, 2.0, 3.0]
     release = made(
@@ -375,12 +227,3 @@ def test_units_too_wide_for_double_precision_are_refused():
         fit(steep)
     flat = dataclasses.replace(steep, totals=tuple(0 if index in (4, 2) else t for index, t in enumerate(steep.totals)))
     assert "too large for double precision" in fit(flat).bse["x"].reason
-
-
-def test_tables_by_name_show_their_values():
-    values = ByName(["a", "b"], [ConfidenceSet("interval", 1.0, 2.0), NotEstimable("why")])
-    assert repr(values) == "a  1 to 2\nb  not estimable: why"
-    assert len(values) == 2
-    with pytest.raises(KeyError, match="unknown coefficient 'c'"):
-        values["c"]
-    np.testing.assert_array_equal(np.asarray(ByName(["a"], [ConfidenceSet("interval", 1.0, 2.0)])), [[1.0, 2.0]])

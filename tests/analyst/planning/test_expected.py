@@ -9,14 +9,9 @@ import numpy as np
 import pytest
 
 import discreet
-from discreet.analyst.model import read_model
-from discreet.analyst.planning.assumption_reading import read_assumptions
-from discreet.analyst.planning.expected import expected_release
-from discreet.analyst.planning.expected_errors import drawn_errors
-from discreet.analyst.planning.table import declared_moments, drawn_moments
 from discreet.errors import SpecError
-from discreet.planning import noise_law_for, plan, smallest_epsilon, smallest_rows
-from discreet.testing.not_private import exact_release, seeded_release
+from discreet.planning import plan, smallest_epsilon, smallest_rows
+from discreet.testing.not_private import seeded_release
 from support.planned_cells import CELLS, LEVELS, OPPOSED, SHARES, TREATMENT, Cell, levels, treatment
 
 BUDGET = {"epsilon": 1.0, "delta": 1e-6}
@@ -81,17 +76,6 @@ def test_the_interval_share_is_the_share_of_real_tables_that_give_one():
         assert (one.reason is None) == (one.interval_share >= 0.9), name
 
 
-def test_a_rare_level_has_more_rows_in_one_table_than_in_another():
-    """The same 300 draws of noise, so that only the tables differ."""
-    cell = Cell("five levels", LEVELS, levels, 1_000, 2.0)
-    law = noise_law_for(cell.design, cell.epsilon, cell.delta)
-    expected = expected_release(cell.design, law, read_assumptions(cell.design, cell.rows, **cell.stated()))
-    _, equations = read_model(expected, None, None, None)
-    fixed, varying = (drawn_errors(equations, 0.95, one_table=one).interval_share for one in (True, False))
-    rare = cell.plan_names().index("g[e]")
-    assert varying[rare] < fixed[rare] - 0.02
-
-
 def test_a_coefficient_without_an_interval_has_its_own_reason_and_the_remedy_holds():
     cell = Cell("2% boolean", TREATMENT, treatment, 1_500, 1.0)
     stated = cell.stated()
@@ -111,47 +95,6 @@ def test_columns_that_are_combinations_of_others_are_never_estimable():
     design = discreet.Design("y", {"x": (0, 1), "z": {"formula": "2 * x"}, "y": (0, 1)})
     made = by_name(plan(design, rows=1e6, epsilon=5.0, delta=1e-6))
     assert made["z"].reason.endswith("even 1000 times as many rows would not be enough")
-
-
-def test_drawn_tables_have_the_stated_properties():
-    """Where no formula is there, a drawn table must have the moments that hold by definition."""
-    design = discreet.Design("y", {name: COLUMNS[name] for name in ("y", "a", "b", "t", "u", "g")})
-    assumptions = read_assumptions(
-        design,
-        1000,
-        assume={
-            "a": {"mean": 20, "sd": 10},
-            "t": {"share": 0.02},
-            "u": {"share": 0.3},
-            "g": {"share": SHARES},
-        },
-        correlation={("a", "b"): 0.8, ("a", "t"): 0.1, ("u", "b"): -0.2},
-    )
-    mean, covariance = declared_moments(design, assumptions.supposed)
-    drawn_mean, drawn = drawn_moments(design, assumptions.supposed)
-    np.testing.assert_allclose(drawn_mean, mean, atol=1e-4)
-    sds = np.sqrt(np.diag(covariance))
-    np.testing.assert_allclose(drawn / np.outer(sds, sds), covariance / np.outer(sds, sds), atol=0.02)
-    assert covariance[0, 1] == pytest.approx(0.8 * sds[0] * sds[1])
-    assert mean[2] == pytest.approx(0.02)
-    assert mean[4:].tolist() == pytest.approx([0.25, 0.10, 0.07, 0.03])
-
-
-def test_formulas_and_the_ball_follow_the_columns_they_use():
-    design = discreet.Design("y", COLUMNS, radius=1.2)
-    supposed = read_assumptions(design, 1000).supposed
-    mean, covariance = drawn_moments(design, supposed)
-    random = np.random.default_rng(3)
-    rows = 200_000
-    table = {
-        "y": random.uniform(-10, 10, rows), "a": random.uniform(0, 100, rows), "b": random.uniform(0, 200, rows),
-        "h": random.uniform(0, 200, rows),
-        "t": random.random(rows) < 0.5, "u": random.random(rows) < 0.5, "g": random.choice(list(SHARES), rows),
-    }  # fmt: skip
-    real = exact_release(table, design).moments / rows
-    assert len(mean) == len(real) - 2
-    np.testing.assert_allclose(mean, real[0, 1:-1], atol=0.01)
-    np.testing.assert_allclose(covariance, real[1:-1, 1:-1] - np.outer(real[0, 1:-1], real[0, 1:-1]), atol=0.01)
 
 
 def test_assumptions_are_told_and_defaults_are_marked():

@@ -12,26 +12,13 @@ from hypothesis import strategies as st
 from discreet.analyst.equations.normal import normal_equations
 from discreet.analyst.equations.selection import choose
 from discreet.analyst.model import fit
-from discreet.analyst.solvers.adaptive import adaptive_ridge
 from discreet.analyst.solvers.penalised_gram import penalised_gram
 from discreet.analyst.solvers.repair import shift_above_noise, slope_equations
-from discreet.design.model import Design
 from discreet.releases import Release
 from support.made_releases import made
+from support.repaired_tables import DESIGN, ROWS
 
-DESIGN = Design("y", {"y": (0, 10), "a": (-1, 1), "b": (0, 4), "c": (10, 30), "flag": bool})
 ROUNDING = 1e-9
-
-
-def table(count, seed=0):
-    random = np.random.default_rng(seed)
-    a, b, c = random.uniform(-1, 1, count), random.uniform(0, 4, count), random.uniform(10, 30, count)
-    flag = random.random(count) < 0.5
-    y = np.clip(5 + a + 0.3 * b - 0.05 * (c - 20) + flag + random.normal(0, 0.5, count), 0, 10)
-    return {name: values.tolist() for name, values in {"y": y, "a": a, "b": b, "c": c, "flag": flag}.items()}
-
-
-ROWS = {count: table(count) for count in (20, 80, 300)}
 
 
 def problem_of(release, **spec):
@@ -85,26 +72,6 @@ def test_the_repair_follows_from_the_file_alone(release):
     here, there = problem_of(release), problem_of(again)
     assert here.repair(0.0) == there.repair(0.0)
     np.testing.assert_array_equal(here.repaired(1.0), there.repaired(1.0))
-
-
-def test_adaptive_ridge_and_repair_measure_the_same_gram():
-    for sigma in (0.1, 5.0, 60.0):
-        release = made(DESIGN, ROWS[80], sigma=sigma).release
-        for intercept in (True, False):
-            equations = normal_equations(release, choose(release, intercept=intercept))
-            rule, about = adaptive_ridge(equations, release.digest), penalised_gram(equations, release.digest)
-            assert (rule.noise_norm, rule.smallest) == (about.noise_norm, about.smallest)
-            np.testing.assert_array_equal(rule.penalised, about.penalised)
-
-
-def test_means_are_taken_out_without_losing_digits():
-    random = np.random.default_rng(1)
-    values = 0.7 + 1e-4 * random.uniform(-1, 1, 200)
-    design = Design("y", {"y": (-1, 1), "x": (-1, 1)})
-    source = made(design, {"x": values.tolist(), "y": values.tolist()}, grid_bits=24)
-    gram = penalised_gram(normal_equations(source.release, choose(source.release)), "d").gram
-    x = source.matrix(["x"], intercept=False)[:, 0]
-    assert gram[0, 0] == pytest.approx(((x - x.mean()) ** 2).sum(), rel=1e-12)
 
 
 # -- ridge -----------------------------------------------------------------------------------------------------------

@@ -12,7 +12,6 @@ import pytest
 import discreet
 from discreet.analyst.planning.assumption_reading import read_assumptions
 from discreet.analyst.planning.expected import Asked, expected_release, planned, without_noise
-from discreet.analyst.planning.two_releases import both_laws
 from discreet.design.model import Design
 from discreet.errors import SpecError
 from discreet.mechanisms.registry import mechanisms
@@ -226,16 +225,6 @@ def test_the_sums_of_a_first_release_stand_for_the_table_with_the_residuals_it_r
     assert discreet.fit(replace(release, noise=silent)).s2 < 0.99 * told, "the line follows some of the noise"
 
 
-def test_a_mean_of_two_laws_keeps_the_heavier_tails():
-    first = noise_law_for(DESIGN, 1.0, 0.0, mechanism="laplace")
-    second = noise_law_for(DESIGN, 1.0, 1e-6)
-    assert both_laws(second, second).family == "discrete-gaussian"
-    for pair in ((first, second), (second, first)):
-        law = both_laws(*pair)
-        assert law.family == "discrete-laplace"
-        assert law.sd("cross") == pytest.approx((first.sd("cross") ** -2 + second.sd("cross") ** -2) ** -0.5)
-
-
 def test_the_command_prints_tables_and_answers(planned_folder: Path, call: Call) -> None:
     result = call(
         "plan", "--design", "plan.toml", "--rows", "20000", "--epsilon", "1", "--delta", "1e-6", "--coefficient", "x",
@@ -424,16 +413,6 @@ def test_with_persons_a_plan_says_which_rows_are_meant(planned_folder: Path, cal
     (planned_folder / "persons.toml").write_text(persons.to_toml())
     assert "about 20,000 rows that count, at most 3 of a person, mechanism" in call(*words, "persons.toml").stdout
     assert "Expected number of rows that count" in call("plan", "--help").stdout
-
-
-def test_a_picture_needs_matplotlib(monkeypatch):
-    import sys
-
-    from discreet.analyst.planning.plot import width_figure
-
-    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    with pytest.raises(SpecError, match="plots"):
-        width_figure([plan(DESIGN, rows=1000, epsilon=1.0, delta=1e-6)])
 
 
 def test_budgets_that_nobody_asked_for_may_be_refused_without_a_word(planned_folder: Path, call: Call) -> None:

@@ -6,7 +6,6 @@ import copy
 import dataclasses
 import pickle
 from contextlib import nullcontext
-from fractions import Fraction
 
 import numpy as np
 import pyarrow as pa
@@ -19,7 +18,7 @@ from discreet.design.columns import Boolean, Categorical, Fill, Numeric
 from discreet.design.domain import MAX_GRID_BITS, RowDomain
 from discreet.design.model import Design
 from discreet.errors import DataError, SpecError
-from discreet.exact.ball import _INWARDS, shrink_to_ball
+from discreet.exact.ball import shrink_to_ball
 from discreet.tables.files.opening import open_source
 from discreet.tables.source import ComputeOptions
 from support.tables import random_design, random_table
@@ -198,40 +197,6 @@ def test_too_many_columns_are_refused_before_reading():
         assert len(design.released) == columns
         with nullcontext() if fits else pytest.raises(SpecError, match="9460 released columns"):
             RowDomain.of(design)
-
-
-def test_rows_after_the_ball_clip_are_inside_exactly():
-    rng = np.random.default_rng(5)
-    re_clipped = 0
-    for grid_bits in (8, 16, 26):
-        unit = 2**grid_bits
-        for _ in range(200):
-            d = int(rng.integers(1, 9))
-            norm2 = int(Fraction(float(rng.uniform(0.1, 1.5))) ** 2 * unit**2)
-            x = np.rint(rng.uniform(-unit, unit, size=(d, 50)))
-            before = x.copy()
-            shrink_to_ball(x, norm2)
-            lengths = [sum(int(v) ** 2 for v in column) for column in x.T]
-            assert max(lengths) <= norm2
-            inside = [sum(int(v) ** 2 for v in column) <= norm2 for column in before.T]
-            assert (x[:, inside] == before[:, inside]).all()
-            scaled = before * (np.sqrt(norm2) / np.maximum(np.linalg.norm(before, axis=0), 1))
-            re_clipped += int(np.sum((x != np.rint(scaled)).any(axis=0) & ~np.array(inside)))
-    assert re_clipped > 0, "no row needed re-clipping: the case is not covered"
-
-
-def test_the_scaled_row_is_inside_before_it_is_truncated():
-    """The factor pulls inwards by more than its own rounding, so truncation alone is always enough."""
-    rng = np.random.default_rng(15)
-    for _ in range(2000):
-        d = int(rng.integers(2, 30))
-        row = np.rint(rng.uniform(-(2.0**26), 2.0**26, d))
-        length2 = sum(int(v) ** 2 for v in row)
-        norm2 = int(length2 * rng.uniform(0.1, 0.999))
-        scale = np.sqrt(float(norm2)) / np.sqrt(float(length2)) * _INWARDS
-        scaled = [Fraction(float(v)) for v in row * scale]
-        assert sum(v * v for v in scaled) <= norm2
-    assert 1 - _INWARDS > 2**-48
 
 
 def test_cells_at_the_end_of_double_precision_are_clipped_without_a_warning():

@@ -12,7 +12,6 @@ from scipy import stats
 
 import discreet
 from discreet.audit.pairs.catalogue import worst_pairs
-from discreet.audit.pairs.corners import across_pairs
 from discreet.curator.sums.huber import HuberSums, digit_bits
 from discreet.curator.sums.protocol import Moments
 from discreet.design.domain import RowDomain
@@ -205,17 +204,6 @@ def test_the_first_worst_pair_keeps_the_promise_with_an_intercept_and_breaks_it_
         return max(np.maximum(f - math.e * g, 0).sum() * width**2 for f, g in (laws, laws[::-1]))
 
     assert spent(law.sd("linear")) <= 1e-6 < spent(law.sd("linear") * 2 / 3)
-
-
-def test_designs_without_a_row_at_right_angles_have_the_other_pairs():
-    for design in (
-        Design("y", ONE_COLUMN, intercept=False),
-        Design("y", {"y": bool, "x": (0, 1)}),
-        Design("y", {"y": (0, 1), "b": bool}),
-        Design("y", ONE_COLUMN, unit={"neighbours": "replace"}),
-    ):
-        assert across_pairs(design) == ()
-        assert worst_pairs("objective", design)
 
 
 @pytest.mark.parametrize("unit", [{}, {"neighbours": "replace"}, {"id": "p", "max_rows": 2}])

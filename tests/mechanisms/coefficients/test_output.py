@@ -11,7 +11,6 @@ from scipy import optimize, stats
 
 import discreet
 from discreet.audit.pairs.catalogue import worst_pairs
-from discreet.audit.pairs.corners import corner_pairs
 from discreet.curator.table import accumulate
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
@@ -199,20 +198,6 @@ def test_corner_pairs_spend_the_budget_at_most(neighbours):
     design = Design("y", {**MIXED, "y": (0, 1)}, unit={"neighbours": neighbours})
     for pair in worst_pairs("output", design)[:-1]:
         assert tightness(design, DEFAULT, pair.table, pair.neighbour) <= 1
-
-
-@pytest.mark.parametrize("neighbours", RELATIONS)
-@pytest.mark.parametrize(
-    ("columns", "declared"),
-    [
-        ({"b": bool, "y": (0, 1)}, {}),
-        ({"x": (0, 1), "y": bool}, {}),
-        ({"b": bool, "g": ["a", "b", "c"], "y": (-1, 1)}, {"intercept": False, "radius": 0.5}),
-    ],
-)
-def test_designs_that_cannot_be_steered_have_corner_pairs_alone(columns, declared, neighbours):
-    design = Design("y", columns, unit={"neighbours": neighbours}, **declared)
-    assert worst_pairs("output", design) == corner_pairs(design)
 
 
 @pytest.mark.parametrize(("epsilon", "delta"), [(0.1, 1e-6), (1.0, 1e-9), (8.0, 1e-6)])

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import discreet
-from discreet.cli.options import settings_table
 from discreet.errors import SpecError
 from discreet.mechanisms.interface.settings import Setting, checked_settings
 from discreet.mechanisms.registry import mechanism_named, mechanisms
@@ -160,14 +159,3 @@ def test_unknown_settings_are_refused():
         checked_settings("m", DECLARED, {"pases": 1})
     with pytest.raises(SpecError, match="the mechanism 'm' has no settings; leave out passes"):
         checked_settings("m", {}, {"passes": 1})
-
-
-def test_words_of_the_command_line_become_a_table():
-    assert settings_table(("passes=4", " form = moment ")) == {"passes": "4", "form": "moment"}
-    assert settings_table(()) == {}
-
-
-@pytest.mark.parametrize("words", [("passes",), ("=4",), ("passes=4", "passes=5")])
-def test_words_that_are_no_settings_are_refused(words):
-    with pytest.raises(SpecError, match="as NAME=VALUE"):
-        settings_table(words)

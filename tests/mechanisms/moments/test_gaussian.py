@@ -16,19 +16,18 @@ from discreet.design.declarations import column_from
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.errors import SpecError
-from discreet.mechanisms.calibration.blocks import DEFAULT_SHARES, block_sigmas, noise_law, variates
+from discreet.mechanisms.calibration.blocks import block_sigmas, noise_law, variates
 from discreet.mechanisms.calibration.l2_sensitivity import Blocks
 from discreet.mechanisms.moments.gaussian import GaussianMoments
-from discreet.mechanisms.registry import mechanism_named, mechanisms
 from discreet.mechanisms.sampling.sampler import MAX_SIGMA, ExactSampler, rounded_up
 from discreet.privacy.budget import PrivacyBudget
 from discreet.privacy.gaussian import delta_from, mu_from
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.lattice import lattice_gap
-from discreet.privacy.zcdp import delta_from_rho
 from discreet.releases import BLOCKS
 from discreet.tables.files.opening import open_source
 from discreet.tables.source import ComputeOptions
+from support.joint_loss import exact_mu2
 
 UNIT_BALL = RowDomain(5, 0, 0, 1.0, False, 16)
 # a statistical test below alarms falsely with probability at most this
@@ -37,16 +36,6 @@ FALSE_ALARM = 1e-9
 
 def gaussian_law(design, budget):
     return GaussianMoments().noise_model(design, RowDomain.of(design), budget, {})
-
-
-def exact_mu2(domain, law) -> Fraction:
-    """Exact joint loss of an added corner row under the noise that is really drawn."""
-    unit4 = domain.unit**4
-    r2 = Fraction(domain.norm2_bound, domain.unit**2)
-    gram = min(law.sigma["gram_diagonal"] ** 2, 2 * law.sigma["gram_off_diagonal"] ** 2)
-    change2 = {"count": 1, "sum_x": r2, "sum_y": 1, "cross": r2, "target_square": 1}
-    loss = sum(Fraction(unit4) * value / law.sigma[block] ** 2 for block, value in change2.items())
-    return loss + Fraction(unit4) * r2**2 / gram
 
 
 @pytest.mark.parametrize(
@@ -105,14 +94,6 @@ def test_worst_pairs_spend_the_budget_and_no_more(columns, neighbours, drop):
     assert delta_from(epsilon, worst / 0.9 * 1.001) > delta
 
 
-def test_the_lattice_gap_is_what_its_formula_says():
-    domain = RowDomain(3, 0, 0, None, False, 8)
-    law = noise_law(domain, "add-remove", 5, PrivacyBudget(1.0, 1e-3), count_public=False)
-    expected = (1 + math.e) * sum(1 / (16 * sigma**2) for sigma in law.steps(5))
-    assert lattice_gap(1.0, variates(law, 5)) == pytest.approx(expected, rel=1e-9)
-    assert lattice_gap(1.0, variates(law, 5)) >= expected
-
-
 def test_the_noise_of_a_person_with_three_rows_is_three_times_that_of_a_row():
     columns = {"x": (0, 1), "y": (0, 1)}
     budget = PrivacyBudget(1.0, 1e-6)
@@ -122,29 +103,6 @@ def test_the_noise_of_a_person_with_three_rows_is_three_times_that_of_a_row():
         laws.append(gaussian_law(design, budget))
     for block in BLOCKS:
         assert laws[1].sigma[block] / laws[0].sigma[block] == pytest.approx(3, rel=1e-9)
-
-
-def test_the_default_shares_are_what_the_blocks_spend():
-    domain = RowDomain(4, 0, 0, None, False, 16)
-    law = noise_law(domain, "add-remove", 6, PrivacyBudget(1.0, 1e-6), count_public=False)
-    mu2 = float(exact_mu2(domain, law))
-    assert (domain.unit**2 / law.sigma["count"]) ** 2 / mu2 == pytest.approx(DEFAULT_SHARES.count, rel=1e-6)
-    assert (4 * domain.unit**2 / law.sigma["gram_diagonal"]) ** 2 / mu2 == pytest.approx(DEFAULT_SHARES.gram, rel=1e-6)
-
-
-def test_off_diagonal_noise_is_smaller_by_the_square_root_of_two():
-    law = noise_law(UNIT_BALL, "add-remove", 7, PrivacyBudget(1.0, 1e-6), count_public=False)
-    assert law.sigma["gram_diagonal"] / law.sigma["gram_off_diagonal"] == pytest.approx(math.sqrt(2), rel=1e-9)
-
-
-@pytest.mark.parametrize(("epsilon", "delta"), [(30.0, 1e-6), (1e4, 1e-6), (1e6, 1e-6), (1.0, 1e-200)])
-def test_where_the_lattice_gap_is_not_small_the_discrete_law_is_calibrated_itself(epsilon, delta):
-    domain = RowDomain(2, 0, 0, None, False, 16)
-    law = noise_law(domain, "add-remove", 4, PrivacyBudget(epsilon, delta), count_public=False)
-    assert law.calibration == "discrete-zcdp"
-    mu2 = float(exact_mu2(domain, law))
-    assert delta_from_rho(epsilon, mu2 / 2) <= delta
-    assert delta_from_rho(epsilon, mu2 * 1.01 / 2) > delta
 
 
 def test_noise_falls_with_epsilon_across_the_change_of_calibration():
@@ -265,15 +223,6 @@ def test_noise_is_added_in_unlimited_integers():
     huge = 2**80
     noisy = GaussianMoments().randomise(Moments((huge,) * 6, 16, 1), law, _Counting())
     assert noisy == tuple(huge + k for k in range(1, 7))
-
-
-def test_the_registry_knows_its_mechanisms_and_refuses_others():
-    assert "gaussian" in mechanisms()
-    gaussian = mechanism_named("gaussian")
-    assert (gaussian.kind, gaussian.info.domain) == ("moments", "box or ball")
-    assert ExactSampler().private
-    with pytest.raises(SpecError, match=r"unknown mechanism 'gausian'; allowed: auto, .*Did you mean 'gaussian'\?"):
-        mechanism_named("gausian")
 
 
 def test_the_guarantee_says_when_the_number_of_rows_is_public():

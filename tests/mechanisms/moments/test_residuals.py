@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -11,7 +10,6 @@ import pytest
 from scipy import stats
 
 import discreet
-from discreet.analyst.residual_plan import WIDEST_BOUND, residual_plan
 from discreet.curator.sums.residuals import RatioSquares, ResidualGram, ResidualPass
 from discreet.curator.table import accumulate
 from discreet.design.domain import RowDomain
@@ -21,27 +19,15 @@ from discreet.mechanisms.calibration.blocks import RATIO_SHARE, ROBUST_SHARE, va
 from discreet.mechanisms.calibration.l2_sensitivity import RATIO_SENSITIVITY, residual_sensitivity
 from discreet.mechanisms.moments.gaussian import GaussianMoments
 from discreet.privacy.budget import PrivacyBudget
-from discreet.privacy.gaussian import compose, delta_from
+from discreet.privacy.gaussian import compose_mu, delta_from
 from discreet.privacy.lattice import lattice_gap
 from discreet.releases import RatioPart
 from discreet.tables.files.opening import open_source
 from discreet.tables.source import ComputeOptions
+from support.residual_sums import ratio_total, residual_totals
 from support.tables import random_design, random_table
 
 RELATIONS = ("add-remove", "replace")
-
-
-def residual_totals(table, design, theta, bound, **options) -> tuple[int, ...]:
-    domain = RowDomain.of(design)
-    gram = ResidualGram(domain, len(design.released) - 1, theta, bound)
-    return accumulate(open_source(table), design, domain, ComputeOptions(**options), gram).totals
-
-
-def ratio_total(table, design, theta, at, rows_per_person=1, **options) -> int:
-    domain = RowDomain.of(design)
-    sums = RatioSquares(domain, theta, at.ratio, at.mean, at.bound, rows_per_person)
-    (total,) = accumulate(open_source(table), design, domain, ComputeOptions(**options), sums).totals
-    return total
 
 
 def squared_change(one, other, size) -> Fraction:
@@ -96,33 +82,6 @@ def test_a_row_exchanged_for_an_orthogonal_one_reaches_the_claim_under_replace()
     assert float(moved) ** 0.5 >= 0.999 * residual_sensitivity(RowDomain.of(design), "replace")
 
 
-def test_order_and_chunks_do_not_change_a_bit():
-    rng = np.random.default_rng(5)
-    design = random_design(rng, ball=True)
-    table = random_table(design, 200, rng)
-    theta = rng.normal(size=len(design.released) - 1).tolist()
-    results = set()
-    for _ in range(20):
-        order = rng.permutation(200)
-        shuffled = {name: [values[i] for i in order] for name, values in table.items()}
-        options = {"batch_rows": int(rng.integers(1, 300)), "chunk_rows": int(rng.integers(1, 300))}
-        results.add(residual_totals(shuffled, design, theta, 0.3, **options))
-    assert len(results) == 1
-
-
-def test_the_residual_gram_is_what_it_says():
-    rng = np.random.default_rng(6)
-    design = Design("y", {"x": (-1, 1), "y": (-2, 2)})
-    x, y = rng.uniform(-1, 1, 500), rng.normal(0, 0.5, 500)
-    theta, bound = [0.1, -0.2], 0.4
-    totals = residual_totals({"x": x, "y": y}, design, theta, bound)
-    r = np.clip(y / 2 - theta[0] - theta[1] * x, -bound, bound)
-    Z = np.column_stack([np.ones(500), x])
-    expected = (Z * (r**2)[:, None]).T @ Z
-    got = np.array([[totals[0], totals[1]], [totals[1], totals[2]]]) / 2**32 * bound**2
-    np.testing.assert_allclose(got, expected, rtol=1e-3, atol=1e-4)
-
-
 @pytest.mark.parametrize("unit", [{}, {"neighbours": "replace"}, {"id": "person", "max_rows": 3}])
 def test_both_parts_together_spend_the_budget_and_no_more(unit):
     design = Design("y", {"x": (0, 1), "z": (0, 1), "y": (0, 1)}, unit=unit)
@@ -136,8 +95,8 @@ def test_both_parts_together_spend_the_budget_and_no_more(unit):
     ratio = plain.sigma["cross"] / law.sigma["cross"]
     assert ratio == pytest.approx(math.sqrt(1 - ROBUST_SHARE), rel=1e-6)
     assert third / second == pytest.approx(math.sqrt(RATIO_SHARE / (ROBUST_SHARE - RATIO_SHARE)), rel=1e-6)
-    whole = compose(second, third) / math.sqrt(ROBUST_SHARE)
-    together = compose(second, third, whole * math.sqrt(1 - ROBUST_SHARE))
+    whole = compose_mu(second, third) / math.sqrt(ROBUST_SHARE)
+    together = compose_mu(second, third, whole * math.sqrt(1 - ROBUST_SHARE))
     assert delta_from(epsilon, together * (1 - 1e-9)) + lattice_gap(epsilon, variates(law, 4)) <= delta
     assert delta_from(epsilon, together * 1.001) > delta
 
@@ -237,26 +196,6 @@ def test_no_person_moves_the_residual_gram_by_more_than_claimed():
             assert float(moved[0]) >= 0.999 * float(claim)
 
 
-def test_row_orders_of_persons_give_one_residual_gram():
-    rng = np.random.default_rng(10)
-    design = Design("y", {"x": (0, 1), "y": (0, 1)}, unit={"id": "person", "max_rows": 2})
-    rows = [(f"p{rng.integers(0, 30)}", *rng.random(2)) for _ in range(120)]
-    results = set()
-    for _ in range(8):
-        shuffled = [rows[k] for k in rng.permutation(len(rows))]
-        table = {name: [row[k] for row in shuffled] for k, name in enumerate(("person", "x", "y"))}
-        gram = ResidualGram(RowDomain.of(design), 2, [0.1, 0.4], 0.5, 2)
-        options = ComputeOptions(chunk_rows=int(rng.integers(1, 50)), batch_rows=int(rng.integers(1, 50)))
-        results.add(accumulate(open_source(table), design, RowDomain.of(design), options, gram).totals)
-    assert len(results) == 1
-
-
-def test_a_coefficient_that_is_no_number_counts_as_nothing():
-    design = Design("y", {"x": (0, 1), "y": (0, 1)})
-    table = {"x": [0.5, 1.0], "y": [0.5, 1.0]}
-    assert residual_totals(table, design, [float("nan"), 0.5], 0.5) == residual_totals(table, design, [0.0, 0.5], 0.5)
-
-
 @pytest.mark.parametrize("neighbours", RELATIONS)
 def test_no_neighbour_moves_the_sum_for_r_squared_by_more_than_claimed(neighbours):
     """Exact comparison, no tolerance, and corners move it by all of the claim."""
@@ -302,26 +241,6 @@ def test_no_person_moves_the_sum_for_r_squared_by_more_than_claimed():
         assert moved[0] >= 0.9 * 4**16
 
 
-def test_the_sum_for_r_squared_is_what_it_says():
-    """Against the same sum in plain arithmetic, for rows and for persons, in every order and with all chunks."""
-    rng = np.random.default_rng(44)
-    x, y = rng.uniform(-1, 1, 300), rng.normal(0, 0.5, 300)
-    theta, at = [0.1, -0.2], RatioPart(0.7, 0.05, 0.02, 0)
-    q = np.clip(((y / 2 - 0.1 + 0.2 * x) ** 2 - 0.7 * (y / 2 - 0.05) ** 2) / 0.02, -1, 1)
-    rows = Design("y", {"x": (-1, 1), "y": (-2, 2)})
-    assert ratio_total({"x": x, "y": y}, rows, theta, at) / 4**16 == pytest.approx(np.sum(q**2), rel=1e-3)
-    persons = Design("y", {"x": (-1, 1), "y": (-2, 2)}, unit={"id": "person", "max_rows": 3})
-    table = {"person": np.repeat(np.arange(100), 3), "x": x, "y": y}
-    expected = np.sum((q.reshape(100, 3).sum(axis=1) / 3) ** 2)
-    totals = set()
-    for chunk in (1, 7, 500):
-        order = rng.permutation(300)
-        shuffled = {name: values[order] for name, values in table.items()}
-        totals.add(ratio_total(shuffled, persons, theta, at, 3, chunk_rows=chunk, batch_rows=chunk))
-    assert len(totals) == 1
-    assert totals.pop() / 4**16 == pytest.approx(expected, rel=1e-3)
-
-
 def test_one_pass_gives_both_sums():
     rng = np.random.default_rng(45)
     at = RatioPart(0.5, 0.0, 0.1, 0)
@@ -336,43 +255,3 @@ def test_one_pass_gives_both_sums():
             open_source(table), design, domain, ComputeOptions(), ResidualGram(domain, 2, [0.1, 0.2], 0.5, k)
         ).totals
         assert both == (*alone, ratio_total(table, design, [0.1, 0.2], at, k))
-
-
-@pytest.mark.filterwarnings("ignore::discreet.errors.PrivacyNotice")
-def test_bound_and_ratio_of_the_second_part_are_read_off_the_first():
-    """The same noisy moments give the same numbers, whatever the table was; a declared bound is taken as it is."""
-    rng = np.random.default_rng(46)
-    design = Design("y", {"x": (-1, 1), "y": (-10, 10)})
-    x = rng.uniform(-1, 1, 20_000)
-    made = discreet.release(
-        {"x": x, "y": x + rng.normal(0, 0.5, 20_000)}, design, epsilon=5.0, delta=1e-6, moments="robust"
-    )
-    weak = {"allow_weak_privacy": True}
-    part, first = made.residuals, replace(made, residuals=None)
-    plan = residual_plan(first)
-    assert (plan.coefficients, plan.bound, plan.ratio, plan.mean) == (
-        part.coefficients, part.bound, part.ratio.ratio, part.ratio.mean,
-    )  # fmt: skip
-    assert part.ratio.bound == plan.ratio_bound == pytest.approx(50 / 20**2 * part.bound**2)
-    # twenty residual deviations of 0.05 scaled units, and what the noise may hide
-    assert 0.9 < part.bound < 1.6
-    tight = discreet.release({"x": x, "y": x}, design, epsilon=1e6, delta=1e-6, moments="robust", **weak)
-    assert tight.residuals.bound < 0.05
-    assert residual_plan(first, 1.5).bound == 1.5
-    assert 0.3 < part.ratio.ratio < 0.6
-
-
-def test_where_noise_leaves_no_least_squares_the_second_part_takes_the_widest_bound():
-    design = Design("y", {"x": (-1, 1), "z": (-1, 1), "y": (-1, 1)})
-    table = {"x": [0.5] * 3, "z": [0.5] * 3, "y": [0.5] * 3}
-    seen = set()
-    for _ in range(60):
-        made = discreet.release(table, design, epsilon=0.5, delta=1e-6, moments="robust")
-        part = made.residuals
-        assert 0 < part.bound <= WIDEST_BOUND
-        assert 0 <= part.ratio.ratio <= 1
-        assert -1 <= part.ratio.mean <= 1
-        seen.add(np.linalg.eigvalsh(made.moments[:-1, :-1])[0] > 0)
-        if np.linalg.eigvalsh(made.moments[:-1, :-1])[0] <= 0:
-            assert (part.bound, part.ratio.ratio, part.ratio.bound) == (WIDEST_BOUND, 1.0, WIDEST_BOUND)
-    assert False in seen

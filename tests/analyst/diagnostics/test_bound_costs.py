@@ -1,0 +1,46 @@
+"""What the width of each bound costs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from discreet.analyst.diagnostics.bound_costs import bound_costs
+from discreet.analyst.equations.selection import choose
+from discreet.analyst.model import fit
+from discreet.design.model import Design
+from support.diagnosed import ROWS, release, table
+
+
+def test_half_the_width_saves_what_a_release_with_half_the_width_has_less() -> None:
+    # an independent check: the same rows under narrower bounds, with the same noise in scaled units
+    columns = table()
+    columns["x"] = [value / 4 for value in columns["x"]]
+    wide = Design("y", {"y": (-1, 1), "x": (-1, 1), "z": (-1, 1)})
+    narrow = Design("y", {"y": (-1, 1), "x": (-0.5, 0.5), "z": (-1, 1)})
+    parts = []
+    for design in (wide, narrow):
+        model = fit(release(columns, design=design, sigma=0.2))
+        A = np.column_stack([np.ones(ROWS), columns["x"], columns["z"]])
+        score = model._score
+        to_original = np.diag([1.0, 1 / design.columns["x"].half, 1.0])
+        covariance = to_original @ score.privacy @ to_original
+        parts.append(np.trace(A.T @ A @ covariance) / ROWS)
+    saved = 1 - (parts[1] / parts[0]) ** 0.5
+    release_wide = release(columns, design=wide, sigma=0.2)
+    (cost,) = [cost for cost in bound_costs(release_wide, choose(release_wide)) if cost.name == "x"]
+    # noisy sums on one side and exact ones on the other
+    assert cost.saved == pytest.approx(saved, abs=0.03)
+    assert cost.fits
+
+
+def test_costs_are_for_numbers_only_and_a_spread_that_noise_hides_is_not_told() -> None:
+    design = Design("y", {"y": (-1, 1), "x": (-1, 1), "g": ["a", "b"]})
+    columns = {"y": table()["y"], "x": table()["x"], "g": ["a" if i % 2 else "b" for i in range(ROWS)]}
+    made_release = release(columns, design=design)
+    assert {cost.name for cost in bound_costs(made_release, choose(made_release))} == {"x", "y"}
+    constant = {**table(), "y": [0.0] * ROWS}
+    still = release(constant, sigma=0.3, seed=5)
+    spreads = {cost.name: cost.spread for cost in bound_costs(still, choose(still))}
+    assert spreads["x"] is not None
+    assert spreads["y"] is None or spreads["y"][1] - spreads["y"][0] < 0.5

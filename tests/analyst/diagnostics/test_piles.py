@@ -1,0 +1,45 @@
+"""Rows that pile up at a bound."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from discreet.analyst.diagnostics.notes import notes
+from discreet.analyst.model import fit
+from discreet.design.model import Design
+from discreet.releases import Coefficients
+from support.diagnosed import found, piled, release
+
+
+@pytest.mark.parametrize(
+    ("side", "bound", "wrong", "beyond"), [(1, "upper", "low", "above"), (-1, "lower", "high", "below")]
+)
+def test_d016_rows_that_pile_up_at_a_bound(side: int, bound: str, wrong: str, beyond: str) -> None:
+    made_release = release(piled(side))
+    finding = found("D016", made_release)
+    assert finding.severity == "caution"
+    assert f"The mean of y is within 5% of the width of its bounds [-1, 1] from the {bound} one" in finding.text
+    assert f"If values {beyond} {side} were clipped to it, it is too {wrong}" in finding.text
+    assert "The mean of x" not in finding.text
+    assert found("D016", made_release, fit(made_release)) == finding
+    assert finding.text in notes(fit(made_release)), "the terminal says it too"
+    assert not any("pile up" in note for note in notes(fit(release())))
+    assert found("D016", release()) is None
+
+
+@pytest.mark.parametrize(("values", "fires"), [
+    ((0.99, 0.01, -0.01), "upper"), ((-1.01, 0.0, 0.0), "lower"), ((0.99, 0.3, 0.0), None), ((0.5, 0.0, 0.0), None),
+])  # fmt: skip
+def test_d016_coefficients_that_say_the_bound_and_nothing_else(values: tuple[float, ...], fires: str | None) -> None:
+    inside = replace(release(), mechanism="steps", totals=(), coefficients=Coefficients(values))
+    finding = found("D016", inside, fit(inside))
+    if fires is None:
+        assert finding is None
+        return
+    assert f"predicts a target within 5% of the width of the bounds [-1, 1] of y from the {fires} one" in finding.text
+    assert "were clipped to it" in finding.text
+    assert finding.text in notes(fit(inside))
+    truth = replace(inside, design=Design("b", {"b": {"dtype": "bool"}, "x": (-1, 1), "z": (-1, 1)}))
+    assert found("D016", truth) is None

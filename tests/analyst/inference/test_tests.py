@@ -1,0 +1,36 @@
+"""Joint tests."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from discreet.analyst.inference.nuisance import reference_tail
+from discreet.analyst.inference.reference_law import tail_probability
+from discreet.analyst.inference.tests import open_coefficients
+from discreet.analyst.model import fit
+from support.noise_laws import laplace_release
+
+
+def test_a_joint_test_of_one_hypothesis_is_the_single_one_and_no_joint_one_is_sharper_than_bonferroni():
+    result = fit(laplace_release()[1])
+    gaussian = replace(result, release=laplace_release()[0])
+    values = dict(result.params)
+    # at small noise score and sandwich agree
+    quiet = fit(laplace_release(sigma=1e-3)[1])
+    (single,) = quiet.t_test({"a": quiet.params["a"] + 3 * quiet.bse["a"]}).pvalue.values()
+    assert quiet.wald_test({"a": quiet.params["a"] + 3 * quiet.bse["a"]}).pvalue == pytest.approx(single, rel=1e-3)
+    for steps in (0.5, 2.0, 4.0):
+        claim = {name: values[name] + steps * result.bse[name] for name in ("a", "b")}
+        for use_f in (True, False):
+            heavy, light = result.wald_test(claim, use_f=use_f), gaussian.wald_test(claim, use_f=use_f)
+            assert heavy.statistic == light.statistic
+            assert heavy.pvalue >= light.pvalue
+            wald = heavy.statistic * (2 if use_f else 1)
+            least = min(1.0, 2 * tail_probability(math.sqrt(wald / 2), "laplace", result.df_resid))
+            about = result._combined(tuple(claim), np.eye(len(values))[[*map(result.names.index, claim)]])
+            kappa = open_coefficients(about, -np.array([steps * result.bse[name] for name in claim]) / about.scale)[1]
+            assert heavy.pvalue == pytest.approx(max(light.pvalue, reference_tail(least, kappa, 2)), rel=1e-12)

@@ -1,0 +1,59 @@
+"""Tables drawn under the assumptions of a plan."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import discreet
+from discreet.analyst.planning.assumption_reading import read_assumptions
+from discreet.analyst.planning.table import declared_moments, drawn_moments
+from discreet.testing.not_private import exact_release
+from support.planned_cells import SHARES
+
+COLUMNS = {
+    "y": (-10, 10), "a": (0, 100), "b": (0, 200), "t": bool, "u": bool, "g": list(SHARES),
+    "h": {"bounds": [0, 200], "release": False},
+    "a2": {"formula": "a ** 2"}, "curve": {"formula": "spline(h, 80)"},
+}  # fmt: skip
+
+
+def test_drawn_tables_have_the_stated_properties():
+    """Where no formula is there, a drawn table must have the moments that hold by definition."""
+    design = discreet.Design("y", {name: COLUMNS[name] for name in ("y", "a", "b", "t", "u", "g")})
+    assumptions = read_assumptions(
+        design,
+        1000,
+        assume={
+            "a": {"mean": 20, "sd": 10},
+            "t": {"share": 0.02},
+            "u": {"share": 0.3},
+            "g": {"share": SHARES},
+        },
+        correlation={("a", "b"): 0.8, ("a", "t"): 0.1, ("u", "b"): -0.2},
+    )
+    mean, covariance = declared_moments(design, assumptions.supposed)
+    drawn_mean, drawn = drawn_moments(design, assumptions.supposed)
+    np.testing.assert_allclose(drawn_mean, mean, atol=1e-4)
+    sds = np.sqrt(np.diag(covariance))
+    np.testing.assert_allclose(drawn / np.outer(sds, sds), covariance / np.outer(sds, sds), atol=0.02)
+    assert covariance[0, 1] == pytest.approx(0.8 * sds[0] * sds[1])
+    assert mean[2] == pytest.approx(0.02)
+    assert mean[4:].tolist() == pytest.approx([0.25, 0.10, 0.07, 0.03])
+
+
+def test_formulas_and_the_ball_follow_the_columns_they_use():
+    design = discreet.Design("y", COLUMNS, radius=1.2)
+    supposed = read_assumptions(design, 1000).supposed
+    mean, covariance = drawn_moments(design, supposed)
+    random = np.random.default_rng(3)
+    rows = 200_000
+    table = {
+        "y": random.uniform(-10, 10, rows), "a": random.uniform(0, 100, rows), "b": random.uniform(0, 200, rows),
+        "h": random.uniform(0, 200, rows),
+        "t": random.random(rows) < 0.5, "u": random.random(rows) < 0.5, "g": random.choice(list(SHARES), rows),
+    }  # fmt: skip
+    real = exact_release(table, design).moments / rows
+    assert len(mean) == len(real) - 2
+    np.testing.assert_allclose(mean, real[0, 1:-1], atol=0.01)
+    np.testing.assert_allclose(covariance, real[1:-1, 1:-1] - np.outer(real[0, 1:-1], real[0, 1:-1]), atol=0.01)

@@ -1,0 +1,15 @@
+"""The picture of a path."""
+
+from __future__ import annotations
+
+import numpy as np
+
+
+def test_names_with_signs_of_other_languages_are_drawn_as_they_are(tmp_path):
+    from discreet.analyst.path_plot import path_figure, save_figure
+
+    names = ["$\\frac$", "_hidden", "plain"]
+    figure = path_figure(np.array([1.0, 0.1]), np.zeros((3, 2)), names, 0, "$\\broken$ on x")
+    save_figure(figure, tmp_path / "p.svg", force=False)
+    labels = [text.get_text().strip() for text in figure.axes[0].get_legend().get_texts()]
+    assert labels[:3] == names

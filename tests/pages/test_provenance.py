@@ -1,0 +1,106 @@
+"""How a release was made, in words."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from discreet.analyst.model import fit
+from discreet.design.columns import Numeric
+from discreet.design.model import Design
+from discreet.pages.provenance import provenance
+from discreet.pages.view import report_view
+from discreet.releases.law import CALIBRATIONS, FAMILIES
+from discreet.testing.not_private import exact_release
+from support.every_column import mixed
+from support.report_cases import PROMISE, example
+from support.report_pages import inside, page_of, words
+
+PARAMETERS = {"k-norm": {"dimension": 15}, "wishart": {"degrees": 40}}
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "settings", "parameters", "told"),
+    [
+        ("steps", {"iterations": 0, "passes": 0}, {}, (("iterations", "0 (here 3)"), ("passes", "0"))),
+        ("steps", {"iterations": 3}, {}, (("iterations", "3"),)),
+        ("cells", {"bins": 0, "bound": 0.0}, {"bins": 12, "cells": 144}, (("bins", "0 (here 12)"), ("bound", "0"))),
+        ("pull", {"strength": 0.0}, {"strength": 5 * 2**31}, (("strength", "0 (here 2.5)"),)),
+        ("pull", {"strength": 7.0}, {"strength": 7 * 2**32}, (("strength", "7"),)),
+    ],
+)  # fmt: skip
+def test_what_an_automatic_setting_stood_for_is_told(
+    mechanism: str, settings: dict[str, float], parameters: dict[str, int], told: tuple[tuple[str, str], ...]
+) -> None:
+    made = inside()
+    release = replace(made, mechanism=mechanism, settings=settings, noise=replace(made.noise, parameters=parameters))
+    assert provenance(release).settings == told
+    here = [f"{name} {text}" for name, text in told if "here" in text]
+    line = report_view(release, fit(release)).model.penalty
+    assert line == ", ".join([f"as the mechanism {mechanism!r} fitted it, before the release", *here])
+    summary = " ".join(fit(release).summary().split())
+    assert all(words in summary for words in here)
+
+
+def test_no_off_switch_is_taken_for_an_automatic_setting() -> None:
+    assert provenance(replace(inside(), settings={"iterations": False})).settings == (("iterations", "no"),)
+
+
+def test_exact_arithmetic_and_a_public_count_are_said_too() -> None:
+    release = inside(numerics="exact")
+    design = Design("y", release.design.columns, unit={"neighbours": "replace"})
+    public = replace(release, design=design, guarantee=replace(PROMISE, unit=design.unit), units_public=4000)
+    text = words(page_of(public))
+    assert "exact: noise and sums are integers" in text
+    assert "rows 4,000" in text
+    assert "D012" not in text
+    lines = {line.block: line.per_row for line in provenance(public).noise}
+    assert lines["score"] == public.noise.sd("score") / 4000
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("calibration", CALIBRATIONS)
+def test_every_law_and_calibration_has_its_words(family: str, calibration: str) -> None:
+    plain = example()
+    law = replace(plain.noise, family=family, calibration=calibration, parameters=PARAMETERS.get(family, {}))
+    release = replace(plain, noise=law)
+    made = provenance(release)
+    assert family.split("-")[-1] in made.family.lower().replace("k-norm", "norm")
+    assert ("independent noise" in made.family) == (family in ("discrete-gaussian", "discrete-laplace"))
+    assert made.calibration
+    lines = {line.block: line.sd for line in made.noise}
+    assert lines["number of rows"] == law.sd("count")
+    assert lines["regressors times target"] == law.sd("cross")
+
+
+def test_a_mean_that_was_left_in_is_said() -> None:
+    law = replace(example().noise, family="wishart", parameters={"degrees": 40})
+    release = replace(example(), noise=law, settings={"debiased": False})
+    assert "its mean left in" in provenance(release).family
+    assert "less its mean" in provenance(replace(release, settings={"debiased": True})).family
+
+
+def test_every_kind_of_column_is_described() -> None:
+    told = {column.name: column for column in provenance(mixed()).columns}
+    assert told["y"].role == "target"
+    assert told["h"].role == "not released"
+    assert told["a"].missing == "filled with 0.5"
+    assert told["b"].missing == "row dropped"
+    assert told["g"].declared == "u (reference), v, w"
+    assert told["g"].missing == "table refused"
+    assert told["square"].kind == "number, by the formula a ** 2"
+    assert told["curve"].declared.endswith("basis functions")
+    assert told["above"].kind.startswith("yes or no, by")
+    assert told["part"].kind.startswith("levels, by")
+    assert told["twice"].missing == "follows the columns it uses"
+
+
+def test_noise_is_told_by_block_and_per_row_where_there_are_rows() -> None:
+    release = example()
+    lines = {line.block: line for line in provenance(release).noise}
+    assert lines["number of rows"].sd == release.noise_sd[0, 0]
+    assert lines["regressors times target"].sd == release.noise_sd[1, -1]
+    assert lines["number of rows"].per_row == pytest.approx(release.noise_sd[0, 0] / release.moments[0, 0])
+    empty = exact_release({"y": [], "a": []}, Design("y", dict.fromkeys("ya", Numeric((0, 1), "drop"))))
+    assert {line.per_row for line in provenance(empty).noise} == {None}

@@ -1,0 +1,85 @@
+"""Lines to copy give the model that is shown."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+import discreet
+from discreet.analyst.model import fit
+from discreet.cli.main import program
+from discreet.design.columns import Fill, Numeric
+from discreet.design.model import Design
+from discreet.pages.usage import usage
+from discreet.testing.not_private import seeded_release
+from support.report_cases import example, table
+
+
+def mixed() -> discreet.Release:
+    """A release with every kind of column."""
+    design = Design(
+        "y",
+        {
+            "y": (0, 1),
+            "a": Numeric((0, 1), Fill(0.5)),
+            "b": {"dtype": "bool", "missing": "drop"},
+            "g": {"levels": ["u", "v", "w"]},
+            "square": {"formula": "a ** 2"},
+            "curve": {"formula": "spline(a, 0.5)"},
+            "above": {"formula": "a >= 0.5"},
+            "part": {"formula": "cut(a, 0.3)"},
+            "h": {"bounds": [0, 4], "release": False},
+            "twice": {"formula": "h * 2"},
+        },
+        radius=3.0,
+    )
+    rows = 300
+    columns: dict[str, list[object]] = {**table(("y", "a"), rows)}
+    columns["b"] = [index % 2 == 0 for index in range(rows)]
+    columns["g"] = ["uvw"[index % 3] for index in range(rows)]
+    columns["h"] = [float(index % 5) for index in range(rows)]
+    return seeded_release(columns, design, seed=1, epsilon=5.0, delta=1e-6)
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        {},
+        {"target": "a", "features": ["c", "b"]},
+        {"intercept": False},
+        {"penalty": "adaptive"},
+        {"penalty": "elastic-net", "strength": 0.001, "l1_ratio": 0.25},
+        {"penalty": "ridge", "strength": "criterion"},
+    ],
+    ids=str,
+)
+def test_the_lines_to_copy_give_the_same_model(
+    spec: dict[str, object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    release = example()
+    model = fit(release, **spec)
+    lines = usage(release, model)
+    scope: dict[str, object] = {"discreet": discreet, "release": release}
+    exec(lines.python[2], scope)  # our own line, which is the thing to try
+    assert dict(scope["fit"].params) == dict(model.params)
+    monkeypatch.chdir(tmp_path)
+    release.save("R.json")
+    told = CliRunner().invoke(program, [*shlex.split(lines.commands[0])[1:], "--json"])
+    assert json.loads(told.stdout)["params"] == dict(model.params)
+
+
+def test_the_file_of_a_release_that_is_not_private_has_its_own_name() -> None:
+    assert "R.NOT-PRIVATE.json" in usage(mixed(), None).commands[0]
+
+
+def test_a_name_with_a_comma_stands_in_quotes() -> None:
+    names = ("y", "a, b", "c", "d")
+    release = seeded_release(
+        table(names, 500), Design("y", dict.fromkeys(names, (0, 1))), seed=1, epsilon=9.0, delta=1e-6
+    )
+    words = shlex.split(usage(release, fit(release, features=["a, b", "c"])).commands[0])
+    assert words[words.index("--features") + 1] == '"a, b",c'

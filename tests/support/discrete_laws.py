@@ -1,0 +1,20 @@
+"""Exact laws of discrete noise, written down independently of the package."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+
+
+def discrete_laplace(scale: float, sensitivity: int) -> tuple[np.ndarray, np.ndarray]:
+    z = np.arange(-sensitivity, sensitivity + 1)
+    r = math.exp(-1 / scale)
+    return z, r ** np.abs(z) * (1 - r) / (1 + r)
+
+
+def squared_error_law(mean: Fraction, n: int, epsilon: float, cells: int) -> np.ndarray:
+    t = np.arange(cells + 1) / cells
+    powers = -(n * epsilon / 2) * (float(mean) - t) ** 2
+    return powers - np.log(np.exp(powers).sum())
