@@ -90,6 +90,6 @@ def test_an_unknown_way_is_refused():
 
 @pytest.mark.parametrize("wrong", ["R.json", None])
 def test_what_is_no_release_is_refused_by_name(wrong):
-    with pytest.raises(SpecError, match="compare_models needs a Release, got") as caught:
+    with pytest.raises(SpecError, match="compare_models: expected a Release, got") as caught:
         discreet.compare_models(wrong, [["a"]])
     assert caught.value.exit_code == 2

@@ -46,8 +46,8 @@ def test_a_page_is_saved_whole_and_replaces_nothing_unasked(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (lambda: ("R.json",), "report needs a Release, got str; load one with Release.load"),
-        (lambda: (discreet.fit(seeded()),), "report needs a Release, got Fit"),
+        (lambda: ("R.json",), "report: expected a Release, got str; load one with Release.load"),
+        (lambda: (discreet.fit(seeded()),), "report: expected a Release, got Fit"),
         (lambda: (seeded(), "y ~ x"), "report needs a Fit of the release, got str"),
         (lambda: (seeded(), discreet.fit(seeded(2))), "the fit was read from another release"),
     ],
