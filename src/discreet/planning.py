@@ -25,6 +25,7 @@ from discreet.errors import PrivacyNotice, SpecError
 from discreet.mechanisms.choice import AUTO, chosen_mechanism, predicted_error
 from discreet.mechanisms.interface.protocol import Mechanism
 from discreet.privacy.budget import PrivacyBudget, check_strength
+from discreet.privacy.checks import is_number
 from discreet.releases import NoiseLaw, Release
 
 __all__ = [
@@ -308,5 +309,5 @@ def second_release(
 
 
 def _check_width(width: object) -> None:
-    if isinstance(width, bool) or not isinstance(width, int | float) or not width > 0:
+    if not is_number(width) or not width > 0:
         raise SpecError(f"the wanted width is {width!r}; give a positive number in units of the coefficient")

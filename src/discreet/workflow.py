@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from discreet import __version__
@@ -17,15 +17,23 @@ from discreet.design.model import Design
 from discreet.errors import AfterSpendError, ColumnNotice, DiscreetError, LedgerError, PrivacyNotice, SpecError
 from discreet.mechanisms.choice import AUTO, chosen_mechanism
 from discreet.mechanisms.interface.promise import with_curve, with_origin
-from discreet.mechanisms.interface.protocol import NoisyMoments, Passes, Published, RunContext, clipped_by_name
+from discreet.mechanisms.interface.protocol import (
+    Mechanism,
+    NoisyMoments,
+    Passes,
+    Published,
+    RunContext,
+    clipped_by_name,
+)
 from discreet.mechanisms.moments.residuals import residuals_with_noise
 from discreet.mechanisms.sampling.sampler import ExactSampler, Sampler
 from discreet.privacy.budget import PrivacyBudget, check_strength
+from discreet.privacy.checks import is_number
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.spend import SpendHook, SpendReceipt, SpendRequest, untracked
-from discreet.releases import RatioPart, Release, ResidualPart
+from discreet.releases import NoiseLaw, RatioPart, Release, ResidualPart, Settings
 from discreet.tables.files.opening import ReadOptions, open_source
-from discreet.tables.frames import position_notice
+from discreet.tables.frames import Origin, position_notice
 from discreet.tables.source import ComputeOptions
 
 _LATER: Final = "the release failed after the budget was spent, and nothing was published:"
@@ -146,65 +154,134 @@ def release_with(
     spend: SpendHook = untracked,
 ) -> Release:
     """The line itself, whatever the source of the noise; without a promise unless that source is private."""
-    budget = PrivacyBudget(epsilon, delta)
-    domain = RowDomain.of(design, grid_bits)
-    bound = _checked_bound(design, moments, residual_bound)
+    asked = Question.checked(
+        design,
+        PrivacyBudget(epsilon, delta),
+        mechanism,
+        settings,
+        moments=moments,
+        residual_bound=residual_bound,
+        clip_counts=clip_counts,
+        grid_bits=grid_bits,
+    )
     options = ComputeOptions() if compute is None else compute
     if not isinstance(options, ComputeOptions):
         raise SpecError(f"compute: expected a ComputeOptions, got {type(compute).__name__}")
-    if not isinstance(clip_counts, bool):
-        raise SpecError(f"clip_counts: expected true or false, got {clip_counts!r}")
-    robust = moments == "robust"
-    chosen, public, law = chosen_mechanism(
-        mechanism, design, domain, budget, settings, robust=robust, clip_counts=clip_counts
-    )
-    if law.calibration == "pure":
-        if budget.delta > 0:
-            warnings.warn(
-                f"delta = {budget.delta:g} is not used by {chosen.name!r} with these settings: the release promises "
-                "delta = 0; leave delta out, or choose a mechanism that uses it",
-                PrivacyNotice,
-                stacklevel=3,
-            )
-        # kept without delta, so none is promised away
-        budget = PrivacyBudget(epsilon)
     positions = position_notice(data, [*design.table_columns, *filter(None, [design.unit.id])])
     if positions is not None:
         warnings.warn(positions, ColumnNotice, stacklevel=3)
     source = open_source(data, reading=ReadOptions(encoding=encoding, delimiter=delimiter))
-    again = robust or chosen.info.rereads(public)
-    table = Table(source, design, domain, options, again=again, clip_counts=clip_counts)
-    passes = chosen.passes(RunContext(design, domain, law, public, sampler))
-    with table:
+    with Table(source, design, asked.domain, options, again=asked.rereads, clip_counts=clip_counts) as table:
+        passes = asked.mechanism.passes(asked.context(sampler))
+        # an error in the table costs nothing
         first = table.sums(next(passes))
-        request = SpendRequest(
-            mechanism=chosen.name, budget=budget, unit=design.unit, description=f"{chosen.kind} of {design.target}"
-        )
         # recorded before the draw: a crash must not give a free answer
-        anchor = _recorded(spend(request))
+        anchor = _recorded(spend(asked.request))
 
-        def made() -> Release:
-            published = run_passes(passes, first, table.sums)
-            release = Release(
-                design=design,
-                guarantee=with_curve(with_origin(Guarantee.promised(design.unit, budget), source.origin), law),
-                mechanism=chosen.name,
-                mechanism_version=chosen.version,
-                noise=law,
-                totals=published.totals if isinstance(published, NoisyMoments) else (),
-                units_public=first.units if design.unit.neighbours == "replace" else None,
-                anchor=anchor,
-                made_by=f"discreet {__version__}",
-                coefficients=None if isinstance(published, NoisyMoments) else published,
-                scalars=published.scalars if isinstance(published, NoisyMoments) else {},
-                settings=public,
-                numerics=chosen.info.numerics,
-                clipped=clipped_by_name(design, published),
-            )
-            return _with_residuals(release, domain, bound, table.sums, sampler) if robust else release
+        def build() -> Release:
+            made = asked.release(run_passes(passes, first, table.sums), first, anchor, source.origin)
+            return _with_residuals(made, asked, table.sums, sampler) if asked.robust else made
 
-        finished = _after_spend(made)
-        return finished if sampler.private else replace(finished, guarantee=None)
+        made = _after_spend(build)
+        return made if sampler.private else replace(made, guarantee=None)
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is asked of a table, checked from public numbers alone before the table is opened.
+
+    Attributes
+    ----------
+    budget
+        What is promised: without delta where the noise keeps epsilon alone.
+    settings, law
+        Public settings of the mechanism, and its noise.
+    robust, residual_bound
+        Whether sums over residuals are released too, and where residuals are clipped, in scaled units of the target.
+    """
+
+    design: Design
+    domain: RowDomain
+    budget: PrivacyBudget
+    mechanism: Mechanism
+    settings: Settings
+    law: NoiseLaw
+    robust: bool
+    residual_bound: float | None
+
+    @classmethod
+    def checked(
+        cls,
+        design: Design,
+        budget: PrivacyBudget,
+        mechanism: str,
+        settings: Mapping[str, object] | None,
+        *,
+        moments: str,
+        residual_bound: float | None,
+        clip_counts: bool,
+        grid_bits: int,
+    ) -> Question:
+        """The question, or a refusal that says what to change."""
+        domain = RowDomain.of(design, grid_bits)
+        bound = _checked_bound(design, moments, residual_bound)
+        if not isinstance(clip_counts, bool):
+            raise SpecError(f"clip_counts: expected true or false, got {clip_counts!r}")
+        robust = moments == "robust"
+        chosen, public, law = chosen_mechanism(
+            mechanism, design, domain, budget, settings, robust=robust, clip_counts=clip_counts
+        )
+        if law.calibration == "pure":
+            if budget.delta > 0:
+                warnings.warn(
+                    f"delta = {budget.delta:g} is not used by {chosen.name!r} with these settings: the release "
+                    "promises delta = 0; leave delta out, or choose a mechanism that uses it",
+                    PrivacyNotice,
+                    stacklevel=4,
+                )
+            # kept without delta, so none is promised away
+            budget = PrivacyBudget(budget.epsilon)
+        return cls(design, domain, budget, chosen, public, law, robust, bound)
+
+    @property
+    def rereads(self) -> bool:
+        """Whether the table is summed more than once."""
+        return self.robust or self.mechanism.info.rereads(self.settings)
+
+    @property
+    def request(self) -> SpendRequest:
+        """What is about to be spent."""
+        return SpendRequest(
+            mechanism=self.mechanism.name,
+            budget=self.budget,
+            unit=self.design.unit,
+            description=f"{self.mechanism.kind} of {self.design.target}",
+        )
+
+    def context(self, sampler: Sampler) -> RunContext:
+        """What the mechanism runs with."""
+        return RunContext(self.design, self.domain, self.law, self.settings, sampler)
+
+    def release(self, published: Published, first: Moments, anchor: str, origin: Origin | None) -> Release:
+        """The published value with its promise; of the exact sums only the number of units, where it is public."""
+        unit = self.design.unit
+        noisy = published if isinstance(published, NoisyMoments) else None
+        return Release(
+            design=self.design,
+            guarantee=with_curve(with_origin(Guarantee.promised(unit, self.budget), origin), self.law),
+            mechanism=self.mechanism.name,
+            mechanism_version=self.mechanism.version,
+            noise=self.law,
+            totals=() if noisy is None else noisy.totals,
+            units_public=first.units if unit.neighbours == "replace" else None,
+            anchor=anchor,
+            made_by=f"discreet {__version__}",
+            coefficients=None if isinstance(published, NoisyMoments) else published,
+            scalars={} if noisy is None else noisy.scalars,
+            settings=self.settings,
+            numerics=self.mechanism.info.numerics,
+            clipped=clipped_by_name(self.design, published),
+        )
 
 
 def _recorded(receipt: object) -> str:
@@ -237,16 +314,14 @@ def run_passes(passes: Passes, moments: Moments, read: Callable[[Sums], Moments]
         moments = read(wanted)
 
 
-def _with_residuals(
-    made: Release, domain: RowDomain, bound: float | None, read: Callable[[Sums], Moments], sampler: Sampler
-) -> Release:
+def _with_residuals(made: Release, asked: Question, read: Callable[[Sums], Moments], sampler: Sampler) -> Release:
     """Add what robust standard errors need, from one more pass."""
     # only this needs the analyst's rooms, which plain releases do without
     from discreet.analyst.residual_plan import residual_plan
 
-    plan, rows = residual_plan(made, bound), made.design.unit.max_rows
-    gram = ResidualGram(domain, len(plan.coefficients), plan.coefficients, plan.bound, rows)
-    squares = RatioSquares(domain, plan.coefficients, plan.ratio, plan.mean, plan.ratio_bound, rows)
+    plan, rows = residual_plan(made, asked.residual_bound), made.design.unit.max_rows
+    gram = ResidualGram(asked.domain, len(plan.coefficients), plan.coefficients, plan.bound, rows)
+    squares = RatioSquares(asked.domain, plan.coefficients, plan.ratio, plan.mean, plan.ratio_bound, rows)
     again = read(ResidualPass(gram, squares))
     *noisy, square = residuals_with_noise(again.totals, made.noise, sampler)
     ratio = RatioPart(plan.ratio, plan.mean, plan.ratio_bound, square)
@@ -267,7 +342,7 @@ def _checked_bound(design: Design, moments: str, residual_bound: float | None) -
     half = target.half if isinstance(target, Numeric) else 1.0
     if residual_bound is None:
         return None
-    if isinstance(residual_bound, bool) or not isinstance(residual_bound, int | float):
+    if not is_number(residual_bound):
         raise SpecError(f"residual bound: expected a number, got {residual_bound!r}")
     if not 1e-6 * half <= residual_bound <= 4 * half:
         raise SpecError(

@@ -127,9 +127,7 @@ def test_a_rule_of_composition_is_asked_for_one_release(sigma):
 
 @pytest.mark.parametrize("asked", [approximate, lambda budget: gaussian_mu(budget, lambda mu: VARIATES)])
 def test_other_budgets_are_refused(asked):
-    with pytest.raises(
-        SpecError, match=r"^expected a budget in epsilon and delta for this mechanism, got one in zcdp$"
-    ):
+    with pytest.raises(SpecError, match=r"^expected a budget in epsilon and delta .*, got one in zcdp$"):
         asked(PrivacyBudget.zcdp(0.1))
     with pytest.raises(SpecError, match=r"^Gaussian noise needs delta above 0.*got delta = 0"):
         asked(PrivacyBudget(1.0))

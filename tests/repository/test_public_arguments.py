@@ -150,11 +150,11 @@ def test_an_odd_number_is_refused_in_our_words(room: ModuleType) -> None:
 @pytest.mark.parametrize("given", [None, 5, b"r.json", ["r.json"], object()])
 def test_what_is_no_path_and_no_text_is_refused(given: object) -> None:
     for call in (discreet.Release.load, discreet.Design.load, DESIGN.save, RELEASE.save):
-        with pytest.raises(DiscreetError, match=r"a path is text|NOT PRIVATE"):
+        with pytest.raises(DiscreetError, match=r"expected a path|NOT PRIVATE"):
             call(given)  # type: ignore[operator]
-    with pytest.raises(ReleaseFileError, match="a release is read from the text of its file"):
+    with pytest.raises(ReleaseFileError, match="expected the text of a release file"):
         discreet.Release.from_json(given)  # type: ignore[arg-type]
-    with pytest.raises(SpecError, match="a design is read from text"):
+    with pytest.raises(SpecError, match="expected the text of a design file"):
         discreet.Design.from_toml(given)  # type: ignore[arg-type]
 
 

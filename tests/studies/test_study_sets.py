@@ -19,6 +19,7 @@ import discreet
 from discreet.analyst.equations.normal import normal_equations
 from discreet.analyst.equations.selection import choose
 from discreet.analyst.inference.rows_needed import bounded, rows_factors
+from discreet.analyst.inference.score import score_from_sums
 from discreet.errors import PrivacyNotice
 from discreet.releases import BLOCKS, NoiseLaw
 from support.many_releases import ALPHA, BLOCK, Case, Many, Setup, as_release, drawn_moments, law_of, with_noise
@@ -319,7 +320,9 @@ def test_tables_with_as_many_rows_as_forecast_give_an_interval(name, n, epsilon)
             blocks = random.integers(0, RELEASES, (60, round(factor * n / BLOCK)))
             new = np.array([tables[BLOCK][chosen].sum(axis=0) for chosen in blocks])
             new = with_noise(new, sd, random)[:, setup.positions][:, :, setup.positions]
-            yes = bounded(setup.C @ new @ setup.C.T, new[:, 0, 0], setup.C, sd[own] ** 2, L[[coefficient]], 1.96)
+            again = zip(setup.C @ new @ setup.C.T, new[:, 0, 0].tolist(), strict=True)
+            scores = [score_from_sums(*table, setup.C, sd[own] ** 2) for table in again]
+            yes = bounded(scores, L[[coefficient]], 1.96)
             factors.append(factor)
             shares.append(yes.mean())
     print(

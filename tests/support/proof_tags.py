@@ -131,14 +131,23 @@ def _imported(source: str, known: frozenset[str]) -> list[str]:
         names: list[str] = []
         if isinstance(node, ast.ImportFrom):
             assert node.level == 0, "imports inside the package are absolute"
-            names = [f"{node.module}.{alias.name}" for alias in node.names] + [str(node.module)]
+            # a name that is no module is handed on by the module or card it is asked of
+            names = [one if _files(one) & known else str(node.module) for one in _parts(node)]
         elif isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
         for name in names:
-            path = name.removeprefix("discreet.").replace(".", "/")
-            if name.startswith("discreet."):
-                found += {f"{path}.py", f"{path}/__init__.py"} & known
+            found += _files(name) & known
     return found
+
+
+def _parts(node: ast.ImportFrom) -> list[str]:
+    return [f"{node.module}.{alias.name}" for alias in node.names]
+
+
+def _files(name: str) -> set[str]:
+    """Where a module of the package may be."""
+    path = name.removeprefix("discreet.").replace(".", "/")
+    return {f"{path}.py", f"{path}/__init__.py"} if name.startswith("discreet.") else set()
 
 
 # -- tags --------------------------------------------------------------------------------------------------------------

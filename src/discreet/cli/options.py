@@ -34,7 +34,7 @@ debug_option = click.option(
     is_flag=True,
     expose_value=False,
     callback=_set_debug,
-    help="After an error, list the places in discreet it came through; never data.",
+    help="Show a traceback on errors (never prints data).",
 )
 force_option = click.option("--force", is_flag=True, help="Replace the output file if it exists.")
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead of text.")
@@ -43,7 +43,7 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print one JS
 def reading_options(command: Command) -> Command:
     """Add how CSV files are written."""
     command = click.option(
-        "--delimiter", default=",", show_default=True, metavar="SIGN", help="Sign between the cells of a CSV file."
+        "--delimiter", default=",", show_default=True, metavar="CHAR", help="Character between the cells of a CSV file."
     )(command)
     return click.option(
         "--encoding", default="utf-8", show_default=True, metavar="NAME", help="Text encoding of a CSV file."
@@ -80,9 +80,9 @@ def column_options(command: Command) -> Command:
 
 def ratio_option(command: Command) -> Command:
     """Add the share of L1 in an elastic net."""
-    return click.option(
-        "--l1-ratio", metavar="R", help="Of elastic-net: from 0, which is ridge, to 1, which is lasso."
-    )(command)
+    return click.option("--l1-ratio", metavar="R", help="Share of L1 in elastic-net, from 0 (ridge) to 1 (lasso).")(
+        command
+    )
 
 
 def model_options(command: Command) -> Command:
@@ -91,7 +91,7 @@ def model_options(command: Command) -> Command:
     command = click.option(
         "--strength",
         metavar="S",
-        help="Of ridge, lasso and elastic-net: a positive number such as 0.1, or the word criterion to have it chosen "
+        help="For ridge, lasso and elastic-net: a positive number such as 0.1, or the word criterion to choose it "
         "from the release.",
     )(command)
     command = click.option(

@@ -18,6 +18,7 @@ from discreet.design.columns import Categorical
 from discreet.design.model import Design
 from discreet.errors import SpecError
 from discreet.exact.arrays import FloatArray
+from discreet.privacy.checks import is_integer
 
 CodeArray: TypeAlias = npt.NDArray[np.intp]
 
@@ -31,7 +32,7 @@ class Draws:
 
     def __init__(self, rows: int, seed: int) -> None:
         for name, value, least in (("rows", rows, 1), ("seed", seed, 0)):
-            if isinstance(value, bool) or not isinstance(value, int) or value < least:
+            if not is_integer(value) or value < least:
                 raise SpecError(f"{name} {value!r} is not allowed; choose an integer of at least {least}")
         self._rows = rows
         self._rng = np.random.default_rng(seed)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from discreet.errors import SpecError
 from discreet.exact.rounding import nearest
+from discreet.privacy.checks import is_number
 
 if TYPE_CHECKING:
     from discreet.design.formulas.formula import Formula
@@ -45,7 +46,7 @@ class Numeric:
         if isinstance(self.missing, Fill):
             low, high = self.bounds
             value = self.missing.value
-            if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
+            if not is_number(value) or not low <= value <= high:
                 raise SpecError(f"the fill value {value!r} is not a number inside the bounds [{low:g}, {high:g}]")
 
     @property
@@ -276,11 +277,6 @@ def checked_bounds(bounds: tuple[float, float]) -> tuple[float, float]:
             "shift or rescale the column before declaring it"
         )
     return low, high
-
-
-def is_number(value: object) -> bool:
-    """Whether a declared value is a number; true and false are not."""
-    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def short(value: object) -> str:

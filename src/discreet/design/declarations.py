@@ -17,10 +17,10 @@ from discreet.design.columns import (
     Numeric,
     SplineBasis,
     checked_bounds,
-    is_number,
     short,
 )
 from discreet.errors import SpecError
+from discreet.privacy.checks import is_number
 
 COLUMN_KEYS: Final = ("bounds", "levels", "reference", "dtype", "missing", "formula", "release")
 

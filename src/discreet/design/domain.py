@@ -9,6 +9,7 @@ from fractions import Fraction
 from discreet.design.columns import Boolean, Categorical, Numeric, SplineBasis
 from discreet.design.model import Design
 from discreet.errors import SpecError
+from discreet.privacy.checks import is_integer
 
 DEFAULT_GRID_BITS = 16
 MIN_GRID_BITS = 8
@@ -55,11 +56,7 @@ class RowDomain:
     @classmethod
     def of(cls, design: Design, grid_bits: int = DEFAULT_GRID_BITS) -> RowDomain:
         """The domain that a design declares."""
-        if (
-            isinstance(grid_bits, bool)
-            or not isinstance(grid_bits, int)
-            or not MIN_GRID_BITS <= grid_bits <= MAX_GRID_BITS
-        ):
+        if not is_integer(grid_bits) or not MIN_GRID_BITS <= grid_bits <= MAX_GRID_BITS:
             raise SpecError(
                 f"grid_bits {grid_bits!r} is not allowed; choose an integer from {MIN_GRID_BITS} to {MAX_GRID_BITS}"
             )

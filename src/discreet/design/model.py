@@ -27,6 +27,7 @@ from discreet.design.declarations import column_from
 from discreet.errors import SpecError
 from discreet.exact.rounding import nearest
 from discreet.files import checked_path, read_limited
+from discreet.privacy.checks import is_number
 from discreet.privacy.unit import PrivacyUnit
 
 CONSTANT: Final = "1"
@@ -120,7 +121,7 @@ class Design:
         if self.unit.id in self.columns:
             raise SpecError(f"the id column {self.unit.id!r} is declared as a column too; an id is never released")
         if self.radius is not None:
-            if isinstance(self.radius, bool) or not isinstance(self.radius, int | float):
+            if not is_number(self.radius):
                 raise SpecError(f"radius: expected a number, got {self.radius!r}")
             if not 2**-8 <= nearest(self.radius) < math.inf:
                 raise SpecError(

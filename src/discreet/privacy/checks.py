@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from numbers import Real
+from typing import TypeGuard
 
 from discreet.errors import SpecError
 
@@ -79,6 +80,28 @@ def probability_below_one(name: str, value: object, *, advice: str) -> float:
     if not (0 <= number < 1):
         raise SpecError(f"{name} = {number!r}; allowed: at least 0 and below 1; {advice}")
     return number
+
+
+def is_number(value: object) -> TypeGuard[int | float]:
+    """Whether a value is a Python number; a boolean is none, although Python counts with it.
+
+    Examples
+    --------
+    >>> is_number(1.5), is_number(True), is_number("1")
+    (True, False, False)
+    """
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def is_integer(value: object) -> TypeGuard[int]:
+    """Whether a value is a Python integer; a boolean is none, although Python counts with it.
+
+    Examples
+    --------
+    >>> is_integer(1), is_integer(True), is_integer(1.0)
+    (True, False, False)
+    """
+    return isinstance(value, int) and not isinstance(value, bool)
 
 
 def exact_fields(what: str, mapping: object, fields: Iterable[str]) -> Mapping[str, object]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from discreet.design.columns import Readable
 from discreet.errors import SpecError
+from discreet.privacy.checks import is_integer
 from discreet.tables.frames import Origin
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ class ComputeOptions:
     def __post_init__(self) -> None:
         for name in ("batch_rows", "chunk_rows"):
             value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int) or not value > 0:
+            if not is_integer(value) or not value > 0:
                 raise SpecError(f"{name} {value!r} is not allowed; choose a positive integer")
 
     def report_progress(self, source: Source) -> None:

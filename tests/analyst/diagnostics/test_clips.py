@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 import discreet
-from discreet.analyst.diagnostics.clips import clipped_columns, clipped_shares, clipping_note
+from discreet.analyst.diagnostics.clips import COUNTING, clipped_columns, clipped_shares, clipping_note
 from discreet.analyst.diagnostics.diagnostics import findings
 from discreet.analyst.equations.selection import choose
 from discreet.design.model import Design
+from discreet.mechanisms.registry import mechanisms
 from discreet.pages.page import render
 from discreet.pages.view import report_view
 from discreet.testing.not_private import exact_release, seeded_release
@@ -180,3 +181,8 @@ def test_the_estimator_and_the_command_line_count_too(tmp_path):
     )
     assert run.exit_code == 2
     assert "'gaussian' and 'laplace' only" in run.stderr
+
+
+def test_the_mechanisms_that_are_said_to_count_are_those_whose_card_says_so():
+    assert set(COUNTING) == {name for name, one in mechanisms().items() if one.info.clip_counts}
+    assert set(COUNTING) < set(mechanisms()), "not every mechanism counts, so the comparison can fail"

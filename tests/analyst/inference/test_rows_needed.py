@@ -12,6 +12,7 @@ from discreet.analyst.equations.normal import normal_equations
 from discreet.analyst.equations.selection import choose
 from discreet.analyst.inference.contrasts import unit_map
 from discreet.analyst.inference.rows_needed import FACTORS, bounded, rows_factors, rows_words
+from discreet.analyst.inference.score import noise_map, score_from_sums
 from discreet.design.model import Design
 from support.made_releases import made
 from support.simulated import NoisyReleases
@@ -55,10 +56,9 @@ def test_what_is_forecast_as_bounded_is_bounded(intercept):
         equations = normal_equations(release, choose(release, intercept=intercept))
         L = unit_map(equations)
         sums = np.block([[equations.A, equations.b[:, None]], [equations.b, np.array([equations.c])]])
-        C = np.column_stack([*([] if intercept else [equations.shift]), np.eye(len(sums))])
         z = fit._contrasts.critical(0.95) if fit.estimable else 1.96
-        rows, variance = np.array([equations.nobs]), equations.block_sd**2
-        found = bounded(sums[None], rows, C, variance, L / np.abs(L).max(axis=1, keepdims=True), z)[0]
+        score = score_from_sums(sums, equations.nobs, noise_map(equations), equations.block_sd**2)
+        found = bounded([score], L / np.abs(L).max(axis=1, keepdims=True), z)[0]
         for name, yes in zip(fit.names, found.tolist(), strict=True):
             seen[yes] += 1
             assert fit.conf_int()[name].bounded or not yes

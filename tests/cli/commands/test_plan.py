@@ -397,6 +397,26 @@ def test_a_wrong_plan_is_one_line_and_exit_code_2(planned_folder: Path, call: Ca
     assert result.stderr.count("\n") == 1
 
 
+# every option that a second release does not take, with a value that is right elsewhere
+ELSEWHERE = {
+    "--design": "design.toml", "--rows": "5", "--coefficient": "age", "--width": "2", "--plot": "p.svg",
+    "--share": "b=0.2", "--mean": "age=40", "--sd": "age=9", "--slope": "age=1", "--correlation": "0.1",
+    "--rsquared": "0.5", "--spread": "0.5", "--target-spread": "0.5", "--robust": None,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("option", ELSEWHERE)
+def test_an_option_that_a_second_release_does_not_take_is_named(option: str, folder: Path, call: Call) -> None:
+    value = ELSEWHERE[option]
+    words = [option] if value is None else [option, value]
+    before = sorted(path.name for path in folder.iterdir())
+    result = call("plan", "--from", "income.release.json", "--epsilon", "1", "--delta", "1e-6", *words)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr.startswith(f"error: {option} was given with --from, which ")
+    assert result.stderr.endswith("; leave it out\n")
+    assert sorted(path.name for path in folder.iterdir()) == before
+
+
 def test_with_persons_a_plan_says_which_rows_are_meant(planned_folder: Path, call: Call) -> None:
     words = ("plan", "--rows", "20000", "--epsilon", "1", "--delta", "1e-6", "--design")
     assert "about 20,000 rows, mechanism" in call(*words, "plan.toml").stdout

@@ -231,7 +231,7 @@ def test_features_of_any_text_are_written(folder: Path, call: Call) -> None:
     ("keep", "message"),
     [
         (("age",), "--keep 'age' names a feature, which is written anyway; leave it out"),
-        (("who", "who"), "--keep 'who' came twice; leave one out"),
+        (("who", "who"), "--keep 'who' was given twice; pass it once"),
         (("prediction",), "--keep 'prediction' has the same name as an output column; rename it in the table"),
         (("whoo",), "no column 'whoo', which is to be read; a name in it is very similar"),
     ],

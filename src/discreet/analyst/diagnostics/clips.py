@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 # lower ends of the share of clipped rows from which a reader is warned
 SOME: Final = 0.05
 MANY: Final = 0.25
-COUNTING: Final = ("gaussian", "laplace")  # mechanisms that can count clipped rows
+# mechanisms that can count clipped rows: outside the wall no card can be read, so a test compares them with the cards
+COUNTING: Final = ("gaussian", "laplace")
 _NAMED: Final = 8  # how many columns are spelled out
 _LARGE: Final = 1e9  # degrees of freedom: the noise alone, whose size is known
 _COUNTED: Final = 3.0  # standard deviations of its noise that the number of rows must be above to divide by it

@@ -15,12 +15,15 @@ from discreet.exact.arrays import FloatArray
 def product_covariance(variance: FloatArray, t: FloatArray) -> FloatArray:
     """Covariance of F t: T_ik t_i t_k off the diagonal and sum_l T_il t_l^2 on it, shape (p, p).
 
+    For m rows t, of shape (m, p), it is one such matrix for each. It is also the matrix K with Var(t'F s) = s'K s.
+
     >>> product_covariance(np.array([[1.0, 2.0], [2.0, 3.0]]), np.array([1.0, -1.0]))
     array([[ 3., -2.],
            [-2.,  5.]])
     """
-    out: FloatArray = variance * np.outer(t, t)
-    np.fill_diagonal(out, variance @ t**2)
+    out: FloatArray = variance * (t[..., :, None] * t[..., None, :])
+    index = np.arange(len(variance))
+    out[..., index, index] = (variance @ (t**2).T).T
     return out
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from decimal import Decimal
-from typing import Final, Literal, TypeGuard
+from typing import Final, Literal
 
 from discreet.errors import SpecError
+from discreet.privacy.checks import is_number
 from discreet.releases import NoiseFamily
 
 Family = Literal["gaussian", "laplace"]
@@ -50,18 +51,14 @@ def checked_level(level: object = None, alpha: object = None) -> float:
     if level is not None and alpha is not None:
         raise SpecError(f"got both level={level!r} and alpha={alpha!r}, expected one of them: {_spellings(level)}")
     if alpha is not None:
-        if not (_is_number(alpha) and 0 < alpha <= 0.5 and _less(alpha) < 1):
+        if not (is_number(alpha) and 0 < alpha <= 0.5 and _less(alpha) < 1):
             raise SpecError(f"alpha is {alpha!r}; expected above 0 and at most 0.5: {_spellings(alpha)}")
         return _less(alpha)
     if level is None:
         return DEFAULT_LEVEL
-    if not (_is_number(level) and 0.5 <= level < 1):
+    if not (is_number(level) and 0.5 <= level < 1):
         raise SpecError(f"level is {level!r}; expected at least 0.5 and below 1: {_spellings(level)}")
     return float(level)
-
-
-def _is_number(value: object) -> TypeGuard[int | float]:
-    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _less(value: float) -> float:
@@ -71,7 +68,7 @@ def _less(value: float) -> float:
 
 def _spellings(value: object) -> str:
     """The two ways to ask for the level that was probably meant."""
-    ends = sorted((value, _less(value))) if _is_number(value) and 0 < value < 1 else (0.05, 0.95)
+    ends = sorted((value, _less(value))) if is_number(value) and 0 < value < 1 else (0.05, 0.95)
     return f"write level={ends[1]:g} or alpha={ends[0]:g} (--level {ends[1]:g})"
 
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
+from discreet.analyst.equations.noise_covariance import product_covariance
 from discreet.analyst.equations.noise_draws import noise_draws
 from discreet.analyst.equations.normal import NormalEquations
 from discreet.analyst.equations.seeded import seeded_stream
+from discreet.analyst.inference.score import ScoreInference, noise_map, score_from_sums
 from discreet.exact.arrays import FloatArray
 from discreet.exact.blas_threads import one_blas_thread
 
@@ -82,9 +85,8 @@ class _Forecast:
     def __post_init__(self) -> None:
         equations = self.equations
         size = len(equations.b)
-        moved = [] if equations.intercept else [equations.shift]
         self.sums = np.block([[equations.A, equations.b[:, None]], [equations.b, np.array([equations.c])]])
-        self.C = np.column_stack([*moved, np.eye(size + 1)])
+        self.C = noise_map(equations)
         stream = seeded_stream("rows needed", self.digest)
         law, sd = equations.law, equations.block_sd
         kept: list[FloatArray] = []
@@ -117,14 +119,13 @@ class _Forecast:
             noise = self.then - factor * self.now
             sums = factor * self.sums + self.C @ noise @ self.C.T
             rows = factor * self.equations.nobs + noise[:, 0, 0]
-            found = bounded(sums, rows, self.C, self.equations.block_sd**2, self.L, self.z)
-            self.shares[factor] = self.weights @ found
+            variance = self.equations.block_sd**2
+            scores = [score_from_sums(*table, self.C, variance) for table in zip(sums, rows.tolist(), strict=True)]
+            self.shares[factor] = self.weights @ bounded(scores, self.L, self.z)
         return self.shares[factor]
 
 
-def bounded(
-    sums: FloatArray, rows: FloatArray, C: FloatArray, variance: FloatArray, L: FloatArray, z: float
-) -> npt.NDArray[np.bool_]:
+def bounded(scores: Sequence[ScoreInference | None], L: FloatArray, z: float) -> npt.NDArray[np.bool_]:
     """Whether the sets of combinations are bounded at z, table by table, shape (tables, m).
 
     The set of l'theta is bounded if z^2 times the variance of its score along every direction of the coefficients,
@@ -133,42 +134,22 @@ def bounded(
 
     Parameters
     ----------
-    sums
-        Noisy sums of products of (z, target), shape (tables, k+1, k+1).
-    rows
-        Noisy numbers of rows, shape (tables,).
-    C, variance
-        How the noise enters the sums, shape (k+1, p), and its variances, shape (p, p).
+    scores
+        What the sums of each table say; none where they do not determine a line, and then no set is bounded.
     L, z
         As for `rows_factors`.
     """
-    size = sums.shape[1] - 1
-    out = np.zeros((len(sums), len(L)), dtype=np.bool_)
-    usable = np.flatnonzero((np.linalg.eigvalsh(sums[:, :-1, :-1])[:, 0] > 0) & (rows > size))
-    A, b, c = sums[usable, :-1, :-1], sums[usable, :-1, -1], sums[usable, -1, -1]
-    if not len(usable):
+    out = np.zeros((len(scores), len(L)), dtype=np.bool_)
+    usable = [index for index, score in enumerate(scores) if score is not None]
+    known = [score for score in scores if score is not None]
+    if not known:
         return out
-    H = np.linalg.inv(A)
-    theta = (H @ b[:, :, None])[:, :, 0]
-    contrast = np.concatenate([-theta, np.ones((len(usable), 1))], axis=1) @ C
-    noise = C[:-1] @ _forms(variance, contrast) @ C[:-1].T
-    residual = c - (b * theta).sum(axis=1) + (H * noise).sum(axis=(1, 2))
-    # not above the sum of squares of the target itself, as `score_inference` has it
-    total = c - b[:, 0] ** 2 / A[:, 0, 0] if C.shape[0] == C.shape[1] else c
-    s2 = np.maximum(np.minimum(residual, total) / (rows[usable] - size), 0.0)
-    covariance = s2[:, None, None] * H + H @ noise @ H
+    variance, regressors = known[0].variance, known[0].sensitivity
+    H, covariance = np.array([one.inverse for one in known]), np.array([one.covariance for one in known])
     values, axes = np.linalg.eigh(covariance)
     root = axes * np.sqrt(np.maximum(values, 0.0))[:, None, :]
     for index, row in enumerate(L):
-        form = C[:-1] @ _forms(variance, (row @ H) @ C[:-1]) @ C[:-1].T
+        form = regressors @ product_covariance(variance, (row @ H) @ regressors) @ regressors.T
         growth = np.linalg.eigvalsh(root.transpose(0, 2, 1) @ form @ root)[:, -1]
         out[usable, index] = z**2 * growth < (covariance @ row) @ row
-    return out
-
-
-def _forms(variance: FloatArray, W: FloatArray) -> FloatArray:
-    """Matrices K with Var(w'F t) = t'K t, which are also the covariances of F w, for each row w, shape (m, p, p)."""
-    out: FloatArray = variance * W[:, :, None] * W[:, None, :]
-    index = np.arange(len(variance))
-    out[:, index, index] = W**2 @ variance
     return out

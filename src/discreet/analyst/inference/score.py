@@ -33,7 +33,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import cast
+from typing import NamedTuple, cast
 
 import numpy as np
 
@@ -146,6 +146,51 @@ class ContrastTerms:
         return np.maximum(self.q0 + 2 * self.q1 * u + self.q2 * u**2, 0.0)
 
 
+class _Ridge(NamedTuple):
+    """What a penalty does: 2H - H A~ H, the effective coefficients, the spread of the estimate and its pull."""
+
+    weights: FloatArray
+    used: float
+    spread: FloatArray
+    pull: FloatArray
+
+
+class _Line(NamedTuple):
+    """Estimate, inverse of the Gram, residual sum at the estimate, sum of squares of the target, and rows."""
+
+    estimate: FloatArray
+    H: FloatArray
+    residual: float
+    total: float
+    nobs: float
+
+    def inference(self, C: FloatArray, variance: FloatArray, ridge: _Ridge) -> ScoreInference:
+        """Set up the score's covariance; see `score_inference`."""
+        contrast = C.T @ np.append(-self.estimate, 1.0)
+        regressors = C[:-1]
+        noise = regressors @ product_covariance(variance, contrast) @ regressors.T
+        residual = self.residual + float((ridge.weights * noise).sum())
+        rows = self.nobs - ridge.used
+        followed = ridge.weights @ noise
+        s2 = max(min(residual, self.total) / rows, 0.0) if rows > 0 else 0.0
+        return ScoreInference(
+            variance=variance,
+            sensitivity=regressors,
+            contrast=contrast,
+            inverse=self.H,
+            noise=noise,
+            residual=residual,
+            residual_noise=square_covariance(variance, contrast, contrast)
+            + 2 * float((followed * followed.T).sum())
+            + 4 * s2 * float(np.trace(followed))
+            + 4 * float(ridge.pull @ noise @ ridge.pull),
+            residual_rows=rows,
+            df=self.nobs - len(self.estimate),
+            sampling=s2 * ridge.spread,
+            privacy=self.H @ noise @ self.H,
+        )
+
+
 def score_inference(
     equations: NormalEquations, theta: Sequence[Fraction], penalty_diagonal: FloatArray
 ) -> ScoreInference:
@@ -171,15 +216,7 @@ def score_inference(
     penalty_diagonal
         What a penalty added to the diagonal, shape (k,).
     """
-    size = len(penalty_diagonal)
-    # without intercept the sums of (1, features, target) were moved to the origin of the original units
-    moved = [] if equations.intercept else [equations.shift]
-    sensitivity = np.column_stack([*moved, np.eye(size + 1)])
-    variance = equations.block_sd**2
     estimate = np.array([float(value) for value in theta])
-    contrast = sensitivity.T @ np.append(-estimate, 1.0)
-    regressors = sensitivity[:-1]
-    noise = regressors @ product_covariance(variance, contrast) @ regressors.T
     H = inverse_gram(equations, penalty_diagonal)
     A = equations.A
     if penalty_diagonal.any():
@@ -187,28 +224,53 @@ def score_inference(
         used = float((weights * A).sum())
         spread = H @ _definite(A, penalty_diagonal) @ H
     else:
-        weights, used, spread = H, float(size), H
-    pull = H @ (penalty_diagonal * estimate)
-    residual = residual_sum(equations, theta) + float((weights * noise).sum())
-    rows = equations.nobs - used
-    followed = weights @ noise
-    s2 = max(min(residual, total_sum(equations)) / rows, 0.0) if rows > 0 else 0.0
-    return ScoreInference(
-        variance=variance,
-        sensitivity=regressors,
-        contrast=contrast,
-        inverse=H,
-        noise=noise,
-        residual=residual,
-        residual_noise=square_covariance(variance, contrast, contrast)
-        + 2 * float((followed * followed.T).sum())
-        + 4 * s2 * float(np.trace(followed))
-        + 4 * float(pull @ noise @ pull),
-        residual_rows=rows,
-        df=equations.nobs - size,
-        sampling=s2 * spread,
-        privacy=H @ noise @ H,
+        weights, used, spread = H, float(len(H)), H
+    return _Line(estimate, H, residual_sum(equations, theta), total_sum(equations), equations.nobs).inference(
+        noise_map(equations),
+        equations.block_sd**2,
+        _Ridge(weights, used, spread, H @ (penalty_diagonal * estimate)),
     )
+
+
+def score_from_sums(sums: FloatArray, nobs: float, C: FloatArray, variance: FloatArray) -> ScoreInference | None:
+    """Set up the same without a penalty from sums of (z, target) in double precision; none where they give no line.
+
+    Parameters
+    ----------
+    sums
+        Shape (k+1, k+1).
+    nobs
+        Number of rows.
+    C
+        How the noise of the released sums of (1, features, target) enters, shape (k+1, p); see `noise_map`.
+    variance
+        Of that noise, shape (p, p).
+    """
+    A, b, c = sums[:-1, :-1], sums[:-1, -1], sums[-1, -1]
+    size = len(b)
+    diagonal = A.diagonal()
+    if nobs <= size or not (diagonal > 0).all():
+        return None
+    scale = 1 / np.sqrt(diagonal)
+    try:
+        factor = np.linalg.cholesky(A * np.outer(scale, scale))
+    except np.linalg.LinAlgError:
+        return None
+    half = np.linalg.inv(factor) * scale
+    H = half.T @ half
+    theta = H @ b
+    total = float(c - (b[0] ** 2 / A[0, 0] if C.shape[0] == C.shape[1] else 0.0))
+    line = _Line(theta, H, float(c - b @ theta), total, nobs)
+    return line.inference(C, variance, _Ridge(H, float(size), H, np.zeros(size)))
+
+
+def noise_map(equations: NormalEquations) -> FloatArray:
+    """C, with which noise F in the sums of (1, features, target) enters those of (z, target), shape (k+1, p).
+
+    Without intercept the sums of (1, features, target) were moved to the origin of the original units.
+    """
+    moved = [] if equations.intercept else [equations.shift]
+    return np.column_stack([*moved, np.eye(len(equations.whole))])
 
 
 def _definite(A: FloatArray, penalty_diagonal: FloatArray) -> FloatArray:

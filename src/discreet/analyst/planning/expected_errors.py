@@ -15,14 +15,13 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from discreet.analyst.equations.noise_covariance import product_covariance
 from discreet.analyst.equations.noise_draws import noise_draws
 from discreet.analyst.equations.normal import NormalEquations
 from discreet.analyst.equations.seeded import seeded_stream, standard_normals
 from discreet.analyst.inference.contrasts import Contrasts, unit_map
 from discreet.analyst.inference.reference_law import critical_value, family_of
 from discreet.analyst.inference.rows_needed import bounded
-from discreet.analyst.inference.score import ScoreInference, contrast_terms, fieller_sets
+from discreet.analyst.inference.score import ScoreInference, contrast_terms, fieller_sets, noise_map, score_from_sums
 from discreet.analyst.values.confidence_sets import ConfidenceSet
 from discreet.exact.arrays import FloatArray
 from discreet.exact.blas_threads import one_blas_thread
@@ -129,7 +128,7 @@ def _tables(equations: NormalEquations, rows_factor: float, count: int) -> Itera
     """
     sums, nobs = _sums(equations) * rows_factor, equations.nobs * rows_factor
     rare = _indicators(equations)
-    score = score_of(sums, nobs, _noise_map(equations), np.zeros_like(equations.block_sd))
+    score = score_from_sums(sums, nobs, noise_map(equations), np.zeros_like(equations.block_sd))
     if score is None or not len(rare):
         yield from [sums] * count
         return
@@ -163,18 +162,16 @@ def _indicators(equations: NormalEquations) -> npt.NDArray[np.intp]:
 def _errors(
     equations: NormalEquations, drawn: Iterable[tuple[FloatArray, FloatArray]], nobs: float, level: float
 ) -> DrawnErrors:
-    C, variance = _noise_map(equations), equations.block_sd**2
+    C, variance = noise_map(equations), equations.block_sd**2
     L = unit_map(equations)
     scale = np.abs(L).max(axis=1)
     L = L / scale[:, None]
     z = critical_value(level, family_of(equations.law.family), max(nobs - len(L), 1.0))
     # many small matrices, one after another
     with one_blas_thread():
-        noisy = [(sums + C @ F @ C.T, nobs + float(F[0, 0])) for sums, F in drawn]
-        scores = [score_of(sums, rows, C, variance) for sums, rows in noisy]
+        scores = [score_from_sums(sums + C @ F @ C.T, nobs + float(F[0, 0]), C, variance) for sums, F in drawn]
         sampling, privacy, width = (np.array(part) for part in zip(*(_read(one, L, z) for one in scores), strict=True))
-        every_sum, every_count = (np.array(each) for each in zip(*noisy, strict=True))
-        sure = bounded(every_sum, every_count, C, variance, L, z)
+        sure = bounded(scores, L, z)
         # in doubt is what other coefficients that are not well known may leave open: there the sets themselves decide
         for index in np.flatnonzero((np.isfinite(width) & ~sure).any(axis=1)):
             score = scores[index]
@@ -185,18 +182,12 @@ def _errors(
 
 def score_at(equations: NormalEquations) -> ScoreInference | None:
     """The inference from the sums as they are; none where they do not determine a line."""
-    return score_of(_sums(equations), equations.nobs, _noise_map(equations), equations.block_sd**2)
+    return score_from_sums(_sums(equations), equations.nobs, noise_map(equations), equations.block_sd**2)
 
 
 def _sums(equations: NormalEquations) -> FloatArray:
     sums: FloatArray = (equations.whole / equations.unit).astype(np.float64)
     return sums
-
-
-def _noise_map(equations: NormalEquations) -> FloatArray:
-    """How noise in the sums of (1, features, target) enters those of (z, target)."""
-    moved = [] if equations.intercept else [equations.shift]
-    return np.column_stack([*moved, np.eye(len(equations.whole))])
 
 
 def _read(score: ScoreInference | None, L: FloatArray, z: float) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -208,51 +199,3 @@ def _read(score: ScoreInference | None, L: FloatArray, z: float) -> tuple[FloatA
     sets = fieller_sets(terms, z)
     width = np.where(sets.kind == "interval", sets.upper - sets.lower, np.inf)
     return np.sqrt(terms.sampling), np.sqrt(terms.privacy), width
-
-
-def score_of(sums: FloatArray, nobs: float, C: FloatArray, variance: FloatArray) -> ScoreInference | None:
-    """The inference from sums of (z, target) in double precision; none where they do not determine a line.
-
-    Parameters
-    ----------
-    sums
-        Shape (k+1, k+1).
-    nobs
-        Number of rows.
-    C
-        How the noise of the released sums of (1, features, target) enters, shape (k+1, p).
-    variance
-        Of that noise, shape (p, p).
-    """
-    A, b = sums[:-1, :-1], sums[:-1, -1]
-    size = len(b)
-    diagonal = A.diagonal()
-    if nobs <= size or not (diagonal > 0).all():
-        return None
-    scale = 1 / np.sqrt(diagonal)
-    try:
-        factor = np.linalg.cholesky(A * np.outer(scale, scale))
-    except np.linalg.LinAlgError:
-        return None
-    half = np.linalg.inv(factor) * scale
-    H = half.T @ half
-    theta = H @ b
-    contrast = C.T @ np.append(-theta, 1.0)
-    noise = C[:-1] @ product_covariance(variance, contrast) @ C[:-1].T
-    residual = float(sums[-1, -1] - b @ theta + (H * noise).sum())
-    df = nobs - size
-    # as `score_inference` has it, the sampling part counts no more than the sum of squares of the target itself
-    total = float(sums[-1, -1] - (b[0] ** 2 / A[0, 0] if C.shape[0] == C.shape[1] else 0.0))
-    return ScoreInference(
-        variance=variance,
-        sensitivity=C[:-1],
-        contrast=contrast,
-        inverse=H,
-        noise=noise,
-        residual=residual,
-        residual_noise=0.0,
-        residual_rows=df,
-        df=df,
-        sampling=max(min(residual, total) / df, 0.0) * H,
-        privacy=H @ noise @ H,
-    )

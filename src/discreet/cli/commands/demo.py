@@ -30,9 +30,9 @@ _WIDTH: Final = 100
 _INDENT: Final = " " * 4
 
 
-@click.command("demo", short_help="The main job on a public sample.")
+@click.command("demo", short_help="Release and fit a public sample.")
 @click.option(
-    "-o", "--output", default="discreet-demo", show_default=True, metavar="DIR", help="Folder for the files it leaves."
+    "-o", "--output", default="discreet-demo", show_default=True, metavar="DIR", help="Folder to write the files to."
 )
 @debug_option
 @click.pass_obj

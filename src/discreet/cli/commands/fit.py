@@ -21,7 +21,7 @@ from discreet.cli.terminal import complain, say_json
 @json_option
 @debug_option
 def command(release_path: str, robust: bool, as_json: bool, **choice: Unpack[ModelChoice]) -> None:
-    """Fit a linear model to the release R.json; any number of models cost nothing.
+    """Fit a linear model to the release R.json; fitting costs no further privacy, however many models.
 
     A release of coefficients holds one model, the declared one.
     """

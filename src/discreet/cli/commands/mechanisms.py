@@ -32,11 +32,11 @@ _DELTA: Final = {"pure": "none", "approximate": "needed", "both": "optional"}
 @debug_option
 @click.pass_obj
 def command(session: Session, name: str | None, as_json: bool) -> None:
-    """List the mechanisms that `release --mechanism` takes, or tell all about the one called NAME.
+    """List the mechanisms that `release --mechanism` takes, or show the details of NAME.
 
     Noise is the standard deviation, in scaled units, of the statistic named before it at epsilon = 1 and
     delta = 1e-6 (0 for a pure mechanism), for 5 and for 20 regressors: for moments one normal equation, for
-    coefficients what moves them most. Figures of different statistics do not compare.
+    coefficients what moves them most. Figures of different statistics cannot be compared.
     """
     from discreet.mechanisms.catalogue import mechanism_table, table_row
 

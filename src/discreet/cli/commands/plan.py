@@ -36,7 +36,7 @@ EPSILONS: Final = (0.1, 0.5, 1.0, 2.0, 5.0, 10.0)
 @click.option("--rsquared", metavar="R", help="Share of the target's variance that is explained.  [default: 0.5]")
 @click.option("--spread", metavar="S", help="Sd of all other numbers in half widths of their bounds.  [default: 0.577]")
 @click.option("--target-spread", metavar="S", help="The same for the target.")
-@click.option("--level", metavar="L", default="0.95", show_default=True, help="Level of the intervals.")
+@click.option("--level", metavar="L", default="0.95", show_default=True, help="Confidence level of the intervals.")
 @click.option("--coefficient", metavar="NAME", help="With --width: which coefficient.")
 @click.option("--width", metavar="W", help="Wanted width of its interval: the smallest epsilon and number of rows.")
 @click.option("--from", "from_path", metavar="R.json", help="What a second release of the same table would buy.")
@@ -71,7 +71,7 @@ def command(
     force: bool,
     as_json: bool,
 ) -> None:
-    """Say what standard errors and intervals a release would give, from its design and stated assumptions alone.
+    """Show what standard errors and intervals a release would give, from its design and stated assumptions alone.
 
     Whatever is not stated has a default, and the assumptions are printed with the plan. A coefficient is estimable if
     at least 90% of such tables give it a bounded interval.
@@ -101,9 +101,9 @@ def command(
     if design_path is None or rows is None:
         absent = [option for option, given in (("--design", design_path), ("--rows", rows)) if given is None]
         verb = "is" if len(absent) == 1 else "are"
-        raise SpecError(f"{' and '.join(absent)} {verb} missing; say which release is planned, or --from R.json")
+        raise SpecError(f"{' and '.join(absent)} {verb} missing; name the release to plan, or pass --from R.json")
     if (coefficient is None) != (width is None):
-        raise SpecError("--coefficient and --width go together; say which interval is to be how wide")
+        raise SpecError("--coefficient and --width go together; pass both")
     from discreet.design.model import Design
     from discreet.files import check_output
     from discreet.planning import plan, smallest_epsilon, smallest_rows
@@ -149,7 +149,7 @@ def command(
     print_plan(f"Expected at epsilon {budget[0]:g}, about {count:,.0f} rows{which}, mechanism {made.mechanism}", made)
     print_over(over, made)
     for name, answer in answers.items():
-        found = "not within reach" if answer is None else f"{answer:,.3g}"
+        found = "not attainable" if answer is None else f"{answer:,.3g}"
         say(f"{_ANSWERS[name]} for an interval of {coefficient} of width {width}: {found}")
     say("No data was opened. The assumptions are yours: state others with --share, --mean, --sd, --correlation,")
     say("--slope and --rsquared.")

@@ -139,7 +139,7 @@ def _check_kept(keep: Sequence[str], model: Fit, written: Sequence[str]) -> None
         if name in written:
             raise SpecError(f"--keep {name!r} has the same name as an output column; rename it in the table")
         if keep.count(name) > 1:
-            raise SpecError(f"--keep {name!r} came twice; leave one out")
+            raise SpecError(f"--keep {name!r} was given twice; pass it once")
 
 
 def predicted(

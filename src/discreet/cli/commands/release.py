@@ -32,7 +32,13 @@ _LABEL: Final = 12  # columns of the words on the left
 @click.argument("data")
 @click.option("--design", "design_path", required=True, metavar="FILE", help="The declared bounds and levels, as TOML.")
 @click.option("--epsilon", required=True, metavar="E", help="Privacy loss to spend, such as 1.")
-@click.option("--delta", default="0", show_default=True, metavar="D", help="Probability of failure, such as 1e-6.")
+@click.option(
+    "--delta",
+    default="0",
+    show_default=True,
+    metavar="D",
+    help="Delta of the guarantee, such as 1e-6; leave it out for a pure epsilon guarantee.",
+)
 @click.option("--mechanism", default="auto", show_default=True, metavar="NAME", help="One of `discreet mechanisms`.")
 @click.option("--setting", "settings", multiple=True, metavar="NAME=VALUE", help="Public setting of the mechanism.")
 @click.option(
@@ -114,7 +120,7 @@ def command(
         made.save(output, force=force)
     except OutputError as error:
         raise AfterSpendError(
-            f"the release was made but not saved: {error}. Nobody has seen it; mend that and run the command again"
+            f"the release was made but not saved: {error}. Nobody has seen it; fix that and run the command again"
         ) from None
     if as_json:
         say_json(facts(made, output))

@@ -23,7 +23,7 @@ from discreet.cli.terminal import complain, say, say_json
 @click.command("report", short_help="Write a release and a fit as one page; free.")
 @click.argument("release_path", metavar="R.json")
 @model_options
-@click.option("--level", default="0.95", show_default=True, metavar="L", help="Of the intervals, such as 0.95.")
+@click.option("--level", default="0.95", show_default=True, metavar="L", help="Confidence level of the intervals.")
 @click.option("-o", "--output", metavar="R.html", help="Where to write the page; may be left out with --json.")
 @force_option
 @json_option
