@@ -135,7 +135,7 @@ def test_a_ridge_of_a_mean_is_the_mean(source):
         ({"penalty": "lasso"}, "strength is None; penalty 'lasso' needs a positive number .*--strength criterion"),
         ({"penalty": "lasso", "strength": 0.0}, "must be positive and at most 1e"),
         ({"penalty": "lasso", "strength": "critical"}, "strength is 'critical'"),
-        ({"strength": 0.5}, "with penalty 'none'; only ridge, lasso, elastic-net take one; leave it out"),
+        ({"strength": 0.5}, "with penalty 'none'; only ridge, lasso, elastic-net have one; leave it out"),
         ({"strength": "criterion"}, "with penalty 'none'; only ridge"),
         ({"penalty": "adaptive", "strength": 0.5}, "with penalty 'adaptive'; only ridge"),
         ({"penalty": "ridge"}, "strength is None; penalty 'ridge' needs a positive number"),
@@ -172,7 +172,7 @@ def test_the_summary_of_a_private_fit_gives_the_promise_and_the_errors(private):
     assert "(noisy count, standard deviation " in text
     assert "none (ordinary least squares)" in text
     assert "P>|t|" in text
-    assert "share of the squared standard error that the noise of the release adds" in flat
+    assert "share of the variance due to privacy noise" in flat
     assert "clipped" in text
     assert "radius" not in text
     assert "nan" not in text.lower()

@@ -8,4 +8,4 @@ from discreet.cli.failures import trace
 def test_a_trace_ends_even_if_exceptions_go_round_in_a_circle() -> None:
     first, second = ValueError("918273.5"), KeyError("918273.5")
     first.__cause__, second.__cause__ = second, first
-    assert list(trace(first)) == ["ValueError came through", "KeyError came through"]
+    assert list(trace(first)) == ["ValueError passed through", "KeyError passed through"]

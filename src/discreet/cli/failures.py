@@ -57,7 +57,7 @@ def trace(error: BaseException) -> Iterator[str]:
     link: BaseException | None = error
     while link is not None and id(link) not in seen:
         seen.add(id(link))
-        yield f"{type(link).__name__} came through"
+        yield f"{type(link).__name__} passed through"
         for frame, line in traceback.walk_tb(link.__traceback__):
             path = Path(frame.f_code.co_filename)
             if path.is_relative_to(_PACKAGE):

@@ -39,7 +39,7 @@ class Stop:
             self._tell()
 
     def end(self, tell: Callable[[], object]) -> None:
-        """Say that the command has ended and how the first signal from now on is told; none stops anything."""
+        """Say that the command has ended and how the first signal from now on is reported; none stops anything."""
         self._tell = tell
 
     def handle_signals(self) -> None:
@@ -69,7 +69,7 @@ class Stop:
 
     @property
     def exit_code(self) -> int:
-        """What the shell is told."""
+        """What is reported to the shell."""
         return _BASE + self._last
 
     def _exit_if_late(self) -> None:

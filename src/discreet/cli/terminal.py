@@ -20,7 +20,7 @@ _PACKAGE: Final = str(Path(__file__).parents[1])
 
 
 def say(text: str = "") -> None:
-    """Print text on stdout, line ends kept and other control signs escaped."""
+    """Print text on stdout, line ends kept and other control characters escaped."""
     _echo(escape_control(text, keep="\n"))
 
 
@@ -41,7 +41,7 @@ def complain(kind: str, text: str) -> None:
 
 
 def flush() -> None:
-    """Send out what stdout still holds, while a failure can still be told."""
+    """Send out what stdout still holds, while a failure can still be reported."""
     with _stdout_failures():
         if sys.stdout is not None:
             sys.stdout.flush()

@@ -170,8 +170,8 @@ def test_an_unexpected_failure_names_its_type_and_nothing_else(
     )
     traced = call("release", "--debug", *COMMAND[1:])
     assert traced.exit_code == 2
-    assert "debug: ValueError came through" in traced.stderr
-    assert "debug: KeyError came through" in traced.stderr
+    assert "debug: ValueError passed through" in traced.stderr
+    assert "debug: KeyError passed through" in traced.stderr
     assert "discreet/workflow.py" in traced.stderr
     assert CANARY not in traced.output
     assert SECRET not in traced.output

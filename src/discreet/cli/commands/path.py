@@ -150,7 +150,7 @@ def print_path(found: Path) -> None:
 
 
 def criteria(found: Path) -> list[float] | list[None]:
-    """Give the criterion at each strength, or nothing where the release cannot tell it."""
+    """Give the criterion at each strength, or nothing where the release does not give it."""
     from discreet.analyst.values.not_estimable import known
 
     values = known(found.criterion)
