@@ -84,8 +84,8 @@ class MechanismPicture(Directive):
 def _lines(name: str) -> dict[str, list[tuple[float, float]]]:
     mechanism = mechanism_named(name)
     design = Design("y", {**{f"x{j}": (-1, 1) for j in range(SIZE)}, "y": (-1, 1)})
-    settings = checked_settings(name, mechanism.card.settings, None)
-    delta = 0.0 if mechanism.card.notion == "pure" else 1e-6
+    settings = checked_settings(name, mechanism.info.settings, None)
+    delta = 0.0 if mechanism.info.notion == "pure" else 1e-6
     lines: dict[str, list[tuple[float, float]]] = {}
     for epsilon in EPSILONS:
         try:
