@@ -12,11 +12,13 @@ sys.path.insert(0, str(Path(__file__).parent / "_extensions"))
 project = "discreet"
 version = release = discreet.__version__
 copyright = "the discreet authors"  # noqa: A001  # the name that Sphinx asks for
-extensions = ["myst_parser", "sphinx.ext.autodoc", "numpydoc", "commands", "mechanisms", "primitive_pictures"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "numpydoc", "commands", "mathml", "mechanisms", "primitive_pictures"]
 exclude_patterns = ["_build"]
 
 # text
 myst_heading_anchors = 3
+myst_enable_extensions = ["dollarmath"]
+html_math_renderer = "mathml"
 language = "en"
 # docstrings write names in single back quotes
 default_role = "literal"

@@ -57,8 +57,8 @@ def test_rows_that_a_rule_drops_take_the_seat_of_no_other():
     columns = {**COLUMNS, "x": {"bounds": [0, 1], "missing": "drop"}}
     plan = Design("y", columns, unit={"id": "person", "max_rows": 2})
     rng = np.random.default_rng(8)
-    complete = rows_of("p", 2, rng)
     for _ in range(10):
+        complete = rows_of("p", 2, rng)
         dropped = [("p", float("nan"), g, y) for _, _, g, y in rows_of("p", 6, rng)]
         assert totals(dropped + complete, plan) == totals(complete, plan)
 

@@ -303,7 +303,7 @@ MUTANTS: dict[str, Mutant] = {
         "rows of a person", "<= {self._max_rows}", "<= {self._max_rows + 1}", "tests/curator/test_persons.py"
     ),
     "persons: rows that are dropped take a seat": Mutant(
-        "rows of a person", "kept DESC, ", "", "tests/curator/test_persons.py"
+        "rows of a person", "kept DESC, ", "", "tests/curator/test_persons.py", "seat"
     ),
     "persons: which rows count depends on the batch": Mutant(
         "digest of a row", "np.full(values.shape[1], key, dtype=np.uint64)",
