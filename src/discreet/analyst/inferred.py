@@ -15,9 +15,9 @@ from discreet.analyst.inference.coefficient_noise import known_before, noise_sds
 from discreet.analyst.inference.contrasts import TOO_WIDE, Contrasts, contrasts, unit_map
 from discreet.analyst.inference.hypotheses import HypothesisSpec, hypotheses
 from discreet.analyst.inference.reference_law import DEFAULT_LEVEL, Family, checked_level, critical_value, family_of
-from discreet.analyst.inference.robust import definite_meat, settled_meat
 from discreet.analyst.inference.rows_needed import rows_factors, rows_words
 from discreet.analyst.inference.rsquared import VarianceRatio, from_0_to_1, rsquared, rsquared_interval, variance_ratio
+from discreet.analyst.inference.sandwich import Middle
 from discreet.analyst.inference.score import ScoreInference, score_inference
 from discreet.analyst.inference.simultaneous import Simultaneous, checked_way, simultaneous_value
 from discreet.analyst.inference.tests import ContrastTest, JointTest, contrast_test, joint_test
@@ -106,12 +106,13 @@ class InferenceMixin:
         score = score_inference(basis.equations, basis.exact, basis.penalty_diagonal)
         if basis.meat is not None and basis.meat_variance is not None:
             gram, H = basis.equations.A, score.inverse
-            joint = settled_meat(basis.meat, basis.meat_variance, gram @ score.sampling @ gram)
+            middle = Middle(basis.meat, basis.meat_variance, gram @ score.sampling @ gram)
             correction = rows / (rows - len(self.names))
             score = replace(
                 score,
-                sampling=correction * H @ definite_meat(basis.meat) @ H,
-                joint_sampling=correction * H @ joint @ H,
+                sampling=correction * H @ middle.definite @ H,
+                joint_sampling=correction * H @ middle.joint() @ H,
+                middle=middle,
             )
         return basis, score
 
@@ -257,7 +258,7 @@ class InferenceMixin:
             if isinstance(sd, NotEstimable):
                 return NotEstimable(f"{name}: {sd.reason}")
         with np.errstate(over="ignore"):
-            out: FloatArray = (about.L @ about.inference.covariance @ about.L.T) * np.outer(about.scale, about.scale)
+            out: FloatArray = about.covariance() * np.outer(about.scale, about.scale)
         if not np.isfinite(out).all():
             return TOO_WIDE
         return out
