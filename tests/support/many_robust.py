@@ -6,6 +6,7 @@ NOT PRIVATE: the noise comes from seeded NumPy draws. `test_study_robust_sets` h
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from discreet.design.domain import DEFAULT_GRID_BITS, RowDomain
 from discreet.mechanisms.choice import chosen_mechanism
 from discreet.privacy.budget import PrivacyBudget
 from discreet.releases import NoiseLaw, ResidualPart
-from support.many_releases import DELTA, Case, Many, Setup, as_release, forms, with_noise
+from support.many_releases import DELTA, Case, Many, Setup, Tested, as_release, forms, with_noise
 
 
 def robust_law(case: Case, epsilon: float) -> NoiseLaw:
@@ -50,7 +51,6 @@ class Drawn:
     moments: np.ndarray
     bound: np.ndarray
     middle: np.ndarray
-    clean: np.ndarray
 
     def release(self, setup: Setup, index: int) -> discreet.Release:
         """One of them as the value that `discreet.fit` reads."""
@@ -74,7 +74,6 @@ def drawn_releases(
     exact = np.empty((count, size, size))
     noisy = np.empty((len(laws), count, size, size))
     bounds, middles = np.zeros((len(laws), count)), np.zeros((len(laws), count, size - 1, size - 1))
-    cleans = np.zeros_like(middles)
     batch = max(1, 100_000 // n)
     for start in range(0, count, batch):
         Z = case.rows(n * min(batch, count - start), random).reshape(-1, n, size)
@@ -91,12 +90,11 @@ def drawn_releases(
             sums = (np.square(residual)[:, None, :] @ products[found])[:, 0]
             filled = np.zeros((len(found), size - 1, size - 1))
             filled[:, i, j] = filled[:, j, i] = sums
-            cleans[index, start + found] = filled
             sd_middle = middle_sd(laws[index], size - 1)
             middles[index, start + found] = with_noise(filled / bound[:, None, None] ** 2, sd_middle, random)
             middles[index, start + found] *= bound[:, None, None] ** 2
             bounds[index, start + found] = bound
-    return [Drawn(*one) for one in zip(laws, noisy, bounds, middles, cleans, strict=True)], exact
+    return [Drawn(*one) for one in zip(laws, noisy, bounds, middles, strict=True)], exact
 
 
 def default_bounds(many: Many) -> np.ndarray:
@@ -109,3 +107,78 @@ def default_bounds(many: Many) -> np.ndarray:
     lost = own + 2 * (followed * followed.transpose(0, 2, 1)).sum(axis=(1, 2)) + 4 * many.capped_s2 * trace
     variance = np.maximum(many.s2, 0.0) + _NOISE * np.sqrt(lost) / many.df
     return np.maximum(_SMALLEST_BOUND, np.minimum(WIDEST_BOUND, _DEVIATIONS * np.sqrt(variance)))
+
+
+@dataclass(frozen=True, eq=False)
+class ManyRobust:
+    """Robust inference of all releases whose sums of regressors are positive definite."""
+
+    plain: Many
+    middle: np.ndarray
+    variance: np.ndarray
+
+    @classmethod
+    def of(cls, drawn: Drawn, setup: Setup) -> ManyRobust:
+        many = Many.of(drawn.moments, drawn.law.entry_sd(setup.size + 1), setup)
+        bound = drawn.bound[many.definite][:, None, None]
+        return cls(many, drawn.middle[many.definite], middle_sd(drawn.law, setup.size) ** 2 * bound**4)
+
+    def single(self, row: np.ndarray, value: float) -> Tested:
+        """Test row'theta = value in every release; the sets belong to it."""
+        base = self._with(self._definite)
+        a = self.plain.H @ row
+        x = (quadratic(self.middle, a) + quadratic(self._definite, a)) / 2
+        believed = moved(x, self._noise(a), quadratic(self._equal, a), 1.0)
+        own = np.where(self.plain.capped_s2 > 0, believed, quadratic(self._definite, a))
+        toward = base.covariance @ row
+        v = toward / (toward @ row)[:, None]
+        more = self._factor * own - (base.sampling @ row) @ row
+        step = more[:, None, None] * v[:, :, None] * v[:, None, :]
+        changed = replace(base, sampling=base.sampling + step, covariance=base.covariance + step)
+        return changed.test(row[None, :], np.array([value]))
+
+    def joint(self, L: np.ndarray, values: np.ndarray) -> Tested:
+        """Test L theta = values in every release."""
+        known = self.plain.capped_s2 > 0
+        root = np.linalg.cholesky(np.where(known[:, None, None], self._equal, np.eye(L.shape[1])))
+        inverse = np.linalg.inv(root)
+        found, vectors = np.linalg.eigh(inverse @ self.middle @ inverse.transpose(0, 2, 1))
+        rows = vectors.transpose(0, 2, 1) @ inverse
+        noise = np.stack([self._noise(rows[:, index]) for index in range(L.shape[1])], axis=1)
+        sides = root @ vectors
+        middle = (sides * moved(found, noise, np.ones_like(found), 1.5)[:, None, :]) @ sides.transpose(0, 2, 1)
+        return self._with(np.where(known[:, None, None], middle, self._definite)).test(L, values)
+
+    def _with(self, middle: np.ndarray) -> Many:
+        many = self.plain
+        sampling = self._factor[:, None, None] * many.H @ middle @ many.H
+        return replace(many, sampling=sampling, covariance=many.covariance - many.sampling + sampling)
+
+    @property
+    def _factor(self) -> np.ndarray:
+        return 1 + self.middle.shape[-1] / self.plain.df
+
+    @cached_property
+    def _definite(self) -> np.ndarray:
+        values, vectors = np.linalg.eigh(self.middle)
+        return (vectors * np.maximum(values, 0.0)[:, None, :]) @ vectors.transpose(0, 2, 1)
+
+    @cached_property
+    def _equal(self) -> np.ndarray:
+        return self.plain.capped_s2[:, None, None] * np.linalg.inv(self.plain.H)
+
+    def _noise(self, a: np.ndarray) -> np.ndarray:
+        squares = a**2
+        own = np.diagonal(self.variance, axis1=1, axis2=2)
+        return np.sqrt(2 * quadratic(self.variance, squares) - (own * squares**2).sum(axis=1))
+
+
+def moved(values: np.ndarray, noise: np.ndarray, plain: np.ndarray, up: float) -> np.ndarray:
+    """As in `discreet.analyst.inference.sandwich`."""
+    raised = np.minimum(np.maximum(values + up * noise, 0.0), plain)
+    lowered = np.maximum(values - 2 * noise, 10 * plain)
+    return np.where(values < plain, raised, np.where(values > 10 * plain, lowered, values))
+
+
+def quadratic(matrices: np.ndarray, a: np.ndarray) -> np.ndarray:
+    return ((matrices @ a[:, :, None])[:, :, 0] * a).sum(axis=1)
