@@ -83,7 +83,8 @@ def test_robust_sets_cover_where_variances_differ(n, population):
         print(
             f"  epsilon {epsilon:3}: definite {100 * definite / RELEASES:5.1f}, all {percent(covered)}, "
             f"definite ones {percent(among)}, bounded {percent(bounded)}, outside {percent(outside)}, "
-            f"given bounded {percent(given)}, F {100 * size:.1f}; plain errors, definite ones {percent(one.mean() for one in plain)}",
+            f"given bounded {percent(given)}, F {100 * size:.1f}; "
+            f"plain errors, definite ones {percent(one.mean() for one in plain)}",
             flush=True,
         )
         for name, share, own, yes in zip(setup.names, covered, among, bounded, strict=True):

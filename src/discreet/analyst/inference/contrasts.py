@@ -77,7 +77,8 @@ class Contrasts:
             return out
         sd = np.sqrt(np.maximum(out.diagonal(), 0.0))
         ratio = np.divide(np.sqrt(self.terms.q0), sd, out=np.zeros_like(sd), where=sd > 0)
-        return out * np.outer(ratio, ratio)
+        out *= np.outer(ratio, ratio)
+        return out
 
     def standard_errors(self) -> ByName[Number]:
         """Square roots of the sandwich variances."""
