@@ -2,7 +2,7 @@ r"""The middle of the robust sandwich, M~ = sum r^2 z z' + E with E of known law
 
 The sampling variance of a combination is m = a'M a, and there are two estimates of it. a'M~a is unbiased, its noise has
 the known variance tau^2 = Var(a'E a), and it may be negative. The form of the nearest positive semidefinite matrix is
-steadier, and too large on average where noise prevails: in simulations its median was up to 7 times m. Their mean x is
+steadier, and too large on average where noise prevails: in simulations its median was up to 10 times m. Their mean x is
 taken, and held against p = s^2 a'A a, the variance that errors of one variance give, whose noise is far smaller:
 
     x < p:      x + tau, but not beyond p;
