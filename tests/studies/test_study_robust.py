@@ -128,7 +128,7 @@ def test_clustered_intervals_cover_for_persons_and_plain_ones_do_not():
     """Through the public path, whose noise cannot be seeded: a true 93.5% fails with probability 1e-9 at most."""
     random = np.random.default_rng(9)
     design = discreet.Design("y", {"x": (-1, 1), "y": (-2, 2)}, unit={"id": "person", "max_rows": 3})
-    releases = 500
+    releases = int(os.environ.get("PERSON_RELEASES", "2000"))
     lowest = stats.binom.ppf(1e-9, releases, 0.935)
     truth, inside = {"Intercept": 0.0, "x": 0.5}, np.zeros((2, 2))
     for _ in range(releases):

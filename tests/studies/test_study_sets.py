@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import time
-import warnings
 from functools import cache
 
 import numpy as np
@@ -20,16 +19,12 @@ from discreet.analyst.equations.normal import normal_equations
 from discreet.analyst.equations.selection import choose
 from discreet.analyst.inference.rows_needed import bounded, rows_factors
 from discreet.analyst.inference.score import score_from_sums
-from discreet.errors import PrivacyNotice
-from discreet.releases import BLOCKS, NoiseLaw
 from support.many_releases import ALPHA, BLOCK, Case, Many, Setup, as_release, drawn_moments, law_of, with_noise
 
 RELEASES = int(os.environ.get("SET_RELEASES", "4000"))
-ROBUST = int(os.environ.get("ROBUST_RELEASES", "4000"))
 PUBLIC = int(os.environ.get("PUBLIC_RELEASES", "1000"))
 ROWS, EPSILONS = (1_000, 10_000, 100_000), (0.5, 1.0, 5.0)
 COMPARED = 12  # releases of a cell that are also read by the library
-NO_NOISE = NoiseLaw(16, dict.fromkeys(BLOCKS, 0), "none")
 ENOUGH = 400  # positive definite releases from which on their shares are held against the bands
 
 
@@ -233,52 +228,6 @@ def test_the_public_path_agrees_with_the_fast_one(name, n, epsilon):
         print(f"  {name:12} {(100 * public).round(1)} {(100 * fast).round(1)}")
         band = 5 * np.sqrt(np.maximum(fast * (1 - fast), 1e-3) * (1 / PUBLIC + 1 / RELEASES))
         assert (np.abs(public - fast) <= band).all(), name
-
-
-def clipped_target(n, random):
-    X = random.lognormal(0, 1.0, (n, 2))
-    return {"y": linear(X, [1.0, -0.5], random), **numbers(X)}
-
-
-CLIPPED = Case("lognormal x, clipped target", {"y": (-3, 8), "x0": (0, 10), "x1": (0, 10)}, clipped_target)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("epsilon", [1.0, 5.0])
-def test_robust_sets_cover_where_variances_differ(epsilon):
-    """The public path with robust errors, n = 10,000; plain errors with and without privacy beside them."""
-    random, n = np.random.default_rng(13), 10_000
-    setup = Setup.of(CLIPPED)
-    Z = np.concatenate([CLIPPED.rows(400_000, random) for _ in range(20)])
-    theta = setup.truth(Z.T @ Z / len(Z))
-    truth = dict(zip(setup.names, setup.original(CLIPPED, theta).tolist(), strict=True))
-    kinds = ("robust", "plain", "plain, no privacy")
-    missing = {kind: dict.fromkeys(truth, 0) for kind in kinds}
-    joint, bounded_sets, definite = dict.fromkeys(kinds, 0), dict.fromkeys(truth, 0), 0
-    for _ in range(ROBUST):
-        data = CLIPPED.draw(n, random)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", PrivacyNotice)
-            release = discreet.release(data, CLIPPED.design, epsilon=epsilon, delta=1e-6, moments="robust")
-        fit = discreet.fit(release)
-        definite += fit.estimable
-        exact = CLIPPED.rows(n, np.random.default_rng(random.integers(2**60)))
-        without_noise = discreet.fit(as_release(setup, NO_NOISE, exact.T @ exact))
-        for kind, model in zip(kinds, (fit.robust(), fit, without_noise), strict=True):
-            for name, ends in model.conf_int().items():
-                missing[kind][name] += not ends.contains(truth[name])
-                bounded_sets[name] += kind == "robust" and ends.bounded
-            joint[kind] += model.f_test({name: truth[name] for name in ("x0", "x1")}).pvalue < ALPHA
-    print(f"\n{CLIPPED.name}, n = {n}, epsilon {epsilon}, {ROBUST} releases, %")
-    print(f"  coverage of {', '.join(truth)}; size of F")
-    for kind in kinds:
-        shares = "  ".join(f"{100 - 100 * count / ROBUST:5.1f}" for count in missing[kind].values())
-        print(f"  {kind:18} {shares}   {100 * joint[kind] / ROBUST:5.1f}")
-    shown = ", ".join(f"{100 * count / ROBUST:.1f}" for count in bounded_sets.values())
-    print(f"  definite {100 * definite / ROBUST:.1f}, bounded {shown}")
-    for name, count in missing["robust"].items():
-        assert count / ROBUST <= 0.065 + spread(0.065, ROBUST), name
-    assert joint["robust"] / ROBUST <= 0.065 + spread(0.065, ROBUST)
 
 
 @pytest.mark.slow

@@ -156,6 +156,8 @@ class Many:
     df: np.ndarray
     C: np.ndarray
     T: np.ndarray
+    s2: np.ndarray
+    capped_s2: np.ndarray
 
     @classmethod
     def of(cls, noisy: np.ndarray, sd: np.ndarray, setup: Setup) -> Many:
@@ -172,8 +174,9 @@ class Many:
         noise = C[:k] @ forms(T, contrast) @ C[:k].T
         total = c - b[:, 0] ** 2 / n if "Intercept" in setup.names else c
         residual = c - (b * theta).sum(axis=1) + (H * noise).sum(axis=(1, 2))
-        sampling = np.maximum(np.minimum(residual, total) / (n - k), 0.0)[:, None, None] * H
-        return cls(definite, H, theta, contrast, sampling, sampling + H @ noise @ H, n - k, C[:k], T)
+        s2, capped = residual / (n - k), np.maximum(np.minimum(residual, total) / (n - k), 0.0)
+        sampling = capped[:, None, None] * H
+        return cls(definite, H, theta, contrast, sampling, sampling + H @ noise @ H, n - k, C[:k], T, s2, capped)
 
     def test(self, L: np.ndarray, values: np.ndarray) -> Tested:
         """Test L theta = values in every release."""

@@ -17,8 +17,8 @@ from discreet.analyst.inference.coefficient_noise import known_before, noise_sds
 from discreet.analyst.inference.contrasts import TOO_WIDE, Contrasts, contrasts, read_each, unit_map
 from discreet.analyst.inference.reference_law import DEFAULT_LEVEL, Family, checked_level, critical_value, family_of
 from discreet.analyst.inference.released_model import no_errors
-from discreet.analyst.inference.robust import definite_meat, settled_meat
 from discreet.analyst.inference.rsquared import VarianceRatio, from_0_to_1, rsquared, rsquared_interval, variance_ratio
+from discreet.analyst.inference.sandwich import Middle
 from discreet.analyst.inference.score import ScoreInference, score_inference
 from discreet.analyst.inference.simultaneous import Simultaneous, checked_way, simultaneous_value
 from discreet.analyst.values.estimates import (
@@ -122,12 +122,13 @@ class InferenceMixin:
         score = score_inference(basis.equations, basis.exact, basis.penalty_diagonal)
         if basis.meat is not None and basis.meat_variance is not None:
             gram, H = basis.equations.A, score.inverse
-            joint = settled_meat(basis.meat, basis.meat_variance, gram @ score.sampling @ gram)
+            middle = Middle(basis.meat, basis.meat_variance, gram @ score.sampling @ gram)
             correction = rows / (rows - len(self.names))
             score = replace(
                 score,
-                sampling=correction * H @ definite_meat(basis.meat) @ H,
-                joint_sampling=correction * H @ joint @ H,
+                sampling=correction * H @ middle.definite @ H,
+                joint_sampling=correction * H @ middle.joint() @ H,
+                middle=middle,
             )
         return basis, score
 
@@ -264,7 +265,7 @@ class InferenceMixin:
         if missing is not None:
             return missing
         with np.errstate(over="ignore"):
-            out: FloatArray = (about.L @ about.inference.covariance @ about.L.T) * np.outer(about.scale, about.scale)
+            out: FloatArray = about.covariance() * np.outer(about.scale, about.scale)
         if not np.isfinite(out).all():
             return TOO_WIDE
         return out

@@ -13,7 +13,7 @@ from scipy import stats
 import discreet
 from discreet.analyst.diagnostics.diagnostics import findings
 from discreet.analyst.diagnostics.residuals import clipped_residuals
-from discreet.analyst.inference.robust import settled_meat
+from discreet.analyst.inference.sandwich import Middle
 from discreet.analyst.inference.score import joint_score
 from discreet.design.model import Design
 from discreet.errors import PrivacyNotice, SpecError
@@ -273,7 +273,7 @@ def test_robust_fits_say_what_they_need():
 def test_noise_that_turns_the_middle_negative_is_taken_for_nothing_there():
     made = released(table_of(3_000, np.random.default_rng(4)), 5.0)
     size = len(made.columns) - 1
-    negative = tuple(-(10**12) if i == j else 0 for i in range(size) for j in range(i, size))
+    negative = tuple(-(10**15) if i == j else 0 for i in range(size) for j in range(i, size))
     empty = replace(made, residuals=replace(made.residuals, totals=negative))
     fit = discreet.fit(empty).robust()
     assert all(value == pytest.approx(0, abs=1e-12) for value in fit.sampling_sd.values())
@@ -282,50 +282,78 @@ def test_noise_that_turns_the_middle_negative_is_taken_for_nothing_there():
     assert "HC1" not in discreet.fit(empty).summary()
 
 
-def test_the_middle_of_the_sandwich_gets_back_what_noise_may_have_taken_and_no_more():
+def test_without_noise_the_middle_of_the_sandwich_is_taken_as_it_is():
     random = np.random.default_rng(8)
     root = random.normal(size=(3, 3))
-    plain = root @ root.T
-    without = np.zeros((3, 3))
-    good = root @ np.diag([0.3, 0.8, 4.0]) @ root.T
-    np.testing.assert_allclose(settled_meat(good, without, plain), good, rtol=1e-9)
-    # in the axes of the diagonal the noise of a direction is that of its own entry
-    unit, sds = np.eye(3), np.array([0.2, 0.5, 3.0])
-    variance = np.full((3, 3), 0.01)
+    good = root @ np.diag([0.3, 0.8, 40.0]) @ root.T
+    middle = Middle(good, np.zeros((3, 3)), root @ root.T)
+    np.testing.assert_allclose(middle.joint(), good, rtol=1e-9)
+    np.testing.assert_allclose(middle.along(np.eye(3)), good.diagonal(), rtol=1e-9)
+
+
+def test_the_middle_of_the_sandwich_is_moved_by_its_noise_and_no_farther_than_the_plain_one():
+    """In the axes of the diagonal the noise of a direction is that of its own entry."""
+    unit, sds = np.eye(4), np.array([0.2, 0.5, 3.0, 4.0])
+    variance = np.full((4, 4), 0.01)
     np.fill_diagonal(variance, sds**2)
-    raised = settled_meat(np.diag([0.3, 0.8, 4.0]), variance, unit)
-    np.testing.assert_allclose(raised, np.diag([0.5, 1.0, 4.0]), atol=1e-12)
-    far_below = settled_meat(np.diag([-1.0, 0.8, 4.0]), variance, unit)
-    np.testing.assert_allclose(far_below, np.diag([0.0, 1.0, 4.0]), atol=1e-12)
-    indefinite = np.diag([-1.0, 0.8, 4.0])
-    np.testing.assert_allclose(settled_meat(indefinite, variance, 0 * unit), np.diag([0.0, 0.8, 4.0]), atol=1e-12)
+
+    def moved(values, plain=unit):
+        middle = Middle(np.diag(values), variance, plain)
+        joint = middle.joint()
+        np.testing.assert_allclose(joint, np.diag(joint.diagonal()), atol=1e-12)
+        return middle.along(unit), joint.diagonal()
+
+    for found, wanted in (
+        (moved([0.3, 0.8, 4.0, 30.0]), ([0.5, 1.0, 4.0, 22.0], [0.6, 1.0, 4.0, 22.0])),
+        # half of what lies below 0 is believed of one combination
+        (moved([-1.0, 0.8, 4.0, 12.0]), ([0.0, 1.0, 4.0, 10.0], [0.0, 1.0, 4.0, 10.0])),
+        (moved([0.3, -0.4, 4.0, 12.0]), ([0.5, 0.3, 4.0, 10.0], [0.6, 0.35, 4.0, 10.0])),
+        # no residual variance to measure by
+        (moved([-1.0, 0.8, 4.0, 30.0], 0 * unit), ([0.0, 0.8, 4.0, 30.0], [0.0, 0.8, 4.0, 30.0])),
+    ):
+        for one, other in zip(found, wanted, strict=True):
+            np.testing.assert_allclose(one, other, atol=1e-12)
 
 
 def test_the_noise_of_a_direction_is_that_of_the_form():
     """10,000 draws: a relative error of 5% has a false-alarm rate far below 1e-9 (seven standard errors)."""
     random = np.random.default_rng(9)
     variance = np.array([[4.0, 1.0], [1.0, 9.0]])
-    meat = np.array([[15.0, 5.0], [5.0, 15.0]])
-    values, vectors = np.linalg.eigh(meat)
+    rows = random.normal(size=(5, 2))
     draws = random.normal(size=(10_000, 2, 2)) * np.sqrt(variance)
     noise = np.triu(draws) + np.triu(draws, 1).transpose(0, 2, 1)
-    sds = np.einsum("ji,njk,ki->ni", vectors, noise, vectors).std(axis=0)
-    raised = settled_meat(meat, variance, 100 * np.eye(2))
-    np.testing.assert_allclose(vectors.T @ raised @ vectors, np.diag(values + sds), atol=0.05 * sds.min())
+    sds = np.einsum("ij,njk,ik->ni", rows, noise, rows).std(axis=0)
+    np.testing.assert_allclose(Middle(np.eye(2), variance, np.eye(2)).noise(rows), sds, rtol=0.05)
 
 
-def test_only_joint_robust_tests_count_the_noise_of_the_middle():
+@pytest.fixture(scope="module")
+def noisy_fit():
     random = np.random.default_rng(4)
     x, w = random.uniform(-1, 1, (2, 2_000))
     design = Design("y", {"x": (-1, 1), "w": (-1, 1), "y": (-4, 4)})
     rows = {"x": x, "w": w, "y": x + random.normal(0, 0.5, 2_000)}
-    fit = discreet.fit(seeded_release(rows, design, seed=2, epsilon=5.0, delta=1e-6, moments="robust")).robust()
-    score = fit._score
-    assert np.linalg.eigvalsh(score.joint_sampling - score.sampling)[-1] > 1e-6 * score.sampling.max()
-    assert fit.f_test("x = 0").statistic == pytest.approx(fit.score_z["x"] ** 2)
-    both = fit.f_test("x = 0, w = 0").statistic
-    single = replace(score, joint_sampling=None)
-    less = replace(score, sampling=score.joint_sampling, joint_sampling=None)
-    L, distance = np.eye(3)[1:], fit.scaled_coefficients[1:]
-    assert 2 * both == pytest.approx(joint_score(less, L, distance).statistic, rel=0.02)
-    assert 2 * both != pytest.approx(joint_score(single, L, distance).statistic, rel=1e-3)
+    return discreet.fit(seeded_release(rows, design, seed=2, epsilon=5.0, delta=1e-6, moments="robust")).robust()
+
+
+def test_joint_robust_tests_have_a_middle_of_their_own(noisy_fit):
+    score = noisy_fit._score
+    both = noisy_fit.f_test("x = 0, w = 0").statistic
+    joint = replace(score, sampling=score.joint_sampling)
+    L, distance = np.eye(3)[1:], noisy_fit.scaled_coefficients[1:]
+    assert 2 * both == pytest.approx(joint_score(joint, L, distance).statistic, rel=0.02)
+    assert 2 * both != pytest.approx(joint_score(score, L, distance).statistic, rel=1e-3)
+
+
+def test_one_robust_hypothesis_has_one_statistic_and_one_variance_in_every_form(noisy_fit):
+    score = noisy_fit._score
+    assert noisy_fit.f_test("x = 0").statistic == pytest.approx(noisy_fit.score_z["x"] ** 2)
+    assert noisy_fit.f_test("x = 0").pvalue == pytest.approx(noisy_fit.pvalues["x"])
+    np.testing.assert_allclose(noisy_fit.cov_params().diagonal(), np.square([*noisy_fit.bse.values()]))
+    assert noisy_fit.t_test("x = 0").sd["x = 0"] == pytest.approx(noisy_fit.bse["x"])
+    for row in np.eye(3):
+        one = score.for_one(row)
+        assert row @ one.sampling @ row == pytest.approx(score.sampling_along(row[None, :])[0])
+        # what is known of the others where this one is known stays as it is
+        given = [S - np.outer(S @ row, S @ row) / (row @ S @ row) for S in (score.covariance, one.covariance)]
+        np.testing.assert_allclose(given[0], given[1], atol=1e-9 * np.abs(score.covariance).max())
+    assert discreet.fit(noisy_fit.release)._score.for_one(np.eye(3)[0]).middle is None

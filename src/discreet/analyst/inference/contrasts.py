@@ -70,6 +70,16 @@ class Contrasts:
         """Critical value of one interval."""
         return critical_value(level, self.family, self.inference.df)
 
+    def covariance(self) -> FloatArray:
+        """Sandwich covariance in units of `scale`, shape (m, m); its diagonal holds the squared standard errors."""
+        out: FloatArray = self.L @ self.inference.covariance @ self.L.T
+        if self.inference.middle is None:
+            return out
+        sd = np.sqrt(np.maximum(out.diagonal(), 0.0))
+        ratio = np.divide(np.sqrt(self.terms.q0), sd, out=np.zeros_like(sd), where=sd > 0)
+        out *= np.outer(ratio, ratio)
+        return out
+
     def standard_errors(self) -> ByName[Number]:
         """Square roots of the sandwich variances."""
         return self._each(np.sqrt(self.terms.q0) * self.scale)

@@ -111,11 +111,21 @@ def nuisances(inference: ScoreInference, L: FloatArray) -> tuple[Nuisance, ...]:
     toward = L @ inference.covariance
     total = (toward * L).sum(axis=1)[:, None]
     v = np.divide(toward, total, out=np.zeros_like(toward), where=total > 0)
-    return tuple(nuisance(inference, row[None, :], row, step, root) for row, step in zip(L, v, strict=True))
+    # the covariance of the others where one combination is known does not depend on the variance of that one
+    own: list[float] | list[None] = [None] * len(L)
+    if inference.middle is not None:
+        own = (total[:, 0] + inference.sampling_along(L) - ((L @ inference.sampling) * L).sum(axis=1)).tolist()
+    found = zip(L, v, own, strict=True)
+    return tuple(nuisance(inference, row[None, :], row, step, root, one) for row, step, one in found)
 
 
 def nuisance(
-    inference: ScoreInference, L: FloatArray, combination: FloatArray, step: FloatArray, root: FloatArray
+    inference: ScoreInference,
+    L: FloatArray,
+    combination: FloatArray,
+    step: FloatArray,
+    root: FloatArray,
+    sigma2: float | None = None,
 ) -> Nuisance:
     """Set up what the hypotheses L theta = c leave open, as it bears on one combination l'theta.
 
@@ -131,8 +141,11 @@ def nuisance(
         v: how the coefficients move for one unit of the combination, shape (k,).
     root
         Of the covariance, from `covariance_root`.
+    sigma2
+        Variance of the combination, if it is not that of the covariance.
     """
-    sigma2 = float(combination @ inference.covariance @ combination)
+    if sigma2 is None:
+        sigma2 = float(combination @ inference.covariance @ combination)
     free = len(combination) - len(L)
     if not (inference.variance.any() and free and sigma2 > 0):
         return Nuisance(math.sqrt(max(sigma2, 0.0)), *np.zeros((3, free)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -85,41 +85,6 @@ def _noise_variance(release: Release, size: int) -> FloatArray | None:
     out = np.full((size, size), (release.noise.sd("residual_off_diagonal") * unit) ** 2)
     np.fill_diagonal(out, (release.noise.sd("residual_diagonal") * unit) ** 2)
     return out
-
-
-def definite_meat(meat: FloatArray) -> FloatArray:
-    """The nearest middle of the sandwich that is not below 0 in any direction, shape (k, k)."""
-    values, vectors = np.linalg.eigh(meat)
-    return cast("FloatArray", (vectors * np.maximum(values, 0.0)) @ vectors.T)
-
-
-def settled_meat(meat: FloatArray, variance: FloatArray, plain: FloatArray) -> FloatArray:
-    """The middle of the sandwich for joint tests, with what its noise may have taken away given back.
-
-    In units of the middle that errors of one variance have, a direction below 1 is raised by one standard deviation of
-    its noise, and to at most 1. A joint test looks for the direction that speaks most against the hypotheses, and one
-    that noise makes look certain would be found far too often. Directions above 1 stay as they are.
-
-    Parameters
-    ----------
-    meat, variance
-        What was released, and the variances of its noise, shape (k, k).
-    plain
-        The middle for errors of one variance, shape (k, k).
-    """
-    try:
-        root = np.linalg.cholesky(plain)
-    except np.linalg.LinAlgError:
-        # the noise left no residual variance to measure by
-        return definite_meat(meat)
-    inverse = np.linalg.inv(root)
-    values, vectors = np.linalg.eigh(inverse @ meat @ inverse.T)
-    squares = (vectors.T @ inverse) ** 2
-    # of a'Ea for the entries of E above the diagonal, each of which is there twice
-    noise = np.sqrt(np.maximum(((2 * squares @ variance - squares * variance.diagonal()) * squares).sum(axis=1), 0.0))
-    raised = np.where(values < 1, np.minimum(np.maximum(values + noise, 0.0), 1.0), values)
-    sides = root @ vectors
-    return cast("FloatArray", (sides * raised) @ sides.T)
 
 
 def residual_bound(release: Release) -> float:

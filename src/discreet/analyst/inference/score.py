@@ -31,7 +31,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import NamedTuple, cast
 
@@ -39,6 +39,7 @@ import numpy as np
 
 from discreet.analyst.equations.noise_covariance import form_covariance, product_covariance, square_covariance
 from discreet.analyst.equations.normal import NormalEquations
+from discreet.analyst.inference.sandwich import Middle
 from discreet.analyst.solvers.residual import inverse_gram, residual_sum, total_sum
 from discreet.analyst.values.confidence_sets import SetArray, quadratic_sets
 from discreet.exact.arrays import FloatArray
@@ -72,6 +73,8 @@ class ScoreInference:
         The two parts of the sandwich covariance of theta~, shape (k, k).
     joint_sampling
         What takes the place of `sampling` in tests of several hypotheses at once, if it differs.
+    middle
+        Of robust errors: tells the sampling variance of each combination; without it that is a form of `sampling`.
     """
 
     variance: FloatArray
@@ -86,6 +89,7 @@ class ScoreInference:
     sampling: FloatArray
     privacy: FloatArray
     joint_sampling: FloatArray | None = None
+    middle: Middle | None = field(default=None, repr=False)
 
     @property
     def s2(self) -> float:
@@ -111,6 +115,27 @@ class ScoreInference:
     def covariance(self) -> FloatArray:
         """Sandwich covariance of the scaled coefficients, shape (k, k)."""
         return self.sampling + self.privacy
+
+    def sampling_along(self, L: FloatArray) -> FloatArray:
+        """Sampling variance of each row l'theta~ of L, shape (m,)."""
+        if self.middle is None:
+            return _forms(L, self.sampling)
+        # n / (n - k): the factor of HC1
+        return (self.df + len(self.inverse)) / self.df * self.middle.along(L @ self.inverse)
+
+    def for_one(self, combination: FloatArray) -> ScoreInference:
+        """The same with the sampling variance of one combination as its own set has it.
+
+        Only the variance along it changes, and not what the others have where it is known.
+        """
+        toward = self.covariance @ combination
+        total = float(combination @ toward)
+        if self.middle is None or not total > 0:
+            return self
+        v = toward / total
+        own = float(self.sampling_along(combination[None, :])[0])
+        more = own - float(combination @ self.sampling @ combination)
+        return replace(self, sampling=self.sampling + more * np.outer(v, v), middle=None)
 
     def covariance_at(self, step: FloatArray) -> FloatArray:
         """Covariance of theta~ if the coefficients were theta~ + step, shape (k, k)."""
@@ -288,9 +313,8 @@ def contrast_terms(inference: ScoreInference, L: FloatArray) -> ContrastTerms:
     L
         Shape (m, k).
     """
-    sampling = _forms(L, inference.sampling)
     privacy = np.maximum(_forms(L, inference.privacy), 0.0)
-    total = (sampling + privacy)[:, None]
+    total = (_forms(L, inference.sampling) + privacy)[:, None]
     toward = L @ inference.covariance
     # where nothing varies there is no direction to move along, and none is needed
     v = np.divide(toward, total, out=np.zeros_like(toward), where=total > 0)
@@ -298,7 +322,7 @@ def contrast_terms(inference: ScoreInference, L: FloatArray) -> ContrastTerms:
     R = v @ inference.sensitivity
     here = inference.contrast[None, :]
     return ContrastTerms(
-        sampling=sampling,
+        sampling=inference.sampling_along(L),
         privacy=privacy,
         q1=-form_covariance(inference.variance, W, here, R),
         q2=form_covariance(inference.variance, W, R, R),

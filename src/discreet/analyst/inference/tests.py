@@ -156,7 +156,9 @@ def joint_test(about: Contrasts | NotEstimable, claims: Hypotheses, *, use_f: bo
 def open_coefficients(about: Contrasts, distance: FloatArray) -> tuple[float, float]:
     """Score statistic of all hypotheses, and how well the coefficients are known that they leave open."""
     inference, L = about.inference, about.L
-    if len(L) > 1 and inference.joint_sampling is not None:
+    if len(L) == 1:
+        inference = inference.for_one(L[0])
+    elif inference.joint_sampling is not None:
         inference = replace(inference, sampling=inference.joint_sampling)
     found = joint_score(inference, L, distance)
     score = found.statistic
