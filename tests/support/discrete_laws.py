@@ -8,8 +8,8 @@ from fractions import Fraction
 import numpy as np
 
 
-def discrete_laplace(scale: float, sensitivity: int) -> tuple[np.ndarray, np.ndarray]:
-    z = np.arange(-sensitivity, sensitivity + 1)
+def discrete_laplace(scale: float, furthest: int) -> tuple[np.ndarray, np.ndarray]:
+    z = np.arange(-furthest, furthest + 1)
     r = math.exp(-1 / scale)
     return z, r ** np.abs(z) * (1 - r) / (1 + r)
 

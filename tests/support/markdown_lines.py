@@ -32,8 +32,6 @@ def pages(root: Path) -> Iterator[Path]:
     """Every Markdown file of the repository."""
     for file in sorted(root.rglob("*.md")):
         inside = file.relative_to(root)
-        if inside.name.endswith(".proof.md"):  # delete these two lines when proofs are wrapped
-            continue
         if not any(part in _SKIPPED or part.startswith(".") for part in inside.parts):
             yield file
 

@@ -169,8 +169,8 @@ def test_d009_never_advises_narrower_bounds_where_rows_pile_up(side: int, bound:
 @pytest.mark.parametrize(("side", "stays", "moves"), [(-1, "lower", "upper"), (1, "upper", "lower")])
 def test_d009_leaves_the_bound_that_rows_reach(side: int, stays: str, moves: str) -> None:
     random = np.random.default_rng(5)
-    sensitivity = np.minimum(random.exponential(2.0, ROWS), 19.9)
-    columns = table() | {"z": (side * (10 - sensitivity)).tolist()}
+    distance = np.minimum(random.exponential(2.0, ROWS), 19.9)
+    columns = table() | {"z": (side * (10 - distance)).tolist()}
     design = Design("y", {"y": (-1, 1), "x": (-1, 1), "z": (-10, 10)})
     finding = found("D009", release(columns, design=design, sigma=0.05))
     assert "of z" in finding.text

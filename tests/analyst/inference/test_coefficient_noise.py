@@ -155,9 +155,9 @@ def test_each_interval_holds_the_table_s_own_coefficient_as_often_as_it_says():
     assert hits[1.5] > most
 
 
-def discrete_gaussian(sigma, sensitivity=60):
+def discrete_gaussian(sigma, furthest=60):
     """Probabilities of -reach .. reach steps."""
-    weights = np.exp(-(np.arange(-sensitivity, sensitivity + 1) ** 2) / (2 * sigma**2))
+    weights = np.exp(-(np.arange(-furthest, furthest + 1) ** 2) / (2 * sigma**2))
     return weights / weights.sum()
 
 

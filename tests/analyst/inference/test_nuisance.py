@@ -32,8 +32,8 @@ def noisy(size, seed, **options):
 def variance_of(fit, a, theta):
     """a'Omega(theta) a from the definition: the sampling part, and the noise of the sums of (1, features, target)."""
     score, T = fit._score, fit._inputs.basis.equations.block_sd**2
-    t = score.contrast + score.sensitivity.T @ (fit.scaled_coefficients - theta)
-    w = score.sensitivity.T @ a
+    t = score.contrast + score.noise_map.T @ (fit.scaled_coefficients - theta)
+    w = score.noise_map.T @ a
     noise = sum(
         T[i, k] * (w[i] * t[k] + (w[k] * t[i] if i != k else 0.0)) ** 2 for i in range(len(T)) for k in range(i, len(T))
     )

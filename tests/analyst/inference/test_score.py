@@ -94,9 +94,9 @@ def test_the_ends_are_where_the_score_test_changes_its_mind(noisy, intercept, ri
         def excess(u, a=a, v=v):
             return u**2 - z**2 * (a @ (s2 * A + brute_noise(equations, theta + u * v)) @ a)
 
-        sensitivity = 10 * z * np.sqrt(weights @ S @ weights)
-        assert low[index] == pytest.approx(brentq(excess, -sensitivity, 0), rel=1e-7)
-        assert high[index] == pytest.approx(brentq(excess, 0, sensitivity), rel=1e-7)
+        bracket = 10 * z * np.sqrt(weights @ S @ weights)
+        assert low[index] == pytest.approx(brentq(excess, -bracket, 0), rel=1e-7)
+        assert high[index] == pytest.approx(brentq(excess, 0, bracket), rel=1e-7)
 
 
 def test_an_interval_holds_a_value_exactly_if_its_test_does_not_reject(noisy):

@@ -19,9 +19,9 @@ from support.made_releases import digits
 FULL_DIGITS = 15.0  # one rounding of a double
 
 
-def whole_system(size, seed=0, rows=None, sensitivity=2**16):
+def whole_system(size, seed=0, rows=None, largest=2**16):
     random = np.random.default_rng(seed)
-    X = random.integers(-sensitivity, sensitivity, (rows or 2 * size + 5, size)).astype(object)
+    X = random.integers(-largest, largest, (rows or 2 * size + 5, size)).astype(object)
     theta = random.integers(-9, 10, size).astype(object)
     return X.T @ X, X.T @ X @ theta, theta
 

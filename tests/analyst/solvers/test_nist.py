@@ -69,8 +69,8 @@ def test_exact_sums_give_the_coefficients_of_the_rows_behind_them(table, grid_bi
 
 def binary_bounds(values):
     """Bounds on which integers of moderate size fall on the grid exactly."""
-    sensitivity = 2 ** int(max(abs(value) for value in values)).bit_length()
-    return (0.0, float(sensitivity)) if min(values) >= 0 else (float(-sensitivity), float(sensitivity))
+    bound = 2 ** int(max(abs(value) for value in values)).bit_length()
+    return (0.0, float(bound)) if min(values) >= 0 else (float(-bound), float(bound))
 
 
 @named(TABLES)

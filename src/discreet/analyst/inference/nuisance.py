@@ -80,9 +80,9 @@ class Nuisance:
         """
         if not self.growth.any():
             return u * u / variance
-        sensitivity = self.sigma * abs(u) * (self.here + u * self.along)
+        edge = self.sigma * abs(u) * (self.here + u * self.along)
         arrow = np.diag(np.append(variance, u * u * self.growth))
-        arrow[0, 1:] = arrow[1:, 0] = sensitivity
+        arrow[0, 1:] = arrow[1:, 0] = edge
         return u * u / float(np.linalg.eigvalsh(arrow)[-1])
 
     def widened(self, c: float) -> tuple[float, float, float]:
@@ -149,18 +149,18 @@ def nuisance(
     free = len(combination) - len(L)
     if not (inference.variance.any() and free and sigma2 > 0):
         return Nuisance(math.sqrt(max(sigma2, 0.0)), *np.zeros((3, free)))
-    w = combination @ inference.inverse @ inference.sensitivity
+    w = combination @ inference.inverse @ inference.noise_map
     form = form_matrix(inference.variance, w)
     # rows of the root's space that the hypotheses do not touch: their image has the covariance given the hypotheses
     open_rows = np.linalg.qr((L @ root).T, mode="complete")[0][:, len(L) :]
-    steps = -(root @ open_rows).T @ inference.sensitivity
+    steps = -(root @ open_rows).T @ inference.noise_map
     growth, axes = np.linalg.eigh(steps @ form @ steps.T / sigma2)
     steps = axes.T @ steps
     return Nuisance(
         sigma=math.sqrt(sigma2),
         growth=np.maximum(growth, 0.0),
         here=steps @ form @ inference.contrast / sigma2,
-        along=-(steps @ form @ (inference.sensitivity.T @ step)) / sigma2,
+        along=-(steps @ form @ (inference.noise_map.T @ step)) / sigma2,
     )
 
 

@@ -144,7 +144,7 @@ def bounded(scores: Sequence[ScoreInference | None], L: FloatArray, z: float) ->
     known = [score for score in scores if score is not None]
     if not known:
         return out
-    variance, regressors = known[0].variance, known[0].sensitivity
+    variance, regressors = known[0].variance, known[0].noise_map
     H, covariance = np.array([one.inverse for one in known]), np.array([one.covariance for one in known])
     values, axes = np.linalg.eigh(covariance)
     root = axes * np.sqrt(np.maximum(values, 0.0))[:, None, :]

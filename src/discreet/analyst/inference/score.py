@@ -53,7 +53,7 @@ class ScoreInference:
     ----------
     variance
         Variances of the independent entries of the noise F in the sums of (1, features, target), shape (p, p).
-    sensitivity
+    noise_map
         How F enters the sums of (z, target): as C F C' with this C, shape (k+1, p).
     contrast
         C'(-theta~, 1): the combination of the columns of F that enters the score, shape (p,).
@@ -78,7 +78,7 @@ class ScoreInference:
     """
 
     variance: FloatArray
-    sensitivity: FloatArray
+    noise_map: FloatArray
     contrast: FloatArray
     inverse: FloatArray
     noise: FloatArray
@@ -139,8 +139,8 @@ class ScoreInference:
 
     def covariance_at(self, step: FloatArray) -> FloatArray:
         """Covariance of theta~ if the coefficients were theta~ + step, shape (k, k)."""
-        noise = product_covariance(self.variance, self.contrast - self.sensitivity.T @ step)
-        H = self.inverse @ self.sensitivity
+        noise = product_covariance(self.variance, self.contrast - self.noise_map.T @ step)
+        H = self.inverse @ self.noise_map
         return self.sampling + H @ noise @ H.T
 
 
@@ -200,7 +200,7 @@ class _Line(NamedTuple):
         s2 = max(min(residual, self.total) / rows, 0.0) if rows > 0 else 0.0
         return ScoreInference(
             variance=variance,
-            sensitivity=regressors,
+            noise_map=regressors,
             contrast=contrast,
             inverse=self.H,
             noise=noise,
@@ -318,8 +318,8 @@ def contrast_terms(inference: ScoreInference, L: FloatArray) -> ContrastTerms:
     toward = L @ inference.covariance
     # where nothing varies there is no direction to move along, and none is needed
     v = np.divide(toward, total, out=np.zeros_like(toward), where=total > 0)
-    W = L @ inference.inverse @ inference.sensitivity
-    R = v @ inference.sensitivity
+    W = L @ inference.inverse @ inference.noise_map
+    R = v @ inference.noise_map
     here = inference.contrast[None, :]
     return ContrastTerms(
         sampling=inference.sampling_along(L),

@@ -134,12 +134,12 @@ def optimism(problem: SlopeEquations, slopes: Slopes) -> Optimism:
     jitter = _JITTER * float(gram.diagonal().max(initial=0.0))
     H = np.linalg.inv(gram + np.diag(problem.penalty_diagonal(slopes.ridge)[active] + jitter))
     residual = equations.c - 2 * float(b @ theta) + float(theta @ A @ theta)
-    sensitivity = noise_map[:-1][active]
+    active_map = noise_map[:-1][active]
     contrast = noise_map.T @ np.append(-theta, 1.0)
     return Optimism(
         residual=residual,
         freedom=float(np.clip((H * gram).sum(), 0.0, len(active))),
-        privacy=_trace_with_noise(sensitivity.T @ H @ sensitivity, contrast, equations.block_sd**2),
+        privacy=_trace_with_noise(active_map.T @ H @ active_map, contrast, equations.block_sd**2),
     )
 
 
