@@ -230,7 +230,7 @@ CASES: dict[str, tuple[Prepare, str]] = {
     "release missing": (arguments("fit", "none.json"), "none.json"),
     "release not JSON": (release_file(b"income = 3"), "not JSON"),
     "release not UTF-8": (release_file(b"\xff\xfe\x00"), "UTF-8"),
-    "release truncated": (cut_release, "cut"),
+    "release truncated": (cut_release, "truncated"),
     "release a pickle": (release_file(pickle.dumps(Bomb())), "not a release file"),
     "release tampered": (edited_release(lambda body: body["totals"].__setitem__(0, "1")), "digest"),
     "release relabelled": (edited_release(lambda body: body["guarantee"].update(epsilon=0.1)), "digest"),

@@ -75,7 +75,7 @@ def test_calibrations_are_the_textbook_ones():
     classical = gaussian([0.0], 2.0, 0.5, 1e-6, calibration="classical")
     assert classical.sigma == pytest.approx(2 * math.sqrt(2 * math.log(1.25e6)) / 0.5, rel=1e-8)
     assert classical.calibration == "classical"
-    with pytest.raises(SpecError, match="below 1 only; say calibration='analytic'"):
+    with pytest.raises(SpecError, match="below 1 only; use calibration='analytic'"):
         gaussian([0.0], 1.0, 1.0, 1e-6, calibration="classical")
     with pytest.raises(SpecError, match="finer step"):
         gaussian([0.0], 1.0, 0.5, 1e-6, calibration="classical", step=1.0)
@@ -135,5 +135,5 @@ def test_other_bad_arguments_are_refused():
         gaussian([1.0], 1e-320, 1.0, 1e-6)
     with pytest.raises(SpecError, match="coarser step"):
         gaussian([1.0], 1.0, 1.0, 1e-6, step=1e-20)
-    with pytest.raises(DataError, match="no finite number"):
+    with pytest.raises(DataError, match="not a finite number"):
         gaussian([float("nan")], 1.0, 1.0, 1e-6)

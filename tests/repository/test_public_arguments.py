@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import discreet
-from discreet import primitives
+from discreet import primitives, privacy
 from discreet.errors import DiscreetError, ReleaseFileError, SpecError
 from discreet.privacy import budget, composition, conversions, gaussian, guarantee, textbook, unit, zcdp
 from discreet.testing.not_private import exact_release
@@ -123,8 +123,8 @@ NUMBERS = {
 
 
 def functions(room: ModuleType) -> dict[str, Callable[..., object]]:
-    """Public functions of a room; those of a module are its own."""
-    names = getattr(room, "__all__", list(vars(room)))
+    """Public functions of a room; of a module of `privacy` those that the room lists."""
+    names = getattr(room, "__all__", [name for name in vars(room) if name in privacy.__all__])
     made = {name: getattr(room, name) for name in names if not name.startswith("_")}
     return {
         name: one

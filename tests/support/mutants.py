@@ -125,7 +125,7 @@ MUTANTS: dict[str, Mutant] = {
         "pieces drawn", "piece.entries * piece.times", "piece.entries", RULES
     ),
     "moments: one variate of each block is counted": Mutant(
-        "moments drawn", "entries.get(block, 1)", "1", "tests/mechanisms/moments/test_gaussian.py", "lattice_gap"
+        "moments drawn", "entries.get(block, 1)", "1", "tests/mechanisms/calibration/test_blocks.py", "lattice_gap"
     ),
     "gradient: no noise in the first step": Mutant(
         "gradient passes",
@@ -277,13 +277,13 @@ MUTANTS: dict[str, Mutant] = {
         "tests/design/test_domain.py",
     ),
     "rows: not rounded to the grid": Mutant(
-        "grid rows", "np.rint(index[1:], out=index[1:])", "pass", "tests/design/test_domain.py"
+        "grid rows", "np.rint(block[1:], out=block[1:])", "pass", "tests/design/test_domain.py"
     ),
     "rows: rounding may leave the ball": Mutant(
         "shrunk rows",
         "np.where(still_outside, np.trunc(scaled), rounded)",
         "rounded",
-        "tests/curator/sums/test_gram.py",
+        "tests/exact/test_ball.py",
     ),
     "kept rows: every row is a person": Mutant(
         "kept rows", "rows[:, 0] == 1", "rows[:, 0] >= 0", "tests/curator/test_kept_rows.py"
@@ -383,7 +383,7 @@ MUTANTS: dict[str, Mutant] = {
         "rho", "down(rho * (1 - _SLACK))", "float(rho) * (1 + 1e-12)", "tests/privacy/test_zcdp.py"
     ),
     "rounding to the nearest in place of down": Mutant(
-        "rounding down", "nearest if nearest <= value else math.nextafter(nearest, -math.inf)", "nearest",
+        "rounding down", "near if near <= value else math.nextafter(near, -math.inf)", "near",
         "tests/exact/test_rounding.py",
     ),
     "the eigenvalue stops one step too early": Mutant(

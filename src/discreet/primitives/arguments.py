@@ -125,7 +125,9 @@ def data_fractions(name: str, values: Sequence[Any] | npt.NDArray[Any]) -> list[
     _refuse_other_shapes(name, values)
     try:
         return [exact_number(value) for value in values]
-    except Exception:  # an entry may be an object of somebody's own making, whose errors quote it
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # an entry may be an object of somebody's own making, which may raise anything
         problem = DataError(f"{name} holds a value that is not a finite number; give numbers only")
     raise problem
 
@@ -237,5 +239,7 @@ def _double(value: object) -> float:
         kind = type(value)
         is_number = issubclass(kind, Real) and not issubclass(kind, np.timedelta64)
         return float(cast("Real", value)) if is_number else math.nan
-    except Exception:  # as above
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # as above
         return math.nan

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any, cast
@@ -103,7 +104,7 @@ def double_up(number: Fraction) -> float:
     >>> double_up(Fraction(1, 4))
     0.25
     """
-    try:
-        return up(number)
-    except OverflowError:
-        raise SpecError("the loss or a scale is larger than a double holds; choose other scales or changes") from None
+    double = up(number)
+    if math.isinf(double):
+        raise SpecError("the loss or a scale is larger than a double holds; choose other scales or changes")
+    return double

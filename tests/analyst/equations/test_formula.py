@@ -75,7 +75,7 @@ def test_a_model_is_said_once_and_in_text(release):
         discreet.fit(release, "income ~ age", features=["age"])
     with pytest.raises(SpecError, match="expected a formula"):
         discreet.fit(release, ["income", "age"])
-    with pytest.raises(SpecError, match="fit needs a Release, got"):
+    with pytest.raises(SpecError, match="fit: expected a Release, got"):
         discreet.fit("release.json", "income ~ age")
 
 

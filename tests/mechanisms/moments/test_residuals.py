@@ -143,8 +143,8 @@ def test_a_robust_release_survives_its_file(tmp_path):
 BAD = [
     ({"moments": "robsut"}, "unknown moments"),
     ({"residual_bound": 1.0}, 'without moments "robust"'),
-    ({"moments": "robust", "residual_bound": "1"}, "is a number"),
-    ({"moments": "robust", "residual_bound": True}, "is a number"),
+    ({"moments": "robust", "residual_bound": "1"}, "expected a number"),
+    ({"moments": "robust", "residual_bound": True}, "expected a number"),
     ({"moments": "robust", "residual_bound": 0.0}, "not allowed"),
     ({"moments": "robust", "residual_bound": float("nan")}, "not allowed"),
     ({"moments": "robust", "residual_bound": 99.0}, "not allowed"),

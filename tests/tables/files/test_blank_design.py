@@ -125,7 +125,7 @@ def test_a_blank_design_is_never_written_over_a_table(tmp_path: Path) -> None:
         ("t.csv", {"target": "z"}, SpecError, "unknown target 'z'; allowed: x, y"),
         ("t.csv", {"encoding": "utf-7"}, SpecError, "utf-7"),
         ("t.csv", {"delimiter": ",,"}, SpecError, "delimiter ',,'"),
-        ("rows.csv", {}, DataError, "a number or a date where a name should stand"),
+        ("rows.csv", {}, DataError, "has a number or a date instead of a column name"),
     ],
 )
 def test_bad_input_is_one_of_our_errors_with_exit_code_2(
