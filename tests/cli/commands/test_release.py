@@ -34,7 +34,7 @@ def test_a_release_is_written_and_told_without_a_count(folder: Path, call: Call)
     assert "10 noisy sums of products of the columns 1, age, region[south], income" in result.stdout
     assert made.guarantee is not None
     assert made.guarantee.sentence() in result.stdout
-    assert "untracked: no ledger was used" in result.stdout
+    assert "untracked: repeated releases of this table are not counted" in result.stdout
     assert "out.json" in result.stdout
     assert "Rows" not in result.stdout
 

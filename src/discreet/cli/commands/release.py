@@ -183,7 +183,12 @@ def summary(made: Release, output: str) -> str:
         fields.append((units, f"{made.units_public:,} (public)"))
     if made.guarantee is not None:
         fields.append(("Promise", made.guarantee.sentence()))
-    fields.append(("Ledger", "untracked: no ledger was used" if made.anchor == "untracked" else made.anchor))
+    fields.append(
+        (
+            "Ledger",
+            "untracked: repeated releases of this table are not counted" if made.anchor == "untracked" else made.anchor,
+        )
+    )
     # paths and commands are copied, so they stay on one line
     lines = [labelled(*field, _LABEL) for field in fields]
     return "\n".join([*lines, f"File        {output}", f"Next        discreet fit {output}"])
