@@ -82,7 +82,7 @@ def test_noise_that_was_added_to_the_coefficients_is_shown_with_what_it_does_not
     text = words(render(view)).replace("\N{NO-BREAK SPACE}", " ")
     assert "with 90% intervals for this table" in text
     assert "privacy noise, without sampling error" in text
-    assert "sampling error" not in text
+    assert "added by privacy noise" not in text
     assert "No standard errors, p-values or intervals for a population: the mechanism 'steps' publishes" in text
     assert "privacy sd 90% interval, this table" in text
     assert "They count no sampling error and are not intervals for a population." in text

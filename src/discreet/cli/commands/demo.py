@@ -64,7 +64,7 @@ def command(session: Session, output: str) -> None:
     made.save(folder / RELEASE, force=True)
     if made.guarantee is not None:
         paragraph(made.guarantee.sentence(), indent=_INDENT)
-    say(f"{_INDENT}untracked: repeated releases of this table are not counted")
+    paragraph("untracked: repeated releases of this table are not counted", indent=_INDENT)
 
     heading(3, "Fit from the release alone, any number of models at no further cost")
     for step in ("fit", "other", "predict"):
