@@ -1,0 +1,18 @@
+"""The libraries that pages need."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from discreet.errors import SpecError
+from discreet.pages.page import render
+from support.report_cases import PLAIN
+
+
+def test_a_plain_install_names_the_first_library_of_pages(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in ("jinja2", "markupsafe", "matplotlib", "matplotlib.figure"):
+        monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(SpecError, match=r"this needs 'jinja2'.*discreet\[report\]"):
+        render(PLAIN)
