@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from discreet.analyst.planning.assumption_reading import read_assumptions
 from discreet.planning import plan
 from support.planned_cells import SHARES
 from support.planned_tables import BUDGET, DESIGN, by_name
@@ -46,10 +47,10 @@ def test_assumptions_are_told_and_defaults_are_marked():
 
 
 def test_a_spread_that_is_given_is_no_default():
-    made = plan(DESIGN, rows=50_000, **BUDGET, spread=0.2, assume={"a": {"mean": 10}}, correlation=0.3)
-    told = made.to_dict()["assumptions"]
+    made = read_assumptions(DESIGN, 50_000, spread=0.2, assume={"a": {"mean": 10}}, correlation=0.3)
+    told = made.to_dict()
     assert told["columns"]["b"]["sd"] == {"value": pytest.approx(20.0), "default": False}
     # as a share of the largest sd that the bounds allow at this mean
     assert told["columns"]["a"]["sd"]["value"] == pytest.approx(0.2 * 30.0)
     assert told["columns"]["y"]["sd"]["default"] is True
-    assert dict(made.assumptions.lines())["correlation of numeric columns"] == "0.3"
+    assert dict(made.lines())["correlation of numeric columns"] == "0.3"

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 
 from discreet.analyst.model import fit
+from discreet.analyst.solvers.penalties import LARGEST_STRENGTH, checked_spec
 from discreet.errors import SpecError
 
 
@@ -48,3 +50,19 @@ def test_options_that_mean_nothing_are_refused(source, options, message):
     with pytest.raises(SpecError, match=message) as caught:
         fit(source.release, **options)
     assert caught.value.exit_code == 2
+
+
+def test_the_share_of_absolute_values_follows_from_the_name_unless_it_is_given():
+    shares = {name: checked_spec(name, 0.1, None).l1_share for name in ("ridge", "lasso")}
+    assert shares == {"ridge": 0.0, "lasso": 1.0}
+    assert [checked_spec("elastic-net", 0.1, ratio).l1_share for ratio in (0, 0.3, 1)] == [0.0, 0.3, 1.0]
+    assert checked_spec("none", None, None).l1_share == 0.0
+
+
+def test_numbers_of_numpy_are_numbers_and_become_plain_floats():
+    spec = checked_spec("elastic-net", np.int64(2), np.float32(0.5))
+    assert (spec.strength, spec.l1_ratio) == (2.0, 0.5)
+    assert type(spec.strength) is type(spec.l1_ratio) is float
+    assert checked_spec("lasso", LARGEST_STRENGTH, None).strength == LARGEST_STRENGTH
+    with pytest.raises(SpecError, match="at most 1e"):
+        checked_spec("lasso", np.nextafter(LARGEST_STRENGTH, np.inf), None)
