@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from discreet.analyst.planning.assumption_reading import read_assumptions
 from discreet.errors import SpecError
 from discreet.planning import plan
 from support.planned_cells import SHARES
@@ -46,3 +47,23 @@ BAD = [
 def test_what_no_table_can_be_is_refused(bad, message):
     with pytest.raises(SpecError, match=message):
         plan(DESIGN, **({"rows": 1000, **BUDGET} | bad))
+
+
+def test_what_is_left_out_is_a_column_that_fills_its_bounds_evenly():
+    read = read_assumptions(DESIGN, 1000)
+    assert (read.rows, read.rsquared, read.stated) == (1000.0, 0.5, ())
+    number = read.supposed["b"]
+    assert (number.mean, number.sd) == (100.0, pytest.approx(200 / 12**0.5))
+    assert number.sd != pytest.approx(100.0)
+    assert read.supposed["t"].share == 0.5
+    assert dict(read.supposed["g"].shares) == pytest.approx(dict.fromkeys("abcde", 0.2))
+    assert read.supposed["a2"].computed
+
+
+def test_written_shares_that_miss_1_by_a_rounding_are_made_to_add_up():
+    written = {"a": 0.333, "b": 0.333, "c": 0.333, "d": 0.0005, "e": 0.0005}
+    shares = dict(read_assumptions(DESIGN, 1000, assume={"g": {"share": written | {"a": 0.334}}}).supposed["g"].shares)
+    assert sum(shares.values()) == pytest.approx(1.0, abs=1e-15)
+    read = dict(read_assumptions(DESIGN, 1000, assume={"g": {"share": written | {"a": 0.33}}}).supposed["g"].shares)
+    assert sum(read.values()) == pytest.approx(1.0, abs=1e-15)
+    assert read["b"] == pytest.approx(0.333 / 0.997)

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from discreet.analyst.model import fit
+from discreet.analyst.summary.settings import settings_used
 from discreet.pages.provenance import provenance
 from discreet.pages.view import report_view
 from support.report_pages import inside
@@ -27,7 +28,7 @@ def test_what_an_automatic_setting_stood_for_is_told(
 ) -> None:
     made = inside()
     release = replace(made, mechanism=mechanism, settings=settings, noise=replace(made.noise, parameters=parameters))
-    assert provenance(release).settings == told
+    assert settings_used(release) == provenance(release).settings == told
     here = [f"{name} {text}" for name, text in told if "here" in text]
     line = report_view(release, fit(release)).model.penalty
     assert line == ", ".join([f"as the mechanism {mechanism!r} fitted it, before the release", *here])
@@ -36,4 +37,4 @@ def test_what_an_automatic_setting_stood_for_is_told(
 
 
 def test_no_off_switch_is_taken_for_an_automatic_setting() -> None:
-    assert provenance(replace(inside(), settings={"iterations": False})).settings == (("iterations", "no"),)
+    assert settings_used(replace(inside(), settings={"iterations": False})) == (("iterations", "no"),)
