@@ -11,7 +11,6 @@ import pytest
 
 from discreet.errors import SpecError
 from discreet.pages.charts import NARROW, WIDE, Shape, forest
-from discreet.pages.page import render
 from discreet.pages.view import Effect
 from support.report_cases import PLAIN
 
@@ -90,10 +89,3 @@ def test_without_the_drawing_library_the_extra_is_named(monkeypatch: pytest.Monk
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     with pytest.raises(SpecError, match=r"discreet\[report\]"):
         forest(PLAIN.effects, PLAIN.target_width, WIDE)
-
-
-def test_a_plain_install_names_the_first_library_of_pages(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in ("jinja2", "markupsafe", "matplotlib", "matplotlib.figure"):
-        monkeypatch.setitem(sys.modules, module, None)
-    with pytest.raises(SpecError, match=r"this needs 'jinja2'.*discreet\[report\]"):
-        render(PLAIN)

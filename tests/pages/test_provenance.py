@@ -6,11 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from discreet.analyst.model import fit
 from discreet.design.columns import Numeric
 from discreet.design.model import Design
 from discreet.pages.provenance import provenance
-from discreet.pages.view import report_view
 from discreet.releases.law import CALIBRATIONS, FAMILIES
 from discreet.testing.not_private import exact_release
 from support.every_column import mixed
@@ -18,33 +16,6 @@ from support.report_cases import PROMISE, example
 from support.report_pages import inside, page_of, words
 
 PARAMETERS = {"k-norm": {"dimension": 15}, "wishart": {"degrees": 40}}
-
-
-@pytest.mark.parametrize(
-    ("mechanism", "settings", "parameters", "told"),
-    [
-        ("steps", {"iterations": 0, "passes": 0}, {}, (("iterations", "0 (here 3)"), ("passes", "0"))),
-        ("steps", {"iterations": 3}, {}, (("iterations", "3"),)),
-        ("cells", {"bins": 0, "bound": 0.0}, {"bins": 12, "cells": 144}, (("bins", "0 (here 12)"), ("bound", "0"))),
-        ("pull", {"strength": 0.0}, {"strength": 5 * 2**31}, (("strength", "0 (here 2.5)"),)),
-        ("pull", {"strength": 7.0}, {"strength": 7 * 2**32}, (("strength", "7"),)),
-    ],
-)  # fmt: skip
-def test_what_an_automatic_setting_stood_for_is_told(
-    mechanism: str, settings: dict[str, float], parameters: dict[str, int], told: tuple[tuple[str, str], ...]
-) -> None:
-    made = inside()
-    release = replace(made, mechanism=mechanism, settings=settings, noise=replace(made.noise, parameters=parameters))
-    assert provenance(release).settings == told
-    here = [f"{name} {text}" for name, text in told if "here" in text]
-    line = report_view(release, fit(release)).model.penalty
-    assert line == ", ".join([f"as the mechanism {mechanism!r} fitted it, before the release", *here])
-    summary = " ".join(fit(release).summary().split())
-    assert all(words in summary for words in here)
-
-
-def test_no_off_switch_is_taken_for_an_automatic_setting() -> None:
-    assert provenance(replace(inside(), settings={"iterations": False})).settings == (("iterations", "no"),)
 
 
 def test_exact_arithmetic_and_a_public_count_are_said_too() -> None:

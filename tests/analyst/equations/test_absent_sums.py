@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 
 import numpy as np
@@ -11,17 +10,14 @@ import pytest
 from discreet.analyst.comparison import compare_models
 from discreet.analyst.diagnostics.bound_costs import bound_costs
 from discreet.analyst.diagnostics.diagnostics import findings
-from discreet.analyst.equations.normal import normal_equations
 from discreet.analyst.equations.selection import choose
-from discreet.analyst.equations.sums import NO_SQUARE, centred
+from discreet.analyst.equations.sums import NO_SQUARE
 from discreet.analyst.model import fit
 from discreet.analyst.path import path
-from discreet.analyst.values.not_estimable import NotEstimable
-from discreet.design.model import Design
 from discreet.errors import SpecError
-from discreet.releases import NoiseLaw, Release, ResidualPart
+from discreet.releases import ResidualPart
 from support.made_releases import made
-from support.other_releases import CENTRED, DESIGN, rows, without, without_square
+from support.other_releases import CENTRED, rows, without, without_square
 
 WISHES = [
     {},
@@ -45,26 +41,6 @@ def test_the_adaptive_ridge_does_not_need_it_either():
     # the quantile of the noise is seeded by the fingerprint, so the ridges differ a little
     assert fit(part, penalty="adaptive").ridge == pytest.approx(fit(whole, penalty="adaptive").ridge, rel=0.25)
     assert np.isfinite(fit(part, penalty="adaptive").coefficients).all()
-
-
-@pytest.mark.parametrize("spec", [{}, {"penalty": "adaptive"}, {"penalty": "ridge", "strength": 0.1}], ids=str)
-def test_errors_are_not_estimable_and_no_nan_leaks(spec):
-    part = without_square()[1]
-    result = fit(part, **spec)
-    for value in (result.s2, result.rsquared, result.cov_params(), *result.bse.values(), *result.conf_int().values()):
-        assert value == NO_SQUARE
-    assert result.interval_target == "none"
-    json.dumps(result.to_dict(), allow_nan=False)
-    assert "no sum of squares of the target" in " ".join(result.summary().split())
-    predicted = result.get_prediction({"a": [0.5], "g": ["q"], "b": [True]})
-    np.testing.assert_allclose(predicted.predicted_mean, result.predict({"a": [0.5], "g": ["q"], "b": [True]}))
-    assert list(predicted.conf_int(obs=True)) == [None]
-    assert predicted.reasons() == [NO_SQUARE.reason]
-    equations = normal_equations(part, choose(part))
-    assert np.isfinite(equations.A).all()
-    assert np.isfinite(equations.b).all()
-    assert np.isfinite(equations.block_sd).all()
-    assert not equations.has_square
 
 
 def test_another_target_whose_square_is_there_has_errors():
@@ -96,34 +72,6 @@ def test_models_are_compared_without_their_errors():
     assert compared.to_frame()["error"].null_count == 2
 
 
-def test_a_sum_that_is_missing_is_named():
-    whole = made(DESIGN, rows(DESIGN, 300), sigma=1.0).release
-    bare = without(whole, "target_square", "sum_x", "sum_y")
-    cases = [
-        (without(whole, "target_square"), {"target": "a"}, r"target_square.*'y' among its features"),
-        (bare, {}, r"sums of the regressors \(sum_x\), which a model with an intercept needs"),
-        (bare, {"features": []}, r"sum of the target \(sum_y\)"),
-        (bare, {"intercept": False}, r"sum_x.*bounds are not symmetric around 0"),
-        (without(whole, "gram_off_diagonal"), {}, r"products of two regressors \(gram_off_diagonal\)"),
-    ]
-    for release, spec, message in cases:
-        with pytest.raises(SpecError, match=message):
-            fit(release, **spec)
-
-
-def test_a_line_through_a_symmetric_origin_needs_no_sums():
-    whole = made(CENTRED, rows(CENTRED, 300), sigma=1.0).release
-    bare = without(whole, "target_square", "sum_x", "sum_y")
-    np.testing.assert_array_equal(fit(bare).coefficients, fit(whole).coefficients)
-    adaptive = fit(bare, penalty="adaptive")
-    assert np.isfinite(adaptive.coefficients).all()
-    with pytest.raises(SpecError, match="sum_x"):
-        fit(bare, intercept=True)
-    only_square = without(whole, "sum_x", "sum_y")
-    assert dict(fit(only_square).bse) == pytest.approx(dict(fit(whole).bse))
-    assert fit(only_square).rsquared == pytest.approx(fit(whole).rsquared)
-
-
 def test_diagnostics_and_costs_of_bounds_do_without():
     whole, part = without_square(sigma=5.0)
     model = choose(part)
@@ -145,22 +93,3 @@ def test_robust_errors_do_not_come_from_residuals_alone():
     residuals = ResidualPart((0.0,) * size, 0.5, (1,) * (size * (size + 1) // 2))
     with pytest.raises(SpecError, match="no standard errors at all: the release holds no sum of squares"):
         fit(replace(part, residuals=residuals)).robust()
-
-
-def test_a_known_mean_of_the_noise_is_taken_away():
-    """Wishart noise that was published with its mean: degrees times scale on the diagonal."""
-    design = Design("y", {"y": (-1, 1), "x": (-1, 1)})
-    exact = made(design, {"y": [0.5, -0.5, 0.25] * 40, "x": [1.0, -1.0, 0.25] * 40}).release
-    law = NoiseLaw(16, dict.fromkeys(exact.noise.sigma, 2**32), "none", "wishart", {"degrees": 7})
-    biased = tuple(
-        total + 7 * 2**32 * (index in (0, 3, 5)) for index, total in enumerate(exact.totals)
-    )  # places of the diagonal of three columns
-    release = replace(exact, noise=law, totals=biased, settings={"debiased": False})
-    assert centred(release).totals == exact.totals
-    assert fit(release).nobs == 120.0
-    np.testing.assert_array_equal(fit(release).coefficients, fit(replace(exact, noise=law)).coefficients)
-    assert centred(replace(release, settings={"debiased": True})).totals == biased
-    assert isinstance(centred(exact), Release)
-    part = without(release, "target_square")
-    assert centred(part).totals[-1] is None
-    assert isinstance(fit(part).s2, NotEstimable)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from fractions import Fraction
 
@@ -20,7 +19,7 @@ from discreet.design.model import Design
 from discreet.errors import SpecError
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.unit import PrivacyUnit
-from support.other_releases import CENTRED, COLUMNS, DESIGN, fitted_inside, rows
+from support.other_releases import CENTRED, DESIGN, fitted_inside, rows
 
 REASON = "the mechanism 'steps' publishes coefficients and no sums"
 
@@ -91,39 +90,6 @@ def test_nothing_is_said_of_errors_but_why():
     assert np.ma.getmaskarray(predicted.conf_int().lower).all()
     assert predicted.reasons()[0].startswith(REASON)
     assert predicted.summary_frame()["mean"].null_count == 0
-
-
-def test_tables_and_json_have_null_and_the_reason():
-    result = fit(fitted_inside())
-    frame = result.to_frame()
-    assert frame["estimate"].null_count == 0
-    assert frame["std_error"].null_count == frame["low"].null_count == len(frame)
-    assert all(str(reason).startswith(REASON) for reason in frame["reason"].to_pylist())
-    plain = json.loads(json.dumps(result.to_dict(), allow_nan=False))
-    assert plain["nobs"] is None
-    assert "no number of rows" in plain["nobs_reason"]
-    assert not plain["nobs_public"]
-    assert plain["df_resid"] is None
-    assert set(plain["bse"].values()) == {None}
-    assert plain["s2_reason"].startswith(REASON)
-    text = " ".join(result.summary().split())
-    assert "Rows: not released" in text
-    assert "as the mechanism 'steps' fitted it" in text
-    assert "no other can be read from it" in text
-    assert f"Not estimable (Intercept, a, g[q], g[r], b): {REASON}" in text
-    assert "nan" not in text.lower().split()
-    assert "steps" in result._repr_html_()
-    assert "Fit of y" in repr(result)
-
-
-def test_rows_are_told_only_where_they_are_public_and_all_of_them_count():
-    replaced = {"unit": {"neighbours": "replace"}}
-    design = Design("y", DESIGN.columns, **replaced)
-    result = fit(fitted_inside(design, rows_public=True))
-    assert (result.nobs, result.nobs_sd, result.df_resid) == (500.0, 0.0, 495.0)
-    assert result.to_dict()["nobs_public"]
-    dropping = Design("y", {**COLUMNS, "a": {"bounds": [-1, 1], "missing": "drop"}}, **replaced)
-    assert isinstance(fit(fitted_inside(dropping, rows_public=True)).nobs, NotEstimable)
 
 
 def test_what_needs_sums_is_refused():

@@ -8,14 +8,11 @@ import pytest
 import discreet
 from discreet.analyst.planning.assumption_reading import read_assumptions
 from discreet.analyst.planning.table import declared_moments, drawn_moments
+from discreet.errors import SpecError
+from discreet.planning import plan
 from discreet.testing.not_private import exact_release
 from support.planned_cells import SHARES
-
-COLUMNS = {
-    "y": (-10, 10), "a": (0, 100), "b": (0, 200), "t": bool, "u": bool, "g": list(SHARES),
-    "h": {"bounds": [0, 200], "release": False},
-    "a2": {"formula": "a ** 2"}, "curve": {"formula": "spline(h, 80)"},
-}  # fmt: skip
+from support.planned_tables import COLUMNS
 
 
 def test_drawn_tables_have_the_stated_properties():
@@ -57,3 +54,11 @@ def test_formulas_and_the_ball_follow_the_columns_they_use():
     assert len(mean) == len(real) - 2
     np.testing.assert_allclose(mean, real[0, 1:-1], atol=0.01)
     np.testing.assert_allclose(covariance, real[1:-1, 1:-1] - np.outer(real[0, 1:-1], real[0, 1:-1]), atol=0.01)
+
+
+def test_a_number_and_a_boolean_cannot_be_as_close_in_a_drawn_table_as_their_bounds_alone_allow():
+    """Rows are drawn where a formula uses the columns; a uniform number and a boolean have at most sqrt(3) / 2."""
+    design = discreet.Design("y", {"a": (0, 100), "t": bool, "a2": {"formula": "a ** 2"}, "y": (-10, 10)})
+    with pytest.raises(SpecError, match="no table of columns with these means, sds and shares was found"):
+        plan(design, rows=1000, epsilon=1.0, delta=1e-6, correlation={("t", "a"): 0.95})
+    assert plan(design, rows=1000, epsilon=1.0, delta=1e-6, correlation={("t", "a"): 0.8})

@@ -1,0 +1,69 @@
+"""Every bad assumption is refused with what was expected."""
+
+from __future__ import annotations
+
+import pytest
+
+from discreet.analyst.planning.assumption_reading import read_assumptions
+from discreet.errors import SpecError
+from discreet.planning import plan
+from support.planned_cells import SHARES
+from support.planned_tables import BUDGET, DESIGN
+
+BAD = [
+    ({"assume": [1]}, "assume is a table of column"),
+    ({"assume": {"nobody": {"mean": 1}}}, "unknown column 'nobody'"),
+    ({"assume": {"a": 40}}, "column 'a': expected a table with mean and sd and slope"),
+    ({"assume": {"a": {"share": 0.3}}}, "column 'a': unknown assumption 'share'; allowed: mean, sd, slope"),
+    ({"assume": {"a": {"mean": 100}}}, r"the mean is 100; expected a number inside the bounds \[0, 100\]"),
+    ({"assume": {"a": {"mean": "x"}}}, "the mean is 'x'"),
+    ({"assume": {"a": {"mean": float("nan")}}}, "the mean is nan"),
+    ({"assume": {"a": {"sd": 0}}}, "the sd is 0; expected a number above 0 and at most 50"),
+    ({"assume": {"a": {"sd": None}}}, "the sd is None"),
+    ({"assume": {"a": {"mean": 10, "sd": 31}}}, "at most 30, the largest sd of a column with mean 10"),
+    ({"assume": {"a": {"slope": "x"}}}, "the slope is 'x'; expected a finite number"),
+    ({"assume": {"t": {"share": 0}}}, "the share of true is 0; expected a number between 0 and 1"),
+    ({"assume": {"t": {"share": True}}}, "the share of true is True"),
+    ({"assume": {"t": {"mean": 0.5}}}, "unknown assumption 'mean'; allowed: share, slope"),
+    ({"assume": {"g": {"share": 0.2}}}, "expected a share for each level; got 0.2"),
+    ({"assume": {"g": {"share": {"z": 0.2}}}}, "column 'g': unknown level 'z'"),
+    ({"assume": {"g": {"share": SHARES | {"a": 1.5}}}}, "the share of 'a' is 1.5"),
+    ({"assume": {"g": {"share": {"a": 0.5, "b": 0.5}}}}, "no share is stated for c, d, e"),
+    ({"assume": {"g": {"share": SHARES | {"a": 0.6}}}}, "expected shares that add up to 1, got 1.05"),
+    ({"assume": {"g": {"slope": 2.0}}}, "expected a slope for each level but the reference; got 2.0"),
+    ({"assume": {"g": {"slope": {"a": 2.0}}}}, "unknown level with a slope 'a'; allowed: b, c, d, e"),
+    ({"assume": {"g": {"slope": {"b": 2.0}}}}, "no slope is stated for c, d, e"),
+    ({"assume": {"a2": {"mean": 3}}}, "column 'a2': it is computed by a formula; unknown assumption 'mean'"),
+    ({"assume": {"curve": {"slope": 3}}}, "column 'curve' is computed by a formula"),
+    ({"assume": {"y": {"slope": 3}}}, "column 'y': unknown assumption 'slope'; allowed: mean, sd"),
+    ({"spread": 0}, "spread is 0; expected a number above 0 and at most 1"),
+    ({"target_spread": 1.5}, "target_spread is 1.5"),
+    ({"rsquared": 1}, "rsquared is 1; expected a share from 0 to below 1"),
+    ({"rows": 0.5}, "rows is 0.5; expected a number of rows from 1"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("bad", "message"), BAD, ids=str)
+def test_what_no_table_can_be_is_refused(bad, message):
+    with pytest.raises(SpecError, match=message):
+        plan(DESIGN, **({"rows": 1000, **BUDGET} | bad))
+
+
+def test_what_is_left_out_is_a_column_that_fills_its_bounds_evenly():
+    read = read_assumptions(DESIGN, 1000)
+    assert (read.rows, read.rsquared, read.stated) == (1000.0, 0.5, ())
+    number = read.supposed["b"]
+    assert (number.mean, number.sd) == (100.0, pytest.approx(200 / 12**0.5))
+    assert number.sd != pytest.approx(100.0)
+    assert read.supposed["t"].share == 0.5
+    assert dict(read.supposed["g"].shares) == pytest.approx(dict.fromkeys("abcde", 0.2))
+    assert read.supposed["a2"].computed
+
+
+def test_written_shares_that_miss_1_by_a_rounding_are_made_to_add_up():
+    written = {"a": 0.333, "b": 0.333, "c": 0.333, "d": 0.0005, "e": 0.0005}
+    shares = dict(read_assumptions(DESIGN, 1000, assume={"g": {"share": written | {"a": 0.334}}}).supposed["g"].shares)
+    assert sum(shares.values()) == pytest.approx(1.0, abs=1e-15)
+    read = dict(read_assumptions(DESIGN, 1000, assume={"g": {"share": written | {"a": 0.33}}}).supposed["g"].shares)
+    assert sum(read.values()) == pytest.approx(1.0, abs=1e-15)
+    assert read["b"] == pytest.approx(0.333 / 0.997)

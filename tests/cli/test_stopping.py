@@ -1,0 +1,68 @@
+"""Signals that stop a command: which one it was, its word and its exit code."""
+
+from __future__ import annotations
+
+import signal
+import sys
+
+import pytest
+
+from discreet.cli import stopping
+from discreet.cli.stopping import Stop
+
+STOPPED = {signal.SIGINT: (130, "interrupted"), signal.SIGTERM: (143, "terminated"), signal.SIGHUP: (129, "hung up")}
+
+
+@pytest.mark.parametrize("sent", STOPPED)
+def test_a_signal_interrupts_and_keeps_its_word_and_its_exit_code(sent):
+    stop = Stop()
+    stop.check()
+    with pytest.raises(KeyboardInterrupt):
+        stop(sent, None)
+    assert stop.received
+    assert (stop.exit_code, stop.word) == STOPPED[sent]
+    with pytest.raises(KeyboardInterrupt):
+        stop.check()
+
+
+@pytest.mark.parametrize("sent", STOPPED)
+def test_after_the_end_the_first_signal_is_said_once_and_stops_nothing(sent, monkeypatch):
+    ends, said, stop = [], [], Stop()
+    monkeypatch.setattr(stopping.os, "_exit", ends.append)
+    stop.end(lambda: said.append(stop.word))
+    stop._exit_if_late()
+    assert ends == [], "without a signal the exit code stays as it was"
+    stop(sent, None)
+    stop(signal.SIGTERM, None)
+    code, word = STOPPED[sent]
+    assert (said, stop.exit_code) == ([word], code)
+    stop._exit_if_late()
+    assert ends == [code]
+
+
+def test_a_signal_before_the_end_is_not_said_again_after_it(monkeypatch):
+    ends, said, stop = [], [], Stop()
+    monkeypatch.setattr(stopping.os, "_exit", ends.append)
+    with pytest.raises(KeyboardInterrupt):
+        stop(signal.SIGTERM, None)
+    stop.end(lambda: said.append(stop.word))
+    stop(signal.SIGHUP, None)
+    stop._exit_if_late()
+    assert (said, ends, stop.exit_code) == ([], [], 143)
+
+
+def test_a_signal_that_was_ignored_from_the_start_stays_ignored(monkeypatch):
+    """As under nohup."""
+    monkeypatch.setattr(stopping.atexit, "register", lambda _: None)
+    monkeypatch.setattr(sys, "unraisablehook", sys.unraisablehook)
+    before = {sent: signal.getsignal(sent) for sent in STOPPED}
+    stop = Stop()
+    try:
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        stop.handle_signals()
+        assert signal.getsignal(signal.SIGHUP) == signal.SIG_IGN
+        assert signal.getsignal(signal.SIGTERM) is stop
+    finally:
+        for sent, handler in before.items():
+            signal.signal(sent, handler)
