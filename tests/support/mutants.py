@@ -277,7 +277,7 @@ MUTANTS: dict[str, Mutant] = {
         "tests/design/test_domain.py",
     ),
     "rows: not rounded to the grid": Mutant(
-        "grid rows", "np.rint(index[1:], out=index[1:])", "pass", "tests/design/test_domain.py"
+        "grid rows", "np.rint(block[1:], out=block[1:])", "pass", "tests/design/test_domain.py"
     ),
     "rows: rounding may leave the ball": Mutant(
         "shrunk rows",

@@ -1,0 +1,39 @@
+"""The published law of the noise: standard deviations by family, and where each block stands."""
+
+from __future__ import annotations
+
+import copy
+import math
+import pickle
+
+import numpy as np
+import pytest
+
+from discreet.releases import BLOCKS, NoiseLaw
+from support.small_releases import fitted_inside
+
+
+def test_a_law_can_be_copied_and_sent():
+    law = fitted_inside().noise
+    assert pickle.loads(pickle.dumps(law)) == copy.deepcopy(law) == law
+
+
+def test_standard_deviations_follow_the_family():
+    """Variances of Laplace (2 b^2), of a vector with density exp(-|z|) (D + 1), of Wishart entries (m, twice on it)."""
+    sigma = dict.fromkeys(BLOCKS, 4**16)
+    found = {
+        family: NoiseLaw(16, sigma, "none", family, parameters).entry_sd(3)
+        for family, parameters in (
+            ("discrete-gaussian", {}), ("discrete-laplace", {}),
+            ("k-norm", {"dimension": 8}), ("wishart", {"degrees": 9}),
+        )
+    }  # fmt: skip
+    assert (found["discrete-gaussian"] == 1).all()
+    assert found["discrete-laplace"] == pytest.approx(np.full((3, 3), math.sqrt(2)))
+    assert found["k-norm"] == pytest.approx(np.full((3, 3), 3.0))
+    assert found["wishart"] == pytest.approx(3 * (1 + (math.sqrt(2) - 1) * np.eye(3)))
+
+
+def test_noise_parameters_are_laid_out_block_by_block():
+    law = NoiseLaw(16, {block: k + 1 for k, block in enumerate(BLOCKS)}, "gaussian")
+    assert law.steps(4) == [1, 2, 2, 5, 3, 4, 6, 3, 6, 7]
