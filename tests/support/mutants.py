@@ -383,7 +383,7 @@ MUTANTS: dict[str, Mutant] = {
         "rho", "down(rho * (1 - _SLACK))", "float(rho) * (1 + 1e-12)", "tests/privacy/test_zcdp.py"
     ),
     "rounding to the nearest in place of down": Mutant(
-        "rounding down", "nearest if nearest <= value else math.nextafter(nearest, -math.inf)", "nearest",
+        "rounding down", "near if near <= value else math.nextafter(near, -math.inf)", "near",
         "tests/exact/test_rounding.py",
     ),
     "the eigenvalue stops one step too early": Mutant(

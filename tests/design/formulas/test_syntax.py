@@ -7,8 +7,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from discreet.design.formulas.formula import parse
-from discreet.design.formulas.syntax import MAX_NESTING, MAX_NODES
+from discreet.design.formulas.syntax import MAX_NESTING, MAX_NODES, tree_of
 from discreet.design.formulas.tokens import MAX_LENGTH
+from discreet.design.formulas.tree import Binary, Compare, Logic, Name, Negate, Not, Power, Spline
 from discreet.errors import SpecError
 
 NOT_PART = "not part of the formula language"
@@ -143,3 +144,13 @@ def test_any_text_is_read_or_refused_and_nothing_else_happens(text):
     except SpecError:
         return
     assert parse(str(formula)) == formula
+
+
+def test_operators_bind_as_the_grammar_says():
+    a, b, c = Name("a"), Name("b"), Name("c")
+    assert tree_of("a + b * c") == Binary("+", a, Binary("*", b, c))
+    assert tree_of("a - b - c") == Binary("-", Binary("-", a, b), c) != tree_of("a - (b - c)")
+    assert tree_of("-a ** 2") == Negate(Power(a, 2.0)) != tree_of("(-a) ** 2")
+    less, more = Compare("<", a, b), Compare(">", b, c)
+    assert tree_of("a < b or not b > c and a < b") == Logic("or", less, Logic("and", Not(more), less))
+    assert tree_of("spline(a, -1, 2)") == Spline(a, (-1.0, 2.0), 3)
