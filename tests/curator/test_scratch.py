@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import discreet
+from discreet.curator.scratch import scratch_folder
 from discreet.design.model import Design
 from discreet.errors import DataError
 
@@ -46,3 +47,14 @@ def test_a_folder_that_takes_no_file_is_told(plan, what, monkeypatch):
     monkeypatch.setattr(what, full)
     with pytest.raises(DataError, match=r"could not be stored on disk \(No space left on device\)"):
         discreet.release(TABLE, plan, **BUDGET, mechanism="irls")
+
+
+def test_the_folder_is_the_one_that_is_named_or_that_of_the_system(tmp_path, monkeypatch):
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    assert scratch_folder() == str(tmp_path)
+    monkeypatch.delenv("TMPDIR")
+    monkeypatch.setattr("tempfile.gettempdir", lambda: "/of/the/system")
+    assert scratch_folder() == "/of/the/system"
+    # an empty name is no name
+    monkeypatch.setenv("TMPDIR", "")
+    assert scratch_folder() == "/of/the/system"

@@ -46,3 +46,17 @@ def test_results_that_are_doubles_are_exact():
     with np.errstate(all="ignore"):
         assert elementary.exp(np.array([-1e300, -746.0, 1e300])).tolist() == [0, 0, math.inf]
     assert elementary.exp(np.array([-745.0]))[0] == 5e-324
+
+
+def test_a_logarithm_of_a_rounded_sum_is_off_by_far_more_than_a_unit():
+    x = np.geomspace(1e-15, 1e-3, 50)
+    careful, plain = elementary.log1p(x), elementary.log(1 + x)
+    assert (np.abs(plain - careful) / np.spacing(careful)).max() > 1e6
+
+
+def test_an_element_does_not_depend_on_the_others():
+    x = np.random.default_rng(1).uniform(0.01, 20, 67)
+    for function, *_ in GRIDS.values():
+        alone = np.concatenate([function(x[k : k + 1]) for k in range(67)])
+        assert function(x).tobytes() == alone.tobytes()
+        assert function(x[::-3]).tobytes() == alone[::-3].tobytes()

@@ -12,7 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from discreet.design.formulas.evaluation import range_of, range_text, values_of
 from discreet.design.formulas.formula import parse
+from discreet.design.formulas.tree import Binary, Call, Name, Number
 from discreet.errors import SpecError
 from support.random_formulas import NAMES, WRITTEN, random_text
 
@@ -137,3 +139,20 @@ def test_derived_bounds_are_tight_where_each_column_occurs_once():
 def test_a_column_that_occurs_twice_counts_as_two():
     assert parse("x - x").interval({"x": (0, 1)}) == (-1, 1)
     assert parse("x * x").interval({"x": (-2, 3)}) == (-6, 9)
+
+
+def test_a_tree_is_computed_and_bounded_part_by_part():
+    tree = Binary("*", Call("sqrt", (Name("a"),)), Number(3.0))
+    assert values_of(tree, {"a": np.array([0.0, 4.0, 9.0])}).tolist() == [0.0, 6.0, 9.0]
+    assert range_of(tree, {"a": (4.0, 9.0)}) == (6.0, 9.0)
+    assert values_of(Number(2.0), {}).tolist() == [2.0]
+    with pytest.raises(SpecError, match=r"^sqrt\(a\) has no finite value for some a in \[-1, 9\]: a square root needs"):
+        range_of(tree, {"a": (-1.0, 9.0)})
+
+
+def test_the_first_of_two_zeros_is_the_least_and_the_greatest():
+    zeros = {"a": np.array([0.0, -0.0]), "b": np.array([-0.0, 0.0])}
+    for function in ("min", "max"):
+        found = values_of(Call(function, (Name("a"), Name("b"))), zeros)
+        assert np.signbit(found).tolist() == [False, True]
+    assert range_text((-0.5, 1e6)) == "[-0.5, 1e+06]"
