@@ -230,37 +230,3 @@ def test_a_full_disk_stops_the_release_before_the_spend(monkeypatch):
         with pytest.raises(DataError, match=r"No space left.*set TMPDIR"):
             discreet.release(TABLE, plan, **BUDGET, mechanism="irls", spend=spent.append)
     assert spent == []
-
-
-@pytest.mark.parametrize("plan", [PERSONS, ROWS])
-@pytest.mark.parametrize("named", ["missing", "file"])
-def test_rows_wait_nowhere_but_where_they_were_told_to(plan, named, tmp_path, monkeypatch):
-    """Python would fall back to another folder, perhaps one that is not encrypted."""
-    (tmp_path / "file").write_text("")
-    monkeypatch.setenv("TMPDIR", str(tmp_path / named))
-    spent = []
-    with pytest.raises(DataError, match="TMPDIR names a folder that cannot be written to"):
-        discreet.release(TABLE, plan, **BUDGET, mechanism="irls", spend=spent.append)
-    assert spent == []
-
-
-def test_without_any_folder_for_temporary_files_that_is_said(monkeypatch):
-    def none_found():
-        raise FileNotFoundError("No usable temporary directory found")
-
-    monkeypatch.delenv("TMPDIR", raising=False)
-    monkeypatch.setattr("tempfile.gettempdir", none_found)
-    with pytest.raises(DataError, match="there is no folder for temporary files; set TMPDIR"):
-        discreet.release(TABLE, ROWS, **BUDGET, mechanism="irls")
-
-
-@pytest.mark.parametrize(
-    ("plan", "what"), [(PERSONS, "os.mkdir"), (PERSONS, "tempfile.TemporaryFile"), (ROWS, "tempfile.TemporaryFile")]
-)
-def test_a_folder_that_takes_no_file_is_told(plan, what, monkeypatch):
-    def full(*_, **__):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(what, full)
-    with pytest.raises(DataError, match=r"could not be stored on disk \(No space left on device\)"):
-        discreet.release(TABLE, plan, **BUDGET, mechanism="irls")

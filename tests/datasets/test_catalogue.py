@@ -97,17 +97,6 @@ def test_a_release_at_epsilon_one_keeps_most_of_what_an_ordinary_fit_explains(na
         assert explained(private.coefficients) > KEPT * explained(ordinary)
 
 
-def test_the_missing_cells_of_the_survey_follow_their_declared_rules() -> None:
-    dataset = loaded("acs12")
-    for name in ("income", "hrs_work", "edu"):
-        assert dataset.table[name].null_count > 0
-    rows = counted_rows(dataset)
-    assert len(rows.y) == 1_623
-    # nobody who did not work in the year has hours
-    assert np.mean(rows.X[:, rows.names.index("hrs_work")] == 0) > 0.3
-    assert fit(exact_release(dataset.data, dataset.design)).nobs == 1_623
-
-
 def test_an_unknown_name_is_refused_with_the_nearest() -> None:
     with pytest.raises(SpecError, match=r"allowed: census2000, randhie, .* Did you mean 'census2000'"):
         load("census200")

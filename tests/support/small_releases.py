@@ -1,12 +1,27 @@
-"""A release of two rows."""
+"""A release of two rows, of sums or of coefficients."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import discreet
-from discreet.releases import Release
+from discreet.releases import Coefficients, NoiseLaw, Release
 
 
 def a_release(**options) -> Release:
     design = discreet.Design("y", {"x": (0, 1), "b": bool, "g": ["u", "v", "w"], "y": (0, 10)}, **options)
     table = {"x": [0.1, 0.9], "b": [True, False], "g": ["u", "w"], "y": [3.0, 4.0]}
     return discreet.release(table, design, epsilon=1.0, delta=1e-6)
+
+
+def fitted_inside(**options) -> Release:
+    """A release of the coefficients of one model, as a mechanism of that kind makes it."""
+    plain = a_release(**options)
+    values = (0.25 if plain.design.intercept else 0.0, 0.5, -0.125, 1e-17, 2.0)
+    law = NoiseLaw(16, {"score": 2**34, "start": 2**20}, "composed", "discrete-laplace", {"passes": 2})
+    promise = replace(plain.guarantee, mu=None, mu_gap=None)
+    return replace(
+        plain, guarantee=promise, mechanism="steps", noise=law, totals=(),
+        coefficients=Coefficients(values, (values, values)),
+        settings={"passes": 2, "averaged": True, "rate": 0.5, "loss": "huber"}, numerics="idealised",
+    )  # fmt: skip

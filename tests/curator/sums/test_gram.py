@@ -269,9 +269,3 @@ def test_progress_is_told_the_share_read_and_changes_nothing():
     watched = moments_of(table, design, batch_rows=5, progress=seen.append)
     assert len(seen) == 2
     assert watched.totals == moments_of(table, design).totals
-
-
-@pytest.mark.parametrize("value", [0, -1, 2.5, True, "many"])
-def test_bad_compute_options_are_refused(value):
-    with pytest.raises(SpecError, match="chunk_rows"):
-        ComputeOptions(chunk_rows=value)

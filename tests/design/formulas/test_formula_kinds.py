@@ -12,9 +12,6 @@ from discreet.design.formulas import splines
 from discreet.design.formulas.formula import order, parse
 from discreet.errors import SpecError
 
-NAMES = ("age", "wage", "years at school")
-WRITTEN = ("age", "wage", "`years at school`")
-
 
 def test_ranges_of_the_other_kinds():
     assert parse("a < 5").interval({"a": (0, 1)}) == (0, 1)

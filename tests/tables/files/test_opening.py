@@ -227,13 +227,6 @@ def test_every_other_source_gives_its_rows_again(kind, tmp_path) -> None:
     assert_same_bits(arrays_of(source, 500), arrays_of(source, 65_536))
 
 
-def test_a_reader_is_used_up_by_its_first_reading() -> None:
-    source = open_source(TABLE.to_reader())
-    arrays_of(source, 500)
-    with pytest.raises(SpecError, match="used up"):
-        source.batches(COLUMNS, 500)
-
-
 @pytest.mark.parametrize(
     ("encoding", "delimiter"),
     [("latin-1", "|"), ("utf-16", ";"), ("utf-16", "\t"), ("cp1252", " "), ("utf-8-sig", "\t")],
@@ -266,10 +259,6 @@ def test_the_share_read_grows_to_one(kind, tmp_path, monkeypatch) -> None:
     assert shares == sorted(shares)
     assert 0 < shares[0] < shares[-1] <= 1
     assert source.share_read == 1
-
-
-def test_the_share_read_of_a_frame_is_not_known() -> None:
-    assert open_source(TABLE).share_read is None
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,60 @@
+"""The folder where rows wait: the one that was named, or none."""
+
+from __future__ import annotations
+
+import pytest
+
+import discreet
+from discreet.curator.scratch import scratch_folder
+from discreet.design.model import Design
+from discreet.errors import DataError
+
+BUDGET = {"epsilon": 1.0, "delta": 1e-6}
+PERSONS = Design("y", {"x": (0, 1), "y": (0, 1)}, unit={"id": "person", "max_rows": 2})
+ROWS = Design("y", {"x": (0, 1), "y": (0, 1)})
+TABLE = {"person": ["a", "a", "a", "b"], "x": [0.5, 0.25, 0.75, 1.0], "y": [0.0, 0.5, 1.0, 1.0]}
+
+
+@pytest.mark.parametrize("plan", [PERSONS, ROWS])
+@pytest.mark.parametrize("named", ["missing", "file"])
+def test_rows_wait_nowhere_but_where_they_were_told_to(plan, named, tmp_path, monkeypatch):
+    """Python would fall back to another folder, perhaps one that is not encrypted."""
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("TMPDIR", str(tmp_path / named))
+    spent = []
+    with pytest.raises(DataError, match="TMPDIR names a folder that cannot be written to"):
+        discreet.release(TABLE, plan, **BUDGET, mechanism="irls", spend=spent.append)
+    assert spent == []
+
+
+def test_without_any_folder_for_temporary_files_that_is_said(monkeypatch):
+    def none_found():
+        raise FileNotFoundError("No usable temporary directory found")
+
+    monkeypatch.delenv("TMPDIR", raising=False)
+    monkeypatch.setattr("tempfile.gettempdir", none_found)
+    with pytest.raises(DataError, match="there is no folder for temporary files; set TMPDIR"):
+        discreet.release(TABLE, ROWS, **BUDGET, mechanism="irls")
+
+
+@pytest.mark.parametrize(
+    ("plan", "what"), [(PERSONS, "os.mkdir"), (PERSONS, "tempfile.TemporaryFile"), (ROWS, "tempfile.TemporaryFile")]
+)
+def test_a_folder_that_takes_no_file_is_told(plan, what, monkeypatch):
+    def full(*_, **__):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(what, full)
+    with pytest.raises(DataError, match=r"could not be stored on disk \(No space left on device\)"):
+        discreet.release(TABLE, plan, **BUDGET, mechanism="irls")
+
+
+def test_the_folder_is_the_one_that_is_named_or_that_of_the_system(tmp_path, monkeypatch):
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    assert scratch_folder() == str(tmp_path)
+    monkeypatch.delenv("TMPDIR")
+    monkeypatch.setattr("tempfile.gettempdir", lambda: "/of/the/system")
+    assert scratch_folder() == "/of/the/system"
+    # an empty name is no name
+    monkeypatch.setenv("TMPDIR", "")
+    assert scratch_folder() == "/of/the/system"

@@ -1,0 +1,156 @@
+"""What the grammar reads and what it refuses, with the spot and the advice."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from discreet.design.formulas.formula import parse
+from discreet.design.formulas.syntax import MAX_NESTING, MAX_NODES, tree_of
+from discreet.design.formulas.tokens import MAX_LENGTH
+from discreet.design.formulas.tree import Binary, Compare, Logic, Name, Negate, Not, Power, Spline
+from discreet.errors import SpecError
+
+NOT_PART = "not part of the formula language"
+REFUSED = [
+    (5, "formula: expected text, got int"),
+    ("", "the formula is empty"),
+    (" \t\n", "the formula is empty"),
+    ("exper *** 2", "formula \"exper *** 2\": unexpected '*' at position 8, after 'exper **'; an exponent is"),
+    ('__import__("os")', f"text in quotes is {NOT_PART}; a column name with blanks is written in back quotes"),
+    ("__import__(a)", "unknown function '__import__'"),
+    ("exec(a)", "unknown function 'exec'; allowed: log, log2,"),
+    ("lgo(a)", "Did you mean 'log'?"),
+    ("sprt(a)", "Did you mean 'sqrt'?"),
+    ("a.b", f"unexpected '.' at position 1, after 'a'; attribute access is {NOT_PART}"),
+    ("a.__class__", f"attribute access is {NOT_PART}"),
+    ("a[0]", f"square brackets are {NOT_PART}"),
+    ("{a}", f"braces are {NOT_PART}"),
+    ("'a'", f"text in quotes is {NOT_PART}"),
+    ("a = 1", f"unexpected '=' at position 2, after 'a'; assignment is {NOT_PART}; compare with =="),
+    ("a := 1", f"colons are {NOT_PART}"),
+    ("lambda: 0", NOT_PART),
+    ("lambda", f"it is {NOT_PART}; write `lambda` if a column has this name"),
+    ("a if a else a", f"unexpected 'if' at position 2, after 'a'; it is {NOT_PART}"),
+    ("True", NOT_PART),
+    ("None + a", NOT_PART),
+    ("import os", NOT_PART),
+    ("a; a", f"semicolons are {NOT_PART}"),
+    ("a # more", f"comments are {NOT_PART}"),
+    ("a % 2", f"remainders are {NOT_PART}"),
+    ("a ^ 2", "write a power as **"),
+    ("a & b", "write 'and'"),
+    ("a | b", "write 'or'"),
+    ("~a", "write 'not'"),
+    ("!a", "write 'not', or != for unequal"),
+    ("a // b", "unexpected '/' at position 3, after 'a /'"),
+    ("a @ b", f"unexpected character U+0040 at position 2, after 'a'; it is {NOT_PART}"),
+    ("a\0", "formula \"a<U+0000>\": unexpected character U+0000 at position 1"),
+    ("a + 😀", "unexpected character U+1F600"),
+    ("a\u202e", "<U+202E>"),
+    ("a\u00a0+ 1", "unexpected character U+00A0"),
+    ("x²", "'x²' at position 0; write this name in back quotes"),
+    ("9**9**9", "unexpected '9' at position 3"),
+    ("a**2**2", "a power of a power needs round brackets"),
+    ("a ** 9", "an exponent is an integer from 0 to 8, or 0.5"),
+    ("a ** 1.5", "an exponent is"),
+    ("a ** -1", "an exponent is"),
+    ("a ** b", "an exponent is"),
+    ("a ** (2)", "an exponent is"),
+    ("1e400 * a", "a number at position 0; it does not fit double precision"),
+    ("1e-400 * a", "it does not fit double precision"),
+    ("9" * 400 + " * a", "it does not fit double precision"),
+    ("nan + a", "numbers are finite; write `nan` if a column has this name"),
+    ("-Inf", "numbers are finite"),
+    ("2age", "unexpected 'age' at position 1, after '2'; an operator is missing; write 2 * x"),
+    ("0x10 + a", "an operator is missing"),
+    ("1_000 + a", "an operator is missing"),
+    ("age wage", "unexpected 'wage' at position 4, after 'age'; an operator is missing before it"),
+    ("a)", "nothing is open here"),
+    ("a, b", "nothing is open here"),
+    ("(a", "the text ends at position 2, after '(a'; close the round bracket"),
+    ("a +", "the text ends at position 3, after 'a +'; a number, a column, a function or a round bracket"),
+    ("* a", "unexpected '*' at position 0; a number"),
+    ("+a", "unexpected '+' at position 0"),
+    ("a + and", "unexpected 'and'"),
+    ("1 + 2", "no column is used"),
+    ("a < b < c", "join two comparisons by 'and'"),
+    ("a and b < 1", "a is a number, and 'and', 'or' and 'not' join comparisons; write for example a == 1"),
+    ("a < 1 or b + 1", "write for example b + 1 == 1"),
+    ("not a", "write for example a == 1"),
+    ("log", "function 'log' without its arguments at position 0; write `log` if a column has this name"),
+    ("log + 1", "without its arguments"),
+    ("1 + cut", "without its arguments"),
+    ("log()", "unexpected ')' at position 4"),
+    ("log(a, b)", "log at position 0; it takes one argument"),
+    ("log(a", "close the round bracket of log"),
+    ("`log`(a)", "an operator is missing before it"),
+    ("min(a)", "it takes two or more arguments"),
+    ("clip(a)", "clip at position 0; it takes an expression and two constants"),
+    ("clip(a, 1)", "clip takes an expression and two constants"),
+    ("clip(a, 1, 2, 3)", "clip takes an expression and two constants"),
+    ("clip(a, 2, 1)", "its two constants must increase"),
+    ("clip(a, b, 1)", "unexpected 'b' at position 8, after 'clip(a,'; a constant number is needed here"),
+    ("cut(a)", "cut at position 0; it needs one or more increasing points after its first argument"),
+    ("cut(a, 2, 2)", "increasing points"),
+    ("cut(a, 2, b)", "a constant number is needed here"),
+    ("cut(a, degree=2)", "a constant number is needed here"),
+    ("cut a", "write the arguments of cut in round brackets"),
+    ("cut(a, 1", "close the round bracket of cut"),
+    ("cut(a, 1) + 1", "cut and spline cannot be combined with anything; remove what follows"),
+    ("1 + cut(a, 1)", "cut at position 4, after '1 +'; it cannot be combined with anything; declare a separate column"),
+    ("cut(cut(a, 1), 1)", "it cannot be combined with anything"),
+    ("spline(a)", "spline at position 0; it needs one or more increasing knots"),
+    ("spline(a, 2, 1)", "increasing knots"),
+    ("spline(a, 1, degree=0)", "the degree is an integer from 1 to 5"),
+    ("spline(a, 1, degree=b)", "the degree is an integer from 1 to 5"),
+    ("spline(a, 1, degree 3)", "write for example degree=3"),
+    ("spline(a, 1, degree=3, 4)", "close the round bracket of spline"),
+    ("`a", "a back quote at position 0; it is never closed"),
+    ("``", "a column name has no invisible characters or outer blanks"),
+    ("` a`", "a column name has no invisible characters"),
+    ("`a\0b`", "a column name has no invisible characters"),
+    ("(" * 10000, "expected at most 500 characters, got 10000"),
+    ("(" * 400, "nested more than 20 deep"),
+    ("-" * 400 + "a", "nested more than 20 deep"),
+    ("not " * 100 + "a < 1", "nested more than 20 deep"),
+    ("abs(" * 21 + "a" + ")" * 21, "nested more than 20 deep"),
+    ("+".join(["a"] * 51), "more than 100 parts"),
+    ("+".join(["abcdefgh"] * 50), "with blanks around its operators it has more than 500 characters"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "message"), REFUSED, ids=lambda value: str(value)[:24].encode("unicode_escape"))
+def test_what_is_not_in_the_language_is_refused_with_its_spot(text, message):
+    with pytest.raises(SpecError) as caught:
+        parse(text)
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
+    assert len(str(caught.value)) < 400
+
+
+def test_the_limits_themselves_are_allowed():
+    assert parse("(" * MAX_NESTING + "a" + ")" * MAX_NESTING) == parse("a")
+    assert len(parse("+".join(["a"] * (MAX_NODES // 2))).names) == 1
+    assert parse("a" + " " * (MAX_LENGTH - 1)).names == ("a",)
+
+
+@given(text=st.text(max_size=60) | st.text("ab1.+-*/()<=!`, andcutlog", max_size=40))
+@example("`" * 7)
+def test_any_text_is_read_or_refused_and_nothing_else_happens(text):
+    try:
+        formula = parse(text)
+    except SpecError:
+        return
+    assert parse(str(formula)) == formula
+
+
+def test_operators_bind_as_the_grammar_says():
+    a, b, c = Name("a"), Name("b"), Name("c")
+    assert tree_of("a + b * c") == Binary("+", a, Binary("*", b, c))
+    assert tree_of("a - b - c") == Binary("-", Binary("-", a, b), c) != tree_of("a - (b - c)")
+    assert tree_of("-a ** 2") == Negate(Power(a, 2.0)) != tree_of("(-a) ** 2")
+    less, more = Compare("<", a, b), Compare(">", b, c)
+    assert tree_of("a < b or not b > c and a < b") == Logic("or", less, Logic("and", Not(more), less))
+    assert tree_of("spline(a, -1, 2)") == Spline(a, (-1.0, 2.0), 3)

@@ -1,0 +1,74 @@
+"""The published law of the noise: standard deviations by family, and where each block stands."""
+
+from __future__ import annotations
+
+import copy
+import math
+import pickle
+
+import numpy as np
+import pytest
+
+from discreet.releases import BLOCKS, NoiseLaw
+from discreet.releases.law import entry_blocks
+from support.small_releases import fitted_inside
+
+
+def test_a_law_can_be_copied_and_sent():
+    law = fitted_inside().noise
+    assert pickle.loads(pickle.dumps(law)) == copy.deepcopy(law) == law
+
+
+def test_standard_deviations_follow_the_family():
+    """Variances of Laplace (2 b^2), of a vector with density exp(-|z|) (D + 1), of Wishart entries (m, twice on it)."""
+    sigma = dict.fromkeys(BLOCKS, 4**16)
+    found = {
+        family: NoiseLaw(16, sigma, "none", family, parameters).entry_sd(3)
+        for family, parameters in (
+            ("discrete-gaussian", {}), ("discrete-laplace", {}),
+            ("k-norm", {"dimension": 8}), ("wishart", {"degrees": 9}),
+        )
+    }  # fmt: skip
+    assert (found["discrete-gaussian"] == 1).all()
+    assert found["discrete-laplace"] == pytest.approx(np.full((3, 3), math.sqrt(2)))
+    assert found["k-norm"] == pytest.approx(np.full((3, 3), 3.0))
+    assert found["wishart"] == pytest.approx(3 * (1 + (math.sqrt(2) - 1) * np.eye(3)))
+
+
+def test_noise_parameters_are_laid_out_block_by_block():
+    law = NoiseLaw(16, {block: k + 1 for k, block in enumerate(BLOCKS)}, "gaussian")
+    assert law.steps(4) == [1, 2, 2, 5, 3, 4, 6, 3, 6, 7]
+
+
+def test_a_law_cannot_be_changed_through_the_tables_it_was_made_from():
+    sigma, parameters = {"count": 1}, {"dimension": 3}
+    law = NoiseLaw(16, sigma, "pure", "k-norm", parameters)
+    sigma["count"] = parameters["dimension"] = 99
+    assert (law.sigma["count"], law.parameters["dimension"]) == (1, 3)
+    with pytest.raises(TypeError):
+        law.sigma["count"] = 2
+
+
+@pytest.mark.parametrize("size", [2, 3, 6])
+def test_every_entry_of_the_triangle_has_the_block_of_its_two_columns(size):
+    kinds = ["1", *["x"] * (size - 2), "y"]
+    named = {
+        ("1", "1"): "count",
+        ("1", "x"): "sum_x",
+        ("1", "y"): "sum_y",
+        ("x", "y"): "cross",
+        ("y", "y"): "target_square",
+    }
+    expected = [
+        named.get((kinds[i], kinds[j]), "gram_diagonal" if i == j else "gram_off_diagonal")
+        for i in range(size)
+        for j in range(i, size)
+    ]
+    assert entry_blocks(size) == expected
+
+
+def test_a_block_that_is_not_released_has_no_standard_deviation():
+    law = NoiseLaw(16, {"count": 0, "cross": 2**33}, "gaussian")
+    assert (law.sd("count"), law.sd("cross")) == (0.0, 2.0)
+    assert math.isnan(law.sd("sum_x"))
+    assert np.isnan(law.entry_sd(3)).sum() == 6

@@ -1,0 +1,168 @@
+"""A release file that is damaged or does not hold together is refused in words."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import jsonschema
+import pytest
+
+import discreet
+from discreet.errors import ReleaseFileError
+from discreet.releases import NoiseLaw, Release
+from support.release_edits import DELETE, SCHEMA, edited
+from support.small_releases import a_release, fitted_inside
+
+BAD_CHANGES = {
+    "newer": ({"schema": 2}, "schema 2, this version reads up to 1; update discreet"),
+    "no version": ({"schema": True}, "no schema version"),
+    "other kind": ({"kind": "samples"}, "kind 'samples' is not known to this version"),
+    "kind without its part": ({"kind": "coefficients"}, "a release of coefficients has no sums"),
+    "both kinds": ({"coefficients": {"values": [], "trace": []}}, "a release of moments has no field 'coefficients'"),
+    "numerics": ({"mechanism__numerics": "perfect"}, "must be 'exact' or 'idealised'"),
+    "settings": ({"mechanism__settings": {"passes": [1]}}, "mechanism.settings.passes is not a plain value"),
+    "parameters": ({"noise__family": "k-norm"}, "noise.parameters are not those of the family 'k-norm'"),
+    "no degrees": (
+        {"noise__family": "wishart", "noise__parameters": {"degrees": "0"}},
+        "noise.parameters are not those of the family 'wishart'",
+    ),
+    "scalars": ({"scalars": {"smallest_eigenvalue": "5"}}, "must give the blocks"),
+    "sum without its law": ({"noise__sigma__target_square": DELETE}, "differ on whether the block 'target_square'"),
+    "law without its sum": ({"totals": ["1"] * 20 + [None]}, "differ on whether the block 'target_square'"),
+    "missing field": ({"anchor": DELETE}, "no field 'anchor'"),
+    "not private yet promised": ({"private": False}, "contradict each other"),
+    "promise gone": ({"guarantee": None}, "contradict each other"),
+    "other unit": ({"guarantee__unit__neighbours": "replace"}, "contradict each other"),
+    "negative epsilon": ({"guarantee__epsilon": -1.0}, "is inconsistent"),
+    "columns renamed": ({"columns": ["1", "y"]}, "not those of the design"),
+    "order wrong": ({"design__order": ["x"]}, "design.order"),
+    "design not a table": ({"design": 3}, "'design' is not a table"),
+    "design broken": ({"design__target": "q"}, "is inconsistent: unknown target"),
+    "totals short": ({"totals": ["1"]}, "upper triangle"),
+    "totals float": ({"totals": [1.5] * 21}, "integers as decimal text"),
+    "totals text": ({"totals": ["abc"] * 21}, "integers as decimal text"),
+    "totals huge": ({"totals": ["9" * 101] * 21}, "integers as decimal text"),
+    "other digits": ({"totals": ["٣"] * 21}, "integers as decimal text"),
+    "family": ({"noise__family": "laplace"}, "not known to this version"),
+    "calibration": ({"noise__calibration": "guess"}, "not known to this version"),
+    "grid": ({"noise__grid_bits": 99}, "grid_bits is out of range"),
+    "sigma block missing": ({"noise__sigma__cross": DELETE}, "must give the blocks"),
+    "sigma zero": ({"noise__sigma__cross": "0"}, "must be positive"),
+    "sigma negative": ({"noise__sigma__count": "-1"}, "must be positive"),
+    "mechanism": ({"mechanism__name": ""}, "'mechanism.name' is not text"),
+    "count without noise": ({"noise__sigma__count": "0"}, "the noise of the count contradicts"),
+    "public where hidden": ({"units_public": "2"}, "the public number of units contradicts the neighbouring relation"),
+    "private without an account": ({"noise__calibration": "none"}, "not calibrated to any promise"),
+    "no delta over Gaussian noise": ({"guarantee__delta": 0.0}, "the promise has no delta"),
+    "mu too small": ({"guarantee__mu": 0.1}, "not what this noise keeps"),
+    "mu too large": ({"guarantee__mu": 0.24}, "not what this noise keeps"),
+    "gap too small": ({"guarantee__mu_gap": 1e-12}, "not what this noise keeps"),
+    "gap gone": ({"guarantee__mu_gap": DELETE}, "not what this noise keeps"),
+    "mu gone": ({"guarantee__mu": None}, "is inconsistent: got mu_gap without mu"),
+    "mu of another epsilon": ({"guarantee__epsilon": 2.0}, "not what this noise keeps"),
+    "mu over another account": ({"noise__calibration": "discrete-zcdp"}, "not what this noise keeps"),
+    "mu over other noise": (
+        {"noise__family": "discrete-laplace", "noise__calibration": "pure"},
+        "not what this noise keeps",
+    ),
+    "mu at a delta without one": ({"guarantee__delta": 0.9}, "is inconsistent: delta"),
+    "rho over Gaussian accounting": ({"guarantee__rho": 0.028}, "not what this noise keeps"),
+    "scalar called like a block": ({"scalars": {"count": "5"}}, "has the name of a block"),
+    "coarse grid": ({"noise__grid_bits": 7}, "grid_bits is out of range"),
+    "rows": ({"units_public": 3}, "'units_public' must hold integers"),
+}
+
+
+def test_a_file_without_a_curve_loads_as_before():
+    body = json.loads(a_release().to_json())
+    old = edited(a_release(), guarantee__mu=None, guarantee__mu_gap=DELETE)
+    loaded = Release.from_json(old)
+    assert (loaded.guarantee.mu, loaded.guarantee.mu_gap, loaded.guarantee.rho) == (None, None, None)
+    assert loaded.digest == json.loads(old)["digest"]
+    assert set(json.loads(old)["guarantee"]) == set(body["guarantee"]) - {"mu_gap"}
+
+
+def test_noise_by_zcdp_keeps_its_rho_and_no_other():
+    design = discreet.Design("y", {"x": (0, 1), "y": (0, 1)})
+    release = discreet.release({"x": [0.1], "y": [0.3]}, design, epsilon=8.0, delta=1e-30)
+    assert release.noise.calibration == "discrete-zcdp"
+    assert release.guarantee.mu is None
+    assert Release.from_json(release.to_json()) == release
+    jsonschema.validate(json.loads(release.to_json()), SCHEMA)
+    for rho in (0.99 * release.guarantee.rho, 1.01 * release.guarantee.rho):
+        with pytest.raises(ReleaseFileError, match="not what this noise keeps"):
+            Release.from_json(edited(release, guarantee__rho=rho))
+
+
+@pytest.mark.parametrize("name", BAD_CHANGES)
+def test_a_file_that_does_not_hold_together_is_refused_even_with_a_matching_digest(name):
+    changes, message = BAD_CHANGES[name]
+    with pytest.raises(ReleaseFileError, match=message) as caught:
+        Release.from_json(edited(a_release(), **changes))
+    assert caught.value.exit_code == 2
+
+
+def test_a_number_of_units_that_is_public_must_be_given():
+    text = edited(a_release(unit={"neighbours": "replace"}), units_public=None)
+    with pytest.raises(ReleaseFileError, match="the public number of units contradicts the neighbouring relation"):
+        Release.from_json(text)
+
+
+@pytest.mark.parametrize(("units", "message"), [("17", "not the number of rows"), ("-3", "is negative")])
+def test_a_public_number_of_units_must_be_that_of_the_sums(units, message):
+    text = edited(a_release(unit={"neighbours": "replace"}), units_public=units)
+    with pytest.raises(ReleaseFileError, match=message):
+        Release.from_json(text)
+
+
+BAD_COEFFICIENTS = {
+    "sums": ({"totals": ["1"]}, "a release of coefficients has no sums"),
+    "scalars": ({"scalars": {}}, "a release of coefficients has no sums"),
+    "clip counts": ({"clip_counts": {"x": "1"}}, "a release of coefficients has no sums"),
+    "none": ({"coefficients": DELETE}, "'coefficients' is not a table"),
+    "short": ({"coefficients__values": [1.0]}, "coefficients.values must be 5 numbers"),
+    "integers": ({"coefficients__values": [1] * 5}, "coefficients.values must be 5 numbers"),
+    "no trace": ({"coefficients__trace": DELETE}, "coefficients.trace must be a list"),
+    "short step": ({"coefficients__trace": [[1.0]]}, "coefficients.trace must be 5 numbers"),
+    "no noise": ({"noise__sigma": {}}, "noise.sigma must be positive"),
+    "noise of nothing": ({"noise__sigma__score": "0"}, "noise.sigma must be positive"),
+}
+
+
+@pytest.mark.parametrize("name", BAD_COEFFICIENTS)
+def test_a_release_of_coefficients_that_does_not_hold_together_is_refused(name):
+    changes, message = BAD_COEFFICIENTS[name]
+    with pytest.raises(ReleaseFileError, match=message):
+        Release.from_json(edited(fitted_inside(), **changes))
+
+
+def test_a_model_without_intercept_has_no_constant():
+    text = edited(fitted_inside(intercept=False), coefficients__values=[1.0, 0.5, -0.125, 0.0, 2.0])
+    with pytest.raises(ReleaseFileError, match="has no intercept, but"):
+        Release.from_json(text)
+
+
+def test_coefficients_that_are_not_private_may_have_no_noise():
+    release = replace(fitted_inside(), guarantee=None, noise=NoiseLaw(16, {"score": 0}, "none"))
+    assert Release.from_json(release.to_json()) == release
+
+
+BAD_TEXTS = {
+    "cut": lambda text: text[: len(text) // 2],
+    "empty": lambda text: "",
+    "list": lambda text: "[]",
+    "other format": lambda text: '{"format": "something"}',
+    "nan": lambda text: text.replace('"epsilon": 1.0', '"epsilon": NaN'),
+    "twice": lambda text: text.replace('"kind"', '"schema": 1, "kind"'),
+    "long number": lambda text: text.replace('"epsilon": 1.0', '"epsilon": ' + "9" * 5000),
+    "deep": lambda text: "[" * 100_000,
+}
+
+
+@pytest.mark.parametrize("name", BAD_TEXTS)
+def test_a_damaged_file_is_refused(tmp_path, name):
+    path = tmp_path / "r.json"
+    path.write_text(BAD_TEXTS[name](a_release().to_json()))
+    with pytest.raises(ReleaseFileError, match=r"r\.json"):
+        Release.load(path)
