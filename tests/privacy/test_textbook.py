@@ -8,7 +8,7 @@ import mpmath
 import pytest
 
 from discreet.errors import SpecError
-from discreet.privacy import gaussian, textbook, zcdp
+from discreet.privacy import conversions, gaussian, textbook, zcdp
 
 EPSILONS = [1e-9, 1e-6, 1e-3, 0.1, 0.5, 1.0, 3.0, 10.0, 100.0, 1e4, 1e7, 1e9]
 DELTAS = [1e-300, 1e-100, 1e-20, 1e-10, 1e-6, 1e-5, 1e-3, 0.01, 0.1, 0.3, 0.49, 0.5]
@@ -27,7 +27,7 @@ def test_three_noise_multipliers_at_one_and_one_in_a_million():
     # rho + 2 sqrt(rho ln(1/delta)) = epsilon, solved for rho
     log = -math.log(1e-6)
     rho = (math.sqrt(log + 1) - math.sqrt(log)) ** 2
-    assert textbook.zcdp_to_approximate_simple(rho, 1e-6) == pytest.approx(1.0, rel=1e-12)
+    assert conversions.zcdp_to_approximate_simple(rho, 1e-6) == pytest.approx(1.0, rel=1e-12)
     assert round(1 / math.sqrt(2 * rho), 2) == 5.35
     assert round(1 / math.sqrt(2 * zcdp.rho_from(1.0, 1e-6)), 2) == 4.53
     assert round(textbook.analytic_gaussian_sigma(1.0, 1.0, 1e-6), 3) == 4.225
@@ -143,26 +143,27 @@ def test_advanced_composition_checks_its_numbers(arguments):
 def test_the_simple_zcdp_rule_is_never_below_the_best():
     for rho in (1e-6, 0.01, 1.0, 100.0):
         for delta in (1e-12, 1e-6, 0.1):
-            best = textbook.zcdp_to_approximate(rho, delta)
+            best = conversions.zcdp_to_approximate(rho, delta)
             assert best == zcdp.epsilon_from_rho(rho, delta)
-            assert best <= textbook.zcdp_to_approximate_simple(rho, delta)
+            assert best <= conversions.zcdp_to_approximate_simple(rho, delta)
 
 
 def test_the_best_renyi_order_is_the_zcdp_conversion():
     mu, delta = 0.4, 1e-6
     best = min(
-        textbook.rdp_to_approximate(1 + k / 100, textbook.gaussian_rdp(1 + k / 100, mu), delta) for k in range(1, 4000)
+        conversions.rdp_to_approximate(1 + k / 100, conversions.gaussian_rdp(1 + k / 100, mu), delta)
+        for k in range(1, 4000)
     )
-    assert textbook.zcdp_to_approximate(mu**2 / 2, delta) == pytest.approx(best, rel=1e-6)
+    assert conversions.zcdp_to_approximate(mu**2 / 2, delta) == pytest.approx(best, rel=1e-6)
 
 
 def test_a_renyi_bound_is_not_negative():
-    assert textbook.rdp_to_approximate(2.0, 1e-9, 0.5) == 0.0
+    assert conversions.rdp_to_approximate(2.0, 1e-9, 0.5) == 0.0
 
 
 @pytest.mark.parametrize("bad", [1.0, 0.5, 0.0, -2.0, math.nan, math.inf, "2"])
 def test_a_renyi_order_is_above_one(bad):
-    for call in (lambda: textbook.gaussian_rdp(bad, 1.0), lambda: textbook.rdp_to_approximate(bad, 1.0, 1e-6)):
+    for call in (lambda: conversions.gaussian_rdp(bad, 1.0), lambda: conversions.rdp_to_approximate(bad, 1.0, 1e-6)):
         with pytest.raises(SpecError, match="alpha = "):
             call()
 
@@ -170,28 +171,28 @@ def test_a_renyi_order_is_above_one(bad):
 def test_concentrated_dp_of_the_robust_regression_example():
     # ten steps at sqrt(2 * 0.9 / 10): the mean-concentrated sum passes the 0.9 it was meant to meet, zCDP meets it
     step = math.sqrt(2 * 0.9 / 10)
-    mean, spread = textbook.pure_to_cdp(step)
+    mean, spread = conversions.pure_to_cdp(step)
     assert spread == step
     assert 10 * mean > 0.9
-    assert 10 * textbook.pure_to_zcdp(step) == pytest.approx(0.9, rel=1e-14)
-    assert textbook.zcdp_to_cdp(0.9) == (0.9, math.sqrt(1.8))
+    assert 10 * conversions.pure_to_zcdp(step) == pytest.approx(0.9, rel=1e-14)
+    assert conversions.zcdp_to_cdp(0.9) == (0.9, math.sqrt(1.8))
 
 
 def test_concentrated_dp_as_a_pair():
     # "0.9-CDP" is about (7.3, 1e-6)
-    assert round(textbook.zcdp_to_approximate(0.9, 1e-6), 1) == 7.3
+    assert round(conversions.zcdp_to_approximate(0.9, 1e-6), 1) == 7.3
 
 
 @pytest.mark.parametrize("bad", [0.0, -1.0, math.nan, math.inf, "1", True])
 def test_conversions_refuse_what_is_no_amount(bad):
     for call in (
-        textbook.pure_to_zcdp,
-        textbook.pure_to_cdp,
-        textbook.zcdp_to_cdp,
-        lambda value: textbook.zcdp_to_approximate_simple(value, 1e-6),
-        lambda value: textbook.zcdp_to_approximate_simple(0.1, value),
-        lambda value: textbook.rdp_to_approximate(2.0, value, 1e-6),
-        lambda value: textbook.gaussian_rdp(2.0, value),
+        conversions.pure_to_zcdp,
+        conversions.pure_to_cdp,
+        conversions.zcdp_to_cdp,
+        lambda value: conversions.zcdp_to_approximate_simple(value, 1e-6),
+        lambda value: conversions.zcdp_to_approximate_simple(0.1, value),
+        lambda value: conversions.rdp_to_approximate(2.0, value, 1e-6),
+        lambda value: conversions.gaussian_rdp(2.0, value),
     ):
         with pytest.raises(SpecError):
             call(bad)

@@ -33,13 +33,6 @@ def nearest(value: float | Fraction | Decimal) -> float:
 def down(value: Fraction | Decimal) -> float:
     """Largest float that is not above `value`.
 
-    Parameters
-    ----------
-    value : Fraction or Decimal
-        The exact number.
-
-    Examples
-    --------
     >>> down(Fraction(1, 10)), down(Fraction(1, 4))
     (0.09999999999999999, 0.25)
     """
@@ -50,13 +43,6 @@ def down(value: Fraction | Decimal) -> float:
 def up(value: Fraction | Decimal) -> float:
     """Smallest float that is not below `value`.
 
-    Parameters
-    ----------
-    value : Fraction or Decimal
-        The exact number.
-
-    Examples
-    --------
     >>> up(Fraction(1, 10)), up(Fraction(1, 3))
     (0.1, 0.33333333333333337)
     """
