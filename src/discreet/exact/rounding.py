@@ -51,15 +51,8 @@ def up(value: Fraction | Decimal) -> float:
 
 
 def root_down(square: Fraction) -> float:
-    """Largest float whose square is not above `square`.
+    """Largest float whose square is not above `square`, which is positive.
 
-    Parameters
-    ----------
-    square : Fraction
-        The exact square, positive.
-
-    Examples
-    --------
     >>> root_down(Fraction(25)), root_down(Fraction(2)) ** 2 <= 2
     (5.0, True)
     """
@@ -68,15 +61,8 @@ def root_down(square: Fraction) -> float:
 
 
 def root_up(square: Fraction) -> float:
-    """Smallest float whose square is not below `square`.
+    """Smallest float whose square is not below `square`, which is positive.
 
-    Parameters
-    ----------
-    square : Fraction
-        The exact square, positive.
-
-    Examples
-    --------
     >>> root_up(Fraction(25)), root_up(Fraction(2))
     (5.0, 1.4142135623730951)
     """
