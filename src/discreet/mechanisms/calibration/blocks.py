@@ -32,10 +32,10 @@ RATIO_SHARE: Final = 0.03
 class ExtraStatistic:
     """One more statistic that is released beside the moments, under the same calibration.
 
+    Its name is that in the law of the noise and among the scalars of the release.
+
     Attributes
     ----------
-    name
-        In the law of the noise and among the scalars of the release.
     sensitivity
         Its largest change between neighbouring tables, as a Euclidean length, in scaled units of a product.
     share
