@@ -8,7 +8,7 @@ import mpmath
 import pytest
 
 from discreet.errors import SpecError
-from discreet.privacy import gaussian, textbook, zcdp
+from discreet.privacy import conversions, gaussian, textbook, zcdp
 
 EPSILONS = [1e-9, 1e-6, 1e-3, 0.1, 0.5, 1.0, 3.0, 10.0, 100.0, 1e4, 1e7, 1e9]
 DELTAS = [1e-300, 1e-100, 1e-20, 1e-10, 1e-6, 1e-5, 1e-3, 0.01, 0.1, 0.3, 0.49, 0.5]
@@ -27,7 +27,7 @@ def test_three_noise_multipliers_at_one_and_one_in_a_million():
     # rho + 2 sqrt(rho ln(1/delta)) = epsilon, solved for rho
     log = -math.log(1e-6)
     rho = (math.sqrt(log + 1) - math.sqrt(log)) ** 2
-    assert textbook.zcdp_to_approximate_simple(rho, 1e-6) == pytest.approx(1.0, rel=1e-12)
+    assert conversions.zcdp_to_approximate_simple(rho, 1e-6) == pytest.approx(1.0, rel=1e-12)
     assert round(1 / math.sqrt(2 * rho), 2) == 5.35
     assert round(1 / math.sqrt(2 * zcdp.rho_from(1.0, 1e-6)), 2) == 4.53
     assert round(textbook.analytic_gaussian_sigma(1.0, 1.0, 1e-6), 3) == 4.225

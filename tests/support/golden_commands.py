@@ -10,18 +10,10 @@ from click.testing import CliRunner
 import discreet
 from discreet.cli.main import program
 from discreet.workflow import release_with
+from support.cli_folder import DESIGN as TOML
 from support.golden_cases import RepeatedSampler
 
 TAKEN = "taken"
-TOML = """\
-target = "income"
-[columns.income]
-bounds = [0, 1000000]
-[columns.age]
-bounds = [18, 90]
-[columns.region]
-levels = ["north", "south"]
-"""
 HEADER = "income,age,region\n"
 PEOPLE = HEADER + "".join(f"{20_000 + 700 * i},{18 + i},{'north' if i % 3 else 'south'}\n" for i in range(60))
 

@@ -13,6 +13,8 @@ from discreet.design.model import Design
 from discreet.privacy.guarantee import Guarantee
 from discreet.releases import BLOCKS, NoiseLaw, Release, block_of
 
+FOUR_FEATURES = Design("y", {"y": (0, 10), "a": (-1, 1), "b": (0, 4), "c": (10, 30), "flag": bool})
+
 
 @dataclass(frozen=True)
 class Made:
@@ -111,3 +113,12 @@ def digits(got: Sequence[float], wanted: Sequence[object]) -> float:
     ]
     worst = float(max(errors))
     return 16.0 if worst == 0 else -np.log10(worst)
+
+
+def four_features(count: int, seed: int = 0) -> dict[str, list[object]]:
+    """Rows of `FOUR_FEATURES` on a line, with noise of standard deviation 0.5."""
+    random = np.random.default_rng(seed)
+    a, b, c = random.uniform(-1, 1, count), random.uniform(0, 4, count), random.uniform(10, 30, count)
+    flag = random.random(count) < 0.5
+    y = np.clip(5 + a + 0.3 * b - 0.05 * (c - 20) + flag + random.normal(0, 0.5, count), 0, 10)
+    return {name: values.tolist() for name, values in {"y": y, "a": a, "b": b, "c": c, "flag": flag}.items()}

@@ -7,6 +7,14 @@ import numpy as np
 from discreet.design.columns import Boolean, Categorical, Numeric
 from discreet.design.model import Design
 
+# columns on which a calibration must be tight
+CALIBRATED = {
+    "numbers": {"x": (0, 1), "z": (-2, 2), "v": (0, 9), "y": (0, 1)},
+    "boolean target": {"x": (0, 1), "z": (0, 1), "y": bool},
+    "one number": {"x": (0, 1), "y": (0, 1)},
+    "mixed": {"x": (0, 1), "b": bool, "g": ["a", "b", "c"], "y": (0, 1)},
+}
+
 
 def random_design(
     rng: np.random.Generator,
@@ -44,9 +52,42 @@ def random_design(
     return Design("y", {name: columns[name] for name in order}, radius=radius, unit={"neighbours": neighbours})
 
 
+def random_model(rng: np.random.Generator, neighbours: str) -> Design:
+    """A random design with or without an intercept."""
+    design = random_design(rng, neighbours=neighbours)
+    return Design("y", design.columns, radius=design.radius, unit=design.unit, intercept=bool(rng.random() < 0.5))
+
+
 def random_table(design: Design, rows: int, rng: np.random.Generator) -> dict[str, list[object]]:
     """Rows with corners, values outside the bounds and interior values mixed."""
     return {name: [_cell(column, rng) for _ in range(rows)] for name, column in design.table_columns.items()}
+
+
+def neighbouring_table(
+    design: Design, base: dict[str, list[object]], rng: np.random.Generator, *, missing: str = "error"
+) -> dict[str, list[object]]:
+    """A table with one more random row, or with it in place of the first; where rows may be dropped it may be."""
+    row = random_table(design, 1, rng)
+    if missing == "drop" and rng.random() < 0.3:
+        row[str(rng.choice(list(row)))] = [None]
+    kept = slice(None) if design.unit.neighbours == "add-remove" else slice(1, None)
+    return {name: [*row[name], *values[kept]] for name, values in base.items()}
+
+
+def reordered(
+    table: dict[str, list[object]], rng: np.random.Generator
+) -> tuple[dict[str, list[object]], dict[str, int]]:
+    """The rows of a table in another order, and sizes in which to read and multiply them."""
+    order = rng.permutation(len(next(iter(table.values()))))
+    options = {"batch_rows": int(rng.integers(1, 300)), "chunk_rows": int(rng.integers(1, 300))}
+    return {name: [values[i] for i in order] for name, values in table.items()}, options
+
+
+class Untouchable:
+    """Data that raises as soon as anybody looks at it."""
+
+    def __getattribute__(self, name: str) -> object:
+        raise AssertionError(f"the data was touched: {name}")
 
 
 def _cell(column: Numeric | Boolean | Categorical, rng: np.random.Generator) -> object:

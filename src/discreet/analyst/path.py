@@ -174,16 +174,11 @@ def path(
         to 1e-10 of the largest, which is as good as no penalty. The largest useful one is where the last slope becomes
         0, or, for a ridge, ten times the largest eigenvalue of the Gram.
 
-    Returns
-    -------
-    Path
-
     Examples
     --------
     >>> import discreet
     >>> design = discreet.Design("y", {"y": (0, 8), "x": (0, 2)})
-    >>> table = {"x": [0, 1, 2], "y": [2, 4, 6]}
-    >>> release = discreet.testing.exact_release(table, design)  # NOT PRIVATE
+    >>> release = discreet.testing.exact_release({"x": [0, 1, 2], "y": [2, 4, 6]}, design)  # NOT PRIVATE
     >>> discreet.path(release, strengths=[0.5, 0.25, 0.125]).coefficients.round(6)
     array([[4.  , 3.5 , 2.75],
            [0.  , 0.5 , 1.25]])

@@ -40,6 +40,14 @@ force_option = click.option("--force", is_flag=True, help="Replace the output fi
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead of text.")
 
 
+def output_options(command: Command) -> Command:
+    """Add what every command that writes a file and prints JSON has, and hand it the session."""
+    made: Callable[..., Any] = click.pass_obj(command)
+    for option in (debug_option, json_option, force_option):
+        made = option(made)
+    return cast("Command", made)
+
+
 def reading_options(command: Command) -> Command:
     """Add how CSV files are written."""
     command = click.option(

@@ -8,11 +8,12 @@ import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from discreet.cli.terminal import say, say_styled
+from discreet.cli.terminal import complain, say, say_styled
 from discreet.text import escape_control
 
 if TYPE_CHECKING:
     from discreet.analyst.model import Fit
+    from discreet.releases import Release
 
 NOT_PRIVATE: Final = "NOT PRIVATE: this release carries no privacy guarantee; do not publish anything made from it"
 LABEL: Final = 9  # columns of the words on the left
@@ -53,8 +54,6 @@ def print_fit(fit: Fit) -> None:
     from discreet.analyst.summary.coefficient_table import cells, headers
     from discreet.analyst.summary.summary import penalty_line, row_count
 
-    if not fit.release.private:
-        print_warning(NOT_PRIVATE)
     if not on_terminal():
         say(fit.summary().rstrip("\n"))
         return
@@ -116,6 +115,16 @@ def narrowed(headers: Sequence[str], rows: Sequence[Sequence[str]], room: int) -
         widths[index] -= cut
         excess -= cut
     return widths
+
+
+def warn_not_private(release: Release, *, as_json: bool) -> None:
+    """Say that a release carries no guarantee: above what is printed, or on stderr beside JSON."""
+    if release.private:
+        return
+    if as_json:
+        complain("notice", NOT_PRIVATE)
+    else:
+        print_warning(NOT_PRIVATE)
 
 
 def print_warning(text: str) -> None:

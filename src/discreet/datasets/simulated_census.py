@@ -45,14 +45,7 @@ _NOTE: Final = (
 
 
 def simulated_census(rows: int = ROWS, seed: int = SEED) -> Dataset:
-    """Simulated census table with known coefficients.
-
-    Parameters
-    ----------
-    rows
-        Number of rows.
-    seed
-        Of NumPy's default generator; the same seed gives the same rows.
+    """Simulated census table with known coefficients; the same `seed` gives the same `rows`.
 
     Returns
     -------

@@ -43,14 +43,7 @@ _NOTE: Final = (
 
 
 def simulated_clinical(rows: int = ROWS, seed: int = SEED) -> Dataset:
-    """Simulated clinical trial with known coefficients.
-
-    Parameters
-    ----------
-    rows
-        Number of rows.
-    seed
-        Of NumPy's default generator; the same seed gives the same rows.
+    """Simulated clinical trial with known coefficients; the same `seed` gives the same `rows`.
 
     Returns
     -------

@@ -28,8 +28,24 @@ class Fill:
 Missing: TypeAlias = Literal["error", "drop"] | Fill
 
 
+class _OneNumber:
+    """What numbers and booleans have in common: one released column, and a number for a missing cell."""
+
+    __slots__ = ()
+    missing: Missing
+
+    @property
+    def fill(self) -> float | None:
+        """The number put in place of a missing cell, 0 or 1 for a boolean, if the rule is to fill."""
+        return float(self.missing.value) if isinstance(self.missing, Fill) else None
+
+    def released(self, name: str) -> tuple[str, ...]:
+        """Names of the released columns this declared column gives."""
+        return (name,)
+
+
 @dataclass(frozen=True, slots=True)
-class Numeric:
+class Numeric(_OneNumber):
     """A number with declared bounds; values outside are clipped, scaled to [-1, 1] as (x - mid) / half.
 
     >>> Numeric((18, 90)).mid, Numeric((18, 90)).half
@@ -61,22 +77,13 @@ class Numeric:
         low, high = self.bounds
         return (high - low) / 2
 
-    @property
-    def fill(self) -> float | None:
-        """The number put in place of a missing cell, if the rule is to fill."""
-        return float(self.missing.value) if isinstance(self.missing, Fill) else None
-
-    def released(self, name: str) -> tuple[str, ...]:
-        """Names of the released columns this declared column gives."""
-        return (name,)
-
     def to_dict(self) -> dict[str, object]:
         """The table `[columns.NAME]` of design.toml."""
         return _formula_entry(self) | {"bounds": list(self.bounds), **_missing_entry(self.missing)}
 
 
 @dataclass(frozen=True, slots=True)
-class Boolean:
+class Boolean(_OneNumber):
     """A yes/no column, kept as 0 and 1."""
 
     missing: Missing = "error"
@@ -86,15 +93,6 @@ class Boolean:
     def __post_init__(self) -> None:
         if isinstance(self.missing, Fill) and self.missing.value not in (0, 1):
             raise SpecError(f"the fill value {self.missing.value!r} of a boolean column is neither true nor false")
-
-    @property
-    def fill(self) -> float | None:
-        """0.0 or 1.0 put in place of a missing cell, if the rule is to fill."""
-        return float(self.missing.value) if isinstance(self.missing, Fill) else None
-
-    def released(self, name: str) -> tuple[str, ...]:
-        """Names of the released columns this declared column gives."""
-        return (name,)
 
     def to_dict(self) -> dict[str, object]:
         """The table `[columns.NAME]` of design.toml."""
@@ -166,12 +164,7 @@ class Categorical:
 class SplineBasis:
     """Basis functions of a spline: not negative, and with squares that sum to at most 1, whatever the row.
 
-    Attributes
-    ----------
-    formula
-        The spline.
-    ranges
-        Declared range of each column it uses.
+    `ranges` are those declared for the columns that its formula uses.
     """
 
     formula: Formula

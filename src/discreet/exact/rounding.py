@@ -33,13 +33,6 @@ def nearest(value: float | Fraction | Decimal) -> float:
 def down(value: Fraction | Decimal) -> float:
     """Largest float that is not above `value`.
 
-    Parameters
-    ----------
-    value : Fraction or Decimal
-        The exact number.
-
-    Examples
-    --------
     >>> down(Fraction(1, 10)), down(Fraction(1, 4))
     (0.09999999999999999, 0.25)
     """
@@ -50,13 +43,6 @@ def down(value: Fraction | Decimal) -> float:
 def up(value: Fraction | Decimal) -> float:
     """Smallest float that is not below `value`.
 
-    Parameters
-    ----------
-    value : Fraction or Decimal
-        The exact number.
-
-    Examples
-    --------
     >>> up(Fraction(1, 10)), up(Fraction(1, 3))
     (0.1, 0.33333333333333337)
     """
@@ -65,15 +51,8 @@ def up(value: Fraction | Decimal) -> float:
 
 
 def root_down(square: Fraction) -> float:
-    """Largest float whose square is not above `square`.
+    """Largest float whose square is not above `square`, which is positive.
 
-    Parameters
-    ----------
-    square : Fraction
-        The exact square, positive.
-
-    Examples
-    --------
     >>> root_down(Fraction(25)), root_down(Fraction(2)) ** 2 <= 2
     (5.0, True)
     """
@@ -82,15 +61,8 @@ def root_down(square: Fraction) -> float:
 
 
 def root_up(square: Fraction) -> float:
-    """Smallest float whose square is not below `square`.
+    """Smallest float whose square is not below `square`, which is positive.
 
-    Parameters
-    ----------
-    square : Fraction
-        The exact square, positive.
-
-    Examples
-    --------
     >>> root_up(Fraction(25)), root_up(Fraction(2))
     (5.0, 1.4142135623730951)
     """

@@ -15,17 +15,7 @@ _MARGIN: Final = 3
 
 @dataclass(frozen=True, slots=True)
 class CoefficientTrace:
-    """The way of one scaled coefficient through the passes.
-
-    Attributes
-    ----------
-    name
-        Of the coefficient.
-    values
-        After each pass.
-    released
-        What was published in the end.
-    """
+    """The way of one scaled coefficient: its values after each pass, and what was published in the end."""
 
     name: str
     values: tuple[float, ...]

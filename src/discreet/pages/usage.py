@@ -28,17 +28,7 @@ _READ: Final = {"moments": _WITH_ERRORS, "coefficients": ("fit.params", "fit.pre
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Lines to copy.
-
-    Attributes
-    ----------
-    about
-        What can be read from the release.
-    commands
-        For a shell.
-    python
-        For Python.
-    """
+    """What can be read from the release, and the lines to copy for it: commands of a shell, and Python."""
 
     about: str
     commands: tuple[str, ...]

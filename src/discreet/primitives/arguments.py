@@ -34,15 +34,31 @@ def checked_epsilon(epsilon: object) -> float:
     return within("epsilon", epsilon, EPSILON_LOWEST, EPSILON_HIGHEST, advice=advice)
 
 
-def checked_strength(epsilon: float, delta: float, allow_weak_privacy: object) -> None:
-    """Refuse a promise that hides next to nothing unless it is meant; give notice of one that hides little.
+def checked_promise(
+    neighbours: object, epsilon: object, delta: float, allow_weak_privacy: object
+) -> tuple[Neighbours, float]:
+    """The relation and the epsilon of a promise that is strong enough.
 
     To be called by the function that a user calls, so that a notice names the user's line.
+
+    >>> checked_promise("replace", 1, 0.0, allow_weak_privacy=False)
+    ('replace', 1.0)
+    """
+    relation = checked_neighbours(neighbours)
+    promise = checked_epsilon(epsilon)
+    checked_strength(promise, delta, allow_weak_privacy, callers=2)
+    return relation, promise
+
+
+def checked_strength(epsilon: float, delta: float, allow_weak_privacy: object, *, callers: int = 1) -> None:
+    """Refuse a promise that hides next to nothing unless it is meant; give notice of one that hides little.
+
+    A notice names the user's line, which is `callers` functions above this one.
 
     >>> checked_strength(1.0, 0.0, allow_weak_privacy=False)
     """
     for notice in check_strength(PrivacyBudget(epsilon, delta), checked_flag("allow_weak_privacy", allow_weak_privacy)):
-        warnings.warn(notice, PrivacyNotice, stacklevel=3)
+        warnings.warn(notice, PrivacyNotice, stacklevel=2 + callers)
 
 
 def checked_flag(name: str, value: object) -> bool:

@@ -13,10 +13,8 @@ import numpy.typing as npt
 from discreet.errors import DataError
 from discreet.exact.rounding import root_up
 from discreet.primitives.arguments import (
-    checked_epsilon,
     checked_level,
-    checked_neighbours,
-    checked_strength,
+    checked_promise,
     data_integers,
     promised,
     public_count,
@@ -118,10 +116,8 @@ def counting_queries(
     >>> counting_queries([812, 77, 430], epsilon=1.0, max_memberships=1, neighbours="replace").scale
     2.0
     """
-    relation = checked_neighbours(neighbours)
-    promise = checked_epsilon(epsilon)
     delta = probability_below_one("delta", delta, advice="choose 0 or a delta such as 1e-6")
-    checked_strength(promise, delta, allow_weak_privacy)
+    relation, promise = checked_promise(neighbours, epsilon, delta, allow_weak_privacy)
     level = checked_level(level)
     how_many = public_length("counts", counts)
     memberships = how_many if max_memberships is None else public_count("max_memberships", max_memberships, how_many)

@@ -14,11 +14,9 @@ from discreet.errors import SpecError
 from discreet.exact.rounding import root_up, up
 from discreet.mechanisms.sampling.sampler import MAX_SIGMA, rounded_up
 from discreet.primitives.arguments import (
-    checked_epsilon,
     checked_level,
     checked_name,
-    checked_neighbours,
-    checked_strength,
+    checked_promise,
     data_fractions,
     promised,
     public_fraction,
@@ -126,9 +124,7 @@ def gaussian(
     >>> round(gaussian([1.5, 2.5], 1.0, 0.5, 1e-6, calibration="classical").sigma, 3)
     10.598
     """
-    relation = checked_neighbours(neighbours)
-    promise = checked_epsilon(epsilon)
-    checked_strength(promise, delta, allow_weak_privacy)
+    relation, promise = checked_promise(neighbours, epsilon, delta, allow_weak_privacy)
     if checked_name("calibration", calibration, ("analytic", "classical")) == "classical" and promise >= 1:
         raise SpecError(
             f"epsilon = {promise:g}; the classical calibration is proved below 1 only; use calibration='analytic', "

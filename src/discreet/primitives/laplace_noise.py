@@ -15,6 +15,7 @@ from discreet.primitives.arguments import (
     checked_epsilon,
     checked_level,
     checked_neighbours,
+    checked_promise,
     checked_strength,
     data_fractions,
     data_integers,
@@ -226,9 +227,7 @@ def discrete_laplace(
     >>> len(noisy.values), noisy.scale
     (3, 2.0)
     """
-    relation = checked_neighbours(neighbours)
-    promise = checked_epsilon(epsilon)
-    checked_strength(promise, 0.0, allow_weak_privacy)
+    relation, promise = checked_promise(neighbours, epsilon, 0.0, allow_weak_privacy)
     scale = scale_in_steps(public_count("sensitivity", sensitivity) / Fraction(promise))
     noise = laplace_noise(scale, public_length("counts", counts))
     exact = data_integers("counts", counts)

@@ -12,11 +12,9 @@ import numpy.typing as npt
 
 from discreet.errors import SpecError
 from discreet.primitives.arguments import (
-    checked_epsilon,
     checked_level,
     checked_name,
-    checked_neighbours,
-    checked_strength,
+    checked_promise,
     data_floats,
     promised,
     public_length,
@@ -141,9 +139,7 @@ def private_mean(
     >>> round(mean.value, 1), mean.size
     (2.0, 5000)
     """
-    relation = checked_neighbours(neighbours)
-    promise = checked_epsilon(epsilon)
-    checked_strength(promise, 0.0, allow_weak_privacy)
+    relation, promise = checked_promise(neighbours, epsilon, 0.0, allow_weak_privacy)
     span = _range(bounds)
     if relation == "replace" and count_share is not None:
         raise SpecError("got count_share with neighbours = 'replace', where the count is public; leave it out")

@@ -13,10 +13,8 @@ import numpy.typing as npt
 from discreet.errors import SpecError
 from discreet.mechanisms.sampling.coins import below, bernoulli_exp
 from discreet.primitives.arguments import (
-    checked_epsilon,
     checked_flag,
-    checked_neighbours,
-    checked_strength,
+    checked_promise,
     data_fractions,
     promised,
     public_fraction,
@@ -106,9 +104,8 @@ def report_noisy_max(
     >>> report_noisy_max([12, 3000, 40], sensitivity=1, epsilon=1.0, monotone=True).index
     1
     """
-    relation = _checked_relation(neighbours, monotone=monotone)
-    promise = checked_epsilon(epsilon)
-    checked_strength(promise, 0.0, allow_weak_privacy)
+    relation, promise = checked_promise(neighbours, epsilon, 0.0, allow_weak_privacy)
+    _refuse_one_way(relation, monotone=monotone)
     moves = public_fraction("sensitivity", sensitivity)
     grid = checked_step(step, moves)
     moved = Fraction(math.ceil(moves / grid))  # [P:score-steps]
@@ -166,9 +163,8 @@ def exponential_mechanism(
     >>> exponential_mechanism(["red", "blue"], [2, 900], sensitivity=1, epsilon=1.0).candidate
     'blue'
     """
-    relation = _checked_relation(neighbours, monotone=monotone)
-    promise = checked_epsilon(epsilon)
-    checked_strength(promise, 0.0, allow_weak_privacy)
+    relation, promise = checked_promise(neighbours, epsilon, 0.0, allow_weak_privacy)
+    _refuse_one_way(relation, monotone=monotone)
     moves = public_fraction("sensitivity", sensitivity)
     how_many = public_length("candidates", candidates)
     if public_length("utilities", utilities) != how_many:
@@ -182,14 +178,12 @@ def exponential_mechanism(
     return Choice(candidates[index], index, _selected(promise, relation, monotone=monotone))
 
 
-def _checked_relation(neighbours: str, *, monotone: bool) -> Neighbours:
-    relation = checked_neighbours(neighbours)
+def _refuse_one_way(relation: Neighbours, *, monotone: bool) -> None:
     if checked_flag("monotone", monotone) and relation == "replace":
         raise SpecError(
             "got monotone = True with neighbours = 'replace', where one score can fall while another rises; the "
             "smaller noise would spend up to twice the epsilon; leave monotone out, or use neighbours = 'add-remove'"
         )
-    return relation
 
 
 def _selected(epsilon: float, neighbours: Neighbours, *, monotone: bool) -> Guarantee:

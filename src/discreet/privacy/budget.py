@@ -74,37 +74,21 @@ class PrivacyBudget:
 
     @classmethod
     def zcdp(cls, rho: float) -> PrivacyBudget:
-        """Budget of zero-concentrated DP [Bun & Steinke 2016, Definition 1.1].
+        """Budget of zero-concentrated DP [Bun & Steinke 2016, Definition 1.1], with rho from 1e-25 to 1e10.
 
-        Parameters
-        ----------
-        rho : float
-            From 1e-25 to 1e10.
-
-        Examples
-        --------
         >>> PrivacyBudget.zcdp(0.1).rho
         0.1
         """
-        pair = zcdp.epsilon_from_rho(rho, REFERENCE_DELTA)
-        return _in_currency("zcdp", pair, rho=float(rho))
+        return _in_currency("zcdp", zcdp.epsilon_from_rho(rho, REFERENCE_DELTA), rho=float(rho))
 
     @classmethod
     def gdp(cls, mu: float) -> PrivacyBudget:
-        """Budget of Gaussian DP [Dong, Roth & Su 2022, Definition 2.6].
+        """Budget of Gaussian DP [Dong, Roth & Su 2022, Definition 2.6], with mu from 1e-12 to 1e5.
 
-        Parameters
-        ----------
-        mu : float
-            From 1e-12 to 1e5.
-
-        Examples
-        --------
         >>> PrivacyBudget.gdp(0.5).mu
         0.5
         """
-        pair = gaussian.epsilon_from(mu, REFERENCE_DELTA)
-        return _in_currency("gdp", pair, mu=float(mu))
+        return _in_currency("gdp", gaussian.epsilon_from(mu, REFERENCE_DELTA), mu=float(mu))
 
     def gdp_mu(self) -> float:
         """Largest mu of a Gaussian mechanism that fits in the budget, rounded down.

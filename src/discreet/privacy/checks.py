@@ -1,4 +1,8 @@
-"""One place that decides whether a declared value is a number in its range."""
+"""One place that decides whether a declared value is a number in its range.
+
+The three checks of a number take the name that a message calls it, what the user gave, and as `advice` the sentence
+that says what to do instead.
+"""
 
 from __future__ import annotations
 
@@ -13,17 +17,6 @@ from discreet.errors import SpecError
 def positive(name: str, value: object, *, advice: str) -> float:
     """Give `value` as a float if it is a number, finite and above zero.
 
-    Parameters
-    ----------
-    name : str
-        What the message calls the value.
-    value : object
-        What the user gave.
-    advice : str
-        The sentence that says what to do instead.
-
-    Examples
-    --------
     >>> positive("epsilon", 1, advice="take 1")
     1.0
     """
@@ -37,19 +30,6 @@ def positive(name: str, value: object, *, advice: str) -> float:
 def within(name: str, value: object, low: float, high: float, *, advice: str) -> float:
     """Give `value` as a float if it is a number with low <= value <= high.
 
-    Parameters
-    ----------
-    name : str
-        What the message calls the value.
-    value : object
-        What the user gave.
-    low, high : float
-        Both ends are allowed.
-    advice : str
-        The sentence that says what to do instead.
-
-    Examples
-    --------
     >>> within("delta", 1e-6, 0.0, 0.5, advice="take 1e-6")
     1e-06
     """
@@ -62,17 +42,6 @@ def within(name: str, value: object, low: float, high: float, *, advice: str) ->
 def probability_below_one(name: str, value: object, *, advice: str) -> float:
     """Give `value` as a float if it is a number with 0 <= value < 1.
 
-    Parameters
-    ----------
-    name : str
-        What the message calls the value.
-    value : object
-        What the user gave.
-    advice : str
-        The sentence that says what to do instead.
-
-    Examples
-    --------
     >>> probability_below_one("delta", 0, advice="take 1e-6")
     0.0
     """
@@ -107,17 +76,8 @@ def is_integer(value: object) -> TypeGuard[int]:
 def exact_fields(what: str, mapping: object, fields: Iterable[str]) -> Mapping[str, object]:
     """Give `mapping` back if its keys are exactly `fields`; nothing missing, nothing unknown.
 
-    Parameters
-    ----------
-    what : str
-        What the mapping describes, for the message.
-    mapping : object
-        What was read, usually from JSON or TOML.
-    fields : iterable of str
-        The names that must be there.
+    The message calls it `what`; it was read from JSON or TOML.
 
-    Examples
-    --------
     >>> exact_fields("budget", {"epsilon": 1.0}, ["epsilon"])
     {'epsilon': 1.0}
     """
@@ -132,17 +92,6 @@ def exact_fields(what: str, mapping: object, fields: Iterable[str]) -> Mapping[s
 def known_fields(what: str, mapping: object, fields: Iterable[str]) -> Mapping[str, object]:
     """Give `mapping` back if it is a mapping whose keys are all among `fields`.
 
-    Parameters
-    ----------
-    what : str
-        What the mapping describes, for the message.
-    mapping : object
-        What was read, usually from JSON or TOML.
-    fields : iterable of str
-        The names that may be there.
-
-    Examples
-    --------
     >>> known_fields("unit", {}, ["neighbours"])
     {}
     """

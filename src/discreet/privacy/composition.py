@@ -32,8 +32,6 @@ _PLD_GREATEST_PURE = 500.0
 class GaussianPiece:
     """A Gaussian mechanism with parameter mu = L2 sensitivity / sigma.
 
-    Examples
-    --------
     >>> GaussianPiece(0.5).mu
     0.5
     """
@@ -48,8 +46,6 @@ class GaussianPiece:
 class ZcdpPiece:
     """Any rho-zCDP mechanism.
 
-    Examples
-    --------
     >>> ZcdpPiece(0.1).rho
     0.1
     """
@@ -64,8 +60,6 @@ class ZcdpPiece:
 class PurePiece:
     """Any epsilon-DP mechanism; nothing more is assumed of it.
 
-    Examples
-    --------
     >>> PurePiece(1.0).epsilon
     1.0
     """

@@ -16,17 +16,10 @@ _EXPONENT_HIGHEST = 100.0
 
 
 def pure_to_zcdp(epsilon: float) -> float:
-    """Give rho of an epsilon-DP mechanism: epsilon^2/2, rounded up.
+    """Give rho of an epsilon-DP mechanism: epsilon^2/2, rounded up, for epsilon above 0.
 
     Bun & Steinke 2016, Proposition 1.4.
 
-    Parameters
-    ----------
-    epsilon : float
-        Above 0.
-
-    Examples
-    --------
     >>> pure_to_zcdp(1.0)
     0.5
     """
@@ -38,15 +31,8 @@ def zcdp_to_approximate_simple(rho: float, delta: float) -> float:
 
     Bun & Steinke 2016, Proposition 1.3; never below `zcdp_to_approximate`.
 
-    Parameters
-    ----------
-    rho : float
-        Above 0.
-    delta : float
-        From 1e-300 to 0.5.
+    `rho` is above 0, `delta` from 1e-300 to 0.5.
 
-    Examples
-    --------
     >>> round(zcdp_to_approximate_simple(0.1, 1e-6), 4)
     2.4508
     """
@@ -59,15 +45,8 @@ def zcdp_to_approximate(rho: float, delta: float) -> float:
 
     Canonne, Kamath & Steinke 2020.
 
-    Parameters
-    ----------
-    rho : float
-        From 1e-25 to 1e10.
-    delta : float
-        From 1e-300 to 0.5.
+    `rho` is from 1e-25 to 1e10, `delta` from 1e-300 to 0.5.
 
-    Examples
-    --------
     >>> round(zcdp_to_approximate(0.1, 1e-6), 4)
     2.1419
     """
@@ -141,17 +120,10 @@ def pure_to_cdp(epsilon: float) -> tuple[float, float]:
 
 
 def zcdp_to_cdp(rho: float) -> tuple[float, float]:
-    """Mean-concentrated DP of a rho-zCDP mechanism: (rho, sqrt(2 rho)).
+    """Mean-concentrated DP of a rho-zCDP mechanism: (rho, sqrt(2 rho)), for rho above 0.
 
     Bun & Steinke 2016, section 4.
 
-    Parameters
-    ----------
-    rho : float
-        Above 0.
-
-    Examples
-    --------
     >>> zcdp_to_cdp(0.5)
     (0.5, 1.0)
     """

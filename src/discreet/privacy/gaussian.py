@@ -50,20 +50,10 @@ _LEAST_FLOAT = math.ulp(0.0)
 def log_delta_from(epsilon: float, mu: float) -> float:
     """Natural logarithm of the smallest delta of a mu-Gaussian mechanism at epsilon, rounded up.
 
-    Parameters
-    ----------
-    epsilon : float
-        From 0 to 1e10.
-    mu : float
-        L2 sensitivity divided by the standard deviation of the noise, from 1e-12 to 1e5.
+    Never below the truth, at most one unit in the last place above it.
 
-    Returns
-    -------
-    float
-        ln delta(epsilon; mu), never below the truth, at most one unit in the last place above it.
+    `epsilon` and `mu` are as for `delta_from`.
 
-    Examples
-    --------
     >>> round(log_delta_from(1000.0, 1.0), 6)
     -499514.859452
     """
@@ -74,7 +64,7 @@ def log_delta_from(epsilon: float, mu: float) -> float:
 def delta_from(epsilon: float, mu: float) -> float:
     """Smallest delta for which a mu-Gaussian mechanism is (epsilon, delta)-DP, rounded up.
 
-    Balle & Wang 2018, Theorem 8.
+    Never below the truth; above 0 even where the truth is below every float. Balle & Wang 2018, Theorem 8.
 
     Parameters
     ----------
@@ -82,11 +72,6 @@ def delta_from(epsilon: float, mu: float) -> float:
         From 0 to 1e10.
     mu : float
         L2 sensitivity divided by the standard deviation of the noise, from 1e-12 to 1e5.
-
-    Returns
-    -------
-    float
-        delta(epsilon; mu), never below the truth; above 0 even where the truth is below every float.
 
     Examples
     --------
@@ -142,21 +127,10 @@ def mu_from(epsilon: float, delta: float) -> float:
     """Largest mu whose Gaussian mechanism is (epsilon, delta)-DP, rounded down.
 
     Noise with standard deviation sensitivity / mu then keeps the promise: the true delta(epsilon; mu) is at most delta.
+    Never above the truth, at most one unit in the last place below it.
 
-    Parameters
-    ----------
-    epsilon : float
-        From 1e-9 to 1e9.
-    delta : float
-        From 1e-300 to 0.5.
+    `epsilon` is from 1e-9 to 1e9, `delta` from 1e-300 to 0.5.
 
-    Returns
-    -------
-    float
-        Never above the truth, at most one unit in the last place below it.
-
-    Examples
-    --------
     >>> round(1 / mu_from(1.0, 1e-6), 4)
     4.2247
     """

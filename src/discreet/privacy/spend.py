@@ -39,15 +39,8 @@ class SpendRequest:
 
 @dataclass(frozen=True, slots=True)
 class SpendReceipt:
-    """Proof that a spend was recorded: the anchor that the release file carries.
+    """Proof that a spend was recorded: `anchor`, where the record is or "untracked", which the release file carries.
 
-    Parameters
-    ----------
-    anchor : str
-        Where the record is, or "untracked".
-
-    Examples
-    --------
     >>> SpendReceipt("untracked").anchor
     'untracked'
     """

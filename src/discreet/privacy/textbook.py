@@ -1,6 +1,6 @@
 """The formulas that papers and courses use, by the names they are known under, with their ranges.
 
-The rules that turn one definition of privacy into another are in `conversions` and reachable from here.
+The rules that turn one definition of privacy into another are in `conversions`.
 All of it is here to be compared with, to reproduce published figures and to check proofs. For calibration use
 `gaussian` and `zcdp`: those are exact or optimal and rounded to the private side; the closed forms here are plain
 floats, except where they call these two.
@@ -17,30 +17,6 @@ from discreet.errors import SpecError
 from discreet.exact.rounding import up
 from discreet.privacy import gaussian
 from discreet.privacy.checks import positive, probability_below_one, within
-from discreet.privacy.conversions import (
-    gaussian_rdp,
-    pure_to_cdp,
-    pure_to_zcdp,
-    rdp_to_approximate,
-    zcdp_to_approximate,
-    zcdp_to_approximate_simple,
-    zcdp_to_cdp,
-)
-
-__all__ = [
-    "advanced_composition",
-    "analytic_gaussian_sigma",
-    "basic_composition",
-    "classical_gaussian_sigma",
-    "gaussian_rdp",
-    "pure_to_cdp",
-    "pure_to_zcdp",
-    "rdp_to_approximate",
-    "zcdp_to_approximate",
-    "zcdp_to_approximate_simple",
-    "zcdp_to_cdp",
-    "zhao_gaussian_sigma",
-]
 
 _ADVICE = "see the function's documentation for its range"
 _CLASSICAL_EPSILON_HIGHEST = 1.0
@@ -83,12 +59,8 @@ def analytic_gaussian_sigma(sensitivity: float, epsilon: float, delta: float) ->
 
     Parameters
     ----------
-    sensitivity : float
-        L2 sensitivity, above 0.
-    epsilon : float
-        From 1e-9 to 1e9.
-    delta : float
-        From 1e-300 to 0.5.
+    sensitivity, epsilon, delta : float
+        L2 sensitivity, above 0; from 1e-9 to 1e9; from 1e-300 to 0.5.
 
     Examples
     --------
@@ -117,12 +89,8 @@ def zhao_gaussian_sigma(
 
     Parameters
     ----------
-    sensitivity : float
-        L2 sensitivity, above 0.
-    epsilon : float
-        From 1e-9 to 1e9.
-    delta : float
-        From 1e-300 to 0.5.
+    sensitivity, epsilon, delta : float
+        As for `analytic_gaussian_sigma`.
     form : {"erfc", "logarithm"}
         Which bound; the first is the sharper one.
 

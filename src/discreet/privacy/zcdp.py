@@ -34,20 +34,10 @@ _HALVINGS = 64
 def delta_from_rho(epsilon: float, rho: float) -> float:
     """Smallest delta that the optimal conversion of rho-zCDP gives at epsilon, rounded up.
 
-    Parameters
-    ----------
-    epsilon : float
-        From 0 to 2e10.
-    rho : float
-        From 1e-25 to 1e10.
+    At most 1, above 0, never below the exact bound.
 
-    Returns
-    -------
-    float
-        At most 1, above 0, never below the exact bound.
+    `epsilon` is from 0 to 2e10, `rho` from 1e-25 to 1e10.
 
-    Examples
-    --------
     >>> round(delta_from_rho(1.0, 1 / (2 * 4.530877**2)), 11)
     1e-06
     """
@@ -64,20 +54,10 @@ def delta_from_rho(epsilon: float, rho: float) -> float:
 def epsilon_from_rho(rho: float, delta: float) -> float:
     """Smallest epsilon that the optimal conversion of rho-zCDP gives at delta, rounded up.
 
-    Parameters
-    ----------
-    rho : float
-        From 1e-25 to 1e10.
-    delta : float
-        From 1e-300 to 0.5.
+    At least 0, never below the exact bound.
 
-    Returns
-    -------
-    float
-        At least 0, never below the exact bound.
+    `rho` is from 1e-25 to 1e10, `delta` from 1e-300 to 0.5.
 
-    Examples
-    --------
     >>> round(epsilon_from_rho(0.1, 1e-6), 4)
     2.1419
     """
@@ -93,20 +73,10 @@ def epsilon_from_rho(rho: float, delta: float) -> float:
 def rho_from(epsilon: float, delta: float) -> float:
     """Largest rho whose optimal conversion is (epsilon, delta)-DP, rounded down.
 
-    Parameters
-    ----------
-    epsilon : float
-        From 1e-9 to 1e9.
-    delta : float
-        From 1e-300 to 0.5.
+    Never above the exact root.
 
-    Returns
-    -------
-    float
-        Never above the exact root.
+    `epsilon` is from 1e-9 to 1e9, `delta` from 1e-300 to 0.5.
 
-    Examples
-    --------
     >>> round(rho_from(1.0, 1e-6), 6)
     0.024356
     """

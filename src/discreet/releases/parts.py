@@ -69,15 +69,7 @@ class ResidualPart:
 
 @dataclass(frozen=True, slots=True)
 class NoisyCount:
-    """A number of rows with noise: it may lie below 0 or above the number of rows.
-
-    Attributes
-    ----------
-    value
-        The noisy number.
-    sd
-        Standard deviation of its noise.
-    """
+    """A number of rows with noise of a standard deviation: it may lie below 0 or above the number of rows."""
 
     value: float
     sd: float

@@ -39,10 +39,8 @@ class ComputeOptions:
 
     Attributes
     ----------
-    batch_rows
-        Rows read at a time.
-    chunk_rows
-        Rows multiplied at a time; lowered where the grid or memory asks for it.
+    batch_rows, chunk_rows
+        Rows read at a time, and rows multiplied at a time; the second is lowered where the grid or memory asks for it.
     progress
         Called after each batch with the share of the input read so far, or none where unknown; and once with none when
         all is read and more work follows. Later passes over the rows are not reported: how many a mechanism takes may

@@ -16,19 +16,12 @@ from discreet.analyst.solvers.adaptive import EIGENVALUE, adaptive_ridge, releas
 from discreet.analyst.solvers.penalised_gram import penalised_gram
 from discreet.analyst.values.not_estimable import NotEstimableError
 from discreet.design.model import Design
+from support.made_releases import FOUR_FEATURES as DESIGN
+from support.made_releases import four_features as table
 from support.made_releases import made
 from support.quantile_range import exceedances_expected
 
 FEATURES = ["a", "b", "c", "flag"]
-DESIGN = Design("y", {"y": (0, 10), "a": (-1, 1), "b": (0, 4), "c": (10, 30), "flag": bool})
-
-
-def table(count, seed=0):
-    random = np.random.default_rng(seed)
-    a, b, c = random.uniform(-1, 1, count), random.uniform(0, 4, count), random.uniform(10, 30, count)
-    flag = random.random(count) < 0.5
-    y = np.clip(5 + a + 0.3 * b - 0.05 * (c - 20) + flag + random.normal(0, 0.5, count), 0, 10)
-    return {name: values.tolist() for name, values in {"y": y, "a": a, "b": b, "c": c, "flag": flag}.items()}
 
 
 def equations_of(release, **spec):

@@ -11,7 +11,7 @@ from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.tables.files.opening import open_source
 from discreet.tables.source import ComputeOptions
-from support.tables import random_design, random_table
+from support.tables import random_design, random_table, reordered
 
 RELATIONS = ("add-remove", "replace")
 
@@ -122,11 +122,9 @@ def test_order_and_chunks_do_not_change_a_bit(kind, unit):
     theta = rng.normal(size=len(design.released) - 1).tolist()
     results = set()
     for _ in range(12):
-        order = rng.permutation(200)
-        shuffled = {name: [values[i] for i in order] for name, values in table.items()}
-        options = {"batch_rows": int(rng.integers(1, 300)), "chunk_rows": int(rng.integers(1, 300))}
+        other, options = reordered(table, rng)
         sums = kind(RowDomain.of(design), len(theta), theta, down_weighted(0.1))
-        results.add(totals(sums, shuffled, design, **options))
+        results.add(totals(sums, other, design, **options))
     assert len(results) == 1
 
 

@@ -29,7 +29,7 @@ from discreet.tables.files.opening import open_source
 from discreet.tables.source import ComputeOptions
 from discreet.testing.not_private import SeededSampler
 from support.person_pairs import person_changes, person_design
-from support.tables import random_design, random_table
+from support.tables import neighbouring_table, random_design, random_table
 
 RELATIONS = ("add-remove", "replace")
 PAIRS = 1200
@@ -72,11 +72,7 @@ def test_no_neighbour_moves_the_counts_by_more_than_claimed(neighbours, missing)
         base = random_table(design, 5, rng)
         before = exact_counts(base, design, 2)
         for _ in range(20):
-            row = random_table(design, 1, rng)
-            if missing == "drop" and rng.random() < 0.3:
-                row[str(rng.choice(list(row)))] = [None]
-            kept = slice(None) if neighbours == "add-remove" else slice(1, None)
-            other = {name: [*row[name], *values[kept]] for name, values in base.items()}
+            other = neighbouring_table(design, base, rng, missing=missing)
             change = exact_counts(other, design, 2) - before
             l1, l2 = int(abs(change).sum()), int((change * change).sum())
             # at epsilon = 1 the scale is the L1 sensitivity, rounded up

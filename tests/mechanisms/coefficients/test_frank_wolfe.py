@@ -35,7 +35,7 @@ from discreet.privacy.zcdp import delta_from_rho
 from discreet.tables.files.opening import open_source
 from discreet.tables.source import ComputeOptions
 from support.person_pairs import person_changes, person_design
-from support.tables import random_design, random_table
+from support.tables import neighbouring_table, random_design, random_table
 
 RELATIONS = ("add-remove", "replace")
 PAIRS = 1200
@@ -69,11 +69,7 @@ def test_no_neighbour_moves_a_score_by_more_than_claimed(neighbours, missing):
         base = random_table(design, 5, rng)
         before = scores_of(base, design, theta, bound)
         for _ in range(20):
-            row = random_table(design, 1, rng)
-            if missing == "drop" and rng.random() < 0.3:
-                row[str(rng.choice(list(row)))] = [None]
-            kept = slice(None) if neighbours == "add-remove" else slice(1, None)
-            other = {name: [*row[name], *values[kept]] for name, values in base.items()}
+            other = neighbouring_table(design, base, rng, missing=missing)
             change = int(abs(scores_of(other, design, theta, bound) - before).max())
             assert change <= sensitivity
             reached += change == sensitivity

@@ -24,7 +24,7 @@ from discreet.privacy.gaussian import delta_from, mu_from
 from discreet.privacy.guarantee import Guarantee
 from discreet.testing.not_private import SeededSampler
 from support.iterative_runs import carried_out, grid_rows, losses, neighbours_of, prepared, summed
-from support.tables import random_design, random_table
+from support.tables import Untouchable, random_design, random_table
 
 RELATIONS = ("add-remove", "replace")
 EPSILON, DELTA = 1.0, 1e-6
@@ -254,13 +254,6 @@ def test_a_release_through_the_front_door(neighbours):
     assert len(made.coefficients.trace) == 4
     assert discreet.Release.from_json(made.to_json()) == made
     assert set(made.noise.sigma) == ({"score"} if neighbours == "replace" else {"count", "score"})
-
-
-class Untouchable:
-    """Data that tells whoever looks at it."""
-
-    def __getattribute__(self, name):
-        raise AssertionError(f"the data was touched: {name}")
 
 
 @pytest.mark.parametrize(

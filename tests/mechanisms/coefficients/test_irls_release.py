@@ -18,6 +18,7 @@ from discreet.privacy.guarantee import Guarantee
 from discreet.tables.files.opening import open_source
 from discreet.tables.source import ComputeOptions
 from support.iterative_runs import COLUMNS, prepared, simulated
+from support.tables import Untouchable
 
 RELATIONS = ("add-remove", "replace")
 FORMS = ("score", "moment")
@@ -51,13 +52,6 @@ def test_persons_are_read_with_their_cap():
         assert sigma / alone.sigma[block] == pytest.approx(2, rel=1e-9)
     sums = ExactGram(3, 16)
     assert accumulate(open_source(table), design, RowDomain.of(design), ComputeOptions(), sums).totals[0] == 60 * 4**16
-
-
-class Untouchable:
-    """Data that tells whoever looks at it."""
-
-    def __getattribute__(self, name):
-        raise AssertionError(f"the data was touched: {name}")
 
 
 @pytest.mark.parametrize(

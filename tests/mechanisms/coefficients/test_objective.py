@@ -8,7 +8,6 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from scipy import stats
 from scipy.special import ndtr
 
 import discreet
@@ -31,7 +30,8 @@ from discreet.privacy.gaussian import delta_from, mu_from
 from discreet.privacy.zcdp import delta_from_rho
 from discreet.tables.files.opening import open_source
 from discreet.tables.source import ComputeOptions
-from support.tables import random_design, random_table
+from support.normal_scores import check_scores
+from support.tables import random_model, random_table
 
 RELATIONS = ("add-remove", "replace")
 DEFAULT = {"loss": "squared", "strength": 100.0, "bound": 1.0, "threshold": 0.1}
@@ -61,8 +61,7 @@ def test_each_linear_term_has_a_partner_with_the_same_minimum_within_the_claimed
     on_border = pairs = 0
     row_norm = 0.0
     while pairs < 1000:
-        design = random_design(rng, neighbours=neighbours)
-        design = Design("y", design.columns, radius=design.radius, unit=design.unit, intercept=bool(rng.random() < 0.5))
+        design = random_model(rng, neighbours)
         settings = {**DEFAULT, "strength": float(10 ** rng.uniform(-1, 2)), "bound": float(10 ** rng.uniform(-1, 0.5))}
         strength = Fraction(settings["strength"])
         sensitivity = RowSensitivity.of(design, RowDomain.of(design), settings["bound"])
@@ -283,12 +282,7 @@ def test_the_published_coefficient_has_the_stated_law_and_a_wrong_scale_is_rejec
     scores = [
         (published(design, law, moments, settings)[1] - mean) * slope / law.sd("linear") for _ in range(1000)
     ]  # fmt: skip
-    statistic = float(np.sum(np.square(scores)))
-    low, high = stats.chi2.ppf([5e-10, 1 - 5e-10], len(scores))
-    assert low < statistic < high
-    assert not low < statistic * 1.3**2 < high
-    assert not low < statistic / 1.3**2 < high
-    assert abs(np.mean(scores)) < 7 / math.sqrt(len(scores))
+    check_scores(scores, wrong=1.3)
 
 
 class _Recording:

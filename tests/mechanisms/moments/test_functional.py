@@ -30,14 +30,11 @@ from discreet.releases.law import entry_blocks
 from discreet.tables.files.opening import open_source
 from discreet.tables.source import ComputeOptions
 from discreet.testing.not_private import exact_release
+from support.pure_pairs import exact_epsilon, numbers, two_slopes
 from support.tables import random_design, random_table
 
 FALSE_ALARM = 1e-9
 RELATIONS = ("add-remove", "replace")
-
-
-def numbers(d, bounds=(0, 1), **options) -> Design:
-    return Design("y", {**{f"x{j}": bounds for j in range(d)}, "y": bounds}, **options)
 
 
 def law_of(design, epsilon, *, target_square=False, delta=0.0):
@@ -48,15 +45,6 @@ def law_of(design, epsilon, *, target_square=False, delta=0.0):
 def delta_of(design, *, target_square) -> float:
     weights = monomial_weights(sums=design.needs_sums, target_square=target_square)
     return l1_sensitivity(design, RowDomain.of(design), weights)
-
-
-def exact_epsilon(design, law, table, neighbour) -> Fraction:
-    one, other = (
-        accumulate(open_source(rows), design, RowDomain.of(design), ComputeOptions()).totals
-        for rows in (table, neighbour)
-    )
-    scales = law.steps(len(design.released))
-    return sum((Fraction(abs(a - b), s) for a, b, s in zip(one, other, scales, strict=True) if s), Fraction(0))
 
 
 @pytest.mark.parametrize("d", range(1, 25))
@@ -232,10 +220,7 @@ def test_bad_settings_and_budgets_are_refused_before_data():
 
 def test_with_a_vast_epsilon_the_fits_are_those_without_noise():
     """Least squares and elastic net, five digits and more; both are post-processing of one release."""
-    rng = np.random.default_rng(4)
-    x = rng.uniform(0, 1, (5000, 2))
-    table = {"x0": x[:, 0], "x1": x[:, 1], "y": np.clip(0.2 + x @ [0.4, 0.2] + rng.normal(size=5000) * 0.05, 0, 1)}
-    design = numbers(2)
+    table, design = two_slopes(), numbers(2)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PrivacyNotice)
         noisy = discreet.release(

@@ -28,6 +28,7 @@ from discreet.releases import BLOCKS
 from discreet.tables.files.opening import open_source
 from discreet.tables.source import ComputeOptions
 from support.joint_loss import exact_mu2
+from support.tables import CALIBRATED
 
 UNIT_BALL = RowDomain(5, 0, 0, 1.0, False, 16)
 # a statistical test below alarms falsely with probability at most this
@@ -64,14 +65,6 @@ def mu2_of_pair(design, law, table, neighbour) -> Fraction:
         (Fraction((a - b) ** 2, sigma**2) for a, b, sigma in zip(*moments, law.steps(size), strict=True) if sigma),
         start=Fraction(0),
     )
-
-
-CALIBRATED = {
-    "numbers": {"x": (0, 1), "z": (-2, 2), "v": (0, 9), "y": (0, 1)},
-    "boolean target": {"x": (0, 1), "z": (0, 1), "y": bool},
-    "one number": {"x": (0, 1), "y": (0, 1)},
-    "mixed": {"x": (0, 1), "b": bool, "g": ["a", "b", "c"], "y": (0, 1)},
-}
 
 
 @pytest.mark.parametrize("columns", CALIBRATED.values(), ids=CALIBRATED)

@@ -27,7 +27,7 @@ from discreet.tables.files.opening import open_source
 from discreet.tables.source import ComputeOptions
 from discreet.testing.not_private import SeededSampler, exact_release
 from support.farthest_pairs import farthest_rows
-from support.tables import random_design, random_table
+from support.tables import CALIBRATED, random_design, random_table
 
 RELATIONS = ("add-remove", "replace")
 PAIRS_PER_RELATION = 1200
@@ -98,14 +98,6 @@ def test_no_person_is_farther_away_than_epsilon():
         assert max(moved) <= 1
         if neighbours == "add-remove":
             assert moved[0] >= Fraction(999, 1000)
-
-
-CALIBRATED = {
-    "numbers": {"x": (0, 1), "z": (-2, 2), "v": (0, 9), "y": (0, 1)},
-    "boolean target": {"x": (0, 1), "z": (0, 1), "y": bool},
-    "one number": {"x": (0, 1), "y": (0, 1)},
-    "mixed": {"x": (0, 1), "b": bool, "g": ["a", "b", "c"], "y": (0, 1)},
-}
 
 
 @pytest.mark.parametrize("columns", CALIBRATED.values(), ids=CALIBRATED)

@@ -32,6 +32,7 @@ from discreet.tables.source import ComputeOptions
 from discreet.testing.not_private import exact_release
 from support.farthest_pairs import farthest_rows
 from support.iterative_runs import grid_rows
+from support.pure_pairs import exact_epsilon, numbers, two_slopes
 from support.tables import random_design, random_table
 
 # a statistical test below alarms falsely with probability at most this
@@ -39,22 +40,8 @@ FALSE_ALARM = 1e-9
 RELATIONS = ("add-remove", "replace")
 
 
-def numbers(d, **options) -> Design:
-    return Design("y", {**{f"x{j}": (0, 1) for j in range(d)}, "y": (0, 1)}, **options)
-
-
 def law_of(design, epsilon, delta=0.0):
     return LaplaceMoments().noise_model(design, RowDomain.of(design), PrivacyBudget(epsilon, delta), {})
-
-
-def exact_epsilon(design, law, table, neighbour) -> Fraction:
-    """Largest privacy loss between two tables under the noise that is really drawn: sum of |change| / scale."""
-    one, other = (
-        accumulate(open_source(rows), design, RowDomain.of(design), ComputeOptions()).totals
-        for rows in (table, neighbour)
-    )
-    scales = law.steps(len(design.released))
-    return sum((Fraction(abs(a - b), s) for a, b, s in zip(one, other, scales, strict=True) if s), Fraction(0))
 
 
 CALIBRATED = {
@@ -323,10 +310,7 @@ def test_small_scales_follow_the_discrete_probabilities():
 
 def test_with_a_vast_epsilon_the_fit_is_the_one_without_noise():
     """Scaled noise of about 1e-5 on sums of 5,000 rows: six digits of every coefficient."""
-    rng = np.random.default_rng(4)
-    x = rng.uniform(0, 1, (5000, 2))
-    table = {"x0": x[:, 0], "x1": x[:, 1], "y": np.clip(0.2 + x @ [0.4, 0.2] + rng.normal(size=5000) * 0.05, 0, 1)}
-    design = numbers(2)
+    table, design = two_slopes(), numbers(2)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PrivacyNotice)
         noisy = discreet.release(table, design, epsilon=1e6, mechanism="laplace", allow_weak_privacy=True)

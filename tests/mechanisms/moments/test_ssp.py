@@ -17,6 +17,7 @@ from discreet.design.model import Design
 from discreet.errors import PrivacyNotice, SpecError
 from discreet.mechanisms.calibration.blocks import DEFAULT_SHARES, variates
 from discreet.mechanisms.interface.settings import checked_settings
+from discreet.mechanisms.moments.adassp import AdaptiveSufficientStatistics
 from discreet.mechanisms.moments.ssp import SufficientStatistics, released_shares, with_noise
 from discreet.mechanisms.sampling.sampler import ExactSampler
 from discreet.privacy.budget import PrivacyBudget
@@ -268,10 +269,14 @@ def test_the_sum_of_squares_of_the_target_buys_standard_errors():
 # -- refusals --------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize(
+    "mechanism", [SufficientStatistics(), AdaptiveSufficientStatistics()], ids=lambda one: one.name
+)
 @pytest.mark.parametrize("budget", [PrivacyBudget.zcdp(0.1), PrivacyBudget.gdp(0.5), PrivacyBudget(1.0)])
-def test_budgets_that_gaussian_noise_cannot_keep_are_refused(budget):
+def test_budgets_that_gaussian_noise_cannot_keep_are_refused(mechanism, budget):
+    design, settings = Design("y", {"x": (0, 1), "y": (0, 1)}), {"eigenvalue_share": 1 / 3, "target_square": False}
     with pytest.raises(SpecError, match="delta"):
-        law_of(Design("y", {"x": (0, 1), "y": (0, 1)}), budget)
+        mechanism.noise_model(design, RowDomain.of(design), budget, settings)
 
 
 @pytest.mark.parametrize(

@@ -61,16 +61,9 @@ class BoundCost:
 
 
 def bound_costs(release: Release, model: SubModel) -> tuple[BoundCost, ...]:
-    """Costs of the numeric columns of a model with intercept, costliest first.
+    """Costs of the numeric columns of a model with intercept, costliest first, from a release of sums.
 
     Empty where the sums are indefinite, or one of them was not released.
-
-    Parameters
-    ----------
-    release
-        One of sums.
-    model
-        Which columns.
     """
     positions = [0, *model.positions, model.target_position]
     M = centred(release).moments[np.ix_(positions, positions)]

@@ -44,14 +44,10 @@ _WEIGHTS: Final = 4
 
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
-    """One finding.
+    """One finding, short and at length, under a number that stays: `D001`, for instance.
 
     Attributes
     ----------
-    number
-        Its name for ever, such as `D001`.
-    title, text
-        What it says, short and at length.
     severity
         `serious`: do not rely on the coefficients; `caution`: read them with this in mind; `note`: good to know.
     """

@@ -49,14 +49,7 @@ class Pile:
 def piles(release: Release, model: SubModel) -> tuple[Pile, ...]:
     """Numeric columns of a model whose mean is near a bound by more than noise can bring about.
 
-    Columns by a formula are left out: what they are clipped at follows from others.
-
-    Parameters
-    ----------
-    release
-        One of sums.
-    model
-        Which columns.
+    Columns by a formula are left out: what they are clipped at follows from others. The release is one of sums.
     """
     sums, sds = centred(release).moments[0], release.noise_sd[0]
     found = []

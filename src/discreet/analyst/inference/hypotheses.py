@@ -23,14 +23,7 @@ _HELP: Final = "write it like 'age = 0', 'age = height' or '2*age + height = 1, 
 class Hypotheses:
     """Claims weights'coefficients = values, m of them about k coefficients.
 
-    Attributes
-    ----------
-    labels
-        One for each claim, as it is shown.
-    weights
-        Shape (m, k).
-    values
-        Shape (m,).
+    A label for each as it is shown, weights of shape (m, k) and values of shape (m,).
     """
 
     labels: tuple[str, ...]

@@ -54,15 +54,7 @@ class ContrastTest:
     _contrasts: Contrasts | NotEstimable
 
     def conf_int(self, level: float | None = None, *, alpha: float | None = None) -> ByName[Interval]:
-        """Give a confidence set for each combination.
-
-        Parameters
-        ----------
-        level
-            At least 0.5 and below 1; 0.95 unless given.
-        alpha
-            1 minus the level, instead of it.
-        """
+        """Give a confidence set for each combination; `level` and `alpha` are as for `Fit.conf_int`."""
         checked = checked_level(level, alpha)
         return read_each(
             self._contrasts, tuple(self.effect), lambda about: about.intervals(about.critical(checked)), set_without

@@ -88,16 +88,9 @@ class ColumnAssumption:
 
 @dataclass(frozen=True, slots=True)
 class Supposed:
-    """The columns of the table that is planned for, with the correlations of its numbers and booleans.
+    """Every declared column of the table that is planned for, with the correlations of its numbers and booleans.
 
-    Attributes
-    ----------
-    columns
-        Every declared column.
-    common
-        Correlation of every pair of numeric columns, unless the pair is listed.
-    pairs
-        Correlations of pairs by name.
+    `common` is the correlation of every pair of numeric columns that `pairs` does not list.
     """
 
     columns: tuple[ColumnAssumption, ...]

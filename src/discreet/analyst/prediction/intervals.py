@@ -111,10 +111,8 @@ class Prediction:
 
         Parameters
         ----------
-        level
-            At least 0.5 and below 1; 0.95 unless given.
-        alpha
-            1 minus the level, instead of it.
+        level, alpha
+            As for `Fit.conf_int`.
         obs
             Whether it is for a new observation of the target rather than for its mean.
         """

@@ -58,10 +58,8 @@ def adaptive_ridge(equations: NormalEquations, digest: str, released: float = -m
 
     Parameters
     ----------
-    equations
-        Of the model.
-    digest
-        Fingerprint of the release, which seeds the simulated quantile.
+    equations, digest
+        As for `penalised_gram`.
     released
         What `released_bound` gives.
     """

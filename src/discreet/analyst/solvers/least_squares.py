@@ -30,11 +30,8 @@ _PENALTY_BITS: Final = 64
 class Solution:
     """Coefficients of normal equations.
 
-    Attributes
-    ----------
-    exact
-        The coefficients with more digits than a double holds: an intercept in original units is often a small
-        difference of large terms.
+    They have more digits than a double holds: an intercept in original units is often a small difference of large
+    terms.
     """
 
     exact: tuple[Fraction, ...]

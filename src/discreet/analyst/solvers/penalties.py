@@ -19,16 +19,10 @@ LARGEST_STRENGTH: Final = 1e100
 
 @dataclass(frozen=True, slots=True)
 class PenaltySpec:
-    """A penalty as it was asked for.
+    """A penalty as it was asked for; only `elastic-net` has an `l1_ratio`.
 
-    Attributes
-    ----------
-    penalty
-        Its name.
-    strength
-        A positive number, `criterion` for one chosen from the release, or none where the penalty takes none.
-    l1_ratio
-        As it was given: only `elastic-net` has one.
+    The strength is a positive number, `criterion` for one chosen from the release, or none where the penalty takes
+    none.
     """
 
     penalty: Penalty

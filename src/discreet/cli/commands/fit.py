@@ -7,7 +7,7 @@ from typing import Unpack
 import click
 
 from discreet.cli.options import ModelChoice, debug_option, fitted, json_option, model_options
-from discreet.cli.terminal import complain, say_json
+from discreet.cli.terminal import say_json
 
 
 @click.command("fit", short_help="Fit a model to a release; free.")
@@ -25,15 +25,14 @@ def command(release_path: str, robust: bool, as_json: bool, **choice: Unpack[Mod
 
     A release of coefficients holds one model, the declared one.
     """
-    from discreet.cli.render import NOT_PRIVATE, print_fit
+    from discreet.cli.render import print_fit, warn_not_private
     from discreet.releases import Release
 
     made = Release.load(release_path)
     plain = fitted(made, choice)
     model = plain.robust() if robust else plain
-    if not as_json:
+    warn_not_private(made, as_json=as_json)
+    if as_json:
+        say_json(model.to_dict())
+    else:
         print_fit(model)
-        return
-    if not made.private:
-        complain("notice", NOT_PRIVATE)
-    say_json(model.to_dict())

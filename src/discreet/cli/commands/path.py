@@ -11,15 +11,13 @@ from discreet.cli.options import (
     ColumnChoice,
     chosen_columns,
     column_options,
-    debug_option,
-    force_option,
-    json_option,
     number,
+    output_options,
     ratio_option,
     refuse_overwriting,
 )
 from discreet.cli.session import Session
-from discreet.cli.terminal import complain, say, say_json
+from discreet.cli.terminal import say, say_json
 
 if TYPE_CHECKING:
     from discreet.analyst.model import Penalty
@@ -34,10 +32,7 @@ CHOSEN: Final = ">"
 @click.option("--penalty", default="lasso", show_default=True, metavar="NAME", help="lasso, elastic-net or ridge.")
 @ratio_option
 @click.option("--plot", metavar="FILE", help="Draw the slopes as well: a .svg, .png or .pdf file.")
-@force_option
-@json_option
-@debug_option
-@click.pass_obj
+@output_options
 def command(
     session: Session,
     release_path: str,
@@ -54,7 +49,7 @@ def command(
     release alone; only its differences count.
     """
     from discreet.analyst.path import path
-    from discreet.cli.render import NOT_PRIVATE, print_warning
+    from discreet.cli.render import warn_not_private
     from discreet.files import check_output
     from discreet.releases import Release
 
@@ -67,13 +62,10 @@ def command(
     if plot is not None:
         session.will_write(plot)
         found.plot(plot, force=force)
+    warn_not_private(made, as_json=as_json)
     if as_json:
-        if not made.private:
-            complain("notice", NOT_PRIVATE)
         say_json(facts(found))
         return
-    if not made.private:
-        print_warning(NOT_PRIVATE)
     print_path(found)
     if plot is not None:
         say(f"Picture  {plot}")

@@ -11,7 +11,7 @@ import click
 
 from discreet.cli.commands.assumption_options import assume_table, assumption_options, correlation_table
 from discreet.cli.commands.plan_text import print_over, print_plan, print_plans
-from discreet.cli.options import debug_option, force_option, json_option, number, settings_table
+from discreet.cli.options import number, output_options, settings_table
 from discreet.cli.session import Session
 from discreet.cli.terminal import say, say_json
 from discreet.errors import PrivacyNotice, SpecError
@@ -41,10 +41,7 @@ EPSILONS: Final = (0.1, 0.5, 1.0, 2.0, 5.0, 10.0)
 @click.option("--width", metavar="W", help="Wanted width of its interval: the smallest epsilon and number of rows.")
 @click.option("--from", "from_path", metavar="R.json", help="What a second release of the same table would buy.")
 @click.option("--plot", metavar="FILE", help="Draw expected widths over epsilon: a .svg, .png or .pdf file.")
-@force_option
-@json_option
-@debug_option
-@click.pass_obj
+@output_options
 def command(
     session: Session,
     design_path: str | None,

@@ -11,13 +11,11 @@ import click
 
 from discreet.cli.options import (
     ModelChoice,
-    debug_option,
     delimiter_sign,
     fitted,
-    force_option,
-    json_option,
     model_options,
     number,
+    output_options,
     reading_options,
     refuse_overwriting,
 )
@@ -49,10 +47,7 @@ _KINDS: Final = (".csv", ".parquet")
 @click.option("--keep", multiple=True, metavar="NAME", help="Another column to copy to OUT, such as an id; repeatable.")
 @reading_options
 @click.option("-o", "--output", required=True, metavar="OUT", help="Where to write: a .csv or a .parquet file.")
-@force_option
-@json_option
-@debug_option
-@click.pass_obj
+@output_options
 def command(
     session: Session,
     release_path: str,

@@ -7,11 +7,9 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from discreet.cli.options import (
-    debug_option,
     delimiter_sign,
-    force_option,
-    json_option,
     number,
+    output_options,
     reading_options,
     refuse_overwriting,
     settings_table,
@@ -58,10 +56,7 @@ _LABEL: Final = 12  # columns of the words on the left
 @reading_options
 @click.option("--allow-weak-privacy", is_flag=True, help="Accept epsilon above 20 or delta above 1e-3.")
 @click.option("-o", "--output", required=True, metavar="R.json", help="Where to write the release.")
-@force_option
-@json_option
-@debug_option
-@click.pass_obj
+@output_options
 def command(
     session: Session,
     data: str,

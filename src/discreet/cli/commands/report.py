@@ -8,12 +8,10 @@ import click
 
 from discreet.cli.options import (
     ModelChoice,
-    debug_option,
     fitted,
-    force_option,
-    json_option,
     model_options,
     number,
+    output_options,
     refuse_overwriting,
 )
 from discreet.cli.session import Session
@@ -25,10 +23,7 @@ from discreet.cli.terminal import complain, say, say_json
 @model_options
 @click.option("--level", default="0.95", show_default=True, metavar="L", help="Confidence level of the intervals.")
 @click.option("-o", "--output", metavar="R.html", help="Where to write the page; may be left out with --json.")
-@force_option
-@json_option
-@debug_option
-@click.pass_obj
+@output_options
 def command(
     session: Session,
     release_path: str,
@@ -42,7 +37,7 @@ def command(
 
     Where the release does not determine the coefficients, the page says so.
     """
-    from discreet.cli.render import NOT_PRIVATE, print_warning
+    from discreet.cli.render import warn_not_private
     from discreet.files import check_output, check_suffix
     from discreet.pages.page import SUFFIXES, report
     from discreet.releases import Release
@@ -58,13 +53,10 @@ def command(
     if output is not None:
         session.will_write(output)
         page.save(output, force=force)
+    warn_not_private(made, as_json=as_json)
     if as_json:
-        if not made.private:
-            complain("notice", NOT_PRIVATE)
         say_json(page.to_dict())
         return
-    if not made.private:
-        print_warning(NOT_PRIVATE)
     if page.view.refusal is not None:
         complain("notice", "the coefficients are not estimable; the page says why, and what still works")
     say(f"Written  {output}")

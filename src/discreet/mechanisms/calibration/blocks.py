@@ -32,10 +32,10 @@ RATIO_SHARE: Final = 0.03
 class ExtraStatistic:
     """One more statistic that is released beside the moments, under the same calibration.
 
+    Its name is that in the law of the noise and among the scalars of the release.
+
     Attributes
     ----------
-    name
-        In the law of the noise and among the scalars of the release.
     sensitivity
         Its largest change between neighbouring tables, as a Euclidean length, in scaled units of a product.
     share
@@ -130,11 +130,7 @@ def variates(law: NoiseLaw, size: int, beside: ExtraStatistic | None = None) -> 
 
 
 def _steps(sigmas: Blocks, domain: RowDomain, *, count_public: bool) -> dict[str, int]:
-    scaled: dict[str, float] = {
-        "count": sigmas.count, "sum_x": sigmas.sum_x, "gram_diagonal": sigmas.gram,
-        "gram_off_diagonal": sigmas.gram / math.sqrt(2), "sum_y": sigmas.sum_y, "cross": sigmas.cross,
-        "target_square": sigmas.target_square,
-    }  # fmt: skip
+    scaled = by_block(sigmas)
     steps: dict[str, int] = {}
     for block in BLOCKS:
         if block == "count" and count_public:
@@ -142,6 +138,19 @@ def _steps(sigmas: Blocks, domain: RowDomain, *, count_public: bool) -> dict[str
         elif scaled[block] < math.inf:
             steps[block] = in_steps(block, scaled[block], domain)
     return steps
+
+
+def by_block(scales: Blocks) -> dict[str, float]:
+    """Scales of the entries by the blocks of a law; an entry off the diagonal of the Gram stands in it twice.
+
+    >>> round(by_block(Blocks(1.0, 1.0, 1.0, 1.0, 1.0, 1.0))["gram_off_diagonal"], 4)
+    0.7071
+    """
+    return {
+        "count": scales.count, "sum_x": scales.sum_x, "gram_diagonal": scales.gram,
+        "gram_off_diagonal": scales.gram / math.sqrt(2), "sum_y": scales.sum_y, "cross": scales.cross,
+        "target_square": scales.target_square,
+    }  # fmt: skip
 
 
 def in_steps(block: str, scaled: float, domain: RowDomain) -> int:

@@ -53,16 +53,14 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class L1Geometry:
-    """What the L1 sensitivity depends on: the public set of encoded rows.
+    """What the L1 sensitivity depends on: the public set of encoded rows, with so many released columns of regressors.
+
+    Groups are one-hot blocks and splines.
 
     Attributes
     ----------
     numeric, nonnegative
         How many regressors lie in [-1, 1], and how many in [0, 1] without being part of a group.
-    groups
-        One-hot blocks and splines.
-    columns
-        Number of released regressors.
     norm2
         Largest squared norm of x, after rounding to the grid.
     ball

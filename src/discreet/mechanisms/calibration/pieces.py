@@ -30,18 +30,10 @@ _HALVINGS: Final = 100
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """One statistic among those released.
+    """One statistic among those released: `times` times, and each release of it takes `entries` variates.
 
-    Attributes
-    ----------
-    sensitivity
-        Largest Euclidean change between neighbouring tables, in scaled units.
-    share
-        Of mu^2, for all times together.
-    entries
-        How many variates one release of it takes.
-    times
-        How often it is released.
+    Its sensitivity is the largest Euclidean change between neighbouring tables, in scaled units, and its share is that
+    of mu^2 for all times together.
     """
 
     sensitivity: float

@@ -35,8 +35,6 @@ class PrivateFrankWolfe:
         summary="The lasso over an L1 ball, one private choice of a column in each pass; for many columns.",
         document="named in the technical report of Dandekar et al.; the algorithm is from the paper cited",
         notion="both",
-        domain="box or ball",
-        needs=(),
         numerics="exact",
         references=("Talwar, Thakurta & Zhang 2015", "McSherry & Talwar 2007", "Cesar & Rogers 2021"),
         reads_again=True,

@@ -46,8 +46,6 @@ class NoisyGradientDescent:
         summary="Full-batch noisy gradient descent on the squared loss with clipped residuals.",
         document="beyond the five: the general-purpose rival of their methods",
         notion="approximate",
-        domain="box or ball",
-        needs=(),
         numerics="exact",
         references=(
             "Nesterov 1983",

@@ -54,8 +54,6 @@ class PrivateIRLS:
         summary="Robust regression by reweighted least squares; outliers in the target move it little.",
         document="note of Park & Welling, with other noise and accounting",
         notion="approximate",
-        domain="box or ball",
-        needs=(),
         numerics="exact",
         references=("Park & Welling 2016", "Huber 1981", "Balle & Wang 2018", "Dong, Roth & Su 2022"),
         reads_again=True,

@@ -60,7 +60,6 @@ class ObjectivePerturbation:
         summary="Ridge or Huber coefficients with a penalty, from an objective with a random linear term.",
         document="beyond the five",
         notion="approximate",
-        domain="box or ball",
         needs=("a public threshold of residuals, or a public bound on the length of the scaled coefficients",),
         numerics="exact",
         references=(

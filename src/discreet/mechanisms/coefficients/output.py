@@ -35,7 +35,6 @@ class OutputPerturbation:
         summary="Ridge coefficients inside a public ball, plus Gaussian noise for how far a row can move them.",
         document="beyond the five",
         notion="approximate",
-        domain="box or ball",
         needs=("a public ridge strength and a public bound on the length of the scaled coefficients",),
         numerics="exact",
         references=("Chaudhuri, Monteleoni & Sarwate 2011", "Balle & Wang 2018"),

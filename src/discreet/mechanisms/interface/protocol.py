@@ -48,10 +48,10 @@ class MechanismInfo:
     summary: str
     document: str
     notion: Literal["pure", "approximate", "both"]
-    domain: Literal["box", "ball", "box or ball"]
-    needs: tuple[str, ...]
     numerics: Literal["exact", "idealised"]
     references: tuple[str, ...]
+    domain: Literal["box", "ball", "box or ball"] = "box or ball"
+    needs: tuple[str, ...] = ()
     settings: Mapping[str, Setting] = field(default_factory=dict)
     reads_again: bool | tuple[str, str] = False
     main: str | None = None

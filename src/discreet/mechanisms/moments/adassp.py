@@ -35,7 +35,6 @@ class AdaptiveSufficientStatistics:
         summary="X'X, X'y and the smallest eigenvalue of X'X, which sets the ridge of an adaptive fit.",
         document="thesis of Kalaja, Algorithms 2 and 3",
         notion="approximate",
-        domain="box or ball",
         needs=(f"at most {_MOST_COLUMNS} columns of (1, x)",),
         numerics="exact",
         references=("Wang 2018", "Balle & Wang 2018", "Dong, Roth & Su 2022"),

@@ -24,8 +24,6 @@ class FunctionalMechanism:
         summary="Laplace noise of one scale on the polynomial of the squared loss; ridge, LASSO and elastic net of it.",
         document="technical report of Dandekar et al., corrected",
         notion="pure",
-        domain="box or ball",
-        needs=(),
         numerics="exact",
         references=("Zhang, Zhang, Xiao, Yang & Winslett 2012", "Dandekar, Basu & Bressan 2018"),
         settings={"target_square": Setting(False, "release the degree-0 term too, which standard errors and R^2 need")},

@@ -40,8 +40,6 @@ class GaussianMoments:
         summary="Joint Gaussian release of all moments; any model and valid intervals from one release.",
         document="beyond the five: what the thesis of Kalaja and the notebook of Neunhoeffer point to",
         notion="approximate",
-        domain="box or ball",
-        needs=(),
         numerics="exact",
         references=("Balle & Wang 2018", "Canonne, Kamath & Steinke 2020", "Dong, Roth & Su 2022"),
         clip_counts=True,

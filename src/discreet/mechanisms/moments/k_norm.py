@@ -12,7 +12,7 @@ from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.errors import SpecError
 from discreet.exact.triangle import entry_count
-from discreet.mechanisms.calibration.blocks import block_sigmas
+from discreet.mechanisms.calibration.blocks import block_sigmas, by_block
 from discreet.mechanisms.calibration.l2_sensitivity import Blocks, block_maxima
 from discreet.mechanisms.interface.protocol import MechanismInfo, NoisyMoments, Passes, RunContext
 from discreet.mechanisms.sampling.refinement import Uniforms, refined
@@ -40,8 +40,6 @@ class KNormMoments:
         summary="Joint release of all moments under epsilon alone; any model from one release.",
         document="beyond the five",
         notion="pure",
-        domain="box or ball",
-        needs=(),
         numerics="exact",
         references=("Hardt & Talwar 2010",),
     )
@@ -124,11 +122,7 @@ def k_norm_noise(scales: Sequence[int], sampler: Sampler) -> list[int]:
 
 
 def _steps(scales: Blocks, domain: RowDomain, *, count_public: bool) -> dict[str, int]:
-    scaled: dict[str, float] = {
-        "count": scales.count, "sum_x": scales.sum_x, "gram_diagonal": scales.gram,
-        "gram_off_diagonal": scales.gram / math.sqrt(2), "sum_y": scales.sum_y, "cross": scales.cross,
-        "target_square": scales.target_square,
-    }  # fmt: skip
+    scaled = by_block(scales)
     steps: dict[str, int] = {}
     for block in BLOCKS:
         if block == "count" and count_public:

@@ -42,8 +42,6 @@ class LaplaceMoments:
         summary="Joint Laplace release of all moments under epsilon alone; any model from one release.",
         document="notebook of Neunhoeffer and technical report of Dandekar et al., corrected",
         notion="pure",
-        domain="box or ball",
-        needs=(),
         numerics="exact",
         references=("Dwork, McSherry, Nissim & Smith 2006", "Ghosh, Roughgarden & Sundararajan 2012"),
         clip_counts=True,

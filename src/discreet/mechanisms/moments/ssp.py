@@ -33,8 +33,6 @@ class SufficientStatistics:
         summary="X'X and X'y of one model and nothing else; least squares, or ridge where noise outweighs signal.",
         document="thesis of Kalaja, section 3.1",
         notion="approximate",
-        domain="box or ball",
-        needs=(),
         numerics="exact",
         references=("Vu & Slavkovic 2009", "Wang 2018", "Balle & Wang 2018"),
         settings={"target_square": TARGET_SQUARE},

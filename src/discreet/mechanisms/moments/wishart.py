@@ -91,7 +91,6 @@ class WishartMoments:
         summary="Moments with Wishart noise: positive semidefinite as they are, if the mean of the noise is kept.",
         document="note of Park & Welling, equations (6) to (10), with its exact (epsilon, delta) for epsilon alone",
         notion="approximate",
-        domain="box or ball",
         needs=("one row for each person",),
         numerics="exact",
         references=("Sheffet 2019", "Jiang, Xie & Zhang 2015", "Bartlett 1933"),
