@@ -15,7 +15,6 @@ from discreet.analyst.model import fit
 from discreet.analyst.solvers.penalised_gram import penalised_gram
 from discreet.analyst.solvers.repair import shift_above_noise, slope_equations
 from discreet.releases import Release
-from support.made_releases import FOUR_FEATURES as DESIGN
 from support.made_releases import made
 from support.repaired_tables import DESIGN, ROWS
 
