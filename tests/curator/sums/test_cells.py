@@ -23,7 +23,7 @@ from support.tables import random_design, random_table
 def counts_of(table, design, bins, grid_bits=16, **options) -> tuple[int, ...]:
     domain = RowDomain.of(design, grid_bits)
     sums = CellCounts(domain, Partition.of(design, bins))
-    totals = accumulate(open_source(table), design, domain, ComputeOptions(**options), sums).totals
+    totals = accumulate(open_source(table), design, domain, ComputeOptions(**options), sums).values
     assert all(total % domain.unit**2 == 0 for total in totals)
     return tuple(total // domain.unit**2 for total in totals)
 

@@ -25,7 +25,7 @@ def down_weighted(bound):
 
 
 def totals(sums, table, design, **options):
-    return accumulate(open_source(table), design, RowDomain.of(design), ComputeOptions(**options), sums).totals
+    return accumulate(open_source(table), design, RowDomain.of(design), ComputeOptions(**options), sums).values
 
 
 def score(table, design, theta, weight, *, intercept=True, **options):

@@ -52,7 +52,7 @@ def law_for(design, epsilon=1.0, delta=0.0, **given):
 def scores_of(table, design, theta, bound) -> np.ndarray:
     domain = RowDomain.of(design)
     sums = ScoreSum(domain, len(theta), theta, clipped_at(bound), intercept=design.intercept)
-    return np.array(accumulate(open_source(table), design, domain, ComputeOptions(), sums).totals, dtype=object)
+    return np.array(accumulate(open_source(table), design, domain, ComputeOptions(), sums).values, dtype=object)
 
 
 @pytest.mark.parametrize("missing", ["error", "drop"])

@@ -21,7 +21,7 @@ from discreet.mechanisms.calibration.blocks import RATIO_SHARE, ROBUST_SHARE, va
 from discreet.mechanisms.calibration.l2_sensitivity import RATIO_SENSITIVITY, residual_sensitivity
 from discreet.mechanisms.moments.gaussian import GaussianMoments
 from discreet.privacy.budget import PrivacyBudget
-from discreet.privacy.gaussian import compose, delta_from
+from discreet.privacy.gaussian import delta_from
 from discreet.privacy.lattice import lattice_gap
 from discreet.releases import RatioPart
 from discreet.tables.files.opening import open_source
@@ -34,13 +34,13 @@ RELATIONS = ("add-remove", "replace")
 def residual_totals(table, design, theta, bound, **options) -> tuple[int, ...]:
     domain = RowDomain.of(design)
     gram = ResidualGram(domain, len(design.released) - 1, theta, bound)
-    return accumulate(open_source(table), design, domain, ComputeOptions(**options), gram).totals
+    return accumulate(open_source(table), design, domain, ComputeOptions(**options), gram).values
 
 
 def ratio_total(table, design, theta, at, rows_per_person=1, **options) -> int:
     domain = RowDomain.of(design)
     sums = RatioSquares(domain, theta, at.ratio, at.mean, at.bound, rows_per_person)
-    (total,) = accumulate(open_source(table), design, domain, ComputeOptions(**options), sums).totals
+    (total,) = accumulate(open_source(table), design, domain, ComputeOptions(**options), sums).values
     return total
 
 
@@ -136,8 +136,8 @@ def test_both_parts_together_spend_the_budget_and_no_more(unit):
     ratio = plain.sigma["cross"] / law.sigma["cross"]
     assert ratio == pytest.approx(math.sqrt(1 - ROBUST_SHARE), rel=1e-6)
     assert third / second == pytest.approx(math.sqrt(RATIO_SHARE / (ROBUST_SHARE - RATIO_SHARE)), rel=1e-6)
-    whole = compose(second, third) / math.sqrt(ROBUST_SHARE)
-    together = compose(second, third, whole * math.sqrt(1 - ROBUST_SHARE))
+    whole = math.hypot(second, third) / math.sqrt(ROBUST_SHARE)
+    together = math.hypot(second, third, whole * math.sqrt(1 - ROBUST_SHARE))
     assert delta_from(epsilon, together * (1 - 1e-9)) + lattice_gap(epsilon, variates(law, 4)) <= delta
     assert delta_from(epsilon, together * 1.001) > delta
 
@@ -222,7 +222,7 @@ def test_no_person_moves_the_residual_gram_by_more_than_claimed():
         def totals(rows, design=design, domain=domain):
             table = {name: [row[k] for row in rows] for k, name in enumerate(("person", "x", "y"))}
             gram = ResidualGram(domain, 2, [0.2, -0.3], 0.4, 3)
-            return accumulate(open_source(table), design, domain, ComputeOptions(chunk_rows=5), gram).totals
+            return accumulate(open_source(table), design, domain, ComputeOptions(chunk_rows=5), gram).values
 
         base = [(f"p{k}", *rng.random(2)) for k in (0, 0, 1, 2, 2, 2, 2)]
         before = totals(base + ([] if neighbours == "add-remove" else [("old", 0.0, 1.0)] * 3))
@@ -247,7 +247,7 @@ def test_row_orders_of_persons_give_one_residual_gram():
         table = {name: [row[k] for row in shuffled] for k, name in enumerate(("person", "x", "y"))}
         gram = ResidualGram(RowDomain.of(design), 2, [0.1, 0.4], 0.5, 2)
         options = ComputeOptions(chunk_rows=int(rng.integers(1, 50)), batch_rows=int(rng.integers(1, 50)))
-        results.add(accumulate(open_source(table), design, RowDomain.of(design), options, gram).totals)
+        results.add(accumulate(open_source(table), design, RowDomain.of(design), options, gram).values)
     assert len(results) == 1
 
 
@@ -331,10 +331,10 @@ def test_one_pass_gives_both_sums():
         domain, k = RowDomain.of(design), design.unit.max_rows
         gram = ResidualGram(domain, 2, [0.1, 0.2], 0.5, k)
         squares = RatioSquares(domain, [0.1, 0.2], at.ratio, at.mean, at.bound, k)
-        both = accumulate(open_source(table), design, domain, ComputeOptions(), ResidualPass(gram, squares)).totals
+        both = accumulate(open_source(table), design, domain, ComputeOptions(), ResidualPass(gram, squares)).values
         alone = accumulate(
             open_source(table), design, domain, ComputeOptions(), ResidualGram(domain, 2, [0.1, 0.2], 0.5, k)
-        ).totals
+        ).values
         assert both == (*alone, ratio_total(table, design, [0.1, 0.2], at, k))
 
 

@@ -143,12 +143,16 @@ class CellCounts:
         self._partition = partition
         self._counts = np.zeros(partition.cells, dtype=np.int64)
 
+    @property
+    def unit(self) -> int:
+        """Steps in one row: those of the product grid."""
+        return self._unit**2
+
     def add(self, chunk: FloatArray) -> None:
         """Add a chunk of rows (1, x, y) in grid steps."""
         where, times = np.unique(self._partition.indices(chunk, self._unit), return_counts=True)
         self._counts[where] += times  # [P:exact-counts]
 
     def totals(self) -> tuple[int, ...]:
-        """The count of every cell in steps of the product grid: one row is `unit**2` steps."""
-        step = self._unit**2
-        return tuple(count * step for count in self._counts.tolist())  # [P:count-steps]
+        """The count of every cell in steps of the product grid."""
+        return tuple(count * self.unit for count in self._counts.tolist())  # [P:count-steps]

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.curator.sums.gram import ExactGram
+from discreet.curator.sums.protocol import common_unit
 from discreet.design.domain import RowDomain
 from discreet.exact.arrays import FloatArray
 from discreet.exact.ball import shrink_to_ball
@@ -67,6 +68,11 @@ class ResidualGram:
         self._bound = bound
         self._norm2 = domain.norm2_bound + domain.unit**2
         self._rows_per_person = rows_per_person
+
+    @property
+    def unit(self) -> int:
+        """Steps in one scaled unit: those of the product grid."""
+        return self._gram.unit
 
     def add(self, chunk: FloatArray) -> None:
         """Add a chunk of rows (1, x, y) in grid steps, shape (size + 1, rows)."""
@@ -128,6 +134,11 @@ class RatioSquares:
         self._bound = bound
         self._rows_per_person = rows_per_person
 
+    @property
+    def unit(self) -> int:
+        """Steps in one scaled unit: those of the product grid."""
+        return self._gram.unit
+
     def add(self, chunk: FloatArray) -> None:
         """Add a chunk of rows (1, x, y) in grid steps."""
         self._gram.add(self.rows(chunk))
@@ -155,6 +166,11 @@ class ResidualPass:
 
     def __init__(self, gram: ResidualGram, squares: RatioSquares) -> None:
         self._parts = (gram, squares)
+
+    @property
+    def unit(self) -> int:
+        """Steps in one scaled unit: those of the product grid."""
+        return common_unit(self._parts)
 
     def add(self, chunk: FloatArray) -> None:
         """Add a chunk of rows (1, x, y) in grid steps."""

@@ -50,7 +50,13 @@ class ScoreSum:
         self, domain: RowDomain, size: int, coefficients: Sequence[float], weight: Weight, *, intercept: bool = True
     ) -> None:
         self._rows = _ResidualRows(domain, coefficients, weight, least=-1.0, intercept=intercept)
+        self._unit = domain.unit
         self._totals = [0] * size
+
+    @property
+    def unit(self) -> int:
+        """Steps in one scaled unit: those of the grid of a row."""
+        return self._unit
 
     def add(self, chunk: FloatArray) -> None:
         """Add a chunk of rows (1, x, y) in grid steps, shape (size + 1, rows)."""
@@ -58,7 +64,7 @@ class ScoreSum:
         self._totals = [total + part for total, part in zip(self._totals, summed, strict=True)]
 
     def totals(self) -> tuple[int, ...]:
-        """The exact sum of the vectors, in grid steps (not steps of the product grid)."""
+        """The exact sum of the vectors, in grid steps."""
         return tuple(self._totals)
 
     def rows(self, chunk: FloatArray) -> FloatArray:
@@ -98,6 +104,11 @@ class WeightedGram:
     ) -> None:
         self._rows = _ResidualRows(domain, coefficients, root, least=0.0, intercept=intercept)
         self._gram = ExactGram(size + 1, domain.grid_bits)
+
+    @property
+    def unit(self) -> int:
+        """Steps in one scaled unit: those of the product grid."""
+        return self._gram.unit
 
     def add(self, chunk: FloatArray) -> None:
         """Add a chunk of rows (1, x, y) in grid steps, shape (size + 1, rows)."""

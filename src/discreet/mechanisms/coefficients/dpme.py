@@ -83,8 +83,8 @@ class PerturbedHistogram:
         """One pass: exact counts, noise on every one, and the fit."""
         partition = Partition.of(context.design, context.law.parameters["bins"])
         counted = yield CellCounts(context.domain, partition)
-        noisy = self.randomise(counted.totals, context.law, context.sampler)
-        weights = np.array([total / context.domain.unit**2 for total in noisy])
+        noisy = self.randomise(counted.on_grid(context.law.unit), context.law, context.sampler)
+        weights = np.array([total / context.law.unit for total in noisy])
         cells = BinnedModel.of(partition, weights, context.law.sd("cells"), intercept=context.design.intercept)
         huber = context.settings["loss"] == "huber"
         fitted = cells.huber(float(context.settings["threshold"])) if huber else cells.squares()

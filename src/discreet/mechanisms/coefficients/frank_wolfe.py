@@ -66,8 +66,7 @@ class PrivateFrankWolfe:
         trace = []
         for iteration in range(context.law.parameters["iterations"]):
             summed = yield ScoreSum(context.domain, size, fitted.tolist(), weight, intercept=context.design.intercept)
-            # from grid steps to steps of the product grid
-            scores = [total * context.domain.unit for total in summed.totals[first:]]
+            scores = summed.on_grid(context.law.unit)[first:]
             chosen = select([*scores, *(-score for score in scores)], context.law.sigma["selection"], context.sampler)
             column, sign = first + chosen % len(scores), 1.0 if chosen < len(scores) else -1.0
             share = 2 / (iteration + 2)

@@ -7,6 +7,7 @@ from typing import Final, Literal
 
 import numpy as np
 
+from discreet.curator.sums.protocol import Totals
 from discreet.curator.sums.scores import ScoreSum
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
@@ -79,17 +80,17 @@ class NoisyGradientDescent:
         """One pass for the number of rows, one for each step."""
         size, intercept = len(context.design.released) - 1, context.design.intercept
         clipped = RobustLoss(1.0, float(context.settings["clip"]))
-        moments = yield ScoreSum(context.domain, size, [0.0] * size, np.ones_like)
+        ones = yield ScoreSum(context.domain, size, [0.0] * size, np.ones_like)
         # (psi/bound) has slope 1/bound, so the Hessian of what is summed is at most rows * longest^2 / bound
-        curvature = row_bound(moments.totals[0], context) * row_norm(context.design, context.domain) ** 2
+        curvature = row_bound(ones, context) * row_norm(context.design, context.domain) ** 2
         rate = float(context.settings["step"]) * clipped.bound / curvature
         carried = context.law.parameters.get(MOMENTUM, 0) / 1000
         before = theta = np.zeros(size)
         iterates = []
         for _ in range(int(context.settings["iterations"])):
             ahead = theta + carried * (theta - before)
-            moments = yield ScoreSum(context.domain, size, ahead.tolist(), clipped.score, intercept=intercept)
-            before, theta = theta, stepped(ahead, rate * noisy_score(moments.totals, context))
+            scores = yield ScoreSum(context.domain, size, ahead.tolist(), clipped.score, intercept=intercept)
+            before, theta = theta, stepped(ahead, rate * noisy_score(scores, context))
             iterates.append(theta)
         return published(iterates, average=bool(context.settings["average"]))
 
@@ -130,11 +131,10 @@ def momentum(length2: float, iterations: int, step: float) -> int:
     return round(1000 * min(max(least, carried), most))
 
 
-def row_bound(total: int, context: RunContext) -> float:
-    """A number of rows that is seldom below the exact one and never below 1, from a sum of ones in grid steps."""
-    unit = context.domain.unit
+def row_bound(ones: Totals, context: RunContext) -> float:
+    """A number of rows that is seldom below the exact one and never below 1, from a sum of ones."""
     if context.design.count_public:
-        return max(1.0, total / unit)
+        return max(1.0, ones.values[0] / ones.unit)
     (variate,) = context.sampler.draw([context.law.sigma["count"]])
-    noisy = total * unit + variate  # [P:count-noise]
-    return max(1.0, max(0.0, noisy / unit**2) + 2 * context.law.sd("count"))
+    noisy = ones.on_grid(context.law.unit)[0] + variate  # [P:count-noise]
+    return max(1.0, max(0.0, noisy / context.law.unit) + 2 * context.law.sd("count"))

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Generator, Sequence
+from collections.abc import Generator
 from dataclasses import replace
 from typing import Final, Literal, TypeAlias
 
 import numpy as np
 
 from discreet.curator.sums.gram import ExactGram
-from discreet.curator.sums.protocol import Moments, Sums
+from discreet.curator.sums.protocol import Sums, Totals
 from discreet.curator.sums.scores import ScoreSum, WeightedGram
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
@@ -34,7 +34,7 @@ from discreet.mechanisms.sampling.sampler import rounded_up
 from discreet.privacy.budget import PrivacyBudget
 from discreet.releases import NoiseLaw, Settings
 
-_Iterates: TypeAlias = Generator[Sums, Moments, list[FloatArray]]
+_Iterates: TypeAlias = Generator[Sums, Totals, list[FloatArray]]
 
 # a step by scores is short, one by moments solves the weighted equations
 USUAL_ITERATIONS: Final = {"score": 100, "moment": 10}
@@ -139,7 +139,7 @@ def score_iterates(context: RunContext) -> _Iterates:
     """Steps by noisy sums of scores, multiplied by the inverse of one noisy Gram that lies above the exact one."""
     size = len(context.design.released) - 1
     moments = yield ExactGram(size + 1, context.domain.grid_bits)
-    gram = noisy_gram(moments.totals, context)
+    gram = noisy_gram(moments, context)
     values, vectors = np.linalg.eigh(gram)
     edge = noise_edge(context, len(values))
     # with one edge more it lies above the exact Gram, so that every step without noise lowers the loss
@@ -147,8 +147,8 @@ def score_iterates(context: RunContext) -> _Iterates:
     theta = np.zeros(size)
     iterates = []
     for loss in graduated(_loss(context), iteration_count(context.settings)):
-        moments = yield ScoreSum(context.domain, size, theta.tolist(), loss.score, intercept=context.design.intercept)
-        score = loss.bound * noisy_score(moments.totals, context)
+        scores = yield ScoreSum(context.domain, size, theta.tolist(), loss.score, intercept=context.design.intercept)
+        score = loss.bound * noisy_score(scores, context)
         theta = stepped(theta, vectors @ ((vectors.T @ score) / values))
         iterates.append(theta)
     return iterates
@@ -180,8 +180,8 @@ def moment_iterates(context: RunContext) -> _Iterates:
         moments = yield WeightedGram(
             context.domain, size, theta.tolist(), loss.root, intercept=context.design.intercept
         )
-        gram = noisy_gram(moments.totals, context)
-        cross = noisy_cross(moments.totals, context)
+        gram = noisy_gram(moments, context)
+        cross = noisy_cross(moments, context)
         values, vectors = np.linalg.eigh(gram)
         values = values + max(0.0, noise_edge(context, len(values)) - float(values[0]))
         theta = stepped(np.zeros(size), vectors @ ((vectors.T @ cross) / values))
@@ -189,24 +189,26 @@ def moment_iterates(context: RunContext) -> _Iterates:
     return iterates
 
 
-def noisy_gram(totals: Sequence[int], context: RunContext) -> FloatArray:
+def noisy_gram(moments: Totals, context: RunContext) -> FloatArray:
     """The part of the products that belongs to (1, x), or to x without intercept, with noise; in scaled units."""
     indices = fitted_indices(context.design)
     diagonal, off = context.law.sigma["gram_diagonal"], context.law.sigma["gram_off_diagonal"]
     pairs = [(i, j) for i in indices for j in indices if i <= j]
     noise = context.sampler.draw([diagonal if i == j else off for i, j in pairs])
+    totals = moments.on_grid(context.law.unit)
     exact = [totals[position(i, j, indices[-1] + 2)] for i, j in pairs]
     released = [total + variate for total, variate in zip(exact, noise, strict=True)]  # [P:gram-noise]
-    return symmetric((value / context.domain.unit**2 for value in released), len(indices))
+    return symmetric((value / context.law.unit for value in released), len(indices))
 
 
-def noisy_cross(totals: Sequence[int], context: RunContext) -> FloatArray:
+def noisy_cross(moments: Totals, context: RunContext) -> FloatArray:
     """The products of (1, x), or of x without intercept, with the target, with noise; in scaled units."""
     indices = fitted_indices(context.design)
     target = indices[-1] + 1
     noise = context.sampler.draw([context.law.sigma["cross"]] * len(indices))
+    totals = moments.on_grid(context.law.unit)
     exact = [totals[position(index, target, target + 1)] for index in indices]
-    return np.array([(a + b) / context.domain.unit**2 for a, b in zip(exact, noise, strict=True)])  # [P:cross-noise]
+    return np.array([(a + b) / context.law.unit for a, b in zip(exact, noise, strict=True)])  # [P:cross-noise]
 
 
 def noise_edge(context: RunContext, size: int) -> float:

@@ -8,6 +8,7 @@ from typing import Final
 
 import numpy as np
 
+from discreet.curator.sums.protocol import Totals
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.exact.arrays import FloatArray
@@ -42,12 +43,12 @@ def score_sensitivity(design: Design, domain: RowDomain) -> float:
     return row_norm(design, domain) * apart * design.unit.max_rows  # [P:score-sensitivity]
 
 
-def noisy_score(totals: Sequence[int], context: RunContext) -> FloatArray:
+def noisy_score(sums: Totals, context: RunContext) -> FloatArray:
     """The sums of scores of the fitted columns, with noise added on the product grid; in scaled units."""
     indices = fitted_indices(context.design)
     noise = context.sampler.draw([context.law.sigma["score"]] * len(indices))
-    exact = [totals[index] * context.domain.unit for index in indices]
-    return np.array([(a + b) / context.domain.unit**2 for a, b in zip(exact, noise, strict=True)])  # [P:score-noise]
+    exact = sums.on_grid(context.law.unit)[indices[0] :]
+    return np.array([(a + b) / context.law.unit for a, b in zip(exact, noise, strict=True)])  # [P:score-noise]
 
 
 def stepped(theta: FloatArray, step: FloatArray) -> FloatArray:

@@ -71,8 +71,9 @@ class AdaptiveSufficientStatistics:
     def passes(self, context: RunContext) -> Passes:
         """One pass: exact moments, the eigenvalue of their Gram, then noise on all of it."""
         moments = yield ExactGram(len(context.design.released), context.domain.grid_bits)
-        exact = smallest_eigenvalue(regressor_gram(moments.totals, constant=context.design.needs_sums))
-        totals = with_noise(moments.totals, context.law, context.sampler)
+        products = moments.on_grid(context.law.unit)
+        exact = smallest_eigenvalue(regressor_gram(products, constant=context.design.needs_sums))
+        totals = with_noise(moments, context.law, context.sampler)
         (noise,) = context.sampler.draw([context.law.sigma[EIGENVALUE]])
         return NoisyMoments(totals, {EIGENVALUE: exact + noise})  # [P:eigenvalue-noise]
 

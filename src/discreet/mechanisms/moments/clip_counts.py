@@ -40,4 +40,4 @@ def clip_counts_statistic(design: Design) -> ExtraStatistic:
 def on_product_grid(counts: Sequence[int], noise: Sequence[int], law: NoiseLaw) -> tuple[int, ...]:
     """Exact counts in steps of the product grid plus one independent variate each, in unlimited integers."""
     # [P:clip-noise]
-    return tuple(count * 4**law.grid_bits + variate for count, variate in zip(counts, noise, strict=True))
+    return tuple(count * law.unit + variate for count, variate in zip(counts, noise, strict=True))

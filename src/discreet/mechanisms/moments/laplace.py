@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import ClassVar, Literal
 
 from discreet.curator.sums.gram import ExactGram
-from discreet.curator.sums.protocol import Moments
+from discreet.curator.sums.protocol import Totals
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.errors import SpecError
@@ -135,13 +135,14 @@ def pure_law(
     return NoiseLaw(domain.grid_bits, sigma, "pure", family="discrete-laplace")
 
 
-def noisy_totals(moments: Moments, law: NoiseLaw, sampler: Sampler) -> tuple[int | None, ...]:
+def noisy_totals(moments: Totals, law: NoiseLaw, sampler: Sampler) -> tuple[int | None, ...]:
     """Exact totals plus one independent variate each, in unlimited integers; none for a block that is not released."""
-    size = size_of(len(moments.totals))
+    exact = moments.on_grid(law.unit)
+    size = size_of(len(exact))
     noise = sampler.laplace(law.steps(size))
     return tuple(
         total + variate if block in law.sigma else None  # [P:released-entries]
-        for block, total, variate in zip(entry_blocks(size), moments.totals, noise, strict=True)
+        for block, total, variate in zip(entry_blocks(size), exact, noise, strict=True)
     )
 
 

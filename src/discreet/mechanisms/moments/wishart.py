@@ -127,11 +127,12 @@ class WishartMoments:
         noise = wishart_noise(columns, degrees, context.sampler)
         away = degrees if context.settings["debiased"] else 0
         mean = [away * columns[i] ** 2 if i == j else 0 for i, j in pairs(size)]
+        exact = moments.on_grid(context.law.unit)
         totals = [
-            total + part - average for total, part, average in zip(moments.totals, noise, mean, strict=True)
+            total + part - average for total, part, average in zip(exact, noise, mean, strict=True)
         ]  # [P:wishart-sum]
         if context.design.count_public:
-            totals[0] = moments.totals[0]
+            totals[0] = exact[0]
         return NoisyMoments(tuple(totals))
 
 
