@@ -9,6 +9,7 @@ import pytest
 
 from discreet.curator.sums.residuals import RatioSquares, ResidualGram, scaled_residuals, usable
 from discreet.design.domain import RowDomain
+from support.unit_changes import UNITS, bounds, contributions, corner_rows, frobenius, largest, most
 
 UNIT = 2.0**16
 
@@ -61,3 +62,26 @@ def test_no_row_is_longer_than_its_domain_allows(bound):
     q = RatioSquares(domain, theta, 0.5, 0.1, bound).rows(chunk)
     assert (q == np.rint(q)).all()
     assert np.abs(q).max() <= domain.unit
+
+
+@pytest.mark.parametrize("unit", UNITS, ids=str)
+def test_residual_rows_move_their_gram_by_at_most_the_stated_sensitivity_and_by_more_than_half_of_it(unit):
+    domain = RowDomain(1, 1, 0, None, False, 16)
+
+    def fresh():
+        return ResidualGram(domain, 3, [0.1, 0.2, -0.1], 0.5, unit.max_rows)
+
+    added = contributions(fresh, corner_rows(domain, booleans=1), unit)
+    stated = ResidualGram.sensitivity(domain, unit.neighbours)
+    assert bounds(largest(frobenius(3), added, unit), stated, fresh().unit, power=2) == (True, False)
+
+
+@pytest.mark.parametrize("unit", UNITS, ids=str)
+def test_the_sum_of_squares_moves_by_at_most_the_stated_sensitivity_and_by_more_than_half_of_it(unit):
+    domain = RowDomain(1, 1, 0, None, False, 16)
+
+    def fresh():
+        return RatioSquares(domain, [0.1, 0.2, -0.1], 0.5, 0.1, 0.25, unit.max_rows)
+
+    added = contributions(fresh, corner_rows(domain, booleans=1), unit)
+    assert bounds(largest(most, added, unit), RatioSquares.sensitivity(), fresh().unit) == (True, False)

@@ -51,7 +51,8 @@ class PrivateFrankWolfe:
         """The scale at which scores count in each choice."""
         iterations = int(settings["iterations"])
         each, calibration = epsilon_of_a_choice(budget, iterations)
-        sensitivity = score_sensitivity(design)
+        # how far one unit can move the score of any vertex
+        sensitivity = ScoreSum.coordinate_sensitivity(design.unit)
         scale = in_steps("selection", 2 * sensitivity / each, domain)  # [P:selection-scale]
         return NoiseLaw(
             domain.grid_bits, {"selection": scale}, calibration, "discrete-laplace", {"iterations": iterations}
@@ -87,15 +88,6 @@ def clipped_at(bound: float) -> Weight:
         return np.clip(residuals / bound, -1.0, 1.0)
 
     return weight
-
-
-def score_sensitivity(design: Design) -> int:
-    """How far one unit can move the score of any vertex, in scaled units.
-
-    >>> score_sensitivity(Design("y", {"x": (0, 1), "y": (0, 1)}, unit={"neighbours": "replace"}))
-    2
-    """
-    return design.unit.max_rows * (1 if design.unit.neighbours == "add-remove" else 2)  # [P:vertex-sensitivity]
 
 
 def epsilon_of_a_choice(budget: PrivacyBudget, iterations: int) -> tuple[float, Calibration]:

@@ -8,7 +8,7 @@ from typing import Final, Literal
 import numpy as np
 
 from discreet.curator.sums.protocol import Totals
-from discreet.curator.sums.scores import ScoreSum
+from discreet.curator.sums.scores import ScoreSum, row_norm
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.errors import SpecError
@@ -17,8 +17,6 @@ from discreet.mechanisms.coefficients.iterates import (
     fitted_indices,
     noisy_score,
     published,
-    row_norm,
-    score_sensitivity,
     stepped,
 )
 from discreet.mechanisms.coefficients.robust_loss import RobustLoss
@@ -74,7 +72,8 @@ class NoisyGradientDescent:
         law = pieces_law(domain, budget, gradient_pieces(design, domain, iterations))
         if not carrying:
             return law
-        return replace(law, parameters={MOMENTUM: momentum(row_norm(design, domain) ** 2, iterations, step)})
+        length2 = row_norm(domain, intercept=design.intercept) ** 2
+        return replace(law, parameters={MOMENTUM: momentum(length2, iterations, step)})
 
     def passes(self, context: RunContext) -> Passes:
         """One pass for the number of rows, one for each step."""
@@ -82,7 +81,7 @@ class NoisyGradientDescent:
         clipped = RobustLoss(1.0, float(context.settings["clip"]))
         ones = yield ScoreSum(context.domain, size, [0.0] * size, np.ones_like)
         # (psi/bound) has slope 1/bound, so the Hessian of what is summed is at most rows * longest^2 / bound
-        curvature = row_bound(ones, context) * row_norm(context.design, context.domain) ** 2
+        curvature = row_bound(ones, context) * row_norm(context.domain, intercept=intercept) ** 2
         rate = float(context.settings["step"]) * clipped.bound / curvature
         carried = context.law.parameters.get(MOMENTUM, 0) / 1000
         before = theta = np.zeros(size)
@@ -97,7 +96,8 @@ class NoisyGradientDescent:
 
 def gradient_pieces(design: Design, domain: RowDomain, iterations: int) -> dict[str, Piece]:
     """What is released: the number of rows unless it is public, and a sum of clipped gradients for each step."""
-    score = Piece(score_sensitivity(design, domain), 1 - COUNT_SHARE, len(fitted_indices(design)), iterations)
+    sensitivity = ScoreSum.sensitivity(domain, design.unit, intercept=design.intercept)
+    score = Piece(sensitivity, 1 - COUNT_SHARE, len(fitted_indices(design)), iterations)
     if design.count_public:
         return {"score": score}
     return {"count": Piece(float(design.unit.max_rows), COUNT_SHARE, 1), "score": score}  # [P:count-piece]

@@ -19,12 +19,9 @@ from discreet.exact.triangle import position, symmetric
 from discreet.mechanisms.calibration.l2_sensitivity import Blocks, weighted_loss
 from discreet.mechanisms.calibration.pieces import JOINT_RULES, RULES, Piece, pieces_law
 from discreet.mechanisms.coefficients.iterates import (
-    ROUNDING,
     fitted_indices,
     noisy_score,
     published,
-    row_norm,
-    score_sensitivity,
     stepped,
 )
 from discreet.mechanisms.coefficients.robust_loss import RobustLoss
@@ -42,6 +39,8 @@ USUAL_ITERATIONS: Final = {"score": 100, "moment": 10}
 GRAM_SHARE: Final = 0.1
 # share of mu^2 for the weighted Gram of the moment form
 WEIGHTED_GRAM_SHARE: Final = 0.5
+# covers the rounding of a few double operations
+_ROUNDING: Final = 1 + 2**-44
 
 
 class PrivateIRLS:
@@ -106,9 +105,10 @@ def score_pieces(design: Design, domain: RowDomain, iterations: int) -> dict[str
         count_public=design.count_public,
         rows_per_unit=design.unit.max_rows,
     )
+    score = ScoreSum.sensitivity(domain, design.unit, intercept=design.intercept)
     return {
         "gram": Piece(math.sqrt(loss), GRAM_SHARE, size**2),
-        "score": Piece(score_sensitivity(design, domain), 1 - GRAM_SHARE, size, iterations),
+        "score": Piece(score, 1 - GRAM_SHARE, size, iterations),
     }
 
 
@@ -117,11 +117,11 @@ def moment_pieces(design: Design, domain: RowDomain, iterations: int, *, joint: 
 
     With `joint` the sensitivities are those that one pair of rows can have at once; a single piece may have more.
     """
-    size, length, rows = len(fitted_indices(design)), row_norm(design, domain), design.unit.max_rows
-    gram, cross = length**2 * rows * ROUNDING, length * rows
-    if design.unit.neighbours == "replace":
-        together = _apart() if joint else 1.0
-        gram, cross = gram * math.sqrt(2) * together, cross * 2 * together  # [P:joint-pieces]
+    size = len(fitted_indices(design))
+    gram, cross = WeightedGram.sensitivity(domain, design.unit, intercept=design.intercept)
+    if joint and design.unit.neighbours == "replace":
+        together = _apart()
+        gram, cross = gram * together, cross * together  # [P:joint-pieces]
     return {
         "gram": Piece(gram, WEIGHTED_GRAM_SHARE, size**2, iterations),
         "cross": Piece(cross, 1 - WEIGHTED_GRAM_SHARE, size, iterations),
@@ -132,7 +132,7 @@ def _apart() -> float:
     """How much of the two maxima under `replace` one pair of rows can reach at once."""
     gram, cross = WEIGHTED_GRAM_SHARE, 1 - WEIGHTED_GRAM_SHARE
     cosine = min(1.0, cross / (4 * gram))
-    return math.sqrt(gram * (1 - cosine**2) + cross * (1 + cosine) / 2) * ROUNDING  # [P:parabola-maximum]
+    return math.sqrt(gram * (1 - cosine**2) + cross * (1 + cosine) / 2) * _ROUNDING  # [P:parabola-maximum]
 
 
 def score_iterates(context: RunContext) -> _Iterates:

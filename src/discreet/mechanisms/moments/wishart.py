@@ -12,7 +12,7 @@ from typing import Final, Literal
 import numpy as np
 
 from discreet.curator.sums.gram import ExactGram
-from discreet.design.domain import RowDomain
+from discreet.design.domain import RowDomain, norm2
 from discreet.design.model import Design
 from discreet.errors import SpecError
 from discreet.exact.triangle import pairs
@@ -24,7 +24,6 @@ from discreet.mechanisms.calibration.chi_square import (
     exchanged_delta,
     largest_shift,
 )
-from discreet.mechanisms.calibration.l2_sensitivity import norm2
 from discreet.mechanisms.interface.protocol import MechanismInfo, NoisyMoments, Passes, RunContext
 from discreet.mechanisms.interface.settings import Setting
 from discreet.mechanisms.sampling.refinement import Interval, Uniforms, refined
