@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from discreet import __version__
-from discreet.curator.sums.protocol import Moments, Sums
+from discreet.curator.sums.protocol import Sums, Totals
 from discreet.curator.sums.residuals import RatioSquares, ResidualGram, ResidualPass
 from discreet.curator.table import Table
 from discreet.design.columns import Numeric
@@ -262,7 +262,7 @@ class Question:
         """What the mechanism runs with."""
         return RunContext(self.design, self.domain, self.law, self.settings, sampler)
 
-    def release(self, published: Published, first: Moments, anchor: str, origin: Origin | None) -> Release:
+    def release(self, published: Published, first: Totals, anchor: str, origin: Origin | None) -> Release:
         """The published value with its promise; of the exact sums only the number of units, where it is public."""
         unit = self.design.unit
         noisy = published if isinstance(published, NoisyMoments) else None
@@ -273,7 +273,7 @@ class Question:
             mechanism_version=self.mechanism.version,
             noise=self.law,
             totals=() if noisy is None else noisy.totals,
-            units_public=first.units if unit.neighbours == "replace" else None,
+            units_public=first.count if unit.neighbours == "replace" else None,
             anchor=anchor,
             made_by=f"discreet {__version__}",
             coefficients=None if isinstance(published, NoisyMoments) else published,
@@ -303,18 +303,18 @@ def _after_spend(made: Callable[[], Release]) -> Release:
     raise problem
 
 
-def run_passes(passes: Passes, moments: Moments, read: Callable[[Sums], Moments]) -> Published:
+def run_passes(passes: Passes, totals: Totals, read: Callable[[Sums], Totals]) -> Published:
     """Give the mechanism the sums it asks for, one pass after another, until it publishes."""
     while True:
         try:
-            wanted = passes.send(moments)
+            wanted = passes.send(totals)
         except StopIteration as done:
             published: Published = done.value
             return published
-        moments = read(wanted)
+        totals = read(wanted)
 
 
-def _with_residuals(made: Release, asked: Question, read: Callable[[Sums], Moments], sampler: Sampler) -> Release:
+def _with_residuals(made: Release, asked: Question, read: Callable[[Sums], Totals], sampler: Sampler) -> Release:
     """Add what robust standard errors need, from one more pass."""
     # only this needs the analyst's rooms, which plain releases do without
     from discreet.analyst.residual_plan import residual_plan
@@ -323,7 +323,7 @@ def _with_residuals(made: Release, asked: Question, read: Callable[[Sums], Momen
     gram = ResidualGram(asked.domain, len(plan.coefficients), plan.coefficients, plan.bound, rows)
     squares = RatioSquares(asked.domain, plan.coefficients, plan.ratio, plan.mean, plan.ratio_bound, rows)
     again = read(ResidualPass(gram, squares))
-    *noisy, square = residuals_with_noise(again.totals, made.noise, sampler)
+    *noisy, square = residuals_with_noise(again, made.noise, sampler)
     ratio = RatioPart(plan.ratio, plan.mean, plan.ratio_bound, square)
     return replace(made, residuals=ResidualPart(plan.coefficients, plan.bound, tuple(noisy), ratio))
 

@@ -43,7 +43,7 @@ def table_of(rows):
 
 
 def totals(rows, plan, **options):
-    return accumulate(open_source(table_of(rows)), plan, RowDomain.of(plan), ComputeOptions(**options)).totals
+    return accumulate(open_source(table_of(rows)), plan, RowDomain.of(plan), ComputeOptions(**options)).values
 
 
 def test_no_more_rows_of_a_person_count_than_declared():
@@ -74,7 +74,7 @@ def test_ten_row_orders_give_one_result(grid_bits):
     for _ in range(10):
         shuffled = [rows[k] for k in rng.permutation(len(rows))]
         options = ComputeOptions(batch_rows=int(rng.integers(1, 300)), chunk_rows=int(rng.integers(1, 300)))
-        results.add(accumulate(open_source(table_of(shuffled)), plan, domain, options).totals)
+        results.add(accumulate(open_source(table_of(shuffled)), plan, domain, options).values)
     assert len(results) == 1
 
 
@@ -215,8 +215,8 @@ def test_persons_whose_rows_are_all_dropped_still_count_as_persons():
     plan = Design("y", dropping, unit={"id": "person", "max_rows": 2, "neighbours": "replace"})
     table = table_of([("p", 0.5, "a", 0.0), ("q", None, "a", 0.0)])
     moments = accumulate(open_source(table), plan, RowDomain.of(plan), ComputeOptions())
-    assert moments.units == 2
-    assert moments.totals[0] == 4**16
+    assert moments.count == 2
+    assert moments.values[0] == 4**16
 
 
 def test_residuals_of_persons_without_rows_sum_to_nothing():
@@ -224,7 +224,7 @@ def test_residuals_of_persons_without_rows_sum_to_nothing():
     plan = Design("y", dropping, unit={"id": "person", "max_rows": 2})
     gram = ResidualGram(RowDomain.of(plan), 4, [0.0] * 4, 0.5, 2)
     table = table_of([("p", None, "a", 0.0)])
-    assert set(accumulate(open_source(table), plan, RowDomain.of(plan), ComputeOptions(), gram).totals) == {0}
+    assert set(accumulate(open_source(table), plan, RowDomain.of(plan), ComputeOptions(), gram).values) == {0}
 
 
 def text_of(kind, cells):
@@ -412,8 +412,8 @@ def test_ids_written_with_and_without_a_point_are_one_person(tmp_path):
     (parts / "b.csv").write_text("person,x,g,y\n1.0,0.3,a,0\n2.0,0.4,b,0\n-3.00,0.4,b,0\n")
     plan = design(1, "replace")
     moments = accumulate(open_source(parts / "*.csv"), plan, RowDomain.of(plan), ComputeOptions())
-    assert moments.units == 3
-    assert moments.totals[0] == 3 * 4**16
+    assert moments.count == 3
+    assert moments.values[0] == 3 * 4**16
 
 
 @pytest.mark.parametrize("kind", ["category", "text", "whole"])

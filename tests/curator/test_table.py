@@ -82,16 +82,16 @@ def test_every_pass_gives_the_sums_of_the_definition_and_of_a_pass_anew(max_rows
         with Table(open_source(table), plan, domain, options) as summed:
             for round_ in range(3):
                 moments = summed.sums()
-                assert moments.totals == products(counting)
-                assert moments.units == len(set(table["person"]))
+                assert moments.values == products(counting)
+                assert moments.count == len(set(table["person"]))
                 again = summed.sums(residuals(round_))
-                assert again.units == moments.units
+                assert again.count == moments.count
                 one_by_one = residuals(round_)
                 for person in counting:
                     one_by_one.add_persons(np.array(person, dtype=float).T, np.array([0]))
-                assert again.totals == one_by_one.totals()
+                assert again.values == one_by_one.totals()
                 anew = accumulate(open_source(table), plan, domain, ComputeOptions(), residuals(round_))
-                assert (again.totals, again.units) == (anew.totals, anew.units)
+                assert (again.values, again.count) == (anew.values, anew.count)
 
 
 class Watched:
@@ -124,8 +124,8 @@ def test_a_table_is_read_once_and_summed_as_often_as_asked(plan):
     options = ComputeOptions(batch_rows=1, progress=seen.append)
     with Table(source, plan, RowDomain.of(plan), options, again=True) as table:
         first = table.sums()
-        assert [(again.totals, again.units) for again in (table.sums(), table.sums())] == [
-            (first.totals, first.units)
+        assert [(again.values, again.count) for again in (table.sums(), table.sums())] == [
+            (first.values, first.count)
         ] * 2
     # four batches and the end of the reading; no pass over rows that were set aside
     assert source.reads == 1
@@ -166,7 +166,7 @@ def test_rows_that_are_set_aside_come_back_to_the_bit(grid_bits):
     domain = RowDomain.of(ROWS, grid_bits)
     data = {"x": rng.random(3000), "y": rng.random(3000)}
     with Table(open_source(data), ROWS, domain, ComputeOptions(chunk_rows=256), again=True) as table:
-        assert table.sums().totals == table.sums().totals == table.sums(ExactGram(3, grid_bits)).totals
+        assert table.sums().values == table.sums().values == table.sums(ExactGram(3, grid_bits)).values
 
 
 def test_a_read_that_failed_is_not_taken_for_the_table():
@@ -174,7 +174,7 @@ def test_a_read_that_failed_is_not_taken_for_the_table():
         with pytest.raises(DataError, match="cut short"):
             table.sums()
         expected = accumulate(open_source(TABLE), PERSONS, RowDomain.of(PERSONS), ComputeOptions())
-        assert table.sums().totals == expected.totals
+        assert table.sums().values == expected.values
 
 
 @pytest.mark.parametrize("plan", [PERSONS, ROWS])

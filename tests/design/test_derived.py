@@ -110,7 +110,7 @@ def test_order_chunks_and_batches_do_not_change_a_bit():
         order = rng.permutation(400)
         shuffled = {name: values[order] for name, values in table.items()}
         options = ComputeOptions(batch_rows=int(rng.integers(1, 500)), chunk_rows=int(rng.integers(1, 500)))
-        results.add(accumulate(open_source(shuffled), plan, domain, options).totals)
+        results.add(accumulate(open_source(shuffled), plan, domain, options).values)
     assert len(results) == 1
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from discreet.curator.sums.protocol import Moments
+from discreet.curator.sums.protocol import Totals
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.mechanisms.moments.functional import FunctionalMechanism
@@ -28,7 +28,7 @@ def drawn_sds(law, d: int) -> dict[str, float]:
     """Standard deviations of released noise by block: releases of an empty table hold nothing else."""
     size = d + 2
     blocks = np.array(entry_blocks(size))
-    empty = Moments((0,) * len(blocks), 16, 0)
+    empty = Totals((0,) * len(blocks), 4**16, 0)
     rounds = -(-DRAWS // d)
     released = [noisy_totals(empty, law, ExactSampler()) for _ in range(rounds)]
     noise = np.array([[math.nan if total is None else float(total) for total in row] for row in released]) / 4**16

@@ -44,7 +44,7 @@ def test_resampled_tables_add_up_to_the_integers_of_the_public_path(name):
     plan, domain = residual_plan(made), population.domain
 
     def totals(sums=None):
-        return list(accumulate(open_source(drawn), design, domain, ComputeOptions(), sums).totals)
+        return list(accumulate(open_source(drawn), design, domain, ComputeOptions(), sums).values)
 
     assert totals() == population.exact_totals(counts)
     gram = ResidualGram(domain, len(plan.coefficients), plan.coefficients, plan.bound)

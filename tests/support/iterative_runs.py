@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from discreet.curator.sums.protocol import Moments
+from discreet.curator.sums.protocol import Totals
 from discreet.curator.table import accumulate
 from discreet.design.domain import RowDomain
 from discreet.mechanisms.interface.protocol import RunContext
@@ -20,6 +20,8 @@ COLUMNS = {"x": (-1, 1), "b": bool, "g": ["a", "b", "c"], "y": (-1, 1)}
 
 class Kept:
     """Keeps the rows (1, x, y) themselves; for tests alone."""
+
+    unit = 1
 
     def __init__(self):
         self.chunks = []
@@ -79,7 +81,7 @@ def carried_out(mechanism, context, rows):
     sums = next(passes)
     while True:
         try:
-            sums = passes.send(Moments(summed(sums, rows), context.domain.grid_bits, rows.shape[1]))
+            sums = passes.send(Totals(summed(sums, rows), sums.unit, rows.shape[1]))
         except StopIteration as done:
             return done.value
 

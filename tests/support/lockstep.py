@@ -191,7 +191,7 @@ def watched(run: Run, setup: Setup) -> Iterator[None]:
         asked.add(probe)
         moments = original(self, wanted)
         counts = tuple(count * unit**2 for count in moments.clipped)
-        run.passes.append(Pass((made_of, asked.totals()), (*moments.totals, *counts)))
+        run.passes.append(Pass((made_of, asked.totals()), (*moments.values, *counts)))
         return moments
 
     with pytest.MonkeyPatch.context() as patch:

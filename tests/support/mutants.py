@@ -86,10 +86,10 @@ LOCKSTEP = "tests/mechanisms/test_lockstep.py"
 SAME_BITS = f"{LOCKSTEP}::test_two_tables_with_equal_noisy_sums_publish_the_same_bits"
 # exact products of the fitted columns, and exact scores, in scaled units
 EXACT_GRAM = (
-    "symmetric((value / context.domain.unit**2 for value in moments.totals), size + 1)"
+    "symmetric((value / moments.unit for value in moments.values), size + 1)"
     "[fitted_indices(context.design)[0]:-1, fitted_indices(context.design)[0]:-1]"
 )
-EXACT_SCORES = "np.array([moments.totals[index] / context.domain.unit for index in fitted_indices(context.design)])"
+EXACT_SCORES = "np.array([scores.values[index] / scores.unit for index in fitted_indices(context.design)])"
 
 
 @dataclass(frozen=True)
@@ -129,18 +129,18 @@ MUTANTS: dict[str, Mutant] = {
     ),
     "gradient: no noise in the first step": Mutant(
         "gradient passes",
-        "rate * noisy_score(moments.totals, context)",
-        f"rate * (noisy_score(moments.totals, context) if iterates else {EXACT_SCORES})",
+        "rate * noisy_score(scores, context)",
+        f"rate * (noisy_score(scores, context) if iterates else {EXACT_SCORES})",
         SAME_BITS,
         "gradient",
     ),
     "gradient: an exact number of rows": Mutant(
-        "gradient rows", "noisy = total * unit + variate", "noisy = total * unit", SAME_BITS, "gradient"
+        "gradient rows", "unit)[0] + variate", "unit)[0]", SAME_BITS, "gradient"
     ),
     "irls by scores: no noise in the last step": Mutant(
         "irls scores",
-        "loss.bound * noisy_score(moments.totals, context)",
-        "loss.bound * (noisy_score(moments.totals, context) "
+        "loss.bound * noisy_score(scores, context)",
+        "loss.bound * (noisy_score(scores, context) "
         f"if len(iterates) + 1 < iteration_count(context.settings) else "
         f"{EXACT_SCORES})",
         SAME_BITS,
@@ -148,22 +148,22 @@ MUTANTS: dict[str, Mutant] = {
     ),
     "irls by scores: the exact Gram as preconditioner": Mutant(
         "irls scores",
-        "gram = noisy_gram(moments.totals, context)",
-        f"noisy_gram(moments.totals, context); gram = {EXACT_GRAM}",
+        "gram = noisy_gram(moments, context)",
+        f"noisy_gram(moments, context); gram = {EXACT_GRAM}",
         SAME_BITS,
         "irls",
     ),
     "irls by scores: a threshold nudged by data": Mutant(
         "irls scores",
         "theta.tolist(), loss.score,",
-        "theta.tolist(), replace(loss, threshold=loss.threshold * (1 + 1e-15 * (moments.totals[0] % 1009))).score,",
+        "theta.tolist(), replace(loss, threshold=loss.threshold * (1 + 1e-15 * (moments.values[0] % 1009))).score,",
         SAME_BITS,
         "irls",
     ),
     "irls by moments: the exact Gram from the second pass on": Mutant(
         "irls moments",
-        "gram = noisy_gram(moments.totals, context)",
-        f"gram = noisy_gram(moments.totals, context); gram = {EXACT_GRAM} if iterates else gram",
+        "gram = noisy_gram(moments, context)",
+        f"gram = noisy_gram(moments, context); gram = {EXACT_GRAM} if iterates else gram",
         SAME_BITS,
         "moment",
     ),
@@ -188,8 +188,8 @@ MUTANTS: dict[str, Mutant] = {
     ),
     "adassp: a floating-point eigenvalue": Mutant(
         "adassp passes",
-        "exact = smallest_eigenvalue(regressor_gram(moments.totals, constant=context.design.needs_sums))",
-        "gram = regressor_gram(moments.totals, constant=context.design.needs_sums); "
+        "exact = smallest_eigenvalue(regressor_gram(products, constant=context.design.needs_sums))",
+        "gram = regressor_gram(products, constant=context.design.needs_sums); "
         "linalg = __import__('numpy').linalg; "
         "exact = int(linalg.eigvalsh(__import__('numpy').array(gram, dtype=float))[0])",
         f"{LOCKSTEP}::test_the_eigenvalue_is_exact_where_doubles_are_not",

@@ -20,6 +20,8 @@ PERSON = "who"
 class EachPerson:
     """Keeps the exact sums of every person apart; for tests alone."""
 
+    unit = 1
+
     def __init__(self, fresh: Callable[[], Sums]) -> None:
         self._fresh = fresh
         self.parts: list[np.ndarray] = []
@@ -63,7 +65,7 @@ def together(tables: list[dict[str, list[object]]]) -> dict[str, list[object]]:
 
 def totals_of(design: Design, table: dict[str, list[object]], sums: Sums) -> np.ndarray:
     return np.array(
-        accumulate(open_source(table), design, RowDomain.of(design), ComputeOptions(), sums).totals, dtype=object
+        accumulate(open_source(table), design, RowDomain.of(design), ComputeOptions(), sums).values, dtype=object
     )
 
 

@@ -29,7 +29,7 @@ def two_slopes(rows: int = 5000) -> dict[str, np.ndarray]:
 def exact_epsilon(design: Design, law: NoiseLaw, table: object, neighbour: object) -> Fraction:
     """Largest privacy loss between two tables under the noise that is really drawn: sum of |change| / scale."""
     one, other = (
-        accumulate(open_source(rows), design, RowDomain.of(design), ComputeOptions()).totals
+        accumulate(open_source(rows), design, RowDomain.of(design), ComputeOptions()).values
         for rows in (table, neighbour)
     )
     scales = law.steps(len(design.released))

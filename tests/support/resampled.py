@@ -23,6 +23,8 @@ from discreet.testing.not_private import exact_release
 class Rows:
     """Keeps the rows (1, x, y) in grid steps instead of summing them."""
 
+    unit = 1
+
     def __init__(self) -> None:
         self.chunks: list[np.ndarray] = []
 

@@ -12,11 +12,11 @@ from discreet.tables.source import ComputeOptions
 def residual_totals(table, design, theta, bound, **options) -> tuple[int, ...]:
     domain = RowDomain.of(design)
     gram = ResidualGram(domain, len(design.released) - 1, theta, bound)
-    return accumulate(open_source(table), design, domain, ComputeOptions(**options), gram).totals
+    return accumulate(open_source(table), design, domain, ComputeOptions(**options), gram).values
 
 
 def ratio_total(table, design, theta, at, rows_per_person=1, **options) -> int:
     domain = RowDomain.of(design)
     sums = RatioSquares(domain, theta, at.ratio, at.mean, at.bound, rows_per_person)
-    (total,) = accumulate(open_source(table), design, domain, ComputeOptions(**options), sums).totals
+    (total,) = accumulate(open_source(table), design, domain, ComputeOptions(**options), sums).values
     return total

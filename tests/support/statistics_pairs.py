@@ -19,7 +19,7 @@ from support.tables import random_design, random_table
 
 def totals_of(table, design: Design, chunk_rows: int = 16_384) -> tuple[int, ...]:
     domain = RowDomain.of(design)
-    return accumulate(open_source(table), design, domain, ComputeOptions(chunk_rows=chunk_rows)).totals
+    return accumulate(open_source(table), design, domain, ComputeOptions(chunk_rows=chunk_rows)).values
 
 
 def exact_mu2(design: Design, law: NoiseLaw, one, other) -> Fraction:

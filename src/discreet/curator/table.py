@@ -13,7 +13,7 @@ from discreet.curator.private_folder import remove_abandoned
 from discreet.curator.rows import GridRows
 from discreet.curator.sums.clips import ClipCounter
 from discreet.curator.sums.gram import ExactGram, chunk_rows
-from discreet.curator.sums.protocol import Moments, PersonSums, Sums
+from discreet.curator.sums.protocol import PersonSums, Sums, Totals
 from discreet.design.columns import Identifier
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
@@ -46,7 +46,7 @@ class Table:
     >>> design = Design("y", {"y": (-1, 1), "x": (-1, 1)})
     >>> rows = open_source({"x": [1.0, 0.5], "y": [1.0, 1.0]})
     >>> with Table(rows, design, RowDomain.of(design), ComputeOptions(), again=True) as table:
-    ...     table.sums().units, table.sums().units
+    ...     table.sums().count, table.sums().count
     (2, 2)
     """
 
@@ -81,7 +81,7 @@ class Table:
     ) -> None:
         self._open.close()
 
-    def sums(self, sums: Sums | None = None) -> Moments:
+    def sums(self, sums: Sums | None = None) -> Totals:
         """Sum all rows exactly, once; `sums` is what is summed of each: its products unless given."""
         gram = ExactGram(self._size, self._domain.grid_bits) if sums is None else sums
         if self._design.unit.id is not None and self._kept is None:
@@ -94,7 +94,7 @@ class Table:
         if self._clipped is None:
             # of the first pass: later ones see the same rows again
             self._clipped = () if self._clips is None else self._clips.totals()
-        return Moments(gram.totals(), self._domain.grid_bits, units, self._clipped)
+        return Totals(gram.totals(), gram.unit, units, self._clipped)
 
     @property
     def _marks(self) -> int:
@@ -172,7 +172,7 @@ def accumulate(
     sums: Sums | None = None,
     *,
     clip_counts: bool = False,
-) -> Moments:
+) -> Totals:
     """Sum a source exactly in one pass; see `Table.sums`."""
     with Table(source, design, domain, options, clip_counts=clip_counts) as table:
         return table.sums(sums)

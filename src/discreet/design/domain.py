@@ -100,6 +100,17 @@ class RowDomain:
         return self.box_norm2 if ball is None else min(ball, self.box_norm2)
 
 
+def norm2(domain: RowDomain) -> float:
+    """Largest squared norm of x in scaled units, rounded up.
+
+    >>> norm2(RowDomain(2, 1, 1, None, False, 16))
+    4.0
+    """
+    exact = Fraction(domain.norm2_bound, domain.unit**2)
+    near = float(exact)
+    return near if Fraction(near) >= exact else math.nextafter(near, math.inf)
+
+
 def _check_size(released: int) -> None:
     if not released * released * _BYTES_PER_PRODUCT <= MAX_MEGABYTES << 20:
         megabytes = released * released * _BYTES_PER_PRODUCT / 2**20

@@ -69,6 +69,11 @@ class NoiseLaw:
         # read-only mappings do not travel by themselves
         return NoiseLaw, (self.grid_bits, dict(self.sigma), self.calibration, self.family, dict(self.parameters))
 
+    @property
+    def unit(self) -> int:
+        """Steps of the noise in one scaled unit: those of the product grid."""
+        return 1 << 2 * self.grid_bits
+
     def steps(self, size: int) -> list[int]:
         """Scale of every entry of the upper triangle, row by row, for `size` columns; 0 where none is released."""
         return [self.sigma.get(block, 0) for block in entry_blocks(size)]
@@ -77,7 +82,7 @@ class NoiseLaw:
         """Standard deviation of a block's noise in scaled units; NaN for a block that is not released."""
         if block not in self.sigma:
             return math.nan
-        return float(self.sigma[block] / 4**self.grid_bits) * self._factor(block)
+        return float(self.sigma[block] / self.unit) * self._factor(block)
 
     def entry_sd(self, size: int) -> FloatArray:
         """Standard deviation of every entry in scaled units, shape (size, size); NaN where none is released."""

@@ -18,12 +18,13 @@ from discreet.errors import SpecError
 from discreet.tables.files.opening import open_source
 from discreet.tables.source import ComputeOptions
 from support.tables import random_design, random_table
+from support.unit_changes import UNITS, bounds, contributions, corner_rows, l1, largest, squares
 
 
 def counts_of(table, design, bins, grid_bits=16, **options) -> tuple[int, ...]:
     domain = RowDomain.of(design, grid_bits)
     sums = CellCounts(domain, Partition.of(design, bins))
-    totals = accumulate(open_source(table), design, domain, ComputeOptions(**options), sums).totals
+    totals = accumulate(open_source(table), design, domain, ComputeOptions(**options), sums).values
     assert all(total % domain.unit**2 == 0 for total in totals)
     return tuple(total // domain.unit**2 for total in totals)
 
@@ -107,3 +108,18 @@ def test_derived_columns_have_cells_of_their_own_and_splines_are_refused():
 def test_an_empty_table_has_empty_cells():
     design = Design("y", {name: {"bounds": [0, 1], "missing": "drop"} for name in ("x", "y")})
     assert counts_of({"x": [], "y": []}, design, 2) == (0, 0, 0, 0)
+
+
+@pytest.mark.parametrize("unit", UNITS, ids=str)
+def test_counts_move_by_at_most_the_stated_sensitivities_and_by_more_than_half_of_them(unit):
+    design = Design("y", {"x": (-1, 1), "b": bool, "y": (-1, 1)})
+    domain, partition = RowDomain.of(design), Partition.of(design, 3)
+
+    def fresh():
+        return CellCounts(domain, partition)
+
+    added = contributions(fresh, corner_rows(domain, booleans=1), unit)
+    assert bounds(largest(l1, added, unit), CellCounts.l1_sensitivity(unit), fresh().unit) == (True, False)
+    # the square root of two is rounded in the last bit, which calibration covers
+    stated = CellCounts.l2_sensitivity(unit) * (1 + 2**-50)
+    assert bounds(largest(squares, added, unit), stated, fresh().unit, power=2) == (True, False)

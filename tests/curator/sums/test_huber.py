@@ -28,7 +28,7 @@ def by_hand(rows, point, fraction, threshold, first):
         if -limit <= residual < limit:
             for i, j in itertools.product(range(size), repeat=2):
                 products[i][j] += z[i] * z[j]
-    return (*scores, *(products[i][j] for i in range(size) for j in range(i, size)))
+    return (*scores, *(products[i][j] << fraction for i in range(size) for j in range(i, size)))
 
 
 def random_rows(rng, columns, rows, grid_bits):
@@ -89,4 +89,4 @@ def test_residuals_at_the_threshold_count_once_whatever_the_side():
         limit = 64 << fraction
         above, below = min(limit, limit - shift * unit), max(-limit, -limit - shift * unit)
         # the products are those of two rows each time; which side counts as clipped at the threshold changes no score
-        assert sums.totals() == (2 * (above + below) * unit, 2 * unit**2)
+        assert sums.totals() == (2 * (above + below) * unit, 2 * unit**2 << fraction)

@@ -16,6 +16,7 @@ from discreet.tables.files.opening import open_source
 from discreet.tables.source import ComputeOptions
 from support.residual_sums import ratio_total, residual_totals
 from support.tables import random_design, random_table
+from support.unit_changes import UNITS, bounds, contributions, corner_rows, frobenius, largest, most
 
 UNIT = 2.0**16
 
@@ -107,7 +108,7 @@ def test_row_orders_of_persons_give_one_residual_gram():
         table = {name: [row[k] for row in shuffled] for k, name in enumerate(("person", "x", "y"))}
         gram = ResidualGram(RowDomain.of(design), 2, [0.1, 0.4], 0.5, 2)
         options = ComputeOptions(chunk_rows=int(rng.integers(1, 50)), batch_rows=int(rng.integers(1, 50)))
-        results.add(accumulate(open_source(table), design, RowDomain.of(design), options, gram).totals)
+        results.add(accumulate(open_source(table), design, RowDomain.of(design), options, gram).values)
     assert len(results) == 1
 
 
@@ -135,3 +136,26 @@ def test_the_sum_for_r_squared_is_what_it_says():
         totals.add(ratio_total(shuffled, persons, theta, at, 3, chunk_rows=chunk, batch_rows=chunk))
     assert len(totals) == 1
     assert totals.pop() / 4**16 == pytest.approx(expected, rel=1e-3)
+
+
+@pytest.mark.parametrize("unit", UNITS, ids=str)
+def test_residual_rows_move_their_gram_by_at_most_the_stated_sensitivity_and_by_more_than_half_of_it(unit):
+    domain = RowDomain(1, 1, 0, None, False, 16)
+
+    def fresh():
+        return ResidualGram(domain, 3, [0.1, 0.2, -0.1], 0.5, unit.max_rows)
+
+    added = contributions(fresh, corner_rows(domain, booleans=1), unit)
+    stated = ResidualGram.sensitivity(domain, unit.neighbours)
+    assert bounds(largest(frobenius(3), added, unit), stated, fresh().unit, power=2) == (True, False)
+
+
+@pytest.mark.parametrize("unit", UNITS, ids=str)
+def test_the_sum_of_squares_moves_by_at_most_the_stated_sensitivity_and_by_more_than_half_of_it(unit):
+    domain = RowDomain(1, 1, 0, None, False, 16)
+
+    def fresh():
+        return RatioSquares(domain, [0.1, 0.2, -0.1], 0.5, 0.1, 0.25, unit.max_rows)
+
+    added = contributions(fresh, corner_rows(domain, booleans=1), unit)
+    assert bounds(largest(most, added, unit), RatioSquares.sensitivity(), fresh().unit) == (True, False)

@@ -12,6 +12,7 @@ from discreet.design.model import Design
 from discreet.tables.files.opening import open_source
 from discreet.tables.source import ComputeOptions
 from support.tables import random_design, random_table, reordered
+from support.unit_changes import UNITS, bounds, contributions, corner_rows, frobenius, largest, most, squares
 
 RELATIONS = ("add-remove", "replace")
 
@@ -25,7 +26,7 @@ def down_weighted(bound):
 
 
 def totals(sums, table, design, **options):
-    return accumulate(open_source(table), design, RowDomain.of(design), ComputeOptions(**options), sums).totals
+    return accumulate(open_source(table), design, RowDomain.of(design), ComputeOptions(**options), sums).values
 
 
 def score(table, design, theta, weight, *, intercept=True, **options):
@@ -136,3 +137,35 @@ def test_many_chunks_add_up_exactly_on_the_finest_grid():
     for _ in range(2**8):
         sums.add(chunk)
     assert sums.totals() == (2**8 * 2**12 * 2**26, 2**8 * ((2**12 - 1) * 2**26 + 1))
+
+
+@pytest.mark.parametrize("unit", UNITS, ids=str)
+@pytest.mark.parametrize("intercept", [True, False])
+def test_scores_move_by_at_most_the_stated_sensitivity_and_by_more_than_half_of_it(unit, intercept):
+    domain = RowDomain(1, 1, 0, None, False, 16)
+
+    def fresh():
+        return ScoreSum(domain, 3, [0.1, 0.2, -0.1], lambda r: np.clip(r / 0.1, -1.0, 1.0), intercept=intercept)
+
+    added = contributions(fresh, corner_rows(domain, booleans=1), unit)
+    stated = ScoreSum.sensitivity(domain, unit, intercept=intercept)
+    assert bounds(largest(squares, added, unit), stated, fresh().unit, power=2) == (True, False)
+    assert bounds(largest(most, added, unit), ScoreSum.coordinate_sensitivity(unit), fresh().unit) == (True, False)
+
+
+@pytest.mark.parametrize("unit", UNITS, ids=str)
+@pytest.mark.parametrize("intercept", [True, False])
+def test_weighted_products_move_by_at_most_the_stated_sensitivities_and_by_more_than_half_of_them(unit, intercept):
+    domain = RowDomain(1, 1, 0, None, False, 16)
+
+    def fresh():
+        return WeightedGram(domain, 3, [0.1, 0.2, -0.1], lambda r: 1.0 / (1.0 + 0.01 * r * r), intercept=intercept)
+
+    added = contributions(fresh, corner_rows(domain, booleans=1), unit)
+    gram, cross = WeightedGram.sensitivity(domain, unit, intercept=intercept)
+    # of the upper triangle of (1, x, y), row by row, these are the products with y; the last is y with itself
+    with_y = (3, 6, 8)
+    products = [tuple(value for index, value in enumerate(totals) if index not in (*with_y, 9)) for totals in added]
+    targets = [tuple(totals[index] for index in with_y) for totals in added]
+    assert bounds(largest(frobenius(3), products, unit), gram, fresh().unit, power=2) == (True, False)
+    assert bounds(largest(squares, targets, unit), cross, fresh().unit, power=2) == (True, False)

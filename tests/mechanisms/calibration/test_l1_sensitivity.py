@@ -34,7 +34,7 @@ GRIDS = (8, 16)
 
 
 def moments_of(table, design, grid_bits=16) -> tuple[int, ...]:
-    return accumulate(open_source(table), design, RowDomain.of(design, grid_bits), ComputeOptions()).totals
+    return accumulate(open_source(table), design, RowDomain.of(design, grid_bits), ComputeOptions()).values
 
 
 def exact_change(design, weights, one, other, grid_bits=16) -> Fraction:

@@ -32,7 +32,7 @@ RELATIONS = ("add-remove", "replace")
 
 def moments_of(table, design, chunk_rows=16_384) -> tuple[int, ...]:
     domain = RowDomain.of(design)
-    return accumulate(open_source(table), design, domain, ComputeOptions(chunk_rows=chunk_rows)).totals
+    return accumulate(open_source(table), design, domain, ComputeOptions(chunk_rows=chunk_rows)).values
 
 
 def exact_loss(design, one, other, weights) -> Fraction:

@@ -51,7 +51,7 @@ def law_for(design, epsilon=1.0, delta=0.0, **given):
 def exact_counts(table, design, bins) -> np.ndarray:
     domain = RowDomain.of(design)
     sums = CellCounts(domain, Partition.of(design, bins))
-    return np.array(accumulate(open_source(table), design, domain, ComputeOptions(), sums).totals, dtype=object)
+    return np.array(accumulate(open_source(table), design, domain, ComputeOptions(), sums).values, dtype=object)
 
 
 def largest_mu(epsilon, delta) -> float:

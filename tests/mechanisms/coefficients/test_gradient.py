@@ -10,6 +10,7 @@ from scipy import stats
 
 import discreet
 from discreet.audit.pairs.catalogue import worst_pairs
+from discreet.curator.sums.protocol import Totals
 from discreet.curator.sums.scores import ScoreSum
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
@@ -106,7 +107,7 @@ def test_the_count_is_noisy_unless_it_is_public(unit):
     design = Design("y", COLUMNS, unit=unit)
     context = prepared(GRADIENT, design, sampler=SeededSampler(1))
     assert ("count" in context.law.sigma) is not design.count_public
-    bounds = [row_bound(5000 * 2**16, context) for _ in range(400)]
+    bounds = [row_bound(Totals((5000 * 2**16,), 2**16, 5000), context) for _ in range(400)]
     if design.count_public:
         assert set(bounds) == {5000.0}
     else:
@@ -115,15 +116,16 @@ def test_the_count_is_noisy_unless_it_is_public(unit):
         assert np.mean(bounds) == pytest.approx(
             5000 + 2 * context.law.sd("count"), abs=7 * context.law.sd("count") / 20
         )
-    assert row_bound(0, context) >= 1.0
+    assert row_bound(Totals((0,), 2**16, 0), context) >= 1.0
 
 
 def test_noise_has_the_stated_law_and_a_wrong_scale_is_rejected():
     """Chi-square over standardised draws: false alarm 1e-9, a fifth off is seen."""
     context = prepared(GRADIENT, Design("y", COLUMNS), sampler=ExactSampler())
-    scores = np.concatenate([noisy_score((0,) * 5, context) for _ in range(500)]) / context.law.sd("score")
+    zeros, many = Totals((0,) * 5, 2**16, 0), Totals((10**6 * 2**16,), 2**16, 10**6)
+    scores = np.concatenate([noisy_score(zeros, context) for _ in range(500)]) / context.law.sd("score")
     sd = context.law.sd("count")
-    counts = np.array([(row_bound(10**6 * 2**16, context) - 10**6 - 2 * sd) / sd for _ in range(1500)])
+    counts = np.array([(row_bound(many, context) - 10**6 - 2 * sd) / sd for _ in range(1500)])
     for values in (scores, counts):
         statistic = float(np.square(values).sum())
         low, high = stats.chi2.ppf([FALSE_ALARM / 2, 1 - FALSE_ALARM / 2], len(values))

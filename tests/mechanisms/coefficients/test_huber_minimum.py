@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from discreet.curator.sums.huber import digit_bits
-from discreet.curator.sums.protocol import Moments
+from discreet.curator.sums.protocol import Totals
 from discreet.design.domain import RowDomain
 from discreet.mechanisms.coefficients.ball_ridge import rounding_sensitivity
 from discreet.mechanisms.coefficients.huber_minimum import HuberProblem, huber_minimum
@@ -40,7 +40,7 @@ def solved(problem, rows, digits=None):
     while True:
         passes += 1
         try:
-            sums = search.send(Moments(summed(sums, rows), 16, rows.shape[1]))
+            sums = search.send(Totals(summed(sums, rows), sums.unit, rows.shape[1]))
         except StopIteration as done:
             return done.value, passes
 

@@ -12,6 +12,7 @@ from scipy import optimize, stats
 
 from discreet.audit.pairs.catalogue import worst_pairs
 from discreet.curator.sums.gram import ExactGram
+from discreet.curator.sums.protocol import Totals
 from discreet.curator.sums.scores import ScoreSum, WeightedGram
 from discreet.design.model import Design
 from discreet.mechanisms.coefficients.irls import PrivateIRLS, iteration_count, noise_edge, noisy_cross, noisy_gram
@@ -234,14 +235,14 @@ def test_noise_has_the_stated_law_and_a_wrong_scale_is_rejected():
     design = Design("y", {"x": (0, 1), "z": (0, 1), "y": (0, 1)})
     for form, drawn in (("score", ("gram", "score")), ("moment", ("gram", "cross"))):
         context = prepared(IRLS, design, form=form, sampler=ExactSampler())
-        zeros = (0,) * 10
+        zeros = Totals((0,) * 10, 4**16, 0)
         found = {name: [] for name in drawn}
         for _ in range(600):
             gram = noisy_gram(zeros, context) / context.law.sd("gram_diagonal")
             off = context.law.sd("gram_off_diagonal") / context.law.sd("gram_diagonal")
             found["gram"] += [*np.diag(gram), *(gram[np.triu_indices(3, 1)] / off)]
             if form == "score":
-                found["score"] += list(noisy_score(zeros, context) / context.law.sd("score"))
+                found["score"] += list(noisy_score(Totals((0,) * 3, 2**16, 0), context) / context.law.sd("score"))
             else:
                 found["cross"] += list(noisy_cross(zeros, context) / context.law.sd("cross"))
         for values in found.values():
@@ -271,7 +272,7 @@ def test_noise_is_added_in_unlimited_integers():
             return [-huge + 3] * len(sigmas)
 
     context = prepared(IRLS, design, sampler=Back())
-    assert (noisy_gram((huge,) * 6, context) == 3 / 4**16).all()
+    assert (noisy_gram(Totals((huge,) * 6, 4**16, 1), context) == 3 / 4**16).all()
 
 
 # where it converges
@@ -432,7 +433,7 @@ def test_too_much_noise_gives_finite_coefficients_inside_the_box(form):
 def test_the_edge_is_above_the_mean_of_the_largest_eigenvalue_of_the_noise():
     design = Design("y", {f"x{j}": (0, 1) for j in range(9)} | {"y": (0, 1)})
     context = prepared(IRLS, design, sampler=SeededSampler(3))
-    zeros = (0,) * 66
+    zeros = Totals((0,) * 66, 4**16, 0)
     top = [np.linalg.eigvalsh(noisy_gram(zeros, context))[-1] / noise_edge(context, 10) for _ in range(300)]
     # asymptotically 1, below it at finite size
     assert 0.7 < np.mean(top) < 1.0

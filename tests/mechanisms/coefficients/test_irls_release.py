@@ -51,7 +51,7 @@ def test_persons_are_read_with_their_cap():
     for block, sigma in made.noise.sigma.items():
         assert sigma / alone.sigma[block] == pytest.approx(2, rel=1e-9)
     sums = ExactGram(3, 16)
-    assert accumulate(open_source(table), design, RowDomain.of(design), ComputeOptions(), sums).totals[0] == 60 * 4**16
+    assert accumulate(open_source(table), design, RowDomain.of(design), ComputeOptions(), sums).values[0] == 60 * 4**16
 
 
 @pytest.mark.parametrize(

@@ -46,7 +46,7 @@ def law_of(design, epsilon=1.0, delta=1e-6, settings=DEFAULT, grid_bits=16):
 
 
 def equations_of(table, design):
-    totals = accumulate(open_source(table), design, RowDomain.of(design), ComputeOptions()).totals
+    totals = accumulate(open_source(table), design, RowDomain.of(design), ComputeOptions()).values
     return normal_equations(totals, len(design.released), intercept=design.intercept)
 
 

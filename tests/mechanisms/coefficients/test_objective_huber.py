@@ -13,7 +13,7 @@ from scipy import stats
 import discreet
 from discreet.audit.pairs.catalogue import worst_pairs
 from discreet.curator.sums.huber import HuberSums, digit_bits
-from discreet.curator.sums.protocol import Moments
+from discreet.curator.sums.protocol import Totals
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.mechanisms.coefficients.ball_ridge import rounding_sensitivity
@@ -56,7 +56,7 @@ def minimum(rows, linear, strength, threshold, intercept):
     while True:
         sums.add(np.ascontiguousarray(rows))
         try:
-            sums = search.send(Moments(sums.totals(), 16, rows.shape[1]))
+            sums = search.send(Totals(sums.totals(), sums.unit, rows.shape[1]))
         except StopIteration as done:
             return np.array(done.value, dtype=object)
 

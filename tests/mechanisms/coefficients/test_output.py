@@ -39,7 +39,7 @@ DEFAULT = checked_settings("output", OutputPerturbation.info.settings, None)
 def lattice_of(table, design, settings, grid_bits=16):
     """What the mechanism adds its noise to."""
     domain = RowDomain.of(design, grid_bits)
-    totals = accumulate(open_source(table), design, domain, ComputeOptions()).totals
+    totals = accumulate(open_source(table), design, domain, ComputeOptions()).values
     equations = normal_equations(totals, len(design.released), intercept=design.intercept)
     return ridge_in_ball(*equations, grid_bits, settings)
 

@@ -7,14 +7,13 @@ import math
 import numpy as np
 import pytest
 
+from discreet.curator.sums.residuals import RatioSquares, ResidualGram
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.errors import SpecError
 from discreet.mechanisms.calibration.blocks import DEFAULT_SHARES, variates
 from discreet.mechanisms.calibration.l2_sensitivity import (
-    RATIO_SENSITIVITY,
     Blocks,
-    residual_sensitivity,
     weighted_loss,
 )
 from discreet.mechanisms.interface.promise import with_curve
@@ -39,8 +38,8 @@ def mu_of_the_noise(design: Design, domain: RowDomain, law) -> float:
         domain, unit.neighbours, weights, count_public=design.count_public, rows_per_unit=unit.max_rows
     )
     if "residual_diagonal" in law.sigma:
-        loss += (residual_sensitivity(domain, unit.neighbours) / law.sd("residual_diagonal")) ** 2
-        loss += (RATIO_SENSITIVITY / law.sd("residual_ratio")) ** 2
+        loss += (ResidualGram.sensitivity(domain, unit.neighbours) / law.sd("residual_diagonal")) ** 2
+        loss += (RatioSquares.sensitivity() / law.sd("residual_ratio")) ** 2
     return math.sqrt(loss)
 
 

@@ -12,7 +12,7 @@ from scipy import optimize, stats
 
 import discreet
 from discreet.audit.pairs.catalogue import worst_pairs
-from discreet.curator.sums.protocol import Moments
+from discreet.curator.sums.protocol import Totals
 from discreet.design.columns import Boolean, Numeric
 from discreet.design.declarations import column_from
 from discreet.design.domain import RowDomain
@@ -336,7 +336,7 @@ def test_the_noise_of_the_eigenvalue_has_the_stated_law_and_a_wrong_scale_is_rej
         passes = AdaptiveSufficientStatistics().passes(RunContext(design, domain, law, THIRD, sampler))
         next(passes)
         with pytest.raises(StopIteration) as done:
-            passes.send(Moments(exact, 16, 2))
+            passes.send(Totals(exact, 4**16, 2))
         published = done.value.value
         assert sampler.asked[-1] == [law.sigma[EIGENVALUE]]
         drawn.append((published.scalars[EIGENVALUE] - eigenvalue_of(exact, design)) / law.sigma[EIGENVALUE])

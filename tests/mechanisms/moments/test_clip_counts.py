@@ -11,7 +11,7 @@ from scipy import stats
 
 import discreet
 from discreet.audit.pairs.catalogue import worst_pairs
-from discreet.curator.sums.protocol import Moments
+from discreet.curator.sums.protocol import Totals
 from discreet.curator.table import Table, accumulate
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
@@ -43,7 +43,7 @@ COLUMNS = {
 }
 
 
-def sums(table, design: Design, **options) -> Moments:
+def sums(table, design: Design, **options) -> Totals:
     domain = RowDomain.of(design)
     return accumulate(open_source(table), design, domain, ComputeOptions(**options), clip_counts=True)
 
@@ -57,20 +57,20 @@ def laplace_law(design: Design, epsilon: float = EPSILON):
     return LaplaceMoments(clip_counts=True).noise_model(design, RowDomain.of(design), PrivacyBudget(epsilon), {})
 
 
-def changes(design: Design, law, one: Moments, other: Moments) -> list[Fraction]:
+def changes(design: Design, law, one: Totals, other: Totals) -> list[Fraction]:
     """Changes of all that is released over the scale of its noise, sums and counts, without rounding."""
     scales = law.steps(len(design.released))
-    moved = [Fraction(a - b, scale) for a, b, scale in zip(one.totals, other.totals, scales, strict=True) if scale]
+    moved = [Fraction(a - b, scale) for a, b, scale in zip(one.values, other.values, scales, strict=True) if scale]
     step = 4**law.grid_bits
     counts = zip(one.clipped, other.clipped, strict=True)
     return [*moved, *(Fraction((a - b) * step, law.sigma[CLIPPED]) for a, b in counts)]
 
 
-def mu2(design: Design, law, one: Moments, other: Moments) -> Fraction:
+def mu2(design: Design, law, one: Totals, other: Totals) -> Fraction:
     return sum((change**2 for change in changes(design, law, one, other)), Fraction(0))
 
 
-def epsilon_of(design: Design, law, one: Moments, other: Moments) -> Fraction:
+def epsilon_of(design: Design, law, one: Totals, other: Totals) -> Fraction:
     return sum((abs(change) for change in changes(design, law, one, other)), Fraction(0))
 
 
@@ -113,7 +113,7 @@ def test_order_batches_and_chunks_do_not_change_a_count(unit):
         order = rng.permutation(300)
         shuffled = {name: [values[k] for k in order] for name, values in table.items()}
         options = {"batch_rows": int(rng.integers(1, 300)), "chunk_rows": int(rng.integers(1, 300))}
-        found.add((sums(shuffled, design, **options).clipped, sums(shuffled, design, **options).totals))
+        found.add((sums(shuffled, design, **options).clipped, sums(shuffled, design, **options).values))
     assert len(found) == 1
     if not unit:
         outside = [sum(not 0 <= cell <= 1 for cell in table[name]) for name in design.clippable]
@@ -329,7 +329,7 @@ class Recorder:
     laplace = draw
 
 
-def published_in_lockstep(mechanism, design: Design, table) -> tuple[list[int], list[int], Moments]:
+def published_in_lockstep(mechanism, design: Design, table) -> tuple[list[int], list[int], Totals]:
     """Every number that a run without noise publishes, and the scale that was drawn for it, in one order."""
     domain, sampler = RowDomain.of(design), Recorder()
     law = mechanism.noise_model(design, domain, PrivacyBudget(EPSILON, DELTA), {})

@@ -13,7 +13,7 @@ from scipy import stats
 
 import discreet
 from discreet.audit.pairs.catalogue import worst_pairs
-from discreet.curator.sums.protocol import Moments
+from discreet.curator.sums.protocol import Totals
 from discreet.curator.table import accumulate
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
@@ -149,7 +149,7 @@ def test_what_is_no_coefficient_of_the_polynomial_is_not_released(intercept, bou
     sums = {"sum_x", "sum_y"} if intercept or bounds == (0, 1) else set()
     degree_0 = {"target_square"} if target_square else set()
     assert set(law.sigma) == {"count", "gram_diagonal", "gram_off_diagonal", "cross"} | sums | degree_0
-    noisy = noisy_totals(Moments((5,) * 10, 16, 1), law, ExactSampler())
+    noisy = noisy_totals(Totals((5,) * 10, 4**16, 1), law, ExactSampler())
     for block, total in zip(entry_blocks(4), noisy, strict=True):
         assert (total is None) == (block not in law.sigma)
 
@@ -186,7 +186,7 @@ def test_one_pass_publishes_the_entries_with_their_noise():
 
 def test_drawn_noise_has_the_stated_law_and_wrong_scales_are_rejected():
     law = law_of(numbers(20), 1.0)
-    empty = Moments((0,) * 253, 16, 0)
+    empty = Totals((0,) * 253, 4**16, 0)
     blocks = np.array(entry_blocks(22))
     released = blocks != "target_square"
     drawn = np.array([noisy_totals(empty, law, ExactSampler())[:-1] for _ in range(150)], dtype=float) / 4**16

@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 from discreet.audit.pairs.catalogue import worst_pairs
-from discreet.curator.sums.protocol import Moments
+from discreet.curator.sums.protocol import Totals
 from discreet.curator.table import accumulate
 from discreet.design.declarations import column_from
 from discreet.design.domain import RowDomain
@@ -58,7 +58,7 @@ def mu2_of_pair(design, law, table, neighbour) -> Fraction:
     """Exact joint loss between two tables under the noise that is really drawn."""
     size = len(design.released)
     moments = [
-        accumulate(open_source(rows), design, RowDomain.of(design), ComputeOptions()).totals
+        accumulate(open_source(rows), design, RowDomain.of(design), ComputeOptions()).values
         for rows in (table, neighbour)
     ]
     return sum(
@@ -214,7 +214,7 @@ class _Counting:
 def test_noise_is_added_in_unlimited_integers():
     law = noise_law(RowDomain(1, 0, 0, None, False, 16), "add-remove", 3, PrivacyBudget(1.0, 1e-6), count_public=False)
     huge = 2**80
-    noisy = GaussianMoments().randomise(Moments((huge,) * 6, 16, 1), law, _Counting())
+    noisy = GaussianMoments().randomise(Totals((huge,) * 6, 4**16, 1), law, _Counting())
     assert noisy == tuple(huge + k for k in range(1, 7))
 
 

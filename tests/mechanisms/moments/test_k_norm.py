@@ -11,7 +11,7 @@ from scipy import stats
 
 import discreet
 from discreet.audit.pairs.catalogue import worst_pairs
-from discreet.curator.sums.protocol import Moments
+from discreet.curator.sums.protocol import Totals
 from discreet.curator.table import accumulate
 from discreet.design.declarations import column_from
 from discreet.design.domain import RowDomain
@@ -40,7 +40,7 @@ def law_of(design, epsilon, grid_bits=16):
 
 
 def moments_of(design, table) -> tuple[int, ...]:
-    return accumulate(open_source(table), design, RowDomain.of(design), ComputeOptions(chunk_rows=4)).totals
+    return accumulate(open_source(table), design, RowDomain.of(design), ComputeOptions(chunk_rows=4)).values
 
 
 def norm2_of_change(design, law, one, other) -> Fraction:
@@ -217,7 +217,7 @@ def test_noise_is_added_in_unlimited_integers_and_a_public_count_is_left_alone()
         next(passes)
         huge = 2**90
         with pytest.raises(StopIteration) as done:
-            passes.send(Moments((huge,) * 6, 16, 1))
+            passes.send(Totals((huge,) * 6, 4**16, 1))
         noise = [total - huge for total in done.value.value.totals]
         assert noise == k_norm_noise(law.steps(3), SeededSampler(1))
         assert (noise[0] == 0) == (neighbours == "replace")

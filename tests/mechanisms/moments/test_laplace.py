@@ -13,7 +13,7 @@ from scipy.spatial.distance import cdist
 
 import discreet
 from discreet.audit.pairs.catalogue import worst_pairs
-from discreet.curator.sums.protocol import Moments
+from discreet.curator.sums.protocol import Totals
 from discreet.curator.table import accumulate
 from discreet.design.declarations import column_from
 from discreet.design.domain import RowDomain
@@ -250,7 +250,7 @@ def test_noise_is_added_in_unlimited_integers_and_only_where_a_block_is_released
     design = numbers(1)
     huge, sampler = 2**80, Counting()
     law = pure_law(design, RowDomain.of(design), PrivacyBudget(1.0), {"count": 1.0, "cross": 1.0})
-    noisy = noisy_totals(Moments((huge,) * 6, 16, 1), law, sampler)
+    noisy = noisy_totals(Totals((huge,) * 6, 4**16, 1), law, sampler)
     assert noisy == (huge + 1, None, None, None, huge + 5, None)
     assert sampler.asked == [law.sigma["count"], 0, 0, 0, law.sigma["cross"], 0]
 
@@ -266,7 +266,7 @@ def test_one_pass_is_asked_for_before_any_noise_and_all_entries_are_published():
     moments = accumulate(open_source(table), design, domain, ComputeOptions(), sums)
     with pytest.raises(StopIteration) as done:
         passes.send(moments)
-    assert done.value.value.totals == tuple(total + k for k, total in enumerate(moments.totals, start=1))
+    assert done.value.value.totals == tuple(total + k for k, total in enumerate(moments.values, start=1))
     assert sampler.asked == law.steps(4)
 
 
@@ -279,7 +279,7 @@ def chi_square(draws, scale) -> float:
 def test_released_noise_has_the_stated_law_and_wrong_scales_are_rejected():
     """An empty table, released as often as it takes: what is published is the noise."""
     law = law_of(numbers(20), 1.0)
-    empty = Moments((0,) * 253, 16, 0)
+    empty = Totals((0,) * 253, 4**16, 0)
     drawn = np.array([noisy_totals(empty, law, ExactSampler()) for _ in range(150)], dtype=float)
     ratios = drawn / np.array(law.steps(22), dtype=float)
     assert chi_square(ratios.ravel(), 1.0) > FALSE_ALARM

@@ -16,7 +16,6 @@ from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.errors import SpecError
 from discreet.mechanisms.calibration.blocks import RATIO_SHARE, ROBUST_SHARE, variates
-from discreet.mechanisms.calibration.l2_sensitivity import RATIO_SENSITIVITY, residual_sensitivity
 from discreet.mechanisms.moments.gaussian import GaussianMoments
 from discreet.privacy.budget import PrivacyBudget
 from discreet.privacy.gaussian import compose_mu, delta_from
@@ -50,7 +49,7 @@ def test_no_neighbour_moves_the_residual_gram_by_more_than_claimed(neighbours):
         size = len(design.released) - 1
         theta = (rng.normal(size=size) * 10.0 ** rng.integers(-2, 9)).tolist()
         bound = float(rng.uniform(0.01, 2))
-        claim = Fraction(residual_sensitivity(RowDomain.of(design), neighbours)) ** 2
+        claim = Fraction(ResidualGram.sensitivity(RowDomain.of(design), neighbours)) ** 2
         base = random_table(design, 6, rng)
         before = residual_totals(base, design, theta, bound)
         for _ in range(25):
@@ -69,7 +68,7 @@ def test_a_corner_row_with_a_large_residual_reaches_the_claim():
     moved = squared_change(
         residual_totals(base, design, theta, bound), residual_totals(corner, design, theta, bound), 3
     )
-    claim = residual_sensitivity(RowDomain.of(design), "add-remove")
+    claim = ResidualGram.sensitivity(RowDomain.of(design), "add-remove")
     assert float(moved) ** 0.5 >= 0.999 * claim
 
 
@@ -79,7 +78,7 @@ def test_a_row_exchanged_for_an_orthogonal_one_reaches_the_claim_under_replace()
     moved = squared_change(
         residual_totals(one, design, [0.0, 0.0], 0.5), residual_totals(other, design, [0.0, 0.0], 0.5), 2
     )
-    assert float(moved) ** 0.5 >= 0.999 * residual_sensitivity(RowDomain.of(design), "replace")
+    assert float(moved) ** 0.5 >= 0.999 * ResidualGram.sensitivity(RowDomain.of(design), "replace")
 
 
 @pytest.mark.parametrize("unit", [{}, {"neighbours": "replace"}, {"id": "person", "max_rows": 3}])
@@ -89,8 +88,8 @@ def test_both_parts_together_spend_the_budget_and_no_more(unit):
     epsilon, delta = 1.0, 1e-6
     law = GaussianMoments(robust=True).noise_model(design, domain, PrivacyBudget(epsilon, delta), {})
     plain = GaussianMoments().noise_model(design, domain, PrivacyBudget(epsilon, delta), {})
-    second = residual_sensitivity(domain, design.unit.neighbours) * 4**16 / law.sigma["residual_diagonal"]
-    third = RATIO_SENSITIVITY * 4**16 / law.sigma["residual_ratio"]
+    second = ResidualGram.sensitivity(domain, design.unit.neighbours) * 4**16 / law.sigma["residual_diagonal"]
+    third = RatioSquares.sensitivity() * 4**16 / law.sigma["residual_ratio"]
     # the first part is the plain release with less of the budget
     ratio = plain.sigma["cross"] / law.sigma["cross"]
     assert ratio == pytest.approx(math.sqrt(1 - ROBUST_SHARE), rel=1e-6)
@@ -176,12 +175,12 @@ def test_no_person_moves_the_residual_gram_by_more_than_claimed():
         unit = {"id": "person", "max_rows": 3, "neighbours": neighbours}
         design = Design("y", {"x": (0, 1), "y": (0, 1)}, unit=unit)
         domain = RowDomain.of(design)
-        claim = Fraction(residual_sensitivity(domain, neighbours)) ** 2
+        claim = Fraction(ResidualGram.sensitivity(domain, neighbours)) ** 2
 
         def totals(rows, design=design, domain=domain):
             table = {name: [row[k] for row in rows] for k, name in enumerate(("person", "x", "y"))}
             gram = ResidualGram(domain, 2, [0.2, -0.3], 0.4, 3)
-            return accumulate(open_source(table), design, domain, ComputeOptions(chunk_rows=5), gram).totals
+            return accumulate(open_source(table), design, domain, ComputeOptions(chunk_rows=5), gram).values
 
         base = [(f"p{k}", *rng.random(2)) for k in (0, 0, 1, 2, 2, 2, 2)]
         before = totals(base + ([] if neighbours == "add-remove" else [("old", 0.0, 1.0)] * 3))
@@ -212,7 +211,7 @@ def test_no_neighbour_moves_the_sum_for_r_squared_by_more_than_claimed(neighbour
             kept = slice(None) if neighbours == "add-remove" else slice(1, None)
             other = {name: [*row[name], *values[kept]] for name, values in base.items()}
             moved.append(abs(ratio_total(other, design, theta, at) - before))
-    assert max(moved) <= RATIO_SENSITIVITY * 4**16
+    assert max(moved) <= RatioSquares.sensitivity() * 4**16
     assert max(moved) >= 0.999 * 4**16, "a clipped row moves it by one scaled unit, so a smaller claim would be wrong"
 
 
@@ -237,7 +236,7 @@ def test_no_person_moves_the_sum_for_r_squared_by_more_than_claimed():
                 *([("new", *rng.random(2)) for _ in range(rng.integers(1, 6))] for _ in range(40)),
             )
         ]
-        assert max(moved) <= RATIO_SENSITIVITY * 4**16
+        assert max(moved) <= RatioSquares.sensitivity() * 4**16
         assert moved[0] >= 0.9 * 4**16
 
 
@@ -250,8 +249,8 @@ def test_one_pass_gives_both_sums():
         domain, k = RowDomain.of(design), design.unit.max_rows
         gram = ResidualGram(domain, 2, [0.1, 0.2], 0.5, k)
         squares = RatioSquares(domain, [0.1, 0.2], at.ratio, at.mean, at.bound, k)
-        both = accumulate(open_source(table), design, domain, ComputeOptions(), ResidualPass(gram, squares)).totals
+        both = accumulate(open_source(table), design, domain, ComputeOptions(), ResidualPass(gram, squares)).values
         alone = accumulate(
             open_source(table), design, domain, ComputeOptions(), ResidualGram(domain, 2, [0.1, 0.2], 0.5, k)
-        ).totals
+        ).values
         assert both == (*alone, ratio_total(table, design, [0.1, 0.2], at, k))

@@ -11,6 +11,7 @@ from scipy import stats
 
 import discreet
 from discreet.audit.pairs.catalogue import worst_pairs
+from discreet.curator.sums.protocol import Totals
 from discreet.design.declarations import column_from
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
@@ -65,7 +66,7 @@ def test_only_what_the_model_needs_is_released(columns, intercept, blocks, targe
     assert set(law.sigma) == wanted
     assert design.needs_sums == ("sum_x" in wanted)
     size = len(design.released)
-    totals = with_noise(range(size * (size + 1) // 2), law, ExactSampler())
+    totals = with_noise(Totals(tuple(range(size * (size + 1) // 2)), law.unit, 1), law, ExactSampler())
     assert [total is None for total in totals] == [block not in wanted for block in entry_blocks(size)]
 
 
@@ -97,7 +98,15 @@ def test_noise_is_added_in_unlimited_integers_and_in_the_order_of_the_blocks():
             return [1, 2, 3]
 
     law = law_of(Design("y", {"x": (-1, 1), "y": (-1, 1)}, intercept=False))
-    assert with_noise([2**80] * 6, law, Counting()) == (2**80 + 1, None, None, 2**80 + 2, 2**80 + 3, None)
+    noisy = with_noise(Totals((2**80,) * 6, law.unit, 1), law, Counting())
+    assert noisy == (
+        2**80 + 1,
+        None,
+        None,
+        2**80 + 2,
+        2**80 + 3,
+        None,
+    )
 
 
 # -- sensitivity -----------------------------------------------------------------------------------------------------
@@ -183,8 +192,9 @@ def test_noise_has_the_stated_law_in_every_block_and_a_wrong_scale_is_rejected()
     law = law_of(design, target_square=True)
     blocks = entry_blocks(len(design.released))
     drawn: dict[str, list[float]] = {}
+    empty = Totals((0,) * len(blocks), law.unit, 0)
     for _ in range(4):
-        for block, value in zip(blocks, with_noise([0] * len(blocks), law, ExactSampler()), strict=True):
+        for block, value in zip(blocks, with_noise(empty, law, ExactSampler()), strict=True):
             drawn.setdefault(block, []).append(value / law.sigma[block])
     assert set(drawn) == set(law.sigma)
     for values in drawn.values():

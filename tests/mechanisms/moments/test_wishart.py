@@ -14,7 +14,7 @@ from scipy import integrate, stats
 
 import discreet
 from discreet.audit.pairs.catalogue import worst_pairs
-from discreet.curator.sums.protocol import Moments
+from discreet.curator.sums.protocol import Totals
 from discreet.curator.table import accumulate
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
@@ -53,7 +53,7 @@ def law_of(design, epsilon=1.0, delta=1e-6, settings=DEFAULTS):
 
 
 def moments_of(design, table) -> tuple[int, ...]:
-    return accumulate(open_source(table), design, RowDomain.of(design), ComputeOptions(chunk_rows=4)).totals
+    return accumulate(open_source(table), design, RowDomain.of(design), ComputeOptions(chunk_rows=4)).values
 
 
 # --- the exact loss
@@ -368,7 +368,7 @@ def test_noise_comes_less_its_mean_unless_it_is_kept():
         passes = WishartMoments().passes(RunContext(design, domain, law, settings, SeededSampler(1)))
         next(passes)
         with pytest.raises(StopIteration) as done:
-            passes.send(Moments((huge,) * 6, 16, 1))
+            passes.send(Totals((huge,) * 6, 4**16, 1))
         totals[debiased] = [total - huge for total in done.value.value.totals]
     columns = Scales.of(law).columns(3)
     assert totals[False] == wishart_noise(columns, 60, SeededSampler(1))

@@ -74,7 +74,7 @@ def signs_of(charset):
 
 def rows_of(path, charset):
     source = open_source(path, reading=ReadOptions(encoding=charset))
-    return accumulate(source, PLAN, RowDomain.of(PLAN), ComputeOptions()).totals
+    return accumulate(source, PLAN, RowDomain.of(PLAN), ComputeOptions()).values
 
 
 @pytest.mark.parametrize("charset", CHARSETS)

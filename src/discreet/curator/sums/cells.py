@@ -12,6 +12,7 @@ from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.errors import SpecError
 from discreet.exact.arrays import FloatArray, IntArray
+from discreet.privacy.unit import PrivacyUnit
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,12 +144,30 @@ class CellCounts:
         self._partition = partition
         self._counts = np.zeros(partition.cells, dtype=np.int64)
 
+    @staticmethod
+    def l1_sensitivity(unit: PrivacyUnit) -> int:
+        """Largest sum of sizes of the changes of all counts between neighbouring tables, in rows.
+
+        >>> CellCounts.l1_sensitivity(PrivacyUnit(neighbours="replace")), CellCounts.l1_sensitivity(PrivacyUnit())
+        (2, 1)
+        """
+        return (2 if unit.neighbours == "replace" else 1) * unit.max_rows  # [P:l1-cells]
+
+    @staticmethod
+    def l2_sensitivity(unit: PrivacyUnit) -> float:
+        """Largest Euclidean length of the change of all counts between neighbouring tables, in rows."""
+        return unit.max_rows * (math.sqrt(2) if unit.neighbours == "replace" else 1.0)  # [P:l2-cells]
+
+    @property
+    def unit(self) -> int:
+        """Steps in one row: those of the product grid."""
+        return self._unit**2
+
     def add(self, chunk: FloatArray) -> None:
         """Add a chunk of rows (1, x, y) in grid steps."""
         where, times = np.unique(self._partition.indices(chunk, self._unit), return_counts=True)
         self._counts[where] += times  # [P:exact-counts]
 
     def totals(self) -> tuple[int, ...]:
-        """The count of every cell in steps of the product grid: one row is `unit**2` steps."""
-        step = self._unit**2
-        return tuple(count * step for count in self._counts.tolist())  # [P:count-steps]
+        """The count of every cell in steps of the product grid."""
+        return tuple(count * self.unit for count in self._counts.tolist())  # [P:count-steps]

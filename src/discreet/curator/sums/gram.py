@@ -43,6 +43,11 @@ class ExactGram:
         self._rows_until_flush = self._flush_after = 2 ** (62 - bits)
         self._product: FloatArray = np.empty((size, size))
 
+    @property
+    def unit(self) -> int:
+        """Steps in one scaled unit: those of the product grid."""
+        return 1 << 2 * self._grid_bits
+
     def add(self, chunk: FloatArray) -> None:
         """Add the products of a chunk of shape (size, rows), integers of at most 2**grid_bits."""
         rows = chunk.shape[1]

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.curator.sums.gram import ExactGram
-from discreet.curator.sums.protocol import Sums
+from discreet.curator.sums.protocol import Sums, common_unit
 from discreet.design.domain import RowDomain
 from discreet.exact.arrays import FloatArray, IntArray
 
@@ -56,8 +56,8 @@ class HuberSums:
     >>> sums = HuberSums(domain, [0, half], 1, 64)
     >>> sums.add(np.array([[256.0, 256.0], [128.0, 256.0], [96.0, -256.0]]))
     >>> scores, products = sums.totals()[:2], sums.totals()[2:]
-    >>> [score / (2 * half) / 256**2 for score in scores], products
-    ([-0.125, -0.1875], (65536, 32768, 16384))
+    >>> [score / sums.unit for score in scores], [product / sums.unit for product in products]
+    ([-0.125, -0.1875], [1.0, 0.5, 0.25])
     """
 
     def __init__(
@@ -73,6 +73,7 @@ class HuberSums:
         self._bits = digit_bits(len(point), domain.grid_bits)
         self._mask = (1 << self._bits) - 1
         self._digits = digits
+        self._unit = domain.unit**2 << digits * self._bits
         self._threshold = threshold
         self._first = 0 if intercept else 1
         self._point = self._parted(point)
@@ -81,6 +82,11 @@ class HuberSums:
         self._scores: npt.NDArray[Any] = np.zeros((digits + 2, len(point)), dtype=object)
         self._products = ExactGram(len(point), domain.grid_bits) if products else None
 
+    @property
+    def unit(self) -> int:
+        """Steps in one scaled unit: those of the product grid, times those of a coefficient."""
+        return self._unit
+
     def add(self, chunk: FloatArray) -> None:
         """Add a chunk of rows (1, x, y) in grid steps, shape (columns, rows)."""
         for start in range(0, chunk.shape[1], 1 << _BLOCK_BITS):
@@ -88,11 +94,13 @@ class HuberSums:
             self._add(block[self._first : -1], block[-1])
 
     def totals(self) -> tuple[int, ...]:
-        """Scores in units of 2**-(2 grid_bits + digits * digit_bits), then the upper triangle of any products."""
+        """Scores, then the upper triangle of any products, in steps of 2**-(2 grid_bits + digits * digit_bits)."""
         scores = [0] * self._scores.shape[1]
         for part in self._scores:
             scores = [(score << self._bits) + int(value) for score, value in zip(scores, part, strict=True)]
-        return tuple(scores) if self._products is None else (*scores, *self._products.totals())
+        if self._products is None:
+            return tuple(scores)
+        return (*scores, *(product << self._digits * self._bits for product in self._products.totals()))
 
     def _add(self, z: FloatArray, y: FloatArray) -> None:
         head, tail = self._residuals(z, y)
@@ -130,6 +138,11 @@ class CombinedSums:
 
     def __init__(self, parts: Sequence[Sums]) -> None:
         self._parts = tuple(parts)
+
+    @property
+    def unit(self) -> int:
+        """Steps in one scaled unit, the same for all of them."""
+        return common_unit(self._parts)
 
     def add(self, chunk: FloatArray) -> None:
         """Add a chunk of rows to all of them."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NoReturn, Protocol, runtime_checkable
 
 import numpy as np
@@ -13,6 +14,11 @@ from discreet.exact.arrays import FloatArray
 
 class Sums(Protocol):
     """What rows are summed into."""
+
+    @property
+    def unit(self) -> int:
+        """Steps of the totals in one scaled unit of what is summed."""
+        ...
 
     def add(self, chunk: FloatArray) -> None:
         """Take a chunk of rows (1, x, y) in grid steps."""
@@ -32,57 +38,72 @@ class PersonSums(Protocol):
         ...
 
 
-class Moments:
-    """Exact sums of products of the grid rows (1, x, y). Sensitive: handed to a mechanism and to nothing else.
+class Totals:
+    """Exact sums over the rows of a table. Sensitive: handed to a mechanism and to nothing else.
 
-    It adds, and that is all it does: it does not print, compare, copy, pickle or serialise its numbers, and is no
+    They add, and that is all they do: they do not print, compare, copy, pickle or serialise their numbers, and are no
     dataclass, whose fields any tool can list. Parts of one table add up if no person is in two of them.
 
     Attributes
     ----------
-    totals
-        Upper triangle, row by row, in steps of the product grid.
-    grid_bits
-        Steps per scaled unit, as a power of two.
-    units
+    values
+        The sums, in integer steps, in the order that their kind of sum states.
+    unit
+        Steps in one scaled unit: what a total is worth is `value / unit`.
+    count
         Number of rows, or of persons, in the table; also sensitive unless the neighbouring relation makes it public.
     clipped
         Number of rows that count in which each numeric column was clipped, where that was asked for.
     """
 
-    __slots__ = ("clipped", "grid_bits", "totals", "units")
+    __slots__ = ("clipped", "count", "unit", "values")
 
-    totals: tuple[int, ...]
-    grid_bits: int
-    units: int
+    values: tuple[int, ...]
+    unit: int
+    count: int
     clipped: tuple[int, ...]
 
-    def __init__(self, totals: tuple[int, ...], grid_bits: int, units: int, clipped: tuple[int, ...] = ()) -> None:
+    def __init__(self, values: tuple[int, ...], unit: int, count: int, clipped: tuple[int, ...] = ()) -> None:
         _set = object.__setattr__
-        _set(self, "totals", totals)
-        _set(self, "grid_bits", grid_bits)
-        _set(self, "units", units)
+        _set(self, "values", values)
+        _set(self, "unit", unit)
+        _set(self, "count", count)
         _set(self, "clipped", clipped)
 
+    def on_grid(self, unit: int) -> tuple[int, ...]:
+        """The values in steps of a grid as fine or finer, on which noise is added: `unit` steps in one scaled unit."""
+        finer, rest = divmod(unit, self.unit)
+        if rest or not finer:
+            raise SpecError(f"expected a grid with a multiple of {self.unit} steps in one scaled unit, got {unit}")
+        return tuple(value * finer for value in self.values)  # [P:finer-grid]
+
     def __setattr__(self, name: str, value: object) -> NoReturn:
-        raise AttributeError("moments cannot be changed; add them up instead")
+        raise AttributeError("totals cannot be changed; add them up instead")
 
     def __delattr__(self, name: str) -> NoReturn:
-        raise AttributeError("moments cannot be changed; add them up instead")
+        raise AttributeError("totals cannot be changed; add them up instead")
 
-    def __add__(self, other: Moments) -> Moments:
-        sizes = [(part.grid_bits, len(part.totals), len(part.clipped)) for part in (self, other)]
+    def __add__(self, other: Totals) -> Totals:
+        sizes = [(part.unit, len(part.values), len(part.clipped)) for part in (self, other)]
         if sizes[0] != sizes[1]:
-            raise SpecError("these moments have different grids or columns; only moments of one design add up")
-        totals = tuple(a + b for a, b in zip(self.totals, other.totals, strict=True))
+            raise SpecError("these totals have different units or columns; only totals of one design add up")
+        values = tuple(a + b for a, b in zip(self.values, other.values, strict=True))
         clipped = tuple(a + b for a, b in zip(self.clipped, other.clipped, strict=True))
-        return Moments(totals, self.grid_bits, self.units + other.units, clipped)
+        return Totals(values, self.unit, self.count + other.count, clipped)
 
     def __reduce__(self) -> NoReturn:
-        raise TypeError("moments are sensitive and are never serialised; publish a release instead")
+        raise TypeError("totals are sensitive and are never serialised; publish a release instead")
 
     # without it Python would list the slots
     __getstate__ = __reduce__
 
     def __repr__(self) -> str:
-        return "<Moments: sensitive, not shown>"
+        return "<Totals: sensitive, not shown>"
+
+
+def common_unit(parts: Sequence[Sums]) -> int:
+    """The unit of sums that are taken in one pass, which must be one and the same."""
+    units = {part.unit for part in parts}
+    if len(units) != 1:
+        raise SpecError(f"expected sums in one unit, got {len(units)} units")
+    return units.pop()

@@ -9,12 +9,16 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.curator.sums.gram import ExactGram
-from discreet.design.domain import RowDomain
+from discreet.curator.sums.protocol import common_unit
+from discreet.design.domain import RowDomain, norm2
 from discreet.exact.arrays import FloatArray
 from discreet.exact.ball import shrink_to_ball
+from discreet.privacy.unit import Neighbours
 
 # scaled coefficients beyond this are noise; a larger one could turn a residual into infinity minus infinity
 _LARGEST_COEFFICIENT: Final = 1e6
+# covers the rounding of some double operations, each relative 2**-53
+_ROUNDING: Final = 1 + 2**-44
 
 
 def usable(coefficients: Sequence[float]) -> list[float]:
@@ -67,6 +71,23 @@ class ResidualGram:
         self._bound = bound
         self._norm2 = domain.norm2_bound + domain.unit**2
         self._rows_per_person = rows_per_person
+
+    @staticmethod
+    def sensitivity(domain: RowDomain, neighbours: Neighbours) -> float:
+        """Largest Frobenius norm of a change of the sum between neighbouring tables, in scaled units, rounded up.
+
+        A person enters as one row, whatever the number of rows that count.
+
+        >>> ResidualGram.sensitivity(RowDomain(2, 0, 0, None, False, 16), "add-remove")
+        3.0000000000001705
+        """
+        row_norm = 1.0 + norm2(domain)
+        return row_norm * (1.0 if neighbours == "add-remove" else 2**0.5) * _ROUNDING  # [P:residual-sensitivity]
+
+    @property
+    def unit(self) -> int:
+        """Steps in one scaled unit: those of the product grid."""
+        return self._gram.unit
 
     def add(self, chunk: FloatArray) -> None:
         """Add a chunk of rows (1, x, y) in grid steps, shape (size + 1, rows)."""
@@ -128,6 +149,16 @@ class RatioSquares:
         self._bound = bound
         self._rows_per_person = rows_per_person
 
+    @staticmethod
+    def sensitivity() -> float:
+        """Largest change of the sum between neighbouring tables under both relations, in scaled units, rounded up."""
+        return 1.0 * _ROUNDING  # [P:ratio-sensitivity]
+
+    @property
+    def unit(self) -> int:
+        """Steps in one scaled unit: those of the product grid."""
+        return self._gram.unit
+
     def add(self, chunk: FloatArray) -> None:
         """Add a chunk of rows (1, x, y) in grid steps."""
         self._gram.add(self.rows(chunk))
@@ -155,6 +186,11 @@ class ResidualPass:
 
     def __init__(self, gram: ResidualGram, squares: RatioSquares) -> None:
         self._parts = (gram, squares)
+
+    @property
+    def unit(self) -> int:
+        """Steps in one scaled unit: those of the product grid."""
+        return common_unit(self._parts)
 
     def add(self, chunk: FloatArray) -> None:
         """Add a chunk of rows (1, x, y) in grid steps."""

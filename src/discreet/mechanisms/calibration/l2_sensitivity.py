@@ -10,12 +10,11 @@ with svec (Frobenius) norm inside the Gram block. With w_k = 1 / sigma_k^2 it is
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Final
 
 import numpy as np
 
-from discreet.design.domain import RowDomain
+from discreet.design.domain import RowDomain, norm2
 from discreet.exact.arrays import FloatArray
 from discreet.privacy.unit import Neighbours
 
@@ -36,17 +35,6 @@ class Blocks:
     sum_y: float
     cross: float
     target_square: float
-
-
-def norm2(domain: RowDomain) -> float:
-    """Largest squared norm of x in scaled units, rounded up.
-
-    >>> norm2(RowDomain(2, 1, 1, None, False, 16))
-    4.0
-    """
-    exact = Fraction(domain.norm2_bound, domain.unit**2)
-    near = float(exact)
-    return near if Fraction(near) >= exact else float(np.nextafter(near, np.inf))
 
 
 def block_maxima(domain: RowDomain, neighbours: Neighbours) -> Blocks:
@@ -122,20 +110,6 @@ def replace_loss(domain: RowDomain, w: Blocks) -> float:
         if cells.shape[0] * 4 > _MAX_CELLS:
             return max(settled, float(upper.max())) * _ROUNDING  # [P:replace-search]
         cells = _split(cells, times=1)
-
-
-# a row or a person enters the sum of q^2 with a number from 0 to 1, under both relations (residuals.proof.md)
-RATIO_SENSITIVITY: Final = 1.0 * _ROUNDING
-
-
-def residual_sensitivity(domain: RowDomain, neighbours: Neighbours) -> float:
-    """Largest Frobenius norm of the change of the Gram of residual rows (residuals.proof.md), in scaled units.
-
-    >>> residual_sensitivity(RowDomain(2, 0, 0, None, False, 16), "add-remove")
-    3.0000000000001705
-    """
-    row_norm = 1.0 + norm2(domain)
-    return row_norm * (1.0 if neighbours == "add-remove" else 2**0.5) * _ROUNDING
 
 
 def _norm2_beside(domain: RowDomain, r2: float, c: FloatArray) -> FloatArray:

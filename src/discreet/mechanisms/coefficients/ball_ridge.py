@@ -15,11 +15,10 @@ from typing import Final
 
 import numpy as np
 
-from discreet.design.domain import RowDomain
+from discreet.design.domain import RowDomain, norm2
 from discreet.design.model import Design
 from discreet.exact.linear import Int, factors, solution
 from discreet.exact.triangle import symmetric_integers
-from discreet.mechanisms.calibration.l2_sensitivity import norm2
 from discreet.mechanisms.interface.settings import Setting
 from discreet.releases import Settings
 

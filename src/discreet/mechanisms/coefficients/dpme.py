@@ -69,22 +69,19 @@ class PerturbedHistogram:
             )
         bins = public_bins(design, epsilon, settings)
         cells = Partition.of(design, bins).cells
-        rows = design.unit.max_rows
-        replaced = design.unit.neighbours == "replace"
         if settings["noise"] == "laplace":
-            scale = in_steps("cells", (2 if replaced else 1) * rows / epsilon, domain)  # [P:l1-cells]
+            scale = in_steps("cells", CellCounts.l1_sensitivity(design.unit) / epsilon, domain)
             law = NoiseLaw(domain.grid_bits, {"cells": scale}, "pure", "discrete-laplace")
         else:
-            sensitivity = rows * (math.sqrt(2) if replaced else 1.0)  # [P:l2-cells]
-            law = pieces_law(domain, budget, {"cells": Piece(sensitivity, 1.0, cells)})
+            law = pieces_law(domain, budget, {"cells": Piece(CellCounts.l2_sensitivity(design.unit), 1.0, cells)})
         return replace(law, parameters={"bins": bins, "cells": cells})
 
     def passes(self, context: RunContext) -> Passes:
         """One pass: exact counts, noise on every one, and the fit."""
         partition = Partition.of(context.design, context.law.parameters["bins"])
         counted = yield CellCounts(context.domain, partition)
-        noisy = self.randomise(counted.totals, context.law, context.sampler)
-        weights = np.array([total / context.domain.unit**2 for total in noisy])
+        noisy = self.randomise(counted.on_grid(context.law.unit), context.law, context.sampler)
+        weights = np.array([total / context.law.unit for total in noisy])
         cells = BinnedModel.of(partition, weights, context.law.sd("cells"), intercept=context.design.intercept)
         huber = context.settings["loss"] == "huber"
         fitted = cells.huber(float(context.settings["threshold"])) if huber else cells.squares()

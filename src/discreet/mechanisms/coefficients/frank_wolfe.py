@@ -49,7 +49,8 @@ class PrivateFrankWolfe:
         """The scale at which scores count in each choice."""
         iterations = int(settings["iterations"])
         each, calibration = epsilon_of_a_choice(budget, iterations)
-        sensitivity = score_sensitivity(design)
+        # how far one unit can move the score of any vertex
+        sensitivity = ScoreSum.coordinate_sensitivity(design.unit)
         scale = in_steps("selection", 2 * sensitivity / each, domain)  # [P:selection-scale]
         return NoiseLaw(
             domain.grid_bits, {"selection": scale}, calibration, "discrete-laplace", {"iterations": iterations}
@@ -64,8 +65,7 @@ class PrivateFrankWolfe:
         trace = []
         for iteration in range(context.law.parameters["iterations"]):
             summed = yield ScoreSum(context.domain, size, fitted.tolist(), weight, intercept=context.design.intercept)
-            # from grid steps to steps of the product grid
-            scores = [total * context.domain.unit for total in summed.totals[first:]]
+            scores = summed.on_grid(context.law.unit)[first:]
             chosen = select([*scores, *(-score for score in scores)], context.law.sigma["selection"], context.sampler)
             column, sign = first + chosen % len(scores), 1.0 if chosen < len(scores) else -1.0
             share = 2 / (iteration + 2)
@@ -86,15 +86,6 @@ def clipped_at(bound: float) -> Weight:
         return np.clip(residuals / bound, -1.0, 1.0)
 
     return weight
-
-
-def score_sensitivity(design: Design) -> int:
-    """How far one unit can move the score of any vertex, in scaled units.
-
-    >>> score_sensitivity(Design("y", {"x": (0, 1), "y": (0, 1)}, unit={"neighbours": "replace"}))
-    2
-    """
-    return design.unit.max_rows * (1 if design.unit.neighbours == "add-remove" else 2)  # [P:vertex-sensitivity]
 
 
 def epsilon_of_a_choice(budget: PrivacyBudget, iterations: int) -> tuple[float, Calibration]:

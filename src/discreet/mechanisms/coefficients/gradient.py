@@ -7,7 +7,8 @@ from typing import Final, Literal
 
 import numpy as np
 
-from discreet.curator.sums.scores import ScoreSum
+from discreet.curator.sums.protocol import Totals
+from discreet.curator.sums.scores import ScoreSum, row_norm
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.errors import SpecError
@@ -16,8 +17,6 @@ from discreet.mechanisms.coefficients.iterates import (
     fitted_indices,
     noisy_score,
     published,
-    row_norm,
-    score_sensitivity,
     stepped,
 )
 from discreet.mechanisms.coefficients.robust_loss import RobustLoss
@@ -71,30 +70,32 @@ class NoisyGradientDescent:
         law = pieces_law(domain, budget, gradient_pieces(design, domain, iterations))
         if not carrying:
             return law
-        return replace(law, parameters={MOMENTUM: momentum(row_norm(design, domain) ** 2, iterations, step)})
+        length2 = row_norm(domain, intercept=design.intercept) ** 2
+        return replace(law, parameters={MOMENTUM: momentum(length2, iterations, step)})
 
     def passes(self, context: RunContext) -> Passes:
         """One pass for the number of rows, one for each step."""
         size, intercept = len(context.design.released) - 1, context.design.intercept
         clipped = RobustLoss(1.0, float(context.settings["clip"]))
-        moments = yield ScoreSum(context.domain, size, [0.0] * size, np.ones_like)
+        ones = yield ScoreSum(context.domain, size, [0.0] * size, np.ones_like)
         # (psi/bound) has slope 1/bound, so the Hessian of what is summed is at most rows * longest^2 / bound
-        curvature = row_bound(moments.totals[0], context) * row_norm(context.design, context.domain) ** 2
+        curvature = row_bound(ones, context) * row_norm(context.domain, intercept=intercept) ** 2
         rate = float(context.settings["step"]) * clipped.bound / curvature
         carried = context.law.parameters.get(MOMENTUM, 0) / 1000
         before = theta = np.zeros(size)
         iterates = []
         for _ in range(int(context.settings["iterations"])):
             ahead = theta + carried * (theta - before)
-            moments = yield ScoreSum(context.domain, size, ahead.tolist(), clipped.score, intercept=intercept)
-            before, theta = theta, stepped(ahead, rate * noisy_score(moments.totals, context))
+            scores = yield ScoreSum(context.domain, size, ahead.tolist(), clipped.score, intercept=intercept)
+            before, theta = theta, stepped(ahead, rate * noisy_score(scores, context))
             iterates.append(theta)
         return published(iterates, average=bool(context.settings["average"]))
 
 
 def gradient_pieces(design: Design, domain: RowDomain, iterations: int) -> dict[str, Piece]:
     """What is released: the number of rows unless it is public, and a sum of clipped gradients for each step."""
-    score = Piece(score_sensitivity(design, domain), 1 - COUNT_SHARE, len(fitted_indices(design)), iterations)
+    sensitivity = ScoreSum.sensitivity(domain, design.unit, intercept=design.intercept)
+    score = Piece(sensitivity, 1 - COUNT_SHARE, len(fitted_indices(design)), iterations)
     if design.count_public:
         return {"score": score}
     return {"count": Piece(float(design.unit.max_rows), COUNT_SHARE, 1), "score": score}  # [P:count-piece]
@@ -128,11 +129,10 @@ def momentum(length2: float, iterations: int, step: float) -> int:
     return round(1000 * min(max(least, carried), most))
 
 
-def row_bound(total: int, context: RunContext) -> float:
-    """A number of rows that is seldom below the exact one and never below 1, from a sum of ones in grid steps."""
-    unit = context.domain.unit
+def row_bound(ones: Totals, context: RunContext) -> float:
+    """A number of rows that is seldom below the exact one and never below 1, from a sum of ones."""
     if context.design.count_public:
-        return max(1.0, total / unit)
+        return max(1.0, ones.values[0] / ones.unit)
     (variate,) = context.sampler.draw([context.law.sigma["count"]])
-    noisy = total * unit + variate  # [P:count-noise]
-    return max(1.0, max(0.0, noisy / unit**2) + 2 * context.law.sd("count"))
+    noisy = ones.on_grid(context.law.unit)[0] + variate  # [P:count-noise]
+    return max(1.0, max(0.0, noisy / context.law.unit) + 2 * context.law.sd("count"))

@@ -13,7 +13,7 @@ from typing import Final, TypeAlias
 import numpy as np
 
 from discreet.curator.sums.huber import CombinedSums, HuberSums, digit_bits
-from discreet.curator.sums.protocol import Moments, Sums
+from discreet.curator.sums.protocol import Sums, Totals
 from discreet.design.domain import RowDomain
 from discreet.exact.linear import Int, factors, solution
 from discreet.exact.triangle import symmetric_integers
@@ -81,7 +81,8 @@ class HuberProblem:
 class _Visited:
     """A point, in units of 2**-fraction, with the exact gradient and the curvature of the rows inside the threshold.
 
-    The gradient is in units of 2**-(product_bits + fraction); `merit` is its square in the metric of all rows.
+    Gradient and curvature are in units of 2**-(product_bits + fraction); `merit` is the square of the gradient in the
+    metric of all rows.
     """
 
     point: Int
@@ -90,7 +91,7 @@ class _Visited:
     merit: int
 
 
-_Search: TypeAlias = Generator[Sums, Moments, list[int]]
+_Search: TypeAlias = Generator[Sums, Totals, list[int]]
 
 
 def huber_minimum(problem: HuberProblem, digits: int | None = None) -> _Search:
@@ -117,9 +118,9 @@ class _Precision:
         self.fraction = digits * problem.digit_bits
         # equations are solved in the units of the gradient
         self.bits = problem.product_bits + self.fraction
-        self.above = factors(self._penalised(problem.gram), self.bits)
+        self.above = factors(self._penalised(problem.gram << self.fraction), self.bits)
 
-    def minimum(self) -> Generator[Sums, Moments, Int | None]:
+    def minimum(self) -> Generator[Sums, Totals, Int | None]:
         """A certified point; none if steps at this precision are no longer an improvement."""
         ridge = self._step(self.above, self.problem.start << self.fraction)
         best = yield from self._visit(ridge)
@@ -135,7 +136,7 @@ class _Precision:
             best, lowest = tried, min(lowest, tried.merit)
         return best.point
 
-    def _better(self, best: _Visited, newton: Int) -> Generator[Sums, Moments, Int | None]:
+    def _better(self, best: _Visited, newton: Int) -> Generator[Sums, Totals, Int | None]:
         """A step that lowers the objective: part of Newton's, or one with a curvature above the exact one."""
         above = self._step(self.above, best.gradient)
         scales = range(0, self.problem.stiffness + 3, 2)
@@ -146,14 +147,14 @@ class _Precision:
             return None
         return finer if more > gain else coarse
 
-    def _farthest_down(self, best: _Visited, steps: Sequence[Int]) -> Generator[Sums, Moments, tuple[Int, int]]:
+    def _farthest_down(self, best: _Visited, steps: Sequence[Int]) -> Generator[Sums, Totals, tuple[Int, int]]:
         """The step whose end proves the largest fall of the objective, which lies above its tangent there."""
         points = [best.point - step for step in steps]
-        moments = yield CombinedSums([self._sums(point, products=False) for point in points])
-        size = len(best.point)
+        scores = yield CombinedSums([self._sums(point, products=False) for point in points])
+        size, exact = len(best.point), scores.on_grid(1 << self.bits)
         gains = []
         for i, (point, step) in enumerate(zip(points, steps, strict=True)):
-            gradient = self._gradient(point, moments.totals[i * size : (i + 1) * size])
+            gradient = self._gradient(point, exact[i * size : (i + 1) * size])
             gains.append(int(gradient @ step))  # [P:certain-fall]
         index = max(range(len(steps)), key=gains.__getitem__)
         return steps[index], gains[index]
@@ -163,13 +164,13 @@ class _Precision:
         allowed = self.problem.strength << (self.fraction - self.problem.product_bits - _TOLERANCE_BITS)
         return bool(visited.gradient @ visited.gradient <= allowed**2)  # [P:huber-certificate]
 
-    def _visit(self, point: Int) -> Generator[Sums, Moments, _Visited]:
+    def _visit(self, point: Int) -> Generator[Sums, Totals, _Visited]:
         """Gradient and curvature at a point, from one pass."""
-        moments = yield self._sums(point, products=True)
-        size = len(point)
-        gradient = self._gradient(point, moments.totals[:size])
+        sums = yield self._sums(point, products=True)
+        size, exact = len(point), sums.on_grid(1 << self.bits)
+        gradient = self._gradient(point, exact[:size])
         merit = int(gradient @ solution(self.above, gradient, self.bits))
-        return _Visited(point, gradient, symmetric_integers(moments.totals[size:], size), merit)
+        return _Visited(point, gradient, symmetric_integers(exact[size:], size), merit)
 
     def _sums(self, point: Int, *, products: bool) -> HuberSums:
         problem = self.problem
@@ -188,8 +189,8 @@ class _Precision:
         return gradient
 
     def _penalised(self, products: Int) -> Int:
-        lifted = products + self.problem.strength * np.identity(len(products), dtype=object)
-        matrix: Int = lifted << self.fraction
+        strength = self.problem.strength << self.fraction
+        matrix: Int = products + strength * np.identity(len(products), dtype=object)
         return matrix
 
     def _step(self, factored: tuple[Int, list[int]], gradient: Int) -> Int:

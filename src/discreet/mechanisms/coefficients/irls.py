@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Generator, Sequence
+from collections.abc import Generator
 from dataclasses import replace
 from typing import Final, Literal, TypeAlias
 
 import numpy as np
 
 from discreet.curator.sums.gram import ExactGram
-from discreet.curator.sums.protocol import Moments, Sums
+from discreet.curator.sums.protocol import Sums, Totals
 from discreet.curator.sums.scores import ScoreSum, WeightedGram
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
@@ -19,12 +19,9 @@ from discreet.exact.triangle import position, symmetric
 from discreet.mechanisms.calibration.l2_sensitivity import Blocks, weighted_loss
 from discreet.mechanisms.calibration.pieces import JOINT_RULES, RULES, Piece, pieces_law
 from discreet.mechanisms.coefficients.iterates import (
-    ROUNDING,
     fitted_indices,
     noisy_score,
     published,
-    row_norm,
-    score_sensitivity,
     stepped,
 )
 from discreet.mechanisms.coefficients.robust_loss import RobustLoss
@@ -34,7 +31,7 @@ from discreet.mechanisms.sampling.sampler import rounded_up
 from discreet.privacy.budget import PrivacyBudget
 from discreet.releases import NoiseLaw, Settings
 
-_Iterates: TypeAlias = Generator[Sums, Moments, list[FloatArray]]
+_Iterates: TypeAlias = Generator[Sums, Totals, list[FloatArray]]
 
 # a step by scores is short, one by moments solves the weighted equations
 USUAL_ITERATIONS: Final = {"score": 100, "moment": 10}
@@ -42,6 +39,8 @@ USUAL_ITERATIONS: Final = {"score": 100, "moment": 10}
 GRAM_SHARE: Final = 0.1
 # share of mu^2 for the weighted Gram of the moment form
 WEIGHTED_GRAM_SHARE: Final = 0.5
+# covers the rounding of a few double operations
+_ROUNDING: Final = 1 + 2**-44
 
 
 class PrivateIRLS:
@@ -104,9 +103,10 @@ def score_pieces(design: Design, domain: RowDomain, iterations: int) -> dict[str
         count_public=design.count_public,
         rows_per_unit=design.unit.max_rows,
     )
+    score = ScoreSum.sensitivity(domain, design.unit, intercept=design.intercept)
     return {
         "gram": Piece(math.sqrt(loss), GRAM_SHARE, size**2),
-        "score": Piece(score_sensitivity(design, domain), 1 - GRAM_SHARE, size, iterations),
+        "score": Piece(score, 1 - GRAM_SHARE, size, iterations),
     }
 
 
@@ -115,11 +115,11 @@ def moment_pieces(design: Design, domain: RowDomain, iterations: int, *, joint: 
 
     With `joint` the sensitivities are those that one pair of rows can have at once; a single piece may have more.
     """
-    size, length, rows = len(fitted_indices(design)), row_norm(design, domain), design.unit.max_rows
-    gram, cross = length**2 * rows * ROUNDING, length * rows
-    if design.unit.neighbours == "replace":
-        together = _apart() if joint else 1.0
-        gram, cross = gram * math.sqrt(2) * together, cross * 2 * together  # [P:joint-pieces]
+    size = len(fitted_indices(design))
+    gram, cross = WeightedGram.sensitivity(domain, design.unit, intercept=design.intercept)
+    if joint and design.unit.neighbours == "replace":
+        together = _apart()
+        gram, cross = gram * together, cross * together  # [P:joint-pieces]
     return {
         "gram": Piece(gram, WEIGHTED_GRAM_SHARE, size**2, iterations),
         "cross": Piece(cross, 1 - WEIGHTED_GRAM_SHARE, size, iterations),
@@ -130,14 +130,14 @@ def _apart() -> float:
     """How much of the two maxima under `replace` one pair of rows can reach at once."""
     gram, cross = WEIGHTED_GRAM_SHARE, 1 - WEIGHTED_GRAM_SHARE
     cosine = min(1.0, cross / (4 * gram))
-    return math.sqrt(gram * (1 - cosine**2) + cross * (1 + cosine) / 2) * ROUNDING  # [P:parabola-maximum]
+    return math.sqrt(gram * (1 - cosine**2) + cross * (1 + cosine) / 2) * _ROUNDING  # [P:parabola-maximum]
 
 
 def score_iterates(context: RunContext) -> _Iterates:
     """Steps by noisy sums of scores, multiplied by the inverse of one noisy Gram that lies above the exact one."""
     size = len(context.design.released) - 1
     moments = yield ExactGram(size + 1, context.domain.grid_bits)
-    gram = noisy_gram(moments.totals, context)
+    gram = noisy_gram(moments, context)
     values, vectors = np.linalg.eigh(gram)
     edge = noise_edge(context, len(values))
     # with one edge more it lies above the exact Gram, so that every step without noise lowers the loss
@@ -145,8 +145,8 @@ def score_iterates(context: RunContext) -> _Iterates:
     theta = np.zeros(size)
     iterates = []
     for loss in graduated(_loss(context), iteration_count(context.settings)):
-        moments = yield ScoreSum(context.domain, size, theta.tolist(), loss.score, intercept=context.design.intercept)
-        score = loss.bound * noisy_score(moments.totals, context)
+        scores = yield ScoreSum(context.domain, size, theta.tolist(), loss.score, intercept=context.design.intercept)
+        score = loss.bound * noisy_score(scores, context)
         theta = stepped(theta, vectors @ ((vectors.T @ score) / values))
         iterates.append(theta)
     return iterates
@@ -178,8 +178,8 @@ def moment_iterates(context: RunContext) -> _Iterates:
         moments = yield WeightedGram(
             context.domain, size, theta.tolist(), loss.root, intercept=context.design.intercept
         )
-        gram = noisy_gram(moments.totals, context)
-        cross = noisy_cross(moments.totals, context)
+        gram = noisy_gram(moments, context)
+        cross = noisy_cross(moments, context)
         values, vectors = np.linalg.eigh(gram)
         values = values + max(0.0, noise_edge(context, len(values)) - float(values[0]))
         theta = stepped(np.zeros(size), vectors @ ((vectors.T @ cross) / values))
@@ -187,24 +187,26 @@ def moment_iterates(context: RunContext) -> _Iterates:
     return iterates
 
 
-def noisy_gram(totals: Sequence[int], context: RunContext) -> FloatArray:
+def noisy_gram(moments: Totals, context: RunContext) -> FloatArray:
     """The part of the products that belongs to (1, x), or to x without intercept, with noise; in scaled units."""
     indices = fitted_indices(context.design)
     diagonal, off = context.law.sigma["gram_diagonal"], context.law.sigma["gram_off_diagonal"]
     pairs = [(i, j) for i in indices for j in indices if i <= j]
     noise = context.sampler.draw([diagonal if i == j else off for i, j in pairs])
+    totals = moments.on_grid(context.law.unit)
     exact = [totals[position(i, j, indices[-1] + 2)] for i, j in pairs]
     released = [total + variate for total, variate in zip(exact, noise, strict=True)]  # [P:gram-noise]
-    return symmetric((value / context.domain.unit**2 for value in released), len(indices))
+    return symmetric((value / context.law.unit for value in released), len(indices))
 
 
-def noisy_cross(totals: Sequence[int], context: RunContext) -> FloatArray:
+def noisy_cross(moments: Totals, context: RunContext) -> FloatArray:
     """The products of (1, x), or of x without intercept, with the target, with noise; in scaled units."""
     indices = fitted_indices(context.design)
     target = indices[-1] + 1
     noise = context.sampler.draw([context.law.sigma["cross"]] * len(indices))
+    totals = moments.on_grid(context.law.unit)
     exact = [totals[position(index, target, target + 1)] for index in indices]
-    return np.array([(a + b) / context.domain.unit**2 for a, b in zip(exact, noise, strict=True)])  # [P:cross-noise]
+    return np.array([(a + b) / context.law.unit for a, b in zip(exact, noise, strict=True)])  # [P:cross-noise]
 
 
 def noise_edge(context: RunContext, size: int) -> float:

@@ -11,7 +11,7 @@ from typing import Final, Literal
 import numpy as np
 
 from discreet.curator.sums.gram import ExactGram
-from discreet.curator.sums.protocol import Moments, Sums
+from discreet.curator.sums.protocol import Sums, Totals
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.errors import SpecError
@@ -106,12 +106,12 @@ class ObjectivePerturbation:
         """Exact moments, a random linear term, the minimum on the lattice, a little noise on it."""
         design, law, released = context.design, context.law, len(context.design.released)
         moments = yield ExactGram(released, context.domain.grid_bits)
-        gram, cross = normal_equations(moments.totals, released, intercept=design.intercept)
+        gram, cross = normal_equations(moments.on_grid(law.unit), released, intercept=design.intercept)
         linear = np.array(context.sampler.draw([law.sigma["linear"]] * len(cross)), dtype=object)
         lattice = yield from _minimum(context, gram, cross - linear, linear)
         noise = context.sampler.draw([law.sigma["coefficients"]] * len(lattice))
         noisy = [value + variate for value, variate in zip(lattice, noise, strict=True)]
-        return in_scaled_units(noisy, design, context.domain)
+        return in_scaled_units(noisy, design, law)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,12 +130,12 @@ class Shift:
     halvings: int
 
 
-def _minimum(context: RunContext, gram: Int, right: Int, linear: Int) -> Generator[Sums, Moments, list[int]]:
+def _minimum(context: RunContext, gram: Int, right: Int, linear: Int) -> Generator[Sums, Totals, list[int]]:
     """The minimum on the lattice, from the sum of z z' and that of z y less the linear term."""
     domain, strength = context.domain, context.law.parameters["strength"]
     if context.settings["loss"] == SQUARED:
         ball = {"strength": in_units(strength, domain), "bound": context.settings["bound"]}
-        return ridge_in_ball(gram, right, domain.grid_bits, ball)  # [P:linear-term]
+        return ridge_in_ball(gram, right, context.law.grid_bits, ball)  # [P:linear-term]
     threshold = threshold_steps(context.settings, domain)
     problem = HuberProblem(domain, gram, right, linear, strength, threshold, context.design.intercept)
     return (yield from huber_minimum(problem))  # [P:huber-search]

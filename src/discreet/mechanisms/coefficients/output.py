@@ -50,13 +50,13 @@ class OutputPerturbation:
 
     def passes(self, context: RunContext) -> Passes:
         """One pass: exact moments, their minimum on the lattice, then noise on every coefficient."""
-        design, released = context.design, len(context.design.released)
+        design, law, released = context.design, context.law, len(context.design.released)
         moments = yield ExactGram(released, context.domain.grid_bits)
-        gram, cross = normal_equations(moments.totals, released, intercept=design.intercept)
-        lattice = ridge_in_ball(gram, cross, context.domain.grid_bits, context.settings)
-        noise = context.sampler.draw([context.law.sigma["coefficients"]] * len(lattice))
+        gram, cross = normal_equations(moments.on_grid(law.unit), released, intercept=design.intercept)
+        lattice = ridge_in_ball(gram, cross, law.grid_bits, context.settings)
+        noise = context.sampler.draw([law.sigma["coefficients"]] * len(lattice))
         noisy = [value + variate for value, variate in zip(lattice, noise, strict=True)]  # [P:point-noise]
-        return in_scaled_units(noisy, design, context.domain)
+        return in_scaled_units(noisy, design, law)
 
 
 def coefficient_count(design: Design) -> int:
@@ -110,7 +110,7 @@ def exchange_sensitivity(sensitivity: RowSensitivity, strength: float, bound: fl
     return sensitivity.rows / 2 * pair / strength * _UP  # [P:pair-distance]
 
 
-def in_scaled_units(steps: list[int], design: Design, domain: RowDomain) -> Coefficients:
-    """Published coefficients of (1, x) from whole steps of the product grid."""
-    values = [step / 4**domain.grid_bits for step in steps]
+def in_scaled_units(steps: list[int], design: Design, law: NoiseLaw) -> Coefficients:
+    """Published coefficients of (1, x) from integer steps of the product grid."""
+    values = [step / law.unit for step in steps]
     return Coefficients(tuple(values if design.intercept else [0.0, *values]))

@@ -6,7 +6,7 @@ from collections.abc import Generator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, Protocol, TypeAlias
 
-from discreet.curator.sums.protocol import Moments, Sums
+from discreet.curator.sums.protocol import Sums, Totals
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.mechanisms.interface.settings import Setting
@@ -88,7 +88,7 @@ class NoisyMoments:
 
 Published: TypeAlias = NoisyMoments | Coefficients
 # asks for one pass over the table after another, gets exact sums, and gives what is published
-Passes: TypeAlias = Generator[Sums, Moments, Published]
+Passes: TypeAlias = Generator[Sums, Totals, Published]
 
 
 def clipped_by_name(design: Design, published: Published) -> dict[str, int]:

@@ -7,13 +7,13 @@ from dataclasses import replace
 from typing import ClassVar, Final, Literal
 
 from discreet.curator.sums.gram import ExactGram
-from discreet.design.domain import RowDomain
+from discreet.design.domain import RowDomain, norm2
 from discreet.design.model import Design
 from discreet.errors import SpecError
 from discreet.exact.eigenvalue import smallest_eigenvalue
 from discreet.exact.triangle import position, size_of
 from discreet.mechanisms.calibration.blocks import ExtraStatistic, noise_law
-from discreet.mechanisms.calibration.l2_sensitivity import Blocks, norm2
+from discreet.mechanisms.calibration.l2_sensitivity import Blocks
 from discreet.mechanisms.interface.protocol import MechanismInfo, NoisyMoments, Passes, RunContext
 from discreet.mechanisms.interface.settings import Setting
 from discreet.mechanisms.moments.ssp import TARGET_SQUARE, released_shares, with_noise
@@ -70,8 +70,9 @@ class AdaptiveSufficientStatistics:
     def passes(self, context: RunContext) -> Passes:
         """One pass: exact moments, the eigenvalue of their Gram, then noise on all of it."""
         moments = yield ExactGram(len(context.design.released), context.domain.grid_bits)
-        exact = smallest_eigenvalue(regressor_gram(moments.totals, constant=context.design.needs_sums))
-        totals = with_noise(moments.totals, context.law, context.sampler)
+        products = moments.on_grid(context.law.unit)
+        exact = smallest_eigenvalue(regressor_gram(products, constant=context.design.needs_sums))
+        totals = with_noise(moments, context.law, context.sampler)
         (noise,) = context.sampler.draw([context.law.sigma[EIGENVALUE]])
         return NoisyMoments(totals, {EIGENVALUE: exact + noise})  # [P:eigenvalue-noise]
 

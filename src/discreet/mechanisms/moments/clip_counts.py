@@ -7,11 +7,11 @@ Proof: gaussian.proof.md and laplace.proof.md.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import Final
 
+from discreet.curator.sums.clips import ClipCounter
 from discreet.design.model import Design
 from discreet.errors import SpecError
 from discreet.mechanisms.calibration.blocks import ExtraStatistic
@@ -31,13 +31,12 @@ def clip_columns(design: Design) -> int:
 
 
 def clip_counts_statistic(design: Design) -> ExtraStatistic:
-    """The counts as one more part of a Gaussian release: a unit moves each of them by at most its number of rows."""
+    """The counts as one more part of a Gaussian release: one statistic with a sensitivity of its own."""
     columns = clip_columns(design)
-    # [P:clip-sensitivity]
-    return ExtraStatistic(CLIPPED, math.sqrt(columns) * design.unit.max_rows, CLIP_MU2_SHARE, columns)
+    return ExtraStatistic(CLIPPED, ClipCounter.l2_sensitivity(design), CLIP_MU2_SHARE, columns)
 
 
 def on_product_grid(counts: Sequence[int], noise: Sequence[int], law: NoiseLaw) -> tuple[int, ...]:
     """Exact counts in steps of the product grid plus one independent variate each, in unlimited integers."""
     # [P:clip-noise]
-    return tuple(count * 4**law.grid_bits + variate for count, variate in zip(counts, noise, strict=True))
+    return tuple(count * law.unit + variate for count, variate in zip(counts, noise, strict=True))

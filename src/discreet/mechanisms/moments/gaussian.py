@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from discreet.curator.sums.gram import ExactGram
-from discreet.curator.sums.protocol import Moments
+from discreet.curator.sums.protocol import Totals
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.exact.triangle import size_of
@@ -65,8 +65,8 @@ class GaussianMoments:
         noise = context.sampler.draw([context.law.sigma[CLIPPED]] * len(moments.clipped)) if self.clip_counts else ()
         return NoisyMoments(totals, clipped=on_product_grid(moments.clipped, noise, context.law))
 
-    def randomise(self, moments: Moments, law: NoiseLaw, sampler: Sampler) -> tuple[int, ...]:
+    def randomise(self, moments: Totals, law: NoiseLaw, sampler: Sampler) -> tuple[int, ...]:
         """Exact totals plus one independent variate each, added in unlimited integers."""
-        size = size_of(len(moments.totals))
-        noise = sampler.draw(law.steps(size))
-        return tuple(total + variate for total, variate in zip(moments.totals, noise, strict=True))  # [P:moments-noise]
+        exact = moments.on_grid(law.unit)
+        noise = sampler.draw(law.steps(size_of(len(exact))))
+        return tuple(total + variate for total, variate in zip(exact, noise, strict=True))  # [P:moments-noise]

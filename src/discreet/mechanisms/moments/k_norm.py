@@ -74,8 +74,8 @@ class KNormMoments:
         size = len(context.design.released)
         moments = yield ExactGram(size, context.domain.grid_bits)
         noise = k_norm_noise(context.law.steps(size), context.sampler)
-        # [P:k-norm-sum]
-        return NoisyMoments(tuple(total + part for total, part in zip(moments.totals, noise, strict=True)))
+        exact = moments.on_grid(context.law.unit)
+        return NoisyMoments(tuple(total + part for total, part in zip(exact, noise, strict=True)))  # [P:k-norm-sum]
 
 
 def block_shares(domain: RowDomain, neighbours: Neighbours, columns: int) -> Blocks:

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Literal
 
+from discreet.curator.sums.clips import ClipCounter
 from discreet.curator.sums.gram import ExactGram
-from discreet.curator.sums.protocol import Moments
+from discreet.curator.sums.protocol import Totals
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.errors import SpecError
@@ -49,8 +50,9 @@ class LaplaceMoments:
 
     def noise_model(self, design: Design, domain: RowDomain, budget: PrivacyBudget, settings: Settings) -> NoiseLaw:
         """The law of the noise: design and budget in, no data."""
-        clips = clip_columns(design) if self.clip_counts else 0
-        return pure_law(design, domain, budget, block_weights(design, domain), clips=clips)
+        if self.clip_counts:
+            clip_columns(design)
+        return pure_law(design, domain, budget, block_weights(design, domain), clip_counts=self.clip_counts)
 
     def passes(self, context: RunContext) -> Passes:
         """One pass: exact moments, then noise on every entry."""
@@ -96,7 +98,7 @@ def block_weights(design: Design, domain: RowDomain) -> dict[str, float]:
 
 
 def pure_law(
-    design: Design, domain: RowDomain, budget: PrivacyBudget, weights: Mapping[str, float], *, clips: int = 0
+    design: Design, domain: RowDomain, budget: PrivacyBudget, weights: Mapping[str, float], *, clip_counts: bool = False
 ) -> NoiseLaw:
     """Discrete Laplace noise with scales in proportion to 1 / weight, just large enough for epsilon.
 
@@ -110,8 +112,8 @@ def pure_law(
         In epsilon, with any delta.
     weights
         By block; all above 0.
-    clips
-        How many counts of clipped rows are released beside the moments, for a share of epsilon.
+    clip_counts
+        Whether counts of clipped rows are released beside the moments, for a share of epsilon.
 
     Examples
     --------
@@ -122,24 +124,25 @@ def pure_law(
     """
     epsilon, _ = as_pair(budget, wanted="epsilon, and delta if any,")
     charged = {block: weight for block, weight in weights.items() if block != "count" or not design.count_public}
-    for_clips = Fraction(epsilon) * CLIP_EPSILON_SHARE if clips else Fraction(0)
+    for_clips = Fraction(epsilon) * CLIP_EPSILON_SHARE if clip_counts else Fraction(0)
     loss = Fraction(l1_sensitivity(design, domain, charged)) / (Fraction(epsilon) - for_clips)
     sigma: dict[str, int] = {"count": 0} if design.count_public else {}
     for block in BLOCKS:
         if block in charged:
             sigma[block] = _steps(block, loss / Fraction(charged[block]), domain)  # [P:laplace-scales]
-    if clips:
-        sigma[CLIPPED] = _steps(CLIPPED, clips * design.unit.max_rows / for_clips, domain)  # [P:clip-scale]
+    if clip_counts:
+        sigma[CLIPPED] = _steps(CLIPPED, ClipCounter.l1_sensitivity(design) / for_clips, domain)  # [P:clip-scale]
     return NoiseLaw(domain.grid_bits, sigma, "pure", family="discrete-laplace")
 
 
-def noisy_totals(moments: Moments, law: NoiseLaw, sampler: Sampler) -> tuple[int | None, ...]:
+def noisy_totals(moments: Totals, law: NoiseLaw, sampler: Sampler) -> tuple[int | None, ...]:
     """Exact totals plus one independent variate each, in unlimited integers; none for a block that is not released."""
-    size = size_of(len(moments.totals))
+    exact = moments.on_grid(law.unit)
+    size = size_of(len(exact))
     noise = sampler.laplace(law.steps(size))
     return tuple(
         total + variate if block in law.sigma else None  # [P:released-entries]
-        for block, total, variate in zip(entry_blocks(size), moments.totals, noise, strict=True)
+        for block, total, variate in zip(entry_blocks(size), exact, noise, strict=True)
     )
 
 

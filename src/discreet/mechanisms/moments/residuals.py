@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from discreet.curator.sums.protocol import Totals
 from discreet.exact.triangle import pairs, size_of
 from discreet.mechanisms.sampling.sampler import Sampler
 from discreet.releases import RATIO_BLOCK, NoiseLaw
 
 
-def residuals_with_noise(totals: tuple[int, ...], law: NoiseLaw, sampler: Sampler) -> tuple[int, ...]:
+def residuals_with_noise(sums: Totals, law: NoiseLaw, sampler: Sampler) -> tuple[int, ...]:
     """Exact totals of a `ResidualPass` plus one independent variate each, added in unlimited integers."""
-    size = size_of(len(totals) - 1)
+    exact = sums.on_grid(law.unit)
+    size = size_of(len(exact) - 1)
     diagonal, off = law.sigma["residual_diagonal"], law.sigma["residual_off_diagonal"]
     sigmas = [diagonal if i == j else off for i, j in pairs(size)]
     noise = sampler.draw([*sigmas, law.sigma[RATIO_BLOCK]])
-    return tuple(total + variate for total, variate in zip(totals, noise, strict=True))  # [P:residual-noise]
+    return tuple(total + variate for total, variate in zip(exact, noise, strict=True))  # [P:residual-noise]

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import ClassVar, Final, Literal
 
 from discreet.curator.sums.gram import ExactGram
+from discreet.curator.sums.protocol import Totals
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.exact.triangle import size_of
@@ -53,7 +53,7 @@ class SufficientStatistics:
     def passes(self, context: RunContext) -> Passes:
         """One pass: exact moments, then noise on every entry that is released."""
         moments = yield ExactGram(len(context.design.released), context.domain.grid_bits)
-        return NoisyMoments(with_noise(moments.totals, context.law, context.sampler))
+        return NoisyMoments(with_noise(moments, context.law, context.sampler))
 
 
 def released_shares(design: Design, *, target_square: bool) -> Blocks:
@@ -69,11 +69,12 @@ def released_shares(design: Design, *, target_square: bool) -> Blocks:
     )
 
 
-def with_noise(totals: Sequence[int], law: NoiseLaw, sampler: Sampler) -> tuple[int | None, ...]:
+def with_noise(moments: Totals, law: NoiseLaw, sampler: Sampler) -> tuple[int | None, ...]:
     """Exact totals plus one independent variate each where the block is released, none elsewhere."""
-    blocks = entry_blocks(size_of(len(totals)))
+    exact = moments.on_grid(law.unit)
+    blocks = entry_blocks(size_of(len(exact)))
     noise = iter(sampler.draw([law.sigma[block] for block in blocks if block in law.sigma]))
     return tuple(
         total + next(noise) if block in law.sigma else None  # [P:released-blocks]
-        for block, total in zip(blocks, totals, strict=True)
+        for block, total in zip(blocks, exact, strict=True)
     )

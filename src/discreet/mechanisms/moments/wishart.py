@@ -12,7 +12,7 @@ from typing import Final, Literal
 import numpy as np
 
 from discreet.curator.sums.gram import ExactGram
-from discreet.design.domain import RowDomain
+from discreet.design.domain import RowDomain, norm2
 from discreet.design.model import Design
 from discreet.errors import SpecError
 from discreet.exact.triangle import pairs
@@ -24,7 +24,6 @@ from discreet.mechanisms.calibration.chi_square import (
     exchanged_delta,
     largest_shift,
 )
-from discreet.mechanisms.calibration.l2_sensitivity import norm2
 from discreet.mechanisms.interface.protocol import MechanismInfo, NoisyMoments, Passes, RunContext
 from discreet.mechanisms.interface.settings import Setting
 from discreet.mechanisms.sampling.refinement import Interval, Uniforms, refined
@@ -126,11 +125,12 @@ class WishartMoments:
         noise = wishart_noise(columns, degrees, context.sampler)
         away = degrees if context.settings["debiased"] else 0
         mean = [away * columns[i] ** 2 if i == j else 0 for i, j in pairs(size)]
+        exact = moments.on_grid(context.law.unit)
         totals = [
-            total + part - average for total, part, average in zip(moments.totals, noise, mean, strict=True)
+            total + part - average for total, part, average in zip(exact, noise, mean, strict=True)
         ]  # [P:wishart-sum]
         if context.design.count_public:
-            totals[0] = moments.totals[0]
+            totals[0] = exact[0]
         return NoisyMoments(tuple(totals))
 
 
