@@ -2,21 +2,33 @@
 
 from __future__ import annotations
 
+import re
+
 from docutils import nodes
 from docutils.utils.math.latex2mathml import tex2mathml
 from sphinx.application import Sphinx
 from sphinx.writers.html5 import HTML5Translator
 
+_FUNCTION_NAME = re.compile(r"<mi>([a-z]{2,})</mi>")
+_BAR = re.compile(r"<mo[^>]*>\|</mo>")
+
+
+def mathml(formula: str, as_block: bool = False) -> str:
+    """A formula with thin spaces around names of functions, and none inside the bars of an absolute value."""
+    plain = tex2mathml(formula, as_block=as_block)
+    named = _FUNCTION_NAME.sub(r'<mo lspace="0.1667em" rspace="0.1667em">\1</mo>', plain)
+    return _BAR.sub('<mo lspace="0" rspace="0" stretchy="false">|</mo>', named)
+
 
 def inline(translator: HTML5Translator, node: nodes.math) -> None:
     """A formula inside a sentence."""
-    translator.body.append(tex2mathml(node.astext()))
+    translator.body.append(mathml(node.astext()))
     raise nodes.SkipNode
 
 
 def display(translator: HTML5Translator, node: nodes.math_block) -> None:
     """A formula on lines of its own."""
-    translator.body.append(f"<div class='math'>{tex2mathml(node.astext(), as_block=True)}</div>\n")
+    translator.body.append(f"<div class='math'>{mathml(node.astext(), as_block=True)}</div>\n")
     raise nodes.SkipNode
 
 
