@@ -12,7 +12,6 @@ from scipy import stats
 
 import discreet
 from discreet.analyst.diagnostics.diagnostics import findings
-from discreet.analyst.inference.sandwich import Middle
 from discreet.analyst.inference.score import joint_score
 from discreet.design.model import Design
 from discreet.errors import PrivacyNotice, SpecError
@@ -33,7 +32,8 @@ def test_without_noise_they_are_the_textbook_ones():
 def test_their_degrees_of_freedom_are_those_of_hc1():
     """40 rows and 3 coefficients: the factor n / (n - k) moves the errors by 4%, what remains of noise by 0.2%."""
     table = table_of(40, np.random.default_rng(11))
-    fit = discreet.fit(released(table, 1e9, residual_bound=8.0)).robust()
+    options = {"epsilon": 1e9, "delta": 1e-6, "moments": "robust", "residual_bound": 8.0}
+    fit = discreet.fit(seeded_release(table, DESIGN, seed=1, **options)).robust()
     model = sm.OLS(table["y"], sm.add_constant(np.column_stack([table["x"], table["z"]])))
     np.testing.assert_allclose(np.asarray(fit.bse), model.fit(cov_type="HC1").bse, rtol=0.002)
     assert (np.abs(np.asarray(fit.bse) / model.fit(cov_type="HC0").bse - 1) > 0.03).all()
@@ -175,50 +175,6 @@ def test_noise_that_turns_the_middle_negative_is_taken_for_nothing_there():
     assert fit.bse["x"] == pytest.approx(fit.privacy_sd["x"])
     assert "Standard errors are robust (HC1)" in fit.summary()
     assert "HC1" not in discreet.fit(empty).summary()
-
-
-def test_without_noise_the_middle_of_the_sandwich_is_taken_as_it_is():
-    random = np.random.default_rng(8)
-    root = random.normal(size=(3, 3))
-    good = root @ np.diag([0.3, 0.8, 40.0]) @ root.T
-    middle = Middle(good, np.zeros((3, 3)), root @ root.T)
-    np.testing.assert_allclose(middle.joint(), good, rtol=1e-9)
-    np.testing.assert_allclose(middle.along(np.eye(3)), good.diagonal(), rtol=1e-9)
-
-
-def test_the_middle_of_the_sandwich_is_moved_by_its_noise_and_no_farther_than_the_plain_one():
-    """In the axes of the diagonal the noise of a direction is that of its own entry."""
-    unit, sds = np.eye(4), np.array([0.2, 0.5, 3.0, 4.0])
-    variance = np.full((4, 4), 0.01)
-    np.fill_diagonal(variance, sds**2)
-
-    def moved(values, plain=unit):
-        middle = Middle(np.diag(values), variance, plain)
-        joint = middle.joint()
-        np.testing.assert_allclose(joint, np.diag(joint.diagonal()), atol=1e-12)
-        return middle.along(unit), joint.diagonal()
-
-    for found, wanted in (
-        (moved([0.3, 0.8, 4.0, 30.0]), ([0.5, 1.0, 4.0, 22.0], [0.6, 1.0, 4.0, 22.0])),
-        # half of what lies below 0 is believed of one combination
-        (moved([-1.0, 0.8, 4.0, 12.0]), ([0.0, 1.0, 4.0, 10.0], [0.0, 1.0, 4.0, 10.0])),
-        (moved([0.3, -0.4, 4.0, 12.0]), ([0.5, 0.3, 4.0, 10.0], [0.6, 0.35, 4.0, 10.0])),
-        # no residual variance to measure by
-        (moved([-1.0, 0.8, 4.0, 30.0], 0 * unit), ([0.0, 0.8, 4.0, 30.0], [0.0, 0.8, 4.0, 30.0])),
-    ):
-        for one, other in zip(found, wanted, strict=True):
-            np.testing.assert_allclose(one, other, atol=1e-12)
-
-
-def test_the_noise_of_a_direction_is_that_of_the_form():
-    """10,000 draws: a relative error of 5% has a false-alarm rate far below 1e-9 (seven standard errors)."""
-    random = np.random.default_rng(9)
-    variance = np.array([[4.0, 1.0], [1.0, 9.0]])
-    rows = random.normal(size=(5, 2))
-    draws = random.normal(size=(10_000, 2, 2)) * np.sqrt(variance)
-    noise = np.triu(draws) + np.triu(draws, 1).transpose(0, 2, 1)
-    sds = np.einsum("ij,njk,ik->ni", rows, noise, rows).std(axis=0)
-    np.testing.assert_allclose(Middle(np.eye(2), variance, np.eye(2)).noise(rows), sds, rtol=0.05)
 
 
 @pytest.fixture(scope="module")

@@ -8,6 +8,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from discreet.curator.sums.protocol import Totals
+from discreet.curator.sums.scores import ScoreSum, row_norm
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.mechanisms.coefficients.iterates import (
@@ -15,8 +17,6 @@ from discreet.mechanisms.coefficients.iterates import (
     fitted_indices,
     noisy_score,
     published,
-    row_norm,
-    score_sensitivity,
     stepped,
 )
 from discreet.releases import NoiseLaw
@@ -30,7 +30,7 @@ def test_no_row_is_longer_than_the_norm_and_a_corner_comes_near(seed):
     design = random_design(rng, ball=False)
     rows = grid_rows(random_table(design, 300, rng), design)[:-1] / 2**16
     longest = np.sqrt((rows[fitted_indices(design)] ** 2).sum(axis=0).max())
-    bound = row_norm(design, RowDomain.of(design))
+    bound = row_norm(RowDomain.of(design), intercept=design.intercept)
     assert longest <= bound
     # a column has a corner with a chance of at least 0.4 in a row, so that one of 300 rows is nearly the longest
     assert longest > 0.7 * bound
@@ -41,7 +41,7 @@ def test_no_row_is_longer_than_the_norm_and_a_corner_comes_near(seed):
 def test_the_sensitivity_counts_rows_that_come_and_rows_that_go(neighbours, apart, max_rows):
     person = {"id": "person", "max_rows": max_rows} if max_rows > 1 else {}
     design = Design("y", {"x": (0, 1), "y": (0, 1)}, unit={"neighbours": neighbours, **person})
-    found = score_sensitivity(design, RowDomain.of(design))
+    found = ScoreSum.sensitivity(RowDomain.of(design), design.unit, intercept=True)
     assert found == pytest.approx(math.sqrt(2) * apart * max_rows, rel=1e-12)
     assert found > math.sqrt(2) * apart * max_rows
 
@@ -65,7 +65,7 @@ def test_noise_of_the_scale_of_the_law_is_added_to_each_fitted_score(intercept):
         design=design, domain=RowDomain.of(design, 16), law=NoiseLaw(16, {"score": 77}, "none"), sampler=sampler
     )
     totals = [5 * 2**80, 2**16, -3]
-    found = noisy_score(totals, context)
+    found = noisy_score(Totals(tuple(totals), 2**16, 3), context)
     fitted = totals if intercept else totals[1:]
     assert sampler.asked == [77] * len(fitted)
     assert found.tolist() == [(total * 2**16 + k + 1) / 2**32 for k, total in enumerate(fitted)]
