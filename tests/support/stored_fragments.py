@@ -24,7 +24,7 @@ SAME: dict[str, dict[str, tuple[str, ...]]] = {
     "provenance": {"plain": ("shrunk", "lasso", "bare", "weak", "nothing"), "inside": ("added",)},
     "usage": {"plain": ("shrunk", "lasso", "persons", "bare", "weak", "nothing"), "inside": ("added",)},
 }
-# words in which a fragment differs from the one that is stored for it, as case and component: what is there, what is new
+# words in which a fragment differs from the one that is stored for it: what is there, and what is new
 OTHER_WORDS = {("shrunk", "forest"): ("range of each column, with", "range of each column (penalised), with")}
 
 
