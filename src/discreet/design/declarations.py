@@ -20,7 +20,7 @@ from discreet.design.columns import (
     short,
 )
 from discreet.errors import SpecError
-from discreet.privacy.checks import is_number
+from discreet.privacy.checks import is_integer, is_number
 
 COLUMN_KEYS: Final = ("bounds", "levels", "reference", "dtype", "missing", "formula", "release")
 
@@ -76,7 +76,7 @@ def _derived_from_table(table: Mapping[str, object]) -> Derived:
 
 
 def _checked_reference(reference: object) -> Level | None:
-    if reference is None or (isinstance(reference, str | int) and not isinstance(reference, bool)):
+    if reference is None or isinstance(reference, str) or is_integer(reference):
         return reference
     raise SpecError(f"reference: expected one of the levels, got {short(reference)}")
 

@@ -16,7 +16,7 @@ from typing import Literal
 from discreet.errors import SpecError
 from discreet.exact.rounding import up
 from discreet.privacy import gaussian
-from discreet.privacy.checks import positive, probability_below_one, within
+from discreet.privacy.checks import is_integer, positive, probability_below_one, within
 
 _ADVICE = "see the function's documentation for its range"
 _CLASSICAL_EPSILON_HIGHEST = 1.0
@@ -170,7 +170,7 @@ def advanced_composition(epsilon: float, delta: float, k: int, delta_slack: floa
     delta = probability_below_one("delta", delta, advice=_ADVICE)
     slack = _delta(delta_slack, name="delta_slack")
     count: object = k
-    if isinstance(count, bool) or not (isinstance(count, int) and count >= 1):
+    if not is_integer(count) or count < 1:
         raise SpecError(f"k is {count!r}; expected the number of pieces, an integer of at least 1")
     total = epsilon * math.sqrt(2 * k * -math.log(slack)) + k * epsilon * math.expm1(epsilon)
     return total, min(1.0, k * delta + slack)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from discreet.errors import SpecError
-from discreet.privacy.checks import known_fields
+from discreet.privacy.checks import is_integer, known_fields
 
 Neighbours = Literal["add-remove", "replace"]
 
@@ -66,7 +66,7 @@ class PrivacyUnit:
         rows: object = self.max_rows
         if name is not None and not (isinstance(name, str) and name):
             raise SpecError(f"unit id is {name!r}; it must be the name of a column; leave it out for one row")
-        if isinstance(rows, bool) or not (isinstance(rows, int) and rows >= 1):
+        if not is_integer(rows) or rows < 1:
             raise SpecError(f"max_rows: expected an integer of at least 1, got {rows!r}")
         if self.max_rows > 1 and self.id is None:
             raise SpecError(f"max_rows is {self.max_rows} without an id; rows are counted per id; name the id column")

@@ -11,6 +11,7 @@ from discreet.design.domain import MAX_GRID_BITS, MIN_GRID_BITS
 from discreet.design.model import Design
 from discreet.errors import ReleaseFileError, SpecError
 from discreet.exact.triangle import entry_count
+from discreet.privacy.checks import is_integer
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.lattice import lattice_curve
 from discreet.privacy.zcdp import rho_from
@@ -63,7 +64,7 @@ def parsed(text: str) -> dict[str, Any]:
     if not isinstance(body, dict) or body.get("format") != FORMAT:
         raise ReleaseFileError(f"this is not a release file: its format is not {FORMAT!r}")
     schema = body.get("schema")
-    if not isinstance(schema, int) or isinstance(schema, bool) or schema < 1:
+    if not is_integer(schema) or schema < 1:
         raise ReleaseFileError("the release file has no schema version")
     if schema > SCHEMA_VERSION:
         raise ReleaseFileError(
@@ -266,7 +267,7 @@ def _noise_law(table: Mapping[str, object]) -> NoiseLaw:
     bits, calibration, family = table.get("grid_bits"), table.get("calibration"), table.get("family")
     if family not in FAMILIES or calibration not in CALIBRATIONS:
         raise ReleaseFileError("the law of the noise is not known to this version")
-    if not isinstance(bits, int) or isinstance(bits, bool) or not MIN_GRID_BITS <= bits <= MAX_GRID_BITS:
+    if not is_integer(bits) or not MIN_GRID_BITS <= bits <= MAX_GRID_BITS:
         raise ReleaseFileError("noise.grid_bits is out of range")
     sigma = _integers_of(_table(table.get("sigma"), "noise.sigma"), "noise.sigma")
     if any(value < 0 for value in sigma.values()):

@@ -8,6 +8,7 @@ from typing import TypeAlias, TypeGuard
 
 from discreet.design.columns import Level
 from discreet.exact.rounding import nearest
+from discreet.privacy.checks import is_number
 
 Pair: TypeAlias = tuple[str, str]
 
@@ -18,7 +19,7 @@ def is_finite(value: object) -> TypeGuard[float]:
     >>> is_finite(2), is_finite(True), is_finite("2")
     (True, False, False)
     """
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(nearest(value))
+    return is_number(value) and math.isfinite(nearest(value))
 
 
 @dataclass(frozen=True, slots=True)
