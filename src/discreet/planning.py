@@ -277,7 +277,9 @@ def second_release(
 
     guarantee = release.guarantee
     if guarantee is None:
-        raise SpecError("this release is NOT PRIVATE, so nothing was spent that a second one could be compared with")
+        raise SpecError(
+            "this release is NOT PRIVATE: it spent no budget, so a second release cannot be compared with it"
+        )
     check_moments(release, "a plan for a second release")
     chosen, law = _chosen(
         release.design,

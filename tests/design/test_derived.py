@@ -143,7 +143,7 @@ def test_spline_values_on_the_grid_keep_their_squares_below_one_unit():
 
 REFUSED = {
     "unknown name": ({"z": {"formula": "zz + 1"}}, "column 'z': .*unknown numeric or boolean column 'zz'"),
-    "cycle": ({"a": {"formula": "b + 1"}, "b": {"formula": "a + 1"}}, "need each other"),
+    "cycle": ({"a": {"formula": "b + 1"}, "b": {"formula": "a + 1"}}, "form a cycle"),
     "attribute": ({"z": {"formula": "x.real"}}, "column 'z': formula"),
     "tower": ({"z": {"formula": "x ** 2 ** 2"}}, "column 'z': formula"),
     "domain error": ({"z": {"formula": "log(x)"}}, r"column 'z': .*log\(x\) has no finite value"),
@@ -160,7 +160,7 @@ REFUSED = {
     "missing rule": ({"z": {"formula": "x + 1", "missing": "drop"}}, "'missing' does not go with a formula"),
     "not text": ({"z": {"formula": 3}}, "formula: expected text"),
     "bad pair": ({"z": {"formula": "x + 1", "bounds": [1]}}, "bounds: expected a pair"),
-    "useless": ({"h": {"bounds": [0, 1], "release": False}}, "feeds no formula"),
+    "useless": ({"h": {"bounds": [0, 1], "release": False}}, "is not used in any formula"),
     "hidden category": ({"h": {"levels": ["a", "b"], "release": False}}, "release is true or false"),
     "bad release": ({"h": {"bounds": [0, 1], "release": "no"}}, "release is true or false"),
 }

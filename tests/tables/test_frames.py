@@ -55,9 +55,9 @@ def test_a_name_much_like_the_wanted_one_is_hinted_at_and_not_repeated() -> None
     # without a header line the first row stands where names should, so what is found there may be cells
     with pytest.raises(DataError) as caught:
         check_names(["patent"], ["age", "Patient"])
-    told = "the table has no column 'patent', which is to be read; a name in it is very similar: "
+    told = "the table has no column 'patent', which is required; a name in it is very similar: "
     assert str(caught.value) == told + "compare the spelling"
-    with pytest.raises(DataError, match=r"which is to be read$"):
+    with pytest.raises(DataError, match=r"which is required$"):
         check_names(["patent"], ["age", "ward"])
 
 

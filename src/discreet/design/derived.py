@@ -36,7 +36,7 @@ def resolved(columns: Mapping[str, Column | Derived]) -> dict[str, Column]:
     used = {name for formula in formulas.values() for name in formula.names}
     for name, column in ready.items():
         if isinstance(column, Numeric | Boolean) and not column.is_released and name not in used:
-            raise SpecError(f"column {name!r} is not released and feeds no formula; delete it or release it")
+            raise SpecError(f"column {name!r} is not released and is not used in any formula; delete it or release it")
     return {name: ready[name] for name in columns}
 
 

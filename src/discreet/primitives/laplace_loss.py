@@ -56,10 +56,10 @@ def change_vectors(changes: Changes) -> list[list[Fraction]]:
     elif not any(is_list(entry) for entry in given):
         given = [given]
     elif not all(is_list(entry) for entry in given):
-        raise SpecError("changes mixes numbers and vectors; give a number, a vector, or vectors of one length")
+        raise SpecError("changes mixes numbers and vectors; give a number, a vector, or vectors of equal length")
     vectors = [[public_fraction("change", change, zero=True) for change in vector] for vector in given]
     if not vectors or not vectors[0] or len({len(vector) for vector in vectors}) > 1:
-        raise SpecError("changes must be a number, a vector, or vectors of one length, one entry per coordinate")
+        raise SpecError("changes must be a number, a vector, or vectors of equal length, one entry per coordinate")
     if not all(any(vector[k] for vector in vectors) for k in range(len(vectors[0]))):
         raise SpecError("a coordinate has change 0 in every vector; nobody changes it, so publish it without noise")
     return vectors

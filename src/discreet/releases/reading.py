@@ -266,7 +266,7 @@ def _ordered(table: Mapping[str, object]) -> dict[str, object]:
 def _noise_law(table: Mapping[str, object]) -> NoiseLaw:
     bits, calibration, family = table.get("grid_bits"), table.get("calibration"), table.get("family")
     if family not in FAMILIES or calibration not in CALIBRATIONS:
-        raise ReleaseFileError("the law of the noise is not known to this version")
+        raise ReleaseFileError("this version does not know the noise distribution in the file")
     if not is_integer(bits) or not MIN_GRID_BITS <= bits <= MAX_GRID_BITS:
         raise ReleaseFileError("noise.grid_bits is out of range")
     sigma = _integers_of(_table(table.get("sigma"), "noise.sigma"), "noise.sigma")

@@ -47,7 +47,7 @@ def test_the_table_says_at_which_budget_and_that_figures_do_not_compare(call: Ca
     lines = call("mechanisms").stdout.splitlines()
     (told,) = [line for line in lines if line.startswith("d = 5, 20")]
     assert told.split(maxsplit=4)[-1] == FIGURES
-    for words in ("epsilon = 1", "delta = 1e-6", "scaled units", "different statistics do not compare"):
+    for words in ("epsilon = 1", "delta = 1e-6", "scaled units", "different statistics cannot be compared"):
         assert words in FIGURES
 
 

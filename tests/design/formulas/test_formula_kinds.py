@@ -122,8 +122,8 @@ def test_a_long_chain_of_formulas_is_ordered():
     [
         ({"b": "agge + 1"}, "column 'b': formula \"agge + 1\": unknown numeric or boolean column 'agge'; allowed: age, "
          "wage, b. Did you mean 'age'?"),
-        ({"b": "b + 1"}, "the formulas 'b' -> 'b' need each other; start one of them from declared columns"),
-        ({"b": "c + 1", "c": "d * age", "d": "b"}, "need each other"),
+        ({"b": "b + 1"}, "the formulas 'b' -> 'b' form a cycle; define one of them without the others"),
+        ({"b": "c + 1", "c": "d * age", "d": "b"}, "form a cycle"),
         ({"g": "cut(age, 30)", "b": "g + 1"}, "column 'b': formula \"g + 1\": 'g' is made by cut or spline and is not "
          "a number; use the column it is made from"),
         ({"age": "wage + 1"}, "column 'age' has both a formula and a declaration of its own; keep one"),

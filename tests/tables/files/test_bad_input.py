@@ -395,7 +395,7 @@ def test_files_with_other_schemas_are_named(tmp_path) -> None:
     csv_file(tmp_path, HEADER + GOOD, "a.csv")
     csv_file(tmp_path, "x,yes,g\n", "b.csv")
     assert refusal(str(tmp_path / "*.csv"), DataError) == (
-        "the table has no column 'n', which is to be read (file 'b.csv')"
+        "the table has no column 'n', which is required (file 'b.csv')"
     )
 
 
@@ -412,7 +412,7 @@ def test_the_file_of_a_pattern_that_lacks_a_column_is_named(ending, tmp_path) ->
             with ipc.new_file(path, table.schema) as file:
                 file.write_table(table)
     message = refusal(str(tmp_path / f"*.{ending}"), DataError)
-    assert message == f"the table has no column 'n', which is to be read (file 'm2.{ending}')"
+    assert message == f"the table has no column 'n', which is required (file 'm2.{ending}')"
 
 
 def test_a_name_may_begin_like_a_comment(tmp_path) -> None:

@@ -20,7 +20,7 @@ _LABEL: Final = 13  # columns of the words on the left
 HEADERS: Final = ("mechanism", "publishes", "delta", "relation", "numerics", "noise of", "d = 5", "d = 20")
 FIGURES: Final = (
     "standard deviation of the noise at epsilon = 1 and delta = 1e-6 (0 where delta is none), in scaled units, for so "
-    "many regressors; figures of different statistics do not compare"
+    "many regressors; figures for different statistics cannot be compared"
 )
 _AUTO: Final = "gaussian where delta is above 0; otherwise laplace or k-norm, whichever has the smaller predicted error"
 _DELTA: Final = {"pure": "none", "approximate": "needed", "both": "optional"}

@@ -98,7 +98,9 @@ def command(
     if design_path is None or rows is None:
         absent = [option for option, given in (("--design", design_path), ("--rows", rows)) if given is None]
         verb = "is" if len(absent) == 1 else "are"
-        raise SpecError(f"{' and '.join(absent)} {verb} missing; name the release to plan, or pass --from R.json")
+        raise SpecError(
+            f"{' and '.join(absent)} {verb} missing; pass --rows N, or plan from an existing release with --from R.json"
+        )
     if (coefficient is None) != (width is None):
         raise SpecError("--coefficient and --width go together; pass both")
     from discreet.design.model import Design

@@ -42,7 +42,11 @@ _KINDS: Final = (".csv", ".parquet")
 @click.argument("release_path", metavar="R.json")
 @click.argument("new")
 @model_options
-@click.option("--intervals", is_flag=True, help="Add confidence sets of the mean and of a new observation to OUT.")
+@click.option(
+    "--intervals",
+    is_flag=True,
+    help="Add a confidence set for the mean and a prediction set for a new observation to OUT.",
+)
 @click.option("--level", metavar="L", help="With --intervals: their level.  [default: 0.95]")
 @click.option("--keep", multiple=True, metavar="NAME", help="Another column to copy to OUT, such as an id; repeatable.")
 @reading_options

@@ -282,7 +282,7 @@ def order(formulas: Mapping[str, Formula], declared: Collection[str]) -> tuple[s
     except CycleError as error:
         # each of these is needed by the next
         cycle = " -> ".join(repr(name) for name in reversed(error.args[1]))
-        raise SpecError(f"the formulas {cycle} need each other; start one of them from declared columns") from None
+        raise SpecError(f"the formulas {cycle} form a cycle; define one of them without the others") from None
 
 
 def _blocks(rows: int) -> Iterator[slice]:

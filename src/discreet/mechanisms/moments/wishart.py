@@ -88,13 +88,14 @@ class WishartMoments:
     kind: Final[Literal["moments"]] = "moments"
     info: Final = MechanismInfo(
         summary="Moments with Wishart noise: positive semidefinite as they are, if the mean of the noise is kept.",
-        document="note of Park & Welling, equations (6) to (10), with its exact (epsilon, delta) for epsilon alone",
+        document="note of Park & Welling, equations (6) to (10), with its exact (epsilon, delta) guarantee in place of "
+        "the pure epsilon it claims",
         notion="approximate",
         needs=("one row for each person",),
         numerics="exact",
         references=("Sheffet 2019", "Jiang, Xie & Zhang 2015", "Bartlett 1933"),
         settings={
-            "debiased": Setting(True, "take the mean of the noise away; false keeps a positive semidefinite matrix"),
+            "debiased": Setting(True, "subtract the mean of the noise; false keeps a positive semidefinite matrix"),
             "degrees": Setting(10_000, "most degrees of freedom of the noise", 10, 100_000),
             "fewest": Setting(False, "noise of the scale of one row, with the fewest degrees that keep the budget"),
         },

@@ -30,7 +30,7 @@ _BLANKS: Final = {
     "text": ("levels = []  # every value that can occur",),
 }
 _UNIT: Final = """\
-# If a person can have several rows: the column that tells who it is (delete it above), and how many rows may count.
+# If a person can have several rows: the column that identifies the person (delete it above) and how many rows count.
 # [unit]
 # id = ""
 # max_rows = 1

@@ -268,14 +268,18 @@ def _table_file(path: Path, reading: ReadOptions) -> TableFile:
 
 def _check_marks(path: Path, kind: str, *, begins: bool, ends: bool) -> None:
     if not begins:
-        raise DataError(f"the file {path.name!r} is not in the {kind} format; give it the name that fits its content")
+        raise DataError(
+            f"the file {path.name!r} is not in the {kind} format; rename it with the extension that matches its content"
+        )
     if not ends:
         raise DataError(f"the file {path.name!r} is truncated; write or copy it again")
 
 
 def _check_is_text(path: Path, head: bytes, tail: bytes, reading: ReadOptions) -> None:
     if head.startswith(_BINARY_HEADS) or (head[:4] == tail[-4:] and head.startswith(_BINARY_ENDS)):
-        raise DataError(f"the file {path.name!r} is not CSV text; give it the name that fits its content")
+        raise DataError(
+            f"the file {path.name!r} is not CSV text; rename it with the extension that matches its content"
+        )
     problem = wrong_mark(head, charset_named(reading.encoding))
     if problem is not None:
         raise DataError(f"the file {path.name!r} {problem}")
