@@ -17,7 +17,7 @@ from support.small_releases import a_release, fitted_inside
 BAD_CHANGES = {
     "newer": ({"schema": 2}, "schema 2, this version reads up to 1; update discreet"),
     "no version": ({"schema": True}, "no schema version"),
-    "other kind": ({"kind": "samples"}, "kind 'samples' is does not know the noise distribution"),
+    "other kind": ({"kind": "samples"}, "kind 'samples' is not known to this version"),
     "kind without its part": ({"kind": "coefficients"}, "a release of coefficients has no sums"),
     "both kinds": ({"coefficients": {"values": [], "trace": []}}, "a release of moments has no field 'coefficients'"),
     "numerics": ({"mechanism__numerics": "perfect"}, "must be 'exact' or 'idealised'"),

@@ -139,6 +139,6 @@ def test_a_cycle_is_named_in_the_order_of_its_needs():
     formulas = {"b": parse("c + 1"), "c": parse("d * age"), "d": parse("b")}
     with pytest.raises(SpecError) as caught:
         order(formulas, ["age"])
-    names = str(caught.value).removeprefix("the formulas ").split(" need each")[0].replace("'", "").split(" -> ")
+    names = str(caught.value).removeprefix("the formulas ").split(" form a cycle")[0].replace("'", "").split(" -> ")
     assert names[0] == names[-1]
     assert all(following in formulas[name].names for name, following in itertools.pairwise(names))
