@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import traceback
+from fractions import Fraction
 
 import numpy as np
 import pytest
 
 from discreet import primitives
 from discreet.errors import DataError
+from discreet.primitives.arguments import data_floats, data_fractions
 from support.odd_cells import MARK, ODD_CELLS
 
 CALLS = {
@@ -47,9 +49,24 @@ def test_an_odd_entry_is_refused_without_a_word_about_it_or_read_by_itself(name)
 
 
 def test_an_entry_does_not_change_how_another_is_read():
-    from discreet.primitives.arguments import data_floats, data_fractions
-
     values = [0.1, np.float32(0.1), 2**60 + 1, np.float16(0.1)]
     for odd in (0.5, np.float32(0.5), 1, 2**70):
         assert data_fractions("values", [*values, odd])[:4] == data_fractions("values", values)
         assert data_floats("values", [*values, odd])[:4].tolist() == data_floats("values", values).tolist()
+
+
+class InterruptedFraction(Fraction):
+    """A value at which the user presses Ctrl-C."""
+
+    def __float__(self):
+        raise KeyboardInterrupt
+
+    @property
+    def numerator(self):
+        raise KeyboardInterrupt
+
+
+def test_an_interrupt_while_a_value_is_read_is_the_user_s():
+    for read in (data_fractions, data_floats):
+        with pytest.raises(KeyboardInterrupt):
+            read("values", [InterruptedFraction(1, 2)])

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from discreet.errors import DataError, SpecError
-from discreet.tables.matrices import matrix_columns, table_names, target_column
+from discreet.tables.matrices import _only_cell, _row, matrix_columns, table_names, target_column
 
 ROWS = [[1.0, 4.0], [2.0, 5.0], [3.0, 6.0]]
 COLUMNS = [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]
@@ -88,3 +88,33 @@ def test_complex_arrays_are_refused_by_their_type():
         with pytest.raises(SpecError, match="Complex data not supported") as caught:
             call(np.array([[12.5j]]))
         assert "12.5" not in str(caught.value)
+
+
+class Interrupted(list):
+    """A row in which the user presses Ctrl-C."""
+
+    def __iter__(self):
+        raise KeyboardInterrupt
+
+    def __len__(self):
+        raise KeyboardInterrupt
+
+
+def test_an_interrupt_while_a_row_or_an_entry_is_read_is_the_user_s():
+    for read in (_row, _only_cell):
+        with pytest.raises(KeyboardInterrupt):
+            read(Interrupted([1.0]))
+    # any other end is that of the cell
+    assert _row(Ending([1.0])) is None
+    ending = Ending([1.0])
+    assert _only_cell(ending) is ending
+
+
+class Ending(list):
+    """A row that would end the program."""
+
+    def __iter__(self):
+        raise SystemExit
+
+    def __len__(self):
+        raise SystemExit
