@@ -167,6 +167,8 @@ def release_with(
     options = ComputeOptions() if compute is None else compute
     if not isinstance(options, ComputeOptions):
         raise SpecError(f"compute: expected a ComputeOptions, got {type(compute).__name__}")
+    if not callable(spend):
+        raise SpecError(f"spend: expected a function that returns a SpendReceipt, got {type(spend).__name__}")
     positions = position_notice(data, [*design.table_columns, *filter(None, [design.unit.id])])
     if positions is not None:
         warnings.warn(positions, ColumnNotice, stacklevel=3)

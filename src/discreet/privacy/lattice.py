@@ -1,6 +1,6 @@
 """The step from continuous to discrete Gaussian noise: what it costs, and the noise that pays for it.
 
-No other module takes this step. Proof: gaussian.proof.md.
+No other module takes this step. Proof: lattice.proof.md.
 """
 
 from __future__ import annotations
