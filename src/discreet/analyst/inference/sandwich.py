@@ -13,7 +13,7 @@ and down differ because too small a variance costs more coverage than one that i
 10, 1 and 2 are constants, chosen once on simulated tables with equal and unequal variances; no data enters them.
 
 Nothing is taken off between p and 10 p. Where variances are equal, sets then cover up to 97.7% (n = 1,000, epsilon 5).
-To take off tau / 4 there, or to put 3 or 5 in the place of 10, would bring that to about 97%, but an income whose
+To take off tau / 4 there, or to put 3 or 5 in the place of 10, would bring that to 97.2 to 97.5%, but an income whose
 errors vary with it (401ksubs, n = 10,000, epsilon 5) would be covered in 89 to 91% instead of 93%.
 
 A joint test looks for the direction that speaks most against the hypotheses, so one that noise makes look certain would
