@@ -357,7 +357,7 @@ def _declarations(bounds: Any, names: Sequence[str]) -> dict[str, object]:  # no
     if len(sides) != 2 or any(side.shape not in ((), (len(names),)) for side in sides):
         arrays = f"two arrays (lows, highs) of {len(names)} numbers"
         forms = f"a mapping from names to declarations, a pair (low, high), or {arrays}"
-        raise SpecError(f"bounds: unexpected form of a {type(bounds).__name__}; allowed: {forms}. Prefer the mapping")
+        raise SpecError(f"bounds: expected {forms}, got another {type(bounds).__name__}; prefer the mapping")
     lows, highs = (np.broadcast_to(side, len(names)).tolist() for side in sides)
     return dict(zip(names, zip(lows, highs, strict=True), strict=True))
 
@@ -396,7 +396,7 @@ def _in_familiar_words(target: str, call: Callable[[], _Result]) -> _Result:
     except CellError as error:
         what = "y" if error.column == target else "X"
         problem = _RefusedCellError(
-            f"Input {what} contains NaN, infinity or a cell of another kind (an argument must not be a string: "
+            f"Input {what} contains NaN, infinity or a cell of another kind (an argument must be no string: "
             f"cells must be numbers, unless levels are declared): {error}",
             column=error.column,
         )

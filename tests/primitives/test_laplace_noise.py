@@ -139,7 +139,7 @@ def test_whole_numbers_stay_whole_and_have_the_stated_scale():
     [
         ({"changes": 1}, "exactly one"),
         ({"changes": 1, "scales": 1, "epsilon": 1}, "exactly one"),
-        ({"changes": 1, "scales": 1, "weights": 1}, "got weights and scales"),
+        ({"changes": 1, "scales": 1, "weights": 1}, "got both weights and scales"),
         ({"changes": -1, "epsilon": 1}, "from 0 to"),
         ({"changes": float("nan"), "epsilon": 1}, "change"),
         ({"changes": 10**400, "epsilon": 1}, "change"),

@@ -11,7 +11,7 @@ from support.planned_cells import SHARES
 from support.planned_tables import BUDGET, DESIGN
 
 BAD = [
-    ({"assume": [1]}, "assume is a table of column"),
+    ({"assume": [1]}, "assume: expected a mapping from columns to assumptions"),
     ({"assume": {"nobody": {"mean": 1}}}, "unknown column 'nobody'"),
     ({"assume": {"a": 40}}, "column 'a': expected a table with mean and sd and slope"),
     ({"assume": {"a": {"share": 0.3}}}, "column 'a': unknown assumption 'share'; allowed: mean, sd, slope"),

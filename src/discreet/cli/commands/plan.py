@@ -25,7 +25,7 @@ EPSILONS: Final = (0.1, 0.5, 1.0, 2.0, 5.0, 10.0)
 
 @click.command("plan", short_help="What accuracy to expect; no data is opened.")
 @click.option("--design", "design_path", metavar="FILE", help="The design of the planned release, as TOML.")
-@click.option("--rows", metavar="N", help="Expected number of rows.")
+@click.option("--rows", metavar="N", help="Expected number of rows; with an id, at most max_rows of each person count.")
 @click.option("--epsilon", metavar="E", required=True, help="Epsilon of the planned release.")
 @click.option(
     "--delta", metavar="D", default="0", help="Its delta; must be above 0 for a Gaussian mechanism.  [default: 0]"
@@ -96,7 +96,7 @@ def command(
     wanted = number("level", level)
     if from_path is not None:
         if robust:
-            raise SpecError("--robust cannot be used with --from; leave it out")
+            raise SpecError("--robust cannot be used with --from, which plans sums without residuals; leave it out")
         _refuse_with_from(
             {"design": design_path, "rows": rows, "coefficient": coefficient, "width": width, "plot": plot},
             "which plans for the design and rows of that release",

@@ -269,7 +269,7 @@ class _Parser(Cursor):
         self.depth += 1
         if self.depth > MAX_NESTING:
             raise SpecError(
-                f"{shown(self.text)}: more than {MAX_NESTING} nested brackets; declare a part of it as a column"
+                f"{shown(self.text)}: more than {MAX_NESTING} levels of nesting; declare a part of it as a column"
             )
         yield
         self.depth -= 1
