@@ -50,7 +50,7 @@ def is_frame(data: object) -> bool:
 
 
 def reads_once(data: object) -> bool:
-    """Whether reading this object may use it up: a stream of a library that is not known to give it again."""
+    """Whether this object can be read only once: a stream of a library that is not known to give it again."""
     if isinstance(data, pa.RecordBatchReader):
         return True
     known = type(data).__module__.partition(".")[0] in _LASTING
