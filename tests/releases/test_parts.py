@@ -73,7 +73,7 @@ def test_counts_of_clipped_rows_survive_their_file_and_must_fit_design_and_noise
             Release.from_json(edited(release, **{path: value}))
     for changes, message in (
         ({"clip_counts": DELETE}, "must give the blocks"),
-        ({"clip_counts": {}}, "every column of the design"),
+        ({"clip_counts": {}}, "must list exactly the columns"),
         ({"clip_counts": 3}, "'clip_counts' is not a table"),
         ({"noise__sigma__clipped": "0"}, "must be positive"),
     ):
