@@ -24,19 +24,23 @@ class SpecError(DiscreetError, ValueError):
     """The question is wrong: design, budget, options. Raised before data is opened."""
 
     @classmethod
-    def unknown_name(cls, what: str, name: str, allowed: Iterable[str]) -> SpecError:
+    def unknown_name(cls, what: str, name: str, allowed: Iterable[str], of: str = "") -> SpecError:
         """Build the error for a name that is not in a public list, with the nearest match as a hint.
+
+        `of` says what the name would belong to, with the blank before it.
 
         >>> print(SpecError.unknown_name("column", "aeg", ["age", "income"]))
         unknown column 'aeg'; allowed: age, income. Did you mean 'age'?
         >>> print(SpecError.unknown_name("column", "AGE", ["age", "income"]))
         unknown column 'AGE'; allowed: age, income. Did you mean 'age'?
+        >>> print(SpecError.unknown_name("setting", "b", ["bins"], " of the mechanism 'dpme'"))
+        unknown setting 'b' of the mechanism 'dpme'; allowed: bins
         """
         names = list(allowed)
         folded = {one.casefold(): one for one in names}
         near = get_close_matches(name.casefold(), folded, n=1)
         hint = f". Did you mean '{folded[near[0]]}'?" if near else ""
-        return cls(f"unknown {what} {name!r}; allowed: {', '.join(names)}{hint}")
+        return cls(f"unknown {what} {name!r}{of}; allowed: {', '.join(names)}{hint}")
 
 
 class DataError(DiscreetError, ValueError):

@@ -233,7 +233,7 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
         with np.errstate(over="ignore"):
             total = 1.0 if given is None else float(given.sum())
         if not 0 < total < np.inf:
-            raise SpecError("sample_weight adds up to 0 or to more than a double holds; give other weights")
+            raise SpecError("sample_weight adds up to 0, or to more than a double can hold; give other weights")
         return float(r2_score(actual[known], predicted[known], sample_weight=given))
 
     def _columns(self, X: Any, *, reset: bool) -> dict[str, Any]:  # noqa: ANN401  # tables of any library
@@ -355,8 +355,9 @@ def _declarations(bounds: Any, names: Sequence[str]) -> dict[str, object]:  # no
     except (TypeError, ValueError):
         sides = []
     if len(sides) != 2 or any(side.shape not in ((), (len(names),)) for side in sides):
-        forms = f"a table of name to declaration, a pair (low, high), two arrays (lows, highs) of {len(names)} numbers"
-        raise SpecError(f"bounds are a {type(bounds).__name__} of another form; allowed: {forms}. Prefer the table")
+        arrays = f"two arrays (lows, highs) of {len(names)} numbers"
+        forms = f"a mapping from names to declarations, a pair (low, high), or {arrays}"
+        raise SpecError(f"bounds: expected {forms}, got another {type(bounds).__name__}; prefer the mapping")
     lows, highs = (np.broadcast_to(side, len(names)).tolist() for side in sides)
     return dict(zip(names, zip(lows, highs, strict=True), strict=True))
 

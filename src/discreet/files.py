@@ -46,7 +46,7 @@ def read_limited(path: object) -> bytes:
             raise OSError(errno.ENODEV, "it is a device; give a regular file")
         content = b"" if state.st_size > _LARGEST else file.read(_LARGEST + 1)
     if max(len(content), state.st_size) > _LARGEST:
-        raise OSError(errno.EFBIG, "it is longer than 1 GiB, as no design or release is")
+        raise OSError(errno.EFBIG, "it is longer than 1 GiB, too long for a design or a release")
     return content
 
 

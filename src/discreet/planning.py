@@ -88,7 +88,7 @@ def plan(
         bounds; `{"share": 0.02}` of a boolean; `{"share": {"north": 0.7, "south": 0.3}}` of levels. Unless stated, a
         number lies in the middle of its bounds, a boolean is half true and levels are equally frequent. A column with a
         formula follows from the columns it uses; only if it is the target is its own mean and sd stated. For any
-        regressor but a spline also `"slope"`, the supposed coefficient (of levels, by level); those that are not stated
+        regressor but a spline also `"slope"`, the assumed coefficient (of levels, by level); those that are not stated
         share what `rsquared` leaves.
     correlation
         One number for every pair of numeric columns besides the target, or `{("age", "hours"): 0.9}` for pairs of
@@ -182,7 +182,7 @@ def smallest_epsilon(
     delta: float,
     **options: Any,  # noqa: ANN401  # those of plan
 ) -> float | None:
-    """The smallest epsilon, at most 20, at which a coefficient's interval is as narrow as wanted; none if none is.
+    """The smallest epsilon, at most 20, at which a coefficient's interval is as narrow as wanted; `None` if none is.
 
     `options` are those of `plan`, without epsilon.
 
@@ -212,7 +212,7 @@ def smallest_rows(
     epsilon: float,
     **options: Any,  # noqa: ANN401  # those of plan
 ) -> float | None:
-    """The smallest number of rows at which a coefficient's interval is as narrow as wanted; none if none is.
+    """The smallest number of rows at which a coefficient's interval is as narrow as wanted; `None` if none is.
 
     `options` are those of `plan`, without rows.
 

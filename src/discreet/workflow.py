@@ -290,7 +290,9 @@ def _recorded(receipt: object) -> str:
     """Where the spend is recorded; a hook that does not say so gets no noise drawn."""
     if isinstance(receipt, SpendReceipt) and isinstance(receipt.anchor, str) and receipt.anchor:
         return receipt.anchor
-    raise LedgerError("the spend hook gave no SpendReceipt with an anchor; no noise was drawn, nothing was published")
+    raise LedgerError(
+        "the spend hook gave no SpendReceipt with an anchor; no noise was drawn and nothing was published"
+    )
 
 
 def _after_spend(made: Callable[[], Release]) -> Release:

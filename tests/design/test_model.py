@@ -31,10 +31,10 @@ REFUSED = [
     (("", COLUMNS), {}, "^target is blank; name the column to explain$"),
     (("", {**COLUMNS, "w": {"bounds": ["", ""]}}), {}, "^column 'w': bounds are blank"),
     (("g", COLUMNS), {}, "categorical; a target is numeric or boolean"),
-    (("y", [("y", (0, 1))]), {}, "expected a table of name to declaration"),
-    (("y", {**COLUMNS, "": (0, 1)}), {}, "without blanks"),
-    (("y", {**COLUMNS, " x": (0, 1)}), {}, "without blanks"),
-    (("y", {**COLUMNS, 3: (0, 1)}), {}, "a column name without blanks"),
+    (("y", [("y", (0, 1))]), {}, "columns: expected a mapping from names to declarations"),
+    (("y", {**COLUMNS, "": (0, 1)}), {}, "has no blanks at its ends"),
+    (("y", {**COLUMNS, " x": (0, 1)}), {}, "has no blanks at its ends"),
+    (("y", {**COLUMNS, 3: (0, 1)}), {}, "a column name that is not empty"),
     (("y", {**COLUMNS, "a\u202eb": (0, 1)}), {}, "invisible characters"),
     (("y", {**COLUMNS, "a\x1b[31m": (0, 1)}), {}, "invisible characters"),
     (("y", {**COLUMNS, "1": (0, 1)}), {}, "is a reserved name"),
@@ -49,7 +49,7 @@ REFUSED = [
     (("y", COLUMNS), {"radius": True}, "radius: expected a number"),
     (("y", COLUMNS), {"unit": {"neighbours": "swap"}}, "swap"),
     (("y", COLUMNS), {"unit": {"neighbors": "replace"}}, "neighbors"),
-    (("y", COLUMNS), {"unit": {"max_rows": 3}}, "without an id"),
+    (("y", COLUMNS), {"unit": {"max_rows": 3}}, "needs an id column"),
     (("y", COLUMNS), {"unit": {"id": "x"}}, "an id is never released"),
 ]
 

@@ -42,7 +42,7 @@ def test_a_unit_is_frozen():
         ({"max_rows": 0}, "integer"),
         ({"max_rows": True}, "integer"),
         ({"max_rows": 1.0}, "integer"),
-        ({"max_rows": 3}, "without an id"),
+        ({"max_rows": 3}, "needs an id column"),
         ({"id": "person", "max_rows": 10_001}, "choose at most 10000"),
         ({"neighbors": "replace"}, "unknown unit field 'neighbors'; .* Did you mean 'neighbours'"),
     ],

@@ -163,7 +163,7 @@ def test_weights_that_have_no_mean_are_refused() -> None:
     for weights, message in (
         ([-1.0, 1.0] * 10, "negative weight"),
         ([0.0] * 20, "adds up to 0"),
-        ([1e308] * 20, "more than a double holds"),
+        ([1e308] * 20, "more than a double can hold"),
     ):
         with pytest.raises(SpecError, match=message):
             model.score(ROWS, TARGET, sample_weight=weights)

@@ -155,7 +155,7 @@ def compare_models(
     checked = checked_level(level)
     if isinstance(models, str) or not isinstance(models, Iterable):
         raise SpecError(
-            f"models is {models!r}; it is a list of lists of features, such as [['age'], ['age', 'region']]"
+            f"models: expected a list of lists of features, such as [['age'], ['age', 'region']], got {models!r}"
         )
     wanted: Sequence[Iterable[str]] = list(models)
     if not wanted:
@@ -184,7 +184,7 @@ def _compared(
             half = float(equations.half[-1])
             error = value * half * half
     except NotEstimableError:
-        error = NotEstimable("the noise leaves no count of rows to speak of")
+        error = NotEstimable("the noise outweighs the number of rows")
     return ComparedModel(model.features, len(model.names), adjusted, ends, error, repaired)
 
 

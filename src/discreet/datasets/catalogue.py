@@ -90,7 +90,7 @@ def load(
         hint = f". Did you mean {near[0]!r}?" if near else ""
         raise SpecError(f"unknown data set {str(name)!r}; allowed: {', '.join(known)}{hint}")
     if design is not None:
-        raise SpecError(f"{name!r} brings its own design; leave design out, or write './{name}' for a folder")
+        raise SpecError(f"{name!r} has its own design; leave design out, or write './{name}' for a folder")
     module, function = known[folded]
     return cast("Dataset", getattr(import_module(module), function)(**sizes))
 

@@ -70,7 +70,7 @@ def _derived_from_table(table: Mapping[str, object]) -> Derived:
         raise SpecError(f"formula: expected text, got {short(text)}")
     for key in table:
         if key not in ("formula", "bounds", "reference"):
-            raise SpecError(f"{key!r} does not go with a formula; a derived column takes bounds to tighten, no more")
+            raise SpecError(f"{key!r} cannot be given for a column with a formula; only bounds and reference can")
     bounds = checked_bounds(_pair(table["bounds"])) if "bounds" in table else None
     return Derived(parse(text), bounds, _checked_reference(table.get("reference")))
 
@@ -92,10 +92,10 @@ def _column_from_table(table: Mapping[str, object]) -> Column | Derived:
         found = " and ".join(given) or "none of them"
         raise SpecError(f"expected exactly one of bounds, levels, dtype = 'bool' or formula, got {found}")
     if "reference" in table and "levels" not in table:
-        raise SpecError("'reference' belongs to a column with levels")
+        raise SpecError("'reference' is only for a column with levels")
     release = table.get("release", True)
     if not isinstance(release, bool) or (not release and "levels" in table):
-        raise SpecError("release is true or false, and false only for a number or boolean that feeds formulas")
+        raise SpecError("release must be true or false, and false only for a number or boolean that a formula uses")
     missing = _missing_from(table.get("missing", "error"))
     if "bounds" in table:
         return replace(Numeric(_pair(table["bounds"]), missing), is_released=release)

@@ -88,7 +88,7 @@ class Design:
         if weights is not None:
             raise SpecError(_NO_WEIGHTS)
         if not isinstance(columns, Mapping):
-            raise SpecError(f"expected a table of name to declaration for the columns, got {type(columns).__name__}")
+            raise SpecError(f"columns: expected a mapping from names to declarations, got {type(columns).__name__}")
         _set = object.__setattr__
         _set(self, "target", target)
         declared = {name: _declared(name, what) for name, what in columns.items()}
@@ -258,7 +258,9 @@ class Design:
         except ValueError as error:
             raise SpecError(f"the design is not valid TOML: {error}") from None
         except RecursionError:
-            raise SpecError("the design is nested too deeply; a design has tables within tables, no more") from None
+            raise SpecError(
+                "the design is nested too deeply; it needs only tables such as [columns.NAME] and [unit]"
+            ) from None
         return cls.from_dict(table)
 
     def save(self, path: str | Path) -> None:
@@ -291,7 +293,7 @@ def _resolved(declared: Mapping[str, Column | Derived]) -> dict[str, Column]:
 
 def _declared(name: object, declaration: object) -> Column | Derived:
     if not isinstance(name, str) or not name or name != name.strip():
-        raise SpecError(f"expected a column name without blanks at its ends, got {name!r}")
+        raise SpecError(f"expected a column name that is not empty and has no blanks at its ends, got {name!r}")
     if has_invisible_characters(name):
         raise SpecError(f"the column name {name!r} has invisible characters; rename the column")
     if name in (CONSTANT, INTERCEPT):

@@ -246,7 +246,9 @@ def _refuse_other_shapes(name: str, values: object) -> None:
     if getattr(values, "ndim", 1) != 1:
         raise DataError(f"{name} has more than one dimension; give a list or a one-dimensional array")
     if isinstance(values, np.ma.MaskedArray):
-        raise DataError(f"{name} has a mask, and what is masked would count; fill or drop it by a public rule")
+        raise DataError(
+            f"{name} is a masked array, whose masked entries would be counted; fill or drop them by a public rule"
+        )
 
 
 def _double(value: object) -> float:

@@ -263,7 +263,7 @@ def check_strength(budget: PrivacyBudget, allow_weak_privacy: bool) -> tuple[str
     if not isinstance(allow_weak_privacy, bool):
         raise SpecError(f"allow_weak_privacy: expected True or False, got {allow_weak_privacy!r}")
     notices: list[str] = []
-    consent = "if that is meant, pass --allow-weak-privacy or allow_weak_privacy=True"
+    consent = "if that is intended, pass --allow-weak-privacy or allow_weak_privacy=True"
     if budget.epsilon > _EPSILON_REFUSED and not allow_weak_privacy:
         raise SpecError(
             f"epsilon = {budget.epsilon:g}; above {_EPSILON_REFUSED:g} a release hides next to nothing; "
@@ -271,7 +271,7 @@ def check_strength(budget: PrivacyBudget, allow_weak_privacy: bool) -> tuple[str
         )
     if budget.delta > _DELTA_REFUSED and not allow_weak_privacy:
         raise SpecError(
-            f"delta = {budget.delta:g}; above {_DELTA_REFUSED:g} whole rows may be revealed by chance; "
+            f"delta = {budget.delta:g}; above {_DELTA_REFUSED:g} a release may reveal whole rows by chance; "
             f"{_DELTA_ADVICE}; {consent}"
         )
     if budget.epsilon > _EPSILON_NOTICE:

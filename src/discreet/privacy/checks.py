@@ -85,7 +85,7 @@ def exact_fields(what: str, mapping: object, fields: Iterable[str]) -> Mapping[s
     known = known_fields(what, mapping, names)
     missing = [name for name in names if name not in known]
     if missing:
-        raise SpecError(f"{what} without {', '.join(missing)}; it needs {', '.join(names)}; write them all")
+        raise SpecError(f"{what} lacks {', '.join(missing)}; it needs {', '.join(names)}")
     return known
 
 

@@ -137,5 +137,5 @@ def _delta(delta: float) -> float:
 
 def _order(alpha: float) -> float:
     if not positive("alpha", alpha, advice="choose an order above 1") > 1:
-        raise SpecError(f"alpha = {alpha}; a Renyi order here is above 1; choose 2 or more")
+        raise SpecError(f"alpha = {alpha}; a Renyi order must be above 1; choose 2 or more")
     return float(alpha)

@@ -19,7 +19,7 @@ _CONDITIONS: Final = (
 _FIELDS = ("epsilon", "delta", "unit", "conditions", "mu", "rho")
 _GAP = "mu_gap"
 _LARGEST_FLOAT = math.nextafter(math.inf, 0.0)
-_ADVICE = "copy the guarantee from the release as it is"
+_ADVICE = "copy the guarantee from the release unchanged"
 
 
 @dataclass(frozen=True, slots=True)

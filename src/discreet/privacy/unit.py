@@ -65,11 +65,13 @@ class PrivacyUnit:
         name: object = self.id
         rows: object = self.max_rows
         if name is not None and not (isinstance(name, str) and name):
-            raise SpecError(f"unit id is {name!r}; it must be the name of a column; leave it out for one row")
+            raise SpecError(
+                f"unit id is {name!r}; it must be the name of a column; leave it out if the unit is one row"
+            )
         if not is_integer(rows) or rows < 1:
             raise SpecError(f"max_rows: expected an integer of at least 1, got {rows!r}")
         if self.max_rows > 1 and self.id is None:
-            raise SpecError(f"max_rows is {self.max_rows} without an id; rows are counted per id; name the id column")
+            raise SpecError(f"max_rows = {self.max_rows} needs an id column to count rows by; name it with id")
         if self.max_rows > _MOST_ROWS:
             raise SpecError(f"max_rows is {self.max_rows}; noise grows with it; choose at most {_MOST_ROWS}")
 

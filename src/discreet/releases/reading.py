@@ -68,7 +68,8 @@ def parsed(text: str) -> dict[str, Any]:
         raise ReleaseFileError("the release file has no schema version")
     if schema > SCHEMA_VERSION:
         raise ReleaseFileError(
-            f"the release file has schema {schema}, this version reads up to {SCHEMA_VERSION}; update discreet"
+            f"the release file has schema version {schema}, but this version of discreet reads versions up to "
+            f"{SCHEMA_VERSION}; update discreet"
         )
     return body
 
@@ -87,7 +88,7 @@ def release_fields(body: Mapping[str, object]) -> dict[str, Any]:
     except SpecError as error:
         raise ReleaseFileError(f"the release file is inconsistent: {error}") from None
     if body["private"] is not private or (guarantee is not None and guarantee.unit != design.unit):
-        raise ReleaseFileError("guarantee, design and the mark 'private' contradict each other")
+        raise ReleaseFileError("the fields 'guarantee', 'design' and 'private' contradict each other")
     if body["columns"] != list(design.released):
         raise ReleaseFileError("the released columns are not those of the design")
     units = None if body["units_public"] is None else _integer(body["units_public"], "units_public")
@@ -124,7 +125,7 @@ def _check_promise(noise: NoiseLaw, guarantee: Guarantee | None) -> None:
     if noise.calibration == "none":
         raise ReleaseFileError("the noise is not calibrated to any promise, but the release is marked private")
     if guarantee.delta == 0 and (noise.calibration != "pure" or noise.family not in _PURE):
-        raise ReleaseFileError("the promise has no delta, but the noise is not of a kind that keeps it")
+        raise ReleaseFileError("the promise has delta = 0, which this kind of noise cannot keep")
     _check_curve(noise, guarantee)
 
 
@@ -191,7 +192,7 @@ def _clip_counts(body: Mapping[str, object], design: Design) -> dict[str, int]:
         return {}
     counts = _integers_of(_table(body["clip_counts"], "clip_counts"), "clip_counts")
     if not counts or set(counts) != set(design.clippable):
-        raise ReleaseFileError("clip_counts must give every column of the design whose values can be clipped, no other")
+        raise ReleaseFileError("clip_counts must list exactly the columns whose values can be clipped")
     return {name: counts[name] for name in design.clippable}
 
 

@@ -251,7 +251,7 @@ class Release:
         promise = (
             "NOT PRIVATE: this release carries no guarantee." if self.guarantee is None else self.guarantee.sentence()
         )
-        source = f"Mechanism {self.mechanism}; spend recorded: {self.anchor}."
+        source = f"Mechanism {self.mechanism}; ledger: {self.anchor}."
         if self.coefficients is not None:
             names = ("Intercept", *self.columns[1:-1])
             cells = [[name, f"{value:.4g}"] for name, value in zip(names, self.coefficients.values, strict=True)]

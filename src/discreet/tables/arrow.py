@@ -99,7 +99,7 @@ def _codes(name: str, column: Categorical, values: Array) -> FloatArray:
         found = pc.index_in(numbers, value_set=pa.array(column.levels, pa.float64()))
     else:
         wanted = "text" if text_levels else "integers"
-        raise DataError(f"column {name!r} has type {kind}; its levels are declared as {wanted}. Make the two agree")
+        raise DataError(f"column {name!r} has type {kind}; its levels are declared as {wanted}. Change one of the two")
     return _floats(found.cast(pa.float64()))
 
 

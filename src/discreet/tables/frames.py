@@ -50,7 +50,7 @@ def is_frame(data: object) -> bool:
 
 
 def reads_once(data: object) -> bool:
-    """Whether reading this object may use it up: a stream of a library that is not known to give it again."""
+    """Whether this object can be read only once: a stream of a library that is not known to give it again."""
     if isinstance(data, pa.RecordBatchReader):
         return True
     known = type(data).__module__.partition(".")[0] in _LASTING
@@ -296,7 +296,7 @@ def own_array(what: str, values: object) -> AnyArray:
     try:
         return np.asarray(values)
     except Exception:
-        problem = DataError(f"{what} is a {type(values).__name__} that gives no array; give an array or a table")
+        problem = DataError(f"{what}: a {type(values).__name__} cannot be read as an array; give an array or a table")
     raise problem
 
 
@@ -307,7 +307,7 @@ def cells_of(what: str, values: Any) -> list[object]:  # noqa: ANN401  # as abov
     try:
         return list(values)
     except Exception:
-        problem = DataError(f"{what} is a {type(values).__name__} that gives no cells; give a list or an array")
+        problem = DataError(f"{what}: a {type(values).__name__} cannot be read as a column; give a list or an array")
     raise problem
 
 
@@ -343,5 +343,5 @@ def _arrow(name: str, values: Any) -> Array:  # noqa: ANN401  # as above
             return pa.chunked_array(values).combine_chunks()
         return pa.array(values)
     except Exception:
-        problem = DataError(f"column {name!r} has a type that Arrow does not know; give it a type of numbers or text")
+        problem = DataError(f"column {name!r} has a type that Arrow does not know; convert it to numbers or text")
     raise problem

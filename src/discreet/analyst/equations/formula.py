@@ -33,7 +33,7 @@ def parse_model(text: str, release: Release) -> ModelFormula:
     target = _name(left.strip())
     offered = release.design.offered
     if not tilde or not target or "~" in right:
-        raise SpecError(f"formula {text!r}: one target, one '~' and the features are needed, as in 'income ~ age'")
+        raise SpecError(f"formula {text!r}: expected a target, '~' and features, as in 'income ~ age'")
     features: list[str] = []
     intercept: bool | None = None
     for sign, term in _terms(text, right):
@@ -47,8 +47,8 @@ def parse_model(text: str, release: Release) -> ModelFormula:
             features.append(_name(term))
         elif re.search(r"[(*:^/|]", term):
             raise SpecError(
-                f"formula {text!r}: {term!r} is more than a released column; functions and products are declared "
-                "before the release, as columns with a formula"
+                f"formula {text!r}: {term!r} is not a released column; functions and products must be declared before "
+                "the release, as columns with a formula"
             )
         else:
             raise SpecError.unknown_name("column", _name(term), offered)
@@ -61,7 +61,7 @@ def _terms(text: str, right: str) -> list[tuple[str, str]]:
     while index < len(right.rstrip()):
         match = _TERM.match(right, index)
         if match is None or (not match[1] and found):
-            raise SpecError(f"formula {text!r}: terms are joined by '+', as in 'income ~ age + region'")
+            raise SpecError(f"formula {text!r}: terms must be joined by '+', as in 'income ~ age + region'")
         found.append((match[1] or "+", match[2]))
         index = match.end()
     if not found:

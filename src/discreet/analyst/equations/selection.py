@@ -94,7 +94,9 @@ def _checked_target(design: Design, target: str) -> str:
 
 def _checked_features(design: Design, target: str, features: Iterable[str]) -> tuple[str, ...]:
     if isinstance(features, str) or not isinstance(features, Iterable):
-        raise SpecError(f"features is {features!r}; it is a list of declared names, such as [{design.regressors[0]!r}]")
+        raise SpecError(
+            f"features: expected a list of declared names such as [{design.regressors[0]!r}], got {features!r}"
+        )
     chosen = tuple(features)
     for name in chosen:
         if not isinstance(name, str) or name not in design.offered:

@@ -64,7 +64,10 @@ def _checked_spread(name: str, value: object) -> float | None:
     if value is None:
         return None
     if not (is_finite(value) and 0 < value <= 1):
-        raise SpecError(f"{name} is {value!r}; expected a number above 0 and at most 1, in half widths of the bounds")
+        raise SpecError(
+            f"{name} is {value!r}; expected a number above 0 and at most 1, a fraction of the largest sd that the "
+            "bounds allow"
+        )
     return float(value)
 
 
@@ -73,7 +76,7 @@ def _checked_table(design: Design, assume: object) -> dict[str, Mapping[str, obj
         return {}
     if not isinstance(assume, Mapping):
         raise SpecError(
-            f"assume is a table of column to assumptions about it, such as {{'age': {{'mean': 40}}}}; "
+            f"assume: expected a mapping from columns to assumptions, such as {{'age': {{'mean': 40}}}}; "
             f"got {type(assume).__name__}"
         )
     for name, what in assume.items():
@@ -82,7 +85,7 @@ def _checked_table(design: Design, assume: object) -> dict[str, Mapping[str, obj
         keys = _keys(design, name)
         if not keys:
             raise SpecError(
-                f"column {name!r} is computed by a formula; state what is supposed of the columns that it uses"
+                f"column {name!r} is computed by a formula; state assumptions about the columns that it uses"
             )
         if not isinstance(what, Mapping):
             raise SpecError(
@@ -142,7 +145,7 @@ def _slopes(name: str, column: Column, stated: Mapping[str, object]) -> tuple[tu
     found: dict[str, float] = {}
     for key, slope in given.items():
         if key not in names:
-            raise SpecError(f"column {name!r}: {SpecError.unknown_name('level with a slope', key, names)}")
+            raise SpecError(f"column {name!r}: {SpecError.unknown_name('level', key, names)}")
         if not is_finite(slope):
             raise SpecError(f"column {name!r}: the slope is {slope!r}; expected a finite number")
         found[names[key]] = float(slope)

@@ -61,9 +61,7 @@ def check_correlations(design: Design, supposed: Supposed) -> None:
                     "are those between the columns"
                 )
             if name not in allowed:
-                raise SpecError(
-                    f"correlations: {SpecError.unknown_name('numeric or boolean column of the table', name, allowed)}"
-                )
+                raise SpecError(f"correlations: {SpecError.unknown_name('numeric or boolean column', name, allowed)}")
     if not supposed.correlated:
         return
     names, R = correlations(design, supposed)

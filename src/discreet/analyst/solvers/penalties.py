@@ -50,7 +50,8 @@ def checked_spec(penalty: object, strength: object, l1_ratio: object) -> Penalty
         return PenaltySpec(name, "criterion" if chosen else checked_strength(name, strength), ratio)
     if strength is not None:
         raise SpecError(
-            f"got strength {strength!r} with penalty {name!r}; only {', '.join(WITH_STRENGTH)} have one; leave it out"
+            f"got strength {strength!r} with penalty {name!r}; only {', '.join(WITH_STRENGTH)} take a strength; "
+            "leave it out"
         )
     return PenaltySpec(name, None, ratio)
 
@@ -68,7 +69,8 @@ def checked_ratio(penalty: Penalty, l1_ratio: object) -> float | None:
     if penalty != "elastic-net":
         if l1_ratio is not None:
             raise SpecError(
-                f"got l1_ratio {l1_ratio!r} with penalty {penalty!r}; only 'elastic-net' has one; leave it out"
+                f"got l1_ratio {l1_ratio!r} with penalty {penalty!r}; only 'elastic-net' takes an l1_ratio; "
+                "leave it out"
             )
         return None
     value = _number(l1_ratio)

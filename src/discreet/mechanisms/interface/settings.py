@@ -65,14 +65,14 @@ def checked_settings(mechanism: str, declared: Mapping[str, Setting], given: Map
         raise SpecError(f"the mechanism {mechanism!r} has no settings; leave out {', '.join(map(str, values))}")
     for name in values:
         if name not in declared:
-            raise SpecError.unknown_name(f"setting of {mechanism!r}", str(name), declared)
+            raise SpecError.unknown_name("setting", str(name), declared, f" of the mechanism {mechanism!r}")
     checked = {name: _checked(name, setting, values.get(name, setting.default)) for name, setting in declared.items()}
     for name, setting in declared.items():
         if setting.only_with is not None and checked[name] != setting.default:
             other, value = setting.only_with
             if checked[other] != value:
                 counts = setting.condition
-                raise SpecError(f"the setting {name!r} counts only with {counts}; leave it out or set {counts}")
+                raise SpecError(f"the setting {name!r} applies only with {counts}; leave it out or set {counts}")
     return MappingProxyType(checked)
 
 
@@ -85,7 +85,7 @@ def _checked(name: str, setting: Setting, value: object) -> bool | int | float |
         raise SpecError(f"the setting {name!r}: expected true or false, got {shown(value)}")
     if isinstance(default, str):
         if value not in setting.choices:
-            raise SpecError.unknown_name(f"value of the setting {name!r}", str(value), setting.choices)
+            raise SpecError.unknown_name("value", str(value), setting.choices, f" of the setting {name!r}")
         return str(value)
     return _number(name, setting, value, whole=isinstance(default, int))
 

@@ -74,8 +74,8 @@ class ArrowFile(ABC):
 
     def _damaged(self) -> DataError:
         return DataError(
-            f"the file {self.path.name!r} cannot be read: it is damaged, encrypted, or compressed in a way that is not "
-            "known here. Write it again"
+            f"the file {self.path.name!r} cannot be read: it is damaged, encrypted, or compressed by a method that is "
+            "not supported; write it again"
         )
 
     @abstractmethod
