@@ -6,12 +6,16 @@ import datetime
 from decimal import Decimal
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
+from pyarrow import ipc
 
+import discreet
 from discreet.design.columns import Boolean, Categorical, Numeric
-from discreet.errors import DataError, SpecError
+from discreet.errors import CellError, DataError, SpecError
 from discreet.tables.arrow import check_buffers, declared_array, declared_arrays
+from discreet.testing.not_private import exact_release
 
 NUMBER, TRUTH = Numeric((0, 1)), Boolean()
 TEXT, CODE = Categorical(("a", "b")), Categorical((0, 7))
@@ -136,10 +140,71 @@ def test_text_may_be_any_bytes_but_must_lie_in_its_buffers(kind) -> None:
         check_buffers(pa.record_batch({"t": pa.DictionaryArray.from_arrays(pa.array([0, 1]), text)}))
     with pytest.raises(pa.ArrowInvalid):
         check_buffers(pa.record_batch({"n": numbers, "t": outside}))
-    beyond = pa.DictionaryArray.from_arrays(pa.array([0, 7]), bytes_only, safe=False)
     with pytest.raises(pa.ArrowInvalid):
-        check_buffers(pa.record_batch({"d": beyond}))
+        check_buffers(pa.record_batch({"d": pa.DictionaryArray.from_arrays(pa.array([0, 1]), outside, safe=False)}))
 
 
 def test_a_view_of_text_may_be_any_bytes() -> None:
     check_buffers(pa.record_batch({"t": pa.array([b"a", b"\xff"], pa.binary_view()).view(pa.string_view())}))
+
+
+DROP = {"bounds": (0, 9), "missing": "drop"}
+LEVELS = discreet.Design("y", {"x": {"levels": ["a", "b"], "missing": "drop"}, "y": DROP})
+NUMBERS = discreet.Design("y", {"x": DROP, "y": DROP})
+PERSONS = discreet.Design("y", {"z": DROP, "y": DROP}, unit={"id": "x", "max_rows": 2})
+CELLS = [0.5, 1.0, 1.5, 2.0, 2.5, 3.0]
+
+
+def coded(indices, kind, entries) -> pa.DictionaryArray:
+    return pa.DictionaryArray.from_arrays(pa.array(indices, kind), pa.array(entries), safe=False)
+
+
+def released(x, design, folder):
+    """The sums of the same rows in every container that holds Arrow columns as they are."""
+    table = pa.table({"x": x, "y": CELLS[: len(x)], "z": CELLS[: len(x)]})
+    with ipc.new_stream(folder / "t.arrow", table.schema) as file:
+        file.write_table(table)
+    columns = dict(zip(table.column_names, table.columns, strict=True))
+    typed = pd.DataFrame(
+        {name: pd.Series(values, dtype=pd.ArrowDtype(values.type)) for name, values in columns.items()}
+    )
+    return [exact_release(data, design).totals for data in (table, columns, typed, folder / "t.arrow")]
+
+
+@pytest.mark.parametrize(
+    ("kind", "beyond"),
+    [(pa.int8(), 2), (pa.int8(), -1), (pa.int8(), 127), (pa.int64(), 2**60), (pa.uint64(), 2**64 - 1)],
+)
+@pytest.mark.parametrize("design", [LEVELS, NUMBERS, PERSONS], ids=["levels", "numbers", "persons"])
+def test_an_index_beyond_its_dictionary_is_a_bad_cell_of_its_own(design, kind, beyond, tmp_path) -> None:
+    words = design is not NUMBERS
+    first, second = (["a", "b"], ["b", "c"]) if words else ([1.0, 2.0], [2.0, 99.0])
+    good = coded([0, 1, None, 1], kind, first)
+    bad = coded([0, 1, beyond, 1], kind, first)
+    more = coded([0, None], kind, second)
+    for one, other in ((good, bad), (pa.chunked_array([good, more]), pa.chunked_array([bad, more]))):
+        assert released(other, design, tmp_path) == released(one, design, tmp_path)
+
+
+def test_a_code_beyond_the_categories_of_pandas_is_a_bad_cell_of_its_own() -> None:
+    good = pd.Categorical.from_codes([0, 1, -1, 1], ["a", "b"])
+    bad = pd.Categorical.from_codes([0, 1, 0, 1], ["a", "b"])
+    bad._ndarray[2] = 77
+    one, other = (exact_release(pd.DataFrame({"x": x, "y": CELLS[:4]}), LEVELS).totals for x in (good, bad))
+    assert one == other
+
+
+def test_an_index_beyond_its_dictionary_is_refused_where_a_missing_cell_is() -> None:
+    design = discreet.Design("y", {"x": ["a", "b"], "y": DROP})
+    with pytest.raises(CellError, match="column 'x' has a cell"):
+        exact_release({"x": coded([0, 5], pa.int8(), ["a", "b"]), "y": CELLS[:2]}, design)
+    persons = discreet.Design("y", {"z": (0, 9), "y": DROP}, unit={"id": "x", "max_rows": 2})
+    with pytest.raises(DataError, match="the id column 'x' has a missing cell"):
+        exact_release({"x": coded([0, 5], pa.int8(), ["a", "b"]), "y": CELLS[:2], "z": CELLS[:2]}, persons)
+
+
+@pytest.mark.parametrize("cells", [[0, 86_400_000], [0, 5]])
+def test_a_type_is_refused_before_its_cells_are_looked_at(cells) -> None:
+    dates = pa.array(cells, pa.int64()).view(pa.date64())
+    with pytest.raises(DataError, match="column 'x' has type date64"):
+        exact_release({"x": dates, "y": CELLS[:2]}, NUMBERS)

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from discreet.design.columns import Readable
 from discreet.errors import DataError, SpecError
-from discreet.tables.arrow import check_buffers
+from discreet.tables.arrow import check_buffers, combined
 from discreet.tables.cells import cell_array, text_array
 from discreet.tables.streams import TableStream
 
@@ -259,8 +259,6 @@ def _plain(name: str, column: Readable, values: Any) -> AnyArray | Array:  # noq
     if is_from(values, "xarray", "DataArray"):
         # as a stream it is a table
         values = own_array(f"column {name!r}", values)
-    if isinstance(values, pa.ChunkedArray):
-        values = values.combine_chunks()
     if any(hasattr(values, mark) for mark in ("__arrow_array__", "__arrow_c_array__", "__arrow_c_stream__")):
         return _arrow(name, values)
     if has_own_type(values):
@@ -321,8 +319,10 @@ def _series_values(values: Any) -> Any:  # noqa: ANN401  # pandas has no types h
     if hasattr(values, "sparse"):
         return np.asarray(values)
     if hasattr(values, "cat") and type(values.dtype).__name__ == "CategoricalDtype":
-        # which categories there are may depend on rows, and with them the type of the column
-        return values.astype(object).tolist()
+        # which categories there are may depend on rows, and with them the type of the column; pandas follows every
+        # code, also one that leads beyond the categories
+        entries = dict(enumerate(values.cat.categories.astype(object)))
+        return [entries.get(code) for code in values.cat.codes.tolist()]
     return values.to_numpy() if isinstance(values.dtype, np.dtype) else values
 
 
@@ -340,8 +340,9 @@ def _arrow(name: str, values: Any) -> Array:  # noqa: ANN401  # as above
             return pa.array(plain.astype(plain.dtype.newbyteorder("="), copy=False), mask=mask)
         if hasattr(values, "__arrow_c_stream__") and not hasattr(values, "__arrow_array__"):
             # the type of its maker; `pa.array` would look at the cells for one
-            return pa.chunked_array(values).combine_chunks()
-        return pa.array(values)
+            return combined(pa.chunked_array(values))
+        found = pa.array(values)
+        return combined(found) if isinstance(found, pa.ChunkedArray) else found
     except Exception:
         problem = DataError(f"column {name!r} has a type that Arrow does not know; give it a type of numbers or text")
     raise problem
