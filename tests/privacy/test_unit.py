@@ -36,7 +36,7 @@ def test_a_unit_is_frozen():
     ("fields", "message"),
     [
         ({"neighbours": "add_remove"}, "allowed: add-remove, replace. Did you mean 'add-remove'"),
-        ({"neighbours": 3}, "unknown neighbours '3'"),
+        ({"neighbours": 3}, "unknown neighbours 3"),
         ({"id": ""}, "name of a column"),
         ({"id": 5}, "name of a column"),
         ({"max_rows": 0}, "integer"),

@@ -9,7 +9,7 @@ from typing import Any, Final, cast
 
 from discreet.design.domain import MAX_GRID_BITS, MIN_GRID_BITS
 from discreet.design.model import Design
-from discreet.errors import ReleaseFileError, SpecError
+from discreet.errors import ReleaseFileError, SpecError, shown
 from discreet.exact.triangle import entry_count
 from discreet.privacy.checks import is_integer
 from discreet.privacy.guarantee import Guarantee
@@ -79,7 +79,7 @@ def release_fields(body: Mapping[str, object]) -> dict[str, Any]:
     if missing:
         raise ReleaseFileError(f"the release file has no field {missing[0]!r}")
     if body["kind"] not in ("moments", "coefficients"):
-        raise ReleaseFileError(f"a release of kind {body['kind']!r} is not known to this version; update discreet")
+        raise ReleaseFileError(f"a release of kind {shown(body['kind'])} is not known to this version; update discreet")
     private = body["guarantee"] is not None
     try:
         design = Design.from_dict(_ordered(_table(body["design"], "design")))

@@ -155,7 +155,19 @@ def _near(name: str, folded: Sequence[str]) -> str:
 
 
 def _folded(name: object) -> str:
-    return unicodedata.normalize("NFKC", str(name)).strip().casefold()
+    return unicodedata.normalize("NFKC", label_text(name)).strip().casefold()
+
+
+def label_text(label: object) -> str:
+    """The label of a column as text; none where it gives no text.
+
+    >>> label_text("age"), label_text(0)
+    ('age', '0')
+    """
+    try:
+        return str(label)
+    except Exception:
+        return ""
 
 
 def is_from(data: object, library: str, kind: str) -> bool:
@@ -225,7 +237,7 @@ def _taken(data: Mapping[str, object], names: Sequence[str]) -> dict[str, object
 
 
 def _pandas_columns(data: Any, names: Sequence[str]) -> Mapping[str, object]:  # noqa: ANN401  # pandas has no types here
-    labels = [str(label) for label in data.columns]
+    labels = [label_text(label) for label in data.columns]
     check_names(names, labels)
     return {name: data.iloc[:, labels.index(name)] for name in names}
 
