@@ -23,6 +23,15 @@ def escape_control(text: str, *, keep: str = "") -> str:
     )
 
 
+def has_invisible_characters(text: str) -> bool:
+    r"""Whether a text holds control, formatting or broken characters, which terminals and pages may obey.
+
+    >>> has_invisible_characters("north"), has_invisible_characters("no\x1brth")
+    (False, True)
+    """
+    return not text.isprintable() and any(unicodedata.category(sign) in ("Cc", "Cf", "Cs") for sign in text)
+
+
 def html_table(title: str, headers: Sequence[str], rows: Sequence[Sequence[str]], notes: Sequence[str]) -> str:
     """A titled table with notes below it; the first column is text, the others are numbers.
 

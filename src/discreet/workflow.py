@@ -35,8 +35,10 @@ from discreet.releases import NoiseLaw, RatioPart, Release, ResidualPart, Settin
 from discreet.tables.files.opening import ReadOptions, open_source
 from discreet.tables.frames import Origin, position_notice
 from discreet.tables.source import ComputeOptions, checked_options
+from discreet.text import has_invisible_characters
 
 _LATER: Final = "the release failed after the budget was spent, and nothing was published:"
+_NOT_DRAWN: Final = "no noise was drawn, nothing was published"
 
 
 def release(
@@ -290,9 +292,11 @@ class Question:
 
 def _recorded(receipt: object) -> str:
     """Where the spend is recorded; a hook that does not say so gets no noise drawn."""
-    if isinstance(receipt, SpendReceipt) and isinstance(receipt.anchor, str) and receipt.anchor:
-        return receipt.anchor
-    raise LedgerError("the spend hook gave no SpendReceipt with an anchor; no noise was drawn, nothing was published")
+    if not (isinstance(receipt, SpendReceipt) and isinstance(receipt.anchor, str) and receipt.anchor):
+        raise LedgerError(f"the spend hook gave no SpendReceipt with an anchor; {_NOT_DRAWN}")
+    if has_invisible_characters(receipt.anchor):
+        raise LedgerError(f"the spend hook gave an anchor with invisible characters; {_NOT_DRAWN}")
+    return receipt.anchor
 
 
 def _after_spend(made: Callable[[], Release]) -> Release:

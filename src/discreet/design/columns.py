@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-import unicodedata
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from discreet.errors import SpecError, shown
 from discreet.exact.rounding import nearest
 from discreet.privacy.checks import is_number
+from discreet.text import has_invisible_characters
 
 if TYPE_CHECKING:
     from discreet.design.formulas.formula import Formula
@@ -226,15 +226,6 @@ def remedy(column: Base) -> str:
         declared = "fix the table or declare every level that can occur"
     or_else = 'missing = "drop" leaves out every row with such a cell, and a fill value replaces the cell'
     return f"{declared}; {or_else}"
-
-
-def has_invisible_characters(text: str) -> bool:
-    r"""Whether a name holds control, formatting or broken characters, which terminals and pages may obey.
-
-    >>> has_invisible_characters("north"), has_invisible_characters("no\x1brth")
-    (False, True)
-    """
-    return any(unicodedata.category(sign) in ("Cc", "Cf", "Cs") for sign in text)
 
 
 def _formula_entry(column: Base) -> dict[str, object]:

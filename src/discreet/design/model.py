@@ -20,7 +20,6 @@ from discreet.design.columns import (
     Derived,
     Numeric,
     SplineBasis,
-    has_invisible_characters,
 )
 from discreet.design.declarations import column_from
 from discreet.errors import OutputError, SpecError, shown
@@ -28,6 +27,7 @@ from discreet.exact.rounding import nearest
 from discreet.files import checked_path, read_limited
 from discreet.privacy.checks import check_flag, is_number
 from discreet.privacy.unit import PrivacyUnit
+from discreet.text import has_invisible_characters
 
 CONSTANT: Final = "1"
 INTERCEPT: Final = "Intercept"

@@ -8,6 +8,7 @@ from typing import Literal, get_args
 
 from discreet.errors import SpecError, shown
 from discreet.privacy.checks import is_integer, known_fields
+from discreet.text import has_invisible_characters
 
 Neighbours = Literal["add-remove", "replace"]
 
@@ -66,6 +67,8 @@ class PrivacyUnit:
         rows: object = self.max_rows
         if name is not None and not (isinstance(name, str) and name):
             raise SpecError(f"unit id is {shown(name)}; it must be the name of a column; leave it out for one row")
+        if isinstance(name, str) and has_invisible_characters(name):
+            raise SpecError(f"unit id {shown(name)} has invisible characters; rename the column")
         if not is_integer(rows) or rows < 1:
             raise SpecError(f"max_rows: expected an integer of at least 1, got {shown(rows)}")
         if self.max_rows > 1 and self.id is None:
