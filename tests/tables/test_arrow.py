@@ -5,8 +5,10 @@ from __future__ import annotations
 import datetime
 from decimal import Decimal
 
+import duckdb
 import numpy as np
 import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pytest
 from pyarrow import ipc
@@ -208,3 +210,51 @@ def test_a_type_is_refused_before_its_cells_are_looked_at(cells) -> None:
     dates = pa.array(cells, pa.int64()).view(pa.date64())
     with pytest.raises(DataError, match="column 'x' has type date64"):
         exact_release({"x": dates, "y": CELLS[:2]}, NUMBERS)
+
+
+CODES = discreet.Design("y", {"x": {"levels": [1, 2], "missing": "drop"}, "y": DROP})
+OF_POLARS = {
+    "Int128": pl.Series([1, 2, None, 2**100, 2, -1], dtype=pl.Int128),
+    "UInt128": pl.Series([1, 2, None, 2**100, 2, 2**128 - 1], dtype=pl.UInt128),
+    "Object": pl.Series([1, 2.0, None, "a", Decimal(2), object()], dtype=pl.Object),
+}
+
+
+@pytest.mark.parametrize("kind", OF_POLARS)
+@pytest.mark.parametrize("design", [CODES, NUMBERS, PERSONS, LEVELS], ids=["codes", "numbers", "persons", "levels"])
+def test_types_of_polars_that_arrow_does_not_have_are_read_cell_by_cell(design, kind) -> None:
+    series = OF_POLARS[kind]
+    columns = {"x": series, "y": CELLS, "z": CELLS}
+    expected = exact_release({**columns, "x": series.to_list()}, design).totals
+    for data in (pl.DataFrame(columns), columns):
+        assert exact_release(data, design).totals == expected
+
+
+@pytest.mark.parametrize(
+    "kind", [pa.decimal128(38, 0), pa.decimal256(50, 0), pa.decimal32(5, 0), pa.decimal64(9, 0)], ids=str
+)
+def test_decimals_without_a_fraction_are_integers(kind) -> None:
+    whole = [1, 2, None, 99, 2, -1]
+    for design in (CODES, NUMBERS, PERSONS):
+        one, other = (
+            exact_release({"x": x, "y": CELLS, "z": CELLS}, design).totals
+            for x in (pa.array(whole, pa.int64()), pa.array(whole, kind))
+        )
+        assert one == other
+
+
+def test_a_level_is_the_same_number_in_any_decimal() -> None:
+    x = pa.array([Decimal("1.00"), Decimal("1.01"), Decimal("2.00")], pa.decimal128(5, 2))
+    expected = exact_release({"x": [1, None, 2], "y": CELLS[:3]}, CODES).totals
+    assert exact_release({"x": x, "y": CELLS[:3]}, CODES).totals == expected
+    with pytest.raises(DataError, match=r"the id column 'x' has type decimal128\(5, 2\); ids are text or integers"):
+        exact_release({"x": x, "y": CELLS[:3], "z": CELLS[:3]}, PERSONS)
+
+
+def test_a_hugeint_of_duckdb_may_be_a_level_or_an_id() -> None:
+    query = "SELECT (i % 3)::{kind} AS x, 0.5::DOUBLE AS y, i % 5 + 1.5::DOUBLE AS z FROM range(20) t(i)"
+    for design in (CODES, PERSONS):
+        one, other = (
+            exact_release(duckdb.sql(query.format(kind=kind)), design).totals for kind in ("BIGINT", "HUGEINT")
+        )
+        assert one == other

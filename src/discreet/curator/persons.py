@@ -186,7 +186,8 @@ def known_persons(name: str, values: Array, *, total: bool) -> tuple[Array, npt.
         values = entries.take(entry_indices(values))
     kind = values.type
     text = pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
-    if not (text or pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_null(kind)):
+    whole = pa.types.is_integer(kind) or (pa.types.is_decimal(kind) and kind.scale == 0)
+    if not (text or whole or pa.types.is_floating(kind) or pa.types.is_null(kind)):
         raise DataError(f"the id column {name!r} has type {kind}; ids are text or integers")
     problem = "a missing cell; give every row its id"
     if text and not _is_valid(values):

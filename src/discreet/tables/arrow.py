@@ -127,7 +127,7 @@ def _codes(name: str, column: Categorical, values: Array) -> FloatArray:
     text_levels = isinstance(column.levels[0], str)
     if text_levels and _is_text(kind):
         found = pc.index_in(values.cast(pa.string()), value_set=pa.array(column.levels, pa.string()))
-    elif not text_levels and (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
+    elif not text_levels and (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
         # the look-up goes by bits; adding zero turns -0.0 into 0.0 and leaves all else
         numbers = pc.add(values.cast(pa.float64(), safe=False), 0.0)
         found = pc.index_in(numbers, value_set=pa.array(column.levels, pa.float64()))

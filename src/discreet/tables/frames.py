@@ -87,13 +87,12 @@ def frame_batches(data: object, columns: Mapping[str, Readable], batch_rows: int
         data = _array_columns(data, names)
     elif is_from(data, "pandas", "DataFrame"):
         data = _pandas_columns(data, names)
+    elif is_from(data, "polars", "DataFrame"):
+        data = _polars_columns(data, names)
     if isinstance(data, Mapping):
         check_names(names, list(data))
         yield from _column_batches(_taken(data, names), columns, batch_rows)
         return
-    if is_from(data, "polars", "DataFrame"):
-        check_names(names, data.columns)  # type: ignore[attr-defined]  # of polars
-        data = data[names]  # type: ignore[index]  # of polars; leaves behind columns that Arrow cannot hold
     stream = _opened(data)
     check_names(names, stream.names)
     found = False
@@ -242,6 +241,18 @@ def _pandas_columns(data: Any, names: Sequence[str]) -> Mapping[str, object]:  #
     return {name: data.iloc[:, labels.index(name)] for name in names}
 
 
+def _polars_columns(data: Any, names: Sequence[str]) -> object:  # noqa: ANN401  # polars is not imported for its types
+    check_names(names, data.columns)
+    # leaves behind columns that Arrow cannot hold
+    wanted = data[names]
+    return {name: wanted[name] for name in names} if any(map(_is_polars_only, wanted.dtypes)) else wanted
+
+
+def _is_polars_only(kind: object) -> bool:
+    """Whether a type of polars is one that Arrow does not have."""
+    return str(kind) in ("Object", "Int128", "UInt128")
+
+
 def _column_batches(
     data: Mapping[str, object], columns: Mapping[str, Readable], batch_rows: int
 ) -> Iterator[RecordBatch]:
@@ -265,6 +276,8 @@ def _plain(name: str, column: Readable, values: Any) -> AnyArray | Array:  # noq
         values = sys.modules["pandas"].Series(values, dtype=values.dtype)
     if is_from(values, "pandas", "Series"):
         values = _series_values(values)
+    if is_from(values, "polars", "Series") and _is_polars_only(values.dtype):
+        values = values.to_list()
     if getattr(getattr(values, "dtype", None), "storage", None) == "python":
         # text of pandas in Python objects: Arrow would refuse the whole column for one cell that it cannot hold
         return text_array(list(values))
