@@ -44,6 +44,9 @@ def matrix_columns(X: Any, width: int = 0) -> list[Any]:  # noqa: ANN401  # as a
     """
     if is_from(X, "pandas", "DataFrame"):
         return [X.iloc[:, position] for position in range(X.shape[1])]
+    if isinstance(X, pa.Table | pa.RecordBatch):
+        # by position, since two columns may have one name
+        return list(X.columns)
     if names := table_names(X):
         return [X[name] for name in names]
     if is_from(X, "polars", "Series"):
