@@ -55,6 +55,12 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("args", "options", "message"), REFUSED)
+@pytest.mark.parametrize("odd", ["a\u2028b", "a\u2029b", "a]\\", '",', "[x]", "# a", "a = [", "ü"])
+def test_levels_and_names_of_any_text_survive_toml(odd):
+    design = Design("y", {"y": (0, 1), odd: ["one", odd, "two"]})
+    assert Design.from_toml(design.to_toml()) == design
+
+
 def test_a_wrong_design_is_refused_with_the_reason(args, options, message):
     with pytest.raises(SpecError, match=message):
         Design(*args, **options)

@@ -84,6 +84,9 @@ def test_levels_match_text_with_text_and_numbers_with_numbers():
 def test_ids_are_text_or_whole_numbers():
     names = cell_array(Identifier(), ["p1", 7, np.int64(8), 2**70, 1.5, True, None]).to_pylist()
     assert names == ["p1", "7", "8", str(2**70), None, None, None]
+    decimals = ["7", "7.00", "1e3", "7.5", "1e999999999", "-1e-999999", "NaN", "sNaN", "Infinity"]
+    names = cell_array(Identifier(), map(Decimal, decimals)).to_pylist()
+    assert names == ["7", "7", "1000", None, None, None, None, None, None]
 
 
 def test_a_category_of_pandas_is_read_cell_by_cell():

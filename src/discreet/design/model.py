@@ -238,7 +238,7 @@ class Design:
         # a pair of bounds reads best on one line
         return re.sub(
             r"= \[\n((?:    .*,\n)+)\]",
-            lambda array: "= [" + ", ".join(line.strip()[:-1] for line in array[1].splitlines()) + "]",
+            lambda array: "= [" + ", ".join(line.strip()[:-1] for line in array[1].rstrip("\n").split("\n")) + "]",
             tomli_w.dumps(self.to_dict()),
         )
 

@@ -17,6 +17,7 @@ import pyarrow as pa
 from discreet.design.columns import Boolean, Categorical, Numeric, Readable
 
 _LONGEST_ID_BITS: Final = 4096
+_LONGEST_ID_DIGITS: Final = 1000
 # types whose own code raises nothing but errors
 _PLAIN: Final = frozenset((
     int, float, complex, bool, str, bytes, type(None), list, tuple, Decimal, Fraction, np.ndarray,
@@ -114,6 +115,10 @@ def _name(cell: Any) -> str | None:  # noqa: ANN401  # as above
         whole = int(cell)
         # Python does not write out longer numbers, and nobody is called by one
         return str(whole) if whole.bit_length() < _LONGEST_ID_BITS else None
+    if issubclass(kind, Decimal):
+        # not written out before it is known to be short
+        short = Decimal.adjusted(cell) < _LONGEST_ID_DIGITS
+        return str(int(cell)) if short and cell == Decimal.to_integral_value(cell) else None
     if issubclass(kind, float | np.floating):
         number = _number(cell)
         digits = cell.dtype if issubclass(kind, np.floating) else np.dtype(np.float64)
