@@ -188,6 +188,27 @@ def test_an_index_beyond_its_dictionary_is_a_bad_cell_of_its_own(design, kind, b
         assert released(other, design, tmp_path) == released(one, design, tmp_path)
 
 
+class Converted:
+    """A column of a library that converts itself."""
+
+    def __init__(self, values) -> None:
+        self._values = values
+
+    def __arrow_array__(self, type=None):  # noqa: A002  # Arrow's name
+        return self._values
+
+
+@pytest.mark.parametrize("chunked", [False, True])
+def test_a_column_that_converts_itself_is_read_as_what_it_gives(chunked) -> None:
+    good, bad = (coded([0, 1, index, 1], pa.int8(), ["a", "b"]) for index in (None, 77))
+    if chunked:
+        more = coded([0, None], pa.int8(), ["b", "c"])
+        good, bad = pa.chunked_array([good, more]), pa.chunked_array([bad, more])
+    y = CELLS[: len(good)]
+    expected = exact_release({"x": good, "y": y}, LEVELS).totals
+    assert exact_release({"x": Converted(bad), "y": y}, LEVELS).totals == expected
+
+
 def test_a_code_beyond_the_categories_of_pandas_is_a_bad_cell_of_its_own() -> None:
     good = pd.Categorical.from_codes([0, 1, -1, 1], ["a", "b"])
     bad = pd.Categorical.from_codes([0, 1, 0, 1], ["a", "b"])
