@@ -21,7 +21,7 @@ from discreet.analyst.planning.slopes import settled
 from discreet.analyst.planning.values import Plan
 from discreet.design.domain import DEFAULT_GRID_BITS, RowDomain
 from discreet.design.model import Design
-from discreet.errors import PrivacyNotice, SpecError
+from discreet.errors import PrivacyNotice, SpecError, shown
 from discreet.mechanisms.choice import AUTO, chosen_mechanism, predicted_error
 from discreet.mechanisms.interface.protocol import Mechanism
 from discreet.privacy.budget import PrivacyBudget, check_strength
@@ -162,7 +162,7 @@ def _chosen(
     allow_weak_privacy: bool = False,
 ) -> tuple[Mechanism, NoiseLaw]:
     if not isinstance(moments, str) or moments not in ("plain", "robust"):
-        raise SpecError.unknown_name("moments", str(moments), ("plain", "robust"))
+        raise SpecError.unknown_name("moments", moments, ("plain", "robust"))
     budget = PrivacyBudget(epsilon, delta)
     for notice in check_strength(budget, allow_weak_privacy):
         warnings.warn(notice, PrivacyNotice, stacklevel=3)
@@ -312,4 +312,4 @@ def second_release(
 
 def _check_width(width: object) -> None:
     if not is_number(width) or not width > 0:
-        raise SpecError(f"the wanted width is {width!r}; give a positive number in units of the coefficient")
+        raise SpecError(f"the wanted width is {shown(width)}; give a positive number in units of the coefficient")

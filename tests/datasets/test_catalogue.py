@@ -129,5 +129,5 @@ def test_sizes_go_with_a_simulated_name_in_capitals() -> None:
 
 
 def test_a_name_that_is_no_text_is_refused() -> None:
-    with pytest.raises(SpecError, match="unknown data set '3'"):
+    with pytest.raises(SpecError, match="unknown data set 3;"):
         load(3)  # type: ignore[arg-type]

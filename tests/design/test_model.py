@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
-from discreet.errors import SpecError
+from discreet.errors import OutputError, SpecError
 from discreet.privacy.unit import PrivacyUnit
 from support.tables import random_design
 
@@ -195,3 +195,16 @@ def test_two_whole_numbers_are_bounds_and_as_levels_they_come_in_a_table():
     assert Design("y", {"y": (0, 1), "x": [1, 2]}).columns["x"].bounds == (1.0, 2.0)
     assert Design("y", {"y": (0, 1), "x": {"levels": [1, 2]}}).columns["x"].levels == (1, 2)
     assert Design("y", {"y": (0, 1), "x": np.array([1, 2, 3])}).columns["x"].levels == (1, 2, 3)
+
+
+@pytest.mark.parametrize("odd", ["a\u2028b", "a\u2029b", "a]\\", '",', "[x]", "# a", "a = [", "ü"])
+def test_levels_and_names_of_any_text_survive_toml(odd):
+    design = Design("y", {"y": (0, 1), odd: ["one", odd, "two"]})
+    assert Design.from_toml(design.to_toml()) == design
+
+
+def test_a_design_that_cannot_be_written_is_refused_in_words(tmp_path):
+    design = Design("y", {"y": (0, 1), "x": (0, 1)})
+    for target, reason in ((tmp_path / "none" / "d.toml", "No such file"), (tmp_path, "directory")):
+        with pytest.raises(OutputError, match=f"cannot write the design '.*': .*{reason}"):
+            design.save(target)

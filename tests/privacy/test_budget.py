@@ -86,7 +86,7 @@ def test_the_pair_of_another_currency_is_the_one_it_implies():
 @pytest.mark.parametrize(
     ("mapping", "message"),
     [
-        ({}, "unknown budget currency 'None'"),
+        ({}, "unknown budget currency None"),
         ({"currency": "euro"}, "allowed: approximate, zcdp, gdp"),
         ({"currency": "approximate", "epsilon": 1.0}, "lacks delta"),
         ({"currency": "zcdp"}, "lacks rho"),

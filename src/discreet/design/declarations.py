@@ -17,9 +17,8 @@ from discreet.design.columns import (
     Numeric,
     SplineBasis,
     checked_bounds,
-    short,
 )
-from discreet.errors import SpecError
+from discreet.errors import SpecError, shown
 from discreet.privacy.checks import is_integer, is_number
 
 COLUMN_KEYS: Final = ("bounds", "levels", "reference", "dtype", "missing", "formula", "release")
@@ -50,7 +49,7 @@ def column_from(declaration: object) -> Column | Derived:
             return Numeric(items)
         if items and all(isinstance(item, str) or type(item) is int for item in items):
             return Categorical(items)
-    raise SpecError(f"expected a pair of bounds, a list of levels, bool or a table, got {short(declaration)}")
+    raise SpecError(f"expected a pair of bounds, a list of levels, bool or a table, got {shown(declaration)}")
 
 
 def _unresolved(column: Column | Derived) -> Column | Derived:
@@ -67,7 +66,7 @@ def _derived_from_table(table: Mapping[str, object]) -> Derived:
 
     text = table["formula"]
     if not isinstance(text, str):
-        raise SpecError(f"formula: expected text, got {short(text)}")
+        raise SpecError(f"formula: expected text, got {shown(text)}")
     for key in table:
         if key not in ("formula", "bounds", "reference"):
             raise SpecError(f"{key!r} cannot be given for a column with a formula; only bounds and reference can")
@@ -78,13 +77,13 @@ def _derived_from_table(table: Mapping[str, object]) -> Derived:
 def _checked_reference(reference: object) -> Level | None:
     if reference is None or isinstance(reference, str) or is_integer(reference):
         return reference
-    raise SpecError(f"reference: expected one of the levels, got {short(reference)}")
+    raise SpecError(f"reference: expected one of the levels, got {shown(reference)}")
 
 
 def _column_from_table(table: Mapping[str, object]) -> Column | Derived:
     for key in table:
         if key not in COLUMN_KEYS:
-            raise SpecError.unknown_name("key", str(key), COLUMN_KEYS)
+            raise SpecError.unknown_name("key", key, COLUMN_KEYS)
     if "formula" in table:
         return _derived_from_table(table)
     given = [key for key in ("bounds", "levels", "dtype") if key in table]
@@ -102,17 +101,17 @@ def _column_from_table(table: Mapping[str, object]) -> Column | Derived:
     if "levels" in table:
         levels = _plain_items(table["levels"])
         if levels is None:
-            raise SpecError(f"levels: expected a list, got {short(table['levels'])}")
+            raise SpecError(f"levels: expected a list, got {shown(table['levels'])}")
         return Categorical(levels, _checked_reference(table.get("reference")), missing)
     if table["dtype"] != "bool":
-        raise SpecError(f"dtype {table['dtype']!r} is not known; allowed: 'bool'")
+        raise SpecError(f"dtype {shown(table['dtype'])} is not known; allowed: 'bool'")
     return Boolean(missing, is_released=release)
 
 
 def _pair(bounds: object) -> tuple[float, float]:
     items = _plain_items(bounds)
     if items is None or len(items) != 2:
-        raise SpecError(f"bounds: expected a pair [low, high], got {short(bounds)}")
+        raise SpecError(f"bounds: expected a pair [low, high], got {shown(bounds)}")
     return items[0], items[1]
 
 
@@ -140,4 +139,4 @@ def _missing_from(rule: object) -> Missing:
         value = rule["fill"]
         if isinstance(value, str | int | float):
             return Fill(value)
-    raise SpecError(f"missing = {short(rule)} is not known; allowed: 'error', 'drop' or {{fill = VALUE}}")
+    raise SpecError(f"missing = {shown(rule)} is not known; allowed: 'error', 'drop' or {{fill = VALUE}}")

@@ -41,7 +41,7 @@ def chosen_mechanism(
     `clip_counts` one for counts of clipped rows, which mechanisms do whose card says so.
     """
     if not isinstance(name, str):
-        raise SpecError.unknown_name("mechanism", str(name), (AUTO, *HOMES))
+        raise SpecError.unknown_name("mechanism", name, (AUTO, *HOMES))
     if robust:
         if name not in (AUTO, "gaussian"):
             raise SpecError(f"robust standard errors need the mechanism 'gaussian', got {name!r}")

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Final, cast
 
 from discreet.design.domain import MAX_GRID_BITS, MIN_GRID_BITS
 from discreet.design.model import Design
-from discreet.errors import ReleaseFileError, SpecError
+from discreet.errors import ReleaseFileError, SpecError, shown
 from discreet.exact.triangle import entry_count
 from discreet.privacy.checks import is_integer
 from discreet.privacy.guarantee import Guarantee
@@ -26,6 +26,7 @@ from discreet.releases.law import (
     entry_blocks,
 )
 from discreet.releases.parts import Coefficients, RatioPart, ResidualPart, Settings
+from discreet.text import has_invisible_characters
 
 FORMAT: Final = "discreet-release"
 SCHEMA_VERSION: Final = 1
@@ -79,8 +80,12 @@ def release_fields(body: Mapping[str, object]) -> dict[str, Any]:
     missing = sorted(FIELDS - set(body))
     if missing:
         raise ReleaseFileError(f"the release file has no field {missing[0]!r}")
+    # the design checks its own texts: a formula may have several lines
+    rest = {name: value for name, value in body.items() if name != "design"}
+    if any(map(has_invisible_characters, _texts(rest))):
+        raise ReleaseFileError("the release file has a text with invisible characters, which no release has")
     if body["kind"] not in ("moments", "coefficients"):
-        raise ReleaseFileError(f"a release of kind {body['kind']!r} is not known to this version; update discreet")
+        raise ReleaseFileError(f"a release of kind {shown(body['kind'])} is not known to this version; update discreet")
     private = body["guarantee"] is not None
     try:
         design = Design.from_dict(_ordered(_table(body["design"], "design")))
@@ -116,6 +121,19 @@ def release_fields(body: Mapping[str, object]) -> dict[str, Any]:
         "noise": noise,
         **read(body, design, noise, units, private=private),
     }
+
+
+def _texts(table: object) -> Iterator[str]:
+    """Every text in a value of JSON, also the keys."""
+    waiting = [table]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, str):
+            yield one
+        elif isinstance(one, dict):
+            waiting += [*one, *one.values()]
+        elif isinstance(one, list):
+            waiting += one
 
 
 def _check_promise(noise: NoiseLaw, guarantee: Guarantee | None) -> None:

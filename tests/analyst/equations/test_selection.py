@@ -61,7 +61,7 @@ def test_the_design_may_leave_out_the_intercept():
         ({"target": "incme"}, "unknown target 'incme'.*Did you mean 'income'"),
         ({"target": "nobody"}, "unknown target 'nobody'; allowed: age, income, member$"),
         ({"target": "region"}, "'region' is categorical"),
-        ({"target": 3}, "unknown target '3'"),
+        ({"target": 3}, "unknown target 3"),
         ({"features": ["agee"]}, "unknown feature 'agee'.*Did you mean 'age'"),
         ({"features": ["region[south]"]}, "unknown feature"),
         ({"features": [["age"]]}, "unknown feature"),

@@ -157,5 +157,5 @@ def test_a_long_value_is_not_repeated_without_end():
 def test_unknown_settings_are_refused():
     with pytest.raises(SpecError, match=r"unknown setting 'pases' of the mechanism 'm'.*Did you mean 'passes'"):
         checked_settings("m", DECLARED, {"pases": 1})
-    with pytest.raises(SpecError, match="the mechanism 'm' has no settings; leave out passes"):
+    with pytest.raises(SpecError, match="the mechanism 'm' has no settings; leave out 'passes'"):
         checked_settings("m", {}, {"passes": 1})

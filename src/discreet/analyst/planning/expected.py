@@ -250,6 +250,6 @@ def smallest(
 def width_of(plan: Plan, coefficient: str) -> float | None:
     """Expected width of a coefficient's interval; none where it will not be estimable."""
     for found in plan.coefficients:
-        if found.name == coefficient:
+        if isinstance(coefficient, str) and found.name == coefficient:
             return found.width
     raise SpecError.unknown_name("coefficient", coefficient, [c.name for c in plan.coefficients])

@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol
 
 from discreet.design.columns import Readable
-from discreet.errors import DataError, SpecError
+from discreet.errors import DataError, SpecError, shown
+from discreet.files import path_text
 from discreet.tables.files.arrow import IPC_MAGIC, IpcFile, ParquetFile
 from discreet.tables.files.charsets import charset_named, wrong_mark
 from discreet.tables.files.csv import CsvFile
@@ -67,9 +68,11 @@ class ReadOptions:
         charset_named(self.encoding)
         sign = self.delimiter
         if not isinstance(sign, str) or len(sign) != 1 or not sign.isascii():
-            raise SpecError(f"delimiter {sign!r} is not allowed; choose one ASCII character such as ',', ';' or a tab")
+            raise SpecError(
+                f"delimiter {shown(sign)} is not allowed; choose one ASCII character such as ',', ';' or a tab"
+            )
         if sign != "\t" and (sign.isalnum() or not sign.isprintable() or sign in "\"'+-."):
-            raise SpecError(f"delimiter {sign!r} can occur inside cells; choose one such as ',', ';' or a tab")
+            raise SpecError(f"delimiter {shown(sign)} can occur inside cells; choose one such as ',', ';' or a tab")
 
 
 DEFAULT_READING: Final = ReadOptions()
@@ -98,7 +101,7 @@ def open_source(data: object, *, reading: ReadOptions = DEFAULT_READING) -> Sour
     'FrameSource'
     """
     if isinstance(data, str | os.PathLike):
-        return FileSource(found_files(os.fsdecode(data)), reading)
+        return FileSource(found_files(path_text(data)), reading)
     if is_frame(data):
         _check_reading(reading, "a table in memory")
         return FrameSource(data)
@@ -191,7 +194,7 @@ def _check_reading(reading: ReadOptions, what: str) -> None:
 
 def found_files(name: str) -> list[Path]:
     """Files that a path, a folder or a pattern names."""
-    if not name or "\0" in name:
+    if not name:
         raise SpecError(f"{name!r} is not a path; give {_ACCEPTED}")
     if _REMOTE.match(name):
         raise SpecError(f"{name!r} is not a local path; nothing is read over a network. Copy the file here first")
