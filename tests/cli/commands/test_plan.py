@@ -141,8 +141,8 @@ def test_assumptions_of_the_command_are_those_of_the_library(planned_folder: Pat
 
 
 def test_reasons_name_their_coefficients(planned_folder: Path, call: Call) -> None:
-    asked = ("--rows", "20000", "--epsilon", "2", "--delta", "1e-6", "--share", "b=0.002")
-    words = ("plan", "--design", "plan.toml", *asked)
+    asked = ("--rows", "12000", "--epsilon", "2", "--delta", "1e-6", "--share", "b=0.002")
+    words = ("plan", "--design", "small.toml", *asked)
     text = call(*words).stdout
     document = json.loads(call(*words, "--json").stdout)
     reasons = {one["name"]: one["reason"] for one in document["coefficients"]}
