@@ -22,11 +22,13 @@ COLUMNS = {
     "s": {"formula": "spline(hidden, 0, degree=2)"}, "y": (-2, 2),
 }  # fmt: skip
 DESIGN = Design("y", COLUMNS)
+SMALL = Design("y", {"x": (-1, 1), "b": bool, "y": (-2, 2)})
 
 
 @pytest.fixture
 def planned_folder(folder: Path) -> Path:
     (folder / "plan.toml").write_text(DESIGN.to_toml())
+    (folder / "small.toml").write_text(SMALL.to_toml())
     return folder
 
 
@@ -94,7 +96,7 @@ def test_the_sums_of_a_first_release_stand_for_the_table_with_the_residuals_it_r
 
 def test_the_command_prints_tables_and_answers(planned_folder: Path, call: Call) -> None:
     result = call(
-        "plan", "--design", "plan.toml", "--rows", "20000", "--epsilon", "1", "--delta", "1e-6", "--coefficient", "x",
+        "plan", "--design", "small.toml", "--rows", "20000", "--epsilon", "1", "--delta", "1e-6", "--coefficient", "x",
         "--width", "0.2", "--spread", "0.5", "--target-spread", "0.4", "--plot", "widths.svg",
     )  # fmt: skip
     assert result.exit_code == 0, result.stderr
@@ -139,8 +141,8 @@ def test_assumptions_of_the_command_are_those_of_the_library(planned_folder: Pat
 
 
 def test_reasons_name_their_coefficients(planned_folder: Path, call: Call) -> None:
-    asked = ("--rows", "20000", "--epsilon", "2", "--delta", "1e-6", "--share", "b=0.002")
-    words = ("plan", "--design", "plan.toml", *asked)
+    asked = ("--rows", "12000", "--epsilon", "2", "--delta", "1e-6", "--share", "b=0.002")
+    words = ("plan", "--design", "small.toml", *asked)
     text = call(*words).stdout
     document = json.loads(call(*words, "--json").stdout)
     reasons = {one["name"]: one["reason"] for one in document["coefficients"]}
@@ -154,7 +156,7 @@ def test_reasons_name_their_coefficients(planned_folder: Path, call: Call) -> No
 
 def test_json_of_a_plan_and_of_a_second_release(planned_folder: Path, call: Call) -> None:
     options = ("--epsilon", "1", "--delta", "1e-6", "--json")
-    result = call("plan", "--design", "plan.toml", "--rows", "30", *options)
+    result = call("plan", "--design", "small.toml", "--rows", "30", *options)
     document = json.loads(result.stdout)
     assert document["estimable"] is False
     assert len(document["over_epsilon"]) == 6
@@ -204,7 +206,7 @@ def test_noise_in_the_coefficients_themselves_is_told_before_any_data(planned_fo
 
 
 def test_a_robust_release_is_planned_with_what_it_costs(planned_folder: Path, call: Call) -> None:
-    words = ("plan", "--design", "plan.toml", "--rows", "50000", "--epsilon", "1", "--delta", "1e-6", "--json")
+    words = ("plan", "--design", "small.toml", "--rows", "50000", "--epsilon", "1", "--delta", "1e-6", "--json")
     plain, robust = (json.loads(call(*words, *more).stdout) for more in ((), ("--robust",)))
     assert robust["noise"]["cross"] > plain["noise"]["cross"]
 
@@ -281,8 +283,8 @@ def test_an_option_that_a_second_release_does_not_take_is_named(option: str, fol
 
 def test_with_persons_a_plan_says_which_rows_are_meant(planned_folder: Path, call: Call) -> None:
     words = ("plan", "--rows", "20000", "--epsilon", "1", "--delta", "1e-6", "--design")
-    assert "about 20,000 rows, mechanism" in call(*words, "plan.toml").stdout
-    persons = Design("y", COLUMNS, unit={"id": "person", "max_rows": 3})
+    assert "about 20,000 rows, mechanism" in call(*words, "small.toml").stdout
+    persons = Design("y", SMALL.columns, unit={"id": "person", "max_rows": 3})
     (planned_folder / "persons.toml").write_text(persons.to_toml())
     assert "about 20,000 rows (at most 3 per person), mechanism" in call(*words, "persons.toml").stdout
     assert "with an id, at most max_rows of each person count" in " ".join(call("plan", "--help").stdout.split())
@@ -299,7 +301,7 @@ def test_budgets_that_nobody_asked_for_may_be_refused_without_a_word(planned_fol
 
 
 def test_a_weak_promise_is_planned_if_it_is_allowed(planned_folder: Path, call: Call) -> None:
-    words = ["plan", "--design", "plan.toml", "--rows", "20000", "--delta", "1e-6", "--epsilon", "25"]
+    words = ["plan", "--design", "small.toml", "--rows", "20000", "--delta", "1e-6", "--epsilon", "25"]
     assert call(*words).exit_code == 2
     assert call(*words, "--allow-weak-privacy").exit_code == 0
 
