@@ -10,7 +10,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from discreet.errors import SpecError
+from discreet.errors import SpecError, shown
 from discreet.primitives.arguments import (
     checked_level,
     checked_name,
@@ -165,10 +165,10 @@ def private_mean(
 def _range(bounds: tuple[float, float]) -> _Range:
     pair: Any = bounds
     if not (isinstance(pair, tuple | list) and len(pair) == 2):
-        raise SpecError(f"bounds = {bounds!r}; give two numbers, low and high")
+        raise SpecError(f"bounds = {shown(bounds)}; give two numbers, low and high")
     low, high = (within("bound", end, -1e250, 1e250, advice="give finite public bounds") for end in pair)
     if not high / 2 - low / 2 >= 1e-250:
-        raise SpecError(f"bounds = {bounds!r}; the second must be above the first")
+        raise SpecError(f"bounds = {shown(bounds)}; the second must be above the first")
     return _Range(low, high)
 
 
