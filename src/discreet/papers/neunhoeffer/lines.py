@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final, Literal
 
 import numpy as np
 
+from discreet.analyst.values.confidence_sets import ConfidenceSet
 from discreet.papers.figure import Row
 from discreet.papers.neunhoeffer.schemes import NORMAL_95, column_ranges, jiang_noise, many_lines, per_entry_noise
 from discreet.papers.neunhoeffer.simulated import SLOPE, X_BOUNDS, Y_BOUNDS, notebook_table, sums_of_products
@@ -16,6 +17,7 @@ from discreet.testing import SummedTable, summed_table
 if TYPE_CHECKING:
     from pandas import DataFrame
 
+    from discreet import Fit
     from discreet.exact.arrays import FloatArray
 
 Scheme = Literal["jiang", "per entry"]
@@ -67,16 +69,19 @@ def our_row(
 ) -> Row:
     """The line of one of our releases, and whether the 95% set of the slope holds the truth; NOT PRIVATE."""
     from discreet import fit
-    from discreet.analyst.values.confidence_sets import ConfidenceSet
 
     fitted = fit(table.release(seed=seed, epsilon=epsilon, delta=OURS[line]))
     intercept, slope = fitted.coefficients.tolist() if fitted.estimable else (math.nan, math.nan)
+    found = slope_set(fitted)
+    known, covers = found.bounded, found.contains(truth)
+    width = found.upper - found.lower if known else math.inf
+    return line_row(line, data, epsilon, repeat, slope, intercept, known=known, covers=covers, width=width)
+
+
+def slope_set(fitted: Fit) -> ConfidenceSet:
+    """The 95% set of the slope of x; every value where the release determines none."""
     found = fitted.conf_int()["x"]
-    bounded = isinstance(found, ConfidenceSet) and found.bounded
-    # a set without ends holds every value that it does not name
-    covers = found.contains(truth) if isinstance(found, ConfidenceSet) else True
-    width = found.upper - found.lower if isinstance(found, ConfidenceSet) and bounded else math.inf
-    return line_row(line, data, epsilon, repeat, slope, intercept, known=bounded, covers=covers, width=width)
+    return found if isinstance(found, ConfidenceSet) else ConfidenceSet("everything")
 
 
 def line_row(

@@ -40,7 +40,7 @@ class Scaled:
     @property
     def beta(self) -> FloatArray:
         """Least squares in scaled units."""
-        return np.linalg.solve(self.XtX, self.Xty)
+        return np.asarray(np.linalg.solve(self.XtX, self.Xty), dtype=np.float64)
 
     @property
     def rest(self) -> float:
@@ -80,7 +80,7 @@ def perturbation(version: Version, epsilon: float, n: int, rng: np.random.Genera
     left = epsilon - math.log1p(2 * term + term**2)
     direction = rng.normal(size=(draws, 3))
     norm = rng.exponential(2 / left, draws)
-    return direction * (norm / np.linalg.norm(direction, axis=1))[:, None]
+    return np.asarray(direction * (norm / np.linalg.norm(direction, axis=1))[:, None])
 
 
 def exact_minimiser(table: Scaled, b: FloatArray) -> FloatArray:

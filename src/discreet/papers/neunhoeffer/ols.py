@@ -220,7 +220,7 @@ def _inverse(XtX: FloatArray) -> FloatArray:
     scaled = XtX / np.outer(size, size)
     if not np.linalg.cond(scaled) < 1e15:
         raise SpecError("the sums of products of the regressors are singular; leave out columns that repeat others")
-    return np.linalg.inv(scaled) / np.outer(size, size)
+    return np.asarray(np.linalg.inv(scaled) / np.outer(size, size))
 
 
 def _labels(names: Sequence[str] | None, columns: int, intercept: int | None) -> list[str]:

@@ -8,7 +8,7 @@ import numpy as np
 
 from discreet.papers.drawing import COLOURS, legend, panels
 from discreet.papers.figure import Cell, Criterion, Figure, Outcome, Row, Run
-from discreet.papers.neunhoeffer.lines import DATA, OURS, notebook_sums
+from discreet.papers.neunhoeffer.lines import DATA, OURS, notebook_sums, slope_set
 from discreet.papers.neunhoeffer.ols import CovarianceFit, ols_cov
 from discreet.papers.neunhoeffer.schemes import NORMAL_95
 from discreet.papers.neunhoeffer.simulated import INTERCEPT, OUTLIER, SLOPE, notebook_table, sums_of_products
@@ -33,7 +33,7 @@ def against_statsmodels(fit: CovarianceFit, x: np.ndarray, y: np.ndarray) -> dic
     >>> max(against_statsmodels(ols_cov(sums_of_products(x, y)), x, y).values()) < 1e-10
     True
     """
-    from statsmodels.api import OLS, add_constant
+    from statsmodels.api import OLS, add_constant  # type: ignore[import-untyped]  # it has no types
 
     known = OLS(y, add_constant(x)).fit()
     pairs = {
@@ -67,8 +67,8 @@ def fits(*, seed: int) -> list[Row]:
         rows += [_row(DIGITS, f"{name}, {data}", value) for name, value in against_statsmodels(found, x, y).items()]
     for line, delta in OURS.items():
         ours = fit(notebook_sums(outlier=False).release(seed=seed, epsilon=EPSILON, delta=delta))
-        low, high = (float(end) for end in ours.conf_int()["x"])
-        rows.append(_row("slope of ours", line, float(ours.coefficients[1]), low, high))
+        held = slope_set(ours)
+        rows.append(_row("slope of ours", line, float(ours.coefficients[1]), held.lower, held.upper))
         rows.append(_row("intercept of ours", line, float(ours.coefficients[0])))
     return rows
 
@@ -137,6 +137,6 @@ SCATTER: Final = Figure(
                   "the outlier moves it by more"),
     ),
     draw=_draw,
-    choices=("Our releases at epsilon = 1 declare x in [-10, 10] and y in [-40, 40]; delta = 1e-6 for the Gaussian one.",
+    choices=("Our releases at epsilon = 1 declare x in [-10, 10] and y in [-40, 40]; delta = 1e-6 for the Gaussian.",
              "The notebook makes the table with the outlier and never uses it; here it is fitted too."),
 )  # fmt: skip
