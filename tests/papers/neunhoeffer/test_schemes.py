@@ -56,9 +56,8 @@ def test_every_entry_spends_a_whole_epsilon():
     n = 10**9
     assert schemes.per_entry_loss(unit, np.ones(3), 1.0, n) == pytest.approx(6)
     assert schemes.per_entry_loss(around, np.ones(3), 1.0, n) == pytest.approx(2.75)
-    assert schemes.per_entry_loss(unit + [100, 0, 100], np.array([101.0, 1, 101]), 1.0, n, exchanged=True) == (
-        pytest.approx(605)
-    )
+    low, high = np.array([100.0, 1.0, 100.0]), np.array([101.0, 1.0, 101.0])
+    assert schemes.per_entry_loss(low, high, 1.0, n, exchanged=True) == pytest.approx(605)
     # no row inside the box spends more than its corners
     rows = np.column_stack(
         [np.random.default_rng(5).uniform(-1, 1, (5000, 1)), np.ones(5000), np.linspace(-1, 1, 5000)]

@@ -127,7 +127,9 @@ def ols_cov(
     XtX, Xty, yty = matrix[np.ix_(chosen, chosen)], matrix[chosen, target], float(matrix[target, target])
     inverse = _inverse(XtX)
     beta = inverse @ Xty
-    rest = yty - float(Xty @ beta)
+    # a second step and a quadratic form: errors of the first solution count twice, not once
+    beta = beta + inverse @ (Xty - XtX @ beta)
+    rest = _quadratic(matrix[np.ix_([target, *chosen], [target, *chosen])], np.concatenate([[1.0], -beta]))
     df = n - len(chosen)
     if df <= 0:
         raise SpecError(f"expected more rows than coefficients, got {n:g} and {len(chosen)}")
@@ -221,6 +223,12 @@ def _inverse(XtX: FloatArray) -> FloatArray:
     if not np.linalg.cond(scaled) < 1e15:
         raise SpecError("the sums of products of the regressors are singular; leave out columns that repeat others")
     return np.asarray(np.linalg.inv(scaled) / np.outer(size, size))
+
+
+def _quadratic(matrix: FloatArray, weights: FloatArray) -> float:
+    """The quadratic form of a matrix, summed in extended precision where the machine has it."""
+    extended = weights.astype(np.longdouble)
+    return float(extended @ matrix.astype(np.longdouble) @ extended)
 
 
 def _labels(names: Sequence[str] | None, columns: int, intercept: int | None) -> list[str]:
