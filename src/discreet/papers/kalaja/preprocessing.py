@@ -11,11 +11,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
+import numpy.typing as npt
 
 if TYPE_CHECKING:
     from discreet.exact.arrays import FloatArray
 
-    IntArray = np.ndarray[tuple[int], np.dtype[np.intp]]
+IntArray = npt.NDArray[np.intp]
 
 
 @dataclass(frozen=True)

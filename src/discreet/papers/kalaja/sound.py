@@ -54,7 +54,7 @@ def on_unit_ball(
             )
             for place, epsilon in enumerate(epsilons)
         ]
-        found[mechanism] = np.array([list(fit(one, penalty="adaptive").params.values()) for one in made], dtype=float)
+        found[mechanism] = np.array([fit(one, penalty="adaptive").coefficients for one in made])
     return found
 
 
