@@ -62,8 +62,7 @@ def averaged(rng: np.random.Generator, many: int, size: int) -> FloatArray:
 
 def solved(gram: FloatArray, cross: FloatArray) -> FloatArray:
     """Coefficients for stacks of noisy sums: shapes (k, d, d) and (k, d)."""
-    solution: FloatArray = np.linalg.solve(gram, cross[..., None])[..., 0]
-    return solution
+    return np.asarray(np.linalg.solve(gram, cross[..., None])[..., 0], dtype=np.float64)
 
 
 def trivial(sums: Sums, epsilons: FloatArray, delta: float, rng: np.random.Generator) -> FloatArray:
@@ -160,9 +159,7 @@ def _adassp(
     size = len(sums.cross)
     smallest = np.linalg.eigvalsh(sums.gram)[0]
     # step 2: sqrt(L)/(epsilon/3) is sigma, so L/(epsilon/3) is sigma sqrt(L)
-    at_least = np.maximum(
-        smallest + sigma * rng.standard_normal(len(sigma)) - sigma * math.sqrt(log_term), 0.0
-    )
+    at_least = np.maximum(smallest + sigma * rng.standard_normal(len(sigma)) - sigma * math.sqrt(log_term), 0.0)
     lam = np.maximum(0.0, sigma * math.sqrt(size * math.log(2 * size**2 / MISS)) - at_least)
     gram = sums.gram + sigma[:, None, None] * noise(rng, len(sigma), size)
     cross = sums.cross + sigma[:, None] * rng.standard_normal((len(sigma), size))

@@ -40,6 +40,7 @@ WRITTEN: Final[dict[str, Algorithm]] = {
 OURS: Final = ("ssp", "adassp", "gaussian")  # mechanisms of the library, adaptive ridge
 PRIVATE: Final = "private statistics"
 HONKELA: Final = "honkela"
+DEFAULT: Final = Recipe()
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,7 @@ class Line:
 
     name: str
     method: str
-    recipe: Recipe = Recipe()
+    recipe: Recipe = DEFAULT
     panel: str = ""
 
 
@@ -80,7 +81,7 @@ class Plan:
 
     lines: tuple[Line, ...]
     epsilons: tuple[float, ...]
-    reader: Recipe = Recipe()
+    reader: Recipe = DEFAULT
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,9 +111,10 @@ class Score:
 
 @lru_cache(maxsize=2)
 def saturating_table(rows: int = 100_000) -> tuple[FloatArray, FloatArray]:
-    """Simulated rows with long tails and a target that grows ever more slowly: x lognormal (sd 1.2 of the log),
+    """Simulated rows with long tails, and a target that grows ever more slowly.
 
-    y = sum log(1 + x) + N(0, 0.09). A slope that is learnt below a clipping point is far too steep above it.
+    x is lognormal with sd 1.2 of the log, y = sum log(1 + x) + N(0, 0.09). A slope that is learned below a clipping
+    point is far too steep above it.
     """
     rng = np.random.default_rng(2020)
     x = rng.lognormal(sigma=1.2, size=(rows, 5))
@@ -183,7 +185,7 @@ def _fold(
             yield Line(READER, READER, recipe), _reader(made, epsilons, method), norm
     for line in plan.lines:
         if line.method == PRIVATE:
-            yield line, _private(x, y, train, test, epsilons, rng), float("nan")
+            yield line, _private(x, y, train, test, epsilons, rng, centred=line.recipe.centred), 1.0
         elif line.method == HONKELA:
             yield line, *_honkela(x, y, train, test, epsilons, rng, clip_test=line.recipe.clip_test)
 
@@ -203,11 +205,18 @@ def _coefficients(
 
 
 def _private(
-    x: FloatArray, y: FloatArray, train: IntArray, test: IntArray, epsilons: FloatArray, rng: np.random.Generator
+    x: FloatArray,
+    y: FloatArray,
+    train: IntArray,
+    test: IntArray,
+    epsilons: FloatArray,
+    rng: np.random.Generator,
+    *,
+    centred: bool,
 ) -> Score:
-    """Our line that is sound from end to end; its error in the units of the others, which are y_max of the training."""
+    """Our line that is sound from end to end, its error in the units of the others: y_max of the training rows."""
     predicted = with_private_statistics(x[train], y[train], x[test], declared_ranges(x, y), epsilons, DELTA, rng)
-    y_max = float(np.abs(y[train] - y[train].mean()).max())
+    y_max = float(np.abs(y[train] - (y[train].mean() if centred else 0.0)).max())
     return Score.of_predictions(predicted / y_max, y[test] / y_max)
 
 
@@ -242,4 +251,3 @@ def _reader(made: Prepared, epsilons: FloatArray, method: str) -> Score:
         model.fit(made.x, made.y)
         predicted.append(np.asarray(model.predict(made.test_x), dtype=float))
     return Score.of_predictions(np.array(predicted), made.test_y)
-

@@ -36,9 +36,7 @@ def _ops(sums: Sums, epsilon: float, delta: float, rng: np.random.Generator) -> 
     spread = _spread(size) * tail / min(epsilon / 2, math.sqrt(epsilon / 2)) ** 2
     lam = max((spread * rows / 2) ** (1 / 3), (1 + tail) / epsilon)
     slope = 1 + min(math.sqrt(rows / (2 * lam)), rows / lam)
-    root_gamma = _larger_root(
-        slope**2 / (lam + 1), slope * math.sqrt(tail / lam), (1 + tail) / (2 * lam) - epsilon
-    )
+    root_gamma = _larger_root(slope**2 / (lam + 1), slope * math.sqrt(tail / lam), (1 + tail) / (2 * lam) - epsilon)
     return _sample(sums, lam, root_gamma, rng)
 
 

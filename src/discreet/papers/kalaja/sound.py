@@ -1,8 +1,8 @@
 """Our lines: the library's own releases with adaptive ridge, seeded here, so that the figures are repeatable.
 
-`on_unit_ball` is sound for rows that are in the unit ball by public constants; the thesis brings them there by statistics
-of the data. `with_private_statistics` is sound from end to end: declared ranges, a tenth of the budget (of mu^2) for the
-normalising statistics, the rest for the sums.
+`on_unit_ball` is sound for rows that are in the unit ball by public constants; the thesis brings them there by
+statistics of the data. `with_private_statistics` is sound from end to end: declared ranges, a tenth of the budget (of
+mu^2) for the normalising statistics, the rest for the sums.
 """
 
 from __future__ import annotations
@@ -49,9 +49,7 @@ def on_unit_ball(
     found = {}
     for offset, mechanism in enumerate(mechanisms):
         made = [
-            table.release(
-                seed=seed + 1_000 * offset + place, epsilon=float(epsilon), delta=delta, mechanism=mechanism
-            )
+            table.release(seed=seed + 1_000 * offset + place, epsilon=float(epsilon), delta=delta, mechanism=mechanism)
             for place, epsilon in enumerate(epsilons)
         ]
         found[mechanism] = np.array([fit(one, penalty="adaptive").coefficients for one in made])
@@ -126,7 +124,8 @@ class PrivateScale:
         """Standardised rows, shrunk to the ball of radius sqrt(d) and divided by it."""
         z = (self.ranges.scaled(x) - self.mean) / self.sd / math.sqrt(len(self.mean))
         norms = np.linalg.norm(z, axis=1)
-        return z / np.maximum(norms, 1.0)[:, None]
+        shrunk: FloatArray = z / np.maximum(norms, 1.0)[:, None]
+        return shrunk
 
     @property
     def top(self) -> float:
@@ -144,9 +143,7 @@ class PrivateScale:
         return predictions
 
 
-def private_scale(
-    x: FloatArray, y: FloatArray, ranges: Ranges, mu: float, rng: np.random.Generator
-) -> PrivateScale:
+def private_scale(x: FloatArray, y: FloatArray, ranges: Ranges, mu: float, rng: np.random.Generator) -> PrivateScale:
     """Means and standard deviations under Gaussian noise that spends mu: sums of u and u^2 per column, of v, and n.
 
     One row moves them by at most sqrt(2d + 2) together (add-remove). A variance is kept between twice the noise of its
@@ -186,7 +183,7 @@ def with_private_statistics(
     delta: float,
     rng: np.random.Generator,
 ) -> FloatArray:
-    """Predictions of test rows in the units of y, shape (k, m): normalised privately, then `ssp` with adaptive ridge."""
+    """Predictions of test rows, shape (k, m), in the units of y: normalised privately, then `ssp` with adaptive ridge."""
     found = []
     for epsilon in epsilons:
         mu, rest = split_budget(float(epsilon), delta)
