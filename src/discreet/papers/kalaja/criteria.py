@@ -28,6 +28,7 @@ AGREEING: Final = 55 / 60
 _FOLDS_PUBLISHED = 10
 _MOST = 0.8  # a rank correlation that a reader would see in the picture
 _FEWEST_TABLES = 4
+_LEAST_RATIO = 0.01
 
 
 def errors(numbers: DataFrame) -> DataFrame:
@@ -117,7 +118,9 @@ def our_error(numbers: DataFrame, *, excess: bool) -> Outcome:
     for epsilon in limits:
         table = at(errors(numbers), epsilon).loc[list(TABLES)]
         floor = table["ridge"] if excess else 0.0
-        found[epsilon] = geometric((table["discreet ssp"] - floor) / (table["AdaSSP, Algorithm 3"] - floor))
+        ratio = (table["discreet ssp"] - floor) / (table["AdaSSP, Algorithm 3"] - floor)
+        # less ridge than lambda = 1 can be better than it, and the excess negative
+        found[epsilon] = geometric(ratio.clip(lower=_LEAST_RATIO))
     said = ", ".join(f"{value:.3f} at {epsilon:g}" for epsilon, value in found.items())
     return Outcome(all(found[epsilon] <= limit for epsilon, limit in limits.items()), said)
 
@@ -349,7 +352,7 @@ CRITERIA: Final[dict[str, tuple[Criterion, ...]]] = {
         ),
         _one(
             "ours-excess",
-            "the same for the excess over ridge: at most .65, .45, .45",
+            "the same for the excess over ridge (a ratio below 0.01 counts as 0.01): at most .65, .45, .45",
             partial(our_error, excess=True),
             "our line gains less",
         ),

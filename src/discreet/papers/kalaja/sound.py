@@ -183,7 +183,7 @@ def with_private_statistics(
     delta: float,
     rng: np.random.Generator,
 ) -> FloatArray:
-    """Predictions of test rows, shape (k, m), in the units of y: normalised privately, then `ssp` with adaptive ridge."""
+    """Predictions of test rows in the units of y, shape (k, m): private statistics, then `ssp` with adaptive ridge."""
     found = []
     for epsilon in epsilons:
         mu, rest = split_budget(float(epsilon), delta)
