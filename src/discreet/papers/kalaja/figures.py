@@ -23,7 +23,7 @@ _UNKNOWN: Final = ("ops", "adaops", "objective")
 _HIGHEST: Final = 8  # times the trivial error: what is above is beyond the axis
 _NOTE: Final = (
     "true ε: what the noise spends at a claimed ε = 1, δ = 1e-6; the scaling of rows by statistics of the data is not "
-    "counted (NOT PRIVATE)"
+    "counted (NOT PRIVATE).\nErrors above 8 times that of the trivial solution are outside the panels."
 )
 
 
@@ -37,8 +37,10 @@ def label_of(figure: str, line: str) -> str:
     """
     methods = {one.name: one.method for one in PLANS[figure].lines}
     method = methods.get(line, "")
-    if method in ("", "trivial", "ridge"):
+    if method in ("", "trivial"):
         return line
+    if method == "ridge":
+        return f"{line} (λ = 1, no privacy)"
     if method == PRIVATE:
         return f"{line} (claimed ε = true ε)"
     if method in OURS:
@@ -67,16 +69,23 @@ def draw(numbers: DataFrame, run: Run, *, figure: str, title: str) -> Picture:
                 colour = COLOURS[order.index(line) % len(COLOURS)]
                 axes.scatter(theirs["epsilon"], theirs["value"], marker="x", s=36, color=colour, label=cross, zorder=3)
         _axes(axes, inside)
-    legend(picture, grid, columns=2)
+    legend(picture, grid, columns=3)
     picture.suptitle(f"{title}\n{_NOTE}", fontsize=10)
     return picture
 
 
 def _axes(axes: Axes, inside: DataFrame) -> None:
+    from matplotlib.ticker import LogLocator
+
     axes.set_xscale("log")
     axes.set_yscale("log")
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_major_formatter("{x:g}")
+    axes.yaxis.set_minor_locator(LogLocator(subs=(2.0, 5.0)))
+    axes.yaxis.set_minor_formatter("{x:g}")
+    axes.tick_params(which="both", labelsize=8)
     axes.set_xlabel("claimed ε")
-    axes.set_ylabel("mean squared error of y / y_max")
+    axes.set_ylabel("MSE of y / y_max")
     trivial = inside[inside["line"].str.startswith("trivial")]["value"].mean()
     low = 0.8 * float(inside["value"].min())
     axes.set_ylim(low, min(1.25 * float(inside["value"].max()), _HIGHEST * float(trivial)))
