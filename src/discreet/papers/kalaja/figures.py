@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from discreet.papers.drawing import COLOURS, legend, panels, style
 from discreet.papers.figure import Cell, Figure, Run
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
     from pandas import DataFrame
 
+_GREY, _BLACK = COLOURS[7], COLOURS[6]
 _UNKNOWN: Final = ("ops", "adaops", "objective")
 _HIGHEST: Final = 8  # times the trivial error: what is above is beyond the axis
 _NOTE: Final = (
@@ -50,23 +51,46 @@ def label_of(figure: str, line: str) -> str:
     return f"{line} (claimed ε = 1, true {true_epsilon('adassp_fixed' if method == HONKELA else method, 1.0):.3f})"
 
 
+# Any: keywords of a plot have many types
+def styles_of(figure: str) -> dict[str, dict[str, Any]]:
+    """How each line looks: trivial grey, non-private black, ours first among the colours in every figure.
+
+    >>> styles_of("kalaja-4.1")["discreet ssp"]["color"] == COLOURS[0]
+    True
+    """
+    methods = {line.name: line.method for line in PLANS[figure].lines} | {READER: READER}
+    found: dict[str, dict[str, Any]] = {}
+    for method, colour in (("trivial", _GREY), ("ridge", _BLACK)):
+        names = [name for name, one in methods.items() if one == method]
+        found |= {
+            name: {"color": colour, "linestyle": dash, "linewidth": 1.4}
+            for name, dash in zip(names, ("-", "--"), strict=False)
+        }
+    sound = [name for name, one in methods.items() if one in (*OURS, PRIVATE)]
+    others = [name for name in methods if name not in found and name not in sound]
+    for position, name in enumerate((*sound, *others)):
+        # past the six colours that are left, dashes and markers differ
+        found[name] = style(position + 2 * (position // 6))
+    return {name: found[name] for name in methods}
+
+
 def draw(numbers: DataFrame, run: Run, *, figure: str, title: str) -> Picture:
     """A panel for each table: error against epsilon, both on log scales; crosses are published values."""
-    order = [*dict.fromkeys(line.name for line in PLANS[figure].lines), READER]
+    styles = styles_of(figure)
     crosses = {published_line(method): line for method, line in PUBLISHED.get(figure, {}).items()}
     names = list(dict.fromkeys(numbers["panel"]))
     titles = [_title(numbers, name) for name in names]
     picture, grid = panels(titles, across=4 if len(names) > 6 else 3)
     for axes, name in zip(grid, names, strict=True):
         inside = numbers[numbers["panel"] == name]
-        for position, line in enumerate(order):
+        for line, look in styles.items():
             mine = inside[inside["line"] == line].groupby("epsilon")["value"].mean()
             if len(mine):
-                axes.plot(mine.index, mine.to_numpy(), label=label_of(figure, line), **style(position))
+                axes.plot(mine.index, mine.to_numpy(), label=label_of(figure, line), **look)
         for cross, line in crosses.items():
             theirs = inside[inside["line"] == cross]
             if len(theirs):
-                colour = COLOURS[order.index(line) % len(COLOURS)]
+                colour = styles[line]["color"]
                 axes.scatter(theirs["epsilon"], theirs["value"], marker="x", s=36, color=colour, label=cross, zorder=3)
         _axes(axes, inside)
     legend(picture, grid, columns=3)
