@@ -168,7 +168,7 @@ def split_budget(epsilon: float, delta: float) -> tuple[float, float]:
 
     >>> mu, rest = split_budget(1.0, 1e-6)
     >>> round(mu, 4), round(rest, 4)
-    (0.0749, 0.9453)
+    (0.0749, 0.9448)
     """
     mu = mu_from(epsilon, delta)
     return math.sqrt(STATISTICS_SHARE) * mu, epsilon_from(math.sqrt(1 - STATISTICS_SHARE) * mu, delta)
