@@ -19,9 +19,15 @@ from discreet.tables.source import ComputeOptions
 from discreet.testing.not_private import SeededSampler, marked_seeded
 from discreet.workflow import Question, run_passes
 
+
 @lru_cache(maxsize=512)
 def _question(
-    design: Design, grid_bits: int, epsilon: float, delta: float, mechanism: str, settings: tuple[tuple[str, object], ...]
+    design: Design,
+    grid_bits: int,
+    epsilon: float,
+    delta: float,
+    mechanism: str,
+    settings: tuple[tuple[str, object], ...],
 ) -> Question:
     """What a release asks for; a noise law costs far more than a draw from it, and tables of one design share it."""
     return Question.checked(
