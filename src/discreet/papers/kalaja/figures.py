@@ -131,7 +131,7 @@ _COMMON: Final = (
 _PRIVATE_CHOICE: Final = (
     "Our line is private from end to end: declared ranges (here the extremes rounded outwards to one digit, in place "
     "of a codebook), 10% of mu^2 for noisy means and standard deviations, rows shrunk to the ball of radius sqrt(d), "
-    "the rest for ssp with adaptive ridge.",
+    "the rest for ssp with an intercept and adaptive ridge.",
 )
 _TEXTS: Final[dict[str, tuple[str, str, tuple[str, ...]]]] = {
     "kalaja-4.1": (

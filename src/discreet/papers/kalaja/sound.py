@@ -27,25 +27,30 @@ TARGET: Final = "y"
 
 
 @lru_cache(maxsize=32)
-def unit_ball_design(columns: int) -> Design:
-    """Rows in the unit ball, target in [-1, 1], a line through the origin.
+def unit_ball_design(columns: int, *, intercept: bool = False) -> Design:
+    """Rows in the unit ball, target in [-1, 1], a line through the origin unless there is an intercept.
 
     >>> unit_ball_design(2).released
     ('1', 'x0', 'x1', 'y')
     """
     bounds = {f"x{index}": (-1, 1) for index in range(columns)}
-    return Design(TARGET, {**bounds, TARGET: (-1, 1)}, intercept=False, radius=1.0)
+    return Design(TARGET, {**bounds, TARGET: (-1, 1)}, intercept=intercept, radius=1.0)
 
 
 def on_unit_ball(
-    x: FloatArray, y: FloatArray, mechanisms: tuple[str, ...], epsilons: FloatArray, delta: float, seed: int
+    x: FloatArray,
+    y: FloatArray,
+    mechanisms: tuple[str, ...],
+    epsilons: FloatArray,
+    delta: float,
+    seed: int,
+    *,
+    intercept: bool = False,
 ) -> dict[str, FloatArray]:
-    """Coefficients by each mechanism at each epsilon, adaptive ridge, from one pass over the rows."""
+    """Coefficients by each mechanism at each epsilon, adaptive ridge, from one pass; an intercept is the first."""
     columns = x.shape[1]
-    names = [f"x{index}" for index in range(columns)]
-    table = summed_table(
-        {**{name: x[:, index] for index, name in enumerate(names)}, TARGET: y}, unit_ball_design(columns)
-    )
+    rows = {**{f"x{index}": x[:, index] for index in range(columns)}, TARGET: y}
+    table = summed_table(rows, unit_ball_design(columns, intercept=intercept))
     found = {}
     for offset, mechanism in enumerate(mechanisms):
         made = [
@@ -137,9 +142,9 @@ class PrivateScale:
         return (self.ranges.scaled_target(y) - self.centre) / self.top
 
     def predicted(self, x: FloatArray, theta: FloatArray) -> FloatArray:
-        """Predictions in the units of y."""
+        """Predictions in the units of y, from an intercept and slopes."""
         middle, half = self.ranges.target
-        predictions: FloatArray = middle + half * (self.centre + self.top * (self.rows(x) @ theta))
+        predictions: FloatArray = middle + half * (self.centre + self.top * (theta[0] + self.rows(x) @ theta[1:]))
         return predictions
 
 
@@ -183,12 +188,22 @@ def with_private_statistics(
     delta: float,
     rng: np.random.Generator,
 ) -> FloatArray:
-    """Predictions of test rows in the units of y, shape (k, m): private statistics, then `ssp` with adaptive ridge."""
+    """Predictions of test rows in the units of y, shape (k, m): private statistics, then `ssp` with adaptive ridge.
+
+    A noisy mean does not centre y exactly, so there is an intercept.
+    """
     found = []
     for epsilon in epsilons:
         mu, rest = split_budget(float(epsilon), delta)
         scale = private_scale(x, y, ranges, mu, rng)
-        seed = int(rng.integers(2**40))
-        theta = on_unit_ball(scale.rows(x), scale.target(y), ("ssp",), np.array([rest]), delta, seed)["ssp"][0]
-        found.append(scale.predicted(test_x, theta))
+        made = on_unit_ball(
+            scale.rows(x),
+            scale.target(y),
+            ("ssp",),
+            np.array([rest]),
+            delta,
+            int(rng.integers(2**40)),
+            intercept=True,
+        )
+        found.append(scale.predicted(test_x, made["ssp"][0]))
     return np.array(found)
