@@ -69,8 +69,8 @@ def styles_of(figure: str) -> dict[str, dict[str, Any]]:
     sound = [name for name, one in methods.items() if one in (*OURS, PRIVATE)]
     others = [name for name in methods if name not in found and name not in sound]
     for position, name in enumerate((*sound, *others)):
-        # past the six colours that are left, dashes and markers differ
-        found[name] = style(position + 2 * (position // 6))
+        # past the six colours that are left, dashes and markers differ; ours alone is blue
+        found[name] = style(position + 3 * (position // 6))
     return {name: found[name] for name in methods}
 
 
