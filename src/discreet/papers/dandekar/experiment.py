@@ -25,17 +25,16 @@ from discreet.testing import summed_table
 WINE_EPSILONS: Final = tuple(0.1 * 2**k for k in range(7))
 CENSUS_EPSILONS: Final = tuple(float(value) for value in np.logspace(-3, 0, 7))
 HELD_OUT: Final = 5  # a fifth of the rows
-NOT_PRIVATE, WRITTEN, CORRECTED, OURS, ZERO, READER = (
-    "non-private", "as written", "corrected", "discreet", "theta = 0", "reader",
+NOT_PRIVATE, NOT_PRIVATE_PUBLIC, WRITTEN, CORRECTED, OURS, ZERO, READER = (
+    "non-private", "non-private, public bounds", "as written", "corrected", "discreet", "theta = 0", "reader",
 )  # fmt: skip
 VARIANTS: Final = (*objectives.NOISES, "projection", "ridge shift")
-_SETTINGS: Final = {"target_square": True}  # the criterion needs it
-# how the library reads its release for each regression; the strength comes from the release, at no cost
+# how the library reads its release for each regression: lambda = n/100 in its own units, see docs/how-to/penalty.md
 _OURS: Final[dict[Regression, dict[str, object]]] = {
     "linear": {"penalty": "adaptive"},
-    "ridge": {"penalty": "ridge", "strength": "criterion"},
-    "LASSO": {"penalty": "lasso", "strength": "criterion"},
-    "elastic net": {"penalty": "elastic-net", "strength": "criterion", "l1_ratio": 0.5},
+    "ridge": {"penalty": "ridge", "strength": 0.01},
+    "LASSO": {"penalty": "lasso", "strength": 0.005},
+    "elastic net": {"penalty": "elastic-net", "strength": 0.0075, "l1_ratio": 1 / 3},
 }
 
 
@@ -101,7 +100,7 @@ class Runs:
         if penalty == "n/100":
             return np.full(len(self.splits), self.rows / 100)
         inside = slice(1, self.columns + 2)
-        return np.array([regressions.cross_validated(one.folds[:, inside, inside], regression) for one in self.splits])
+        return regressions.cross_validated(np.stack([one.folds[:, inside, inside] for one in self.splits]), regression)
 
     def rmse(self, theta: FloatArray) -> FloatArray:
         """Test error of coefficients of X, shape (..., splits, d), NaN where there are none."""
@@ -124,7 +123,7 @@ class Runs:
 
 
 def as_written(runs: Runs, budgets: FloatArray, rng: np.random.Generator) -> Quadratic:
-    """The noisy loss of the report for every budget and split, NOT PRIVATE; claimed and true epsilon in `objectives`."""
+    """The noisy loss of the report for every budget and split, NOT PRIVATE; `objectives` has the true epsilon."""
     scale = objectives.claimed_sensitivity(runs.columns) / budgets[:, None]
     return objectives.noisy(runs.loss, scale, rng, "non-symmetric")
 
@@ -143,7 +142,11 @@ def variant_errors(runs: Runs, budgets: FloatArray, rng: np.random.Generator) ->
     scale = objectives.claimed_sensitivity(runs.columns) / budgets[:, None]
     plain = objectives.noisy(runs.loss, scale, rng, "non-symmetric")
     whole = plain.symmetric
-    losses = {"non-symmetric": plain, "symmetrised": whole, "ridge shift": objectives.shifted(whole, scale, "symmetrised")}
+    losses = {
+        "non-symmetric": plain,
+        "symmetrised": whole,
+        "ridge shift": objectives.shifted(whole, scale, "symmetrised"),
+    }
     losses |= {noise: objectives.noisy(runs.loss, scale, rng, noise) for noise in ("mirrored", "monomial")}
     found = {name: runs.rmse(regressions.closed_form(loss)) for name, loss in losses.items()}
     return found | {"projection": runs.rmse(objectives.projected_minimum(whole))}
@@ -160,7 +163,7 @@ def our_errors(
         rows = {name: runs.table.X_public[split.train, j] for j, name in enumerate(names)}
         summed = summed_table({**rows, "y": runs.table.y_public[split.train]}, design)
         for e, epsilon in enumerate(budgets):
-            made = summed.release(seed=seed + r, epsilon=float(epsilon), mechanism="functional", settings=_SETTINGS)
+            made = summed.release(seed=seed + r, epsilon=float(epsilon), mechanism="functional")
             for one in wanted:
                 theta[one][e, r] = discreet.fit(made, **_OURS[one]).coefficients  # type: ignore[arg-type]
     return {one: runs.public_rmse(values[..., 1:], values[..., 0]) for one, values in theta.items()}
@@ -234,6 +237,8 @@ def compared(
             rows.add(one, WRITTEN, penalty, runs.rmse(regressions.minimum(noisy_loss, one, strength)), strength)
             fixed = runs.strengths(one, "n/100")
             rows.add(one, CORRECTED, penalty, runs.public_rmse(regressions.minimum(public, one, fixed)))
+            exact = regressions.minimum(runs.public_loss, one, fixed)
+            rows.add(one, NOT_PRIVATE_PUBLIC, penalty, runs.public_rmse(exact))
             rows.add(one, OURS, penalty, ours[one])
             rows.add(one, ZERO, penalty, zero)
             if readers is not None:
@@ -266,6 +271,8 @@ def rivals(
     rows.add("DPME", WRITTEN, "none", runs.rmse(written))
     rows.add("DPME", CORRECTED, "none", runs.public_rmse(fixed_histogram))
     rows.add("linear", NOT_PRIVATE, "none", runs.rmse(regressions.closed_form(runs.loss)))
+    exact = regressions.closed_form(runs.public_loss)
+    rows.add("linear", NOT_PRIVATE_PUBLIC, "none", runs.public_rmse(exact))
     rows.add("linear", ZERO, "none", runs.rmse(np.zeros((count, runs.columns))))
     if method:
         rows.add("linear", READER, "none", reader_errors(runs, budgets, method))

@@ -7,7 +7,6 @@ the time; tests compare the two. Arrays may have batch axes in front.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Final, Literal
 
 import numpy as np
@@ -22,6 +21,7 @@ LAMBDAS: Final = tuple(float(value) for value in np.logspace(-3, 3, 13))
 FOLDS: Final = 5
 _ROUNDS = 2_000
 _SWEEPS = 20  # in a round
+_TINY = 1e-14  # of the trace: a singular matrix has a start too
 
 
 def closed_form(loss: Quadratic, ridge: float | FloatArray = 0.0) -> FloatArray:
@@ -55,55 +55,59 @@ def penalised(loss: Quadratic, square: float | FloatArray, absolute: float | Flo
     """
     batch = np.broadcast_shapes(loss.q.shape[:-1], np.shape(square), np.shape(absolute))
     d = loss.columns
-    Q = np.broadcast_to(loss.symmetric.Q, (*batch, d, d)).reshape(-1, d, d).copy()
+    matrices = np.broadcast_to(loss.symmetric.Q, (*batch, d, d)).reshape(-1, d, d).copy()
     q = np.broadcast_to(loss.q, (*batch, d)).reshape(-1, d)
     lift = np.broadcast_to(np.asarray(square, dtype=float), batch).reshape(-1)
     limit = np.broadcast_to(np.asarray(absolute, dtype=float), batch).reshape(-1) / 2
-    Q[:, np.arange(d), np.arange(d)] += lift[:, None]
-    theta = np.zeros_like(q)
+    matrices[:, np.arange(d), np.arange(d)] += lift[:, None]
+    # the signs without the absolute penalty are nearly right where it is small
+    tiny = _TINY * np.trace(matrices, axis1=1, axis2=2)
+    theta = closed_form(Quadratic(matrices, q), tiny)
     moving = np.arange(len(q))
     for _ in range(_ROUNDS):
-        polished, done = _polished(Q[moving], q[moving], limit[moving], theta[moving])
+        polished, done = _polished(matrices[moving], q[moving], limit[moving], theta[moving])
         theta[moving[done]] = polished[done]
         moving = moving[~done]
         if not len(moving):
             break
-        theta[moving] = _swept(Q[moving], q[moving], limit[moving], theta[moving])
+        theta[moving] = _swept(matrices[moving], q[moving], limit[moving], theta[moving])
     return theta.reshape(*batch, d)
 
 
-def _swept(Q: FloatArray, q: FloatArray, limit: FloatArray, start: FloatArray) -> FloatArray:
+def _swept(matrices: FloatArray, q: FloatArray, limit: FloatArray, start: FloatArray) -> FloatArray:
     """Some sweeps of coordinate descent on problems that all have positive diagonals."""
     theta = start.copy()
     for _ in range(_SWEEPS):
         for j in range(q.shape[1]):
-            rest = q[:, j] - np.einsum("bk,bk->b", Q[:, j], theta) + Q[:, j, j] * theta[:, j]
-            theta[:, j] = np.sign(rest) * np.maximum(np.abs(rest) - limit, 0.0) / Q[:, j, j]
+            rest = q[:, j] - np.einsum("bk,bk->b", matrices[:, j], theta) + matrices[:, j, j] * theta[:, j]
+            theta[:, j] = np.sign(rest) * np.maximum(np.abs(rest) - limit, 0.0) / matrices[:, j, j]
     return theta
 
 
 def _polished(
-    Q: FloatArray, q: FloatArray, limit: FloatArray, theta: FloatArray
+    matrices: FloatArray, q: FloatArray, limit: FloatArray, theta: FloatArray
 ) -> tuple[FloatArray, np.ndarray[tuple[int], np.dtype[np.bool_]]]:
     """Exact solution for the signs of theta, and whether it satisfies the conditions of a minimum."""
     signs = np.sign(theta)
     used = signs != 0
     both = used[:, :, None] & used[:, None, :]
-    system = np.where(both, Q, 0.0) + np.eye(q.shape[1]) * ~used[:, None, :]
+    system = np.where(both, matrices, 0.0) + np.eye(q.shape[1]) * ~used[:, None, :]
     solved = np.linalg.solve(system, np.where(used, q - limit[:, None] * signs, 0.0)[..., None])[..., 0]
-    slack = np.abs(q - np.einsum("bjk,bk->bj", Q, solved)) - limit[:, None]
+    slack = np.abs(q - np.einsum("bjk,bk->bj", matrices, solved)) - limit[:, None]
     unit = 1e-9 * (np.abs(q).max(axis=1, keepdims=True) + 1e-300)
     optimal = np.where(used, np.sign(solved) == signs, slack <= unit).all(axis=1)
     return solved, optimal
 
 
-def by_cvxpy(Q: FloatArray, q: FloatArray, square: float, absolute: float, *, solver: str = "SCS") -> FloatArray | None:
+def by_cvxpy(
+    matrix: FloatArray, q: FloatArray, square: float, absolute: float, *, solver: str = "SCS"
+) -> FloatArray | None:
     """The same minimum by CVXPY, with the solver of the report; none where CVXPY refuses the problem as not convex."""
     import cvxpy
 
     theta = cvxpy.Variable(len(q))
     # CVXPY refuses a matrix that is not symmetric before it looks at its eigenvalues
-    symmetric = (Q + Q.T) / 2 + square * np.eye(len(q))
+    symmetric = (matrix + matrix.T) / 2 + square * np.eye(len(q))
     loss = cvxpy.quad_form(theta, symmetric) - 2 * (q @ theta)
     problem = cvxpy.Problem(cvxpy.Minimize(loss + absolute * cvxpy.norm1(theta)))
     if not problem.is_dcp():
@@ -132,7 +136,7 @@ def minimum(loss: Quadratic, regression: Regression, strength: float | FloatArra
     return np.where(allowed[..., None], found, np.nan)
 
 
-def cross_validated(folds: Sequence[FloatArray], regression: Regression) -> float:
+def cross_validated(folds: FloatArray, regression: Regression) -> FloatArray:
     """Lambda of least error over the folds, as the report chooses it: NOT PRIVATE, it reads the rows.
 
     The report uses this lambda for its private regressions too and charges nothing for it.
@@ -140,14 +144,13 @@ def cross_validated(folds: Sequence[FloatArray], regression: Regression) -> floa
     Parameters
     ----------
     folds
-        For each fold the sums of products of (x, y) over its rows, target last.
+        For each fold the sums of products of (x, y) over its rows, target last: shape (..., folds, d + 1, d + 1).
     regression
         Ridge, LASSO or elastic net.
     """
-    grams = np.stack(folds)
-    train = grams.sum(axis=0) - grams
-    strengths = np.array(LAMBDAS)[:, None]
-    theta = minimum(Quadratic(train[:, :-1, :-1], train[:, :-1, -1]), regression, strengths)
+    train = folds.sum(axis=-3, keepdims=True) - folds
+    strengths = np.array(LAMBDAS).reshape(-1, *[1] * (folds.ndim - 2))
+    theta = minimum(Quadratic(train[..., :-1, :-1], train[..., :-1, -1]), regression, strengths)
     ends = np.concatenate([theta, -np.ones((*theta.shape[:-1], 1))], axis=-1)
-    errors = np.einsum("lfj,fjk,lfk->l", ends, grams, ends)
-    return LAMBDAS[int(np.argmin(errors))]
+    errors = np.einsum("l...fj,...fjk,l...fk->l...", ends, folds, ends)
+    return np.array(LAMBDAS)[np.argmin(errors, axis=0)]
