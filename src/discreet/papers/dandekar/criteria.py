@@ -6,8 +6,8 @@ value, the root mean squared error on test rows; a refused problem has no value.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 import numpy as np
 
@@ -18,12 +18,22 @@ from discreet.papers.figure import Criterion, Outcome
 if TYPE_CHECKING:
     from pandas import DataFrame, Series
 
+Check: TypeAlias = "Callable[[DataFrame], Outcome]"
 SOLVED: Final = 0.95
 OUTLIERS: Final = 0.05
 NEAR: Final = 1.10
 CONVEX_SOLVED: Final = ("LASSO", "elastic net")
 REGULARISED: Final = ("ridge", "LASSO", "elastic net")
 _WHISKER: Final = 1.5  # interquartile ranges
+
+
+def _judged(key: str, claim: str, check: Check, otherwise: Literal["differs", "refuted"], why: str) -> Criterion:
+    """A criterion that a figure without numbers leaves open."""
+
+    def checked(numbers: DataFrame) -> Outcome:
+        return Outcome(None, "not run: the table is missing") if numbers.empty else check(numbers)
+
+    return Criterion(key, claim, checked, otherwise, why)
 
 
 def lines_of(numbers: DataFrame, line: str, regressions: Sequence[str], penalty: str | None = None) -> DataFrame:
@@ -83,8 +93,8 @@ def outliers(numbers: DataFrame) -> Outcome:
     values = grouped.transform(lambda part: part)
     if values.empty:
         return Outcome(None, "no run was solved")
-    reach = _WHISKER * (high - low)
-    share = float(((values > high + reach) | (values < low - reach)).mean())
+    whisker = _WHISKER * (high - low)
+    share = float(((values > high + whisker) | (values < low - whisker)).mean())
     return Outcome(share >= OUTLIERS, f"{share:.1%} of {len(values)} solved runs")
 
 
@@ -186,7 +196,7 @@ def histogram_is_stable(numbers: DataFrame) -> Outcome:
 
 
 _REFUSED = "The noisy loss is not convex there; CVXPY refuses it, and the report does not say what it solved instead."
-SOLVED_EVERYWHERE: Final = Criterion(
+SOLVED_EVERYWHERE: Final = _judged(
     "solved",
     f"CVXPY solves the noisy LASSO and elastic net in at least {SOLVED:.0%} of runs at every budget",
     solved,
@@ -194,7 +204,7 @@ SOLVED_EVERYWHERE: Final = Criterion(
     _REFUSED,
 )
 BOX: Final = (
-    Criterion(
+    _judged(
         "outliers",
         f"at least {OUTLIERS:.0%} of the runs of the functional elastic net lie beyond {_WHISKER} interquartile ranges",
         outliers,
@@ -202,7 +212,7 @@ BOX: Final = (
         "Runs that would be outliers are refused by the solver.",
     ),
     SOLVED_EVERYWHERE,
-    Criterion(
+    _judged(
         "ours",
         "no run of our elastic net has more than 3 times the error of theta = 0",
         ours_has_no_outlier,
@@ -211,21 +221,21 @@ BOX: Final = (
     ),
 )
 COMPARISON: Final = (
-    Criterion(
+    _judged(
         "cost",
         "at every budget each functional regression as written has a larger median error than without noise",
         noise_costs,
         "differs",
         "Noise does not cost accuracy there.",
     ),
-    Criterion(
+    _judged(
         "falls",
         "the median error of functional linear and ridge regression is smaller at the largest budget than at the least",
         falls,
         "differs",
         "The error does not fall with the budget.",
     ),
-    Criterion(
+    _judged(
         "approaches",
         f"at the largest budget each functional regression is within {NEAR - 1:.0%} of the one without noise",
         approaches,
@@ -233,7 +243,7 @@ COMPARISON: Final = (
         "The noise is still larger than the smallest eigenvalue of X'X at the largest budget.",
     ),
     SOLVED_EVERYWHERE,
-    Criterion(
+    _judged(
         "corrected",
         "the corrected regressions and ours have at most 1.5 times the median error of theta = 0 at every budget",
         sound_is_safe,
@@ -242,14 +252,14 @@ COMPARISON: Final = (
     ),
 )
 VARIANCE: Final = (
-    Criterion(
+    _judged(
         "non-private",
         "regressions without noise vary less than a hundredth as much as functional ridge at the least budget",
         variance_without_noise,
         "differs",
         "The splits alone vary as much.",
     ),
-    Criterion(
+    _judged(
         "falls",
         "the variance of each regularised functional regression at the largest budget is at most a tenth of that "
         "at the least budget where it has one",
@@ -257,21 +267,21 @@ VARIANCE: Final = (
         "refuted",
         "A closed form on an indefinite matrix is no minimum: its error has no finite variance to fall.",
     ),
-    Criterion(
+    _judged(
         "linear",
         "functional linear regression varies at least twice as much as functional ridge at most tables and budgets",
         lambda numbers: linear_is_less_stable(numbers, "cv"),
         "refuted",
         "Cross-validation chooses a lambda far below the noise, so functional ridge is functional linear regression.",
     ),
-    Criterion(
+    _judged(
         "linear at n/100",
         "the same at lambda = n/100",
         lambda numbers: linear_is_less_stable(numbers, "n/100"),
         "differs",
         "A penalty of n/100 does not outweigh the noise.",
     ),
-    Criterion(
+    _judged(
         "lambda",
         "cross-validation chooses a lambda inside the 13 values, not on an edge, in at least half of the runs",
         chosen_inside,
@@ -280,21 +290,21 @@ VARIANCE: Final = (
     ),
 )
 RIVALS: Final = (
-    Criterion(
+    _judged(
         "functional",
         "at every budget each regularised functional regression as written has a smaller mean error than DPME",
         lambda numbers: functional_beats_histogram(numbers, WRITTEN, 1.0),
         "refuted",
         "At small budgets the noisy loss has no minimum, and what is returned is worse than theta = 0.",
     ),
-    Criterion(
+    _judged(
         "corrected",
         "with both corrected, the mean error of each regularised functional regression is at most 1.02 times DPME's",
         lambda numbers: functional_beats_histogram(numbers, CORRECTED, 1.02),
         "differs",
         "The histogram is better there.",
     ),
-    Criterion(
+    _judged(
         "stable",
         "at the least budget the errors of DPME have at most half the standard deviation of functional ridge",
         histogram_is_stable,

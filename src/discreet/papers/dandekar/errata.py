@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from importlib.metadata import version
 from itertools import product
-from typing import Final
+from typing import Final, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from discreet.exact.arrays import FloatArray
 from discreet.papers.dandekar import objectives, regressions
@@ -13,6 +15,7 @@ from discreet.papers.dandekar.experiment import WINE_EPSILONS
 from discreet.papers.dandekar.objectives import Quadratic
 from discreet.papers.figure import Erratum, Outcome
 
+IntegerArray: TypeAlias = npt.NDArray[np.intp]
 _DOCUMENT: Final = "dandekar"
 _WINE_SHAPE: Final = (4_898, 11)
 _TRIES: Final = 60
@@ -33,7 +36,7 @@ def enumerated_sensitivity(columns: int, *, exchanged: bool) -> float:
 
 
 def lemma_two() -> Outcome:
-    """E16: is the sensitivity 2 (d^2 + 2d + 1)?"""
+    """E16: whether the sensitivity is 2 (d^2 + 2d + 1)."""
     columns = (1, 2, 3)
     found = {d: [enumerated_sensitivity(d, exchanged=both) for both in (False, True)] for d in columns}
     claimed = [objectives.claimed_sensitivity(d) for d in columns]
@@ -49,7 +52,7 @@ def lemma_two() -> Outcome:
 def symmetrised_loss(size: float = 1.0, scale: float = 1.0) -> float:
     """Largest privacy loss of the mean of two entries that move by `size` each under Laplace noise of that scale.
 
-    The mean of two Laplace variables of scale b has the density (1 + 2|z|/b) exp(-2|z|/b) / b.
+    The mean of two Laplace variables of scale b has the density (1 + 2|z|/b) exp(-2|z|/b) / (2b).
     """
     grid = np.linspace(-60, 60, 240_001) * scale
 
@@ -60,7 +63,7 @@ def symmetrised_loss(size: float = 1.0, scale: float = 1.0) -> float:
 
 
 def symmetrising() -> Outcome:
-    """E17: does making the noisy matrix symmetric break the mechanism?"""
+    """E17: whether making the noisy matrix symmetric breaks the mechanism."""
     rng = np.random.default_rng(17)
     noisy = objectives.noisy(Quadratic(5 * np.eye(4), np.ones(4)), 2.0, rng, "non-symmetric")
     theta = rng.normal(size=(1_000, 4))
@@ -74,7 +77,7 @@ def symmetrising() -> Outcome:
     breaks = apart > 1e-9 or spent > allowed
     return Outcome(
         breaks,
-        f"the noisy objective moves by {apart:.0e}, so does what minimises it: by nothing. The mean of two noisy entries "
+        f"the noisy objective moves by {apart:.0e}, and what minimises it by nothing. The mean of two noisy entries "
         f"spends {spent:.3f} of the {allowed:g} that the two spend (units of size/scale). Standard deviation off the "
         "diagonal in units of the scale: " + ", ".join(f"{name} {sd:.2f}" for name, sd in sds.items()),
     )
@@ -88,21 +91,20 @@ def output_loss(epsilon: float, *, repaired: bool) -> float:
     projection (theta = q/Q where Q > 0, else 0), or five steps of gradient descent of a random length.
     """
     scale = 3 / epsilon
-    step, reach = 0.05, 12 * scale
-    axis = np.arange(-reach, reach + step, step)
+    step = scale / 40
+    axis = np.arange(-12 * scale, 12 * scale, step)
 
     def cells(centre: float) -> FloatArray:
-        weights = np.exp(-np.abs(axis - centre) / scale)
-        # the largest ratio of normalised weights is above exp(shift/scale) by the ends of the grid alone
-        return weights / (2 * scale / step)
+        # not normalised: point by point the ratio for two centres is that of the densities
+        return np.exp(-np.abs(axis - centre) / scale) * step / (2 * scale)
 
     first, second = np.meshgrid(axis, axis, indexing="ij")
     outputs = [np.divide(-second / 2, first, out=np.zeros_like(first), where=first > 0)]
     if not repaired:
         outputs = [_descended(first, second, rate) for rate in (0.01, 0.05)]
     masses = []
-    for Q, linear in ((4.0, -3.0), (5.0, -5.0)):
-        weights = np.outer(cells(Q), cells(linear)).ravel()
+    for square, linear in ((4.0, -3.0), (5.0, -5.0)):
+        weights = np.outer(cells(square), cells(linear)).ravel()
         # a random step length: half of the mass each
         parts = [np.bincount(_binned(output), weights=weights / len(outputs), minlength=_BINS) for output in outputs]
         masses.append(np.sum(parts, axis=0))
@@ -120,12 +122,13 @@ def _descended(square: FloatArray, linear: FloatArray, rate: float) -> FloatArra
     return theta
 
 
-def _binned(output: FloatArray) -> np.ndarray[tuple[int], np.dtype[np.intp]]:
-    return np.clip(np.rint(output.ravel() * 10) + _BINS // 2, 0, _BINS - 1).astype(np.intp)
+def _binned(output: FloatArray) -> IntegerArray:
+    bins: IntegerArray = np.clip(np.rint(output.ravel() * 10) + _BINS // 2, 0, _BINS - 1).astype(np.intp)
+    return bins
 
 
 def lambda_by_rows() -> tuple[float, float]:
-    """Lambda by cross-validation on two tables that differ in one row: a choice that follows the rows has no epsilon."""
+    """Lambda by cross-validation on two tables that differ in one row; it follows the rows with certainty."""
     x = np.tile([-1.0, 1.0], 10)[:, None]
     y = np.where(np.arange(20) % 2 == 1, 0.1, -0.1)
     chosen = []
@@ -137,7 +140,7 @@ def lambda_by_rows() -> tuple[float, float]:
 
 
 def post_processing() -> Outcome:
-    """E18: do pruning and approximate solvers need a privacy proof of their own?"""
+    """E18: whether pruning or an approximate solver spends more than the noisy loss does."""
     epsilon = 1.0
     losses = [output_loss(epsilon, repaired=repaired) for repaired in (True, False)]
     one, other = lambda_by_rows()
@@ -150,7 +153,7 @@ def post_processing() -> Outcome:
 
 
 def rank_deficient() -> Outcome:
-    """E19: does a rank-deficient X'X make the problem non-convex?"""
+    """E19: whether a rank-deficient X'X makes the problem non-convex."""
     rng = np.random.default_rng(19)
     x = rng.uniform(-1, 1, (200, 3))
     X = np.column_stack([x, x[:, 0] + x[:, 1]])
@@ -158,22 +161,20 @@ def rank_deficient() -> Outcome:
     one, two = rng.normal(size=(2, 1_000, 4))
 
     def values(theta: FloatArray) -> FloatArray:
-        return np.einsum("bi,ij,bj->b", theta, loss.Q, theta) - 2 * theta @ loss.q
+        found: FloatArray = np.einsum("bi,ij,bj->b", theta, loss.Q, theta) - 2 * theta @ loss.q
+        return found
 
     gap = float((values((one + two) / 2) - (values(one) + values(two)) / 2).max())
     rank = int(np.linalg.matrix_rank(X))
     return Outcome(
         gap > 1e-9,
-        f"rank {rank} of {X.shape[1]}, smallest eigenvalue {float(loss.smallest):.0e}; over 1,000 pairs the loss at the "
-        f"middle is never above the mean of the ends (largest excess {gap:.2g}): convex, with many minima",
+        f"rank {rank} of {X.shape[1]}, smallest eigenvalue {float(loss.smallest):.0e}; over 1,000 pairs the loss at "
+        f"the middle is never above the mean of the ends (largest excess {gap:.2g}): convex, with many minima",
     )
 
 
 def refusals(tries: int = _TRIES) -> tuple[int, str]:
-    """How often CVXPY refuses the noisy elastic net of a simulated table of the size of white wine, and its versions."""
-    import cvxpy
-    import scs
-
+    """How often CVXPY refuses the noisy elastic net of a simulated table as large as white wine, and its versions."""
     rng = np.random.default_rng(26)
     rows, d = _WINE_SHAPE
     # as on wine, predictors are correlated and fill a small part of their range
@@ -186,11 +187,11 @@ def refusals(tries: int = _TRIES) -> tuple[int, str]:
         scale = objectives.claimed_sensitivity(d) / WINE_EPSILONS[k % len(WINE_EPSILONS)]
         noisy = objectives.noisy(loss, scale, rng, "non-symmetric")
         refused += regressions.by_cvxpy(noisy.Q, noisy.q, 0.5, 0.5) is None
-    return refused, f"CVXPY {cvxpy.__version__}, SCS {scs.__version__}"
+    return refused, f"CVXPY {version('cvxpy')}, SCS {version('scs')}"
 
 
 def convex_solver() -> Outcome:
-    """E26: can the noisy elastic net be solved by CVXPY at the budgets of the wine figures?"""
+    """E26: whether CVXPY solves the noisy elastic net at the budgets of the wine figures."""
     refused, versions = refusals()
     return Outcome(
         refused < _TRIES / 2,
@@ -200,7 +201,7 @@ def convex_solver() -> Outcome:
 
 
 def robust_by_name() -> Outcome:
-    """E28: is an M-estimator robust? Least squares, which DPME fits, is one."""
+    """E28: whether an M-estimator is robust; least squares, which DPME fits, is one."""
     rng = np.random.default_rng(28)
     x = rng.uniform(-1, 1, 1_000)
     y = x + 0.1 * rng.normal(size=1_000)

@@ -20,14 +20,18 @@ from discreet.papers.dandekar.objectives import Quadratic
 from discreet.papers.dandekar.regressions import FOLDS, REGRESSIONS, Regression
 from discreet.papers.dandekar.tables import LEVELS, TITLES, WINE, Scaled, report_table
 from discreet.papers.figure import Row
+from discreet.papers.methods import READER, reader_method
 from discreet.testing import summed_table
 
 WINE_EPSILONS: Final = tuple(0.1 * 2**k for k in range(7))
 CENSUS_EPSILONS: Final = tuple(float(value) for value in np.logspace(-3, 0, 7))
 HELD_OUT: Final = 5  # a fifth of the rows
-NOT_PRIVATE, NOT_PRIVATE_PUBLIC, WRITTEN, CORRECTED, OURS, ZERO, READER = (
-    "non-private", "non-private, public bounds", "as written", "corrected", "discreet", "theta = 0", "reader",
-)  # fmt: skip
+NOT_PRIVATE: Final = "non-private"
+NOT_PRIVATE_PUBLIC: Final = "non-private, public bounds"
+WRITTEN: Final = "as written"
+CORRECTED: Final = "corrected"
+OURS: Final = "discreet"
+ZERO: Final = "theta = 0"
 VARIANTS: Final = (*objectives.NOISES, "projection", "ridge shift")
 # how the library reads its release for each regression: lambda = n/100 in its own units, see docs/how-to/penalty.md
 _OURS: Final[dict[Regression, dict[str, object]]] = {
@@ -119,7 +123,8 @@ class Runs:
 
     def _root(self, weights: FloatArray) -> FloatArray:
         squares = np.einsum("...rj,rjk,...rk->...r", weights, self._test, weights)
-        return np.sqrt(np.maximum(squares, 0.0) / len(self.splits[0].held_out))
+        roots: FloatArray = np.sqrt(np.maximum(squares, 0.0) / len(self.splits[0].held_out))
+        return roots
 
 
 def as_written(runs: Runs, budgets: FloatArray, rng: np.random.Generator) -> Quadratic:
@@ -171,8 +176,6 @@ def our_errors(
 
 def reader_errors(runs: Runs, budgets: FloatArray, method: str) -> FloatArray:
     """Test error of a reader's own method, which is given the columns within public bounds and delta = 0."""
-    from discreet.papers.methods import reader_method
-
     factory = reader_method(method)
     table, bounds = runs.table, [(-1.0, 1.0)] * runs.columns
     found = np.empty((len(budgets), len(runs.splits)))
@@ -292,6 +295,11 @@ def _histograms(
         np.stack([histogram.as_written(counts, cells, float(epsilon), rng) for epsilon in budgets]),
         np.stack([histogram.corrected(public_counts, cells, float(epsilon), rng) for epsilon in budgets]),
     )
+
+
+def nothing(*, seed: int) -> list[Row]:
+    """The cell of a figure whose only table is not there: no numbers."""
+    return []
 
 
 class Rows:

@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from discreet.papers.dandekar import criteria
-from discreet.papers.dandekar.experiment import compared, rivals
+from discreet.papers.dandekar.experiment import compared, nothing, rivals
 from discreet.papers.dandekar.pictures import boxes, comparison, rivalry, variances
 from discreet.papers.dandekar.tables import census_tables, wine_tables
 from discreet.papers.figure import Cell, Figure, Row, Run
@@ -58,6 +58,8 @@ COMMON: Final = (_SCALING, _MODEL, _LAMBDA, _ELASTIC, _BUDGETS, _SOLVER)
 
 def cells_of(tables: Sequence[str], run: Run, work: Callable[..., list[Row]], **arguments: object) -> list[Cell]:
     """Cells of some runs each, for every table."""
+    if not tables:
+        return [Cell("nothing", nothing)]
     runs = QUICK_RUNS if run.quick else RUNS
     folder = str(run.data) if run.data else None
     return [

@@ -53,7 +53,7 @@ class Quadratic:
     @property
     def smallest(self) -> FloatArray:
         """Smallest eigenvalue of the symmetric matrix: below 0 the function has no minimum."""
-        return np.linalg.eigvalsh(self.symmetric.Q)[..., 0]
+        return np.asarray(np.linalg.eigvalsh(self.symmetric.Q)[..., 0], dtype=np.float64)
 
 
 def claimed_sensitivity(columns: int) -> float:
@@ -161,4 +161,5 @@ def projected_minimum(loss: Quadratic) -> FloatArray:
     values, vectors = np.linalg.eigh(loss.symmetric.Q)
     along = np.einsum("...ji,...j->...i", vectors, loss.q)
     kept = np.divide(along, values, out=np.zeros_like(along), where=values > 0)
-    return np.einsum("...ij,...j->...i", vectors, kept)
+    point: FloatArray = np.einsum("...ij,...j->...i", vectors, kept)
+    return point

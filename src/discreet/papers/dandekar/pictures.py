@@ -12,14 +12,15 @@ from discreet.papers.dandekar.experiment import (
     NOT_PRIVATE,
     NOT_PRIVATE_PUBLIC,
     OURS,
-    READER,
     VARIANTS,
     WRITTEN,
     ZERO,
 )  # fmt: skip
 from discreet.papers.dandekar.regressions import REGRESSIONS
+from discreet.papers.dandekar.tables import TITLES, WINE
 from discreet.papers.drawing import COLOURS, DASHES, MARKERS, legend, panels, style
 from discreet.papers.figure import Run
+from discreet.papers.methods import READER
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -38,7 +39,7 @@ LABELS: Final = {
     NOT_PRIVATE: "without noise, observed ranges: no ε",
     NOT_PRIVATE_PUBLIC: "without noise, public bounds: no ε",
     ZERO: "θ = 0",
-    READER: "reader's method",
+    READER: READER,
 }
 _TRUE_EPSILON: Final = (
     "As written: claims ε, true ε none (functional ε/2, DPME ε if ranges and λ were public). "
@@ -94,6 +95,14 @@ def _plain(axis: Axis, subs: tuple[float, ...]) -> None:
     axis.set_minor_formatter(NullFormatter())
 
 
+def _not_run() -> Picture:
+    """A picture that says that the table of the figure is missing."""
+    picture, (axes,) = panels([f"{TITLES[WINE]}: not run"])
+    axes.text(0.5, 0.5, "needs wine_white.parquet\nin the folder of --data", ha="center", va="center")
+    axes.set_axis_off()
+    return picture
+
+
 def _tables(numbers: DataFrame) -> list[str]:
     return list(dict.fromkeys(numbers["panel"]))
 
@@ -101,6 +110,8 @@ def _tables(numbers: DataFrame) -> list[str]:
 def comparison(numbers: DataFrame, run: Run) -> Picture:
     """Figures 2 and 3: a panel for each regression, one for what was refused, one for the variants of section 5.4."""
     kinds = (*REGRESSIONS, "refused by CVXPY, as written", "variants of section 5.4, linear")
+    if numbers.empty:
+        return _not_run()
     tables = _tables(numbers)
     picture, grid = panels([f"{table}\n{kind}" for table in tables for kind in kinds])
     for row, table in enumerate(tables):

@@ -7,13 +7,16 @@ the time; tests compare the two. Arrays may have batch axes in front.
 
 from __future__ import annotations
 
-from typing import Final, Literal
+from importlib import import_module
+from typing import Any, Final, Literal, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from discreet.exact.arrays import FloatArray
 from discreet.papers.dandekar.objectives import Quadratic
 
+BoolArray: TypeAlias = npt.NDArray[np.bool_]
 Regression = Literal["linear", "ridge", "LASSO", "elastic net"]
 REGRESSIONS: Final[tuple[Regression, ...]] = ("linear", "ridge", "LASSO", "elastic net")
 ALPHAS: Final[dict[Regression, float]] = {"linear": 1.0, "ridge": 1.0, "LASSO": 0.0, "elastic net": 0.5}
@@ -21,7 +24,7 @@ LAMBDAS: Final = tuple(float(value) for value in np.logspace(-3, 3, 13))
 FOLDS: Final = 5
 _ROUNDS = 2_000
 _SWEEPS = 20  # in a round
-_TINY = 1e-14  # of the trace: a singular matrix has a start too
+_TINY = 1e-14  # of the trace: a singular matrix has a solution too
 
 
 def closed_form(loss: Quadratic, ridge: float | FloatArray = 0.0) -> FloatArray:
@@ -32,12 +35,12 @@ def closed_form(loss: Quadratic, ridge: float | FloatArray = 0.0) -> FloatArray:
     """
     lifted = loss.Q + np.asarray(ridge, dtype=float)[..., None, None] * np.eye(loss.columns)
     q = np.broadcast_to(loss.q, lifted.shape[:-1])
-    return np.linalg.solve(lifted, q[..., None])[..., 0]
+    return np.asarray(np.linalg.solve(lifted, q[..., None])[..., 0], dtype=np.float64)
 
 
-def convex(loss: Quadratic, square: float | FloatArray) -> FloatArray:
+def convex(loss: Quadratic, square: float | FloatArray) -> BoolArray:
     """Whether the loss plus `square` |theta|^2 is convex, as CVXPY asks before it calls a solver."""
-    return loss.smallest + np.asarray(square, dtype=float) >= 0
+    return np.greater_equal(loss.smallest + np.asarray(square, dtype=float), 0.0)
 
 
 def penalised(loss: Quadratic, square: float | FloatArray, absolute: float | FloatArray) -> FloatArray:
@@ -61,8 +64,8 @@ def penalised(loss: Quadratic, square: float | FloatArray, absolute: float | Flo
     limit = np.broadcast_to(np.asarray(absolute, dtype=float), batch).reshape(-1) / 2
     matrices[:, np.arange(d), np.arange(d)] += lift[:, None]
     # the signs without the absolute penalty are nearly right where it is small
-    tiny = _TINY * np.trace(matrices, axis1=1, axis2=2)
-    theta = closed_form(Quadratic(matrices, q), tiny)
+    matrices += _TINY * np.trace(matrices, axis1=1, axis2=2)[:, None, None] * np.eye(d)
+    theta = closed_form(Quadratic(matrices, q))
     moving = np.arange(len(q))
     for _ in range(_ROUNDS):
         polished, done = _polished(matrices[moving], q[moving], limit[moving], theta[moving])
@@ -86,7 +89,7 @@ def _swept(matrices: FloatArray, q: FloatArray, limit: FloatArray, start: FloatA
 
 def _polished(
     matrices: FloatArray, q: FloatArray, limit: FloatArray, theta: FloatArray
-) -> tuple[FloatArray, np.ndarray[tuple[int], np.dtype[np.bool_]]]:
+) -> tuple[FloatArray, BoolArray]:
     """Exact solution for the signs of theta, and whether it satisfies the conditions of a minimum."""
     signs = np.sign(theta)
     used = signs != 0
@@ -103,8 +106,8 @@ def by_cvxpy(
     matrix: FloatArray, q: FloatArray, square: float, absolute: float, *, solver: str = "SCS"
 ) -> FloatArray | None:
     """The same minimum by CVXPY, with the solver of the report; none where CVXPY refuses the problem as not convex."""
-    import cvxpy
-
+    # Any: CVXPY has types for a part of what it exports
+    cvxpy: Any = import_module("cvxpy")
     theta = cvxpy.Variable(len(q))
     # CVXPY refuses a matrix that is not symmetric before it looks at its eigenvalues
     symmetric = (matrix + matrix.T) / 2 + square * np.eye(len(q))
@@ -153,4 +156,5 @@ def cross_validated(folds: FloatArray, regression: Regression) -> FloatArray:
     theta = minimum(Quadratic(train[..., :-1, :-1], train[..., :-1, -1]), regression, strengths)
     ends = np.concatenate([theta, -np.ones((*theta.shape[:-1], 1))], axis=-1)
     errors = np.einsum("l...fj,...fjk,l...fk->l...", ends, folds, ends)
-    return np.array(LAMBDAS)[np.argmin(errors, axis=0)]
+    best: FloatArray = np.array(LAMBDAS)[np.argmin(errors, axis=0)]
+    return best
