@@ -24,9 +24,8 @@ from discreet.testing import exact_release
 
 def rows_of(seed: int, rows: int = 200, columns: int = 5) -> tuple[np.ndarray, np.ndarray]:
     rng = np.random.default_rng(seed)
-    X = np.clip(
-        rng.normal(size=(rows, 2)) @ rng.normal(size=(2, columns)) / 4 + rng.uniform(-0.5, 0.5, (rows, columns)), -1, 1
-    )
+    common = rng.normal(size=(rows, 2)) @ rng.normal(size=(2, columns)) / 4
+    X = np.clip(common + rng.uniform(-0.5, 0.5, (rows, columns)), -1, 1)
     y = np.clip(X[:, 0] - 0.5 * X[:, 1] + 0.1 * rng.normal(size=rows), -1, 1)
     return X, y
 
@@ -131,9 +130,7 @@ def test_the_converted_penalty_of_the_library_is_the_objective_of_the_report(reg
     slow = by_cvxpy(loss.Q, loss.q, lam * alpha, lam * (1 - alpha), solver="CLARABEL")
     # cells are rounded to a grid of 2^-16
     assert np.asarray(fit.coefficients) == pytest.approx(slow, abs=1e-4)
-    half = discreet.fit(
-        release, intercept=False, **{**options(lam, 400), "strength": options(lam, 400)["strength"] / 2}
-    )
+    half = discreet.fit(release, intercept=False, **options(lam / 2, 400))
     assert np.abs(np.asarray(half.coefficients) - slow).max() > 5e-4
 
 

@@ -40,7 +40,8 @@ def closed_form(loss: Quadratic, ridge: float | FloatArray = 0.0) -> FloatArray:
 
 def convex(loss: Quadratic, square: float | FloatArray) -> BoolArray:
     """Whether the loss plus `square` |theta|^2 is convex, as CVXPY asks before it calls a solver."""
-    return np.greater_equal(loss.smallest + np.asarray(square, dtype=float), 0.0)
+    allowed: BoolArray = loss.smallest + np.asarray(square, dtype=float) >= 0
+    return allowed
 
 
 def penalised(loss: Quadratic, square: float | FloatArray, absolute: float | FloatArray) -> FloatArray:
