@@ -68,7 +68,8 @@ def _line(axes: Axes, part: DataFrame, how: str, position: int, label: str, *, b
 
 def _finish(axes: Axes, y_label: str, *, log_y: bool = True) -> None:
     axes.set_xscale("log")
-    _plain(axes.xaxis, subs=(1.0,))
+    low, high = axes.get_xlim()
+    _plain(axes.xaxis, subs=(1.0,) if log10(high / low) > 2.5 else (1.0, 2.0, 5.0))
     if log_y:
         _log_errors(axes)
     axes.set_xlabel(_BUDGET)
@@ -229,6 +230,7 @@ def rivalry(numbers: DataFrame, run: Run) -> Picture:
     """Figure 5: mean errors of the functional regressions and of the histogram, as written and corrected."""
     tables = _tables(numbers)
     kinds = [(table, method) for table in tables for method in (WRITTEN, CORRECTED, OURS)]
+    looks = {NOT_PRIVATE: 5, ZERO: 6, NOT_PRIVATE_PUBLIC: 7, READER: 8}
     names = {WRITTEN: "as written", CORRECTED: "corrected", OURS: "discreet (intercept)"}
     picture, grid = panels([f"{table}\n{names[method]}" for table, method in kinds])
     for axes, (table, method) in zip(grid, kinds, strict=True):
@@ -239,7 +241,7 @@ def rivalry(numbers: DataFrame, run: Run) -> Picture:
             _line(axes, part.assign(epsilon=part["epsilon"] * _APART ** (position - 1.5)), "mean", position, label)
         exact = {WRITTEN: [NOT_PRIVATE], CORRECTED: [NOT_PRIVATE_PUBLIC], OURS: []}[method]
         for name in (*exact, ZERO, READER):
-            _line(axes, inside[inside["line"] == name], "mean", 5 + METHODS.index(name), LABELS[name])
+            _line(axes, inside[inside["line"] == name], "mean", looks[name], LABELS[name])
         _finish(axes, _ERROR)
     picture.suptitle(_TRUE_EPSILON, fontsize=9)
     legend(picture, grid)
