@@ -92,8 +92,8 @@ def noisy(exact: Quadratic, scale: float | FloatArray, rng: np.random.Generator,
     """Algorithm 1 on the coefficients of the loss, NOT PRIVATE: the noise comes from NumPy.
 
     The report claims epsilon at scale 2 (d + 1)^2 / epsilon, with d x d entries of Q as coefficients
-    (`non-symmetric`). The truth is half of epsilon, for public ranges and a public lambda; see `true_epsilon`. Algorithm
-    1 adds noise to y'y as well; no minimum depends on it, so it is not drawn here, but it is counted.
+    (`non-symmetric`). The truth is half of epsilon, for public ranges and a public lambda; see `true_epsilon`.
+    Algorithm 1 adds noise to y'y as well; no minimum depends on it, so it is not drawn here, but it is counted.
 
     Parameters
     ----------
