@@ -12,7 +12,16 @@ sys.path.insert(0, str(Path(__file__).parent / "_extensions"))
 project = "discreet"
 version = release = discreet.__version__
 copyright = "the discreet authors"  # noqa: A001  # the name that Sphinx asks for
-extensions = ["myst_parser", "sphinx.ext.autodoc", "numpydoc", "commands", "mathml", "mechanisms", "primitive_pictures"]
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "numpydoc",
+    "commands",
+    "mathml",
+    "mechanisms",
+    "primitive_pictures",
+    "verdicts",
+]
 exclude_patterns = ["_build"]
 
 # text

@@ -52,7 +52,7 @@ _HOMES = {
 }
 
 # rooms that users visit by name; they are no public names of their own
-_ROOMS = ("datasets", "planning", "primitives", "privacy", "testing")
+_ROOMS = ("datasets", "papers", "planning", "primitives", "privacy", "testing")
 
 __all__ = [
     "ComputeOptions",

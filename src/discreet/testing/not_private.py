@@ -90,9 +90,13 @@ def seeded_release(
         clip_counts=clip_counts,
         grid_bits=grid_bits,
     )
-    # a name that no private release has
+    return marked_seeded(made)
+
+
+def marked_seeded(made: Release) -> Release:
+    """A release whose noise is from a seed: without a guarantee, under a name that no private release has."""
     name, law = f"{made.mechanism}-seeded", replace(made.noise, calibration="none")
-    return replace(made, mechanism=name, mechanism_version="0", noise=law)
+    return replace(made, guarantee=None, mechanism=name, mechanism_version="0", noise=law)
 
 
 class SeededSampler:

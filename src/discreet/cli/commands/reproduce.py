@@ -1,0 +1,119 @@
+"""`discreet reproduce`: the figures of the source documents, run again and judged."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from discreet.cli.options import debug_option, json_option
+from discreet.cli.session import Session
+from discreet.cli.terminal import say, say_json
+
+if TYPE_CHECKING:
+    from discreet.papers.reproduction import Reproduction
+
+_SHOWN: Final = {True: "yes", False: "no", None: "not run"}
+
+
+@click.command("reproduce", short_help="Run the figures of the source documents again.")
+@click.argument("figure", required=False)
+@click.option("--all", "everything", is_flag=True, help="Every figure and every erratum.")
+@click.option("--quick", is_flag=True, help="Fewer repetitions; the same lines, panels, data sets and budgets.")
+@click.option("--data", metavar="DIR", help="Folder of Parquet tables.  [default: tables that installed packages hold]")
+@click.option("--with", "method", metavar="MODULE:FACTORY", help="Draw a method of your own on the same axes.")
+@click.option("--workers", type=click.IntRange(min=1), metavar="N", help="Processes.  [default: all cores]")
+@click.option(
+    "-o", "--output", default="discreet-papers", show_default=True, metavar="DIR", help="Folder to write the files to."
+)
+@json_option
+@debug_option
+@click.pass_obj
+def command(
+    session: Session,
+    figure: str | None,
+    everything: bool,
+    quick: bool,
+    data: str | None,
+    method: str | None,
+    workers: int | None,
+    output: str,
+    as_json: bool,
+) -> None:
+    """Run FIGURE again, judge it, and write PNG, SVG, CSV and a page; without FIGURE, list the figures.
+
+    The verdict is computed from inequalities that were fixed before the run. Everything here is NOT PRIVATE: noise
+    comes from fixed seeds, on public tables. A run that was stopped goes on where it ended.
+    """
+    from discreet.papers.reproduction import figures, reproduce
+
+    if everything and figure is not None:
+        raise click.UsageError("give FIGURE or --all, not both")
+    if not everything and figure is None:
+        if as_json:
+            say_json(figures())
+        else:
+            _print_list(figures())
+        return
+    with _bar() as progress:
+        made = reproduce(
+            figure, output=output, quick=quick, data=data, method=method, workers=workers, progress=progress
+        )
+    if as_json:
+        say_json(made.to_dict())
+    else:
+        _print_verdicts(made)
+
+
+def _print_list(found: Sequence[dict[str, object]]) -> None:
+    from discreet.cli.render import print_table
+
+    rows = [(str(one["name"]), str(one["title"]), str(one["verdict"]), _seconds(one["seconds"])) for one in found]
+    print_table("Figures of the five documents", ("figure", "what it shows", "verdict", "CPU s"), rows)
+    say("Verdict and time are those of the shipped full run on all tables. Everything here is NOT PRIVATE.")
+    say("Next  discreet reproduce FIGURE --quick")
+
+
+def _print_verdicts(made: Reproduction) -> None:
+    from discreet.cli.render import print_table, wrapped
+
+    rows = [(result.figure.name, result.verdict, f"{result.seconds:.0f}") for result in made.results]
+    print_table("Verdicts, NOT PRIVATE", ("figure", "verdict", "CPU s"), rows)
+    for result in made.results:
+        say(f"\n{result.figure.name}: {result.figure.title}")
+        for criterion, outcome in result.outcomes:
+            say(wrapped(f"  {criterion.claim}", indent="    "))
+            say(wrapped(f"    {_SHOWN[outcome.holds]}: {outcome.measured}", indent="      "))
+            if outcome.holds is False:
+                say(wrapped(f"    {criterion.why}", indent="      "))
+        for sentence in result.figure.not_run(result.run):
+            say(wrapped(f"  not run: {sentence}", indent="    "))
+    if made.errata:
+        cells = [(f"E{one.erratum.number}", one.verdict, one.erratum.where) for one in made.errata]
+        say()
+        print_table("Errata", ("number", "verdict", "where"), cells)
+    say()
+    for path in made.files:
+        say(f"Written  {path}")
+
+
+def _seconds(value: object) -> str:
+    return f"{value:.0f}" if isinstance(value, int | float) else ""
+
+
+@contextmanager
+def _bar() -> Iterator[Callable[[str, int, int], None]]:
+    """A bar with the time that is left, on a terminal."""
+    if sys.stderr is None or not sys.stderr.isatty():
+        yield lambda name, done, total: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("starting", total=None)
+        yield lambda name, done, total: bar.update(task, description=name, completed=done, total=total)

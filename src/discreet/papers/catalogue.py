@@ -1,0 +1,107 @@
+"""The documents, and every figure and erratum by name."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from importlib.resources import files
+from types import MappingProxyType
+from typing import Final, cast
+
+from discreet.errors import SpecError
+from discreet.papers.figure import Erratum, Figure
+
+
+@dataclass(frozen=True)
+class Document:
+    """A source document.
+
+    Attributes
+    ----------
+    key
+        Prefix of the names of its figures, and name of its room.
+    citation
+        Author, title and year.
+    figures
+        Names of its figures.
+    """
+
+    key: str
+    citation: str
+    figures: tuple[str, ...]
+
+
+def _numbered(key: str, first: int, last: int, chapter: str = "") -> tuple[str, ...]:
+    return tuple(f"{key}-{chapter}{number}" for number in range(first, last + 1))
+
+
+DOCUMENTS: Final[Mapping[str, Document]] = MappingProxyType(
+    {
+        document.key: document
+        for document in (
+            Document(
+                "kalaja",
+                "E. Kalaja, Adaptive algorithm in differential privacy, Master's thesis, 2020",
+                _numbered("kalaja", 1, 8, "4."),
+            ),
+            Document(
+                "notes",
+                "Class notes 3 on differential privacy, after Dwork and Roth",
+                ("notes-response", "notes-gwas", "notes-noisy-max", "notes-mean"),
+            ),
+            Document(
+                "neunhoeffer",
+                "M. Neunhoeffer, Statistical Analyses and Differential Privacy, R notebook, 2019",
+                _numbered("neunhoeffer", 1, 5),
+            ),
+            Document(
+                "dandekar",
+                "A. Dandekar, D. Basu and S. Bressan, Differential Privacy for Regularised Linear Regression, "
+                "technical report TRB6/18, National University of Singapore, 2018",
+                _numbered("dandekar", 1, 5),
+            ),
+            Document(
+                "park",
+                "M. Park and M. Welling, A note on privacy preserving iteratively reweighted least squares, 2016",
+                ("park-1",),
+            ),
+        )
+    }
+)
+NAMES: Final = tuple(name for document in DOCUMENTS.values() for name in document.figures)
+
+
+def figure_named(name: str) -> Figure:
+    """A figure by its name.
+
+    >>> figure_named("park-2")
+    Traceback (most recent call last):
+        ...
+    discreet.errors.SpecError: unknown figure 'park-2'; ...
+    """
+    if name not in NAMES:
+        raise SpecError.unknown_name("figure", name, NAMES)
+    return _figures(name.partition("-")[0])[name]
+
+
+@cache
+def _figures(key: str) -> Mapping[str, Figure]:
+    found = cast("tuple[Figure, ...]", import_module(f"discreet.papers.{key}.figures").FIGURES)
+    return {figure.name: figure for figure in found}
+
+
+@cache
+def errata() -> tuple[Erratum, ...]:
+    """Every claim of the documents that is wrong, in the order of their numbers."""
+    found = [erratum for key in DOCUMENTS for erratum in import_module(f"discreet.papers.{key}.errata").ERRATA]
+    return tuple(sorted(found, key=lambda erratum: erratum.number))
+
+
+@cache
+def shipped_verdicts() -> Mapping[str, Mapping[str, object]]:
+    """Verdict and CPU seconds of the full run with all tables, by figure."""
+    text = (files("discreet.papers") / "verdicts.json").read_text(encoding="utf-8")
+    return cast("Mapping[str, Mapping[str, object]]", json.loads(text)["figures"])

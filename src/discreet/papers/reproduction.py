@@ -1,0 +1,144 @@
+"""Reproducing figures: the public functions behind `discreet reproduce`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Final
+
+from discreet.errors import OutputError, SpecError, missing_extra
+from discreet.files import checked_path
+from discreet.papers.catalogue import DOCUMENTS, NAMES, figure_named, shipped_verdicts
+from discreet.papers.figure import Run
+from discreet.papers.runner import Result, ShownErratum, run_errata, run_figures
+from discreet.papers.writing import verdicts, write_figure, write_verdicts
+
+_NEEDS: Final = ("matplotlib", "pandas", "sklearn", "cvxpy", "statsmodels")
+
+
+@dataclass(frozen=True)
+class Reproduction:
+    """Figures that were run, and the files that hold them.
+
+    Attributes
+    ----------
+    results
+        A result for each figure, in the order of the catalogue.
+    errata
+        What became of the claims that are wrong; only of a run of all figures.
+    files
+        Files that were written.
+    """
+
+    results: tuple[Result, ...]
+    errata: tuple[ShownErratum, ...]
+    files: tuple[Path, ...]
+
+    def to_dict(self) -> dict[str, object]:
+        """All verdicts as plain values."""
+        return {**verdicts(self.results, self.errata), "files": [str(path) for path in self.files]}
+
+
+def figures() -> tuple[dict[str, object], ...]:
+    """Every figure: name, document, what it claims, and verdict and seconds of the shipped run.
+
+    >>> [one["name"] for one in figures() if one["document"] == "park"]
+    ['park-1']
+    """
+    _check_installed()
+    shipped = shipped_verdicts()
+    found = []
+    for name in NAMES:
+        figure, known = figure_named(name), shipped.get(name, {})
+        found.append(
+            {
+                "name": name,
+                "document": figure.document,
+                "citation": DOCUMENTS[figure.document].citation,
+                "title": figure.title,
+                "says": figure.says,
+                "verdict": known.get("verdict", "not run"),
+                "seconds": known.get("seconds"),
+            }
+        )
+    return tuple(found)
+
+
+def reproduce(
+    names: str | Sequence[str] | None = None,
+    *,
+    output: str | os.PathLike[str],
+    quick: bool = False,
+    data: str | os.PathLike[str] | None = None,
+    method: str | None = None,
+    workers: int | None = None,
+    progress: Callable[[str, int, int], None] = lambda name, done, total: None,
+) -> Reproduction:
+    """Run figures of the source documents again, judge them, and write pictures, numbers and pages.
+
+    Parameters
+    ----------
+    names
+        A figure or several; all of them, and the errata, unless given.
+    output
+        Folder for the files. Finished parts are kept there too: after an interruption the same call goes on.
+    quick
+        Cut repetitions; lines, panels, data sets and the range of epsilon stay.
+    data
+        Folder of Parquet tables; without it, tables that installed packages hold.
+    method
+        Your own method as `module:factory`, drawn on the same axes: `factory(epsilon=, delta=, bounds=,
+        target_bounds=)` gives an object with `fit(X, y)` and `predict(X)`.
+    workers
+        Number of processes; all cores unless given.
+    progress
+        Called with a figure's name, the number of finished parts and the number of all parts.
+
+    Returns
+    -------
+    Reproduction
+    """
+    _check_installed()
+    wanted = [figure_named(name) for name in _wanted(names)]
+    run = Run(quick=quick, data=_folder(data), method=method)
+    if workers is not None and (isinstance(workers, bool) or not isinstance(workers, int) or workers < 1):
+        raise SpecError(f"workers: expected a positive integer, got {workers!r}")
+    folder = checked_path(output)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OutputError(f"cannot make the folder {str(folder)!r}: {error.strerror}") from None
+    results: dict[str, Result] = {}
+    written: dict[str, tuple[Path, ...]] = {}
+    for result in run_figures(wanted, run, folder, workers=workers, progress=progress):
+        results[result.figure.name] = result
+        written[result.figure.name] = write_figure(result, folder)
+    ordered = tuple(results[figure.name] for figure in wanted)
+    shown = tuple(run_errata()) if names is None else ()
+    last = () if names is not None else (write_verdicts(ordered, shown, folder),)
+    paths = tuple(path for figure in wanted for path in written[figure.name])
+    return Reproduction(ordered, shown, (*paths, *last))
+
+
+def _wanted(names: str | Sequence[str] | None) -> Sequence[str]:
+    if names is None:
+        return NAMES
+    return list(dict.fromkeys([names] if isinstance(names, str) else names))
+
+
+def _folder(data: str | os.PathLike[str] | None) -> Path | None:
+    if data is None:
+        return None
+    folder = checked_path(data)
+    if not folder.is_dir():
+        raise SpecError(f"data: expected a folder of Parquet files, got {str(folder)!r}, which is not a folder")
+    return folder
+
+
+def _check_installed() -> None:
+    for name in _NEEDS:
+        if find_spec(name) is None:
+            raise missing_extra("papers", name, "reproducing a figure")

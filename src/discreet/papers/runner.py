@@ -1,0 +1,250 @@
+"""Runs figures and errata: cells in parallel, each kept on disk, so that a run that was stopped goes on."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import signal
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from multiprocessing import active_children, get_context
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from discreet import __version__
+from discreet.errors import DiscreetError, SpecError
+from discreet.exact.blas_threads import one_blas_thread
+from discreet.files import write_bytes
+from discreet.papers.catalogue import errata
+from discreet.papers.figure import Cell, Criterion, Erratum, Figure, Outcome, Row, Run, Verdict, verdict_of
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+KEPT: Final = ".cells"  # folder of finished cells
+
+
+class FailedCellError(DiscreetError):
+    """A cell of a figure failed; finished ones are kept, and the same command goes on from there."""
+
+
+@dataclass(frozen=True)
+class Result:
+    """A figure that was run.
+
+    Attributes
+    ----------
+    numbers
+        A row for each measurement.
+    outcomes
+        Each criterion with what was found.
+    seconds
+        Seconds of work, summed over the cells.
+    """
+
+    figure: Figure
+    run: Run
+    numbers: DataFrame = field(repr=False)
+    outcomes: tuple[tuple[Criterion, Outcome], ...]
+    seconds: float
+
+    @property
+    def verdict(self) -> Verdict:
+        """What the criteria say together."""
+        return verdict_of(self.outcomes)
+
+
+@dataclass(frozen=True)
+class ShownErratum:
+    """An erratum that was run."""
+
+    erratum: Erratum
+    outcome: Outcome
+    seconds: float
+
+    @property
+    def verdict(self) -> str:
+        """`refuted` if the document's claim does not hold, `holds` if it does."""
+        return "holds" if self.outcome.holds else "refuted"
+
+
+def seed_of(figure: str, cell: str) -> int:
+    """The seed of a cell: the same in every run, and no two cells share one.
+
+    >>> seed_of("park-1", "n = 1000") == seed_of("park-1", "n = 1000") != seed_of("park-1", "n = 3000")
+    True
+    """
+    return int.from_bytes(hashlib.sha256(f"{figure}/{cell}".encode()).digest()[:8])
+
+
+def run_figures(
+    figures: Sequence[Figure],
+    run: Run,
+    folder: Path,
+    *,
+    workers: int | None = None,
+    progress: Callable[[str, int, int], None] = lambda name, done, total: None,
+) -> Iterator[Result]:
+    """Run figures, cells of all of them in parallel; each result is handed on when its last cell is done.
+
+    Parameters
+    ----------
+    folder
+        Finished cells are kept here, and used again by the same version of the program on the same tables.
+    workers
+        Number of processes; all cores unless given.
+    progress
+        Called with the figure of a finished cell, the number of finished cells and the number of all cells.
+    """
+    if run.method is not None:
+        _check_method(figures, run.method)
+    kept = _Kept(folder / KEPT, run)
+    works = {figure.name: list(figure.cells(run)) for figure in figures}
+    total = sum(map(len, works.values()))
+    left = {figure.name: {cell.name for cell in works[figure.name]} for figure in figures}
+    found: dict[str, dict[str, _Done]] = {figure.name: {} for figure in figures}
+    by_name = {figure.name: figure for figure in figures}
+    for done, (name, cell, rows) in enumerate(_finished(works, kept, workers), start=1):
+        found[name][cell] = rows
+        left[name].discard(cell)
+        progress(name, done, total)
+        if not left[name]:
+            yield _result(by_name[name], run, [found[name][one.name] for one in works[name]])
+
+
+def run_errata() -> Iterator[ShownErratum]:
+    """Evaluate the claims of the documents that are wrong, one after another."""
+    for erratum in errata():
+        began = time.perf_counter()
+        with one_blas_thread():
+            outcome = erratum.show()
+        yield ShownErratum(erratum, outcome, time.perf_counter() - began)
+
+
+@dataclass(frozen=True)
+class _Done:
+    rows: list[Row]
+    seconds: float
+
+
+def _result(figure: Figure, run: Run, cells: Sequence[_Done]) -> Result:
+    from pandas import DataFrame
+
+    numbers = DataFrame([row for cell in cells for row in cell.rows])
+    outcomes = tuple((criterion, criterion.check(numbers)) for criterion in figure.criteria)
+    return Result(figure, run, numbers, outcomes, sum(cell.seconds for cell in cells))
+
+
+def _check_method(figures: Sequence[Figure], method: str) -> None:
+    from discreet.papers.methods import reader_method
+
+    if refused := [figure.name for figure in figures if not figure.predictions]:
+        raise SpecError(
+            f"{', '.join(refused)}: not about predictions, so no other method can be drawn; leave out --with"
+        )
+    reader_method(method)
+
+
+def _finished(
+    works: Mapping[str, Sequence[Cell]], kept: _Kept, workers: int | None
+) -> Iterator[tuple[str, str, _Done]]:
+    """Every cell with its rows: first those that were kept, then the others as they finish."""
+    todo: list[tuple[str, Cell]] = []
+    for name, cells in works.items():
+        for cell in cells:
+            if (rows := kept.read(name, cell)) is not None:
+                yield name, cell.name, rows
+            else:
+                todo.append((name, cell))
+    if not todo:
+        return
+    with _pool(min(workers or os.cpu_count() or 1, len(todo))) as pool:
+        running: dict[Future[_Done], tuple[str, Cell]] = {
+            pool.submit(_work, cell, seed_of(name, cell.name)): (name, cell) for name, cell in todo
+        }
+        while running:
+            for future in wait(running, return_when=FIRST_COMPLETED).done:
+                name, cell = running.pop(future)
+                try:
+                    rows = future.result()
+                except DiscreetError:
+                    raise
+                except Exception as error:
+                    what = f"{type(error).__name__}: {error}"
+                    raise FailedCellError(
+                        f"{name}, cell {cell.name!r} failed ({what}); finished cells are kept"
+                    ) from error
+                kept.write(name, cell, rows)
+                yield name, cell.name, rows
+
+
+@contextmanager
+def _pool(workers: int) -> Iterator[ProcessPoolExecutor]:
+    others = set(active_children())
+    pool = ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=_leave_signals_to_parent)
+    try:
+        yield pool
+    except BaseException:
+        # a cell may take half a minute; whoever stops a run should not have to wait for it
+        pool.shutdown(wait=False, cancel_futures=True)
+        for process in set(active_children()) - others:
+            process.terminate()
+        raise
+    pool.shutdown()
+
+
+def _leave_signals_to_parent() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def _work(cell: Cell, seed: int) -> _Done:
+    began = time.perf_counter()
+    with one_blas_thread():
+        rows = cell.work(seed=seed, **cell.arguments)
+    return _Done(rows, time.perf_counter() - began)
+
+
+class _Kept:
+    """Finished cells on disk, each under a digest of everything that it depends on."""
+
+    def __init__(self, folder: Path, run: Run) -> None:
+        self._folder = folder
+        self._depends = f"{__version__} {_source_digest()} {_tables_digest(run.data)} {run.method}"
+
+    def read(self, figure: str, cell: Cell) -> _Done | None:
+        try:
+            found = json.loads(self._path(figure, cell).read_text(encoding="utf-8"))
+            return _Done(found["rows"], found["seconds"])
+        except (OSError, ValueError, KeyError, TypeError):
+            # absent, or cut off by a crash of the machine: the cell is run again
+            return None
+
+    def write(self, figure: str, cell: Cell, done: _Done) -> None:
+        path = self._path(figure, cell)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        text = json.dumps({"rows": done.rows, "seconds": done.seconds})
+        write_bytes(path, text.encode(), force=True)
+
+    def _path(self, figure: str, cell: Cell) -> Path:
+        depends = f"{self._depends} {cell.name} {cell.work.__qualname__} {sorted(cell.arguments.items())!r}"
+        return self._folder / figure / f"{hashlib.sha256(depends.encode()).hexdigest()[:24]}.json"
+
+
+def _source_digest() -> str:
+    """A digest of the whole program: after any change cells are run again."""
+    package = Path(__file__).parents[1]
+    digest = hashlib.sha256()
+    for path in sorted(package.rglob("*.py")):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+def _tables_digest(folder: Path | None) -> str:
+    if folder is None:
+        return ""
+    known = [(path.name, path.stat().st_size, path.stat().st_mtime_ns) for path in sorted(folder.iterdir())]
+    return hashlib.sha256(repr(known).encode()).hexdigest()

@@ -1,0 +1,127 @@
+"""What a run leaves behind: pictures, numbers and a page for each figure, and a table of verdicts."""
+
+from __future__ import annotations
+
+import json
+import platform
+from collections.abc import Mapping, Sequence
+from importlib.metadata import PackageNotFoundError, version
+from io import BytesIO, StringIO
+from pathlib import Path
+from typing import Final
+
+from discreet import __version__
+from discreet.files import write_bytes
+from discreet.papers.catalogue import DOCUMENTS
+from discreet.papers.figure import Outcome
+from discreet.papers.runner import Result, ShownErratum
+
+VERDICTS: Final = "verdicts.json"
+_DOTS: Final = 130  # to the inch
+_PACKAGES: Final = ("numpy", "scipy", "pandas", "matplotlib", "cvxpy", "scikit-learn", "statsmodels")
+_HOLDS: Final = {True: "holds", False: "does not hold", None: "not run"}
+
+
+def write_figure(result: Result, folder: Path) -> tuple[Path, ...]:
+    """Write PNG, SVG, CSV and Markdown of a figure, over those of an earlier run; give their paths."""
+    png, svg = _pictures(result)
+    contents = {".png": png, ".svg": svg, ".csv": _numbers(result).encode(), ".md": page(result).encode()}
+    folder.mkdir(parents=True, exist_ok=True)
+    paths = tuple(folder / f"{result.figure.name}{suffix}" for suffix in contents)
+    for path, content in zip(paths, contents.values(), strict=True):
+        write_bytes(path, content, force=True)
+    return paths
+
+
+def write_verdicts(results: Sequence[Result], shown: Sequence[ShownErratum], folder: Path) -> Path:
+    """Write all verdicts as JSON."""
+    path = folder / VERDICTS
+    write_bytes(path, (json.dumps(verdicts(results, shown), indent=1) + "\n").encode(), force=True)
+    return path
+
+
+def verdicts(results: Sequence[Result], shown: Sequence[ShownErratum] = ()) -> dict[str, object]:
+    """All verdicts as plain values."""
+    return {
+        "discreet": __version__,
+        "figures": {result.figure.name: _figure_values(result) for result in results},
+        "errata": {
+            f"E{one.erratum.number}": {
+                "document": one.erratum.document,
+                "claim": one.erratum.claim,
+                "verdict": one.verdict,
+                "measured": one.outcome.measured,
+                "seconds": round(one.seconds, 2),
+            }
+            for one in shown
+        },
+    }
+
+
+def page(result: Result) -> str:
+    """The Markdown page of a figure: what the document says, criteria, what was measured, verdict."""
+    figure = result.figure
+    lines = [f"# {figure.name}: {figure.title}", "", f"*{DOCUMENTS[figure.document].citation}*", ""]
+    lines += [f"**Verdict: {result.verdict}.**", "", f"![{figure.title}]({figure.name}.png)", ""]
+    lines += ["## What the document says", "", figure.says, "", "## Criteria", ""]
+    lines += ["| Criterion, fixed before the run | Measured | Outcome |", "|---|---|---|"]
+    for criterion, outcome in result.outcomes:
+        lines.append(f"| {_cell(criterion.claim)} | {_cell(outcome.measured)} | {_HOLDS[outcome.holds]} |")
+    if reasons := [criterion.why for criterion, outcome in result.outcomes if outcome.holds is False]:
+        lines += ["", "## Why it differs", "", *(f"- {reason}" for reason in reasons)]
+    if figure.choices:
+        lines += ["", "## Our choices, where the document is silent", "", *(f"- {one}" for one in figure.choices)]
+    if left_out := list(figure.not_run(result.run)):
+        lines += ["", "## Not run", "", *(f"- {one}" for one in left_out)]
+    how = "quick (repetitions cut)" if result.run.quick else "full"
+    lines += ["", f"Run: {how}, {result.seconds:.0f} s of work. Noise is seeded: NOT PRIVATE.", ""]
+    return "\n".join(lines)
+
+
+def _figure_values(result: Result) -> dict[str, object]:
+    return {
+        "document": result.figure.document,
+        "verdict": result.verdict,
+        "seconds": round(result.seconds, 1),
+        "quick": result.run.quick,
+        "criteria": [_outcome_values(one.key, one.claim, outcome) for one, outcome in result.outcomes],
+        "not_run": list(result.figure.not_run(result.run)),
+    }
+
+
+def _outcome_values(key: str, claim: str, outcome: Outcome) -> Mapping[str, object]:
+    return {"key": key, "claim": claim, "holds": outcome.holds, "measured": outcome.measured}
+
+
+def _pictures(result: Result) -> tuple[bytes, bytes]:
+    from matplotlib import rc_context
+
+    picture = result.figure.draw(result.numbers, result.run)
+    png, svg = BytesIO(), BytesIO()
+    # the same run gives the same bytes
+    with rc_context({"svg.hashsalt": result.figure.name, "svg.fonttype": "path"}):
+        picture.savefig(png, format="png", dpi=_DOTS, metadata={"Software": None})
+        picture.savefig(svg, format="svg", metadata={"Date": None})
+    return png.getvalue(), svg.getvalue()
+
+
+def _numbers(result: Result) -> str:
+    """The numbers as CSV, below comment lines with versions and the rule for seeds."""
+    text = StringIO()
+    text.write(f"# {result.figure.name}, discreet {__version__}, Python {platform.python_version()}")
+    text.writelines(f", {name} {known}" for name in _PACKAGES if (known := _version(name)))
+    text.write("\n# seed of a cell: first 8 bytes of sha256('figure/cell') as an integer; NOT PRIVATE\n")
+    text.write(f"# quick: {str(result.run.quick).lower()}\n")
+    result.numbers.to_csv(text, index=False, float_format="%.8g", lineterminator="\n")
+    return text.getvalue()
+
+
+def _version(name: str) -> str:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return ""
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|").replace("\n", " ")

@@ -1,0 +1,65 @@
+"""What a run leaves behind says what was measured."""
+
+import json
+
+import pytest
+
+from discreet.papers.figure import Criterion, Erratum, Outcome, Run
+from discreet.papers.runner import Result, ShownErratum, run_figures
+from discreet.papers.writing import page, write_figure, write_verdicts
+from support.toy_figure import TOY
+
+
+@pytest.fixture(scope="module")
+def result(tmp_path_factory) -> Result:
+    (made,) = run_figures([TOY], Run(quick=True), tmp_path_factory.mktemp("cells"), workers=1)
+    return made
+
+
+def test_four_files_and_the_same_bytes_each_time(result, tmp_path):
+    first = write_figure(result, tmp_path / "a")
+    again = write_figure(result, tmp_path / "b")
+    assert [path.name for path in first] == ["park-1.png", "park-1.svg", "park-1.csv", "park-1.md"]
+    assert [path.read_bytes() for path in first] == [path.read_bytes() for path in again]
+    assert first[0].read_bytes().startswith(b"\x89PNG")
+
+
+def test_numbers_have_versions_and_seeds_above_them(result, tmp_path):
+    lines = write_figure(result, tmp_path)[2].read_text().splitlines()
+    assert lines[0].startswith("# park-1, discreet ")
+    assert "numpy" in lines[0]
+    assert "sha256" in lines[1]
+    assert "NOT PRIVATE" in lines[1]
+    assert lines[2] == "# quick: true"
+    assert lines[3] == "panel,line,epsilon,repeat,value"
+    assert len(lines) == 4 + 3 * 40
+
+
+def test_the_page_has_claim_measurement_verdict_choices_and_gaps(result):
+    text = page(result)
+    for words in (
+        "**Verdict: reproduced.**",
+        "The error falls.",
+        "| holds |",
+        "Three budgets.",
+        "no tables were given.",
+    ):
+        assert words in text
+    assert "Why it differs" not in text
+
+
+def test_the_page_of_a_figure_that_differs_says_why(result):
+    criterion = Criterion("x", "a | b", lambda numbers: Outcome(False, "3\n4"), "refuted", "because of c")
+    other = Result(result.figure, Run(), result.numbers, ((criterion, Outcome(False, "3\n4")),), 1.0)
+    text = page(other)
+    for words in ("**Verdict: refuted.**", "because of c", "a \\| b", "3 4", "does not hold"):
+        assert words in text
+
+
+def test_verdicts_are_written_as_json(result, tmp_path):
+    erratum = Erratum(3, "notes", "page 1", "one is two", lambda: Outcome(False, "1 != 2"))
+    shown = [ShownErratum(erratum, erratum.show(), 0.5), ShownErratum(erratum, Outcome(True, ""), 0.5)]
+    found = json.loads(write_verdicts([result], shown[:1], tmp_path).read_text())
+    assert found["figures"]["park-1"]["verdict"] == "reproduced"
+    assert found["errata"]["E3"]["verdict"] == "refuted"
+    assert shown[1].verdict == "holds"
