@@ -11,6 +11,7 @@ from discreet.analyst.model import fit
 from discreet.design.model import Design
 from discreet.exact.arrays import FloatArray
 from discreet.papers.figure import Row
+from discreet.papers.methods import READER, reader_method
 from discreet.papers.park.algorithm import Noise, reweighted
 from discreet.papers.park.levels import advanced_level, basic_level, cdp_level, equal_level, gaussian_multiplier
 from discreet.papers.park.simulation import COLUMNS, Simulated, simulated
@@ -57,22 +58,37 @@ def noises(kind: str, iterations: int, cap: float) -> dict[str, Noise]:
     }
 
 
-def likelihoods(seed: int, *, rows: int, sets: int) -> list[Row]:
+def likelihoods(seed: int, *, rows: int, sets: int, method: str | None = None) -> list[Row]:
     """Every line of every panel on so many simulated tables of this size."""
     found: list[Row] = []
     for repeat in range(sets):
         rng = np.random.default_rng([seed, repeat])
         table = simulated(rows, rng)
-        for panel, line, theta in (*_theirs(table, rng), *_ours(table, int(rng.integers(2**31)))):
-            value = table.log_likelihood(table.test_x @ theta)
-            found.append({"panel": panel, "line": line, "n": rows, "repeat": f"{seed}-{repeat}", "value": value})
+        values = [
+            (panel, line, table.log_likelihood(table.test_x @ theta))
+            for panel, line, theta in (*_theirs(table, rng), *_ours(table, int(rng.integers(2**31))))
+        ]
+        if method is not None:
+            value = table.log_likelihood(_readers(table, method))
+            values += [(panel, READER, value) for panel in dict.fromkeys(panel for panel, _, _ in values)]
+        name = f"{seed}-{repeat}"
+        found += [
+            {"panel": panel, "line": line, "n": rows, "repeat": name, "value": value} for panel, line, value in values
+        ]
     return found
+
+
+def _readers(table: Simulated, method: str) -> FloatArray:
+    """Predictions of a reader's own method at (epsilon, delta), in the box around the unit ball."""
+    bounds = [(-1.0, 1.0)] * COLUMNS
+    regressor = reader_method(method)(epsilon=EPSILON, delta=FAILURE, bounds=bounds, target_bounds=(-1.0, 1.0))
+    regressor.fit(table.x, table.y)
+    return np.asarray(regressor.predict(table.test_x), dtype=float)
 
 
 def _theirs(table: Simulated, rng: np.random.Generator) -> Iterable[tuple[str, str, FloatArray]]:
     """The note's lines; basic and advanced composition are the same at equal (epsilon, delta), and are run once."""
     straight = np.linalg.solve(table.x.T @ table.x, table.x.T @ table.y)
-    # runs with few iterations first, so that the others can go on without them
     for iterations in ITERATIONS:
         runs: dict[tuple[str, str], Noise] = {}
         for cap in CAPS:

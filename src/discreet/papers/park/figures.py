@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from discreet.papers.drawing import legend, panels, style
 from discreet.papers.figure import Cell, Criterion, Figure, Outcome, Run
+from discreet.papers.methods import READER
 from discreet.papers.park.experiment import (
     ADVANCED,
     BASIC,
@@ -35,13 +36,13 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 SIZES: Final = (1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000)
-LINES: Final = (GAUSSIAN, LAPLACE, BASIC, ADVANCED, EXACT, LEAST_SQUARES, OURS)
+LINES: Final = (GAUSSIAN, LAPLACE, BASIC, ADVANCED, EXACT, LEAST_SQUARES, OURS, READER)
 # tables of each size: all, with --quick, and in one cell
 SETS: Final = dict.fromkeys(SIZES, 20) | {1_000_000: 5}
 QUICK_SETS: Final = {1_000: 20, 3_000: 20, 10_000: 20, 30_000: 6, 100_000: 4, 300_000: 2, 1_000_000: 2}
 SETS_PER_CELL: Final = {1_000: 20, 3_000: 20, 10_000: 10, 30_000: 4, 100_000: 2, 300_000: 1, 1_000_000: 1}
 MOST_ITERATIONS: Final = 60
-DRAWS: Final = 20_000
+DRAWS: Final = 5_000
 LARGEST_ORDERED: Final = 100_000
 
 
@@ -51,7 +52,8 @@ def _cells(run: Run) -> Sequence[Cell]:
     for rows in SIZES:
         for first in range(0, sets[rows], SETS_PER_CELL[rows]):
             count = min(SETS_PER_CELL[rows], sets[rows] - first)
-            cells.append(Cell(f"{rows}-rows-{first}", likelihoods, {"rows": rows, "sets": count}))
+            given = {"rows": rows, "sets": count, "method": run.method}
+            cells.append(Cell(f"{rows}-rows-{first}", likelihoods, given))
     return cells
 
 
@@ -179,6 +181,7 @@ def _labels() -> dict[str, str]:
         EXACT: EXACT,
         LEAST_SQUARES: LEAST_SQUARES,
         OURS: f"{OURS}: true {pair}",
+        READER: f"{READER}: {pair}",
     }
 
 
@@ -191,19 +194,33 @@ def _draw(numbers: DataFrame, run: Run) -> Picture:
     for panel, title in zip(axes, titles[: len(grid)], strict=False):
         inside = numbers[numbers["panel"] == title]
         for position, line in enumerate(LINES):
-            grouped = inside[inside["line"] == line].groupby("n")["value"]
+            mine = inside[inside["line"] == line]
+            if mine.empty:
+                continue
+            grouped = mine.groupby("n")["value"]
             middle = grouped.median()
             panel.plot(middle.index, middle.to_numpy(), label=labels[line], **style(position))
             low, high = grouped.quantile(0.2), grouped.quantile(0.8)
             panel.fill_between(middle.index, low, high, color=style(position)["color"], alpha=0.12, linewidth=0)
         panel.set_xscale("log")
-        panel.set_yscale("symlog", linthresh=3)
+        _likelihood_scale(panel)
         panel.set_xlabel("training rows N")
         panel.set_ylabel("test log-likelihood per point")
     _draw_levels(axes[-2], numbers)
     _draw_wishart(axes[-1], numbers)
     legend(picture, axes[: len(grid)], columns=2)
     return picture
+
+
+def _likelihood_scale(axes: Axes) -> None:
+    """Linear around the fit without noise, logarithmic below it; nothing lies above."""
+    axes.set_yscale("symlog", linthresh=3)
+    lowest = min(axes.get_ylim()[0], -10.0)
+    powers = range(1, math.ceil(math.log10(-lowest)) + 1)
+    ticks = [2.0, -2.0, *(-(10.0**power) for power in powers)]
+    axes.set_yticks(ticks, [f"{tick:g}" if abs(tick) < 1e3 else f"-1e{math.log10(-tick):.0f}" for tick in ticks])
+    axes.minorticks_off()
+    axes.set_ylim(lowest, 4.0)
 
 
 def _draw_levels(axes: Axes, numbers: DataFrame) -> None:
@@ -242,6 +259,7 @@ FIGURES: Final = (
         cells=_cells,
         criteria=CRITERIA,
         draw=_draw,
+        predictions=True,
         choices=(
             "The weight cap, which the note calls delta, is 10; further panels show 1 and 100.",
             "The failure probability, also called delta, is 1e-6; J is 10 and 30.",
