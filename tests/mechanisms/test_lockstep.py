@@ -31,11 +31,12 @@ SETTINGS = {
     "dpme gaussian": ("dpme", {"bins": 3, "noise": "gaussian", "loss": "huber"}),
     "irls score": ("irls", {"iterations": 4, "average": False}),
     "irls score of a power": ("irls", {"iterations": 4, "power": 1.5, "composition": "zcdp"}),
+    "irls laplace": ("irls", {"iterations": 4}),
     "irls moment": ("irls", {"iterations": 3, "form": "moment"}),
     "gradient": ("gradient", {"iterations": 4}),
     "output": ("output", {}),
 }
-PURE = ("laplace", "k-norm", "functional", "dpme laplace")
+PURE = ("laplace", "k-norm", "functional", "dpme laplace", "irls laplace")
 
 
 def unrelated(which: int, unit: str) -> dict[str, list[object]]:

@@ -53,13 +53,14 @@ def reweighted(
     [0.5, -0.5]
     """
     caps = np.array([noise.cap for noise in noises])
-    iterates = np.empty((iterations, len(noises), x.shape[1]))
+    rows, columns = x.shape
+    iterates = np.empty((iterations, len(noises), columns))
     theta: FloatArray | None = None
     for step in range(iterations):
         second, first = weighted_moments(x, y, caps, theta)
         for run, noise in enumerate(noises):
-            noisy = first[run] + first_noise(noise, *x.shape, rng)
-            iterates[step, run] = np.linalg.solve(second[run] + wishart_noise(noise, *x.shape, rng), noisy)
+            noisy = first[run] + first_noise(noise, rows, columns, rng)
+            iterates[step, run] = np.linalg.solve(second[run] + wishart_noise(noise, rows, columns, rng), noisy)
         theta = iterates[step]
     return iterates
 

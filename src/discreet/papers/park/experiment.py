@@ -88,7 +88,7 @@ def _readers(table: Simulated, method: str) -> FloatArray:
 
 def _theirs(table: Simulated, rng: np.random.Generator) -> Iterable[tuple[str, str, FloatArray]]:
     """The note's lines; basic and advanced composition are the same at equal (epsilon, delta), and are run once."""
-    straight = np.linalg.solve(table.x.T @ table.x, table.x.T @ table.y)
+    straight = np.asarray(np.linalg.solve(table.x.T @ table.x, table.x.T @ table.y), dtype=float)
     for iterations in ITERATIONS:
         runs: dict[tuple[str, str], Noise] = {}
         for cap in CAPS:
