@@ -19,6 +19,7 @@ from discreet.papers.park.experiment import (
     LAPLACE,
     LEAST_SQUARES,
     OURS,
+    PURE,
     WRITTEN,
     levels,
     likelihoods,
@@ -27,7 +28,7 @@ from discreet.papers.park.experiment import (
     wishart,
 )
 
-LINES = {GAUSSIAN, LAPLACE, BASIC, ADVANCED, EXACT, LEAST_SQUARES, OURS}
+LINES = {GAUSSIAN, LAPLACE, BASIC, ADVANCED, EXACT, LEAST_SQUARES, OURS, PURE}
 
 
 class Zero:

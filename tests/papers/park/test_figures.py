@@ -17,6 +17,7 @@ from discreet.papers.park.experiment import (
     LAPLACE,
     LEAST_SQUARES,
     OURS,
+    PURE,
     WRITTEN,
     levels,
     panel_name,
@@ -24,7 +25,7 @@ from discreet.papers.park.experiment import (
 from discreet.papers.park.figures import FIGURES, SIZES
 
 (FIGURE,) = FIGURES
-GOOD = {GAUSSIAN: 1.0, LAPLACE: 1.1, BASIC: -5.0, ADVANCED: -9.0, EXACT: 1.6, LEAST_SQUARES: 1.6, OURS: 1.5}
+GOOD = {GAUSSIAN: 1.0, LAPLACE: 1.1, BASIC: -5.0, ADVANCED: -9.0, EXACT: 1.6, LEAST_SQUARES: 1.6, OURS: 1.5, PURE: 1.2}
 
 
 def numbers(changes=None, *, level_changes=None, share=0.5):
@@ -93,5 +94,5 @@ def test_the_picture_has_a_panel_for_each_cap_kind_and_number_of_iterations():
     assert panel_name(EQUAL, 30, 100.0) in titles
     (legend,) = picture.legends
     words = [text.get_text() for text in legend.get_texts()]
-    assert len(words) == 7
+    assert len(words) == 8
     assert any("(7.3, 1e-06)" in word and "infinite" in word for word in words)

@@ -22,6 +22,7 @@ from discreet.mechanisms.calibration.pieces import JOINT_RULES, RULES, Piece, pi
 from discreet.mechanisms.coefficients.iterates import fitted_indices, noisy_score, published, stepped, variates
 from discreet.mechanisms.coefficients.pure_scores import pure_score_law
 from discreet.mechanisms.coefficients.robust_loss import RobustLoss
+from discreet.mechanisms.coefficients.wishart_moments import noisy_moments, wishart_law
 from discreet.mechanisms.interface.protocol import MechanismInfo, Passes, RunContext
 from discreet.mechanisms.interface.settings import Setting
 from discreet.mechanisms.sampling.sampler import rounded_up
@@ -66,7 +67,7 @@ class PrivateIRLS:
             "noise": Setting(
                 "auto",
                 "law of the noise; laplace keeps epsilon alone; auto: gaussian, or laplace if delta is 0",
-                choices=("auto", "gaussian", "laplace"),
+                choices=("auto", "gaussian", "laplace", "wishart"),
             ),
             "composition": Setting("exact", "accounting that sets the noise", choices=RULES),
             "average": Setting(True, "publish the mean of the last half of the iterates, not the last one"),
@@ -80,6 +81,8 @@ class PrivateIRLS:
         if pure:
             _check_pure(settings)
             return _triangular(pure_score_law(design, domain, budget, iterations))
+        if settings["noise"] == "wishart":
+            return wishart_law(design, domain, budget, iterations, _wishart_rule(settings))
         if settings["form"] == "score":
             pieces = score_pieces(design, domain, iterations)
         else:
@@ -120,6 +123,17 @@ def _check_pure(settings: Settings) -> None:
             f"{settings['composition']!r}; leave them out, or set delta above 0, for instance delta = 1e-6, and "
             "noise = 'gaussian'"
         )
+
+
+def _wishart_rule(settings: Settings) -> str:
+    """The rule that adds up passes with Wishart noise: basic unless advanced is asked for."""
+    form, rule = settings["form"], settings["composition"]
+    if form != "moment" or rule not in ("exact", "basic", "advanced"):
+        raise SpecError(
+            "Wishart noise is offered for form = 'moment', with the composition 'basic' or 'advanced' ('exact' stands "
+            f"for 'basic'); got form = {form!r} and composition = {rule!r}"
+        )
+    return "advanced" if rule == "advanced" else "basic"
 
 
 def score_pieces(design: Design, domain: RowDomain, iterations: int) -> dict[str, Piece]:
@@ -209,8 +223,10 @@ def moment_iterates(context: RunContext) -> _Iterates:
         moments = yield WeightedGram(
             context.domain, size, theta.tolist(), loss.root, intercept=context.design.intercept
         )
-        gram = noisy_gram(moments, context)
-        cross = noisy_cross(moments, context)
+        if context.law.family == "wishart":
+            gram, cross = noisy_moments(moments, context)
+        else:
+            gram, cross = noisy_gram(moments, context), noisy_cross(moments, context)
         values, vectors = np.linalg.eigh(gram)
         values = values + max(0.0, noise_edge(context, len(values)) - float(values[0]))
         theta = stepped(np.zeros(size), vectors @ ((vectors.T @ cross) / values))

@@ -24,7 +24,8 @@ ITERATIONS: Final = (10, 30)
 CAPS: Final = (10.0, 1.0, 100.0)
 
 GAUSSIAN, LAPLACE, BASIC, ADVANCED = "CDP-Gaussian", "CDP-Laplace", "basic", "advanced"
-EXACT, LEAST_SQUARES, OURS = "non-private IRLS", "least squares", "irls of discreet"
+EXACT, LEAST_SQUARES = "non-private IRLS", "least squares"
+OURS, PURE = "irls of discreet", "irls of discreet without delta"
 # panels of the same lines: epsilon as each theorem of the note means it, or one (epsilon, delta) for all
 WRITTEN, EQUAL = "as written", "equal (epsilon, delta)"
 
@@ -105,24 +106,25 @@ def _theirs(table: Simulated, rng: np.random.Generator) -> Iterable[tuple[str, s
 
 
 def _ours(table: Simulated, seed: int) -> Iterable[tuple[str, str, FloatArray]]:
-    """Our robust regression at (epsilon, delta), with as many iterations and the same weights up to a factor."""
+    """Our robust regression at (epsilon, delta) and at (epsilon, 0), with J iterations and weights of the same shape."""
     names = [f"x{column}" for column in range(COLUMNS)]
     design = Design("y", {**dict.fromkeys(names, (-1, 1)), "y": (-1, 1)}, radius=1.0, intercept=False)
     data = {**dict(zip(names, table.x.T, strict=True)), "y": table.y}
     for iterations in ITERATIONS:
         for cap in CAPS:
-            release = seeded_release(
-                data,
-                design,
-                seed=seed,
-                epsilon=EPSILON,
-                delta=FAILURE,
-                mechanism="irls",
-                settings={"iterations": iterations, "threshold": 1 / cap},
-            )
-            theta = np.array(fit(release).coefficients)
-            for kind in (WRITTEN, EQUAL):
-                yield panel_name(kind, iterations, cap), OURS, theta
+            for line, delta in ((OURS, FAILURE), (PURE, 0.0)):
+                release = seeded_release(
+                    data,
+                    design,
+                    seed=seed,
+                    epsilon=EPSILON,
+                    delta=delta,
+                    mechanism="irls",
+                    settings={"iterations": iterations, "threshold": 1 / cap},
+                )
+                theta = np.array(fit(release).coefficients)
+                for kind in (WRITTEN, EQUAL):
+                    yield panel_name(kind, iterations, cap), line, theta
 
 
 def levels(seed: int, *, most: int) -> list[Row]:

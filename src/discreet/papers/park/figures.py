@@ -22,6 +22,7 @@ from discreet.papers.park.experiment import (
     LAPLACE,
     LEAST_SQUARES,
     OURS,
+    PURE,
     WRITTEN,
     levels,
     likelihoods,
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 SIZES: Final = (1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000)
-LINES: Final = (GAUSSIAN, LAPLACE, BASIC, ADVANCED, EXACT, LEAST_SQUARES, OURS, READER)
+LINES: Final = (GAUSSIAN, LAPLACE, BASIC, ADVANCED, EXACT, LEAST_SQUARES, OURS, PURE, READER)
 # tables of each size: all, with --quick, and in one cell
 SETS: Final = dict.fromkeys(SIZES, 20) | {1_000_000: 5}
 QUICK_SETS: Final = {1_000: 20, 3_000: 20, 10_000: 20, 30_000: 6, 100_000: 4, 300_000: 2, 1_000_000: 2}
@@ -181,6 +182,7 @@ def _labels() -> dict[str, str]:
         EXACT: EXACT,
         LEAST_SQUARES: LEAST_SQUARES,
         OURS: f"{OURS}: true {pair}",
+        PURE: f"{PURE}: true ({EPSILON:g}, 0)",
         READER: f"{READER}: {pair}",
     }
 
