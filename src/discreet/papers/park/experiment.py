@@ -106,7 +106,7 @@ def _theirs(table: Simulated, rng: np.random.Generator) -> Iterable[tuple[str, s
 
 
 def _ours(table: Simulated, seed: int) -> Iterable[tuple[str, str, FloatArray]]:
-    """Our robust regression at (epsilon, delta) and at (epsilon, 0), with J iterations and weights of the same shape."""
+    """Our robust regression at (epsilon, delta) and at (epsilon, 0), with J iterations and the same threshold."""
     names = [f"x{column}" for column in range(COLUMNS)]
     design = Design("y", {**dict.fromkeys(names, (-1, 1)), "y": (-1, 1)}, radius=1.0, intercept=False)
     data = {**dict(zip(names, table.x.T, strict=True)), "y": table.y}
