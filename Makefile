@@ -40,7 +40,7 @@ test: check  ## set up and run every gate: check, tests, coverage
 		$(BIN)/coverage report --include="$$files" --skip-covered --show-missing --fail-under=100 || exit 1; \
 	done
 
-slow: .venv/dev.stamp  ## statistical studies and large inputs
+slow: .venv/dev.stamp  ## statistical studies, large inputs and full sweeps
 	HYPOTHESIS_PROFILE=thorough $(BIN)/python -m pytest -m slow -s
 
 bench: .venv/dev.stamp  ## cost against named rivals, as ratios in one run

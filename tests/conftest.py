@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 
 import hypothesis
+import pytest
 
 # doctest collection would import every conftest under one module name
 collect_ignore_glob = ["*conftest.py"]
@@ -12,3 +14,11 @@ collect_ignore_glob = ["*conftest.py"]
 hypothesis.settings.register_profile("quick", max_examples=60, deadline=None)
 hypothesis.settings.register_profile("thorough", max_examples=1000, deadline=None)
 hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def scratch(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Rows wait in a folder of this run: every table looks through all of it for what a killed process left."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TMPDIR", str(tmp_path_factory.mktemp("scratch")))
+        yield

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from discreet import errors
-from discreet.errors import CellError, DataError, DiscreetError, SpecError, missing_extra
+from discreet.errors import CellError, DataError, DiscreetError, SpecError, missing_extra, shown
 
 CODES = {
     "SpecError": 2, "DataError": 2, "CellError": 2, "ReleaseFileError": 2, "OutputError": 2,
@@ -56,3 +56,40 @@ def test_a_missing_library_is_named_with_the_extra_that_brings_it():
 def test_a_cell_error_carries_its_column():
     assert CellError("column 'x' has a missing cell", column="x").column == "x"
     assert CellError("a cell is missing").column == ""
+
+
+class Unwritten:
+    def __repr__(self) -> str:
+        raise RuntimeError("no name")
+
+
+class Loud:
+    def __repr__(self) -> str:
+        return "red \x1b[31m\nline"
+
+
+class Name(str):
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "another"
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (Unwritten(), "an object of type Unwritten"),
+        ([Unwritten()], "an object of type list"),
+        (10**5000, "an object of type int"),
+        (10**400, "1" + "0" * 56 + "..."),
+        ("a" * 58, "'" + "a" * 58 + "'"),
+        ("a" * 59, "'" + "a" * 56 + "..."),
+        (Loud(), r"red \x1b[31m\nline"),
+        (Name("x"), "'x'"),
+        (None, "None"),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_a_message_repeats_any_object_on_one_line_of_bounded_length(given, said):
+    assert shown(given) == said
+    assert str(SpecError.unknown_name("column", given, ["age"])) == f"unknown column {said}; allowed: age"

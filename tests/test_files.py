@@ -8,7 +8,7 @@ import stat
 
 import pytest
 
-from discreet.errors import OutputError
+from discreet.errors import OutputError, SpecError
 from discreet.files import check_output
 from discreet.releases import Release
 from support.small_releases import a_release
@@ -53,5 +53,5 @@ def test_a_long_name_that_the_folder_allows_is_written_and_a_longer_one_is_told(
 
 
 def test_a_name_with_a_nul_is_refused(tmp_path):
-    with pytest.raises(OutputError, match="NUL"):
+    with pytest.raises(SpecError, match="NUL"):
         check_output(tmp_path / "a\0b.json", force=False)

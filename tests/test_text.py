@@ -9,6 +9,12 @@ from html.parser import HTMLParser
 from discreet.text import escape_control, html_table
 
 
+def test_a_table_of_html_obeys_no_character_of_its_cells():
+    table = html_table("a\u2028", ["b\ue000"], [["c\x1b[31m<i>"]], ["two\nlines\u202e"])
+    for said in (r"<caption>a\u2028<", r">b\ue000<", r">c\x1b[31m&lt;i&gt;<", "<p>two\nlines\\u202e</p>"):
+        assert said in table
+
+
 def test_no_character_that_is_hidden_is_left_and_every_other_is():
     # every character of the common scripts, a sample of the others, and ends of the hidden ranges
     codes = [*range(0x3000), *range(0x3000, sys.maxunicode, 997), 0xD800, 0xE000, 0xFEFF, 0xE0001, sys.maxunicode]

@@ -85,6 +85,12 @@ def test_something_that_is_no_design_is_refused():
         discreet.release(TABLE, {"target": "y"}, epsilon=1.0, delta=1e-6)
 
 
+@pytest.mark.parametrize("anchor", ["ledger\n7", "ledger \x1b[31m", "\u202e7"])
+def test_an_anchor_that_cannot_be_seen_is_refused_before_the_draw(anchor):
+    with pytest.raises(LedgerError, match="an anchor with invisible characters; no noise was drawn"):
+        discreet.release(TABLE, DESIGN, epsilon=1.0, delta=1e-6, spend=lambda request: SpendReceipt(anchor))
+
+
 def test_the_spend_is_recorded_before_the_draw_and_its_anchor_is_published():
     requests = []
 

@@ -26,7 +26,7 @@ SIZE = 5
 EPSILONS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
 STYLE = {"svg.fonttype": "none", "svg.hashsalt": "discreet", "font.size": 11}
 LINES = ("-", "--", ":", "-.")
-SOURCES = ("mechanism", "document", "rows in", "persons", "needs", "status", "references")
+SOURCES = ("mechanism", "source", "rows in", "persons", "needs", "status", "references")
 
 
 class MechanismTable(Directive):

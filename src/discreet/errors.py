@@ -8,6 +8,24 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from difflib import get_close_matches
+from typing import Final
+
+_LONGEST: Final = 60  # characters of a value that a message repeats
+
+
+def shown(value: object) -> str:
+    r"""What the user gave, as a message repeats it: on one line, not without end, whatever the object does.
+
+    >>> print(shown([1, "two"]), shown("x" * 200)[-9:], shown("\x1b[31m"))
+    [1, 'two'] xxxxxx... '\x1b[31m'
+    """
+    try:
+        text = str.__repr__(value) if isinstance(value, str) else repr(value)
+    except Exception:
+        # also an integer of too many digits
+        return f"an object of type {type(value).__name__}"
+    text = text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
+    return "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in text)
 
 
 class DiscreetError(Exception):
@@ -24,19 +42,23 @@ class SpecError(DiscreetError, ValueError):
     """The question is wrong: design, budget, options. Raised before data is opened."""
 
     @classmethod
-    def unknown_name(cls, what: str, name: str, allowed: Iterable[str]) -> SpecError:
+    def unknown_name(cls, what: str, name: object, allowed: Iterable[str], of: str = "") -> SpecError:
         """Build the error for a name that is not in a public list, with the nearest match as a hint.
+
+        `of` says what the name would belong to, with the blank before it.
 
         >>> print(SpecError.unknown_name("column", "aeg", ["age", "income"]))
         unknown column 'aeg'; allowed: age, income. Did you mean 'age'?
         >>> print(SpecError.unknown_name("column", "AGE", ["age", "income"]))
         unknown column 'AGE'; allowed: age, income. Did you mean 'age'?
+        >>> print(SpecError.unknown_name("setting", "b", ["bins"], " of the mechanism 'dpme'"))
+        unknown setting 'b' of the mechanism 'dpme'; allowed: bins
         """
         names = list(allowed)
         folded = {one.casefold(): one for one in names}
-        near = get_close_matches(name.casefold(), folded, n=1)
+        near = get_close_matches(name.casefold()[:_LONGEST], folded, n=1) if isinstance(name, str) else ()
         hint = f". Did you mean '{folded[near[0]]}'?" if near else ""
-        return cls(f"unknown {what} {name!r}; allowed: {', '.join(names)}{hint}")
+        return cls(f"unknown {what} {shown(name)}{of}; allowed: {', '.join(names)}{hint}")
 
 
 class DataError(DiscreetError, ValueError):

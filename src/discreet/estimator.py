@@ -16,10 +16,11 @@ from discreet.analyst.model import Fit, fit
 from discreet.design.columns import Base, Numeric
 from discreet.design.domain import DEFAULT_GRID_BITS
 from discreet.design.model import Design
-from discreet.errors import CellError, DiscreetError, PrivacyNotice, SpecError, missing_extra
+from discreet.errors import CellError, DiscreetError, PrivacyNotice, SpecError, missing_extra, shown
 from discreet.mechanisms.choice import AUTO
 from discreet.mechanisms.registry import mechanism_named
 from discreet.privacy.budget import PrivacyBudget
+from discreet.privacy.checks import listed
 from discreet.releases import BLOCKS, NoiseLaw, Release
 from discreet.tables.arrow import declared_array
 from discreet.tables.encoder import settle_missing
@@ -187,7 +188,8 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
             return options
         if self.penalty not in ("adaptive", "none"):
             raise SpecError(
-                f"got penalty={self.penalty!r} with mechanism={self.mechanism!r}, which fits one model by itself and "
+                f"got penalty={shown(self.penalty)} with mechanism={shown(self.mechanism)}, "
+                "which fits one model by itself and "
                 "leaves nothing to penalise; leave the penalty out, or choose a mechanism of kind 'moments'"
             )
         return {}
@@ -233,7 +235,7 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
         with np.errstate(over="ignore"):
             total = 1.0 if given is None else float(given.sum())
         if not 0 < total < np.inf:
-            raise SpecError("sample_weight adds up to 0 or to more than a double holds; give other weights")
+            raise SpecError("sample_weight adds up to 0, or to more than a double can hold; give other weights")
         return float(r2_score(actual[known], predicted[known], sample_weight=given))
 
     def _columns(self, X: Any, *, reset: bool) -> dict[str, Any]:  # noqa: ANN401  # tables of any library
@@ -338,7 +340,7 @@ def _declarations(bounds: Any, names: Sequence[str]) -> dict[str, object]:  # no
     if isinstance(bounds, Mapping):
         unknown, silent = [name for name in bounds if name not in names], [name for name in names if name not in bounds]
         if unknown or silent:
-            found = f"in bounds but not in X: {unknown}; in X but not in bounds: {silent}"
+            found = f"in bounds but not in X: {shown(unknown)}; in X but not in bounds: {shown(silent)}"
             raise SpecError(
                 f"bounds and X differ in their columns; {found}. Declare every column of X and no other, such as "
                 "bounds={'age': (18, 90), 'ward': ['icu', 'surgery'], 'urgent': bool}"
@@ -351,12 +353,13 @@ def _declarations(bounds: Any, names: Sequence[str]) -> dict[str, object]:  # no
             f"table, bounds={{{table}}}, or two NumPy arrays, bounds=(np.array(lows), np.array(highs))"
         )
     try:
-        sides = [np.asarray(side, dtype=np.float64) for side in bounds]
+        sides = [np.asarray(side, dtype=np.float64) for side in listed(bounds) or ()]
     except (TypeError, ValueError):
         sides = []
     if len(sides) != 2 or any(side.shape not in ((), (len(names),)) for side in sides):
-        forms = f"a table of name to declaration, a pair (low, high), two arrays (lows, highs) of {len(names)} numbers"
-        raise SpecError(f"bounds are a {type(bounds).__name__} of another form; allowed: {forms}. Prefer the table")
+        arrays = f"two arrays (lows, highs) of {len(names)} numbers"
+        forms = f"a mapping from names to declarations, a pair (low, high), or {arrays}"
+        raise SpecError(f"bounds: expected {forms}, got another {type(bounds).__name__}; prefer the mapping")
     lows, highs = (np.broadcast_to(side, len(names)).tolist() for side in sides)
     return dict(zip(names, zip(lows, highs, strict=True), strict=True))
 

@@ -11,11 +11,12 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
-from discreet.errors import OutputError, SpecError
+from discreet.errors import OutputError, SpecError, shown
 
 # short and fixed, so that a name that the folder allows is never made too long by it
 _PREFIX: Final = ".discreet-"
 _LARGEST: Final = 1 << 30  # bytes of a file that is read as a whole
+_LONGEST_PATH: Final = 4096  # bytes, as the system counts them
 _SHOWN: Final = 20  # letters of a name that is too long
 
 
@@ -29,7 +30,26 @@ def checked_path(path: object) -> Path:
     """
     if not isinstance(path, str | os.PathLike) or not isinstance(os.fspath(path), str):
         raise SpecError(f"expected a path such as 'out.json', got {type(path).__name__}")
-    return Path(path)
+    return Path(path_text(path))
+
+
+def path_text(path: str | os.PathLike[str] | os.PathLike[bytes]) -> str:
+    r"""The text of a path that the system can look for.
+
+    >>> path_text("a\0b")
+    Traceback (most recent call last):
+        ...
+    discreet.errors.SpecError: 'a\x00b' is not a path: it is too long, or has a NUL or an invalid character
+    """
+    try:
+        text = os.fsdecode(path)
+        usable = len(os.fsencode(text)) <= _LONGEST_PATH and "\0" not in text
+    except Exception:
+        # text that has no bytes, or an object that gives no path
+        usable = False
+    if not usable:
+        raise SpecError(f"{shown(path)} is not a path: it is too long, or has a NUL or an invalid character")
+    return text
 
 
 def read_limited(path: object) -> bytes:
@@ -46,7 +66,7 @@ def read_limited(path: object) -> bytes:
             raise OSError(errno.ENODEV, "it is a device; give a regular file")
         content = b"" if state.st_size > _LARGEST else file.read(_LARGEST + 1)
     if max(len(content), state.st_size) > _LARGEST:
-        raise OSError(errno.EFBIG, "it is longer than 1 GiB, as no design or release is")
+        raise OSError(errno.EFBIG, "it is longer than 1 GiB, too long for a design or a release")
     return content
 
 
@@ -137,8 +157,6 @@ def _mode(path: Path, *, follow: bool) -> int | None:
     """What a path is, or nothing where there is none."""
     try:
         return path.stat(follow_symlinks=follow).st_mode
-    except ValueError:
-        raise OutputError(f"{str(path)!r} is not a path: it has a NUL or an invalid character") from None
     except OSError as error:
         if error.errno != errno.ENAMETOOLONG:
             # whatever else keeps it from being seen, the attempt to write beside it will show it

@@ -21,7 +21,7 @@ from discreet.analyst.planning.slopes import settled
 from discreet.analyst.planning.values import Plan
 from discreet.design.domain import DEFAULT_GRID_BITS, RowDomain
 from discreet.design.model import Design
-from discreet.errors import PrivacyNotice, SpecError
+from discreet.errors import PrivacyNotice, SpecError, shown
 from discreet.mechanisms.choice import AUTO, chosen_mechanism, predicted_error
 from discreet.mechanisms.interface.protocol import Mechanism
 from discreet.privacy.budget import PrivacyBudget, check_strength
@@ -88,7 +88,7 @@ def plan(
         bounds; `{"share": 0.02}` of a boolean; `{"share": {"north": 0.7, "south": 0.3}}` of levels. Unless stated, a
         number lies in the middle of its bounds, a boolean is half true and levels are equally frequent. A column with a
         formula follows from the columns it uses; only if it is the target is its own mean and sd stated. For any
-        regressor but a spline also `"slope"`, the supposed coefficient (of levels, by level); those that are not stated
+        regressor but a spline also `"slope"`, the assumed coefficient (of levels, by level); those that are not stated
         share what `rsquared` leaves.
     correlation
         One number for every pair of numeric columns besides the target, or `{("age", "hours"): 0.9}` for pairs of
@@ -162,7 +162,7 @@ def _chosen(
     allow_weak_privacy: bool = False,
 ) -> tuple[Mechanism, NoiseLaw]:
     if not isinstance(moments, str) or moments not in ("plain", "robust"):
-        raise SpecError.unknown_name("moments", str(moments), ("plain", "robust"))
+        raise SpecError.unknown_name("moments", moments, ("plain", "robust"))
     budget = PrivacyBudget(epsilon, delta)
     for notice in check_strength(budget, allow_weak_privacy):
         warnings.warn(notice, PrivacyNotice, stacklevel=3)
@@ -182,7 +182,7 @@ def smallest_epsilon(
     delta: float,
     **options: Any,  # noqa: ANN401  # those of plan
 ) -> float | None:
-    """The smallest epsilon, at most 20, at which a coefficient's interval is as narrow as wanted; none if none is.
+    """The smallest epsilon, at most 20, at which a coefficient's interval is as narrow as wanted; `None` if none is.
 
     `options` are those of `plan`, without epsilon.
 
@@ -212,7 +212,7 @@ def smallest_rows(
     epsilon: float,
     **options: Any,  # noqa: ANN401  # those of plan
 ) -> float | None:
-    """The smallest number of rows at which a coefficient's interval is as narrow as wanted; none if none is.
+    """The smallest number of rows at which a coefficient's interval is as narrow as wanted; `None` if none is.
 
     `options` are those of `plan`, without rows.
 
@@ -312,4 +312,4 @@ def second_release(
 
 def _check_width(width: object) -> None:
     if not is_number(width) or not width > 0:
-        raise SpecError(f"the wanted width is {width!r}; give a positive number in units of the coefficient")
+        raise SpecError(f"the wanted width is {shown(width)}; give a positive number in units of the coefficient")

@@ -23,6 +23,15 @@ def escape_control(text: str, *, keep: str = "") -> str:
     )
 
 
+def has_invisible_characters(text: str) -> bool:
+    r"""Whether a text holds control, formatting or broken characters, which terminals and pages may obey.
+
+    >>> has_invisible_characters("north"), has_invisible_characters("no\x1brth")
+    (False, True)
+    """
+    return not text.isprintable() and any(unicodedata.category(sign) in ("Cc", "Cf", "Cs") for sign in text)
+
+
 def html_table(title: str, headers: Sequence[str], rows: Sequence[Sequence[str]], notes: Sequence[str]) -> str:
     """A titled table with notes below it; the first column is text, the others are numbers.
 
@@ -33,11 +42,15 @@ def html_table(title: str, headers: Sequence[str], rows: Sequence[Sequence[str]]
     head = "".join(_cell("th", text, first=index == 0) for index, text in enumerate(headers))
     lines = ("".join(_cell("td", text, first=index == 0) for index, text in enumerate(row)) for row in rows)
     body = "".join(f"<tr>{line}</tr>" for line in lines)
-    below = "".join(f"<p>{html.escape(note)}</p>" for note in notes)
-    table = f"<table><caption>{html.escape(title)}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    below = "".join(f"<p>{_escaped(note)}</p>" for note in notes)
+    table = f"<table><caption>{_escaped(title)}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
     return f"<div>{table}{below}</div>" if below else table
 
 
 def _cell(tag: str, text: str, *, first: bool) -> str:
     style = ' style="text-align:left"' if first else ""
-    return f"<{tag}{style}>{html.escape(text)}</{tag}>"
+    return f"<{tag}{style}>{_escaped(text)}</{tag}>"
+
+
+def _escaped(text: str) -> str:
+    return html.escape(escape_control(text, keep="\n"))

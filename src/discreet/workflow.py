@@ -14,7 +14,7 @@ from discreet.curator.table import Table
 from discreet.design.columns import Numeric
 from discreet.design.domain import DEFAULT_GRID_BITS, RowDomain
 from discreet.design.model import Design
-from discreet.errors import AfterSpendError, ColumnNotice, DiscreetError, LedgerError, PrivacyNotice, SpecError
+from discreet.errors import AfterSpendError, ColumnNotice, DiscreetError, LedgerError, PrivacyNotice, SpecError, shown
 from discreet.mechanisms.choice import AUTO, chosen_mechanism
 from discreet.mechanisms.interface.promise import with_curve, with_origin
 from discreet.mechanisms.interface.protocol import (
@@ -28,15 +28,17 @@ from discreet.mechanisms.interface.protocol import (
 from discreet.mechanisms.moments.residuals import residuals_with_noise
 from discreet.mechanisms.sampling.sampler import ExactSampler, Sampler
 from discreet.privacy.budget import PrivacyBudget, check_strength
-from discreet.privacy.checks import is_number
+from discreet.privacy.checks import check_flag, is_number
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.spend import SpendHook, SpendReceipt, SpendRequest, untracked
 from discreet.releases import NoiseLaw, RatioPart, Release, ResidualPart, Settings
 from discreet.tables.files.opening import ReadOptions, open_source
 from discreet.tables.frames import Origin, position_notice
-from discreet.tables.source import ComputeOptions
+from discreet.tables.source import ComputeOptions, checked_options
+from discreet.text import has_invisible_characters
 
 _LATER: Final = "the release failed after the budget was spent, and nothing was published:"
+_NOT_DRAWN: Final = "no noise was drawn and nothing was published"
 
 
 def release(
@@ -111,8 +113,7 @@ def release(
     >>> release(table, design, epsilon=1.0, delta=1e-6).columns
     ('1', 'x', 'y')
     """
-    if not isinstance(design, Design):
-        raise SpecError(f"expected a Design, got {type(design).__name__}; use Design(...) or Design.load(path)")
+    check_design(design)
     budget = PrivacyBudget(epsilon, delta)
     for notice in check_strength(budget, allow_weak_privacy):
         warnings.warn(notice, PrivacyNotice, stacklevel=2)
@@ -133,6 +134,12 @@ def release(
         compute=compute,
         spend=spend,
     )
+
+
+def check_design(design: object) -> None:
+    """Refuse what is not a design."""
+    if not isinstance(design, Design):
+        raise SpecError(f"expected a Design, got {type(design).__name__}; use Design(...) or Design.load(path)")
 
 
 def release_with(
@@ -164,9 +171,7 @@ def release_with(
         clip_counts=clip_counts,
         grid_bits=grid_bits,
     )
-    options = ComputeOptions() if compute is None else compute
-    if not isinstance(options, ComputeOptions):
-        raise SpecError(f"compute: expected a ComputeOptions, got {type(compute).__name__}")
+    options = checked_options(compute)
     if not callable(spend):
         raise SpecError(f"spend: expected a function that returns a SpendReceipt, got {type(spend).__name__}")
     positions = position_notice(data, [*design.table_columns, *filter(None, [design.unit.id])])
@@ -227,8 +232,7 @@ class Question:
         """The question, or a refusal that says what to change."""
         domain = RowDomain.of(design, grid_bits)
         bound = _checked_bound(design, moments, residual_bound)
-        if not isinstance(clip_counts, bool):
-            raise SpecError(f"clip_counts: expected true or false, got {clip_counts!r}")
+        check_flag("clip_counts", clip_counts)
         robust = moments == "robust"
         chosen, public, law = chosen_mechanism(
             mechanism, design, domain, budget, settings, robust=robust, clip_counts=clip_counts
@@ -288,9 +292,11 @@ class Question:
 
 def _recorded(receipt: object) -> str:
     """Where the spend is recorded; a hook that does not say so gets no noise drawn."""
-    if isinstance(receipt, SpendReceipt) and isinstance(receipt.anchor, str) and receipt.anchor:
-        return receipt.anchor
-    raise LedgerError("the spend hook gave no SpendReceipt with an anchor; no noise was drawn, nothing was published")
+    if not (isinstance(receipt, SpendReceipt) and isinstance(receipt.anchor, str) and receipt.anchor):
+        raise LedgerError(f"the spend hook gave no SpendReceipt with an anchor; {_NOT_DRAWN}")
+    if has_invisible_characters(receipt.anchor):
+        raise LedgerError(f"the spend hook gave an anchor with invisible characters; {_NOT_DRAWN}")
+    return receipt.anchor
 
 
 def _after_spend(made: Callable[[], Release]) -> Release:
@@ -333,7 +339,7 @@ def _with_residuals(made: Release, asked: Question, read: Callable[[Sums], Total
 def _checked_bound(design: Design, moments: str, residual_bound: float | None) -> float | None:
     """The declared bound of a residual in scaled units of the target, if there is one."""
     if not isinstance(moments, str) or moments not in ("plain", "robust"):
-        raise SpecError.unknown_name("moments", str(moments), ("plain", "robust"))
+        raise SpecError.unknown_name("moments", moments, ("plain", "robust"))
     if moments == "plain":
         if residual_bound is not None:
             raise SpecError('got a residual bound without moments "robust" (--robust); leave it out')
@@ -345,10 +351,11 @@ def _checked_bound(design: Design, moments: str, residual_bound: float | None) -
     if residual_bound is None:
         return None
     if not is_number(residual_bound):
-        raise SpecError(f"residual bound: expected a number, got {residual_bound!r}")
+        raise SpecError(f"residual bound: expected a number, got {shown(residual_bound)}")
     if not 1e-6 * half <= residual_bound <= 4 * half:
         raise SpecError(
-            f"the residual bound {residual_bound!r} is not allowed; choose a positive number of at most {4 * half:g}, "
+            f"the residual bound {shown(residual_bound)} is not allowed; "
+            f"choose a positive number of at most {4 * half:g}, "
             "twice the width of the target's bounds"
         )
     return float(residual_bound) / half

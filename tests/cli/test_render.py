@@ -8,7 +8,7 @@ import pytest
 
 from discreet.cli.render import aligned, labelled, narrowed, print_table, print_warning, text_width, wrapped
 
-HEADERS = ("", "std err", "P>|t|")
+HEADERS = ("", "std err", "p")
 ROWS = [("a name that is rather long", "0.123456", "0.001"), ("b", "-1234.5", "1.000")]
 LONG = "one two three four five six seven eight nine ten " * 4
 

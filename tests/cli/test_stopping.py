@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import subprocess
 import sys
 
 import pytest
@@ -30,13 +31,13 @@ def test_after_the_end_the_first_signal_is_said_once_and_stops_nothing(sent, mon
     ends, said, stop = [], [], Stop()
     monkeypatch.setattr(stopping.os, "_exit", ends.append)
     stop.end(lambda: said.append(stop.word))
-    stop._exit_if_late()
+    stop._keep_exit_code()
     assert ends == [], "without a signal the exit code stays as it was"
     stop(sent, None)
     stop(signal.SIGTERM, None)
     code, word = STOPPED[sent]
     assert (said, stop.exit_code) == ([word], code)
-    stop._exit_if_late()
+    stop._keep_exit_code()
     assert ends == [code]
 
 
@@ -47,7 +48,7 @@ def test_a_signal_before_the_end_is_not_said_again_after_it(monkeypatch):
         stop(signal.SIGTERM, None)
     stop.end(lambda: said.append(stop.word))
     stop(signal.SIGHUP, None)
-    stop._exit_if_late()
+    stop._keep_exit_code()
     assert (said, ends, stop.exit_code) == ([], [], 143)
 
 
@@ -66,3 +67,20 @@ def test_a_signal_that_was_ignored_from_the_start_stays_ignored(monkeypatch):
     finally:
         for sent, handler in before.items():
             signal.signal(sent, handler)
+
+
+@pytest.mark.parametrize("sent", STOPPED)
+def test_a_signal_while_code_is_made_from_text_keeps_its_exit_code(sent, tmp_path):
+    """As dataclasses do it, of which many are made while the program loads."""
+    (tmp_path / "program.py").write_text(
+        "import signal, sys\n"
+        "from discreet.cli.stopping import Stop\n"
+        "stop = Stop()\n"
+        "stop.handle_signals()\n"
+        "try:\n"
+        f"    exec('signal.raise_signal({int(sent)})')\n"
+        "except KeyboardInterrupt:\n"
+        "    sys.exit(stop.exit_code)\n"
+    )
+    ended = subprocess.run([sys.executable, "-m", "program"], cwd=tmp_path, check=False)
+    assert ended.returncode == STOPPED[sent][0]

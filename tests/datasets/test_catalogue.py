@@ -110,7 +110,7 @@ def test_size_and_seed_belong_to_simulated_tables(name: str, spec: dict[str, int
 
 
 def test_a_named_data_set_brings_its_own_design() -> None:
-    with pytest.raises(SpecError, match=r"'census2000' brings its own design; .* write './census2000' for a folder"):
+    with pytest.raises(SpecError, match=r"'census2000' has its own design; .* write './census2000' for a folder"):
         load("census2000", design=Design("y", {"y": (0, 1), "x": (0, 1)}))
 
 
@@ -129,5 +129,5 @@ def test_sizes_go_with_a_simulated_name_in_capitals() -> None:
 
 
 def test_a_name_that_is_no_text_is_refused() -> None:
-    with pytest.raises(SpecError, match="unknown data set '3'"):
+    with pytest.raises(SpecError, match="unknown data set 3;"):
         load(3)  # type: ignore[arg-type]

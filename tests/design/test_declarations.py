@@ -34,7 +34,7 @@ REFUSED = [
     ({"levels": "ab"}, "levels: expected a list"),
     ({"levels": ["a", "b"], "reference": "c"}, "unknown reference level 'c'"),
     ({"levels": ["a", "b"], "reference": True}, "one of the levels"),
-    ({"bounds": [0, 1], "reference": "a"}, "belongs to a column with levels"),
+    ({"bounds": [0, 1], "reference": "a"}, "is only for a column with levels"),
     ({"bounds": [0, 1, 2]}, "a pair"),
     ({"bounds": 3}, "a pair"),
     ({"bounds": ["0", 1]}, "a pair of numbers"),

@@ -149,20 +149,26 @@ REFUSED = {
     "domain error": ({"z": {"formula": "log(x)"}}, r"column 'z': .*log\(x\) has no finite value"),
     "category used": ({"g": ["a", "b"], "z": {"formula": "g + 1"}}, "unknown numeric or boolean column 'g'"),
     "constant": ({"z": {"formula": "x * 0"}}, "column 'z': bounds .* are equal"),
-    "wider bounds": ({"z": {"formula": "x ** 2", "bounds": [0, 9]}}, "can only be tightened"),
+    "wider bounds": ({"z": {"formula": "x ** 2", "bounds": [0, 9]}}, "declare bounds inside that range"),
     "bounds elsewhere": (
         {"z": {"formula": "x ** 2", "bounds": [30, 50]}},
-        r"the bounds \[30, 50\] reach outside \[0, 1\]",
+        r"the bounds \[30, 50\] are not inside \[0, 1\]",
     ),
-    "bounds of a condition": ({"z": {"formula": "x > 0", "bounds": [0, 1]}}, "gives boolean; leave them out"),
-    "reference of a number": ({"z": {"formula": "x + 1", "reference": "a"}}, "belongs to a column with levels"),
+    "bounds of a condition": (
+        {"z": {"formula": "x > 0", "bounds": [0, 1]}},
+        "a formula of kind 'boolean' takes no bounds; leave them out",
+    ),
+    "reference of a number": ({"z": {"formula": "x + 1", "reference": "a"}}, "is only for a column with levels"),
     "unknown reference": ({"z": {"formula": "cut(x, 0)", "reference": "a"}}, "unknown reference level 'a'"),
-    "missing rule": ({"z": {"formula": "x + 1", "missing": "drop"}}, "'missing' does not go with a formula"),
+    "missing rule": (
+        {"z": {"formula": "x + 1", "missing": "drop"}},
+        "'missing' cannot be given for a column with a formula",
+    ),
     "not text": ({"z": {"formula": 3}}, "formula: expected text"),
     "bad pair": ({"z": {"formula": "x + 1", "bounds": [1]}}, "bounds: expected a pair"),
     "useless": ({"h": {"bounds": [0, 1], "release": False}}, "is not used in any formula"),
-    "hidden category": ({"h": {"levels": ["a", "b"], "release": False}}, "release is true or false"),
-    "bad release": ({"h": {"bounds": [0, 1], "release": "no"}}, "release is true or false"),
+    "hidden category": ({"h": {"levels": ["a", "b"], "release": False}}, "release must be true or false"),
+    "bad release": ({"h": {"bounds": [0, 1], "release": "no"}}, "release must be true or false"),
 }
 
 

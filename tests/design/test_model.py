@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
-from discreet.errors import SpecError
+from discreet.errors import OutputError, SpecError
 from discreet.privacy.unit import PrivacyUnit
 from support.tables import random_design
 
@@ -31,10 +31,10 @@ REFUSED = [
     (("", COLUMNS), {}, "^target is blank; name the column to explain$"),
     (("", {**COLUMNS, "w": {"bounds": ["", ""]}}), {}, "^column 'w': bounds are blank"),
     (("g", COLUMNS), {}, "categorical; a target is numeric or boolean"),
-    (("y", [("y", (0, 1))]), {}, "expected a table of name to declaration"),
-    (("y", {**COLUMNS, "": (0, 1)}), {}, "without blanks"),
-    (("y", {**COLUMNS, " x": (0, 1)}), {}, "without blanks"),
-    (("y", {**COLUMNS, 3: (0, 1)}), {}, "a column name without blanks"),
+    (("y", [("y", (0, 1))]), {}, "columns: expected a mapping from names to declarations"),
+    (("y", {**COLUMNS, "": (0, 1)}), {}, "has no blanks at its ends"),
+    (("y", {**COLUMNS, " x": (0, 1)}), {}, "has no blanks at its ends"),
+    (("y", {**COLUMNS, 3: (0, 1)}), {}, "a column name that is not empty"),
     (("y", {**COLUMNS, "a\u202eb": (0, 1)}), {}, "invisible characters"),
     (("y", {**COLUMNS, "a\x1b[31m": (0, 1)}), {}, "invisible characters"),
     (("y", {**COLUMNS, "1": (0, 1)}), {}, "is a reserved name"),
@@ -49,7 +49,7 @@ REFUSED = [
     (("y", COLUMNS), {"radius": True}, "radius: expected a number"),
     (("y", COLUMNS), {"unit": {"neighbours": "swap"}}, "swap"),
     (("y", COLUMNS), {"unit": {"neighbors": "replace"}}, "neighbors"),
-    (("y", COLUMNS), {"unit": {"max_rows": 3}}, "without an id"),
+    (("y", COLUMNS), {"unit": {"max_rows": 3}}, "needs an id column"),
     (("y", COLUMNS), {"unit": {"id": "x"}}, "an id is never released"),
 ]
 
@@ -195,3 +195,16 @@ def test_two_whole_numbers_are_bounds_and_as_levels_they_come_in_a_table():
     assert Design("y", {"y": (0, 1), "x": [1, 2]}).columns["x"].bounds == (1.0, 2.0)
     assert Design("y", {"y": (0, 1), "x": {"levels": [1, 2]}}).columns["x"].levels == (1, 2)
     assert Design("y", {"y": (0, 1), "x": np.array([1, 2, 3])}).columns["x"].levels == (1, 2, 3)
+
+
+@pytest.mark.parametrize("odd", ["a\u2028b", "a\u2029b", "a]\\", '",', "[x]", "# a", "a = [", "ü"])
+def test_levels_and_names_of_any_text_survive_toml(odd):
+    design = Design("y", {"y": (0, 1), odd: ["one", odd, "two"]})
+    assert Design.from_toml(design.to_toml()) == design
+
+
+def test_a_design_that_cannot_be_written_is_refused_in_words(tmp_path):
+    design = Design("y", {"y": (0, 1), "x": (0, 1)})
+    for target, reason in ((tmp_path / "none" / "d.toml", "No such file"), (tmp_path, "directory")):
+        with pytest.raises(OutputError, match=f"cannot write the design '.*': .*{reason}"):
+            design.save(target)

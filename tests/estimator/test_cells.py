@@ -240,7 +240,7 @@ class Unconvertible:
         (np.zeros((20, 2)), "y has 2 dimensions and 2 columns"),
         (pd.DataFrame({"a": TARGET, "b": TARGET}), "y has 2 dimensions and 2 columns"),
         (pl.DataFrame({"a": TARGET, "b": TARGET}), "y has 2 dimensions and 2 columns"),
-        (Unconvertible(), "y is a Unconvertible that gives no array"),
+        (Unconvertible(), "y: a Unconvertible cannot be read as an array"),
     ],
     ids=lambda value: type(value).__name__,
 )

@@ -160,7 +160,7 @@ def test_unbounded_sets_are_bracketed_on_the_page() -> None:
     assert "[1200] 9,000 any value" in text
     assert "at least 12.00" in text
     assert "at most 1,000,000" in text
-    assert "1,235" not in text.partition("The same facts for machines")[0]
+    assert "1,235" not in text.partition("The same facts, machine-readable")[0]
     assert "[0.64] (95% interval 0.000 to 1.000)" in text.replace("\N{NO-BREAK SPACE}", " ")
 
 

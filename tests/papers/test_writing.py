@@ -1,6 +1,7 @@
 """What a run leaves behind says what was measured."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -22,6 +23,14 @@ def test_four_files_and_the_same_bytes_each_time(result, tmp_path):
     assert [path.name for path in first] == ["park-1.png", "park-1.svg", "park-1.csv", "park-1.md"]
     assert [path.read_bytes() for path in first] == [path.read_bytes() for path in again]
     assert first[0].read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_pdf_is_written_where_the_figure_asks_for_one(result, tmp_path):
+    asked = replace(result, figure=replace(result.figure, pdf=True))
+    first, again = write_figure(asked, tmp_path / "a"), write_figure(asked, tmp_path / "b")
+    assert [path.suffix for path in first] == [".png", ".svg", ".pdf", ".csv", ".md"]
+    assert first[2].read_bytes().startswith(b"%PDF")
+    assert first[2].read_bytes() == again[2].read_bytes()
 
 
 def test_numbers_have_versions_and_seeds_above_them(result, tmp_path):

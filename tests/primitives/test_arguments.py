@@ -112,7 +112,7 @@ NO_LISTS = [
     (iter([0, 1]), "not a list"),
     (np.array(1), "not a list"),
     (np.ones((2, 2), dtype=int), "more than one dimension"),
-    (np.ma.array([0, 1], mask=[False, True]), "has a mask"),
+    (np.ma.array([0, 1], mask=[False, True]), "is a masked array"),
 ]
 
 

@@ -139,7 +139,7 @@ def test_whole_numbers_stay_whole_and_have_the_stated_scale():
     [
         ({"changes": 1}, "exactly one"),
         ({"changes": 1, "scales": 1, "epsilon": 1}, "exactly one"),
-        ({"changes": 1, "scales": 1, "weights": 1}, "got weights and scales"),
+        ({"changes": 1, "scales": 1, "weights": 1}, "got both weights and scales"),
         ({"changes": -1, "epsilon": 1}, "from 0 to"),
         ({"changes": float("nan"), "epsilon": 1}, "change"),
         ({"changes": 10**400, "epsilon": 1}, "change"),
@@ -148,7 +148,7 @@ def test_whole_numbers_stay_whole_and_have_the_stated_scale():
         ({"changes": 1, "epsilon": 1, "step": -1}, "step"),
         ({"changes": 1e-320, "epsilon": 1}, "finer than doubles"),
         ({"changes": 1, "epsilon": 1, "neighbours": np.array([1, 2])}, "neighbours"),
-        ({"changes": [1, 2], "epsilon": 1}, "one change each"),
+        ({"changes": [1, 2], "epsilon": 1}, "one change for each"),
         ({"changes": [[1], [1, 2]], "epsilon": 1}, "of equal length"),
         ({"changes": [1, [2]], "epsilon": 1}, "mixes"),
         ({"changes": [], "epsilon": 1}, "of equal length"),

@@ -132,10 +132,22 @@ def test_squared_error_is_dominated_by_laplace():
     assert grid_size(10**12, 1.0) > 2**20
 
 
+def test_absolute_error_is_drawn_around_the_sum_inside_the_bounds(monkeypatch):
+    caught = []
+    monkeypatch.setattr(module, "absolute_error_draw", lambda *given: caught.append(given) or 0)
+    result = private_mean([0.25] * 10, (0, 1), 1.0, neighbours="replace", method="absolute-error")
+    assert result.value == 0.5
+    (total, furthest, scale), unit = caught[0], module.UNIT
+    assert (total, furthest) == (-5 * unit, 10 * unit)
+    # one exchanged number moves the sum by 2 units, and 2 e^s - 1 = e^epsilon at s = 2 units / scale
+    assert 2 * math.exp(2 * unit / scale) - 1 == pytest.approx(math.e, rel=1e-12)
+
+
 @pytest.mark.parametrize(
     "settings",
     [
         {"neighbours": "replace"},
+        {"neighbours": "replace", "method": "absolute-error"},
         {"neighbours": "replace", "method": "squared-error"},
         {"neighbours": "add-remove"},
     ],
@@ -190,6 +202,7 @@ def test_clipping_centring_and_rounding_stay_inside_the_unit():
         ({"method": ["laplace"]}, "method"),
         ({"method": "median"}, "method"),
         ({"method": "squared-error"}, "neighbours='replace'"),
+        ({"method": "absolute-error"}, "neighbours='replace'"),
         ({"neighbours": "none"}, "neighbours"),
     ],
 )

@@ -86,10 +86,10 @@ def test_the_pair_of_another_currency_is_the_one_it_implies():
 @pytest.mark.parametrize(
     ("mapping", "message"),
     [
-        ({}, "unknown budget currency 'None'"),
+        ({}, "unknown budget currency None"),
         ({"currency": "euro"}, "allowed: approximate, zcdp, gdp"),
-        ({"currency": "approximate", "epsilon": 1.0}, "without delta"),
-        ({"currency": "zcdp"}, "without rho"),
+        ({"currency": "approximate", "epsilon": 1.0}, "lacks delta"),
+        ({"currency": "zcdp"}, "lacks rho"),
         ({"currency": "zcdp", "rho": 1.0, "mu": 1.0}, "unknown zcdp budget field 'mu'"),
         ({"currency": "gdp", "mu": 1.0, "sigma": 1.0}, "unknown budget field 'sigma'"),
         ({"currency": "gdp", "mu": "1"}, "not a number"),

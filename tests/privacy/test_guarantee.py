@@ -82,7 +82,7 @@ def test_a_guarantee_with_a_wrong_value_is_refused(field, value):
 def test_a_guarantee_with_a_field_missing_is_refused(field):
     fields = PROMISE.to_dict()
     del fields[field]
-    with pytest.raises(SpecError, match=f"guarantee without {field}"):
+    with pytest.raises(SpecError, match=f"guarantee lacks {field}"):
         Guarantee.from_dict(fields)
 
 

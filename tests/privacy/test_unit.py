@@ -11,6 +11,12 @@ from discreet.errors import SpecError
 from discreet.privacy.unit import PrivacyUnit
 
 
+@pytest.mark.parametrize("name", ["p\x1b[31m", "p\n", "p\u202e", "\ud800"])
+def test_an_id_that_cannot_be_seen_is_refused(name):
+    with pytest.raises(SpecError, match=r"unit id .* has invisible characters; rename the column"):
+        PrivacyUnit(id=name)
+
+
 def test_a_unit_is_one_row_added_or_removed_by_default():
     assert PrivacyUnit() == PrivacyUnit(neighbours="add-remove", id=None, max_rows=1)
 
@@ -36,13 +42,13 @@ def test_a_unit_is_frozen():
     ("fields", "message"),
     [
         ({"neighbours": "add_remove"}, "allowed: add-remove, replace. Did you mean 'add-remove'"),
-        ({"neighbours": 3}, "unknown neighbours '3'"),
+        ({"neighbours": 3}, "unknown neighbours 3"),
         ({"id": ""}, "name of a column"),
         ({"id": 5}, "name of a column"),
         ({"max_rows": 0}, "integer"),
         ({"max_rows": True}, "integer"),
         ({"max_rows": 1.0}, "integer"),
-        ({"max_rows": 3}, "without an id"),
+        ({"max_rows": 3}, "needs an id column"),
         ({"id": "person", "max_rows": 10_001}, "choose at most 10000"),
         ({"neighbors": "replace"}, "unknown unit field 'neighbors'; .* Did you mean 'neighbours'"),
     ],

@@ -62,8 +62,8 @@ def test_counts_of_clipped_rows_survive_their_file_and_must_fit_design_and_noise
     assert count.value == int(json.loads(release.to_json())["clip_counts"]["x"]) / 4**16
     assert count.sd == release.noise.sd("clipped") > 0
     bad = {
-        "clip_counts": ({"x": "1"}, "every column of the design whose values can be clipped"),
-        "clip_counts__b": ("1", "every column of the design whose values can be clipped"),
+        "clip_counts": ({"x": "1"}, "must list exactly the columns whose values can be clipped"),
+        "clip_counts__b": ("1", "must list exactly the columns whose values can be clipped"),
         "clip_counts__x": (1.5, "integers as decimal text"),
         "noise__sigma__clipped": (DELETE, "must give the blocks"),
         "scalars": ({"clipped": "5"}, "has the name of a block"),
@@ -73,7 +73,7 @@ def test_counts_of_clipped_rows_survive_their_file_and_must_fit_design_and_noise
             Release.from_json(edited(release, **{path: value}))
     for changes, message in (
         ({"clip_counts": DELETE}, "must give the blocks"),
-        ({"clip_counts": {}}, "every column of the design"),
+        ({"clip_counts": {}}, "must list exactly the columns"),
         ({"clip_counts": 3}, "'clip_counts' is not a table"),
         ({"noise__sigma__clipped": "0"}, "must be positive"),
     ):

@@ -15,7 +15,7 @@ from support.release_edits import DELETE, SCHEMA, edited
 from support.small_releases import a_release, fitted_inside
 
 BAD_CHANGES = {
-    "newer": ({"schema": 2}, "schema 2, this version reads up to 1; update discreet"),
+    "newer": ({"schema": 2}, "schema version 2, but this version of discreet reads versions up to 1; update discreet"),
     "no version": ({"schema": True}, "no schema version"),
     "other kind": ({"kind": "samples"}, "kind 'samples' is not known to this version"),
     "kind without its part": ({"kind": "coefficients"}, "a release of coefficients has no sums"),
@@ -50,11 +50,21 @@ BAD_CHANGES = {
     "sigma block missing": ({"noise__sigma__cross": DELETE}, "must give the blocks"),
     "sigma zero": ({"noise__sigma__cross": "0"}, "must be positive"),
     "sigma negative": ({"noise__sigma__count": "-1"}, "must be positive"),
+    "anchor that commands": ({"anchor": "a\x1b[31m"}, "a text with invisible characters"),
+    "author that commands": ({"made_by": "discreet\u202e"}, "a text with invisible characters"),
+    "condition of two lines": ({"guarantee__conditions": ["yes\nepsilon = 0"]}, "a text with invisible characters"),
+    "version of two lines": ({"mechanism__version": "1\r2"}, "a text with invisible characters"),
+    "setting that commands": ({"mechanism__settings": {"a\x1b": 1}}, "a text with invisible characters"),
+    "value that commands": ({"mechanism__settings": {"a": "\ud800"}}, "a text with invisible characters"),
+    "id that commands": ({"design__unit": {"id": "p\x1b"}}, "unit id .* has invisible characters"),
     "mechanism": ({"mechanism__name": ""}, "'mechanism.name' is not text"),
     "count without noise": ({"noise__sigma__count": "0"}, "the noise of the count contradicts"),
     "public where hidden": ({"units_public": "2"}, "the public number of units contradicts the neighbouring relation"),
     "private without an account": ({"noise__calibration": "none"}, "not calibrated to any promise"),
-    "no delta over Gaussian noise": ({"guarantee__delta": 0.0}, "the promise has no delta"),
+    "no delta over Gaussian noise": (
+        {"guarantee__delta": 0.0},
+        "the promise has delta = 0, which this kind of noise cannot keep",
+    ),
     "mu too small": ({"guarantee__mu": 0.1}, "not what this noise keeps"),
     "mu too large": ({"guarantee__mu": 0.24}, "not what this noise keeps"),
     "gap too small": ({"guarantee__mu_gap": 1e-12}, "not what this noise keeps"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from decimal import Decimal
 from fractions import Fraction
 from types import ModuleType
@@ -18,11 +18,40 @@ from discreet.errors import DiscreetError, ReleaseFileError, SpecError
 from discreet.privacy import budget, composition, conversions, gaussian, guarantee, textbook, unit, zcdp
 from discreet.testing.not_private import exact_release
 
+LONGEST_MESSAGE = 1000
+TOO_LONG = "9" * 20_000
+
+
+class Nameless:
+    """Cannot be written, not as text and not in a message."""
+
+    def __repr__(self) -> str:
+        raise RuntimeError("no name")
+
+    __str__ = __repr__
+
+
+class NamelessNumber(float):
+    __repr__ = __str__ = Nameless.__repr__
+
+
+class Spent:
+    """Says that it has entries and gives none."""
+
+    def __iter__(self) -> object:
+        raise RuntimeError("nothing left")
+
+
 HUGE = {"huge": 10**400, "huge below zero": -(10**400), "huge fraction": Fraction(10**400, 3)}
 ODD: dict[str, object] = {
     **HUGE, "decimal": Decimal("1e999"), "fraction": Fraction(1, 3), "largest": 1e308, "smallest": 5e-324,
     "nan": float("nan"), "inf": float("inf"), "zero": 0, "below zero": -1, "true": True, "text": "1", "bytes": b"1",
     "object": object(), "list": [1], "dict": {}, "complex": 1j, "array": np.array([1.0, 2.0]), "none": None,
+    "no repr": Nameless(), "list without repr": [Nameless()], "dict without repr": {"x": Nameless()},
+    "key without repr": {Nameless(): 1}, "number without repr": NamelessNumber(0.5), "no entries": Spent(),
+    "array of no dimension": np.array(0.5), "array of objects": np.array([Nameless()], dtype=object),
+    "long text": TOO_LONG, "long bytes": TOO_LONG.encode(), "long list": [TOO_LONG], "long key": {TOO_LONG: 1},
+    "surrogate": "\ud800", "NUL": "a\0b", "many digits": 10**5000, "two dimensions": np.zeros((2, 2)),
 }  # fmt: skip
 TABLE = {"x": [0.1, 0.2, 0.3] * 10, "y": [0.1, 0.2, 0.3] * 10}
 DESIGN = discreet.Design("y", {"x": (0, 1), "y": (0, 1)})
@@ -31,6 +60,11 @@ FIT = discreet.fit(RELEASE)
 BUDGET = {"epsilon": 1.0, "delta": 1e-6}
 ROWS, TARGET = [[0.1], [0.2]] * 10, [0.1, 0.2] * 10
 ESTIMATOR = {**BUDGET, "bounds": (0, 1), "target_bounds": (0, 1), "penalty": "ridge", "strength": 1.0}
+
+
+def as_key(value: object) -> object:
+    """The value where it can be a key of a mapping, or its type."""
+    return value if isinstance(value, Hashable) else type(value)
 
 
 def declared(**changes: object) -> discreet.Design:
@@ -71,7 +105,100 @@ CALLS: dict[str, tuple[Callable[..., object], dict[str, object]]] = {
     "elastic net": (
         lambda **given: discreet.fit(RELEASE, **given), {"penalty": "elastic-net", "strength": 1.0, "l1_ratio": 0.5}
     ),
-    "path": (lambda **given: discreet.path(RELEASE, **given), {"penalty": "ridge"}),
+    "path": (
+        lambda **given: discreet.path(RELEASE, **given),
+        {"penalty": "ridge", "strengths": [1.0], "features": ["x"], "target": "y", "intercept": True},
+    ),
+    "path of an elastic net": (
+        lambda **given: discreet.path(RELEASE, penalty="elastic-net", **given), {"l1_ratio": 0.5, "strengths": [1.0]}
+    ),
+    "strength of a path": (lambda value: discreet.path(RELEASE, strengths=[1.0, value]), {"value": 0.5}),
+    "fit of a path": (discreet.path(RELEASE, strengths=[1.0]).fit, {"index": 0}),
+    "feature": (lambda value: discreet.fit(RELEASE, features=[value]), {"value": "x"}),
+    "compare": (
+        lambda **given: discreet.compare_models(RELEASE, **given),
+        {"models": [["x"], []], "target": "y", "intercept": True, "level": 0.95},
+    ),
+    "compared model": (lambda value: discreet.compare_models(RELEASE, [value]), {"value": ["x"]}),
+    "diagnose": (discreet.diagnose, {"subject": FIT}),
+    "report": (lambda **given: discreet.report(**{"release": RELEASE, **given}), {"fit": FIT, "level": 0.95}),
+    "blank design": (
+        discreet.blank_design, {"path": "people.csv", "target": None, "encoding": "utf-8", "delimiter": ","}
+    ),
+    "load": (discreet.Release.load, {"path": "release.json"}),
+    "load a design": (discreet.Design.load, {"path": "design.toml"}),
+    "save": (DESIGN.save, {"path": "no-such-folder/design.toml"}),
+    "text of a release": (discreet.Release.from_json, {"text": "{}"}),
+    "text of a design": (discreet.Design.from_toml, {"text": ""}),
+    "data": (lambda value: discreet.release(value, DESIGN, **BUDGET), {"value": TABLE}),
+    "no design": (lambda value: discreet.release(TABLE, value, **BUDGET), {"value": DESIGN}),
+    "no design of an exact one": (lambda value: exact_release(TABLE, value), {"value": DESIGN}),
+    "no design of a seeded one": (
+        lambda value: discreet.testing.seeded_release(TABLE, value, seed=1, **BUDGET), {"value": DESIGN}
+    ),
+    "no design of a plan": (lambda value: discreet.plan(value, rows=1e4, **BUDGET), {"value": DESIGN}),
+    "no release": (discreet.fit, {"release": RELEASE}),
+    "no release of a path": (discreet.path, {"release": RELEASE}),
+    "no release to compare": (lambda value: discreet.compare_models(value, [["x"]]), {"value": RELEASE}),
+    "no release of a report": (discreet.report, {"release": RELEASE}),
+    "column of data": (lambda value: discreet.release({**TABLE, "x": value}, DESIGN, **BUDGET), {"value": [0.5] * 30}),
+    "seeded": (
+        lambda **given: discreet.testing.seeded_release(TABLE, DESIGN, **{**BUDGET, "seed": 1, **given}),
+        {"seed": 1, "epsilon": 1.0, "delta": 1e-6, "mechanism": "auto", "settings": None, "moments": "plain",
+         "residual_bound": None, "clip_counts": False, "grid_bits": 16},
+    ),
+    "exact": (
+        lambda **given: exact_release(TABLE, DESIGN, **given), {"clip_counts": False, "grid_bits": 16, "compute": None}
+    ),
+    "dataset": (discreet.datasets.load, {"name": "clinical", "rows": 10, "seed": 1}),
+    "dataset without rows": (discreet.datasets.load, {"name": "clinical"}),
+    "smallest epsilon": (
+        lambda **given: discreet.planning.smallest_epsilon(DESIGN, **given),
+        {"coefficient": "x", "width": 0.5, "rows": 1e4, "delta": 1e-6},
+    ),
+    "smallest rows": (
+        lambda **given: discreet.planning.smallest_rows(DESIGN, **given),
+        {"coefficient": "x", "width": 0.5, "epsilon": 1.0, "delta": 1e-6},
+    ),
+    "gradient settings": (
+        lambda value: discreet.release(TABLE, DESIGN, **BUDGET, mechanism="gradient", settings={"iterations": value}),
+        {"value": 5},
+    ),
+    "name of a setting": (
+        lambda value: discreet.release(TABLE, DESIGN, **BUDGET, mechanism="gradient", settings={as_key(value): 5}),
+        {"value": "iterations"},
+    ),
+    "objective settings": (
+        lambda value: discreet.release(TABLE, DESIGN, **BUDGET, mechanism="objective", settings={"loss": value}),
+        {"value": "huber"},
+    ),
+    "columns": (lambda value: discreet.Design("y", value), {"value": {"x": (0, 1), "y": (0, 1)}}),
+    "target": (lambda value: discreet.Design(value, {"x": (0, 1), "y": (0, 1)}), {"value": "y"}),
+    "column": (lambda value: discreet.Design("y", {"x": value, "y": (0, 1)}), {"value": (0, 1)}),
+    "name of a column": (lambda value: discreet.Design("y", {as_key(value): (0, 1), "y": (0, 1)}), {"value": "x"}),
+    "levels": (lambda value: declared(bounds=None, levels=value), {"value": ["a", "b"]}),
+    "reference": (
+        lambda value: discreet.Design("y", {"x": {"levels": ["a", "b"], "reference": value}, "y": (0, 1)}),
+        {"value": "a"},
+    ),
+    "formula of a column": (
+        lambda value: discreet.Design("y", {"x": (0, 1), "y": (0, 1), "z": {"formula": value}}), {"value": "x ** 2"}
+    ),
+    "dtype": (lambda value: declared(bounds=None, dtype=value), {"value": "bool"}),
+    "shares": (lambda value: assumed(shares=value), {"value": 0.5}),
+    "assumption": (lambda value: assumed(mean=0.5, sd=value), {"value": 0.1}),
+    "correlation": (
+        lambda value: discreet.plan(DESIGN, rows=1e4, **BUDGET, correlation={("x", "x"): value}), {"value": 0.5}
+    ),
+    "pair": (
+        lambda value: discreet.plan(DESIGN, rows=1e4, **BUDGET, correlation={as_key(value): 0.5}),
+        {"value": ("x", "z")},
+    ),
+    "wald_test": (FIT.wald_test, {"spec": "x = 0", "use_f": True}),
+    "f_test": (FIT.f_test, {"spec": "x = 0"}),
+    "rsquared_conf_int": (FIT.rsquared_conf_int, {"level": 0.95}),
+    "alpha": (FIT.conf_int, {"alpha": 0.05}),
+    "get_prediction": (FIT.get_prediction, {"frame": {"x": [0.5]}}),
     "plan": (
         lambda **given: discreet.plan(DESIGN, **given),
         {"rows": 1e4, **BUDGET, "rsquared": 0.5, "spread": 0.5, "target_spread": 0.5, "assume": None,
@@ -100,8 +227,9 @@ def escaped(call: Callable[..., object], ordinary: dict[str, object], names: lis
                 given = {key: value for key, value in ordinary.items() if value is not None} | {name: odd}
                 try:
                     call(**given)
-                except DiscreetError:
-                    pass
+                except DiscreetError as error:
+                    if len(str(error)) > LONGEST_MESSAGE:
+                        found.append(f"{name} = {kind}: {len(str(error))} characters")
                 except Exception as error:
                     found.append(f"{name} = {kind}: {type(error).__name__}: {error}")
     return found
@@ -163,7 +291,7 @@ def test_weights_that_have_no_mean_are_refused() -> None:
     for weights, message in (
         ([-1.0, 1.0] * 10, "negative weight"),
         ([0.0] * 20, "adds up to 0"),
-        ([1e308] * 20, "more than a double holds"),
+        ([1e308] * 20, "more than a double can hold"),
     ):
         with pytest.raises(SpecError, match=message):
             model.score(ROWS, TARGET, sample_weight=weights)

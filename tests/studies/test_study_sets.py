@@ -3,6 +3,9 @@
 Every cell has at least 4,000 releases: tables are drawn, clipped and summed, and get noise of the law that the
 mechanism has at that budget. The formulas are the library's as arrays, held against `discreet.fit` release by release
 in every cell, and against `discreet.release` with its own sampler in two.
+
+Sizes are those over releases with positive definite sums, from 2.5 to 6.5%, except for one coefficient: `y` of "another
+target" at n = 1,000 and epsilon 0.5 is tested at 2.2%. `test_positive_definite_sums_take_one_tail_of_a_test` says why.
 """
 
 from __future__ import annotations
@@ -19,13 +22,16 @@ from discreet.analyst.equations.normal import normal_equations
 from discreet.analyst.equations.selection import choose
 from discreet.analyst.inference.rows_needed import bounded, rows_factors
 from discreet.analyst.inference.score import score_from_sums
-from support.many_releases import ALPHA, BLOCK, Case, Many, Setup, as_release, drawn_moments, law_of, with_noise
+from support.many_releases import ALPHA, BLOCK, Case, Many, Setup, as_release, drawn_moments, forms, law_of, with_noise
 
 RELEASES = int(os.environ.get("SET_RELEASES", "4000"))
 PUBLIC = int(os.environ.get("PUBLIC_RELEASES", "1000"))
 ROWS, EPSILONS = (1_000, 10_000, 100_000), (0.5, 1.0, 5.0)
 COMPARED = 12  # releases of a cell that are also read by the library
 ENOUGH = 400  # positive definite releases from which on their shares are held against the bands
+BELOW = ("another target", 1_000, 0.5, "y")  # the one coefficient whose test has a size below 2.5%
+FAR = 1.96
+LOWEST_BELOW = 0.015  # what it is held to, with no allowance for the number of releases
 
 
 def linear(X, slopes, random):
@@ -115,12 +121,13 @@ def span(values, wide=5):
     return f"{min(shown):{wide}.1f}-{max(shown):{wide}.1f}"
 
 
-def missed(label, tested, definite):
+def missed(cell, tested, definite):
     """Bands of the issue, widened by binomial error; only where enough releases are positive definite."""
-    out = []
+    out, label = [], "{}, n={} epsilon={}".format(*cell)
     for name, p, kinds in tested:
         size = float((p < ALPHA).mean())
-        if size > 0.065 + spread(0.065, definite) or size < 0.025 - spread(0.025, definite):
+        lowest = LOWEST_BELOW if (*cell, name) == BELOW else 0.025 - spread(0.025, definite)
+        if size > 0.065 + spread(0.065, definite) or size < lowest:
             out.append(f"{label}, {name}: size {size:.3f}")
         over_all = 1 - (p < ALPHA).sum() / RELEASES
         if over_all < 0.935 - spread(0.935, RELEASES):
@@ -170,7 +177,7 @@ def test_sets_cover_and_tests_keep_their_size(index):
             )
             tested = [(name, one.p, own) for name, one, own in zip(setup.names, single, kinds, strict=True)]
             tested += [("two slopes", joint[0].p, None), ("all slopes", joint[1].p, None)]
-            misses += missed(f"n={n} epsilon={epsilon}", tested, definite)
+            misses += missed((case.name, n, epsilon), tested, definite)
             compare(case, setup, law, noisy[:COMPARED], many, single, joint[0], kinds, theta)
     print(f"  ({time.perf_counter() - began:.0f} s)")
     assert not misses, "\n".join(misses)
@@ -195,6 +202,64 @@ def compare(case, setup, law, noisy, many, single, joint, kinds, theta):
         for name, one in zip(setup.names, single, strict=True):
             if abs(one.p[index] - ALPHA) > 1e-4:
                 assert ends[name].contains(truth[name]) == (one.p[index] >= ALPHA)
+
+
+@pytest.mark.slow
+def test_positive_definite_sums_take_one_tail_of_a_test():
+    """Why one size is below 2.5%: where the noise pushes an estimate up, it also leaves sums that are not definite.
+
+    A test with nothing to estimate (true coefficients, residual variance and sums, along A^{-1} l) rejects in 5% of all
+    releases. Of those with positive definite sums it rejects fewer, nearly all on one side; the tail of the other side
+    is among the rest. With the same true variance along A~^{-1} l, which a release must use, the sizes are 1.5 to 2.7%:
+    no better estimate of a variance brings them to 5%. Limits are about four standard errors from the figures of two
+    seeds or farther.
+    """
+    name, n, epsilon, _ = BELOW
+    case, random, count = CASES[IDS.index(name)], np.random.default_rng(18), 20_000
+    setup, k = Setup.of(case), Setup.of(case).size
+    own = np.ix_(range(count), setup.positions, setup.positions)
+    exact = np.concatenate([Z.transpose(0, 2, 1) @ Z for Z in batches(case, n, count, random)])
+    sd = law_of(case, epsilon).entry_sd(len(setup.empty.columns))
+    noisy = with_noise(exact, sd, random)
+    many = Many.of(noisy, sd, setup)
+    population = exact.mean(axis=0) / n
+    theta, inner = setup.truth(population), population[np.ix_(setup.positions, setup.positions)]
+    line = np.append(-theta, 1.0)
+    A, score = noisy[own][:, :k, :k], noisy[own][:, :k] @ line
+    noise = forms(many.T, line[None, :])[0, :k, :k]
+    omega = (line @ inner @ line) * exact[own][:, :k, :k] + noise
+    print(
+        f"\n{name}, n = {n}, epsilon {epsilon}, {count} releases, {100 * many.definite.mean():.1f}% definite; sizes, %"
+    )
+    for row, coefficient in zip(setup.units, setup.names, strict=True):
+        size = (many.test(row[None, :], row[None, :] @ theta).p < ALPHA).mean()
+        ideal = standardised(score, omega, np.linalg.solve(inner[:k, :k], row)[None, :])
+        along = standardised(score, omega, np.linalg.solve(A, np.tile(row[:, None], (count, 1, 1)))[:, :, 0])
+        sides = [(ideal[many.definite] < -FAR).mean(), (ideal[many.definite] > FAR).mean()]
+        known = [(np.abs(one[many.definite]) > FAR).mean() for one in (ideal, along)]
+        over_all = (np.abs(ideal) > FAR).mean()
+        print(
+            f"  {coefficient:10} own {100 * size:.2f}; nothing estimated: all {100 * over_all:.2f}, definite "
+            f"{100 * known[0]:.2f} (below {100 * sides[0]:.2f}, above {100 * sides[1]:.2f}), not definite "
+            f"{100 * (np.abs(ideal[~many.definite]) > FAR).mean():.2f}; along the released sums, definite "
+            f"{100 * known[1]:.2f}"
+        )
+        assert 0.044 < over_all < 0.056
+        assert known[0] < 0.045
+        assert known[1] < 0.035
+        assert (LOWEST_BELOW if coefficient == "y" else 0.025) <= size <= 0.065
+        if coefficient == "y":
+            assert sides[1] < 0.005 < 0.02 < sides[0]
+
+
+def batches(case, n, count, random):
+    for _ in range(count // 20):
+        yield case.rows(20 * n, random).reshape(20, n, -1)
+
+
+def standardised(score, omega, a):
+    """a'g over its standard deviation in every release."""
+    return (a * score).sum(axis=1) / np.sqrt(((omega @ a[:, :, None])[:, :, 0] * a).sum(axis=1))
 
 
 @pytest.mark.slow

@@ -18,3 +18,8 @@ def squared_error_law(mean: Fraction, n: int, epsilon: float, cells: int) -> np.
     t = np.arange(cells + 1) / cells
     powers = -(n * epsilon / 2) * (float(mean) - t) ** 2
     return powers - np.log(np.exp(powers).sum())
+
+
+def absolute_error_law(total: int, furthest: int, scale: float) -> np.ndarray:
+    powers = -np.abs(total - np.arange(-furthest, furthest + 1)) / scale
+    return powers - np.log(np.exp(powers).sum())

@@ -77,7 +77,7 @@ PLACES = {
     "replaced row": "discreet.mechanisms.calibration.l2_sensitivity:_norm2_beside",
     "l1 sensitivity": "discreet.mechanisms.calibration.l1_sensitivity:l1_sensitivity",
     "steps": "discreet.mechanisms.calibration.blocks:in_steps",
-    "mu": "discreet.privacy.gaussian:mu_from",
+    "mu": "discreet.privacy.gaussian:_mu_from",
     "rho": "discreet.privacy.zcdp:rho_from",
     "rounding down": "discreet.exact.rounding:down",
     "eigenvalue": "discreet.exact.eigenvalue:smallest_eigenvalue",

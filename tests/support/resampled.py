@@ -61,18 +61,18 @@ class Resampled:
 
     def exact_totals(self, counts: np.ndarray) -> list[int]:
         """What the first pass adds up; below 2**53, so exact in doubles."""
-        return _upper((self.rows * counts) @ self.rows.T)
+        return upper((self.rows * counts) @ self.rows.T)
 
     def first(self, counts: np.ndarray, law, random: np.random.Generator) -> Release:
         """The noisy moments."""
-        totals = _noisy(self.exact_totals(counts), law.steps(len(self.rows)), random)
+        totals = noisy(self.exact_totals(counts), law.steps(len(self.rows)), random)
         return replace(self._exact, noise=law, totals=tuple(totals))
 
     def second_totals(self, counts: np.ndarray, plan: ResidualPlan) -> list[int]:
         """What the second pass adds up."""
         gram = ResidualGram(self.domain, len(self.rows) - 1, plan.coefficients, plan.bound).rows(self.rows)
         q = RatioSquares(self.domain, plan.coefficients, plan.ratio, plan.mean, plan.ratio_bound).rows(self.rows)
-        return [*_upper((gram * counts) @ gram.T), *_upper((q * counts) @ q.T)]
+        return [*upper((gram * counts) @ gram.T), *upper((q * counts) @ q.T)]
 
     def second(
         self, made: Release, counts: np.ndarray, random: np.random.Generator, *, bound: float | None = None
@@ -84,7 +84,7 @@ class Resampled:
             for i in range(size)
             for j in range(i, size)
         ]
-        *totals, square = _noisy(self.second_totals(counts, plan), [*steps, sigma["residual_ratio"]], random)
+        *totals, square = noisy(self.second_totals(counts, plan), [*steps, sigma["residual_ratio"]], random)
         ratio = RatioPart(plan.ratio, plan.mean, plan.ratio_bound, square)
         return replace(made, residuals=ResidualPart(plan.coefficients, plan.bound, tuple(totals), ratio))
 
@@ -137,10 +137,10 @@ def lognormal(rows: int = 50_000, seed: int = 61):
     return table, discreet.Design("y", {"y": (-10, 20), "x0": (0, 30), "x1": (0, 30)})
 
 
-def _upper(matrix: np.ndarray) -> list[int]:
+def upper(matrix: np.ndarray) -> list[int]:
     return [int(value) for value in matrix[np.triu_indices(len(matrix))]]
 
 
-def _noisy(totals: list[int], steps, random: np.random.Generator) -> list[int]:
+def noisy(totals: list[int], steps, random: np.random.Generator) -> list[int]:
     normal = random.standard_normal(len(totals))
     return [total + round(step * float(one)) for total, step, one in zip(totals, steps, normal, strict=True)]

@@ -5,13 +5,19 @@ from __future__ import annotations
 import datetime
 from decimal import Decimal
 
+import duckdb
 import numpy as np
+import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pytest
+from pyarrow import ipc
 
+import discreet
 from discreet.design.columns import Boolean, Categorical, Numeric
-from discreet.errors import DataError, SpecError
+from discreet.errors import CellError, DataError, SpecError
 from discreet.tables.arrow import check_buffers, declared_array, declared_arrays
+from discreet.testing.not_private import exact_release
 
 NUMBER, TRUTH = Numeric((0, 1)), Boolean()
 TEXT, CODE = Categorical(("a", "b")), Categorical((0, 7))
@@ -136,10 +142,140 @@ def test_text_may_be_any_bytes_but_must_lie_in_its_buffers(kind) -> None:
         check_buffers(pa.record_batch({"t": pa.DictionaryArray.from_arrays(pa.array([0, 1]), text)}))
     with pytest.raises(pa.ArrowInvalid):
         check_buffers(pa.record_batch({"n": numbers, "t": outside}))
-    beyond = pa.DictionaryArray.from_arrays(pa.array([0, 7]), bytes_only, safe=False)
     with pytest.raises(pa.ArrowInvalid):
-        check_buffers(pa.record_batch({"d": beyond}))
+        check_buffers(pa.record_batch({"d": pa.DictionaryArray.from_arrays(pa.array([0, 1]), outside, safe=False)}))
 
 
 def test_a_view_of_text_may_be_any_bytes() -> None:
     check_buffers(pa.record_batch({"t": pa.array([b"a", b"\xff"], pa.binary_view()).view(pa.string_view())}))
+
+
+DROP = {"bounds": (0, 9), "missing": "drop"}
+LEVELS = discreet.Design("y", {"x": {"levels": ["a", "b"], "missing": "drop"}, "y": DROP})
+NUMBERS = discreet.Design("y", {"x": DROP, "y": DROP})
+PERSONS = discreet.Design("y", {"z": DROP, "y": DROP}, unit={"id": "x", "max_rows": 2})
+CELLS = [0.5, 1.0, 1.5, 2.0, 2.5, 3.0]
+
+
+def coded(indices, kind, entries) -> pa.DictionaryArray:
+    return pa.DictionaryArray.from_arrays(pa.array(indices, kind), pa.array(entries), safe=False)
+
+
+def released(x, design, folder):
+    """The sums of the same rows in every container that holds Arrow columns as they are."""
+    table = pa.table({"x": x, "y": CELLS[: len(x)], "z": CELLS[: len(x)]})
+    with ipc.new_stream(folder / "t.arrow", table.schema) as file:
+        file.write_table(table)
+    columns = dict(zip(table.column_names, table.columns, strict=True))
+    typed = pd.DataFrame(
+        {name: pd.Series(values, dtype=pd.ArrowDtype(values.type)) for name, values in columns.items()}
+    )
+    return [exact_release(data, design).totals for data in (table, columns, typed, folder / "t.arrow")]
+
+
+@pytest.mark.parametrize(
+    ("kind", "beyond"),
+    [(pa.int8(), 2), (pa.int8(), -1), (pa.int8(), 127), (pa.int64(), 2**60), (pa.uint64(), 2**64 - 1)],
+)
+@pytest.mark.parametrize("design", [LEVELS, NUMBERS, PERSONS], ids=["levels", "numbers", "persons"])
+def test_an_index_beyond_its_dictionary_is_a_bad_cell_of_its_own(design, kind, beyond, tmp_path) -> None:
+    words = design is not NUMBERS
+    first, second = (["a", "b"], ["b", "c"]) if words else ([1.0, 2.0], [2.0, 99.0])
+    good = coded([0, 1, None, 1], kind, first)
+    bad = coded([0, 1, beyond, 1], kind, first)
+    more = coded([0, None], kind, second)
+    for one, other in ((good, bad), (pa.chunked_array([good, more]), pa.chunked_array([bad, more]))):
+        assert released(other, design, tmp_path) == released(one, design, tmp_path)
+
+
+class Converted:
+    """A column of a library that converts itself."""
+
+    def __init__(self, values) -> None:
+        self._values = values
+
+    def __arrow_array__(self, type=None):  # noqa: A002  # Arrow's name
+        return self._values
+
+
+@pytest.mark.parametrize("chunked", [False, True])
+def test_a_column_that_converts_itself_is_read_as_what_it_gives(chunked) -> None:
+    good, bad = (coded([0, 1, index, 1], pa.int8(), ["a", "b"]) for index in (None, 77))
+    if chunked:
+        more = coded([0, None], pa.int8(), ["b", "c"])
+        good, bad = pa.chunked_array([good, more]), pa.chunked_array([bad, more])
+    y = CELLS[: len(good)]
+    expected = exact_release({"x": good, "y": y}, LEVELS).totals
+    assert exact_release({"x": Converted(bad), "y": y}, LEVELS).totals == expected
+
+
+def test_a_code_beyond_the_categories_of_pandas_is_a_bad_cell_of_its_own() -> None:
+    good = pd.Categorical.from_codes([0, 1, -1, 1], ["a", "b"])
+    bad = pd.Categorical.from_codes([0, 1, 0, 1], ["a", "b"])
+    bad._ndarray[2] = 77
+    one, other = (exact_release(pd.DataFrame({"x": x, "y": CELLS[:4]}), LEVELS).totals for x in (good, bad))
+    assert one == other
+
+
+def test_an_index_beyond_its_dictionary_is_refused_where_a_missing_cell_is() -> None:
+    design = discreet.Design("y", {"x": ["a", "b"], "y": DROP})
+    with pytest.raises(CellError, match="column 'x' has a cell"):
+        exact_release({"x": coded([0, 5], pa.int8(), ["a", "b"]), "y": CELLS[:2]}, design)
+    persons = discreet.Design("y", {"z": (0, 9), "y": DROP}, unit={"id": "x", "max_rows": 2})
+    with pytest.raises(DataError, match="the id column 'x' has a missing cell"):
+        exact_release({"x": coded([0, 5], pa.int8(), ["a", "b"]), "y": CELLS[:2], "z": CELLS[:2]}, persons)
+
+
+@pytest.mark.parametrize("cells", [[0, 86_400_000], [0, 5]])
+def test_a_type_is_refused_before_its_cells_are_looked_at(cells) -> None:
+    dates = pa.array(cells, pa.int64()).view(pa.date64())
+    with pytest.raises(DataError, match="column 'x' has type date64"):
+        exact_release({"x": dates, "y": CELLS[:2]}, NUMBERS)
+
+
+CODES = discreet.Design("y", {"x": {"levels": [1, 2], "missing": "drop"}, "y": DROP})
+OF_POLARS = {
+    "Int128": pl.Series([1, 2, None, 2**100, 2, -1], dtype=pl.Int128),
+    "UInt128": pl.Series([1, 2, None, 2**100, 2, 2**128 - 1], dtype=pl.UInt128),
+    "Object": pl.Series([1, 2.0, None, "a", Decimal(2), object()], dtype=pl.Object),
+}
+
+
+@pytest.mark.parametrize("kind", OF_POLARS)
+@pytest.mark.parametrize("design", [CODES, NUMBERS, PERSONS, LEVELS], ids=["codes", "numbers", "persons", "levels"])
+def test_types_of_polars_that_arrow_does_not_have_are_read_cell_by_cell(design, kind) -> None:
+    series = OF_POLARS[kind]
+    columns = {"x": series, "y": CELLS, "z": CELLS}
+    expected = exact_release({**columns, "x": series.to_list()}, design).totals
+    for data in (pl.DataFrame(columns), columns):
+        assert exact_release(data, design).totals == expected
+
+
+@pytest.mark.parametrize(
+    "kind", [pa.decimal128(38, 0), pa.decimal256(50, 0), pa.decimal32(5, 0), pa.decimal64(9, 0)], ids=str
+)
+def test_decimals_without_a_fraction_are_integers(kind) -> None:
+    whole = [1, 2, None, 99, 2, -1]
+    for design in (CODES, NUMBERS, PERSONS):
+        one, other = (
+            exact_release({"x": x, "y": CELLS, "z": CELLS}, design).totals
+            for x in (pa.array(whole, pa.int64()), pa.array(whole, kind))
+        )
+        assert one == other
+
+
+def test_a_level_is_the_same_number_in_any_decimal() -> None:
+    x = pa.array([Decimal("1.00"), Decimal("1.01"), Decimal("2.00")], pa.decimal128(5, 2))
+    expected = exact_release({"x": [1, None, 2], "y": CELLS[:3]}, CODES).totals
+    assert exact_release({"x": x, "y": CELLS[:3]}, CODES).totals == expected
+    with pytest.raises(DataError, match=r"the id column 'x' has type decimal128\(5, 2\); ids are text or integers"):
+        exact_release({"x": x, "y": CELLS[:3], "z": CELLS[:3]}, PERSONS)
+
+
+def test_a_hugeint_of_duckdb_may_be_a_level_or_an_id() -> None:
+    query = "SELECT (i % 3)::{kind} AS x, 0.5::DOUBLE AS y, i % 5 + 1.5::DOUBLE AS z FROM range(20) t(i)"
+    for design in (CODES, PERSONS):
+        one, other = (
+            exact_release(duckdb.sql(query.format(kind=kind)), design).totals for kind in ("BIGINT", "HUGEINT")
+        )
+        assert one == other

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import signal
 from decimal import Decimal
 from fractions import Fraction
 
@@ -12,9 +13,11 @@ import pytest
 
 import discreet
 from discreet.design.columns import Boolean, Categorical, Identifier, Numeric
+from discreet.tables import cells, matrices
 from discreet.tables.arrow import declared_array
 from discreet.tables.cells import cell_array
 from discreet.tables.frames import frame_batches
+from discreet.tables.matrices import matrix_columns, target_column
 from discreet.testing.not_private import exact_release
 from support.odd_cells import ODD_CELLS
 
@@ -81,6 +84,9 @@ def test_levels_match_text_with_text_and_numbers_with_numbers():
 def test_ids_are_text_or_whole_numbers():
     names = cell_array(Identifier(), ["p1", 7, np.int64(8), 2**70, 1.5, True, None]).to_pylist()
     assert names == ["p1", "7", "8", str(2**70), None, None, None]
+    decimals = ["7", "7.00", "1e3", "7.5", "1e999999999", "-1e-999999", "NaN", "sNaN", "Infinity"]
+    names = cell_array(Identifier(), map(Decimal, decimals)).to_pylist()
+    assert names == ["7", "7", "1000", None, None, None, None, None, None]
 
 
 def test_a_category_of_pandas_is_read_cell_by_cell():
@@ -118,3 +124,39 @@ def test_a_cell_does_not_end_the_program(name):
     declared = discreet.Design("y", {name: {"bounds": (0, 1), "missing": "drop"} for name in design})
     assert exact_release(rows, declared).moments[0, 0] == 1
     assert cell_array(Identifier(), ["p", ODD_CELLS[name]]).to_pylist() == ["p", None]
+
+
+class Own(float):
+    """A number of somebody's own making, in whose code a handler runs as it would anywhere."""
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGUSR1"), reason="a system without such signals")
+@pytest.mark.parametrize(("cell", "ends"), [(1, True), (np.float32(0.5), True), (Own(0.5), False)])
+def test_a_handler_of_signals_ends_the_program_unless_the_cell_might_have(cell, ends, monkeypatch):
+    def ended(number, frame) -> None:
+        raise SystemExit(7)
+
+    def reader(given) -> float:
+        signal.raise_signal(signal.SIGUSR1)
+        return float(given)
+
+    monkeypatch.setattr(cells, "_number", reader)
+    before = signal.signal(signal.SIGUSR1, ended)
+    try:
+        if ends:
+            with pytest.raises(SystemExit):
+                cell_array(COLUMNS["number"], [cell])
+        else:
+            assert cell_array(COLUMNS["number"], [cell]).to_pylist() == [None]
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+
+
+@pytest.mark.parametrize("call", [lambda: matrix_columns([[0.5], [0.5]]), lambda: target_column([[0.5], [0.5]])])
+def test_an_end_of_the_program_is_no_matter_of_a_plain_row(call, monkeypatch):
+    def ended(*given) -> bool:
+        raise SystemExit(7)
+
+    monkeypatch.setattr(matrices, "issubclass", ended, raising=False)
+    with pytest.raises(SystemExit):
+        call()

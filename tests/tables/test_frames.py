@@ -274,13 +274,13 @@ class Closed(dict):
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        ({"x": Refusing([0.5])}, "column 'x' is a Refusing that gives no array"),
+        ({"x": Refusing([0.5])}, "column 'x': a Refusing cannot be read as an array"),
         ({"x": Library([[0.5]])}, "column 'x' is not one-dimensional"),
         ({"x": memoryview(np.ones((3, 1)))}, "column 'x' is not one-dimensional"),
         ({"x": np.float64(0.5)}, "column 'x' is not one-dimensional"),
         ({"x": Library([0.5j])}, "column 'x' holds complex numbers"),
         ({"x": memoryview(np.ones(3, complex))}, "column 'x' holds complex numbers"),
-        ({"x": Endless([0.5])}, "column 'x' is a Endless that gives no cells"),
+        ({"x": Endless([0.5])}, "column 'x': a Endless cannot be read as a column"),
         (Closed(x=[0.5]), "could not be read to its end"),
     ],
 )

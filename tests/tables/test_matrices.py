@@ -118,3 +118,10 @@ class Ending(list):
 
     def __len__(self):
         raise SystemExit
+
+
+def test_a_target_of_two_columns_of_one_name_is_refused_as_two_columns():
+    twice = pa.Table.from_arrays([pa.array([0.5])] * 2, names=["y", "y"])
+    for table in (twice, twice.to_batches()[0]):
+        with pytest.raises(SpecError, match="y has 2 dimensions and 2 columns"):
+            target_column(table)

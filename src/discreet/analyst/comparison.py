@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from operator import attrgetter
 from typing import TYPE_CHECKING, Final
@@ -23,7 +23,8 @@ from discreet.analyst.values.not_estimable import (
     reason_of,
     shown_number,
 )
-from discreet.errors import SpecError
+from discreet.errors import SpecError, shown
+from discreet.privacy.checks import listed
 from discreet.releases import Release
 
 if TYPE_CHECKING:
@@ -153,11 +154,11 @@ def compare_models(
     ([0.0, 0.6364], 1)
     """
     checked = checked_level(level)
-    if isinstance(models, str) or not isinstance(models, Iterable):
+    wanted = listed(models)
+    if wanted is None:
         raise SpecError(
-            f"models is {models!r}; it is a list of lists of features, such as [['age'], ['age', 'region']]"
+            f"models: expected a list of lists of features, such as [['age'], ['age', 'region']], got {shown(models)}"
         )
-    wanted: Sequence[Iterable[str]] = list(models)
     if not wanted:
         raise SpecError("got no models to compare; give lists of features, such as [['age'], ['age', 'region']]")
     check_release(release, "compare_models")
@@ -184,7 +185,7 @@ def _compared(
             half = float(equations.half[-1])
             error = value * half * half
     except NotEstimableError:
-        error = NotEstimable("the noise leaves no count of rows to speak of")
+        error = NotEstimable("the noise outweighs the number of rows")
     return ComparedModel(model.features, len(model.names), adjusted, ends, error, repaired)
 
 

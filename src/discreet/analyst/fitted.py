@@ -110,9 +110,9 @@ class Fit(InferenceMixin):
         # says first what such errors would need
         if self.fitted_inside:
             raise SpecError(
-                f"robust standard errors need residuals and sums, and the mechanism {self.release.mechanism!r} "
-                'published the coefficients of one model; release with the mechanism "gaussian" and moments "robust" '
-                "(--mechanism gaussian --robust)"
+                f"robust standard errors need residuals and sums, but the mechanism {self.release.mechanism!r} "
+                'published only the coefficients of one model; release with the mechanism "gaussian" and moments '
+                '"robust" (--mechanism gaussian --robust)'
             )
         robust_meat(self.release, self.model, self.penalty)
         basis = self._inputs.basis

@@ -33,6 +33,7 @@ from discreet.analyst.values.estimates import (
 )
 from discreet.analyst.values.not_estimable import REMEDY, NotEstimable, NotEstimableError, mapped
 from discreet.exact.arrays import FloatArray
+from discreet.privacy.checks import check_flag
 from discreet.releases import Release
 
 if TYPE_CHECKING:
@@ -358,6 +359,7 @@ class InferenceMixin:
         from discreet.analyst.inference.hypotheses import hypotheses
         from discreet.analyst.inference.tests import joint_test
 
+        check_flag("use_f", use_f)
         claims = hypotheses(spec, self.names)
         return joint_test(self._combined(claims.labels, claims.weights), claims, use_f=use_f)
 

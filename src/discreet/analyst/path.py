@@ -26,8 +26,9 @@ from discreet.analyst.solvers.penalties import (
 )
 from discreet.analyst.solvers.repair import SlopeEquations, slope_equations
 from discreet.analyst.values.not_estimable import NotEstimable, known
-from discreet.errors import SpecError
+from discreet.errors import SpecError, shown
 from discreet.exact.arrays import FloatArray
+from discreet.privacy.checks import listed
 from discreet.releases import Release
 
 if TYPE_CHECKING:
@@ -110,7 +111,7 @@ class Path:
         size = len(self.strengths)
         position = self.best if index is None else index
         if isinstance(position, bool) or not isinstance(position, int | np.integer) or not -size <= position < size:
-            raise SpecError(f"index: expected one from 0 to {size - 1}, for {size} strengths, got {index!r}")
+            raise SpecError(f"index: expected one from 0 to {size - 1}, for {size} strengths, got {shown(index)}")
         slopes = self._slopes[position]
         spec = PenaltySpec(self.penalty, "criterion" if index is None else slopes.strength, self.l1_ratio)
         return at_strength(self.release, self.model, self._problem, slopes, spec)
@@ -212,9 +213,12 @@ def _solved(
 
 
 def _checked_strengths(penalty: Penalty, strengths: object) -> FloatArray:
-    if isinstance(strengths, str) or not isinstance(strengths, Iterable):
-        raise SpecError(f"strengths: expected a list of positive numbers, such as [1.0, 0.1, 0.01], got {strengths!r}")
-    values = sorted((checked_strength(penalty, strength) for strength in strengths), reverse=True)
+    given = listed(strengths)
+    if given is None:
+        raise SpecError(
+            f"strengths: expected a list of positive numbers, such as [1.0, 0.1, 0.01], got {shown(strengths)}"
+        )
+    values = sorted((checked_strength(penalty, strength) for strength in given), reverse=True)
     if not values:
         raise SpecError("strengths is empty; give positive numbers, or leave it out for 100 of them")
     return np.array(values)

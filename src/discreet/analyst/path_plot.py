@@ -51,7 +51,7 @@ def save_figure(figure: Figure, path: str | Path, *, force: bool) -> None:
     """Write a figure in the format that its name ends in."""
     suffix = Path(path).suffix.lower()
     if suffix not in _FORMATS:
-        raise SpecError(f"{str(path)!r} is no name for a picture; end it in {', '.join(_FORMATS)}")
+        raise SpecError(f"the file name {str(path)!r} must end in {', '.join(_FORMATS[:-1])} or {_FORMATS[-1]}")
     content = io.BytesIO()
     figure.savefig(content, format=suffix[1:])
     write_bytes(path, content.getvalue(), force=force)

@@ -93,7 +93,7 @@ class Program(click.Group):
 def program(context: click.Context) -> None:
     """Differentially private linear regression.
 
-    One release spends a privacy budget on a table; any number of models are then read from it at no further cost.
+    One release spends a privacy budget on a table; any number of models can then be fitted to it at no further cost.
     Begin with: discreet demo
     """
     if context.invoked_subcommand is None:

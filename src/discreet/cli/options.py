@@ -51,7 +51,11 @@ def output_options(command: Command) -> Command:
 def reading_options(command: Command) -> Command:
     """Add how CSV files are written."""
     command = click.option(
-        "--delimiter", default=",", show_default=True, metavar="CHAR", help="Character between the cells of a CSV file."
+        "--delimiter",
+        default=",",
+        show_default=True,
+        metavar="CHAR",
+        help="Character that separates the cells of a CSV file.",
     )(command)
     return click.option(
         "--encoding", default="utf-8", show_default=True, metavar="NAME", help="Text encoding of a CSV file."
@@ -79,18 +83,18 @@ def column_options(command: Command) -> Command:
     """Add which columns of a release a model has."""
     command = click.option("--no-intercept", is_flag=True, help="Leave the intercept out.")(command)
     command = click.option(
-        "--features", metavar="A,B", help="Declared columns to explain it by.  [default: every other column]"
+        "--features", metavar="A,B", help="Declared columns to use as features.  [default: every other column]"
     )(command)
-    return click.option("--target", metavar="NAME", help="Declared column to explain.  [default: the design's target]")(
-        command
-    )
+    return click.option(
+        "--target", metavar="NAME", help="Declared column to use as the target.  [default: the design's target]"
+    )(command)
 
 
 def ratio_option(command: Command) -> Command:
     """Add the share of L1 in an elastic net."""
-    return click.option("--l1-ratio", metavar="R", help="Share of L1 in elastic-net, from 0 (ridge) to 1 (lasso).")(
-        command
-    )
+    return click.option(
+        "--l1-ratio", metavar="R", help="Share of the L1 penalty in elastic-net, from 0 (ridge) to 1 (lasso)."
+    )(command)
 
 
 def model_options(command: Command) -> Command:
@@ -99,23 +103,23 @@ def model_options(command: Command) -> Command:
     command = click.option(
         "--strength",
         metavar="S",
-        help="For ridge, lasso and elastic-net: a positive number such as 0.1, or the word criterion to choose it "
-        "from the release.",
+        help="Strength of ridge, lasso or elastic-net: a positive number such as 0.1, or the word criterion to have "
+        "it chosen from the release.",
     )(command)
     command = click.option(
         "--penalty",
         default="none",
         show_default=True,
         metavar="NAME",
-        help="none: ordinary least squares; ridge, lasso, elastic-net: with --strength; adaptive: as much ridge as the "
-        "noise calls for.",
+        help="none (ordinary least squares); ridge, lasso or elastic-net (need --strength); or adaptive (a ridge "
+        "penalty that grows with the noise).",
     )(command)
     command = column_options(command)
     return click.option(
         "--formula",
         metavar="TEXT",
-        help="Target and features in one line, such as 'income ~ age + region'; '.' is every other column and '- 1' "
-        "leaves the intercept out.",
+        help="Target and features as a formula, such as 'income ~ age + region'. '.' stands for every other column, "
+        "and '- 1' leaves the intercept out.",
     )(command)
 
 

@@ -47,7 +47,7 @@ class Stop:
         known = sys.unraisablehook
         sys.unraisablehook = lambda one: None if one.exc_type is KeyboardInterrupt else known(one)
         # it is called after whatever is registered later, as all clearing up is
-        atexit.register(self._exit_if_late)
+        atexit.register(self._keep_exit_code)
         for one in signal.Signals:
             if one.name in _WORDS and signal.getsignal(one) != signal.SIG_IGN:
                 signal.signal(one, self)
@@ -72,7 +72,10 @@ class Stop:
         """What is reported to the shell."""
         return _BASE + self._last
 
-    def _exit_if_late(self) -> None:
+    def _keep_exit_code(self) -> None:
+        # an interrupt inside code that is compiled from text, such as that of a dataclass, is marked as unhandled, and
+        # `python -m` would end by SIGINT whatever the exit code; any other such code takes the mark away
+        exec("")
         # the interpreter keeps the exit code that it was given before the signal
         if self._late:
             os._exit(self.exit_code)

@@ -175,6 +175,7 @@ def known_persons(name: str, values: Array, *, total: bool) -> tuple[Array, npt.
     import pyarrow as pa
     import pyarrow.compute as pc
 
+    from discreet.tables.arrow import entry_indices
     from discreet.tables.cells import integers_below
 
     if pa.types.is_dictionary(values.type):
@@ -182,10 +183,11 @@ def known_persons(name: str, values: Array, *, total: bool) -> tuple[Array, npt.
         entries = values.dictionary
         if pa.types.is_string_view(entries.type):
             entries = entries.cast(pa.string())
-        values = entries.take(values.indices)
+        values = entries.take(entry_indices(values))
     kind = values.type
     text = pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
-    if not (text or pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_null(kind)):
+    whole = pa.types.is_integer(kind) or (pa.types.is_decimal(kind) and kind.scale == 0)
+    if not (text or whole or pa.types.is_floating(kind) or pa.types.is_null(kind)):
         raise DataError(f"the id column {name!r} has type {kind}; ids are text or integers")
     problem = "a missing cell; give every row its id"
     if text and not _is_valid(values):

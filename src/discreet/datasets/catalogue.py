@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import os
-from difflib import get_close_matches
 from importlib import import_module
 from typing import TYPE_CHECKING, Final, cast
 
-from discreet.errors import SpecError
+from discreet.errors import SpecError, shown
 
 if TYPE_CHECKING:
     from discreet.datasets.dataset import Dataset
@@ -76,21 +75,19 @@ def load(
     >>> load("simulated-clinical", rows=100, seed=7).table.num_rows
     100
     """
-    folded = name.lower() if isinstance(name, str) else str(name)
+    folded = name.lower() if isinstance(name, str) else ""
     sizes = {key: value for key, value in (("rows", rows), ("seed", seed)) if value is not None}
     if sizes and folded not in _SIMULATED:
         given = " and ".join(sizes)
-        raise SpecError(f"got {given} with {str(name)!r}; only {' and '.join(_SIMULATED)} use them; leave them out")
+        raise SpecError(f"got {given} with {shown(name)}; only {' and '.join(_SIMULATED)} use them; leave them out")
     if _is_path(name):
         from discreet.datasets.user_files import user_files
 
         return user_files(name, design)
     if folded not in (known := _PUBLISHED | _SIMULATED):
-        near = get_close_matches(folded, known, n=1)
-        hint = f". Did you mean {near[0]!r}?" if near else ""
-        raise SpecError(f"unknown data set {str(name)!r}; allowed: {', '.join(known)}{hint}")
+        raise SpecError.unknown_name("data set", name, known)
     if design is not None:
-        raise SpecError(f"{name!r} brings its own design; leave design out, or write './{name}' for a folder")
+        raise SpecError(f"{name!r} has its own design; leave design out, or write './{name}' for a folder")
     module, function = known[folded]
     return cast("Dataset", getattr(import_module(module), function)(**sizes))
 

@@ -16,7 +16,7 @@ from discreet.datasets.bundled import plain_table
 from discreet.datasets.dataset import Dataset
 from discreet.design.columns import Categorical
 from discreet.design.model import Design
-from discreet.errors import SpecError
+from discreet.errors import SpecError, shown
 from discreet.exact.arrays import FloatArray
 from discreet.privacy.checks import is_integer
 
@@ -33,7 +33,7 @@ class Draws:
     def __init__(self, rows: int, seed: int) -> None:
         for name, value, least in (("rows", rows, 1), ("seed", seed, 0)):
             if not is_integer(value) or value < least:
-                raise SpecError(f"{name} {value!r} is not allowed; choose an integer of at least {least}")
+                raise SpecError(f"{name} {shown(value)} is not allowed; choose an integer of at least {least}")
         self._rows = rows
         self._rng = np.random.default_rng(seed)
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-import unicodedata
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
-from discreet.errors import SpecError
+from discreet.errors import SpecError, shown
 from discreet.exact.rounding import nearest
 from discreet.privacy.checks import is_number
+from discreet.text import has_invisible_characters
 
 if TYPE_CHECKING:
     from discreet.design.formulas.formula import Formula
@@ -63,7 +63,7 @@ class Numeric(_OneNumber):
             low, high = self.bounds
             value = self.missing.value
             if not is_number(value) or not low <= value <= high:
-                raise SpecError(f"the fill value {value!r} is not a number inside the bounds [{low:g}, {high:g}]")
+                raise SpecError(f"the fill value {shown(value)} is not a number inside the bounds [{low:g}, {high:g}]")
 
     @property
     def mid(self) -> float:
@@ -92,7 +92,7 @@ class Boolean(_OneNumber):
 
     def __post_init__(self) -> None:
         if isinstance(self.missing, Fill) and self.missing.value not in (0, 1):
-            raise SpecError(f"the fill value {self.missing.value!r} of a boolean column is neither true nor false")
+            raise SpecError(f"the fill value {shown(self.missing.value)} of a boolean column is neither true nor false")
 
     def to_dict(self) -> dict[str, object]:
         """The table `[columns.NAME]` of design.toml."""
@@ -126,17 +126,17 @@ class Categorical:
             raise SpecError("a level is 2**53 or more, where doubles skip integers; write the levels as text")
         hidden = next((level for level in levels if isinstance(level, str) and has_invisible_characters(level)), None)
         if hidden is not None:
-            raise SpecError(f"the level {hidden!r} has invisible characters; rename it")
+            raise SpecError(f"the level {shown(hidden)} has invisible characters; rename it")
         if len(set(levels)) != len(levels):
             twice = next(level for level in levels if levels.count(level) > 1)
-            raise SpecError(f"the level {twice!r} is listed twice; list each level once")
+            raise SpecError(f"the level {shown(twice)} is listed twice; list each level once")
         object.__setattr__(self, "levels", levels)
         reference = levels[0] if self.reference is None else self.reference
         if reference not in levels:
-            raise SpecError.unknown_name("reference level", str(reference), map(str, levels))
+            raise SpecError.unknown_name("reference level", reference, map(str, levels))
         object.__setattr__(self, "reference", reference)
         if isinstance(self.missing, Fill) and self.missing.value not in levels:
-            raise SpecError.unknown_name("fill level", str(self.missing.value), map(str, levels))
+            raise SpecError.unknown_name("fill level", self.missing.value, map(str, levels))
 
     @property
     def fill(self) -> float | None:
@@ -228,15 +228,6 @@ def remedy(column: Base) -> str:
     return f"{declared}; {or_else}"
 
 
-def has_invisible_characters(text: str) -> bool:
-    r"""Whether a name holds control, formatting or broken characters, which terminals and pages may obey.
-
-    >>> has_invisible_characters("north"), has_invisible_characters("no\x1brth")
-    (False, True)
-    """
-    return any(unicodedata.category(sign) in ("Cc", "Cf", "Cs") for sign in text)
-
-
 def _formula_entry(column: Base) -> dict[str, object]:
     if column.formula is not None:
         return {"formula": column.formula.text}
@@ -255,7 +246,7 @@ def checked_bounds(bounds: tuple[float, float]) -> tuple[float, float]:
     if any(isinstance(bound, str) and not bound for bound in bounds):
         raise SpecError("bounds are blank; fill in the lowest and highest value from public knowledge")
     if len(bounds) != 2 or not all(is_number(bound) for bound in bounds):
-        raise SpecError(f"bounds: expected a pair of numbers [low, high], got {short(bounds)}")
+        raise SpecError(f"bounds: expected a pair of numbers [low, high], got {shown(bounds)}")
     low, high = nearest(bounds[0]), nearest(bounds[1])
     if not (math.isfinite(low) and math.isfinite(high)):
         raise SpecError(f"bounds [{low:g}, {high:g}] are not finite; declare two finite numbers")
@@ -266,13 +257,7 @@ def checked_bounds(bounds: tuple[float, float]) -> tuple[float, float]:
     # narrower, the distance between neighbouring doubles would coarsen the grid, or grid steps per unit overflow
     if not (math.isfinite(half) and half > max(2**-26 * max(abs(low), abs(high)), _NARROWEST)):
         raise SpecError(
-            f"bounds [{low!r}, {high!r}] are too wide or too narrow for double precision; "
+            f"bounds [{shown(low)}, {shown(high)}] are too wide or too narrow for double precision; "
             "shift or rescale the column before declaring it"
         )
     return low, high
-
-
-def short(value: object) -> str:
-    """A value as an error message shows it, shortened where it is long."""
-    text = repr(value)
-    return text if len(text) <= 60 else f"{text[:57]}..."

@@ -17,9 +17,8 @@ from discreet.design.columns import (
     Numeric,
     SplineBasis,
     checked_bounds,
-    short,
 )
-from discreet.errors import SpecError
+from discreet.errors import SpecError, shown
 from discreet.privacy.checks import is_integer, is_number
 
 COLUMN_KEYS: Final = ("bounds", "levels", "reference", "dtype", "missing", "formula", "release")
@@ -50,7 +49,7 @@ def column_from(declaration: object) -> Column | Derived:
             return Numeric(items)
         if items and all(isinstance(item, str) or type(item) is int for item in items):
             return Categorical(items)
-    raise SpecError(f"expected a pair of bounds, a list of levels, bool or a table, got {short(declaration)}")
+    raise SpecError(f"expected a pair of bounds, a list of levels, bool or a table, got {shown(declaration)}")
 
 
 def _unresolved(column: Column | Derived) -> Column | Derived:
@@ -67,10 +66,10 @@ def _derived_from_table(table: Mapping[str, object]) -> Derived:
 
     text = table["formula"]
     if not isinstance(text, str):
-        raise SpecError(f"formula: expected text, got {short(text)}")
+        raise SpecError(f"formula: expected text, got {shown(text)}")
     for key in table:
         if key not in ("formula", "bounds", "reference"):
-            raise SpecError(f"{key!r} does not go with a formula; a derived column takes bounds to tighten, no more")
+            raise SpecError(f"{key!r} cannot be given for a column with a formula; only bounds and reference can")
     bounds = checked_bounds(_pair(table["bounds"])) if "bounds" in table else None
     return Derived(parse(text), bounds, _checked_reference(table.get("reference")))
 
@@ -78,13 +77,13 @@ def _derived_from_table(table: Mapping[str, object]) -> Derived:
 def _checked_reference(reference: object) -> Level | None:
     if reference is None or isinstance(reference, str) or is_integer(reference):
         return reference
-    raise SpecError(f"reference: expected one of the levels, got {short(reference)}")
+    raise SpecError(f"reference: expected one of the levels, got {shown(reference)}")
 
 
 def _column_from_table(table: Mapping[str, object]) -> Column | Derived:
     for key in table:
         if key not in COLUMN_KEYS:
-            raise SpecError.unknown_name("key", str(key), COLUMN_KEYS)
+            raise SpecError.unknown_name("key", key, COLUMN_KEYS)
     if "formula" in table:
         return _derived_from_table(table)
     given = [key for key in ("bounds", "levels", "dtype") if key in table]
@@ -92,27 +91,27 @@ def _column_from_table(table: Mapping[str, object]) -> Column | Derived:
         found = " and ".join(given) or "none of them"
         raise SpecError(f"expected exactly one of bounds, levels, dtype = 'bool' or formula, got {found}")
     if "reference" in table and "levels" not in table:
-        raise SpecError("'reference' belongs to a column with levels")
+        raise SpecError("'reference' is only for a column with levels")
     release = table.get("release", True)
     if not isinstance(release, bool) or (not release and "levels" in table):
-        raise SpecError("release is true or false, and false only for a number or boolean that feeds formulas")
+        raise SpecError("release must be true or false, and false only for a number or boolean that a formula uses")
     missing = _missing_from(table.get("missing", "error"))
     if "bounds" in table:
         return replace(Numeric(_pair(table["bounds"]), missing), is_released=release)
     if "levels" in table:
         levels = _plain_items(table["levels"])
         if levels is None:
-            raise SpecError(f"levels: expected a list, got {short(table['levels'])}")
+            raise SpecError(f"levels: expected a list, got {shown(table['levels'])}")
         return Categorical(levels, _checked_reference(table.get("reference")), missing)
     if table["dtype"] != "bool":
-        raise SpecError(f"dtype {table['dtype']!r} is not known; allowed: 'bool'")
+        raise SpecError(f"dtype {shown(table['dtype'])} is not known; allowed: 'bool'")
     return Boolean(missing, is_released=release)
 
 
 def _pair(bounds: object) -> tuple[float, float]:
     items = _plain_items(bounds)
     if items is None or len(items) != 2:
-        raise SpecError(f"bounds: expected a pair [low, high], got {short(bounds)}")
+        raise SpecError(f"bounds: expected a pair [low, high], got {shown(bounds)}")
     return items[0], items[1]
 
 
@@ -140,4 +139,4 @@ def _missing_from(rule: object) -> Missing:
         value = rule["fill"]
         if isinstance(value, str | int | float):
             return Fill(value)
-    raise SpecError(f"missing = {short(rule)} is not known; allowed: 'error', 'drop' or {{fill = VALUE}}")
+    raise SpecError(f"missing = {shown(rule)} is not known; allowed: 'error', 'drop' or {{fill = VALUE}}")

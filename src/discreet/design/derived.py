@@ -44,9 +44,9 @@ def _made(column: Derived, ranges: Mapping[str, tuple[float, float]]) -> Column:
     formula = column.formula
     low, high = formula.interval(ranges)
     if formula.kind != "numeric" and column.bounds is not None:
-        raise SpecError(f"got bounds with a formula that gives {formula.kind}; leave them out")
+        raise SpecError(f"a formula of kind {formula.kind!r} takes no bounds; leave them out")
     if formula.kind != "levels" and column.reference is not None:
-        raise SpecError("'reference' belongs to a column with levels, such as cut(...)")
+        raise SpecError("'reference' is only for a column with levels, such as cut(...)")
     if formula.kind == "levels":
         return Categorical(formula.levels(), column.reference, formula=formula)
     if formula.kind == "spline":
@@ -57,8 +57,8 @@ def _made(column: Derived, ranges: Mapping[str, tuple[float, float]]) -> Column:
         return Numeric((low, high), formula=formula)
     if not low <= column.bounds[0] < column.bounds[1] <= high:
         raise SpecError(
-            f"the bounds [{column.bounds[0]:g}, {column.bounds[1]:g}] reach outside [{low:g}, {high:g}], "
-            "which follows from the columns used; bounds of a formula can only be tightened"
+            f"the bounds [{column.bounds[0]:g}, {column.bounds[1]:g}] are not inside [{low:g}, {high:g}], "
+            "the range of the formula; declare bounds inside that range"
         )
     return Numeric(column.bounds, formula=formula)
 

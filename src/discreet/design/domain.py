@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from discreet.design.columns import Boolean, Categorical, Numeric, SplineBasis
 from discreet.design.model import Design
-from discreet.errors import SpecError
+from discreet.errors import SpecError, shown
 from discreet.privacy.checks import is_integer
 
 DEFAULT_GRID_BITS = 16
@@ -58,7 +58,8 @@ class RowDomain:
         """The domain that a design declares."""
         if not is_integer(grid_bits) or not MIN_GRID_BITS <= grid_bits <= MAX_GRID_BITS:
             raise SpecError(
-                f"grid_bits {grid_bits!r} is not allowed; choose an integer from {MIN_GRID_BITS} to {MAX_GRID_BITS}"
+                f"grid_bits {shown(grid_bits)} is not allowed; "
+                f"choose an integer from {MIN_GRID_BITS} to {MAX_GRID_BITS}"
             )
         _check_size(len(design.released))
         regressors = [design.columns[name] for name in design.regressors]

@@ -20,15 +20,14 @@ from discreet.design.columns import (
     Derived,
     Numeric,
     SplineBasis,
-    has_invisible_characters,
-    short,
 )
 from discreet.design.declarations import column_from
-from discreet.errors import SpecError
+from discreet.errors import OutputError, SpecError, shown
 from discreet.exact.rounding import nearest
 from discreet.files import checked_path, read_limited
-from discreet.privacy.checks import is_number
+from discreet.privacy.checks import check_flag, is_number
 from discreet.privacy.unit import PrivacyUnit
+from discreet.text import has_invisible_characters
 
 CONSTANT: Final = "1"
 INTERCEPT: Final = "Intercept"
@@ -88,7 +87,7 @@ class Design:
         if weights is not None:
             raise SpecError(_NO_WEIGHTS)
         if not isinstance(columns, Mapping):
-            raise SpecError(f"expected a table of name to declaration for the columns, got {type(columns).__name__}")
+            raise SpecError(f"columns: expected a mapping from names to declarations, got {type(columns).__name__}")
         _set = object.__setattr__
         _set(self, "target", target)
         declared = {name: _declared(name, what) for name, what in columns.items()}
@@ -101,31 +100,30 @@ class Design:
         self._check()
 
     def _check(self) -> None:
-        if self.target == "":
+        if isinstance(self.target, str) and not self.target:
             raise SpecError("target is blank; name the column to explain")
         if not self.columns:
             raise SpecError(
-                f"no column is declared; declare the target {self.target!r} and at least one column besides it"
+                f"no column is declared; declare the target {shown(self.target)} and at least one column besides it"
             )
         if not isinstance(self.target, str) or self.target not in self.columns:
-            raise SpecError.unknown_name("target", str(self.target), self.columns)
+            raise SpecError.unknown_name("target", self.target, self.columns)
         target = self.columns[self.target]
         if not isinstance(target, Numeric | Boolean):
-            raise SpecError(f"the target {self.target!r} is categorical; a target is numeric or boolean")
+            raise SpecError(f"the target {shown(self.target)} is categorical; a target is numeric or boolean")
         if not target.is_released:
-            raise SpecError(f"the target {self.target!r} is not released; leave out release = false")
+            raise SpecError(f"the target {shown(self.target)} is not released; leave out release = false")
         if not self.regressors:
             raise SpecError("the design has no regressor; declare at least one column besides the target")
-        if not isinstance(self.intercept, bool):
-            raise SpecError(f"intercept: expected true or false, got {self.intercept!r}")
+        check_flag("intercept", self.intercept)
         if self.unit.id in self.columns:
-            raise SpecError(f"the id column {self.unit.id!r} is declared as a column too; an id is never released")
+            raise SpecError(f"the id column {shown(self.unit.id)} is declared as a column too; an id is never released")
         if self.radius is not None:
             if not is_number(self.radius):
-                raise SpecError(f"radius: expected a number, got {self.radius!r}")
+                raise SpecError(f"radius: expected a number, got {shown(self.radius)}")
             if not 2**-8 <= nearest(self.radius) < math.inf:
                 raise SpecError(
-                    f"radius {short(self.radius)} is not allowed; declare a finite number of at least 1/256"
+                    f"radius {shown(self.radius)} is not allowed; declare a finite number of at least 1/256"
                 )
             object.__setattr__(self, "radius", float(self.radius))
         twice = [name for name, times in Counter(self.released).items() if times > 1]
@@ -227,7 +225,7 @@ class Design:
             if key == "weights":
                 raise SpecError(_NO_WEIGHTS)
             if key not in _KEYS:
-                raise SpecError.unknown_name("key", str(key), _KEYS)
+                raise SpecError.unknown_name("key", key, _KEYS)
         for key in ("target", "columns"):
             if key not in table:
                 raise SpecError(f"the design has no {key!r}; declare it")
@@ -240,7 +238,7 @@ class Design:
         # a pair of bounds reads best on one line
         return re.sub(
             r"= \[\n((?:    .*,\n)+)\]",
-            lambda array: "= [" + ", ".join(line.strip()[:-1] for line in array[1].splitlines()) + "]",
+            lambda array: "= [" + ", ".join(line.strip()[:-1] for line in array[1].rstrip("\n").split("\n")) + "]",
             tomli_w.dumps(self.to_dict()),
         )
 
@@ -258,12 +256,18 @@ class Design:
         except ValueError as error:
             raise SpecError(f"the design is not valid TOML: {error}") from None
         except RecursionError:
-            raise SpecError("the design is nested too deeply; a design has tables within tables, no more") from None
+            raise SpecError(
+                "the design is nested too deeply; it needs only tables such as [columns.NAME] and [unit]"
+            ) from None
         return cls.from_dict(table)
 
     def save(self, path: str | Path) -> None:
         """Write the design as TOML."""
-        checked_path(path).write_text(self.to_toml(), encoding="utf-8")
+        target = checked_path(path)
+        try:
+            target.write_text(self.to_toml(), encoding="utf-8")
+        except OSError as error:
+            raise OutputError(f"cannot write the design {str(target)!r}: {error.strerror}") from None
 
     @classmethod
     def load(cls, path: str | Path) -> Design:
@@ -291,12 +295,12 @@ def _resolved(declared: Mapping[str, Column | Derived]) -> dict[str, Column]:
 
 def _declared(name: object, declaration: object) -> Column | Derived:
     if not isinstance(name, str) or not name or name != name.strip():
-        raise SpecError(f"expected a column name without blanks at its ends, got {name!r}")
+        raise SpecError(f"expected a column name that is not empty and has no blanks at its ends, got {shown(name)}")
     if has_invisible_characters(name):
-        raise SpecError(f"the column name {name!r} has invisible characters; rename the column")
+        raise SpecError(f"the column name {shown(name)} has invisible characters; rename the column")
     if name in (CONSTANT, INTERCEPT):
-        raise SpecError(f"the column name {name!r} is a reserved name; rename the column")
+        raise SpecError(f"the column name {shown(name)} is a reserved name; rename the column")
     try:
         return column_from(declaration)
     except SpecError as error:
-        raise SpecError(f"column {name!r}: {error}") from None
+        raise SpecError(f"column {shown(name)}: {error}") from None

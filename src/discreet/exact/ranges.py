@@ -99,7 +99,7 @@ def square_root(a: Interval) -> Interval:
     (0.0, 3.0)
     """
     if a[0] < 0:
-        raise NoRangeError("a square root needs numbers from 0 on")
+        raise NoRangeError("a square root needs numbers of at least 0")
     low, high = math.sqrt(a[0]), math.sqrt(a[1])
     if Fraction(low) ** 2 > Fraction(a[0]):
         low = math.nextafter(low, -math.inf)

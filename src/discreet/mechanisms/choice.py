@@ -41,7 +41,7 @@ def chosen_mechanism(
     `clip_counts` one for counts of clipped rows, which mechanisms do whose card says so.
     """
     if not isinstance(name, str):
-        raise SpecError.unknown_name("mechanism", str(name), (AUTO, *HOMES))
+        raise SpecError.unknown_name("mechanism", name, (AUTO, *HOMES))
     if robust:
         if name not in (AUTO, "gaussian"):
             raise SpecError(f"robust standard errors need the mechanism 'gaussian', got {name!r}")
@@ -65,7 +65,7 @@ def _counting(name: str, budget: PrivacyBudget) -> Mechanism:
     if chosen == "laplace":
         return LaplaceMoments(clip_counts=True)
     able = " and ".join(repr(one.name) for one in mechanisms().values() if one.info.clip_counts)
-    raise SpecError(f"clip_counts is offered by the mechanisms {able} only, got {chosen!r}")
+    raise SpecError(f"clip_counts works only with the mechanisms {able}, got {chosen!r}")
 
 
 def _prepared(
@@ -80,12 +80,12 @@ def _prepared(
         ]
         raise SpecError(
             f"the mechanism {mechanism.name!r} needs delta above 0, for instance delta = 1e-6; got delta = 0; "
-            f"of the kind {mechanism.kind!r}, {', '.join(others[:-1])} and {others[-1]} work without delta"
+            f"mechanisms that publish {mechanism.kind} with delta = 0: {', '.join(others)}"
         )
     if mechanism.kind == "coefficients" and not design.intercept and not design.centred:
         raise SpecError(
-            f"got intercept = false with bounds that are not symmetric around 0; the line of {mechanism.name!r} would "
-            "then miss the origin; declare bounds such as (-90, 90), keep the intercept, or choose a mechanism of "
+            f"got intercept = false with bounds that are not symmetric around 0; the line that {mechanism.name!r} fits "
+            "would miss the origin; declare bounds such as (-90, 90), keep the intercept, or choose a mechanism of "
             "kind 'moments'"
         )
     return mechanism, settings, mechanism.noise_model(design, domain, budget, settings)

@@ -44,7 +44,7 @@ def mechanism_named(name: str) -> Mechanism:
     if isinstance(name, str) and name.casefold() in NOT_OFFERED:
         raise SpecError(NOT_OFFERED[name.casefold()])
     if not isinstance(name, str) or name not in HOMES:
-        raise SpecError.unknown_name("mechanism", str(name), ("auto", *HOMES))
+        raise SpecError.unknown_name("mechanism", name, ("auto", *HOMES))
     module, defined = HOMES[name]
     return cast("Mechanism", getattr(import_module(f"discreet.mechanisms.{module}"), defined)())
 

@@ -7,6 +7,7 @@ Hands on: numbers, pictures and verdicts. A room for each document; `catalogue` 
 
 from __future__ import annotations
 
+from discreet.papers.neunhoeffer.ols import CovarianceFit, ols_cov
 from discreet.papers.reproduction import Reproduction, figures, reproduce
 
-__all__ = ["Reproduction", "figures", "reproduce"]
+__all__ = ["CovarianceFit", "Reproduction", "figures", "ols_cov", "reproduce"]

@@ -112,6 +112,8 @@ class Figure:
         From the numbers to a picture.
     predictions
         Whether a reader's own method can be drawn on the same axes.
+    pdf
+        Whether the picture is written as PDF too, as its document does.
     """
 
     name: str
@@ -124,6 +126,7 @@ class Figure:
     choices: tuple[str, ...] = ()
     not_run: Callable[[Run], Sequence[str]] = lambda run: ()
     predictions: bool = False
+    pdf: bool = False
 
 
 @dataclass(frozen=True)

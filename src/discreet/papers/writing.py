@@ -23,9 +23,8 @@ _HOLDS: Final = {True: "holds", False: "does not hold", None: "not run"}
 
 
 def write_figure(result: Result, folder: Path) -> tuple[Path, ...]:
-    """Write PNG, SVG, CSV and Markdown of a figure, over those of an earlier run; give their paths."""
-    png, svg = _pictures(result)
-    contents = {".png": png, ".svg": svg, ".csv": _numbers(result).encode(), ".md": page(result).encode()}
+    """Write pictures, CSV and Markdown of a figure, over those of an earlier run; give their paths."""
+    contents = {**_pictures(result), ".csv": _numbers(result).encode(), ".md": page(result).encode()}
     folder.mkdir(parents=True, exist_ok=True)
     paths = tuple(folder / f"{result.figure.name}{suffix}" for suffix in contents)
     for path, content in zip(paths, contents.values(), strict=True):
@@ -93,16 +92,20 @@ def _outcome_values(key: str, claim: str, outcome: Outcome) -> Mapping[str, obje
     return {"key": key, "claim": claim, "holds": outcome.holds, "measured": outcome.measured}
 
 
-def _pictures(result: Result) -> tuple[bytes, bytes]:
+def _pictures(result: Result) -> dict[str, bytes]:
+    """PNG and SVG, and PDF where the figure asks for it, by suffix."""
     from matplotlib import rc_context
 
     picture = result.figure.draw(result.numbers, result.run)
-    png, svg = BytesIO(), BytesIO()
     # the same run gives the same bytes
+    undated = {".png": {"Software": None}, ".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
+    contents = {}
     with rc_context({"svg.hashsalt": result.figure.name, "svg.fonttype": "path"}):
-        picture.savefig(png, format="png", dpi=_DOTS, metadata={"Software": None})
-        picture.savefig(svg, format="svg", metadata={"Date": None})
-    return png.getvalue(), svg.getvalue()
+        for suffix in (".png", ".svg", *([".pdf"] if result.figure.pdf else [])):
+            written = BytesIO()
+            picture.savefig(written, format=suffix[1:], dpi=_DOTS, metadata=undated[suffix])
+            contents[suffix] = written.getvalue()
+    return contents
 
 
 def _numbers(result: Result) -> str:

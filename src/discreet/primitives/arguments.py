@@ -13,7 +13,7 @@ from typing import Any, Final, cast, get_args
 import numpy as np
 import numpy.typing as npt
 
-from discreet.errors import DataError, PrivacyNotice, SpecError
+from discreet.errors import DataError, PrivacyNotice, SpecError, shown
 from discreet.privacy.budget import PrivacyBudget, check_strength
 from discreet.privacy.checks import positive, within
 from discreet.privacy.guarantee import Guarantee
@@ -68,7 +68,7 @@ def checked_flag(name: str, value: object) -> bool:
     False
     """
     if not isinstance(value, bool | np.bool_):
-        raise SpecError(f"{name} = {value!r}; allowed: True or False")
+        raise SpecError(f"{name} = {shown(value)}; allowed: True or False")
     return bool(value)
 
 
@@ -80,7 +80,9 @@ def checked_level(level: object) -> float:
     """
     number = _double(level)
     if not 0.5 <= number <= 1 - 1e-9:
-        raise SpecError(f"level = {level!r}; allowed: at least 0.5 and below 1, at most 1 - 1e-9; for instance 0.95")
+        raise SpecError(
+            f"level = {shown(level)}; allowed: at least 0.5 and below 1, at most 1 - 1e-9; for instance 0.95"
+        )
     return number
 
 
@@ -91,7 +93,7 @@ def checked_name(what: str, name: object, allowed: tuple[str, ...]) -> str:
     'laplace'
     """
     if not isinstance(name, str) or name not in allowed:
-        raise SpecError.unknown_name(what, str(name), allowed)
+        raise SpecError.unknown_name(what, name, allowed)
     return name
 
 
@@ -129,7 +131,7 @@ def public_count(name: str, value: object, highest: int | None = None) -> int:
         if number >= 1 and (highest is None or number <= highest):
             return number
     end = "" if highest is None else f" and at most {highest}"
-    raise SpecError(f"{name} = {value!r}; expected an integer of at least 1{end}, fixed without the data")
+    raise SpecError(f"{name} = {shown(value)}; expected an integer of at least 1{end}, fixed without the data")
 
 
 def data_fractions(name: str, values: Sequence[Any] | npt.NDArray[Any]) -> list[Fraction]:
@@ -246,7 +248,9 @@ def _refuse_other_shapes(name: str, values: object) -> None:
     if getattr(values, "ndim", 1) != 1:
         raise DataError(f"{name} has more than one dimension; give a list or a one-dimensional array")
     if isinstance(values, np.ma.MaskedArray):
-        raise DataError(f"{name} has a mask, and what is masked would count; fill or drop it by a public rule")
+        raise DataError(
+            f"{name} is a masked array, whose masked entries would be counted; fill or drop them by a public rule"
+        )
 
 
 def _double(value: object) -> float:

@@ -75,7 +75,7 @@ def per_coordinate(name: str, given: PerCoordinate, width: int) -> list[Fraction
         return [public_fraction(name, given)] * width
     numbers = [public_fraction(name, number) for number in cast("Sequence[float]", given)]
     if len(numbers) != width:
-        raise SpecError(f"{name} has {len(numbers)} entries for {width} coordinates; give one each, or one for all")
+        raise SpecError(f"{name} has {len(numbers)} entries for {width} coordinates; give one for each, or one for all")
     return numbers
 
 

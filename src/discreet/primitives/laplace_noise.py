@@ -161,7 +161,9 @@ def laplace(
     if (scales is None) == (epsilon is None):
         raise SpecError("give exactly one of scales and epsilon; with epsilon the scales are computed")
     if scales is not None and weights is not None:
-        raise SpecError("got weights and scales; weights set the scales from epsilon, so give them with epsilon only")
+        raise SpecError(
+            "got both weights and scales; weights set the scales from epsilon, so use them with epsilon only"
+        )
     vectors = change_vectors(changes)
     width = len(vectors[0])
     sensitivity = [max(vector[k] for vector in vectors) for k in range(width)]
@@ -181,7 +183,7 @@ def laplace(
     promise = checked_epsilon(spent if epsilon is None else epsilon)
     checked_strength(promise, 0.0, allow_weak_privacy)
     if public_length("values", values) != width:
-        raise SpecError(f"values has {len(values)} entries, changes has {width} coordinates; give one change each")
+        raise SpecError(f"values has {len(values)} entries, changes has {width} coordinates; give one change for each")
     exact = data_fractions("values", values)
     noise = laplace_noises(drawn)
     # [P:laplace-values]

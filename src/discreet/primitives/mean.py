@@ -10,7 +10,8 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from discreet.errors import SpecError
+from discreet.errors import SpecError, shown
+from discreet.primitives.absolute_error import absolute_error_draw, absolute_error_rate
 from discreet.primitives.arguments import (
     checked_level,
     checked_name,
@@ -30,7 +31,7 @@ from discreet.privacy.guarantee import Guarantee
 UNIT: Final = 2**30
 # numbers that are summed in 64 bits at a time: 2^20 of at most 2^30 steps
 _PART: Final = 2**20
-_METHODS: Final = ("laplace", "squared-error")
+_METHODS: Final = ("laplace", "absolute-error", "squared-error")
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,9 +120,11 @@ def private_mean(
         Up to 1e6, and not so small that the noise is beyond a 64-bit sampler.
     neighbours : {"add-remove", "replace"}
         What is hidden: whether somebody is in, or what one says.
-    method : {"laplace", "squared-error"}
-        "squared-error" (replace only) draws t with density proportional to exp(-(n epsilon / 2) (mean - t)^2) inside
-        the bounds scaled to [0, 1]. It keeps the same epsilon with far more noise: for teaching.
+    method : {"laplace", "absolute-error", "squared-error"}
+        The other two are the exponential mechanism inside the bounds, scaled to [0, 1]; replace only, for teaching.
+        "absolute-error" draws t with density proportional to exp(-n s |mean - t|), s = log((1 + e^epsilon) / 2), which
+        is between epsilon / 2 and epsilon: more noise than "laplace", never outside the bounds. "squared-error" has
+        density exp(-(n epsilon / 2) (mean - t)^2), and far more noise.
     count_share : float, optional
         Under add-remove: the part of epsilon for the count, from 0.01 to 0.99; by default 0.25.
     level : float
@@ -147,16 +150,14 @@ def private_mean(
     level = checked_level(level)
     checked_name("method", method, _METHODS)
     if relation == "add-remove":
-        if method == "squared-error":
-            raise SpecError("method 'squared-error' needs a public number of entries; pass neighbours='replace'")
+        if method != "laplace":
+            raise SpecError(f"method {method!r} needs a public number of entries; pass neighbours='replace'")
         value, interval, size = _quotient(values, span, promise, share, level)
     else:
         size = public_length("values", values)
         total = span.total(data_floats("values", values))
-        if method == "laplace":
-            value, interval = _shifted(total, size, span, promise, level)
-        else:
-            value, interval = _drawn(total, size, span, promise, level)
+        law = {"laplace": _shifted, "absolute-error": _confined, "squared-error": _drawn}[method]
+        value, interval = law(total, size, span, promise, level)
     public = ("the number of entries is public",) if relation == "replace" else ()
     guarantee = promised(promise, 0.0, relation, "each person has one entry", "the bounds are public", *public)
     return PrivateMean(value, interval, level, size, method, guarantee)
@@ -165,10 +166,10 @@ def private_mean(
 def _range(bounds: tuple[float, float]) -> _Range:
     pair: Any = bounds
     if not (isinstance(pair, tuple | list) and len(pair) == 2):
-        raise SpecError(f"bounds = {bounds!r}; give two numbers, low and high")
+        raise SpecError(f"bounds = {shown(bounds)}; give two numbers, low and high")
     low, high = (within("bound", end, -1e250, 1e250, advice="give finite public bounds") for end in pair)
     if not high / 2 - low / 2 >= 1e-250:
-        raise SpecError(f"bounds = {bounds!r}; the second must be above the first")
+        raise SpecError(f"bounds = {shown(bounds)}; the second must be above the first")
     return _Range(low, high)
 
 
@@ -196,6 +197,14 @@ def _quotient(
     low, high = quotient_interval(centre, size, UNIT, (scale, count_scale), level)
     # half a step for the rounding of each number
     return span.number(centre), (span.number(low - 0.5 / UNIT), span.number(high + 0.5 / UNIT)), size
+
+
+def _confined(total: int, size: int, span: _Range, epsilon: float, level: float) -> tuple[float, tuple[float, float]]:
+    scale = scale_in_steps(2 * UNIT / Fraction(absolute_error_rate(epsilon)))  # [P:absolute-error-scale]
+    centre = absolute_error_draw(total, size * UNIT, scale) / (size * UNIT)
+    # a deviation that is confined to a range around 0 is stochastically below one that is not
+    sensitivity = (laplace_bound(scale, 1, level) / size + 0.5) / UNIT
+    return span.number(centre), (span.number(centre - sensitivity), span.number(centre + sensitivity))
 
 
 def _drawn(total: int, size: int, span: _Range, epsilon: float, level: float) -> tuple[float, tuple[float, float]]:

@@ -12,7 +12,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from discreet.errors import DataError, SpecError
+from discreet.errors import DataError, SpecError, shown
 from discreet.exact.normal import EIGHTY_DIGITS
 from discreet.exact.rounding import down, up
 from discreet.mechanisms.sampling.coins import bernoulli
@@ -160,7 +160,7 @@ def randomised_response(
         probability_below_one("q", q, advice="for instance 0.5; at q = 1 nobody is protected")
         truth = exact_number(q)
         if 0 < truth < EPSILON_LOWEST:
-            raise SpecError(f"q = {q!r}; allowed: 0, or at least {EPSILON_LOWEST:g} and below 1; for instance 0.5")
+            raise SpecError(f"q = {shown(q)}; allowed: 0, or at least {EPSILON_LOWEST:g} and below 1; for instance 0.5")
         promise = response_epsilon(truth)
     # coins alone keep epsilon = 0, which is no budget but needs no leave either
     checked_strength(max(promise, EPSILON_LOWEST), 0.0, allow_weak_privacy)

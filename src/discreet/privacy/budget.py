@@ -11,7 +11,7 @@ from typing import Literal
 from discreet.errors import SpecError
 from discreet.exact.rounding import down, root_down
 from discreet.privacy import gaussian, zcdp
-from discreet.privacy.checks import exact_fields, known_fields, positive, probability_below_one
+from discreet.privacy.checks import check_flag, exact_fields, known_fields, positive, probability_below_one
 
 Currency = Literal["approximate", "zcdp", "gdp"]
 
@@ -203,7 +203,7 @@ class PrivacyBudget:
         everything = known_fields("budget", mapping, ("currency", "epsilon", "delta", "rho", "mu"))
         currency = everything.get("currency")
         if currency not in _FIELDS:
-            raise SpecError.unknown_name("budget currency", str(currency), _FIELDS)
+            raise SpecError.unknown_name("budget currency", currency, _FIELDS)
         values = exact_fields(f"{currency} budget", mapping, _FIELDS[str(currency)])
         numbers = {
             name: probability_below_one(name, value, advice=_DELTA_ADVICE)
@@ -260,10 +260,9 @@ def check_strength(budget: PrivacyBudget, allow_weak_privacy: bool) -> tuple[str
     >>> len(check_strength(PrivacyBudget(9.0, 1e-6), allow_weak_privacy=False))
     1
     """
-    if not isinstance(allow_weak_privacy, bool):
-        raise SpecError(f"allow_weak_privacy: expected True or False, got {allow_weak_privacy!r}")
+    check_flag("allow_weak_privacy", allow_weak_privacy)
     notices: list[str] = []
-    consent = "if that is meant, pass --allow-weak-privacy or allow_weak_privacy=True"
+    consent = "if that is intended, pass --allow-weak-privacy or allow_weak_privacy=True"
     if budget.epsilon > _EPSILON_REFUSED and not allow_weak_privacy:
         raise SpecError(
             f"epsilon = {budget.epsilon:g}; above {_EPSILON_REFUSED:g} a release hides next to nothing; "
@@ -271,7 +270,7 @@ def check_strength(budget: PrivacyBudget, allow_weak_privacy: bool) -> tuple[str
         )
     if budget.delta > _DELTA_REFUSED and not allow_weak_privacy:
         raise SpecError(
-            f"delta = {budget.delta:g}; above {_DELTA_REFUSED:g} whole rows may be revealed by chance; "
+            f"delta = {budget.delta:g}; above {_DELTA_REFUSED:g} a release may reveal whole rows by chance; "
             f"{_DELTA_ADVICE}; {consent}"
         )
     if budget.epsilon > _EPSILON_NOTICE:

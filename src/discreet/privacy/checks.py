@@ -9,9 +9,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from numbers import Real
-from typing import TypeGuard
+from typing import Any, TypeGuard
 
-from discreet.errors import SpecError
+from discreet.errors import SpecError, shown
 
 
 def positive(name: str, value: object, *, advice: str) -> float:
@@ -73,6 +73,33 @@ def is_integer(value: object) -> TypeGuard[int]:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
+def check_flag(name: str, value: object) -> None:
+    """Refuse what is neither True nor False, although Python may count it as one of them.
+
+    Examples
+    --------
+    >>> check_flag("clip_counts", False)
+    """
+    if not isinstance(value, bool):
+        raise SpecError(f"{name}: expected true or false, got {shown(value)}")
+
+
+def listed(given: object) -> list[Any] | None:
+    """The entries of a list or of anything else that can be gone through; none for text, or where that fails.
+
+    Examples
+    --------
+    >>> listed(("a", "b")), listed("ab"), listed(5)
+    (['a', 'b'], None, None)
+    """
+    if isinstance(given, str | bytes) or not isinstance(given, Iterable):
+        return None
+    try:
+        return list(given)
+    except Exception:  # an array without dimensions, or an object of somebody's own making
+        return None
+
+
 def exact_fields(what: str, mapping: object, fields: Iterable[str]) -> Mapping[str, object]:
     """Give `mapping` back if its keys are exactly `fields`; nothing missing, nothing unknown.
 
@@ -85,7 +112,7 @@ def exact_fields(what: str, mapping: object, fields: Iterable[str]) -> Mapping[s
     known = known_fields(what, mapping, names)
     missing = [name for name in names if name not in known]
     if missing:
-        raise SpecError(f"{what} without {', '.join(missing)}; it needs {', '.join(names)}; write them all")
+        raise SpecError(f"{what} lacks {', '.join(missing)}; it needs {', '.join(names)}")
     return known
 
 
@@ -96,18 +123,18 @@ def known_fields(what: str, mapping: object, fields: Iterable[str]) -> Mapping[s
     {}
     """
     if not isinstance(mapping, Mapping):
-        raise SpecError(f"{what} is {mapping!r}; it must be a table of named values; write name = value pairs")
+        raise SpecError(f"{what} is {shown(mapping)}; it must be a table of named values; write name = value pairs")
     names = list(fields)
     for key in mapping:
         if key not in names:
-            raise SpecError.unknown_name(f"{what} field", str(key), names)
+            raise SpecError.unknown_name(f"{what} field", key, names)
     return mapping
 
 
 def _number(name: str, value: object, advice: str) -> float:
     # bool is an int to Python, but True is not an amount of privacy
     if isinstance(value, bool) or not isinstance(value, Real):
-        raise SpecError(f"{name} = {value!r} is not a number; {advice}")
+        raise SpecError(f"{name} = {shown(value)} is not a number; {advice}")
     try:
         return float(value)
     except OverflowError:

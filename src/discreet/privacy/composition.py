@@ -9,15 +9,15 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from discreet.errors import SpecError, missing_extra
+from discreet.errors import SpecError, missing_extra, shown
 from discreet.exact.rounding import up
 from discreet.privacy import gaussian, zcdp
-from discreet.privacy.checks import positive, probability_below_one
+from discreet.privacy.checks import listed, positive, probability_below_one
 
 # dp_accounting convolves in double precision: over its grid that can lose about 1e-12 of probability, so results are
 # charged ten times that, and below a delta of 1e-9 the distributions are not asked
@@ -119,18 +119,23 @@ def compose(pieces: Sequence[Piece], *, delta: float | None = None, epsilon: flo
         return _epsilon_at(total, probability_below_one("delta", delta, advice="for instance 1e-6"))
     if epsilon is not None and delta is None:
         return _delta_at(total, positive("epsilon", epsilon, advice="give the epsilon you want to promise"))
-    raise SpecError(f"compose() got delta = {delta} and epsilon = {epsilon}; give exactly one; the other is returned")
+    raise SpecError(
+        f"compose() got delta = {shown(delta)} and epsilon = {shown(epsilon)}; give exactly one; the other is returned"
+    )
 
 
 def _add_up(pieces: Sequence[Piece]) -> _Total:
-    if not isinstance(pieces, Iterable):
+    given = listed(pieces)
+    if given is None:
         raise SpecError(f"compose(): expected a list of pieces, got {type(pieces).__name__}")
-    pieces = list(pieces)
+    pieces = given
     if not pieces:
         raise SpecError("compose() got no pieces; it needs at least one; name what was released")
     for piece in pieces:
         if not isinstance(piece, Piece):
-            raise SpecError(f"{piece!r} is not a piece; allowed: GaussianPiece, ZcdpPiece, PurePiece; wrap it in one")
+            raise SpecError(
+                f"{shown(piece)} is not a piece; allowed: GaussianPiece, ZcdpPiece, PurePiece; wrap it in one"
+            )
     mus = [piece.mu for piece in pieces if isinstance(piece, GaussianPiece)]
     rhos = [Fraction(piece.rho) for piece in pieces if isinstance(piece, ZcdpPiece)]
     epsilons = sorted(piece.epsilon for piece in pieces if isinstance(piece, PurePiece))

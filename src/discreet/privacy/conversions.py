@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-from discreet.errors import SpecError
+from discreet.errors import SpecError, shown
 from discreet.exact.rounding import up
 from discreet.privacy import gaussian, zcdp
 from discreet.privacy.checks import positive, within
@@ -137,5 +137,5 @@ def _delta(delta: float) -> float:
 
 def _order(alpha: float) -> float:
     if not positive("alpha", alpha, advice="choose an order above 1") > 1:
-        raise SpecError(f"alpha = {alpha}; a Renyi order here is above 1; choose 2 or more")
+        raise SpecError(f"alpha = {shown(alpha)}; a Renyi order must be above 1; choose 2 or more")
     return float(alpha)

@@ -27,6 +27,7 @@ from __future__ import annotations
 import math
 from decimal import Decimal, localcontext
 from fractions import Fraction
+from functools import lru_cache
 
 from discreet.errors import SpecError
 from discreet.exact.normal import EIGHTY_DIGITS, SQRT_TWO_PI, mills
@@ -135,16 +136,20 @@ def mu_from(epsilon: float, delta: float) -> float:
     4.2247
     """
     advice = "choose an epsilon between 0.1 and 8"
-    exact_epsilon = Decimal(within("epsilon", epsilon, EPSILON_LOWEST, EPSILON_HIGHEST, advice=advice))
-    exact_delta = _delta(delta)
+    return _mu_from(Decimal(within("epsilon", epsilon, EPSILON_LOWEST, EPSILON_HIGHEST, advice=advice)), _delta(delta))
+
+
+# one release asks several times for the same budget
+@lru_cache(maxsize=256)
+def _mu_from(epsilon: Decimal, delta: Decimal) -> float:
     with localcontext(EIGHTY_DIGITS):
-        log_target = exact_delta.ln()
+        log_target = delta.ln()
         # a closed form that always keeps the promise [Vinterbo 2020]: a start at or below the root
-        spread = -(4 * exact_delta * (1 - exact_delta)).ln()
-        root = exact_epsilon * Decimal(2).sqrt() / (spread.sqrt() + (spread + exact_epsilon).sqrt())
+        spread = -(4 * delta * (1 - delta)).ln()
+        root = epsilon * Decimal(2).sqrt() / (spread.sqrt() + (spread + epsilon).sqrt())
         step = Decimal(1)
         while step > _LAST_STEP:
-            above, below, log_delta = _profile(exact_epsilon, root)
+            above, below, log_delta = _profile(epsilon, root)
             step = (log_target - log_delta) * (above - below) / root
             root *= step.exp()
         return down(root * (1 - _SLACK))

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, cast
 
-from discreet.errors import SpecError
+from discreet.errors import SpecError, shown
 from discreet.privacy.budget import PrivacyBudget
 from discreet.privacy.checks import exact_fields, known_fields, positive, probability_below_one, within
 from discreet.privacy.unit import Neighbours, PrivacyUnit
@@ -19,7 +19,7 @@ _CONDITIONS: Final = (
 _FIELDS = ("epsilon", "delta", "unit", "conditions", "mu", "rho")
 _GAP = "mu_gap"
 _LARGEST_FLOAT = math.nextafter(math.inf, 0.0)
-_ADVICE = "copy the guarantee from the release as it is"
+_ADVICE = "copy the guarantee from the release unchanged"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,10 +63,10 @@ class Guarantee:
         for name, value in (("epsilon", epsilon), ("delta", delta)):
             object.__setattr__(self, name, value)
         if not isinstance(self.unit, PrivacyUnit):
-            raise SpecError(f"unit is {self.unit!r}; it must be a PrivacyUnit; write PrivacyUnit()")
+            raise SpecError(f"unit is {shown(self.unit)}; it must be a PrivacyUnit; write PrivacyUnit()")
         conditions: object = self.conditions
         if not (isinstance(conditions, tuple) and all(isinstance(line, str) for line in conditions)):
-            raise SpecError(f"conditions are {conditions!r}; they must be a tuple of sentences; write () for none")
+            raise SpecError(f"conditions are {shown(conditions)}; they must be a tuple of sentences; write () for none")
         for name in ("mu", "rho"):
             value = getattr(self, name)
             if value is not None:
@@ -164,7 +164,7 @@ without looking.
         fields = exact_fields("guarantee", {name: known[name] for name in known if name != _GAP}, _FIELDS)
         conditions = fields["conditions"]
         if not isinstance(conditions, list):
-            raise SpecError(f"conditions are {conditions!r}; they must be a list of sentences; write [] for none")
+            raise SpecError(f"conditions are {shown(conditions)}; they must be a list of sentences; write [] for none")
         # the constructor checks the numbers, the unit checks its own fields
         return cls(
             epsilon=cast("float", fields["epsilon"]),

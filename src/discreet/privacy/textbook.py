@@ -13,10 +13,10 @@ from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from typing import Literal
 
-from discreet.errors import SpecError
+from discreet.errors import SpecError, shown
 from discreet.exact.rounding import up
 from discreet.privacy import gaussian
-from discreet.privacy.checks import is_integer, positive, probability_below_one, within
+from discreet.privacy.checks import is_integer, listed, positive, probability_below_one, within
 
 _ADVICE = "see the function's documentation for its range"
 _CLASSICAL_EPSILON_HIGHEST = 1.0
@@ -112,7 +112,7 @@ def zhao_gaussian_sigma(
         target = 2 * delta + math.exp(-b * b) * float(erfcx(math.sqrt(b * b + epsilon)))
         a = float(erfcinv(min(target, 1.0)))
     else:
-        raise SpecError.unknown_name("form", str(form), ("erfc", "logarithm"))
+        raise SpecError.unknown_name("form", form, ("erfc", "logarithm"))
     return sensitivity * (a + math.sqrt(a * a + epsilon)) / (epsilon * math.sqrt(2))
 
 
@@ -132,9 +132,10 @@ def basic_composition(pairs: Iterable[tuple[float, float]]) -> tuple[float, floa
     (0.75, 1e-06)
     """
     epsilons, deltas = Fraction(0), Fraction(0)
-    if not isinstance(pairs, Iterable):
+    given = listed(pairs)
+    if given is None:
         raise SpecError(f"pairs: expected a list of (epsilon, delta), got {type(pairs).__name__}")
-    for pair in pairs:
+    for pair in given:
         if not isinstance(pair, Sequence) or isinstance(pair, str) or len(pair) != 2:
             raise SpecError(f"pairs: expected (epsilon, delta) in each, got {type(pair).__name__}")
         epsilon, delta = pair
@@ -171,7 +172,7 @@ def advanced_composition(epsilon: float, delta: float, k: int, delta_slack: floa
     slack = _delta(delta_slack, name="delta_slack")
     count: object = k
     if not is_integer(count) or count < 1:
-        raise SpecError(f"k is {count!r}; expected the number of pieces, an integer of at least 1")
+        raise SpecError(f"k is {shown(count)}; expected the number of pieces, an integer of at least 1")
     total = epsilon * math.sqrt(2 * k * -math.log(slack)) + k * epsilon * math.expm1(epsilon)
     return total, min(1.0, k * delta + slack)
 

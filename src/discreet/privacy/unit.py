@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from discreet.errors import SpecError
+from discreet.errors import SpecError, shown
 from discreet.privacy.checks import is_integer, known_fields
+from discreet.text import has_invisible_characters
 
 Neighbours = Literal["add-remove", "replace"]
 
@@ -60,18 +61,22 @@ class PrivacyUnit:
 
     def __post_init__(self) -> None:
         if not isinstance(self.neighbours, str) or self.neighbours not in get_args(Neighbours):
-            raise SpecError.unknown_name("neighbours", str(self.neighbours), get_args(Neighbours))
+            raise SpecError.unknown_name("neighbours", self.neighbours, get_args(Neighbours))
         # read as plain objects: what comes from a file has whatever type it has
         name: object = self.id
         rows: object = self.max_rows
         if name is not None and not (isinstance(name, str) and name):
-            raise SpecError(f"unit id is {name!r}; it must be the name of a column; leave it out for one row")
+            raise SpecError(
+                f"unit id is {shown(name)}; it must be the name of a column; leave it out if the unit is one row"
+            )
+        if isinstance(name, str) and has_invisible_characters(name):
+            raise SpecError(f"unit id {shown(name)} has invisible characters; rename the column")
         if not is_integer(rows) or rows < 1:
-            raise SpecError(f"max_rows: expected an integer of at least 1, got {rows!r}")
+            raise SpecError(f"max_rows: expected an integer of at least 1, got {shown(rows)}")
         if self.max_rows > 1 and self.id is None:
-            raise SpecError(f"max_rows is {self.max_rows} without an id; rows are counted per id; name the id column")
+            raise SpecError(f"max_rows = {shown(self.max_rows)} needs an id column to count rows by; name it with id")
         if self.max_rows > _MOST_ROWS:
-            raise SpecError(f"max_rows is {self.max_rows}; noise grows with it; choose at most {_MOST_ROWS}")
+            raise SpecError(f"max_rows is {shown(self.max_rows)}; noise grows with it; choose at most {_MOST_ROWS}")
 
     @property
     def sentence(self) -> str:

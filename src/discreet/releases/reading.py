@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Final, cast
 
 from discreet.design.domain import MAX_GRID_BITS, MIN_GRID_BITS
 from discreet.design.model import Design
-from discreet.errors import ReleaseFileError, SpecError
+from discreet.errors import ReleaseFileError, SpecError, shown
 from discreet.exact.triangle import entry_count
 from discreet.privacy.checks import is_integer
 from discreet.privacy.guarantee import Guarantee
@@ -26,6 +26,7 @@ from discreet.releases.law import (
     entry_blocks,
 )
 from discreet.releases.parts import Coefficients, RatioPart, ResidualPart, Settings
+from discreet.text import has_invisible_characters
 
 FORMAT: Final = "discreet-release"
 SCHEMA_VERSION: Final = 1
@@ -68,7 +69,8 @@ def parsed(text: str) -> dict[str, Any]:
         raise ReleaseFileError("the release file has no schema version")
     if schema > SCHEMA_VERSION:
         raise ReleaseFileError(
-            f"the release file has schema {schema}, this version reads up to {SCHEMA_VERSION}; update discreet"
+            f"the release file has schema version {schema}, but this version of discreet reads versions up to "
+            f"{SCHEMA_VERSION}; update discreet"
         )
     return body
 
@@ -78,8 +80,12 @@ def release_fields(body: Mapping[str, object]) -> dict[str, Any]:
     missing = sorted(FIELDS - set(body))
     if missing:
         raise ReleaseFileError(f"the release file has no field {missing[0]!r}")
+    # the design checks its own texts: a formula may have several lines
+    rest = {name: value for name, value in body.items() if name != "design"}
+    if any(map(has_invisible_characters, _texts(rest))):
+        raise ReleaseFileError("the release file has a text with invisible characters, which no release has")
     if body["kind"] not in ("moments", "coefficients"):
-        raise ReleaseFileError(f"a release of kind {body['kind']!r} is not known to this version; update discreet")
+        raise ReleaseFileError(f"a release of kind {shown(body['kind'])} is not known to this version; update discreet")
     private = body["guarantee"] is not None
     try:
         design = Design.from_dict(_ordered(_table(body["design"], "design")))
@@ -87,7 +93,7 @@ def release_fields(body: Mapping[str, object]) -> dict[str, Any]:
     except SpecError as error:
         raise ReleaseFileError(f"the release file is inconsistent: {error}") from None
     if body["private"] is not private or (guarantee is not None and guarantee.unit != design.unit):
-        raise ReleaseFileError("guarantee, design and the mark 'private' contradict each other")
+        raise ReleaseFileError("the fields 'guarantee', 'design' and 'private' contradict each other")
     if body["columns"] != list(design.released):
         raise ReleaseFileError("the released columns are not those of the design")
     units = None if body["units_public"] is None else _integer(body["units_public"], "units_public")
@@ -117,6 +123,19 @@ def release_fields(body: Mapping[str, object]) -> dict[str, Any]:
     }
 
 
+def _texts(table: object) -> Iterator[str]:
+    """Every text in a value of JSON, also the keys."""
+    waiting = [table]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, str):
+            yield one
+        elif isinstance(one, dict):
+            waiting += [*one, *one.values()]
+        elif isinstance(one, list):
+            waiting += one
+
+
 def _check_promise(noise: NoiseLaw, guarantee: Guarantee | None) -> None:
     """A private release names the account of its noise, and promises without delta only what keeps it."""
     if guarantee is None:
@@ -124,7 +143,7 @@ def _check_promise(noise: NoiseLaw, guarantee: Guarantee | None) -> None:
     if noise.calibration == "none":
         raise ReleaseFileError("the noise is not calibrated to any promise, but the release is marked private")
     if guarantee.delta == 0 and (noise.calibration != "pure" or noise.family not in _PURE):
-        raise ReleaseFileError("the promise has no delta, but the noise is not of a kind that keeps it")
+        raise ReleaseFileError("the promise has delta = 0, which this kind of noise cannot keep")
     _check_curve(noise, guarantee)
 
 
@@ -191,7 +210,7 @@ def _clip_counts(body: Mapping[str, object], design: Design) -> dict[str, int]:
         return {}
     counts = _integers_of(_table(body["clip_counts"], "clip_counts"), "clip_counts")
     if not counts or set(counts) != set(design.clippable):
-        raise ReleaseFileError("clip_counts must give every column of the design whose values can be clipped, no other")
+        raise ReleaseFileError("clip_counts must list exactly the columns whose values can be clipped")
     return {name: counts[name] for name in design.clippable}
 
 

@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import Final, Literal
 
 from discreet.design.model import Design
-from discreet.errors import OutputError, ReleaseFileError, SpecError
+from discreet.errors import OutputError, ReleaseFileError, SpecError, shown
 from discreet.exact.arrays import FloatArray
 from discreet.exact.triangle import symmetric
 from discreet.files import read_limited, write_bytes
@@ -202,7 +202,7 @@ class Release:
         if digest != digest_of(body):
             raise ReleaseFileError("the digest does not match the content: the file was edited or damaged")
         for key in sorted(set(body) - FIELDS - OPTIONAL):
-            warnings.warn(f"the release file has a field {key!r} that this version does not know", stacklevel=2)
+            warnings.warn(f"the release file has a field {shown(key)} that this version does not know", stacklevel=2)
         return cls(**release_fields(body))
 
     def _body(self) -> dict[str, object]:
@@ -266,7 +266,7 @@ class Release:
         promise = (
             "NOT PRIVATE: this release carries no guarantee." if self.guarantee is None else self.guarantee.sentence()
         )
-        source = f"Mechanism {self.mechanism}; spend recorded: {self.anchor}."
+        source = f"Mechanism {self.mechanism}; ledger: {self.anchor}."
         if self.coefficients is not None:
             names = ("Intercept", *self.columns[1:-1])
             cells = [[name, f"{value:.4g}"] for name, value in zip(names, self.coefficients.values, strict=True)]

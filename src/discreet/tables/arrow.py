@@ -18,7 +18,7 @@ from discreet.errors import DataError
 from discreet.exact.arrays import FloatArray
 
 if TYPE_CHECKING:
-    from pyarrow import Array, DataType, RecordBatch
+    from pyarrow import Array, ChunkedArray, DataType, DictionaryArray, RecordBatch
 
 
 _BYTES_OF_TEXT: Final = (
@@ -34,25 +34,59 @@ def declared_arrays(batch: RecordBatch, columns: Mapping[str, Base]) -> list[Flo
 
 
 def check_buffers(batch: RecordBatch) -> None:
-    """Raise what Arrow raises where an offset or an index leads outside its buffers; text may be any bytes.
+    """Raise what Arrow raises where an offset leads outside its buffers; text may be any bytes.
 
-    Text that is no text, or a decimal with more digits than its type has, is a matter of its own cell.
+    Text that is no text, a decimal with more digits than its type has, a time of no day, or an index without an entry
+    in its dictionary is a matter of its own cell.
     """
     try:
         batch.validate(full=True)
     except pa.ArrowInvalid:
         for values in batch.columns:
-            _as_bytes(values).validate(full=True)
+            _check_array(values)
+
+
+def _check_array(values: Array) -> None:
+    if pa.types.is_dictionary(values.type):
+        values.indices.validate(full=True)
+        _check_array(values.dictionary)
+    else:
+        _as_bytes(values).validate(full=True)
 
 
 def _as_bytes(values: Array) -> Array:
-    """The same buffers, with text and decimals read as bytes."""
-    if pa.types.is_dictionary(values.type):
-        return pa.DictionaryArray.from_arrays(values.indices, _as_bytes(values.dictionary), safe=False)
+    """The same buffers, with text, decimals and times read as bytes."""
     for is_text, kind in _BYTES_OF_TEXT:
         if is_text(values.type):
             return values.view(kind)
-    return values.view(pa.binary(values.type.byte_width)) if pa.types.is_decimal(values.type) else values
+    any_bits = pa.types.is_decimal(values.type) or pa.types.is_temporal(values.type)
+    return values.view(pa.binary(values.type.byte_width)) if any_bits else values
+
+
+def entry_indices(values: DictionaryArray) -> Array:
+    """The entry that each cell of a dictionary column names, as int64; null where the dictionary has no such entry.
+
+    Arrow does not look, and would read beyond the dictionary.
+
+    >>> entry_indices(pa.DictionaryArray.from_arrays(pa.array([1, 5, None]), ["a", "b"], safe=False)).to_pylist()
+    [1, None, None]
+    """
+    # an index that only an unsigned type can hold becomes negative
+    indices = values.indices.cast(pa.int64(), safe=False)
+    inside = pc.and_(pc.greater_equal(indices, 0), pc.less(indices, len(values.dictionary)))
+    return pc.if_else(inside, indices, pa.scalar(None, pa.int64()))
+
+
+def combined(values: ChunkedArray) -> Array:
+    """All chunks as one array."""
+    if values.num_chunks > 1 and pa.types.is_dictionary(values.type):
+        # where dictionaries are made one, every index is followed
+        chunks = [
+            pa.DictionaryArray.from_arrays(entry_indices(chunk).cast(values.type.index_type), chunk.dictionary)
+            for chunk in values.chunks
+        ]
+        values = pa.chunked_array(chunks)
+    return values.combine_chunks()
 
 
 def declared_array(name: str, column: Base, values: Array) -> FloatArray:
@@ -64,7 +98,7 @@ def declared_array(name: str, column: Base, values: Array) -> FloatArray:
     if pa.types.is_dictionary(values.type):
         # each entry once, then by position: decoding first has no kernel for some kinds of text
         entries = pa.array(declared_array(name, column, values.dictionary))
-        return _floats(entries.take(values.indices))
+        return _floats(entries.take(entry_indices(values)))
     if pa.types.is_null(values.type):
         return np.full(len(values), np.nan)
     if isinstance(column, Numeric):
@@ -93,13 +127,13 @@ def _codes(name: str, column: Categorical, values: Array) -> FloatArray:
     text_levels = isinstance(column.levels[0], str)
     if text_levels and _is_text(kind):
         found = pc.index_in(values.cast(pa.string()), value_set=pa.array(column.levels, pa.string()))
-    elif not text_levels and (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
+    elif not text_levels and (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
         # the look-up goes by bits; adding zero turns -0.0 into 0.0 and leaves all else
         numbers = pc.add(values.cast(pa.float64(), safe=False), 0.0)
         found = pc.index_in(numbers, value_set=pa.array(column.levels, pa.float64()))
     else:
         wanted = "text" if text_levels else "integers"
-        raise DataError(f"column {name!r} has type {kind}; its levels are declared as {wanted}. Make the two agree")
+        raise DataError(f"column {name!r} has type {kind}; its levels are declared as {wanted}. Change one of the two")
     return _floats(found.cast(pa.float64()))
 
 

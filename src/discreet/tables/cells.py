@@ -8,6 +8,7 @@ from __future__ import annotations
 import numbers
 from collections.abc import Callable, Iterable
 from decimal import Decimal
+from fractions import Fraction
 from typing import Any, Final
 
 import numpy as np
@@ -16,6 +17,12 @@ import pyarrow as pa
 from discreet.design.columns import Boolean, Categorical, Numeric, Readable
 
 _LONGEST_ID_BITS: Final = 4096
+_LONGEST_ID_DIGITS: Final = 1000
+# types whose own code raises nothing but errors
+_PLAIN: Final = frozenset((
+    int, float, complex, bool, str, bytes, type(None), list, tuple, Decimal, Fraction, np.ndarray,
+    *np.sctypeDict.values(),
+))  # fmt: skip
 
 
 def cell_array(column: Readable, cells: Iterable[object]) -> pa.Array:
@@ -55,16 +62,27 @@ def integers_below(kind: np.dtype[np.floating[Any]]) -> float:
 
 
 def _read(reader: Callable[[Any], Any], cell: object) -> Any:  # noqa: ANN401  # what the reader gives
-    """What the reader makes of a cell, nothing where it fails: an overflow, or an object of somebody's own making.
-
-    Such an object may raise anything, also what would end the program; only an interrupt is the user's.
-    """
+    """What the reader makes of a cell, nothing where it fails: an overflow, or an object of somebody's own making."""
     try:
         return reader(cell)
-    except KeyboardInterrupt:
-        raise
-    except BaseException:
+    except BaseException as error:
+        if ends_program(error, cell):
+            raise
         return None
+
+
+def ends_program(error: BaseException, cell: object) -> bool:
+    """Whether what was raised while a cell was read is not the cell's doing: an interrupt, or the end of the program.
+
+    An object of somebody's own making may raise anything, also `SystemExit`, and must not decide about a release. A
+    plain one cannot: there it comes from a handler of signals.
+
+    >>> ends_program(KeyboardInterrupt(), 0.5), ends_program(SystemExit(), 0.5), ends_program(ValueError(), 0.5)
+    (True, True, False)
+    """
+    if isinstance(error, Exception):
+        return False
+    return isinstance(error, KeyboardInterrupt) or any(type(cell) is plain for plain in _PLAIN)
 
 
 def _number(cell: Any) -> float | None:  # noqa: ANN401  # a cell may hold anything
@@ -97,6 +115,10 @@ def _name(cell: Any) -> str | None:  # noqa: ANN401  # as above
         whole = int(cell)
         # Python does not write out longer numbers, and nobody is called by one
         return str(whole) if whole.bit_length() < _LONGEST_ID_BITS else None
+    if issubclass(kind, Decimal):
+        # not written out before it is known to be short
+        short = Decimal.adjusted(cell) < _LONGEST_ID_DIGITS
+        return str(int(cell)) if short and cell == Decimal.to_integral_value(cell) else None
     if issubclass(kind, float | np.floating):
         number = _number(cell)
         digits = cell.dtype if issubclass(kind, np.floating) else np.dtype(np.float64)

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from discreet.design.columns import Readable
 from discreet.errors import DataError, SpecError
-from discreet.tables.arrow import check_buffers
+from discreet.tables.arrow import check_buffers, combined
 from discreet.tables.cells import cell_array, text_array
 from discreet.tables.streams import TableStream
 
@@ -50,7 +50,7 @@ def is_frame(data: object) -> bool:
 
 
 def reads_once(data: object) -> bool:
-    """Whether reading this object may use it up: a stream of a library that is not known to give it again."""
+    """Whether this object can be read only once: a stream of a library that is not known to give it again."""
     if isinstance(data, pa.RecordBatchReader):
         return True
     known = type(data).__module__.partition(".")[0] in _LASTING
@@ -87,13 +87,12 @@ def frame_batches(data: object, columns: Mapping[str, Readable], batch_rows: int
         data = _array_columns(data, names)
     elif is_from(data, "pandas", "DataFrame"):
         data = _pandas_columns(data, names)
+    elif is_from(data, "polars", "DataFrame"):
+        data = _polars_columns(data, names)
     if isinstance(data, Mapping):
         check_names(names, list(data))
         yield from _column_batches(_taken(data, names), columns, batch_rows)
         return
-    if is_from(data, "polars", "DataFrame"):
-        check_names(names, data.columns)  # type: ignore[attr-defined]  # of polars
-        data = data[names]  # type: ignore[index]  # of polars; leaves behind columns that Arrow cannot hold
     stream = _opened(data)
     check_names(names, stream.names)
     found = False
@@ -155,7 +154,19 @@ def _near(name: str, folded: Sequence[str]) -> str:
 
 
 def _folded(name: object) -> str:
-    return unicodedata.normalize("NFKC", str(name)).strip().casefold()
+    return unicodedata.normalize("NFKC", label_text(name)).strip().casefold()
+
+
+def label_text(label: object) -> str:
+    """The label of a column as text; none where it gives no text.
+
+    >>> label_text("age"), label_text(0)
+    ('age', '0')
+    """
+    try:
+        return str(label)
+    except Exception:
+        return ""
 
 
 def is_from(data: object, library: str, kind: str) -> bool:
@@ -225,9 +236,21 @@ def _taken(data: Mapping[str, object], names: Sequence[str]) -> dict[str, object
 
 
 def _pandas_columns(data: Any, names: Sequence[str]) -> Mapping[str, object]:  # noqa: ANN401  # pandas has no types here
-    labels = [str(label) for label in data.columns]
+    labels = [label_text(label) for label in data.columns]
     check_names(names, labels)
     return {name: data.iloc[:, labels.index(name)] for name in names}
+
+
+def _polars_columns(data: Any, names: Sequence[str]) -> object:  # noqa: ANN401  # polars is not imported for its types
+    check_names(names, data.columns)
+    # leaves behind columns that Arrow cannot hold
+    wanted = data[names]
+    return {name: wanted[name] for name in names} if any(map(_is_polars_only, wanted.dtypes)) else wanted
+
+
+def _is_polars_only(kind: object) -> bool:
+    """Whether a type of polars is one that Arrow does not have."""
+    return str(kind) in ("Object", "Int128", "UInt128")
 
 
 def _column_batches(
@@ -253,14 +276,14 @@ def _plain(name: str, column: Readable, values: Any) -> AnyArray | Array:  # noq
         values = sys.modules["pandas"].Series(values, dtype=values.dtype)
     if is_from(values, "pandas", "Series"):
         values = _series_values(values)
+    if is_from(values, "polars", "Series") and _is_polars_only(values.dtype):
+        values = values.to_list()
     if getattr(getattr(values, "dtype", None), "storage", None) == "python":
         # text of pandas in Python objects: Arrow would refuse the whole column for one cell that it cannot hold
         return text_array(list(values))
     if is_from(values, "xarray", "DataArray"):
         # as a stream it is a table
         values = own_array(f"column {name!r}", values)
-    if isinstance(values, pa.ChunkedArray):
-        values = values.combine_chunks()
     if any(hasattr(values, mark) for mark in ("__arrow_array__", "__arrow_c_array__", "__arrow_c_stream__")):
         return _arrow(name, values)
     if has_own_type(values):
@@ -296,7 +319,7 @@ def own_array(what: str, values: object) -> AnyArray:
     try:
         return np.asarray(values)
     except Exception:
-        problem = DataError(f"{what} is a {type(values).__name__} that gives no array; give an array or a table")
+        problem = DataError(f"{what}: a {type(values).__name__} cannot be read as an array; give an array or a table")
     raise problem
 
 
@@ -307,7 +330,7 @@ def cells_of(what: str, values: Any) -> list[object]:  # noqa: ANN401  # as abov
     try:
         return list(values)
     except Exception:
-        problem = DataError(f"{what} is a {type(values).__name__} that gives no cells; give a list or an array")
+        problem = DataError(f"{what}: a {type(values).__name__} cannot be read as a column; give a list or an array")
     raise problem
 
 
@@ -321,8 +344,10 @@ def _series_values(values: Any) -> Any:  # noqa: ANN401  # pandas has no types h
     if hasattr(values, "sparse"):
         return np.asarray(values)
     if hasattr(values, "cat") and type(values.dtype).__name__ == "CategoricalDtype":
-        # which categories there are may depend on rows, and with them the type of the column
-        return values.astype(object).tolist()
+        # which categories there are may depend on rows, and with them the type of the column; pandas follows every
+        # code, also one that leads beyond the categories
+        entries = dict(enumerate(values.cat.categories.astype(object)))
+        return [entries.get(code) for code in values.cat.codes.tolist()]
     return values.to_numpy() if isinstance(values.dtype, np.dtype) else values
 
 
@@ -340,8 +365,9 @@ def _arrow(name: str, values: Any) -> Array:  # noqa: ANN401  # as above
             return pa.array(plain.astype(plain.dtype.newbyteorder("="), copy=False), mask=mask)
         if hasattr(values, "__arrow_c_stream__") and not hasattr(values, "__arrow_array__"):
             # the type of its maker; `pa.array` would look at the cells for one
-            return pa.chunked_array(values).combine_chunks()
-        return pa.array(values)
+            return combined(pa.chunked_array(values))
+        found = pa.array(values)
+        return combined(found) if isinstance(found, pa.ChunkedArray) else found
     except Exception:
-        problem = DataError(f"column {name!r} has a type that Arrow does not know; give it a type of numbers or text")
+        problem = DataError(f"column {name!r} has a type that Arrow does not know; convert it to numbers or text")
     raise problem

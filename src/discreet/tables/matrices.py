@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.errors import DataError, SpecError
+from discreet.tables.cells import ends_program
 from discreet.tables.frames import AnyArray, cells_of, has_own_type, is_from, is_list, own_array
 
 _ONE_TARGET: Final = "one target is fitted at a time: give one number for each row"
@@ -43,6 +44,9 @@ def matrix_columns(X: Any, width: int = 0) -> list[Any]:  # noqa: ANN401  # as a
     """
     if is_from(X, "pandas", "DataFrame"):
         return [X.iloc[:, position] for position in range(X.shape[1])]
+    if isinstance(X, pa.Table | pa.RecordBatch):
+        # by position, since two columns may have one name
+        return list(X.columns)
     if names := table_names(X):
         return [X[name] for name in names]
     if is_from(X, "polars", "Series"):
@@ -115,9 +119,9 @@ def _row(row: Any) -> list[object] | None:  # noqa: ANN401  # a row may be anyth
             return list(row)
         cells = row if issubclass(kind, np.ndarray) else _own_array("a row", row)
         return None if cells is None or cells.ndim != 1 else list(cells)
-    except KeyboardInterrupt:
-        raise
-    except BaseException:
+    except BaseException as error:
+        if ends_program(error, row):
+            raise
         return None
 
 
@@ -127,9 +131,9 @@ def _only_cell(entry: Any) -> object:  # noqa: ANN401  # as above
         kind = type(entry)
         is_row = issubclass(kind, list | tuple) or (issubclass(kind, np.ndarray) and entry.ndim == 1)
         return entry[0] if is_row and len(entry) == 1 else entry
-    except KeyboardInterrupt:
-        raise
-    except BaseException:
+    except BaseException as error:
+        if ends_program(error, entry):
+            raise
         return entry
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from discreet.design.columns import Readable
-from discreet.errors import SpecError
+from discreet.errors import SpecError, shown
 from discreet.privacy.checks import is_integer
 from discreet.tables.frames import Origin
 
@@ -55,7 +55,7 @@ class ComputeOptions:
         for name in ("batch_rows", "chunk_rows"):
             value = getattr(self, name)
             if not is_integer(value) or not value > 0:
-                raise SpecError(f"{name} {value!r} is not allowed; choose a positive integer")
+                raise SpecError(f"{name} {shown(value)} is not allowed; choose a positive integer")
 
     def report_progress(self, source: Source) -> None:
         """Report how far the source is read."""
@@ -66,3 +66,16 @@ class ComputeOptions:
         """Report that the source is read and that work goes on."""
         if self.progress is not None:
             self.progress(None)
+
+
+def checked_options(compute: object) -> ComputeOptions:
+    """The given options, or those that hold unless others are given.
+
+    >>> checked_options(None) == ComputeOptions()
+    True
+    """
+    if compute is None:
+        return ComputeOptions()
+    if not isinstance(compute, ComputeOptions):
+        raise SpecError(f"compute: expected a ComputeOptions, got {type(compute).__name__}")
+    return compute

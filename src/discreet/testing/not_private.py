@@ -12,12 +12,14 @@ from discreet import __version__
 from discreet.curator.table import accumulate
 from discreet.design.domain import DEFAULT_GRID_BITS, RowDomain
 from discreet.design.model import Design
+from discreet.errors import SpecError, shown
 from discreet.mechanisms.choice import AUTO
 from discreet.mechanisms.moments.clip_counts import clip_columns, on_product_grid
+from discreet.privacy.checks import check_flag
 from discreet.releases import BLOCKS, CLIPPED, NoiseLaw, Release
 from discreet.tables.files.opening import open_source
-from discreet.tables.source import ComputeOptions
-from discreet.workflow import release_with
+from discreet.tables.source import ComputeOptions, checked_options
+from discreet.workflow import check_design, release_with
 
 
 def exact_release(
@@ -34,10 +36,12 @@ def exact_release(
     >>> exact_release({"x": [1.0, 0.5], "y": [1.0, 1.0]}, design).moments[0].tolist()
     [2.0, 1.5, 2.0]
     """
+    check_design(design)
     domain = RowDomain.of(design, grid_bits)
+    check_flag("clip_counts", clip_counts)
     if clip_counts:
         clip_columns(design)
-    options = compute or ComputeOptions()
+    options = checked_options(compute)
     moments = accumulate(open_source(data), design, domain, options, clip_counts=clip_counts)
     law = NoiseLaw(grid_bits, dict.fromkeys((*BLOCKS, *((CLIPPED,) if clip_counts else ())), 0), "none")
     counts = on_product_grid(moments.clipped, [0] * len(moments.clipped), law)
@@ -77,6 +81,7 @@ def seeded_release(
     >>> one == two, one.private, one.mechanism
     (True, False, 'gaussian-seeded')
     """
+    check_design(design)
     made = release_with(
         SeededSampler(seed),
         data,
@@ -105,6 +110,8 @@ class SeededSampler:
     private = False
 
     def __init__(self, seed: int) -> None:
+        if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
+            raise SpecError(f"seed: expected an integer of at least 0, got {shown(seed)}")
         self._random = np.random.default_rng(seed)
 
     def draw(self, sigmas: Sequence[int]) -> list[int]:

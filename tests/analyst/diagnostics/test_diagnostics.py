@@ -174,7 +174,7 @@ def test_d009_leaves_the_bound_that_rows_reach(side: int, stays: str, moves: str
     design = Design("y", {"y": (-1, 1), "x": (-1, 1), "z": (-10, 10)})
     finding = found("D009", release(columns, design=design, sigma=0.05))
     assert "of z" in finding.text
-    assert f"could move the {moves} bound closer; rows reach the {stays} one, so leave that" in finding.text
+    assert f"could move the {moves} bound closer, but not the {stays} one, which rows come close to" in finding.text
     assert "narrower" not in finding.text
 
 

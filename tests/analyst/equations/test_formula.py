@@ -45,9 +45,9 @@ def test_a_formula_is_the_model_in_one_line(release, formula):
 
 
 REFUSED = {
-    "income": "one target, one '~'",
-    "income ~ age ~ flag": "one target, one '~'",
-    "~ age": "one target, one '~'",
+    "income": "expected a target, '~' and features",
+    "income ~ age ~ flag": "expected a target, '~' and features",
+    "~ age": "expected a target, '~' and features",
     "income ~": "nothing follows",
     "income ~ age flag": r"joined by '\+'",
     "income ~ age +": r"joined by '\+'",

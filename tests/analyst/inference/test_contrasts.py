@@ -431,6 +431,6 @@ def test_t_is_coefficient_over_error_and_p_comes_from_the_score():
     assert told["tvalues"] == dict(fit.tvalues)
     assert frame["t"] == list(fit.tvalues.values())
     assert frame["score_z"] == list(fit.score_z.values())
-    assert "P>|t| and the sets come from the score statistic (score_z)" in " ".join(fit.summary().split())
+    assert "Column 'p' and the confidence sets come from the score test (score_z)" in " ".join(fit.summary().split())
     line = next(line for line in fit.summary().splitlines() if line.startswith("x "))
     assert f" {fit.tvalues['x']:.4g} " in line

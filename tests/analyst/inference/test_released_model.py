@@ -67,7 +67,10 @@ WRONG = {
 
 @pytest.mark.parametrize("name", WRONG)
 def test_every_other_model_is_refused_with_what_to_do(name):
-    with pytest.raises(SpecError, match=r"declared model alone: .* leave .* out, or release with a mechanism of kind"):
+    with pytest.raises(
+        SpecError,
+        match=r"only the coefficients of the declared model: .* leave .* out, or release with a mechanism of kind",
+    ):
         fit(fitted_inside(), **WRONG[name])
 
 

@@ -125,8 +125,9 @@ def coverage(replications, rows, epsilon, seed):
     for _ in range(replications):
         plain = discreet.fit(released(table_of(rows, rng), epsilon))
         for row, fit in enumerate((plain, plain.robust())):
+            intervals = fit.conf_int()
             for index, (name, truth) in enumerate(zip(fit.names, BETA, strict=True)):
-                low, high = fit.conf_int()[name]
+                low, high = intervals[name]
                 hits[row, index] += low <= truth <= high
     return hits / replications
 

@@ -11,7 +11,7 @@ from support.planned_cells import SHARES
 from support.planned_tables import BUDGET, DESIGN
 
 BAD = [
-    ({"assume": [1]}, "assume is a table of column"),
+    ({"assume": [1]}, "assume: expected a mapping from columns to assumptions"),
     ({"assume": {"nobody": {"mean": 1}}}, "unknown column 'nobody'"),
     ({"assume": {"a": 40}}, "column 'a': expected a table with mean and sd and slope"),
     ({"assume": {"a": {"share": 0.3}}}, "column 'a': unknown assumption 'share'; allowed: mean, sd, slope"),
@@ -31,7 +31,7 @@ BAD = [
     ({"assume": {"g": {"share": {"a": 0.5, "b": 0.5}}}}, "no share is stated for c, d, e"),
     ({"assume": {"g": {"share": SHARES | {"a": 0.6}}}}, "expected shares that add up to 1, got 1.05"),
     ({"assume": {"g": {"slope": 2.0}}}, "expected a slope for each level but the reference; got 2.0"),
-    ({"assume": {"g": {"slope": {"a": 2.0}}}}, "unknown level with a slope 'a'; allowed: b, c, d, e"),
+    ({"assume": {"g": {"slope": {"a": 2.0}}}}, "unknown level 'a'; allowed: b, c, d, e"),
     ({"assume": {"g": {"slope": {"b": 2.0}}}}, "no slope is stated for c, d, e"),
     ({"assume": {"a2": {"mean": 3}}}, "column 'a2': it is computed by a formula; unknown assumption 'mean'"),
     ({"assume": {"curve": {"slope": 3}}}, "column 'curve' is computed by a formula"),

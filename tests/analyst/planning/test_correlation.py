@@ -26,8 +26,8 @@ BAD = [
     ({"correlation": {("a", "b"): 0.3, ("b", "a"): 0.3}}, "the correlation of 'b' and 'a' is given twice"),
     ({"correlation": {("a", "b"): -1}}, "the correlation of 'a' and 'b' is -1"),
     ({"correlation": {("a", "y"): 0.1}}, "'y' is the target; how it depends on the columns is stated by rsquared"),
-    ({"correlation": {("a", "g"): 0.1}}, "unknown numeric or boolean column of the table 'g'; allowed: a, b, t, u, h"),
-    ({"correlation": {("a", "a2"): 0.1}}, "unknown numeric or boolean column of the table 'a2'"),
+    ({"correlation": {("a", "g"): 0.1}}, "unknown numeric or boolean column 'g'; allowed: a, b, t, u, h"),
+    ({"correlation": {("a", "a2"): 0.1}}, "unknown numeric or boolean column 'a2'"),
     (
         {"correlation": {("t", "u"): 0.5}, "assume": {"t": {"share": 0.02}}},
         r"the correlation 0.5 of 't' and 'u' is not possible .* expected a number from -0.143 to 0.143",

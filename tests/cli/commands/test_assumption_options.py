@@ -1,4 +1,4 @@
-"""Options that state what is supposed of a table: their words become the arguments of a plan."""
+"""Options that state what is assumed of a table: their words become the arguments of a plan."""
 
 from __future__ import annotations
 

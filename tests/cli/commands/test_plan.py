@@ -22,11 +22,13 @@ COLUMNS = {
     "s": {"formula": "spline(hidden, 0, degree=2)"}, "y": (-2, 2),
 }  # fmt: skip
 DESIGN = Design("y", COLUMNS)
+SMALL = Design("y", {"x": (-1, 1), "b": bool, "y": (-2, 2)})
 
 
 @pytest.fixture
 def planned_folder(folder: Path) -> Path:
     (folder / "plan.toml").write_text(DESIGN.to_toml())
+    (folder / "small.toml").write_text(SMALL.to_toml())
     return folder
 
 
@@ -94,11 +96,11 @@ def test_the_sums_of_a_first_release_stand_for_the_table_with_the_residuals_it_r
 
 def test_the_command_prints_tables_and_answers(planned_folder: Path, call: Call) -> None:
     result = call(
-        "plan", "--design", "plan.toml", "--rows", "20000", "--epsilon", "1", "--delta", "1e-6", "--coefficient", "x",
+        "plan", "--design", "small.toml", "--rows", "20000", "--epsilon", "1", "--delta", "1e-6", "--coefficient", "x",
         "--width", "0.2", "--spread", "0.5", "--target-spread", "0.4", "--plot", "widths.svg",
     )  # fmt: skip
     assert result.exit_code == 0, result.stderr
-    assert "smallest epsilon for an interval of x of width 0.2" in result.stdout
+    assert "smallest epsilon for a 95% interval of x of width 0.2" in result.stdout
     assert "No data was opened" in result.stdout
     assert (planned_folder / "widths.svg").read_text().startswith("<?xml")
 
@@ -139,22 +141,22 @@ def test_assumptions_of_the_command_are_those_of_the_library(planned_folder: Pat
 
 
 def test_reasons_name_their_coefficients(planned_folder: Path, call: Call) -> None:
-    asked = ("--rows", "20000", "--epsilon", "2", "--delta", "1e-6", "--share", "b=0.002")
-    words = ("plan", "--design", "plan.toml", *asked)
+    asked = ("--rows", "12000", "--epsilon", "2", "--delta", "1e-6", "--share", "b=0.002")
+    words = ("plan", "--design", "small.toml", *asked)
     text = call(*words).stdout
     document = json.loads(call(*words, "--json").stdout)
     reasons = {one["name"]: one["reason"] for one in document["coefficients"]}
     assert reasons["b"] is not None
     assert reasons["x"] is None
     assert document["estimable"] is False
-    (line,) = [line for line in text.splitlines() if line.startswith("not estimable:") and " b: " in line]
+    (line,) = [line for line in text.splitlines() if line.startswith("Not estimable (") and "b):" in line]
     assert line.endswith(reasons["b"])
-    assert "of such tables, and a plan needs 90%" in line
+    assert "of such tables give a bounded interval; a plan needs 90%" in line
 
 
 def test_json_of_a_plan_and_of_a_second_release(planned_folder: Path, call: Call) -> None:
     options = ("--epsilon", "1", "--delta", "1e-6", "--json")
-    result = call("plan", "--design", "plan.toml", "--rows", "30", *options)
+    result = call("plan", "--design", "small.toml", "--rows", "30", *options)
     document = json.loads(result.stdout)
     assert document["estimable"] is False
     assert len(document["over_epsilon"]) == 6
@@ -172,11 +174,11 @@ def test_a_mechanism_of_coefficients_is_planned_with_its_noise_and_the_reason(pl
     assert result.exit_code == 0, result.stderr
     assert "mechanism frank-wolfe" in result.stdout
     assert result.stdout.count("the mechanism 'frank-wolfe' publishes coefficients") == 1
-    assert "not estimable: Intercept, x, b, g[v], g[w], s[1]" in result.stdout
-    assert "Assumptions, on which the noise of this mechanism does not depend" in result.stdout
+    assert "Not estimable (Intercept, x, b, g[v], g[w], s[1]" in result.stdout
+    assert "Assumptions (the noise of this mechanism does not depend on them)" in result.stdout
     assert "Noise of each statistic" in result.stdout
     assert "selection" in result.stdout
-    assert "over epsilon" not in result.stdout
+    assert "by epsilon" not in result.stdout
     document = json.loads(call(*words, "--mechanism", "frank-wolfe", "--json").stdout)
     assert document["coefficients"][0]["width"] is None
     assert document["noise"]["selection"] > 0
@@ -204,7 +206,7 @@ def test_noise_in_the_coefficients_themselves_is_told_before_any_data(planned_fo
 
 
 def test_a_robust_release_is_planned_with_what_it_costs(planned_folder: Path, call: Call) -> None:
-    words = ("plan", "--design", "plan.toml", "--rows", "50000", "--epsilon", "1", "--delta", "1e-6", "--json")
+    words = ("plan", "--design", "small.toml", "--rows", "50000", "--epsilon", "1", "--delta", "1e-6", "--json")
     plain, robust = (json.loads(call(*words, *more).stdout) for more in ((), ("--robust",)))
     assert robust["noise"]["cross"] > plain["noise"]["cross"]
 
@@ -238,11 +240,17 @@ def test_a_robust_release_is_planned_with_what_it_costs(planned_folder: Path, ca
         ((*ASKED, "--correlation", "x=0.5"), "does not name two columns"),
         ((*ASKED, "--correlation", "x,y=0.5"), "'y' is the target"),
         ((*ASKED, "--correlation", "x,b=0.9", "--share", "b=.02"), "expected a number from -0.247 to 0.247"),
-        ((*ASKED, "--correlation", "x,b=0.9"), "no table of columns with these means, sds and shares was found"),
+        (
+            (*ASKED, "--correlation", "x,b=0.9"),
+            "no table with these means, sds, shares and correlations could be simulated",
+        ),
         ((*ASKED, "--correlation", "x,b=.1", "--correlation", "b,x=.1"), "is given twice"),
         ((*ASKED, "--correlation", "0.1", "--correlation", "x,b=0.1"), "give one number, or pairs only"),
-        (("--from", "income.release.json", "--epsilon", "1", "--share", "b=0.2"), "--share was given with --from"),
-        (("--from", "income.release.json", "--epsilon", "1", "--target-spread", ".2"), "--target-spread was given"),
+        (("--from", "income.release.json", "--epsilon", "1", "--share", "b=0.2"), "--share cannot be used with --from"),
+        (
+            ("--from", "income.release.json", "--epsilon", "1", "--target-spread", ".2"),
+            "--target-spread cannot be used",
+        ),
     ],
 )
 def test_a_wrong_plan_is_one_line_and_exit_code_2(planned_folder: Path, call: Call, words, message) -> None:
@@ -268,18 +276,18 @@ def test_an_option_that_a_second_release_does_not_take_is_named(option: str, fol
     before = sorted(path.name for path in folder.iterdir())
     result = call("plan", "--from", "income.release.json", "--epsilon", "1", "--delta", "1e-6", *words)
     assert (result.exit_code, result.stdout) == (2, "")
-    assert result.stderr.startswith(f"error: {option} was given with --from, which ")
+    assert result.stderr.startswith(f"error: {option} cannot be used with --from, which ")
     assert result.stderr.endswith("; leave it out\n")
     assert sorted(path.name for path in folder.iterdir()) == before
 
 
 def test_with_persons_a_plan_says_which_rows_are_meant(planned_folder: Path, call: Call) -> None:
     words = ("plan", "--rows", "20000", "--epsilon", "1", "--delta", "1e-6", "--design")
-    assert "about 20,000 rows, mechanism" in call(*words, "plan.toml").stdout
-    persons = Design("y", COLUMNS, unit={"id": "person", "max_rows": 3})
+    assert "about 20,000 rows, mechanism" in call(*words, "small.toml").stdout
+    persons = Design("y", SMALL.columns, unit={"id": "person", "max_rows": 3})
     (planned_folder / "persons.toml").write_text(persons.to_toml())
-    assert "about 20,000 rows that count, at most 3 of a person, mechanism" in call(*words, "persons.toml").stdout
-    assert "Expected number of rows that count" in call("plan", "--help").stdout
+    assert "about 20,000 rows (at most 3 per person), mechanism" in call(*words, "persons.toml").stdout
+    assert "with an id, at most max_rows of each person count" in " ".join(call("plan", "--help").stdout.split())
 
 
 def test_budgets_that_nobody_asked_for_may_be_refused_without_a_word(planned_folder: Path, call: Call) -> None:
@@ -293,7 +301,7 @@ def test_budgets_that_nobody_asked_for_may_be_refused_without_a_word(planned_fol
 
 
 def test_a_weak_promise_is_planned_if_it_is_allowed(planned_folder: Path, call: Call) -> None:
-    words = ["plan", "--design", "plan.toml", "--rows", "20000", "--delta", "1e-6", "--epsilon", "25"]
+    words = ["plan", "--design", "small.toml", "--rows", "20000", "--delta", "1e-6", "--epsilon", "25"]
     assert call(*words).exit_code == 2
     assert call(*words, "--allow-weak-privacy").exit_code == 0
 
@@ -311,4 +319,4 @@ def test_a_second_release_is_planned_with_its_settings(planned_folder: Path, cal
     assert "no settings" in call(*words[:-3], "--setting", "bins=3").stderr
     refused = call(*words, "--robust")
     assert refused.exit_code == 2
-    assert "--robust was given with --from" in refused.stderr
+    assert "--robust cannot be used with --from" in refused.stderr

@@ -1,4 +1,4 @@
-"""Plans as text: what is expected, why of some nothing, and what was supposed."""
+"""Plans as text: what is expected, why some have no width, and what was assumed."""
 
 from __future__ import annotations
 
@@ -34,16 +34,16 @@ def test_a_share_of_tables_is_never_rounded_up(capsys):
 
 def test_one_reason_is_said_once_with_all_its_names(capsys):
     print_plan("Plan", plan(GOOD, FEW, replace(FEW, name="u"), replace(FEW, name="v", reason="another")))
-    told = [line for line in capsys.readouterr().out.splitlines() if line.startswith("not estimable")]
-    assert told == ["not estimable: t, u: too few rows", "not estimable: v: another"]
+    told = [line for line in capsys.readouterr().out.splitlines() if line.startswith("Not estimable")]
+    assert told == ["Not estimable (t, u): too few rows", "Not estimable (v): another"]
 
 
 def test_noise_of_coefficients_alone_has_a_table_of_its_own(capsys):
     print_plan("Plan", plan(INSIDE, assumptions=SUPPOSED))
     text = capsys.readouterr().out
     assert "privacy sd" in text
-    assert "interval in" not in text
-    assert "Assumptions, on which the noise of this mechanism does not depend\n" in text
+    assert "bounded in" not in text
+    assert "Assumptions (the noise of this mechanism does not depend on them)\n" in text
 
 
 def test_assumptions_follow_with_their_defaults_marked(capsys):
@@ -60,7 +60,7 @@ def test_plans_side_by_side_keep_their_order_and_say_which_has_no_number(capsys)
     print_plans("Two", [plan(GOOD), plan(replace(FEW, name="x"))])
     shown = lines(capsys)
     assert ["x", "0.1235", "0.5", "25%", "not", "estimable"] in shown
-    assert ["not", "estimable", "in", "2:", "x:", "too", "few", "rows"] in shown
+    assert ["Not", "estimable", "in", "2", "(x):", "too", "few", "rows"] in shown
 
 
 def test_widths_over_budgets_or_the_noise_where_there_are_none(capsys):

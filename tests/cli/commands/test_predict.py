@@ -302,9 +302,12 @@ def test_unbounded_sets_are_written_with_their_kind(folder: Path, call: Call) ->
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("--level", "0.9"), "--level is for the sets that --intervals adds"),
+        (("--level", "0.9"), "--level applies only with --intervals"),
         (("--intervals", "--level", "0.05"), "write level=0.95 or alpha=0.05 (--level 0.95)"),
-        (("--intervals", "--penalty", "lasso", "--strength", "0.1"), "a penalty on absolute values has no intervals"),
+        (
+            ("--intervals", "--penalty", "lasso", "--strength", "0.1"),
+            "there are no intervals for a penalty on absolute values",
+        ),
         (("--intervals", "--keep", "mean_ci_kind"), "has the same name as an output column"),
     ],
 )

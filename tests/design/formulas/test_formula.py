@@ -94,9 +94,9 @@ def test_inputs_are_neither_changed_nor_handed_back():
 def test_columns_that_do_not_fit_are_refused():
     with pytest.raises(SpecError, match=r"unknown numeric or boolean column 'aeg'; .* Did you mean 'age'"):
         parse("aeg + 1").evaluate({"age": np.zeros(2)})
-    with pytest.raises(SpecError, match="not one-dimensional and of one length"):
+    with pytest.raises(SpecError, match="must be one-dimensional and of equal length"):
         parse("a + b").evaluate({"a": np.zeros(2), "b": np.zeros(1)})
-    with pytest.raises(SpecError, match="not one-dimensional and of one length"):
+    with pytest.raises(SpecError, match="must be one-dimensional and of equal length"):
         parse("a").evaluate({"a": np.zeros((2, 2))})
 
 

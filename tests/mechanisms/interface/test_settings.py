@@ -90,10 +90,10 @@ DEPENDENT = {
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        ({"threshold": 0.5}, r"'threshold' counts only with loss = huber; leave it out or set loss = huber$"),
+        ({"threshold": 0.5}, r"'threshold' applies only with loss = huber; leave it out or set loss = huber$"),
         ({"threshold": "0.5", "loss": "squares"}, "only with loss = huber"),
-        ({"bins": 5, "expected": 10}, "'expected' counts only with bins = 0; leave it out or set bins = 0$"),
-        ({"sides": "one"}, "'sides' counts only with wide = true; leave it out or set wide = true$"),
+        ({"bins": 5, "expected": 10}, "'expected' applies only with bins = 0; leave it out or set bins = 0$"),
+        ({"sides": "one"}, "'sides' applies only with wide = true; leave it out or set wide = true$"),
     ],
 )
 def test_a_setting_without_effect_is_refused(given, words):
@@ -130,10 +130,10 @@ def test_what_a_setting_counts_with_is_a_setting_and_a_value_it_can_have(name):
 @pytest.mark.parametrize(
     ("name", "given", "words"),
     [
-        ("dpme", {"threshold": 0.1}, "'threshold' counts only with loss = huber"),
-        ("dpme", {"bins": 4, "expected_rows": 50}, "'expected_rows' counts only with bins = 0"),
-        ("objective", {"bound": 2.0}, "'bound' counts only with loss = squared"),
-        ("objective", {"loss": "squared", "threshold": 0.2}, "'threshold' counts only with loss = huber"),
+        ("dpme", {"threshold": 0.1}, "'threshold' applies only with loss = huber"),
+        ("dpme", {"bins": 4, "expected_rows": 50}, "'expected_rows' applies only with bins = 0"),
+        ("objective", {"bound": 2.0}, "'bound' applies only with loss = squared"),
+        ("objective", {"loss": "squared", "threshold": 0.2}, "'threshold' applies only with loss = huber"),
     ],
 )
 def test_mechanisms_refuse_settings_without_effect_before_data(name, given, words):
@@ -155,7 +155,7 @@ def test_a_long_value_is_not_repeated_without_end():
 
 
 def test_unknown_settings_are_refused():
-    with pytest.raises(SpecError, match=r"unknown setting of 'm' 'pases'.*Did you mean 'passes'"):
+    with pytest.raises(SpecError, match=r"unknown setting 'pases' of the mechanism 'm'.*Did you mean 'passes'"):
         checked_settings("m", DECLARED, {"pases": 1})
-    with pytest.raises(SpecError, match="the mechanism 'm' has no settings; leave out passes"):
+    with pytest.raises(SpecError, match="the mechanism 'm' has no settings; leave out 'passes'"):
         checked_settings("m", {}, {"passes": 1})

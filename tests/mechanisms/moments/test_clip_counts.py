@@ -373,7 +373,7 @@ class Closed:
 @pytest.mark.parametrize("name", [name for name, one in mechanisms().items() if not one.info.clip_counts])
 def test_other_mechanisms_refuse_before_the_data_is_opened(name):
     design = Design("y", {"x": (-1, 1), "y": (-1, 1)})
-    with pytest.raises(SpecError, match=rf"'gaussian' and 'laplace' only, got '{name}'"):
+    with pytest.raises(SpecError, match=rf"only with the mechanisms 'gaussian' and 'laplace', got '{name}'"):
         discreet.release(Closed(), design, epsilon=1.0, delta=1e-6, mechanism=name, clip_counts=True)
 
 

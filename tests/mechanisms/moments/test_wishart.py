@@ -466,7 +466,12 @@ BAD = [
     ),
     (PrivacyBudget(1.0, 1e-6), {"columns": {f"x{j}": (0, 1) for j in range(199)}}, {}, "200 .* or use 'gaussian'$"),
     (PrivacyBudget(1.0, 1e-6), {"columns": {f"x{j}": (0, 1) for j in range(99)}}, {"degrees": 100_000}, "to 39603"),
-    (PrivacyBudget(1e-6, 1e-30), {"columns": {f"x{j}": (0, 1) for j in range(6)}}, {"degrees": 10}, "beyond any use"),
+    (
+        PrivacyBudget(1e-6, 1e-30),
+        {"columns": {f"x{j}": (0, 1) for j in range(6)}},
+        {"degrees": 10},
+        "too large to be of any use",
+    ),
 ]
 
 

@@ -117,3 +117,11 @@ def test_text_that_is_not_utf8_is_a_missing_cell_in_a_dictionary_as_elsewhere(la
         write_file(table, tmp_path / "t.arrow")
         for name in ("t.parquet", "t.arrow"):
             assert exact_release(tmp_path / name, LEVELS).totals == expected.totals
+
+
+@pytest.mark.parametrize("encoding", ["DELTA_BYTE_ARRAY", "DELTA_LENGTH_BYTE_ARRAY"])
+def test_text_in_an_encoding_that_arrow_does_not_decode_is_not_called_damaged(encoding, tmp_path):
+    table = pa.table({"x": pa.array(["a", "b"]).dictionary_encode(), "y": [0.5] * 2})
+    pq.write_table(table, tmp_path / "t.parquet", use_dictionary=False, column_encoding={"x": encoding})
+    with pytest.raises(DataError, match=r"column 'x' is a dictionary in an encoding .* \(file 't.parquet'\); write it"):
+        exact_release(tmp_path / "t.parquet", LEVELS)

@@ -192,7 +192,7 @@ FILE_FAULTS: dict[str, tuple[str, Callable[[], bytes], str]] = {
     "arrow named csv": ("t.csv", ipc_bytes, "not CSV text"),
     "gzip named csv": ("t.csv", lambda: b"\x1f\x8b\x08\0", "not CSV text"),
     "parquet named arrow": ("t.feather", parquet_bytes, "not in the Arrow format"),
-    "old feather": ("t.feather", lambda: b"FEA1....FEA1", "first Feather"),
+    "old feather": ("t.feather", lambda: b"FEA1....FEA1", "in Feather version 1"),
     "cut parquet": ("t.parquet", lambda: parquet_bytes()[:-100], "is truncated"),
     "cut ipc": ("t.arrow", lambda: ipc_bytes()[:-100], "is truncated"),
     "cut stream": ("t.arrow", lambda: ipc_bytes(stream=True)[:-5000], "cannot be read"),

@@ -22,8 +22,8 @@ HOSTILE = {
     'x"]\ntarget = "y': "invisible characters",
     "a\x7fb": "invisible characters",
     "a\ud800b": "invisible characters",
-    "": "without blanks",
-    " x": "without blanks",
+    "": "has no blanks at its ends",
+    " x": "has no blanks at its ends",
     "1": "is a reserved name",
     "Intercept": "is a reserved name",
 }

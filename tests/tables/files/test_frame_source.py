@@ -31,7 +31,9 @@ def test_batches_hold_the_declared_columns_in_their_order_and_every_row_once(bat
 def test_a_reader_is_used_up_by_its_first_reading():
     source = FrameSource(TABLE.to_reader())
     assert len(rows(source, 2)["x"]) == 5
-    with pytest.raises(SpecError, match=r"this RecordBatchReader was read before and is used up; give a table"):
+    with pytest.raises(
+        SpecError, match=r"this RecordBatchReader has already been read and cannot be read again; give a table"
+    ):
         source.batches(COLUMNS, 2)
 
 

@@ -329,6 +329,8 @@ def test_how_csv_is_written_is_refused_for_other_tables(name, value, tmp_path) -
     reading = ReadOptions(**{name: value})
     parquet = write_parquet(tmp_path / "t.parquet", TABLE)
     for data, what in ((parquet, "the file 't.parquet'"), (TABLE, "a table in memory")):
-        with pytest.raises(SpecError, match=f"^{name} '{value}' is for CSV files, and {what} is none; leave it out$"):
+        with pytest.raises(
+            SpecError, match=f"^{name} '{value}' applies only to CSV files, and {what} is not one; leave it out$"
+        ):
             open_source(data, reading=reading)
         open_source(data, reading=ReadOptions())

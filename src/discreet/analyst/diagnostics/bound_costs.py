@@ -119,9 +119,9 @@ def costliest_bound_text(costs: tuple[BoundCost, ...], piled: Mapping[str, Side]
     costliest = costs[0]
     others = ", ".join(f"{cost.name} {max(cost.saved, 0.0):.0%}" for cost in costs[1:4])
     text = (
-        f"Half the width of the bounds [{costliest.low:g}, {costliest.high:g}] of {costliest.name} would take "
-        f"{costliest.saved:.0%} off the privacy part of the prediction error"
-        f"{f' (others: {others})' if others else ''}, if no row lay outside."
+        f"If the bounds [{costliest.low:g}, {costliest.high:g}] of {costliest.name} were half as wide and still held "
+        f"all rows, the part of the prediction error due to privacy noise would be {costliest.saved:.0%} smaller"
+        f"{f' (other columns: {others})' if others else ''}."
     )
     side = piled.get(costliest.name)
     if side is not None:
@@ -134,12 +134,12 @@ def costliest_bound_text(costs: tuple[BoundCost, ...], piled: Mapping[str, Side]
 
 def _advice(cost: BoundCost) -> str:
     if not cost.fits:
-        return "half the width would clip many"
+        return "bounds half as wide would clip many rows"
     if cost.reached is None:
-        return "a next release could declare narrower bounds"
+        return "the next release could declare narrower bounds"
     return (
-        f"a next release could move the {OTHER[cost.reached]} bound closer; rows reach the {cost.reached} one, so "
-        "leave that"
+        f"the next release could move the {OTHER[cost.reached]} bound closer, but not the {cost.reached} one, which "
+        "rows come close to"
     )
 
 

@@ -114,7 +114,7 @@ def many_clipped(release: Release, model: SubModel) -> Iterator[tuple[ClippedSha
             text = (
                 f"{share} have a value of {one.name}, {what}, outside its declared bounds [{low:g}, {high:g}] and were "
                 "clipped to them. Coefficients, intervals and R^2 describe the clipped rows: slopes are most often too "
-                f"near 0 and residuals too small. A next release should declare wider bounds for {one.name}."
+                f"near 0 and residuals too small. The next release should declare wider bounds for {one.name}."
             )
             yield one, text
 

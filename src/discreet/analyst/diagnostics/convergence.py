@@ -42,7 +42,7 @@ def not_converged(release: Release) -> str | None:
         return None
     return (
         "In the last half of the iterations the coefficients were still moving in one direction, farther than noise "
-        "can carry them: more iterations would move them on. The iterates are in the release."
+        "can carry them: with more iterations they would move further. The iterates are in the release."
     )
 
 

@@ -103,7 +103,7 @@ def _no_count(evidence: Evidence) -> Iterator[Diagnostic]:
             f"The number of rows is {n:,.0f} by a count whose noise has a standard deviation of {sd:,.0f}. A table "
             "this small cannot be distinguished from an empty one at this budget."
         )
-        yield Diagnostic("D002", "Too few rows to be counted", text, "serious")
+        yield Diagnostic("D002", "Too few rows to count", text, "serious")
 
 
 def _indefinite(evidence: Evidence) -> Iterator[Diagnostic]:
@@ -112,7 +112,7 @@ def _indefinite(evidence: Evidence) -> Iterator[Diagnostic]:
     if q > 0 and smallest <= 0:
         text = (
             f"The smallest eigenvalue of the released sums of products is {smallest:.3g}; exact sums have none below "
-            f"0. The noise reaches {q:.3g} (95% quantile of its norm), so in some direction it outweighs the rows, "
+            f"0. The 95% quantile of the norm of the noise is {q:.3g}, so in some direction it outweighs the rows, "
             "and least squares has no minimum. Use fewer features, more rows or a larger epsilon."
         )
         yield Diagnostic("D003", "Noise made the sums of products indefinite", text, "serious")
@@ -122,9 +122,9 @@ def _nearly_indefinite(evidence: Evidence) -> Iterator[Diagnostic]:
     smallest, q = evidence.about.smallest, evidence.about.noise_norm
     if 0 < smallest < q:
         text = (
-            f"The smallest eigenvalue of the released sums of products is {smallest:.3g}, below the {q:.3g} that the "
-            "noise alone may reach (95% quantile of its norm). Coefficients divide by it: a few of them may be far "
-            "off, and their confidence sets are wide or unbounded."
+            f"The smallest eigenvalue of the released sums of products is {smallest:.3g}, below {q:.3g}, the 95% "
+            "quantile of the norm of the noise. Coefficients divide by it, so a few of them may be far off, and their "
+            "confidence sets are wide or unbounded."
         )
         yield Diagnostic("D004", "Nearly indefinite sums of products", text, "caution")
 
@@ -138,8 +138,8 @@ def _noisy_directions(evidence: Evidence) -> Iterator[Diagnostic]:
     spelled = [_combination(vectors[:, index], evidence.names) for index in below[:_DIRECTIONS]]
     more = "" if len(below) <= _DIRECTIONS else f"; and {len(below) - _DIRECTIONS} more"
     text = (
-        f"In {len(below)} of {len(values)} directions of the scaled columns the released sums are smaller than the "
-        f"noise may be: {'; '.join(spelled)}{more}. The release cannot separate these columns' "
+        f"In {len(below)} of {len(values)} directions of the scaled columns the released sums may be smaller than "
+        f"the noise: {'; '.join(spelled)}{more}. The release cannot separate these columns' "
         "coefficients; combinations that do not depend on them are still estimated well."
     )
     yield Diagnostic("D005", "Directions that noise dominates", text, "caution")
@@ -215,7 +215,7 @@ def _costliest_bound(evidence: Evidence) -> Iterator[Diagnostic]:
     piled = {pile.name: pile.side for pile in piles(evidence.release, evidence.model)}
     text = costliest_bound_text(bound_costs(evidence.release, evidence.model), piled)
     if text is not None:
-        yield Diagnostic("D009", "The bound that costs most", text, "note")
+        yield Diagnostic("D009", "The most costly bound", text, "note")
 
 
 def _large_epsilon(evidence: Evidence) -> Iterator[Diagnostic]:
@@ -238,7 +238,7 @@ def _large_delta(evidence: Evidence) -> Iterator[Diagnostic]:
         size = "" if counted is None else f", and the table has about {rows:,.0f} rows"
         text = (
             f"Delta is {guarantee.delta:g}{size}. A delta above one over the number of rows would even allow a "
-            "release that reveals a row picked by chance; choose a delta far below that."
+            "release that reveals a row picked at random; choose a delta far below that."
         )
         yield Diagnostic("D011", "Weak privacy: a large delta", text, "caution")
 

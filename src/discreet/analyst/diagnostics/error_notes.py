@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from operator import itemgetter
 from typing import TYPE_CHECKING, Final
 
 from discreet.analyst.inference.coefficient_noise import known_before
@@ -23,11 +24,11 @@ BRACKETS: Final = (
     "In brackets: the release does not bound these coefficients, so the number means little; read their sets instead."
 )
 SCORE: Final = (
-    "Column 't' is coef / std err. P>|t| and the sets come from the score statistic (score_z), whose variance is the "
-    "one under the hypothesis."
+    "Column 't' is coef / std err. Column 'p' and the confidence sets come from the score test (score_z), which uses "
+    "the variance under the hypothesis, so p need not match t."
 )
 SCORE_PAGE: Final = (
-    "p and the confidence sets come from the score statistic, whose variance is the one under the hypothesis, not from "
+    "p and the confidence sets come from the score test, which uses the variance under the hypothesis, not from "
     "estimate / std. error."
 )
 THIS_TABLE: Final = (
@@ -42,12 +43,13 @@ def error_notes(fit: Fit) -> list[str]:
     shares = known_values(fit.privacy_share)
     sets = fit.conf_int()
     # a set without an end is not made narrower by less noise in any proportion
-    intervals = [share for name, share in shares.items() if bounded(sets[name])]
+    intervals = {name: share for name, share in shares.items() if bounded(sets[name])}
     out = []
     if intervals and any(fit.release.noise.sigma.values()):
-        worst = max(intervals)
-        narrower = f" Without it, that interval would be {(1 - worst) ** 0.5:.3g} times as wide." if worst < 1 else ""
-        out.append(f"{PRIVACY_PART} (up to {worst:.0%}).{narrower}")
+        noisiest, worst = max(intervals.items(), key=itemgetter(1))
+        factor = (1 - worst) ** 0.5
+        narrower = f" Without that noise, the interval of {noisiest} would be {factor:.3g} times as wide."
+        out.append(f"{PRIVACY_PART} (largest for {noisiest}: {worst:.0%}).{narrower if worst < 1 else ''}")
     out += set_notes(fit)
     what = "Not estimable"
     if known_before(fit.release.noise):

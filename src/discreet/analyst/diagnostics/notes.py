@@ -92,7 +92,7 @@ def _wider_rsquared(fit: Fit) -> str:
         return ""
     if release.residuals is not None and release.residuals.ratio is not None:
         return " A robust fit of the full model widens it."
-    return ' A release made with moments "robust" (--robust) has a wider one.'
+    return ' A release made with moments "robust" (--robust) gives a wider one.'
 
 
 def radius_notes(fit: Fit) -> list[str]:

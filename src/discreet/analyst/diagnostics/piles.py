@@ -41,7 +41,7 @@ class Pile:
         bound = self.high if self.side == "upper" else self.low
         return (
             f"If values {_BEYOND[self.side]} {bound:g} were clipped to it, it is too {WRONG[self.side]}, and the "
-            f"coefficients describe the clipped rows: a next release should declare a {_BETTER[self.side]} one. If "
+            f"coefficients describe the clipped rows: the next release should declare a {_BETTER[self.side]} one. If "
             f"none can lie {_BEYOND[self.side]} it, the {OTHER[self.side]} bound is farther away than it need be."
         )
 

@@ -38,7 +38,7 @@ def clipped_residuals(fit: Fit) -> str | None:
     return (
         f"Residuals were clipped at {bound:.4g}, and their squares add up to {max(clipped, 0.0) / expected:.0%} of "
         "what the moments give without clipping. Robust standard errors are therefore too small. Release again with a "
-        "larger residual_bound (--residual-bound). Where nothing is clipped this is said of at most 0.1% of releases."
+        "larger residual_bound (--residual-bound). Where nothing is clipped, at most 0.1% of releases show this."
     )
 
 

@@ -15,7 +15,8 @@ from discreet.analyst.values.not_estimable import NotEstimable
 from discreet.exact.arrays import FloatArray
 
 L1: Final = NotEstimable(
-    'a penalty on absolute values has no intervals here; use the penalty "none", "ridge" or "adaptive" (--penalty none)'
+    "there are no intervals for a penalty on absolute values; "
+    'use the penalty "none", "ridge" or "adaptive" (--penalty none)'
 )
 
 

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from discreet.errors import SpecError
+from discreet.errors import SpecError, shown
 from discreet.releases import Release
 
 _TERM: Final = re.compile(r"\s*([+-]?)\s*(`[^`]+`|[^\s+\-~`]+)\s*")
@@ -33,22 +33,22 @@ def parse_model(text: str, release: Release) -> ModelFormula:
     target = _name(left.strip())
     offered = release.design.offered
     if not tilde or not target or "~" in right:
-        raise SpecError(f"formula {text!r}: one target, one '~' and the features are needed, as in 'income ~ age'")
+        raise SpecError(f"formula {shown(text)}: expected a target, '~' and features, as in 'income ~ age'")
     features: list[str] = []
     intercept: bool | None = None
     for sign, term in _terms(text, right):
         if term in ("0", "1"):
             intercept = (term == "1") == (sign == "+")
         elif sign == "-":
-            raise SpecError(f"formula {text!r}: '-' is only allowed in '- 1'; name the features to keep")
+            raise SpecError(f"formula {shown(text)}: '-' is only allowed in '- 1'; name the features to keep")
         elif term == ".":
             features += [name for name in offered if name != target and name not in features]
         elif _name(term) in offered:
             features.append(_name(term))
         elif re.search(r"[(*:^/|]", term):
             raise SpecError(
-                f"formula {text!r}: {term!r} is more than a released column; functions and products are declared "
-                "before the release, as columns with a formula"
+                f"formula {shown(text)}: {shown(term)} is not a released column; functions and products must be "
+                "declared before the release, as columns with a formula"
             )
         else:
             raise SpecError.unknown_name("column", _name(term), offered)
@@ -61,11 +61,11 @@ def _terms(text: str, right: str) -> list[tuple[str, str]]:
     while index < len(right.rstrip()):
         match = _TERM.match(right, index)
         if match is None or (not match[1] and found):
-            raise SpecError(f"formula {text!r}: terms are joined by '+', as in 'income ~ age + region'")
+            raise SpecError(f"formula {shown(text)}: terms must be joined by '+', as in 'income ~ age + region'")
         found.append((match[1] or "+", match[2]))
         index = match.end()
     if not found:
-        raise SpecError(f"formula {text!r}: nothing follows '~'; name features, '.' for all, or 1 for none")
+        raise SpecError(f"formula {shown(text)}: nothing follows '~'; name features, '.' for all, or 1 for none")
     return found
 
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from discreet.design.columns import Boolean, Numeric
 from discreet.design.model import INTERCEPT, Design
-from discreet.errors import SpecError
+from discreet.errors import SpecError, shown
+from discreet.privacy.checks import listed
 from discreet.releases import Release
 
 
@@ -69,7 +70,7 @@ def choose(
         chosen = _checked_features(design, chosen_target, features)
     with_intercept = design.intercept if intercept is None else intercept
     if not isinstance(with_intercept, bool):
-        raise SpecError(f"intercept is {intercept!r}; allowed: True, False, or None for what the design says")
+        raise SpecError(f"intercept is {shown(intercept)}; allowed: True, False, or None for what the design says")
     if not chosen and not with_intercept:
         raise SpecError("the model has neither features nor an intercept; name a feature or keep the intercept")
     slopes = tuple(name for declared in chosen for name in design.columns[declared].released(declared))
@@ -86,21 +87,23 @@ def choose(
 def _checked_target(design: Design, target: str) -> str:
     targets = [name for name in design.offered if isinstance(design.columns[name], Numeric | Boolean)]
     if not isinstance(target, str) or target not in design.offered:
-        raise SpecError.unknown_name("target", str(target), targets)
+        raise SpecError.unknown_name("target", target, targets)
     if not isinstance(design.columns[target], Numeric | Boolean):
-        raise SpecError(f"the target {target!r} is categorical; a target is numeric or boolean")
+        raise SpecError(f"the target {shown(target)} is categorical; a target is numeric or boolean")
     return target
 
 
 def _checked_features(design: Design, target: str, features: Iterable[str]) -> tuple[str, ...]:
-    if isinstance(features, str) or not isinstance(features, Iterable):
-        raise SpecError(f"features is {features!r}; it is a list of declared names, such as [{design.regressors[0]!r}]")
-    chosen = tuple(features)
+    chosen = listed(features)
+    if chosen is None:
+        raise SpecError(
+            f"features: expected a list of declared names such as [{design.regressors[0]!r}], got {shown(features)}"
+        )
     for name in chosen:
         if not isinstance(name, str) or name not in design.offered:
-            raise SpecError.unknown_name("feature", str(name), design.offered)
+            raise SpecError.unknown_name("feature", name, design.offered)
         if name == target:
             raise SpecError(f"{name!r} is both the target and a feature; remove it from the features")
         if chosen.count(name) > 1:
             raise SpecError(f"the feature {name!r} is named twice; name each feature once")
-    return chosen
+    return tuple(chosen)

@@ -28,8 +28,8 @@ def check_moments(release: Release, what: str) -> None:
     """Refuse a release that holds no sums, with what was asked for."""
     if release.kind != "moments":
         raise SpecError(
-            f"{what} needs sums of products, and the mechanism {release.mechanism!r} published the coefficients of one "
-            "model instead; read that one with `discreet fit` or discreet.fit, or release with a mechanism of kind "
+            f"{what} needs sums of products, but the mechanism {release.mechanism!r} published only the coefficients "
+            "of one model; read that one with `discreet fit` or discreet.fit, or release with a mechanism of kind "
             "'moments'"
         )
 

@@ -9,8 +9,7 @@ from typing import Final, TypeAlias
 
 import numpy as np
 
-from discreet.design.columns import short
-from discreet.errors import SpecError
+from discreet.errors import SpecError, shown
 from discreet.exact.arrays import FloatArray
 
 HypothesisSpec: TypeAlias = str | Mapping[str, float] | Sequence[float] | Sequence[Sequence[float]] | FloatArray
@@ -63,7 +62,7 @@ def hypotheses(spec: object, names: Sequence[str]) -> Hypotheses:
 def _from_mapping(spec: Mapping[str, float], names: Sequence[str]) -> Hypotheses:
     for name in spec:
         if name not in names:
-            raise SpecError.unknown_name("coefficient", str(name), names)
+            raise SpecError.unknown_name("coefficient", name, names)
     if not spec:
         raise SpecError("got no hypothesis; name a coefficient and the value it is tested against, as in {'age': 0}")
     weights = np.array([[float(name == other) for other in names] for name in spec])
@@ -86,7 +85,7 @@ def _numbers(spec: object) -> FloatArray:
     try:
         return np.array(spec, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
-        raise SpecError(f"the hypothesis {short(spec)} is not understood; {_HELP}") from None
+        raise SpecError(f"the hypothesis {shown(spec)} is not understood; {_HELP}") from None
 
 
 def _label(row: Sequence[float], names: Sequence[str]) -> str:
@@ -106,7 +105,7 @@ def _from_text(text: str, names: Sequence[str]) -> Hypotheses:
     weights, values, labels = [], [], []
     for claim in claims:
         if claim.count("=") != 1:
-            raise SpecError(f"{text!r} needs one '=' in each hypothesis; {_HELP}")
+            raise SpecError(f"{shown(text)} needs one '=' in each hypothesis; {_HELP}")
         middle = claim.index("=")
         left, right = _side(claim[:middle], text, names), _side(claim[middle + 1 :], text, names)
         weights.append(left[0] - right[0])
@@ -173,4 +172,4 @@ def _side(tokens: Sequence[str | float | _Name], text: str, names: Sequence[str]
                 break
     else:
         return weights, constant
-    raise SpecError(f"{text!r} is not understood; {_HELP}")
+    raise SpecError(f"{shown(text)} is not understood; {_HELP}")

@@ -27,6 +27,7 @@ chi-square with m degrees of freedom but, given the next root kappa of the same 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, cast
@@ -37,8 +38,11 @@ from discreet.analyst.inference.score import ScoreInference
 from discreet.exact.arrays import FloatArray
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(80)
+_SHARES: Final = (_NODES + 1) / 2
 _FAR: Final = 100.0  # beyond this the exponential leaves nothing that double precision would see
 _HALVINGS: Final = 45
+_SECANTS: Final = 30
+_NARROW: Final = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -197,11 +201,11 @@ def _integral(x: float, kappa: float, count: int) -> float:
     """Integral of the density from x on, over exp(-x/2): with y = kappa sin(phi)^2 its integrand is smooth."""
     far = min(1.0, (x + _FAR + 4 * count) / kappa)
     low, high = math.asin(math.sqrt(x / kappa)), math.asin(math.sqrt(far))
-    phi = low + (high - low) * (_NODES + 1) / 2
+    phi = low + (high - low) * _SHARES
     y = kappa * np.sin(phi) ** 2
     # divided by the largest power that occurs, so that many hypotheses do not overflow
-    power = (np.sqrt(y / (_FAR + 4 * count))) ** (count - 1)
-    return float((high - low) / 2 * (_WEIGHTS * power * np.exp((x - y) / 2) * np.cos(phi) ** 2).sum())
+    weights = _WEIGHTS if count == 1 else _WEIGHTS * np.sqrt(y / (_FAR + 4 * count)) ** (count - 1)
+    return float((high - low) / 2 * (weights * np.exp((x - y) / 2) * np.cos(phi) ** 2).sum())
 
 
 @lru_cache(maxsize=1024)
@@ -215,15 +219,40 @@ def level_given(alpha: float, kappa: float, count: int) -> float:
 
     if kappa == math.inf:
         return alpha
-    low, high = 0.0, math.sqrt(min(kappa, float(chdtri(count, alpha))))
     beyond = alpha * _integral(0.0, kappa, count)
+
+    def excess(root: float) -> float:
+        return math.exp(-(root**2) / 2) * _integral(root**2, kappa, count) - beyond
+
+    low, high = 0.0, math.sqrt(min(kappa, float(chdtri(count, alpha))))
+    # most halvings are known from a few secants, and cost nothing
+    above, below = _narrowed(excess, low, high)
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
-        if math.exp(-(middle**2) / 2) * _integral(middle**2, kappa, count) > beyond:
+        if middle <= above or (middle < below and excess(middle) > 0):
             low = middle
         else:
             high = middle
     return max(alpha, float(chdtrc(count, high**2)))
+
+
+def _narrowed(falling: Callable[[float], float], low: float, high: float) -> tuple[float, float]:
+    """Where a falling function is still above 0 and where no longer, by the Illinois method [Dowell & Jarratt 1971]."""
+    at_low, at_high = falling(low), falling(high)
+    before = 0.0
+    for _ in range(_SECANTS):
+        if not at_low > 0 > at_high or high - low < _NARROW * high:
+            break
+        middle = (low * at_high - high * at_low) / (at_high - at_low)
+        value = falling(middle)
+        # an end that stays twice counts half, or it would stay for ever
+        share = 0.5 if value * before > 0 else 1.0
+        if value > 0:
+            low, at_low, at_high = middle, value, at_high * share
+        else:
+            high, at_high, at_low = middle, value, at_low * share
+        before = value
+    return low, high
 
 
 def reference_tail(p: float, kappa: float, count: int) -> float:

@@ -6,7 +6,7 @@ import math
 from decimal import Decimal
 from typing import Final, Literal
 
-from discreet.errors import SpecError
+from discreet.errors import SpecError, shown
 from discreet.privacy.checks import is_number
 from discreet.releases import NoiseFamily
 
@@ -49,15 +49,17 @@ def checked_level(level: object = None, alpha: object = None) -> float:
     discreet.errors.SpecError: level is 0.05; expected at least 0.5 and below 1: write level=0.95 or alpha=0.05 (...)
     """
     if level is not None and alpha is not None:
-        raise SpecError(f"got both level={level!r} and alpha={alpha!r}, expected one of them: {_spellings(level)}")
+        raise SpecError(
+            f"got both level={shown(level)} and alpha={shown(alpha)}, expected one of them: {_spellings(level)}"
+        )
     if alpha is not None:
         if not (is_number(alpha) and 0 < alpha <= 0.5 and _less(alpha) < 1):
-            raise SpecError(f"alpha is {alpha!r}; expected above 0 and at most 0.5: {_spellings(alpha)}")
+            raise SpecError(f"alpha is {shown(alpha)}; expected above 0 and at most 0.5: {_spellings(alpha)}")
         return _less(alpha)
     if level is None:
         return DEFAULT_LEVEL
     if not (is_number(level) and 0.5 <= level < 1):
-        raise SpecError(f"level is {level!r}; expected at least 0.5 and below 1: {_spellings(level)}")
+        raise SpecError(f"level is {shown(level)}; expected at least 0.5 and below 1: {_spellings(level)}")
     return float(level)
 
 

@@ -13,12 +13,12 @@ from discreet.analyst.equations.units import Units, scaled_columns
 from discreet.analyst.inference.coefficient_noise import known_before
 from discreet.analyst.solvers.penalties import PenaltySpec
 from discreet.analyst.values.not_estimable import NotEstimable
-from discreet.errors import SpecError
+from discreet.errors import SpecError, shown
 from discreet.releases import Release
 
 _ELSE: Final = (
-    "it was fitted before the release, which holds no other; leave {name} out, or release with a mechanism of kind "
-    "'moments', which answers any model"
+    "no other model can be fitted to this release; leave {name} out, or release with a mechanism of kind 'moments', "
+    "to which any model can be fitted"
 )
 
 
@@ -37,8 +37,8 @@ def check_declared(release: Release, model: SubModel, spec: PenaltySpec) -> None
     for name, differs in wrong.items():
         if differs:
             raise SpecError(
-                f"got {name}={asked[name]!r}, but the mechanism {release.mechanism!r} published the coefficients of "
-                f"the declared model alone: {_ELSE.format(name=name)}"
+                f"got {name}={shown(asked[name])}, but the mechanism {release.mechanism!r} published only the "
+                f"coefficients of the declared model: {_ELSE.format(name=name)}"
             )
 
 

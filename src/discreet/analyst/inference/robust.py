@@ -66,12 +66,12 @@ def robust_meat(release: Release, model: SubModel, penalty: Penalty) -> FloatArr
     if whole is None:
         raise SpecError(
             "robust standard errors need residuals, which this release does not have; "
-            'release with moments "robust" (--robust), which charges for them'
+            'release with moments "robust" (--robust), which spends budget on them'
         )
     if not is_full(release, model, penalty):
         raise SpecError(
-            "robust standard errors hold for the declared full model with its intercept and without a penalty, because "
-            "the residuals were taken from it; fit that one"
+            "robust standard errors are only for the declared full model with its intercept and without a penalty, "
+            "because the residuals were taken from it; fit that one"
         )
     indices = [0, *model.positions]
     return whole[np.ix_(indices, indices)]

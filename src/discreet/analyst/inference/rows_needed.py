@@ -31,13 +31,13 @@ def rows_words(factor: float | None) -> str:
     """Say how many rows would give an interval.
 
     >>> rows_words(4.0)
-    'in 90% of tables with 4 times as many rows the set would be an interval'
+    'in 90% of tables with 4 times as many rows it would be a bounded interval'
     >>> rows_words(None)
-    'the release does not show how many rows would give an interval in 90% of such tables'
+    'the release does not show how many rows would give a bounded interval in 90% of such tables'
     """
     if factor is None:
-        return f"the release does not show how many rows would give an interval in {SHARE:.0%} of such tables"
-    return f"in {SHARE:.0%} of tables with {factor:g} times as many rows the set would be an interval"
+        return f"the release does not show how many rows would give a bounded interval in {SHARE:.0%} of such tables"
+    return f"in {SHARE:.0%} of tables with {factor:g} times as many rows it would be a bounded interval"
 
 
 def rows_factors(equations: NormalEquations, L: FloatArray, z: float, digest: str) -> tuple[float | None, ...]:

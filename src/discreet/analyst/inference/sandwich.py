@@ -12,6 +12,10 @@ So where noise hides m it counts as something between 1 and 10 times p; as noise
 and down differ because too small a variance costs more coverage than one that is too large wins. The numbers 1/2, 1,
 10, 1 and 2 are constants, chosen once on simulated tables with equal and unequal variances; no data enters them.
 
+Nothing is taken off between p and 10 p. Where variances are equal, sets then cover up to 97.7% (n = 1,000, epsilon 5).
+To take off tau / 4 there, or to put 3 or 5 in the place of 10, would bring that to 97.2 to 97.5%, but an income whose
+errors vary with it (401ksubs, n = 10,000, epsilon 5) would be covered in 89 to 91% instead of 93%.
+
 A joint test looks for the direction that speaks most against the hypotheses, so one that noise makes look certain would
 be found too often. It takes M~ with its eigenvalues in units of the plain middle moved by the same rule, but up by 3/2
 standard deviations of their noise.

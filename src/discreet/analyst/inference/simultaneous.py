@@ -24,7 +24,7 @@ def checked_way(way: object) -> Simultaneous | None:
             return known
     if way is None:
         return None
-    raise SpecError.unknown_name("method of simultaneous intervals", str(way), WAYS)
+    raise SpecError.unknown_name("method", way, WAYS, " of simultaneous intervals")
 
 
 def simultaneous_value(about: Contrasts, level: float, way: Simultaneous, digest: str) -> float:

@@ -10,7 +10,7 @@ from discreet.analyst.planning.assumptions import Assumptions, ColumnAssumption,
 from discreet.analyst.planning.correlation import check_correlations, read_correlation
 from discreet.design.columns import Boolean, Categorical, Column, Level, Numeric, SplineBasis
 from discreet.design.model import Design
-from discreet.errors import SpecError
+from discreet.errors import SpecError, shown
 
 Assume: TypeAlias = Mapping[str, Mapping[str, object]]
 Correlation: TypeAlias = float | Mapping[Pair, float]
@@ -33,9 +33,9 @@ def read_assumptions(
 ) -> Assumptions:
     """Check what a planner states and fill in the defaults; the arguments are those of `discreet.plan`."""
     if not (is_finite(rows) and 1 <= rows <= _MOST_ROWS):
-        raise SpecError(f"rows is {rows!r}; expected a number of rows from 1 to {_MOST_ROWS:g}")
+        raise SpecError(f"rows is {shown(rows)}; expected a number of rows from 1 to {_MOST_ROWS:g}")
     if rsquared is not None and not (is_finite(rsquared) and 0 <= rsquared < 1):
-        raise SpecError(f"rsquared is {rsquared!r}; expected a share from 0 to below 1")
+        raise SpecError(f"rsquared is {shown(rsquared)}; expected a share from 0 to below 1")
     spreads = _checked_spread("spread", spread), _checked_spread("target_spread", target_spread)
     if target_spread is not None and isinstance(design.columns[design.target], Boolean):
         raise SpecError(
@@ -64,7 +64,10 @@ def _checked_spread(name: str, value: object) -> float | None:
     if value is None:
         return None
     if not (is_finite(value) and 0 < value <= 1):
-        raise SpecError(f"{name} is {value!r}; expected a number above 0 and at most 1, in half widths of the bounds")
+        raise SpecError(
+            f"{name} is {shown(value)}; expected a number above 0 and at most 1, a fraction of the largest sd that the "
+            "bounds allow"
+        )
     return float(value)
 
 
@@ -73,25 +76,25 @@ def _checked_table(design: Design, assume: object) -> dict[str, Mapping[str, obj
         return {}
     if not isinstance(assume, Mapping):
         raise SpecError(
-            f"assume is a table of column to assumptions about it, such as {{'age': {{'mean': 40}}}}; "
+            f"assume: expected a mapping from columns to assumptions, such as {{'age': {{'mean': 40}}}}; "
             f"got {type(assume).__name__}"
         )
     for name, what in assume.items():
         if name not in design.columns:
-            raise SpecError.unknown_name("column", str(name), design.columns)
+            raise SpecError.unknown_name("column", name, design.columns)
         keys = _keys(design, name)
         if not keys:
             raise SpecError(
-                f"column {name!r} is computed by a formula; state what is supposed of the columns that it uses"
+                f"column {name!r} is computed by a formula; state assumptions about the columns that it uses"
             )
         if not isinstance(what, Mapping):
             raise SpecError(
                 f"column {name!r}: expected a table with {' and '.join(keys)}, such as {{{keys[0]!r}: ...}}; "
-                f"got {what!r}"
+                f"got {shown(what)}"
             )
         for key in what:
             if key not in keys:
-                unknown = SpecError.unknown_name("assumption", str(key), keys)
+                unknown = SpecError.unknown_name("assumption", key, keys)
                 computed = "" if "slope" in keys[1:] or name == design.target else "it is computed by a formula; "
                 raise SpecError(f"column {name!r}: {computed}{unknown}")
     return dict(assume)
@@ -122,7 +125,7 @@ def _column(
     if isinstance(column, Boolean):
         share = stated.get("share", 0.5)
         if not (is_finite(share) and 0 < share < 1):
-            raise SpecError(f"column {name!r}: the share of true is {share!r}; expected a number between 0 and 1")
+            raise SpecError(f"column {name!r}: the share of true is {shown(share)}; expected a number between 0 and 1")
         return ColumnAssumption(name, share=float(share), formula=formula, slopes=slopes, stated=keys)
     return ColumnAssumption(name, shares=_shares(name, column, stated), slopes=slopes, stated=keys)
 
@@ -135,16 +138,16 @@ def _slopes(name: str, column: Column, stated: Mapping[str, object]) -> tuple[tu
     names, given = {name: name}, {name: value}
     if isinstance(column, Categorical):
         if not isinstance(value, Mapping):
-            raise SpecError(f"column {name!r}: expected a slope for each level but the reference; got {value!r}")
+            raise SpecError(f"column {name!r}: expected a slope for each level but the reference; got {shown(value)}")
         levels = [str(column.levels[code]) for code in column.indicator_codes]
         names = dict(zip(levels, column.released(name), strict=True))
         given = {str(level): slope for level, slope in value.items()}
     found: dict[str, float] = {}
     for key, slope in given.items():
         if key not in names:
-            raise SpecError(f"column {name!r}: {SpecError.unknown_name('level with a slope', key, names)}")
+            raise SpecError(f"column {name!r}: {SpecError.unknown_name('level', key, names)}")
         if not is_finite(slope):
-            raise SpecError(f"column {name!r}: the slope is {slope!r}; expected a finite number")
+            raise SpecError(f"column {name!r}: the slope is {shown(slope)}; expected a finite number")
         found[names[key]] = float(slope)
     absent = [key for key in names if key not in given]
     if absent:
@@ -157,14 +160,15 @@ def _number(name: str, column: Numeric, stated: Mapping[str, object], spread: fl
     mean = stated.get("mean", column.mid)
     if not (is_finite(mean) and low < mean < high):
         raise SpecError(
-            f"column {name!r}: the mean is {mean!r}; expected a number inside the bounds [{low:g}, {high:g}]"
+            f"column {name!r}: the mean is {shown(mean)}; expected a number inside the bounds [{low:g}, {high:g}]"
         )
     mean = float(mean)
     most = math.sqrt(mean - low) * math.sqrt(high - mean)
     sd = stated.get("sd", spread * most)
     if not (is_finite(sd) and 0 < sd <= most * (1 + 1e-12)):
         raise SpecError(
-            f"column {name!r}: the sd is {sd!r}; expected a number above 0 and at most {most:.6g}, the largest sd of a "
+            f"column {name!r}: the sd is {shown(sd)}; expected a number above 0 and at most {most:.6g}, "
+            "the largest sd of a "
             f"column with mean {mean:g} inside the bounds [{low:g}, {high:g}]"
         )
     return mean, float(sd)
@@ -173,15 +177,15 @@ def _number(name: str, column: Numeric, stated: Mapping[str, object], spread: fl
 def _shares(name: str, column: Categorical, stated: Mapping[str, object]) -> tuple[tuple[Level, float], ...]:
     shares = stated.get("share", dict.fromkeys(column.levels, 1 / len(column.levels)))
     if not isinstance(shares, Mapping):
-        raise SpecError(f"column {name!r}: expected a share for each level; got {shares!r}")
+        raise SpecError(f"column {name!r}: expected a share for each level; got {shown(shares)}")
     known = {str(level): level for level in column.levels}
     found: dict[Level, float] = {}
     for key, share in shares.items():
         if str(key) not in known:
-            raise SpecError(f"column {name!r}: {SpecError.unknown_name('level', str(key), known)}")
+            raise SpecError(f"column {name!r}: {SpecError.unknown_name('level', key, known)}")
         if not (is_finite(share) and 0 < share < 1):
             raise SpecError(
-                f"column {name!r}: the share of {str(key)!r} is {share!r}; expected a number between 0 and 1"
+                f"column {name!r}: the share of {str(key)!r} is {shown(share)}; expected a number between 0 and 1"
             )
         found[known[str(key)]] = float(share)
     absent = [str(level) for level in column.levels if level not in found]

@@ -11,7 +11,7 @@ import numpy as np
 from discreet.analyst.planning.assumptions import Pair, Supposed, is_finite
 from discreet.design.columns import Numeric
 from discreet.design.model import Design
-from discreet.errors import SpecError
+from discreet.errors import SpecError, shown
 from discreet.exact.arrays import FloatArray
 
 _SMALLEST_EIGENVALUE: Final = 1e-8
@@ -26,12 +26,14 @@ def read_correlation(correlation: object, design: Design) -> tuple[float, tuple[
     pairs: dict[Pair, float] = {}
     for pair, value in correlation.items():
         if not (isinstance(pair, tuple) and len(pair) == 2 and all(isinstance(name, str) for name in pair)):
-            raise SpecError(f"expected correlations of pairs of regressors{_example(design)}; got {pair!r}")
+            raise SpecError(f"expected correlations of pairs of regressors{_example(design)}; got {shown(pair)}")
         if pair[0] == pair[1]:
-            raise SpecError(f"expected two different columns in a correlation; got {pair[0]!r} twice")
+            raise SpecError(f"expected two different columns in a correlation; got {shown(pair[0])} twice")
         if pair in pairs or pair[::-1] in pairs:
-            raise SpecError(f"the correlation of {pair[0]!r} and {pair[1]!r} is given twice; give each pair once")
-        pairs[pair] = _checked_value(value, f"the correlation of {pair[0]!r} and {pair[1]!r}")
+            raise SpecError(
+                f"the correlation of {shown(pair[0])} and {shown(pair[1])} is given twice; give each pair once"
+            )
+        pairs[pair] = _checked_value(value, f"the correlation of {shown(pair[0])} and {shown(pair[1])}")
     return 0.0, tuple(pairs.items())
 
 
@@ -42,7 +44,7 @@ def _example(design: Design) -> str:
 
 def _checked_value(value: object, what: str) -> float:
     if not (is_finite(value) and -1 < value < 1):
-        raise SpecError(f"{what} is {value!r}; expected a number between -1 and 1")
+        raise SpecError(f"{what} is {shown(value)}; expected a number between -1 and 1")
     return float(value)
 
 
@@ -61,9 +63,7 @@ def check_correlations(design: Design, supposed: Supposed) -> None:
                     "are those between the columns"
                 )
             if name not in allowed:
-                raise SpecError(
-                    f"correlations: {SpecError.unknown_name('numeric or boolean column of the table', name, allowed)}"
-                )
+                raise SpecError(f"correlations: {SpecError.unknown_name('numeric or boolean column', name, allowed)}")
     if not supposed.correlated:
         return
     names, R = correlations(design, supposed)

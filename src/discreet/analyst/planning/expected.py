@@ -195,10 +195,10 @@ def _factors(equations: NormalEquations, level: float, one_table: bool) -> list[
 
 
 def _too_few(share: float, factor: float) -> str:
-    text = f"an interval in {math.floor(100 * share)}% of such tables, and a plan needs {ENOUGH:.0%}"
+    text = f"only {math.floor(100 * share)}% of such tables give a bounded interval; a plan needs {ENOUGH:.0%}"
     if not math.isfinite(factor):
         return f"{text}; even {_LARGEST_FACTOR:g} times as many rows would not be enough"
-    return f"{text}; about {factor:.2g} times as many rows, or as much less noise, would be enough"
+    return f"{text}; about {factor:.2g} times as many rows, or noise smaller by that factor, would be enough"
 
 
 def planned_inside(design: Design, law: NoiseLaw, asked: Asked) -> Plan:
@@ -250,6 +250,6 @@ def smallest(
 def width_of(plan: Plan, coefficient: str) -> float | None:
     """Expected width of a coefficient's interval; none where it will not be estimable."""
     for found in plan.coefficients:
-        if found.name == coefficient:
+        if isinstance(coefficient, str) and found.name == coefficient:
             return found.width
     raise SpecError.unknown_name("coefficient", coefficient, [c.name for c in plan.coefficients])

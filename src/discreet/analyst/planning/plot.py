@@ -19,7 +19,7 @@ def width_figure(plans: Sequence[Plan]) -> Figure:
     except ImportError:
         raise missing_extra("plots", "matplotlib") from None
     if not any(one.width for plan in plans for one in plan.coefficients):
-        raise SpecError(f"there is no width to draw: {plans[0].coefficients[0].reason}; leave the picture out")
+        raise SpecError(f"there is no width to plot: {plans[0].coefficients[0].reason}; leave the plot out")
     figure = Figure(figsize=(8, 5), layout="constrained")
     axes = figure.add_subplot()
     for index, first in enumerate(plans[0].coefficients):
@@ -29,7 +29,7 @@ def width_figure(plans: Sequence[Plan]) -> Figure:
     axes.set_xscale("log")
     axes.set_yscale("log")
     axes.set_xlabel("epsilon")
-    axes.set_ylabel("expected width of the interval")
+    axes.set_ylabel(f"expected width of the {100 * plans[0].level:g}% interval")
     for text in axes.legend().get_texts():
         text.set_parse_math(False)
     return figure

@@ -164,8 +164,8 @@ def _joined(sorted_values: FloatArray, normals: FloatArray, wanted: FloatArray) 
         latent = np.where(asked, np.clip(latent * step, -_LARGEST, _LARGEST), latent)
     if nearest > _ENOUGH:
         raise SpecError(
-            "no table of columns with these means, sds and shares was found that has these correlations; state smaller "
-            "ones (where columns have formulas, or a radius is declared, a plan draws such a table)"
+            "no table with these means, sds, shares and correlations could be simulated; state smaller correlations "
+            "(a plan simulates a table where columns have formulas or a radius is declared)"
         )
     return best
 

@@ -8,7 +8,7 @@ from typing import Final, Literal, get_args
 
 import numpy as np
 
-from discreet.errors import SpecError
+from discreet.errors import SpecError, shown
 
 Penalty = Literal["none", "ridge", "lasso", "elastic-net", "adaptive"]
 PENALTIES: Final[tuple[Penalty, ...]] = get_args(Penalty)
@@ -50,7 +50,8 @@ def checked_spec(penalty: object, strength: object, l1_ratio: object) -> Penalty
         return PenaltySpec(name, "criterion" if chosen else checked_strength(name, strength), ratio)
     if strength is not None:
         raise SpecError(
-            f"got strength {strength!r} with penalty {name!r}; only {', '.join(WITH_STRENGTH)} have one; leave it out"
+            f"got strength {shown(strength)} with penalty {name!r}; only {', '.join(WITH_STRENGTH)} take a strength; "
+            "leave it out"
         )
     return PenaltySpec(name, None, ratio)
 
@@ -60,7 +61,7 @@ def checked_name(penalty: object, allowed: tuple[Penalty, ...]) -> Penalty:
     for name in allowed:
         if isinstance(penalty, str) and name == penalty:
             return name
-    raise SpecError.unknown_name("penalty", str(penalty), allowed)
+    raise SpecError.unknown_name("penalty", penalty, allowed)
 
 
 def checked_ratio(penalty: Penalty, l1_ratio: object) -> float | None:
@@ -68,13 +69,14 @@ def checked_ratio(penalty: Penalty, l1_ratio: object) -> float | None:
     if penalty != "elastic-net":
         if l1_ratio is not None:
             raise SpecError(
-                f"got l1_ratio {l1_ratio!r} with penalty {penalty!r}; only 'elastic-net' has one; leave it out"
+                f"got l1_ratio {shown(l1_ratio)} with penalty {shown(penalty)}; only 'elastic-net' takes an l1_ratio; "
+                "leave it out"
             )
         return None
     value = _number(l1_ratio)
     if value is None or not 0 <= value <= 1:
         raise SpecError(
-            f"l1_ratio is {l1_ratio!r}; penalty 'elastic-net' needs a number from 0 (ridge) to 1 (lasso), "
+            f"l1_ratio is {shown(l1_ratio)}; penalty 'elastic-net' needs a number from 0 (ridge) to 1 (lasso), "
             "such as 0.5 (--l1-ratio 0.5)"
         )
     return value
@@ -85,13 +87,13 @@ def checked_strength(penalty: Penalty, strength: object) -> float:
     value = _number(strength)
     if value is None:
         raise SpecError(
-            f"strength is {strength!r}; penalty {penalty!r} needs a positive number such as 0.1 "
+            f"strength is {shown(strength)}; penalty {shown(penalty)} needs a positive number such as 0.1 "
             '(--strength 0.1), or, in fit, "criterion" (--strength criterion) to have it chosen from the release'
         )
     # beyond the limit every slope is 0 anyway, and strength times rows would leave double precision
     if not 0 < value <= LARGEST_STRENGTH:
         raise SpecError(
-            f"strength is {strength!r}; it must be positive and at most {LARGEST_STRENGTH:g}; "
+            f"strength is {shown(strength)}; it must be positive and at most {LARGEST_STRENGTH:g}; "
             'for no penalty use the penalty "none" (--penalty none)'
         )
     return value

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from discreet.analyst.inferred import InferenceMixin
 
-HEADERS: Final = ("", "coef", "std err", "t", "P>|t|", "[0.025", "0.975]", "privacy")
+HEADERS: Final = ("", "coef", "std err", "t", "p", "[0.025", "0.975]", "privacy")
 NOISE_HEADERS: Final = ("", "coef", "privacy sd", "this table [0.025", "0.975]")
 
 

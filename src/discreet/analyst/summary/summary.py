@@ -52,15 +52,20 @@ def summary_text(fit: Fit) -> str:
         "Linear regression from a release" + ("" if guarantee is not None else " -- NOT PRIVATE"),
         f"Rows:     {row_count(fit)}",
         f"Target:   {fit.target}",
-        *textwrap.wrap(f"Penalty:  {penalty_line(fit)}", _WIDTH, subsequent_indent=" " * 10),
+        *_lines(f"Penalty:  {penalty_line(fit)}", " " * 10),
         "-" * _WIDTH,
         *_aligned([headers(fit), *cells(fit)]),
         "-" * _WIDTH,
     ]
     promise = "NOT PRIVATE: this release carries no privacy guarantee." if guarantee is None else guarantee.sentence()
     for paragraph in (*_fit_lines(fit), promise, *notes(fit)):
-        lines += textwrap.wrap(paragraph, _WIDTH)
+        lines += _lines(paragraph)
     return "\n".join(lines) + "\n"
+
+
+def _lines(text: str, indent: str = "") -> list[str]:
+    """Break a text between words, never at a hyphen: an option such as --clip-counts is copied whole."""
+    return textwrap.wrap(text, _WIDTH, subsequent_indent=indent, break_on_hyphens=False)
 
 
 def _fit_lines(fit: Fit) -> list[str]:

@@ -81,8 +81,8 @@ class ConfidenceSet:
     def __iter__(self) -> Iterator[float]:
         if not self.bounded:
             raise NotEstimableError(
-                f"the set is unbounded ({self}), so it has no two ends to unpack; read kind, lower and upper, or ask "
-                "contains(value)"
+                f"the set is unbounded ({self}), so it cannot be unpacked into two ends; read kind, lower and upper, "
+                "or call contains(value)"
             )
         return iter((self.lower, self.upper))
 

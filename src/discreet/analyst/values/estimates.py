@@ -98,7 +98,7 @@ class ByName(Mapping[str, Value]):
         try:
             return self._values[name]
         except KeyError:
-            raise KeyError(str(SpecError.unknown_name("coefficient", str(name), self._values))) from None
+            raise KeyError(str(SpecError.unknown_name("coefficient", name, self._values))) from None
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._values)

@@ -1,4 +1,4 @@
-"""Options that state what a planner supposes of a table, and the reading of their texts."""
+"""Options that state what a planner assumes about a table, and the reading of their texts."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ _LIKE: Final = {
     "correlation": "0.9, or age,hours=0.9",
 }
 _HELP: Final = {
-    "share": ("Share of true, or of each level", "one half, or equal"),
-    "mean": ("Mean of a number", "the middle of its bounds"),
-    "sd": ("Standard deviation of a number", "it fills its bounds evenly"),
-    "slope": ("Supposed coefficient", "what --rsquared leaves"),
-    "correlation": ("Correlation of all pairs of numbers, or of one pair", "0"),
+    "share": ("Share of rows that are true, or that have each level", "equal shares"),
+    "mean": ("Mean of a numeric column", "the middle of its bounds"),
+    "sd": ("Standard deviation of a numeric column", "that of a uniform distribution"),
+    "slope": ("Assumed coefficient of a column", "set so that the model explains --rsquared"),
+    "correlation": ("Correlation of every pair of numeric columns, or of one pair", "0"),
 }
 _METAVAR: Final = {
     "share": "NAME=S",
@@ -75,7 +75,7 @@ def correlation_table(words: Iterable[str]) -> float | dict[tuple[str, str], flo
     for word in given:
         names, equals, text = word.rpartition("=")
         if not equals:
-            raise SpecError("--correlation was given as one number and again; give one number, or pairs only")
+            raise SpecError("--correlation was given more than once; give one number, or pairs only")
         pair = split_names(names)
         if len(pair) != 2:
             raise SpecError(f"--correlation {word!r} does not name two columns; write it like {_LIKE['correlation']}")

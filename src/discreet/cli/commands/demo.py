@@ -46,7 +46,7 @@ def command(session: Session, output: str) -> None:
     from discreet.workflow import release
 
     dataset = census2000()
-    paragraph(f"{dataset.title.capitalize()}. {dataset.note} Anybody may see these rows: this is a demonstration.")
+    paragraph(f"{dataset.title.capitalize()}. {dataset.note} These rows are public; this is only a demonstration.")
     text = design_text(dataset, _WIDTH)
     session.will_write(*(str(folder / name) for name in (DATA, DESIGN, RELEASE)))
     write_inputs(folder, dataset, text)
@@ -66,14 +66,14 @@ def command(session: Session, output: str) -> None:
         paragraph(made.guarantee.sentence(), indent=_INDENT)
     paragraph("untracked: repeated releases of this table are not counted", indent=_INDENT)
 
-    heading(3, "Fit from the release alone, any number of models at no further cost")
+    heading(3, "Fit any number of models from the release alone, at no further cost")
     for step in ("fit", "other", "predict"):
         say(f"{_INDENT}{by_hand[step]}")
     say()
     model = fit(made)
     compare(model, dataset)
 
-    heading(4, "Show it to readers as one HTML page")
+    heading(4, "Write the report as one HTML page")
     say(f"{_INDENT}{by_hand['report']}\n")
     write_page(session, model, folder / PAGE)
 
@@ -96,7 +96,7 @@ def design_text(dataset: Dataset, width: int) -> str:
     lines = [_MARK]
     reasons = [f"{name}: {reason}" for name, reason in dataset.reasons.items()]
     for remark in ("Every bound is public knowledge; none was read from the data.", *reasons):
-        lines += textwrap.wrap(remark, width, initial_indent="# ", subsequent_indent="#   ")
+        lines += textwrap.wrap(remark, width, initial_indent="# ", subsequent_indent="#   ", break_on_hyphens=False)
     return "\n".join([*lines, "", dataset.design.to_toml()])
 
 
@@ -117,7 +117,7 @@ def compare(model: Fit, dataset: Dataset) -> None:
     from discreet.cli.render import print_table
 
     ordinary = ordinary_fit(model, dataset)
-    headers = ["coefficient", f"private, epsilon {EPSILON:g}", f"{LEVEL:.0%} interval", "NOT PRIVATE, ordinary"]
+    headers = ["coefficient", f"private, epsilon {EPSILON:g}", f"{LEVEL:.0%} interval", "least squares, NOT PRIVATE"]
     known: Mapping[str, float] = dataset.coefficients or {}
     if known:
         headers.append("simulated with")
@@ -197,4 +197,5 @@ def paragraph(text: str, indent: str = "") -> None:
     """Print text in lines of a readable width."""
     from discreet.cli.render import text_width
 
-    say(textwrap.fill(text, text_width() or _WIDTH, initial_indent=indent, subsequent_indent=indent))
+    width = text_width() or _WIDTH
+    say(textwrap.fill(text, width, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False))

@@ -16,14 +16,16 @@ from discreet.cli.terminal import say_json
 @click.option(
     "--robust",
     is_flag=True,
-    help="Robust standard errors (HC1), if the release was made with --robust; persons have clustered ones.",
+    help="Robust standard errors (HC1), clustered by person if the design has an id; needs a release made with "
+    "--robust.",
 )
 @json_option
 @debug_option
 def command(release_path: str, robust: bool, as_json: bool, **choice: Unpack[ModelChoice]) -> None:
-    """Fit a linear model to the release R.json; fitting costs no further privacy, however many models.
+    """Fit a linear model to the release R.json.
 
-    A release of coefficients holds one model, the declared one.
+    You can fit as many models as you like: fitting spends no privacy budget. A release of coefficients holds only one
+    model, the declared one.
     """
     from discreet.cli.render import print_fit, warn_not_private
     from discreet.releases import Release

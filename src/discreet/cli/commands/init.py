@@ -11,9 +11,9 @@ from discreet.cli.session import Session
 from discreet.cli.terminal import say
 
 
-@click.command("init", short_help="Begin a design from a table's column names.")
+@click.command("init", short_help="Start a design from a table's column names.")
 @click.argument("data")
-@click.option("--target", metavar="NAME", help="Column to explain.  [default: left blank]")
+@click.option("--target", metavar="NAME", help="Name of the target column.  [default: left blank]")
 @reading_options
 @click.option(
     "-o", "--output", default="design.toml", show_default=True, metavar="FILE", help="Where to write the design."
@@ -24,9 +24,9 @@ from discreet.cli.terminal import say
 def command(
     session: Session, data: str, target: str | None, encoding: str, delimiter: str, output: str, force: bool
 ) -> None:
-    """Write a design with blanks for the columns of DATA, to be filled in from public knowledge.
+    """Write a design for the columns of DATA, with blanks to fill in from public knowledge.
 
-    Only names are read, and types where the file states them: no value and no statistic of any row.
+    Only column names are read, and column types where the file states them; never a value or a statistic.
     """
     from discreet.files import check_output, check_suffix
     from discreet.tables.files.blank_design import SUFFIX, blank_design
@@ -36,10 +36,10 @@ def command(
     blank = blank_design(data, target=target, encoding=encoding, delimiter=delimiter_sign(delimiter))
     session.will_write(output)
     blank.save(output, force=force)
-    say(f"Written  {output}, with {_counted(len(blank.listed), 'column')} to look through")
+    say(f"Written  {output}, with {_counted(len(blank.listed), 'column')} to fill in")
     if blank.left_out:
         say(f"Note     {_counted(len(blank.left_out), 'column')} left out; the file says why")
-    say("Next     fill in every blank from public knowledge, never from the data; then")
+    say("Next     fill in every blank from public knowledge, never from the data; then run")
     then = ["discreet", "release", data, "--design", output, "--epsilon", "1", "--delta", "1e-6", "-o", "R.json"]
     say(f"         {shlex.join(then)}")
 

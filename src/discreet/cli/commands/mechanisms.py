@@ -19,24 +19,24 @@ if TYPE_CHECKING:
 _LABEL: Final = 13  # columns of the words on the left
 HEADERS: Final = ("mechanism", "publishes", "delta", "relation", "numerics", "noise of", "d = 5", "d = 20")
 FIGURES: Final = (
-    "standard deviation of the noise at epsilon = 1 and delta = 1e-6 (0 where delta is none), in scaled units, for so "
-    "many regressors; figures for different statistics cannot be compared"
+    "standard deviation of the noise at epsilon = 1 and delta = 1e-6 (0 where delta is none), in scaled units, for 5 "
+    "and 20 regressors; figures for different statistics cannot be compared"
 )
 _AUTO: Final = "gaussian where delta is above 0; otherwise laplace or k-norm, whichever has the smaller predicted error"
 _DELTA: Final = {"pure": "none", "approximate": "needed", "both": "optional"}
 
 
-@click.command("mechanisms", short_help="Every mechanism: its promise, needs and noise.")
+@click.command("mechanisms", short_help="List the mechanisms and their noise.")
 @click.argument("name", required=False)
 @json_option
 @debug_option
 @click.pass_obj
 def command(session: Session, name: str | None, as_json: bool) -> None:
-    """List the mechanisms that `release --mechanism` takes, or show the details of NAME.
+    """List the mechanisms that `release --mechanism` accepts, or show the details of NAME.
 
-    Noise is the standard deviation, in scaled units, of the statistic named before it at epsilon = 1 and
-    delta = 1e-6 (0 for a pure mechanism), for 5 and for 20 regressors: for moments one normal equation, for
-    coefficients what moves them most. Figures of different statistics cannot be compared.
+    The noise shown is the standard deviation, in scaled units, of one statistic at epsilon = 1 and delta = 1e-6 (0 for
+    a pure mechanism), for 5 and for 20 regressors. For moments the statistic is one normal equation; for coefficients
+    it is the one that moves them most. Figures for different statistics cannot be compared.
     """
     from discreet.mechanisms.catalogue import mechanism_table, table_row
 
@@ -90,14 +90,14 @@ def print_row(row: TableRow) -> None:
     facts = [
         (row.name, row.summary),
         ("Publishes", row.kind),
-        ("Document", row.document),
+        ("Source", row.document),
         ("Delta", _DELTA[row.notion]),
         ("Guarantee", f"{row.status}; neighbours {' and '.join(row.neighbours)}"),
         ("Persons", "a unit may have several rows" if row.persons else "one row for each person only"),
         ("Clipped rows", "can be counted (--clip-counts)" if row.clip_counts else "cannot be counted"),
         ("Rows in", row.domain),
         ("Needs", "; ".join(row.needs) or "nothing beyond bounds and levels"),
-        ("Read", "; ".join(row.references)),
+        ("References", "; ".join(row.references)),
     ]
     for label, text in facts:
         say(labelled(label, text, _LABEL))

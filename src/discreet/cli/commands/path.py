@@ -26,12 +26,12 @@ if TYPE_CHECKING:
 CHOSEN: Final = ">"
 
 
-@click.command("path", short_help="Fit a model at many strengths; free.")
+@click.command("path", short_help="Fit a penalised model at many strengths; free.")
 @click.argument("release_path", metavar="R.json")
 @column_options
 @click.option("--penalty", default="lasso", show_default=True, metavar="NAME", help="lasso, elastic-net or ridge.")
 @ratio_option
-@click.option("--plot", metavar="FILE", help="Draw the slopes as well: a .svg, .png or .pdf file.")
+@click.option("--plot", metavar="FILE", help="Also plot the slopes against the strength: a .svg, .png or .pdf file.")
 @output_options
 def command(
     session: Session,
@@ -43,10 +43,10 @@ def command(
     as_json: bool,
     **choice: Unpack[ColumnChoice],
 ) -> None:
-    """Fit a linear model of the release R.json at 100 strengths or more, strong to weak, and mark the one to choose.
+    """Fit a penalised model to the release R.json at 100 or more strengths, from strong to weak, and mark the best one.
 
-    The criterion is the expected squared error of a prediction, for the target scaled to [-1, 1], computed from the
-    release alone; only its differences count.
+    The best strength has the smallest criterion: an estimate of the expected squared prediction error, for the target
+    scaled to [-1, 1], computed from the release alone. Only differences of the criterion have a meaning.
     """
     from discreet.analyst.path import path
     from discreet.cli.render import warn_not_private

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from discreet.cli.commands.assumption_options import assume_table, assumption_options, correlation_table
-from discreet.cli.commands.plan_text import print_over, print_plan, print_plans
+from discreet.cli.commands.plan_text import percent, print_over, print_plan, print_plans
 from discreet.cli.options import number, output_options, settings_table
 from discreet.cli.session import Session
 from discreet.cli.terminal import say, say_json
@@ -19,28 +19,45 @@ from discreet.errors import PrivacyNotice, SpecError
 if TYPE_CHECKING:
     from discreet.analyst.planning.values import Plan
 
-_ANSWERS: Final = {"smallest_epsilon": "smallest epsilon", "smallest_rows": "fewest rows"}
+_ANSWERS: Final = {"smallest_epsilon": "smallest epsilon", "smallest_rows": "smallest number of rows"}
 EPSILONS: Final = (0.1, 0.5, 1.0, 2.0, 5.0, 10.0)
 
 
 @click.command("plan", short_help="What accuracy to expect; no data is opened.")
-@click.option("--design", "design_path", metavar="FILE", help="The design.toml of the release to be made.")
-@click.option("--rows", metavar="N", help="Expected number of rows that count.")
-@click.option("--epsilon", metavar="E", required=True, help="The budget.")
-@click.option("--delta", metavar="D", default="0", help="The budget; above 0 for the Gaussian mechanism.")
+@click.option("--design", "design_path", metavar="FILE", help="The design of the planned release, as TOML.")
+@click.option("--rows", metavar="N", help="Expected number of rows; with an id, at most max_rows of each person count.")
+@click.option("--epsilon", metavar="E", required=True, help="Epsilon of the planned release.")
+@click.option(
+    "--delta", metavar="D", default="0", help="Its delta; must be above 0 for a Gaussian mechanism.  [default: 0]"
+)
 @click.option("--mechanism", default="auto", show_default=True, metavar="NAME", help="One of `discreet mechanisms`.")
 @click.option("--setting", "settings", multiple=True, metavar="NAME=VALUE", help="Public setting of the mechanism.")
-@click.option("--robust", is_flag=True, help="Plan for a release with --robust.")
+@click.option("--robust", is_flag=True, help="Plan for a release made with --robust.")
 @click.option("--allow-weak-privacy", is_flag=True, help="Accept epsilon above 20 or delta above 1e-3.")
 @assumption_options
-@click.option("--rsquared", metavar="R", help="Share of the target's variance that is explained.  [default: 0.5]")
-@click.option("--spread", metavar="S", help="Sd of all other numbers in half widths of their bounds.  [default: 0.577]")
-@click.option("--target-spread", metavar="S", help="The same for the target.")
+@click.option("--rsquared", metavar="R", help="Share of the target's variance that the model explains.  [default: 0.5]")
+@click.option(
+    "--spread",
+    metavar="S",
+    help="Standard deviation of every numeric regressor without --sd, as a fraction of the largest that its bounds "
+    "allow.  [default: 0.577]",
+)
+@click.option("--target-spread", metavar="S", help="The same for the target.  [default: 0.577]")
 @click.option("--level", metavar="L", default="0.95", show_default=True, help="Confidence level of the intervals.")
-@click.option("--coefficient", metavar="NAME", help="With --width: which coefficient.")
-@click.option("--width", metavar="W", help="Wanted width of its interval: the smallest epsilon and number of rows.")
-@click.option("--from", "from_path", metavar="R.json", help="What a second release of the same table would buy.")
-@click.option("--plot", metavar="FILE", help="Draw expected widths over epsilon: a .svg, .png or .pdf file.")
+@click.option("--coefficient", metavar="NAME", help="The coefficient that --width is about.")
+@click.option(
+    "--width",
+    metavar="W",
+    help="Find the smallest epsilon, and the smallest number of rows, at which the interval of --coefficient is no "
+    "wider than W.",
+)
+@click.option(
+    "--from",
+    "from_path",
+    metavar="R.json",
+    help="Show what a second release of the same table would add to the release R.json.",
+)
+@click.option("--plot", metavar="FILE", help="Plot the expected widths against epsilon: a .svg, .png or .pdf file.")
 @output_options
 def command(
     session: Session,
@@ -68,10 +85,10 @@ def command(
     force: bool,
     as_json: bool,
 ) -> None:
-    """Show what standard errors and intervals a release would give, from its design and stated assumptions alone.
+    """Show the standard errors and intervals to expect from a release, given its design and some assumptions.
 
-    Whatever is not stated has a default, and the assumptions are printed with the plan. A coefficient is estimable if
-    at least 90% of such tables give it a bounded interval.
+    Every assumption has a default, and all of them are printed with the plan. Tables that fit the assumptions are
+    simulated; a coefficient counts as estimable if at least 90% of them give it a bounded interval.
     """
     words = {"share": share_words, "mean": mean_words, "sd": sd_words, "slope": slope_words}
     numbers = {"rsquared": rsquared, "spread": spread, "target_spread": target_spread}
@@ -79,12 +96,12 @@ def command(
     wanted = number("level", level)
     if from_path is not None:
         if robust:
-            raise SpecError("--robust was given with --from, which plans sums alone; leave it out")
+            raise SpecError("--robust cannot be used with --from, which plans sums without residuals; leave it out")
         _refuse_with_from(
             {"design": design_path, "rows": rows, "coefficient": coefficient, "width": width, "plot": plot},
-            "which plans for the design and the rows of the release, and draws nothing",
+            "which plans for the design and rows of that release",
         )
-        _refuse_with_from({**words, "correlation": correlation_words, **numbers}, "which takes the sums of the release")
+        _refuse_with_from({**words, "correlation": correlation_words, **numbers}, "which uses the sums of that release")
         second: dict[str, Any] = {
             "epsilon": budget[0],
             "delta": budget[1],
@@ -99,7 +116,8 @@ def command(
         absent = [option for option, given in (("--design", design_path), ("--rows", rows)) if given is None]
         verb = "is" if len(absent) == 1 else "are"
         raise SpecError(
-            f"{' and '.join(absent)} {verb} missing; pass --rows N, or plan from an existing release with --from R.json"
+            f"{' and '.join(absent)} {verb} missing; pass --design FILE and --rows N, or plan a second release with "
+            "--from R.json"
         )
     if (coefficient is None) != (width is None):
         raise SpecError("--coefficient and --width go together; pass both")
@@ -144,20 +162,30 @@ def command(
     if as_json:
         say_json(made.to_dict() | {"over_epsilon": [other.to_dict() for other in over]} | answers)
         return
-    which = "" if design.unit.id is None else f" that count, at most {design.unit.max_rows} of a person"
+    which = "" if design.unit.id is None else f" (at most {design.unit.max_rows} per person)"
     print_plan(f"Expected at epsilon {budget[0]:g}, about {count:,.0f} rows{which}, mechanism {made.mechanism}", made)
     print_over(over, made)
     for name, answer in answers.items():
-        found = "not attainable" if answer is None else f"{answer:,.3g}"
-        say(f"{_ANSWERS[name]} for an interval of {coefficient} of width {width}: {found}")
-    say("No data was opened. The assumptions are yours: state others with --share, --mean, --sd, --correlation,")
-    say("--slope and --rsquared.")
+        found = "not attainable" if answer is None else _three_digits(answer)
+        say(f"{_ANSWERS[name]} for a {percent(wanted)} interval of {coefficient} of width {width}: {found}")
+    say(
+        "No data was opened. To change an assumption, pass --share, --mean, --sd, --correlation, --slope or --rsquared."
+    )
+
+
+def _three_digits(value: float) -> str:
+    """A number to three digits, without an exponent where it is large.
+
+    >>> _three_digits(0.7543), _three_digits(4096.2)
+    ('0.754', '4,100')
+    """
+    return f"{float(f'{value:.3g}'):,.0f}" if value >= 100 else f"{value:.3g}"
 
 
 def _refuse_with_from(given: Mapping[str, object], why: str) -> None:
     for name, value in given.items():
         if value not in (None, ()):
-            raise SpecError(f"--{name.replace('_', '-')} was given with --from, {why}; leave it out")
+            raise SpecError(f"--{name.replace('_', '-')} cannot be used with --from, {why}; leave it out")
 
 
 def _over_epsilon(planned: Callable[[float], Plan]) -> Iterator[Plan]:
@@ -178,4 +206,4 @@ def _second(path: str, options: Mapping[str, Any], *, as_json: bool) -> None:
     now, then, _ = found
     title = f"1 this release, epsilon {now.epsilon:g}; 2 a second one, epsilon {then.epsilon:g}; 3 both together"
     print_plans(title, found)
-    say("A second release spends its own budget on top of the first.")
+    say("The second release spends its own budget on top of the first.")

@@ -12,11 +12,11 @@ if TYPE_CHECKING:
 
 
 def print_plan(title: str, made: Plan) -> None:
-    """One plan: what to expect of each coefficient, why of some nothing, and what was supposed."""
+    """One plan: what to expect of each coefficient, why some have no width, and what was assumed."""
     from discreet.cli.render import print_table
 
     if any(one.supposed is not None or one.interval_share is not None for one in made.coefficients):
-        headers = ("coefficient", "supposed", "std err", "width", "privacy", "interval in")
+        headers = ("coefficient", "assumed", "std err", f"{percent(made.level)} width", "privacy", "bounded in")
         print_table(title, headers, [_cells(one) for one in made.coefficients])
     else:
         sds = [(one.name, _number(one.privacy_sd)) for one in made.coefficients]
@@ -29,9 +29,10 @@ def print_plans(title: str, plans: Sequence[Plan]) -> None:
     """Several plans of the same coefficients side by side."""
     from discreet.cli.render import print_table
 
+    level = percent(plans[0].level)
     headers = ["coefficient"]
     for tag, _ in enumerate(plans, start=1):
-        headers += [f"std err {tag}", f"width {tag}", f"privacy {tag}"]
+        headers += [f"std err {tag}", f"{level} width {tag}", f"privacy {tag}"]
     rows = [
         [name, *(cell for plan in plans for cell in _errors(plan.coefficients[index]))]
         for index, name in enumerate(one.name for one in plans[0].coefficients)
@@ -54,7 +55,16 @@ def print_over(plans: Sequence[Plan], made: Plan) -> None:
     for index, first in enumerate(plans[0].coefficients):
         widths = [plan.coefficients[index].width for plan in plans]
         rows.append([first.name, *("-" if width is None else f"{width:.3g}" for width in widths)])
-    print_table("Expected width of the interval over epsilon", headers, rows)
+    print_table(f"Expected width of the {percent(made.level)} interval, by epsilon", headers, rows)
+
+
+def percent(level: float) -> str:
+    """A level as a percentage.
+
+    >>> percent(0.95), percent(0.975)
+    ('95%', '97.5%')
+    """
+    return f"{100 * level:g}%"
 
 
 def _cells(one: PlannedCoefficient) -> list[str]:
@@ -78,7 +88,7 @@ def _print_reasons(made: Plan, which: str = "") -> None:
         if one.reason is not None:
             by_reason.setdefault(one.reason, []).append(one.name)
     for reason, names in by_reason.items():
-        say(f"not estimable{which}: {', '.join(names)}: {reason}")
+        say(f"Not estimable{which} ({', '.join(names)}): {reason}")
 
 
 def _print_assumptions(made: Plan) -> None:
@@ -87,7 +97,7 @@ def _print_assumptions(made: Plan) -> None:
     from discreet.cli.render import labelled
 
     used = any(one.supposed is not None for one in made.coefficients)
-    say("Assumptions" if used else "Assumptions, on which the noise of this mechanism does not depend")
+    say("Assumptions" if used else "Assumptions (the noise of this mechanism does not depend on them)")
     lines = made.assumptions.lines()
     room = max(len(what) for what, _ in lines) + 4
     for what, supposed in lines:

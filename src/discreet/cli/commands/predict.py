@@ -45,12 +45,19 @@ _KINDS: Final = (".csv", ".parquet")
 @click.option(
     "--intervals",
     is_flag=True,
-    help="Add a confidence set for the mean and a prediction set for a new observation to OUT.",
+    help="Add a confidence set for the mean and a prediction set for a new observation.",
 )
-@click.option("--level", metavar="L", help="With --intervals: their level.  [default: 0.95]")
-@click.option("--keep", multiple=True, metavar="NAME", help="Another column to copy to OUT, such as an id; repeatable.")
+@click.option("--level", metavar="L", help="Level of the sets that --intervals adds.  [default: 0.95]")
+@click.option(
+    "--keep",
+    multiple=True,
+    metavar="NAME",
+    help="Another column of NEW to copy to OUT, such as an id; may be repeated.",
+)
 @reading_options
-@click.option("-o", "--output", required=True, metavar="OUT", help="Where to write: a .csv or a .parquet file.")
+@click.option(
+    "-o", "--output", required=True, metavar="OUT", help="Where to write the predictions: a .csv or .parquet file."
+)
 @output_options
 def command(
     session: Session,
@@ -66,11 +73,11 @@ def command(
     as_json: bool,
     **choice: Unpack[ModelChoice],
 ) -> None:
-    """Predict the rows of NEW with a model of the release R.json.
+    """Predict the target for the rows of NEW with a model fitted to the release R.json.
 
-    OUT gets the features as they were read and a column 'prediction', empty where a row is dropped. Its rows are those
-    of NEW in their order; other columns of NEW are left out, unless --keep names them. With --intervals it also gets
-    the kind and the ends of two confidence sets; the ends of the kind 'outside' are those of the gap.
+    OUT has one row for each row of NEW, in the same order: the features as they were read, the columns named by --keep,
+    and a column 'prediction', which is empty where the design drops the row. With --intervals it also has the kind and
+    the two ends of a confidence set and of a prediction set; a set of the kind 'outside' is all that lies outside them.
     """
     from discreet.analyst.diagnostics.notes import radius_notes
     from discreet.analyst.values.estimates import unbounded
@@ -124,7 +131,7 @@ def _wanted_level(model: Fit, level: str | None, *, intervals: bool) -> float | 
 
     if not intervals:
         if level is not None:
-            raise SpecError("--level is for the sets that --intervals adds; give both, or neither")
+            raise SpecError("--level applies only with --intervals; pass both, or neither")
         return None
     if model.interval_target == "none":
         raise SpecError(f"--intervals cannot be given: {next(iter(reasons(model).values()))}")
@@ -225,8 +232,8 @@ def _check_plain(name: str, kind: DataType) -> None:
     text = kinds.is_string(stored) or kinds.is_large_string(stored) or kinds.is_string_view(stored)
     when = kinds.is_date(stored) or kinds.is_time(stored) or kinds.is_timestamp(stored)
     if not (number or text or when or kinds.is_boolean(stored) or kinds.is_null(stored)):
-        told = str(stored).partition("<")[0]
-        raise DataError(f"column {name!r} has type {told}; numbers, text, booleans, dates and times can be kept")
+        shown = str(stored).partition("<")[0]
+        raise DataError(f"column {name!r} has type {shown}; numbers, text, booleans, dates and times can be kept")
 
 
 def _plain_type(kind: DataType, column: Readable) -> DataType:

@@ -28,7 +28,9 @@ _LABEL: Final = 12  # columns of the words on the left
 
 @click.command("release", short_help="Publish a table's noisy moments; spends budget.")
 @click.argument("data")
-@click.option("--design", "design_path", required=True, metavar="FILE", help="The declared bounds and levels, as TOML.")
+@click.option(
+    "--design", "design_path", required=True, metavar="FILE", help="The design: declared bounds and levels, as TOML."
+)
 @click.option("--epsilon", required=True, metavar="E", help="Privacy loss to spend, such as 1.")
 @click.option(
     "--delta",
@@ -40,18 +42,23 @@ _LABEL: Final = 12  # columns of the words on the left
 @click.option("--mechanism", default="auto", show_default=True, metavar="NAME", help="One of `discreet mechanisms`.")
 @click.option("--setting", "settings", multiple=True, metavar="NAME=VALUE", help="Public setting of the mechanism.")
 @click.option(
-    "--grid-bits", type=int, default=16, show_default=True, metavar="BITS", help="Rows are rounded to steps of 2^-BITS."
+    "--grid-bits",
+    type=int,
+    default=16,
+    show_default=True,
+    metavar="BITS",
+    help="Round scaled values to multiples of 2^-BITS.",
 )
-@click.option(
-    "--robust", is_flag=True, help="Pay for robust standard errors (HC1) too: a second pass, 30% of the budget."
-)
+@click.option("--robust", is_flag=True, help="Also spend 30% of the budget on robust standard errors (HC1).")
 @click.option(
     "--residual-bound",
     metavar="B",
-    help="With --robust: where residuals are clipped, in the target's units; read off the noisy sums unless given.",
+    help="With --robust: clip residuals at B, in the units of the target.  [default: set from the noisy sums]",
 )
 @click.option(
-    "--clip-counts", is_flag=True, help="Also count clipped rows by column, with noise; 2% to 3% more noise elsewhere."
+    "--clip-counts",
+    is_flag=True,
+    help="Also publish noisy counts of clipped rows by column; adds 2% to 3% noise elsewhere.",
 )
 @reading_options
 @click.option("--allow-weak-privacy", is_flag=True, help="Accept epsilon above 20 or delta above 1e-3.")
@@ -78,7 +85,8 @@ def command(
 ) -> None:
     """Publish noisy moments of DATA: the one command that spends budget.
 
-    DATA is a CSV, Parquet or Arrow file, a folder of Parquet files, or a pattern in quotes. Every run spends again.
+    DATA is a CSV, Parquet or Arrow file, a folder of Parquet files, or a quoted pattern such as
+    'data/*.parquet'. Every run spends the budget again.
     """
     loss, failure = number("epsilon", epsilon), number("delta", delta)
     bound = None if residual_bound is None else number("residual-bound", residual_bound)

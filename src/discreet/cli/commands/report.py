@@ -18,11 +18,11 @@ from discreet.cli.session import Session
 from discreet.cli.terminal import complain, say, say_json
 
 
-@click.command("report", short_help="Write a release and a fit as one page; free.")
+@click.command("report", short_help="Write an HTML report on a release; free.")
 @click.argument("release_path", metavar="R.json")
 @model_options
 @click.option("--level", default="0.95", show_default=True, metavar="L", help="Confidence level of the intervals.")
-@click.option("-o", "--output", metavar="R.html", help="Where to write the page; may be left out with --json.")
+@click.option("-o", "--output", metavar="R.html", help="Where to write the page; optional with --json.")
 @output_options
 def command(
     session: Session,
@@ -33,9 +33,9 @@ def command(
     as_json: bool,
     **choice: Unpack[ModelChoice],
 ) -> None:
-    """Write what the release R.json promises and says as one HTML page that needs nothing else.
+    """Write a report on the release R.json and a model fitted to it, as one self-contained HTML page.
 
-    Where the release does not determine the coefficients, the page says so.
+    The report states the privacy promise, the coefficients and what limits them.
     """
     from discreet.cli.render import warn_not_private
     from discreet.files import check_output, check_suffix

@@ -102,7 +102,9 @@ class Formula:
         ('<30', '30 to 50', '50 to 65', '>=65')
         """
         if not isinstance(self.tree, Cut):
-            raise SpecError(f"{shown(self.text)}: it is {self.kind} and has no levels; write cut(...) for levels")
+            raise SpecError(
+                f"{shown(self.text)}: a formula of kind {self.kind!r} has no levels; use cut(...) for levels"
+            )
         points = [number_text(point) for point in self.tree.points]
         between = (f"{low} to {high}" for low, high in pairwise(points))
         return (f"<{points[0]}", *between, f">={points[-1]}")
@@ -188,7 +190,9 @@ needs numbers above 0; tighten the bounds of its columns, or use clip or log1p
                [0. , 0.5]])
         """
         if not isinstance(self.tree, Spline):
-            raise SpecError(f"{shown(self.text)}: it is {self.kind} and has no basis; write spline(...) for one")
+            raise SpecError(
+                f"{shown(self.text)}: a formula of kind {self.kind!r} has no basis; use spline(...) for one"
+            )
         ends = self._operand_range(bounds)
         arrays, rows = self._arrays(values)
         out = np.empty((self.width, rows))
@@ -228,7 +232,7 @@ needs numbers above 0; tighten the bounds of its columns, or use clip or log1p
         low, high = bounds[name]
         if not (math.isfinite(low) and math.isfinite(high) and low <= high):
             raise SpecError(
-                f"{shown(self.text)}: the bounds {range_text((low, high))} of {name!r} are no finite range; "
+                f"{shown(self.text)}: the bounds {range_text((low, high))} of {name!r} are not a finite range; "
                 "declare two increasing numbers"
             )
         return float(low), float(high)
@@ -243,7 +247,7 @@ needs numbers above 0; tighten the bounds of its columns, or use clip or log1p
             arrays[name] = np.asarray(values[name], np.float64)
         shapes = {array.shape for array in arrays.values()}
         if len(shapes) > 1 or len(next(iter(shapes))) != 1:
-            raise SpecError(f"{shown(self.text)}: the columns it uses are not one-dimensional and of one length")
+            raise SpecError(f"{shown(self.text)}: the columns it uses must be one-dimensional and of equal length")
         return arrays, len(next(iter(arrays.values())))
 
 

@@ -95,7 +95,7 @@ class _Parser(Cursor):
             tree = self._or()
             if not self.at_end():
                 closed = self.at_sign(")", ",")
-                raise self.unexpected("nothing is open here" if closed else "an operator is missing before it")
+                raise self.unexpected("no bracket is open here" if closed else "an operator is missing before it")
         return tree
 
     def _top_call(self) -> Cut | Spline:
@@ -112,7 +112,7 @@ class _Parser(Cursor):
         self.expect(")", f"close the round bracket of {start.text}")
         what = "points" if start.text == "cut" else "knots"
         if not constants or any(low >= high for low, high in pairwise(constants)):
-            raise self.wrong(start, start.text, f"it needs one or more increasing {what} after its first argument")
+            raise self.misused(start, start.text, f"needs one or more increasing {what} after its first argument")
         if start.text == "cut":
             return self._made(Cut(operand, tuple(constants)))
         return self._made(Spline(operand, tuple(constants), degree))
@@ -156,7 +156,7 @@ class _Parser(Cursor):
         sign = cast("Comparison", self.advance().text)
         node = self._made(Compare(sign, left, self._sum()))
         if self.at_sign(*_COMPARISONS):
-            raise self.unexpected("join two comparisons by 'and'")
+            raise self.unexpected("join two comparisons with 'and'")
         return node
 
     def _sum(self) -> Node:
@@ -207,16 +207,16 @@ class _Parser(Cursor):
         token = self.advance()
         word, called = token.text, self.at_sign("(")
         if word in TOP_FUNCTIONS and called:
-            raise self.wrong(token, word, "it cannot be combined with anything; declare a separate column for it")
+            raise self.misused(token, word, "cannot be combined with anything; declare a separate column for it")
         if word in FUNCTIONS and called:
             return self._call(token)
         quoted = f"write `{word}` if a column has this name"
         if word in FUNCTIONS + TOP_FUNCTIONS:
-            raise self.wrong(token, f"function {word!r} without its arguments", quoted)
+            raise self.misused(token, f"function {word!r}", f"has no arguments; {quoted}")
         if word.lower() in NOT_NUMBERS:
-            raise self.wrong(token, f"{word!r}", f"numbers are finite; {quoted}")
+            raise self.misused(token, f"{word!r}", f"is not a finite number; {quoted}")
         if keyword.iskeyword(word):
-            raise self.wrong(token, f"{word!r}", f"it is {NOT_PART}; {quoted}")
+            raise self.misused(token, f"{word!r}", f"is {NOT_PART}; {quoted}")
         if called:
             unknown = SpecError.unknown_name("function", word, FUNCTIONS + TOP_FUNCTIONS)
             raise SpecError(f"{shown(self.text)}: {unknown}")
@@ -234,16 +234,16 @@ class _Parser(Cursor):
                     high = self._constant()
                     self.expect(")", "clip takes an expression and two constants")
                     if not low < high:
-                        raise self.wrong(token, "clip", "its two constants must increase")
+                        raise self.misused(token, "clip", "needs two constants, the smaller one first")
                     return self._made(Clip(arguments[0], low, high))
                 arguments.append(self._or())
         self.expect(")", f"close the round bracket of {function}")
         if function == "clip":
-            raise self.wrong(token, "clip", "it takes an expression and two constants")
+            raise self.misused(token, "clip", "takes an expression and two constants")
         if function in ("min", "max") and len(arguments) < 2:
-            raise self.wrong(token, function, "it takes two or more arguments")
+            raise self.misused(token, function, "takes two or more arguments")
         if function not in ("min", "max") and len(arguments) > 1:
-            raise self.wrong(token, function, "it takes one argument")
+            raise self.misused(token, function, "takes one argument")
         return self._made(Call(cast("Function", function), tuple(arguments)))
 
     # small steps
@@ -268,7 +268,9 @@ class _Parser(Cursor):
     def _nested(self) -> Iterator[None]:
         self.depth += 1
         if self.depth > MAX_NESTING:
-            raise SpecError(f"{shown(self.text)}: it is nested more than {MAX_NESTING} deep; declare a part on its own")
+            raise SpecError(
+                f"{shown(self.text)}: more than {MAX_NESTING} levels of nesting; declare a part of it as a column"
+            )
         yield
         self.depth -= 1
 

@@ -89,7 +89,7 @@ def _token(text: str, position: int) -> tuple[Token, int]:
     if match := WORD.match(text, position):
         word = match.group()
         if not word.isidentifier():
-            raise problem(text, position, f"{word!r}", "write this name in back quotes if it is a column")
+            raise misuse(text, position, f"{word!r}", "is not a plain name; write it in back quotes if it is a column")
         return Token("word", word, position), match.end()
     if match := _NUMBER.match(text, position):
         return Token("number", match.group(), position, _value(text, match)), match.end()
@@ -99,7 +99,7 @@ def _token(text: str, position: int) -> tuple[Token, int]:
         return Token("sign", match.group(), position), match.end()
     sign = text[position]
     if sign == "`":
-        raise problem(text, position, "a back quote", "it is never closed; write `column name`")
+        raise misuse(text, position, "the back quote", "is never closed; write `column name`")
     if sign in _OUTSIDE:
         instead = f"; {_INSTEAD[sign]}" if sign in _INSTEAD else ""
         raise problem(text, position, f"unexpected {sign!r}", f"{_OUTSIDE[sign]} {NOT_PART}{instead}")
@@ -109,7 +109,7 @@ def _token(text: str, position: int) -> tuple[Token, int]:
 def _value(text: str, match: re.Match[str]) -> float:
     value = float(match.group())
     if not math.isfinite(value) or (value == 0 and match.group(1).strip("0.")):
-        raise problem(text, match.start(), "a number", "it does not fit double precision; write one that does")
+        raise misuse(text, match.start(), "the number", "does not fit double precision; write one that does")
     if following := WORD.match(text, match.end()):
         raise problem(
             text, match.end(), f"unexpected {following.group()!r}", "an operator is missing; write 2 * x, not 2x"
@@ -119,7 +119,7 @@ def _value(text: str, match: re.Match[str]) -> float:
 
 def _column(text: str, position: int, name: str) -> str:
     if not name or name != name.strip() or any(unicodedata.category(sign) in ("Cc", "Cf", "Cs") for sign in name):
-        raise problem(text, position, "a quoted name", "a column name has no invisible characters or outer blanks")
+        raise misuse(text, position, "the quoted name", "has invisible characters, or blanks at its ends; correct it")
     return name
 
 
@@ -165,16 +165,16 @@ class Cursor:
         """The error for the token here."""
         token = self.token
         if self.at_end():
-            return self.wrong(token, "the text ends", advice)
+            return problem(self.text, token.position, "the formula ends", advice)
         if self.at_sign("="):
             advice = f"assignment is {NOT_PART}; compare with =="
         elif token.kind == "word" and keyword.iskeyword(token.text) and token.text not in LOGIC_WORDS:
             advice = f"it is {NOT_PART}"
-        return self.wrong(token, f"unexpected {token.text!r}", advice)
+        return problem(self.text, token.position, f"unexpected {token.text!r}", advice)
 
-    def wrong(self, token: Token, what: str, advice: str) -> SpecError:
+    def misused(self, token: Token, what: str, verdict: str) -> SpecError:
         """The error for a token already passed."""
-        return problem(self.text, token.position, what, advice)
+        return misuse(self.text, token.position, what, verdict)
 
 
 def problem(text: str, position: int, what: str, advice: str) -> SpecError:
@@ -182,6 +182,11 @@ def problem(text: str, position: int, what: str, advice: str) -> SpecError:
     before = _escaped(text[:position].rstrip())
     after = f", after {_last(before)!r}" if before else ""
     return SpecError(f"{shown(text)}: {what} at position {position}{after}; {advice}")
+
+
+def misuse(text: str, position: int, what: str, verdict: str) -> SpecError:
+    """The error for a part of a formula: what it is, where, and the rest of the sentence about it."""
+    return SpecError(f"{shown(text)}: {what} at position {position} {verdict}")
 
 
 def shown(text: str) -> str:

@@ -40,21 +40,27 @@ class PerturbedHistogram:
     kind: Final[Literal["coefficients"]] = "coefficients"
     info: Final = MechanismInfo(
         summary="Noisy counts of cells of (x, y), then least squares or Huber regression on their centres.",
-        document="technical report of Dandekar et al., which compares itself with it",
+        document="technical report of Dandekar et al., which uses it for comparison",
         notion="both",
         domain="box",
         needs=("few columns: the number of cells is a product over columns", "no radius and no spline"),
         numerics="exact",
         references=("Lei 2011", "Huber 1964", "Canonne, Kamath & Steinke 2020"),
         settings={
-            "bins": Setting(0, "intervals that each number is cut into; 0: from epsilon and expected_rows", 0, 100_000),
+            "bins": Setting(0, "intervals for each numeric column; 0: set from epsilon and expected_rows", 0, 100_000),
             "expected_rows": Setting(
-                10_000, "public guess of the number of rows, for the rule of bins", 1, 10**12, only_with=("bins", 0)
+                10_000, "public guess of the number of rows, which sets bins", 1, 10**12, only_with=("bins", 0)
             ),
-            "noise": Setting("laplace", "law of the noise of a count", choices=("laplace", "gaussian")),
-            "loss": Setting("squares", "what is fitted to the centres", choices=("squares", "huber")),
+            "noise": Setting("laplace", "distribution of the noise of each count", choices=("laplace", "gaussian")),
+            "loss": Setting(
+                "squares", "loss of the fit: squares for least squares, or huber", choices=("squares", "huber")
+            ),
             "threshold": Setting(
-                0.25, "residuals count fully up to it, in scaled units", 0.001, 10.0, only_with=("loss", "huber")
+                0.25,
+                "residual up to which the loss is squared, in scaled units",
+                0.001,
+                10.0,
+                only_with=("loss", "huber"),
             ),
         },
     )
@@ -108,7 +114,7 @@ def public_bins(design: Design, epsilon: float, settings: Settings) -> int:
     numbers, others = coarsest.numbers, coarsest.cells
     bins = int(settings["bins"])
     if bins == 1:
-        raise SpecError(f"bins: expected at least {_FEWEST_BINS} for each number, or 0 for the public rule, got 1")
+        raise SpecError(f"bins: expected at least {_FEWEST_BINS}, or 0 to set it from epsilon and expected_rows, got 1")
     if bins == 0:
         wanted = math.ceil(round((epsilon * float(settings["expected_rows"])) ** (1 / (2 + numbers)), 9))
         fits = (MAX_CELLS / others) ** (1 / numbers) if numbers else 0.0
@@ -119,7 +125,7 @@ def public_bins(design: Design, epsilon: float, settings: Settings) -> int:
     megabytes = _megabytes(design, bins)
     if cells > MAX_CELLS or megabytes > MAX_MEGABYTES:
         raise SpecError(
-            f"{bins} intervals for each of {numbers} numbers, beside the levels of the other columns, make "
+            f"{bins} intervals for each of {numbers} numeric columns, times the levels of the other columns, make "
             f"{_in_words(cells)} cells, about {_in_words(megabytes)} MB; at most {MAX_CELLS:,} cells and "
             f"{MAX_MEGABYTES:,} MB are allowed; set fewer bins, declare fewer columns or levels, or use a mechanism of "
             "kind 'moments'"

@@ -39,9 +39,11 @@ class PrivateFrankWolfe:
         references=("Talwar, Thakurta & Zhang 2015", "McSherry & Talwar 2007", "Cesar & Rogers 2021"),
         reads_again=True,
         settings={
-            "radius_l1": Setting(1.0, "largest sum of sizes of the scaled coefficients, constant included", 1e-3, 1e3),
-            "iterations": Setting(20, "how many vertices are chosen, each in a pass over the table", 1, 1000),
-            "residual_bound": Setting(1.0, "residuals are clipped at it, in scaled units of the target", 1e-3, 1e4),
+            "radius_l1": Setting(1.0, "largest sum of absolute scaled coefficients, intercept included", 1e-3, 1e3),
+            "iterations": Setting(20, "number of steps; each chooses a vertex in one pass over the table", 1, 1000),
+            "residual_bound": Setting(
+                1.0, "residuals are clipped at this value, in scaled units of the target", 1e-3, 1e4
+            ),
         },
     )
 

@@ -43,7 +43,7 @@ class NoisyGradientDescent:
     kind: Final[Literal["coefficients"]] = "coefficients"
     info: Final = MechanismInfo(
         summary="Full-batch noisy gradient descent on the squared loss with clipped residuals.",
-        document="beyond the five: the general-purpose rival of their methods",
+        document="the papers cited; a general-purpose method to compare others with",
         notion="approximate",
         numerics="exact",
         references=(
@@ -55,9 +55,9 @@ class NoisyGradientDescent:
         reads_again=True,
         main="score",
         settings={
-            "iterations": Setting(200, "steps, each a pass over the table that is charged", 1, 1000),
-            "clip": Setting(0.25, "residuals are clipped at this, in scaled units of the target", 1e-4, 2.0),
-            "step": Setting(1.0, "length of a step: up to 1, or below 2 without momentum", 1e-3, 2.0),
+            "iterations": Setting(200, "number of steps; each is a pass over the table and spends budget", 1, 1000),
+            "clip": Setting(0.25, "residuals are clipped at this value, in scaled units of the target", 1e-4, 2.0),
+            "step": Setting(1.0, "length of a step: at most 1, or below 2 without momentum", 1e-3, 2.0),
             "momentum": Setting(True, "carry part of a step into the next; the more columns, the larger that part"),
             "average": Setting(True, "publish the mean of the last half of the iterates, not the last one"),
         },

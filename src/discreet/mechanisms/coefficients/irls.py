@@ -59,17 +59,20 @@ class PrivateIRLS:
         main="score",
         settings={
             "form": Setting("score", "noise on clipped scores, or on weighted moments", choices=("score", "moment")),
-            "power": Setting(1.0, "the loss grows like this power of large residuals; 1 is Huber's", 1.0, 2.0),
+            "power": Setting(1.0, "the loss grows like this power of a large residual; 1 is Huber's loss", 1.0, 2.0),
             "threshold": Setting(0.1, "residual up to which the loss is squared, in scaled units", 1e-4, 2.0),
             "iterations": Setting(
-                0, "charged steps, each a pass; 0: 100 for scores, 20 of them by laplace, 10 for moments", 0, 1000
+                0,
+                "number of steps; each is a pass and spends budget; 0: 100 for score, 20 with laplace, 10 for moment",
+                0,
+                1000,
             ),
             "noise": Setting(
                 "auto",
                 "law of the noise; laplace keeps epsilon alone; auto: gaussian, or laplace if delta is 0",
                 choices=("auto", "gaussian", "laplace", "wishart"),
             ),
-            "composition": Setting("exact", "accounting that sets the noise", choices=RULES),
+            "composition": Setting("exact", "rule that adds up the privacy loss of the steps", choices=RULES),
             "average": Setting(True, "publish the mean of the last half of the iterates, not the last one"),
         },
     )

@@ -58,7 +58,7 @@ class ObjectivePerturbation:
     kind: Final[Literal["coefficients"]] = "coefficients"
     info: Final = MechanismInfo(
         summary="Ridge or Huber coefficients with a penalty, from an objective with a random linear term.",
-        document="beyond the five",
+        document="the papers cited",
         notion="approximate",
         needs=("a public threshold of residuals, or a public bound on the length of the scaled coefficients",),
         numerics="exact",
@@ -71,7 +71,9 @@ class ObjectivePerturbation:
         reads_again=("loss", HUBER),
         main="linear",
         settings={
-            "loss": Setting(HUBER, "Huber's, or squared inside a ball of coefficients", choices=(HUBER, SQUARED)),
+            "loss": Setting(
+                HUBER, "huber, or squared for least squares inside a ball of coefficients", choices=(HUBER, SQUARED)
+            ),
             "strength": replace(_STRENGTH, default=0.0, low=0.0, about=f"{_STRENGTH.about}; 0: set by the budget"),
             "bound": replace(BALL_SETTINGS["bound"], only_with=("loss", SQUARED)),
             "threshold": Setting(
@@ -147,7 +149,7 @@ def strength_steps(
     """The penalty in whole steps of the product grid, rounded up: the one given, or the one the budget sets."""
     given = float(settings["strength"])
     if 0 < given < _STRENGTH.low:
-        raise SpecError(f"strength: expected {_STRENGTH.low:g} or more, or 0 to have the budget set it; got {given:g}")
+        raise SpecError(f"strength: expected {_STRENGTH.low:g} or more, or 0 to set it from the budget; got {given:g}")
     if given == 0:
         share = VOLUME_SHARE[str(settings["loss"])] * epsilon
         given = max(_strength_for(design, sensitivity, share), _STRENGTH.low)
@@ -233,8 +235,8 @@ def _left_of_epsilon(design: Design, sensitivity: RowSensitivity, strength: floa
     if left < usable / 100:
         needed = _strength_for(design, sensitivity, usable / 2)
         raise SpecError(
-            f"strength = {strength:g} is too small for epsilon = {epsilon:g}: what rows do to the curvature would "
-            f"use it up; raise strength to {needed:.3g} or more, or raise epsilon"
+            f"strength = {strength:g} is too small for epsilon = {epsilon:g}: the change that a row makes to the "
+            f"curvature would use up all of epsilon; raise strength to {needed:.3g} or more, or raise epsilon"
         )
     return left
 

@@ -33,7 +33,7 @@ class OutputPerturbation:
     kind: Final[Literal["coefficients"]] = "coefficients"
     info: Final = MechanismInfo(
         summary="Ridge coefficients inside a public ball, plus Gaussian noise for how far a row can move them.",
-        document="beyond the five",
+        document="the papers cited",
         notion="approximate",
         needs=("a public ridge strength and a public bound on the length of the scaled coefficients",),
         numerics="exact",

@@ -24,7 +24,7 @@ class MechanismInfo:
     summary
         One line for people who choose.
     document
-        The source document it is from, or none of them.
+        Where the method is from.
     notion
         `pure`: epsilon alone, delta = 0 allowed; `approximate`: needs delta above 0; `both`: either.
     domain

@@ -10,7 +10,7 @@ from typing import cast
 
 import numpy as np
 
-from discreet.errors import SpecError
+from discreet.errors import SpecError, shown
 from discreet.releases import Settings
 
 
@@ -62,17 +62,17 @@ def checked_settings(mechanism: str, declared: Mapping[str, Setting], given: Map
         raise SpecError(f"settings: expected a table such as {{'iterations': 10}}, got {shown(given)}")
     values = dict(given or {})
     if values and not declared:
-        raise SpecError(f"the mechanism {mechanism!r} has no settings; leave out {', '.join(map(str, values))}")
+        raise SpecError(f"the mechanism {mechanism!r} has no settings; leave out {', '.join(map(shown, values))}")
     for name in values:
         if name not in declared:
-            raise SpecError.unknown_name(f"setting of {mechanism!r}", str(name), declared)
+            raise SpecError.unknown_name("setting", name, declared, f" of the mechanism {mechanism!r}")
     checked = {name: _checked(name, setting, values.get(name, setting.default)) for name, setting in declared.items()}
     for name, setting in declared.items():
         if setting.only_with is not None and checked[name] != setting.default:
             other, value = setting.only_with
             if checked[other] != value:
                 counts = setting.condition
-                raise SpecError(f"the setting {name!r} counts only with {counts}; leave it out or set {counts}")
+                raise SpecError(f"the setting {name!r} applies only with {counts}; leave it out or set {counts}")
     return MappingProxyType(checked)
 
 
@@ -84,8 +84,8 @@ def _checked(name: str, setting: Setting, value: object) -> bool | int | float |
             return word == "true"
         raise SpecError(f"the setting {name!r}: expected true or false, got {shown(value)}")
     if isinstance(default, str):
-        if value not in setting.choices:
-            raise SpecError.unknown_name(f"value of the setting {name!r}", str(value), setting.choices)
+        if not isinstance(value, str) or value not in setting.choices:
+            raise SpecError.unknown_name("value", value, setting.choices, f" of the setting {name!r}")
         return str(value)
     return _number(name, setting, value, whole=isinstance(default, int))
 
@@ -105,16 +105,3 @@ def _number(name: str, setting: Setting, value: object, *, whole: bool) -> int |
             f"range, or leave it out for {setting.default:g}"
         )
     return round(number) if whole else number
-
-
-def shown(value: object) -> str:
-    """A value as an error message repeats it: not without end.
-
-    >>> shown("x" * 100)
-    "'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx..."
-    """
-    try:
-        text = repr(value)
-    except ValueError:  # an integer of too many digits
-        text = f"a {type(value).__name__}"
-    return text if len(text) <= 40 else f"{text[:37]}..."

@@ -40,7 +40,7 @@ class AdaptiveSufficientStatistics:
         references=("Wang 2018", "Balle & Wang 2018", "Dong, Roth & Su 2022"),
         settings={
             "eigenvalue_share": Setting(
-                1 / 3, "of mu^2 for the smallest eigenvalue; the sums get the rest", 0.005, 0.9
+                1 / 3, "share of mu^2 spent on the smallest eigenvalue; the sums get the rest", 0.005, 0.9
             ),
             "target_square": TARGET_SQUARE,
         },

@@ -38,7 +38,7 @@ class GaussianMoments:
     kind: ClassVar[Literal["moments"]] = "moments"
     info: ClassVar[MechanismInfo] = MechanismInfo(
         summary="Joint Gaussian release of all moments; any model and valid intervals from one release.",
-        document="beyond the five: what the thesis of Kalaja and the notebook of Neunhoeffer point to",
+        document="suggested by the thesis of Kalaja and the notebook of Neunhoeffer; the papers cited",
         notion="approximate",
         numerics="exact",
         references=("Balle & Wang 2018", "Canonne, Kamath & Steinke 2020", "Dong, Roth & Su 2022"),

@@ -38,7 +38,7 @@ class KNormMoments:
     kind: Final[Literal["moments"]] = "moments"
     info: Final = MechanismInfo(
         summary="Joint release of all moments under epsilon alone; any model from one release.",
-        document="beyond the five",
+        document="the paper cited",
         notion="pure",
         numerics="exact",
         references=("Hardt & Talwar 2010",),
@@ -131,8 +131,8 @@ def _steps(scales: Blocks, domain: RowDomain, *, count_public: bool) -> dict[str
         wanted = scaled[block] * 4**domain.grid_bits * ROUNDING
         if not wanted <= _MOST_STEPS:
             raise SpecError(
-                f"the noise of block '{block}' has a scale of {scaled[block]:.3g} scaled units, beyond any use; "
-                "raise epsilon"
+                f"the noise of block '{block}' has a scale of {scaled[block]:.3g} scaled units, too large to be of any "
+                "use; raise epsilon"
             )
         steps[block] = math.ceil(wanted)  # [P:scales-rounded-up]
     return steps

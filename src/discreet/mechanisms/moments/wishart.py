@@ -91,8 +91,8 @@ class WishartMoments:
         references=("Sheffet 2019", "Jiang, Xie & Zhang 2015", "Bartlett 1933"),
         settings={
             "debiased": Setting(True, "subtract the mean of the noise; false keeps a positive semidefinite matrix"),
-            "degrees": Setting(10_000, "most degrees of freedom of the noise", 10, 100_000),
-            "fewest": Setting(False, "noise of the scale of one row, with the fewest degrees that keep the budget"),
+            "degrees": Setting(10_000, "largest number of degrees of freedom of the noise", 10, 100_000),
+            "fewest": Setting(False, "scale the noise like one row and use the fewest degrees that keep the budget"),
         },
     )
 
@@ -147,7 +147,9 @@ def _stretched(domain: RowDomain, size: int, shift: float) -> Scales:
     sensitivity = (1.0, norm2(domain), 1.0)
     steps = [domain.unit * math.sqrt(r2 / (part * shift)) for r2, part in zip(sensitivity, parts, strict=True)]
     if not max(steps) <= _MOST_STEPS:
-        raise SpecError(f"the noise of a column is {max(steps):.3g} grid steps, beyond any use; raise epsilon or delta")
+        raise SpecError(
+            f"the noise of a column is {max(steps):.3g} grid steps, too large to be of any use; raise epsilon or delta"
+        )
     return Scales(*(math.ceil(step) for step in steps))
 
 

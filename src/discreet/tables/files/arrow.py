@@ -74,8 +74,8 @@ class ArrowFile(ABC):
 
     def _damaged(self) -> DataError:
         return DataError(
-            f"the file {self.path.name!r} cannot be read: it is damaged, encrypted, or compressed in a way that is not "
-            "known here. Write it again"
+            f"the file {self.path.name!r} cannot be read: it is damaged, encrypted, or compressed by a method that is "
+            "not supported; write it again"
         )
 
     @abstractmethod
@@ -93,11 +93,19 @@ class ParquetFile(ArrowFile):
         with pa.OSFile(str(self.path)) as raw:
             file = pq.ParquetFile(raw)
             self._stored = {column.path: column for column in map(file.schema.column, range(len(file.schema.names)))}
+            self._metadata = file.metadata
             return file.schema_arrow
 
     def column_types(self, names: Sequence[str]) -> Mapping[str, DataType]:
-        """Types of the declared columns; refuse decimals whose bytes may be more than Arrow has for one."""
+        """Types of the declared columns; refuse decimals and encodings that Arrow cannot read, whatever the cells."""
         kinds = super().column_types(names)
+        for name in filter(lambda name: pa.types.is_dictionary(kinds[name]), names):
+            encodings = self._encodings(list(self._stored).index(name))
+            if any(encoding.startswith("DELTA") for encoding in encodings):
+                raise DataError(
+                    f"column {name!r} is a dictionary in an encoding that cannot be read as one (file "
+                    f"{self.path.name!r}); write it as plain text, or with the default encodings"
+                )
         for name in filter(lambda name: pa.types.is_decimal(kinds[name]), names):
             stored, kind = self._stored[name], kinds[name]
             if stored.physical_type == "BYTE_ARRAY" or stored.length > kind.byte_width:
@@ -107,6 +115,11 @@ class ParquetFile(ArrowFile):
                     f"{self.path.name!r}); write them as decimals of that type, or as floats"
                 )
         return kinds
+
+    def _encodings(self, index: int) -> set[str]:
+        """Encodings of a column in any part of the file."""
+        groups = map(self._metadata.row_group, range(self._metadata.num_row_groups))
+        return {encoding for group in groups for encoding in group.column(index).encodings}
 
     def _steps(self, names: list[str], batch_rows: int) -> Iterator[tuple[RecordBatch, float]]:
         with pa.OSFile(str(self.path)) as raw:

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Final
 
 from discreet.design.model import Design
-from discreet.errors import DataError, SpecError
-from discreet.files import check_suffix, write_bytes
+from discreet.errors import DataError, SpecError, shown
+from discreet.files import check_suffix, path_text, write_bytes
 from discreet.tables.files.header import column_names_and_types
 from discreet.tables.files.opening import ReadOptions
 from discreet.text import escape_control
@@ -110,7 +110,7 @@ def blank_design(
     """
     if not isinstance(path, str | os.PathLike):
         raise SpecError(f"blank_design needs the path of a file, got {type(path).__name__}")
-    file = os.fsdecode(path)
+    file = path_text(path)
     return design_with_blanks(file, column_names_and_types(file, ReadOptions(encoding, delimiter)), target)
 
 
@@ -175,10 +175,10 @@ def _why_not(name: str, kind: str | None, times: int) -> str | None:
 
 def _check_target(target: object, listed: dict[str, str | None], left_out: Sequence[tuple[str, str]]) -> None:
     if not isinstance(target, str):
-        raise SpecError(f"target is {target!r}; it is the name of a column")
+        raise SpecError(f"target is {shown(target)}; it is the name of a column")
     if target in dict(left_out):
-        raise SpecError(f"the target {target!r} cannot be released: {dict(left_out)[target]}")
+        raise SpecError(f"the target {shown(target)} cannot be released: {dict(left_out)[target]}")
     if target not in listed:
         raise SpecError.unknown_name("target", target, listed)
     if listed[target] == "text":
-        raise SpecError(f"the target {target!r} is text; a target is numeric or boolean")
+        raise SpecError(f"the target {shown(target)} is text; a target is numeric or boolean")

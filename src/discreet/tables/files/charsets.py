@@ -9,7 +9,7 @@ from __future__ import annotations
 import codecs
 from typing import Final
 
-from discreet.errors import SpecError
+from discreet.errors import SpecError, shown
 
 CHARSETS: Final = (
     "ascii", "utf-8", "utf-8-sig", "utf-16", "latin-1",
@@ -35,7 +35,7 @@ def charset_named(name: object) -> str:
         # ValueError: names with NUL
         found = None
     if found not in _NAMES_IN_PYTHON:
-        raise SpecError(f"encoding {name!r} is not accepted; choose one of {', '.join(CHARSETS)}")
+        raise SpecError(f"encoding {shown(name)} is not accepted; choose one of {', '.join(CHARSETS)}")
     return str(found)
 
 

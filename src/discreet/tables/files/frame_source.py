@@ -36,8 +36,8 @@ class FrameSource:
         """Record batches that hold the declared columns, in their order."""
         if self._used and reads_once(self._data):
             raise SpecError(
-                f"this {type(self._data).__name__} was read before and is used up; "
-                "give a table or a file, which can be read again"
+                f"this {type(self._data).__name__} has already been read and cannot be read again; "
+                "give a table or a file"
             )
         self._used = True
         return frame_batches(self._data, columns, batch_rows)

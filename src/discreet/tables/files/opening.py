@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol
 
 from discreet.design.columns import Readable
-from discreet.errors import DataError, SpecError
+from discreet.errors import DataError, SpecError, shown
+from discreet.files import path_text
 from discreet.tables.files.arrow import IPC_MAGIC, IpcFile, ParquetFile
 from discreet.tables.files.charsets import charset_named, wrong_mark
 from discreet.tables.files.csv import CsvFile
@@ -67,9 +68,11 @@ class ReadOptions:
         charset_named(self.encoding)
         sign = self.delimiter
         if not isinstance(sign, str) or len(sign) != 1 or not sign.isascii():
-            raise SpecError(f"delimiter {sign!r} is not allowed; choose one ASCII character such as ',', ';' or a tab")
+            raise SpecError(
+                f"delimiter {shown(sign)} is not allowed; choose one ASCII character such as ',', ';' or a tab"
+            )
         if sign != "\t" and (sign.isalnum() or not sign.isprintable() or sign in "\"'+-."):
-            raise SpecError(f"delimiter {sign!r} is part of cells or lines; choose one such as ',', ';' or a tab")
+            raise SpecError(f"delimiter {shown(sign)} can occur inside cells; choose one such as ',', ';' or a tab")
 
 
 DEFAULT_READING: Final = ReadOptions()
@@ -98,7 +101,7 @@ def open_source(data: object, *, reading: ReadOptions = DEFAULT_READING) -> Sour
     'FrameSource'
     """
     if isinstance(data, str | os.PathLike):
-        return FileSource(found_files(os.fsdecode(data)), reading)
+        return FileSource(found_files(path_text(data)), reading)
     if is_frame(data):
         _check_reading(reading, "a table in memory")
         return FrameSource(data)
@@ -175,8 +178,8 @@ class FileSource:
                 # a part in which a column is all missing may have been written without a type
                 if str(kind) != "null" and str(first.setdefault(name, kind)) != str(kind):
                     raise DataError(
-                        f"column {name!r} has type {kind} in {file.path.name!r} and type {first[name]} in a file "
-                        "before it; write all files with one schema"
+                        f"column {name!r} has type {kind} in {file.path.name!r} and type {first[name]} in an "
+                        "earlier file; write all files with the same schema"
                     )
 
 
@@ -184,12 +187,14 @@ def _check_reading(reading: ReadOptions, what: str) -> None:
     """Refuse options that would have no effect."""
     for name in ("encoding", "delimiter"):
         if getattr(reading, name) != getattr(DEFAULT_READING, name):
-            raise SpecError(f"{name} {getattr(reading, name)!r} is for CSV files, and {what} is none; leave it out")
+            raise SpecError(
+                f"{name} {getattr(reading, name)!r} applies only to CSV files, and {what} is not one; leave it out"
+            )
 
 
 def found_files(name: str) -> list[Path]:
     """Files that a path, a folder or a pattern names."""
-    if not name or "\0" in name:
+    if not name:
         raise SpecError(f"{name!r} is not a path; give {_ACCEPTED}")
     if _REMOTE.match(name):
         raise SpecError(f"{name!r} is not a local path; nothing is read over a network. Copy the file here first")
@@ -249,7 +254,8 @@ def _table_file(path: Path, reading: ReadOptions) -> TableFile:
     kind = _kind(path)
     head, tail = _ends(path)
     if not head:
-        raise DataError(f"the file {path.name!r} is empty; give a file with a header and rows")
+        content = "a header line and rows" if kind == "CSV" else "columns and rows"
+        raise DataError(f"the file {path.name!r} is empty; give a file with {content}")
     if kind == "CSV":
         _check_is_text(path, head, tail, reading)
         return CsvFile(path, encoding=reading.encoding, delimiter=reading.delimiter)
@@ -259,7 +265,9 @@ def _table_file(path: Path, reading: ReadOptions) -> TableFile:
         _check_marks(path, kind, begins=head.startswith(b"PAR1"), ends=tail.endswith(b"PAR1"))
         return ParquetFile(path)
     if head.startswith(b"FEA1"):
-        raise DataError(f"the file {path.name!r} has the first Feather format; write it again as Arrow or Parquet")
+        raise DataError(
+            f"the file {path.name!r} is in Feather version 1, which is not read; save it as Arrow or Parquet"
+        )
     in_stream = head.startswith(b"\xff\xff\xff\xff")
     begins = in_stream or head.startswith(IPC_MAGIC)
     _check_marks(path, kind, begins=begins, ends=in_stream or tail.endswith(IPC_MAGIC))

@@ -1,0 +1,107 @@
+"""Figure: which of many counts is largest."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from discreet.papers.figure import Cell, Criterion, Figure, Outcome, Row, Run
+from discreet.papers.notes import noisy_max
+from discreet.papers.notes.panels import Panel, drawn, mean_of, row
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Picture
+    from pandas import DataFrame
+
+MAX_KS: Final = (2, 10, 100, 1000, 10_000, 100_000)
+LEAD: Final = 20.0
+LEADS: Final = (1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0)
+EPSILON: Final = 1.0
+
+RIGHT, LOSS = "Reports the largest count", "Loss of the notes' noise, two counts"
+
+
+def reported(*, seed: int, how_many: int, repeats: int) -> list[Row]:
+    """How often the largest of K counts, ahead by 20, is reported at epsilon = 1."""
+    from discreet.primitives import report_noisy_max
+
+    rng = np.random.default_rng(seed)
+    scores = np.full(how_many, 1000.0)
+    scores[-1] += LEAD
+    replace = report_noisy_max([0, 0], 1, EPSILON, neighbours="replace").scale
+    scales = {
+        "naive": noisy_max.naive_scale(how_many, EPSILON),
+        "as written": noisy_max.noisy_max_scale(EPSILON),
+        "ours": replace,
+    }
+    rows = []
+    for line, scale in scales.items():
+        right = sum(noisy_max.largest_index(scores, scale, rng) == how_many - 1 for _ in range(repeats))
+        rows.append(row(RIGHT, line, how_many, right / repeats))
+    return rows
+
+
+def losses(*, seed: int) -> list[Row]:
+    """Exact losses of noisy max of two counts, against the lead of the other count."""
+    rows = []
+    for lead in LEADS:
+        rows.append(row(LOSS, "add-remove", lead, noisy_max.true_loss(lead, EPSILON, "add-remove")))
+        rows.append(row(LOSS, "replace", lead, noisy_max.true_loss(lead, EPSILON, "replace")))
+        rows.append(row(LOSS, "ours", lead, noisy_max.true_loss(lead, EPSILON, "replace", factor=2.0)))
+    return rows
+
+
+def _noisy_max_cells(run: Run) -> list[Cell]:
+    repeats = 200 if run.quick else 1000
+    return [*(Cell(f"K = {k}", reported, {"how_many": k, "repeats": repeats}) for k in MAX_KS), Cell("losses", losses)]
+
+
+def _draw_noisy_max(numbers: DataFrame, run: Run) -> Picture:
+    layout = [
+        Panel(RIGHT, "number of counts K", "share of runs", "x"),
+        Panel(LOSS, "lead of the other count", "privacy loss", "x"),
+    ]
+    labels = {
+        "naive": "Laplace on all counts, scale K/ε: true ε = 1",
+        "as written": "noisy max as written, scale 1/ε: claimed 1, true 1 (add-remove), 2 (replace)",
+        "ours": "ours: primitives.report_noisy_max (law), scale 2/ε: true 1 (replace)",
+        "add-remove": "loss as written, a person added or removed",
+        "replace": "loss as written, a person exchanged",
+    }
+    return drawn(numbers, layout, labels, columns=1)
+
+
+def _right_at(line: str, holds: Callable[[float], bool], numbers: DataFrame) -> Outcome:
+    share = mean_of(numbers, RIGHT, line, 100_000)
+    return Outcome(None if share is None else holds(share), "no numbers" if share is None else f"right in {share:.1%}")
+
+
+def _loss_of(relation: str, numbers: DataFrame) -> Outcome:
+    found = numbers[(numbers["panel"] == LOSS) & (numbers["line"] == relation)]["value"]
+    return Outcome(bool(found.max() <= EPSILON), f"largest loss {found.max():.3f} at a claimed {EPSILON:g}")
+
+
+NOISY_MAX: Final = Figure(
+    name="notes-noisy-max",
+    document="notes",
+    title="Which of K counts is largest",
+    says="Laplace noise for all K counts is fatal for large K; to report only which count is largest, noise of scale "
+    "1/epsilon is enough whatever K is, and the answer is likely right.",
+    cells=_noisy_max_cells,
+    criteria=(
+        Criterion("naive", "with naive noise the answer is right in at most 10% of runs at K = 100,000",
+                  partial(_right_at, "naive", lambda share: share <= 0.1), "differs", "naive noise does better"),
+        Criterion("likely", "noisy max is right in at least 80% of runs at K = 100,000",
+                  partial(_right_at, "as written", lambda share: share >= 0.8), "differs", "noisy max does worse"),
+        Criterion("added", "the loss of scale 1/epsilon is at most epsilon where a person is added or removed",
+                  partial(_loss_of, "add-remove"), "refuted", "more is lost"),
+        Criterion("exchanged", "the loss of scale 1/epsilon is at most epsilon where a person is exchanged",
+                  partial(_loss_of, "replace"), "refuted",
+                  "one count falls while another rises, which spends up to 2 epsilon; scale 2/epsilon is needed"),
+    ),
+    draw=_draw_noisy_max,
+    choices=("Counts of 1,000 and one of 1,020; epsilon = 1; K = 2 to 100,000; 1,000 runs (quick: 200).",),
+)  # fmt: skip

@@ -1,0 +1,66 @@
+"""What the figures of the class notes share: rows of numbers and panels of lines."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from discreet.papers.drawing import legend, panels, style
+from discreet.papers.figure import Row
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Picture
+    from pandas import DataFrame
+
+
+class Panel(NamedTuple):
+    """A panel: its title, the labels of its axes, which of them are logarithmic, whether its numbers are squares."""
+
+    title: str
+    x_label: str
+    y_label: str
+    log: str = ""
+    squares: bool = False
+
+
+def drawn(
+    numbers: DataFrame,
+    layout: Sequence[Panel],
+    labels: Mapping[str, str],
+    *,
+    columns: int = 2,
+    across: int | None = None,
+) -> Picture:
+    """Panels of lines through the mean of the repetitions, or its root where the numbers are squares."""
+    picture, grid = panels([panel.title for panel in layout], across=across or len(layout))
+    for axes, panel in zip(grid, layout, strict=True):
+        inside = numbers[numbers["panel"] == panel.title]
+        for position, (name, label) in enumerate(labels.items()):
+            middle = inside[inside["line"] == name].groupby("x")["value"].mean()
+            if not middle.empty:
+                axes.plot(middle.index, np.sqrt(middle) if panel.squares else middle, label=label, **style(position))
+        axes.set(xlabel=panel.x_label, ylabel=panel.y_label)
+        axes.set_xscale("log" if "x" in panel.log else "linear")
+        axes.set_yscale("log" if "y" in panel.log else "linear")
+    width, height = picture.get_size_inches()
+    # the legend takes no room from the panels
+    picture.set_size_inches(width, height + 0.22 * -(-len(labels) // columns))
+    legend(picture, grid, columns=columns)
+    return picture
+
+
+def mean_of(numbers: DataFrame, panel: str, line: str, x: float) -> float | None:
+    """Mean of the numbers of a line at one point of a panel, or none if there are none."""
+    found = numbers[(numbers["panel"] == panel) & (numbers["line"] == line) & (numbers["x"] == x)]["value"]
+    return None if found.empty else float(found.mean())
+
+
+def row(panel: str, line: str, x: float, value: float, repeat: int = 0) -> Row:
+    """One number of a figure.
+
+    >>> row("Error", "ours", 10, 0.5)["x"]
+    10.0
+    """
+    return {"panel": panel, "line": line, "x": float(x), "repeat": repeat, "value": float(value)}
