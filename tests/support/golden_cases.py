@@ -58,6 +58,8 @@ VARIANTS: dict[str, tuple[str, dict[str, float], dict[str, object]]] = {
     "irls zcdp": ("irls", BUDGET, {"iterations": 3, "composition": "zcdp"}),
     "irls advanced": ("irls", BUDGET, {"iterations": 3, "composition": "advanced", "power": 1.5}),
     "irls basic": ("irls", BUDGET, {"iterations": 3, "composition": "basic", "form": "moment"}),
+    "irls without delta": ("irls", PURE, {"iterations": 3}),
+    "irls wishart": ("irls", BUDGET, {"iterations": 2, "form": "moment", "noise": "wishart"}),
     "gradient": ("gradient", BUDGET, {"iterations": 6}),
     "output": ("output", BUDGET, {}),
     "objective": ("objective", BUDGET, {}),

@@ -99,12 +99,13 @@ SETTINGS: list[tuple[str, dict[str, Any]]] = [
     ("dpme", {"loss": 3}), ("frank-wolfe", {"iterations": 0}), ("frank-wolfe", {"iterations": 10**400}),
     ("frank-wolfe", {"radius_l1": -1}), ("frank-wolfe", {"residual_bound": INF}), ("irls", {"form": "scores"}),
     ("irls", {"power": 3}), ("irls", {"threshold": 0}), ("irls", {"iterations": -1}), ("irls", {"composition": "rdp"}),
-    ("irls", {"average": 1}), ("gradient", {"step": 1.5}), ("gradient", {"step": 2.0, "momentum": False}),
+    ("irls", {"average": 1}), ("irls", {"noise": "wishart"}), ("irls", {"noise": "laplace", "form": "moment"}),
+    ("gradient", {"step": 1.5}), ("gradient", {"step": 2.0, "momentum": False}),
     ("gradient", {"clip": 5}), ("gradient", {"iterations": "many"}), ("output", {"strength": 0}),
     ("output", {"bound": 1e9}), ("objective", {"bound": 2.0}), ("objective", {"loss": "squared", "threshold": 0.2}),
     ("objective", {"strength": 1e-6}), ("objective", {"strength": 0.5}), ("objective", {"threshold": None}),
 ]  # fmt: skip
-NO_DELTA = ("gaussian", "wishart", "ssp", "adassp", "irls", "gradient", "output", "objective")
+NO_DELTA = ("gaussian", "wishart", "ssp", "adassp", "gradient", "output", "objective")
 MODELS: list[dict[str, Any]] = [
     {"target": "wgae"}, {"target": "nobody"}, {"target": "region"}, {"target": 3}, {"features": ["hour"]},
     {"features": ["region[south]"]}, {"features": [["hours"]]}, {"features": "hours"}, {"features": 7},

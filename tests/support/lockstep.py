@@ -31,6 +31,7 @@ from discreet.workflow import release_with
 TABLE_SUMS = ("discreet.curator.table", "Table", "sums")
 K_NORM_NOISE = ("discreet.mechanisms.moments.k_norm", "k_norm_noise")
 WISHART_NOISE = ("discreet.mechanisms.moments.wishart", "wishart_noise")
+WEIGHTED_WISHART_NOISE = ("discreet.mechanisms.coefficients.wishart_moments", "wishart_noise")
 OUTPUT_POINT = ("discreet.mechanisms.coefficients.output", "ridge_in_ball")
 OBJECTIVE_POINT = ("discreet.mechanisms.coefficients.objective", "_minimum")
 
@@ -105,6 +106,8 @@ class Setup:
         if self.mechanism == "irls":
             if self.settings.get("form") != "moment":
                 return scores if step else gram
+            if self.settings.get("noise") == "wishart":
+                return list(totals)
             return [totals[at[i, size - 1]] for i in self.indices] if index else gram
         if self.mechanism == "gradient":
             return scores if step else [totals[0] * unit]
@@ -196,7 +199,7 @@ def watched(run: Run, setup: Setup) -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(table, method, sums)
-        for module, name in (K_NORM_NOISE, WISHART_NOISE):
+        for module, name in (K_NORM_NOISE, WISHART_NOISE, WEIGHTED_WISHART_NOISE):
             patch.setattr(import_module(module), name, run.formed)
         patch.setattr(import_module(OUTPUT_POINT[0]), OUTPUT_POINT[1], _kept(run, OUTPUT_POINT))
         patch.setattr(import_module(OBJECTIVE_POINT[0]), OBJECTIVE_POINT[1], _kept_after(run, OBJECTIVE_POINT))

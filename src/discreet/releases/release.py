@@ -19,6 +19,7 @@ from discreet.exact.arrays import FloatArray
 from discreet.exact.triangle import symmetric
 from discreet.files import read_limited, write_bytes
 from discreet.privacy.guarantee import Guarantee
+from discreet.releases.description import Description, described
 from discreet.releases.law import CLIPPED, NoiseLaw
 from discreet.releases.parts import Coefficients, NoisyCount, ResidualPart, Settings
 from discreet.releases.reading import FIELDS, FORMAT, OPTIONAL, SCHEMA_VERSION, parsed, release_fields
@@ -121,6 +122,20 @@ class Release:
                 f"a release by {self.mechanism!r} holds the coefficients of one model and no moments; "
                 "read release.coefficients or fit it, or release with a mechanism of kind 'moments'"
             )
+
+    def describe(self) -> Description:
+        """Means, standard deviations, covariances and correlations of the released columns, in original units.
+
+        They are of values clipped to their bounds and carry the noise of the release. Where it leaves no sense in a
+        number, as with a variance that is not positive, there is a reason in its place.
+
+        >>> from discreet.testing import exact_release
+        >>> design = Design("y", {"y": (0, 8), "x": (0, 2)})
+        >>> release = exact_release({"x": [0, 1, 2, 1], "y": [2, 5, 6, 7]}, design)  # NOT PRIVATE
+        >>> release.describe().mean["y"], release.describe().covariance["x"]["y"]
+        (5.0, 1.3333333333333333)
+        """
+        return described(self)
 
     @cached_property
     def residual_moments(self) -> FloatArray | None:

@@ -12,16 +12,9 @@ from discreet.analyst.values.not_estimable import (
     mapped,
     missing_values,
     reason_of,
-    shown_number,
 )
 
 MISSING = NotEstimable("the noise is too large")
-
-
-def test_a_missing_value_is_false_and_says_why():
-    assert not MISSING
-    assert repr(MISSING) == "not estimable: the noise is too large"
-    assert NotEstimable("the noise is too large") == MISSING != NotEstimable("too few rows")
 
 
 @pytest.mark.parametrize("value", [0.0, False, "", ()])
@@ -41,11 +34,6 @@ def test_what_follows_from_a_missing_value_is_missing_for_the_same_reason():
     assert mapped(2.0, lambda _: MISSING) is MISSING
     assert known(MISSING) is None
     assert reason_of(MISSING) == "the noise is too large"
-
-
-def test_a_missing_number_is_never_shown_as_one():
-    assert shown_number(0.0, ".3f") == "0.000"
-    assert shown_number(MISSING, ".3f") == "not estimable"
 
 
 @pytest.mark.parametrize(

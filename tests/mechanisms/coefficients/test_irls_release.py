@@ -57,8 +57,8 @@ def test_persons_are_read_with_their_cap():
 @pytest.mark.parametrize(
     ("budget", "settings", "message"),
     [
-        ({"epsilon": 1.0}, {}, "delta"),
-        ({"epsilon": 1.0}, {"composition": "basic"}, "delta"),
+        ({"epsilon": 1.0}, {"noise": "gaussian"}, "delta"),
+        ({"epsilon": 1.0, "delta": 1e-6}, {"noise": "cauchy"}, "noise"),
         ({"epsilon": 1.0, "delta": 1e-6}, {"form": "scores"}, "form"),
         ({"epsilon": 1.0, "delta": 1e-6}, {"power": 0.5}, "power"),
         ({"epsilon": 1.0, "delta": 1e-6}, {"threshold": 0}, "threshold"),

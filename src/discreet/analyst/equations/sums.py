@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Final
 
 from discreet.analyst.equations.selection import SubModel
 from discreet.analyst.values.estimates import Number
 from discreet.analyst.values.not_estimable import NotEstimable
 from discreet.errors import SpecError
-from discreet.exact.triangle import pairs
 from discreet.releases import Release, block_of
+from discreet.releases.noise_mean import centred as centred
 
 NO_SQUARE: Final = NotEstimable(
     "the release holds no sum of squares of the target, so the spread of the errors is not known; for standard errors "
@@ -67,21 +66,6 @@ def _why(release: Release, model: SubModel, block: str) -> str:
     if model.intercept:
         return "a model with an intercept"
     return "a line through the origin of columns whose bounds are not symmetric around 0"
-
-
-def centred(release: Release) -> Release:
-    """The same sums with the known mean of their noise taken away, where the mechanism left it in.
-
-    Wishart noise has the mean degrees times scale on the diagonal; the setting `debiased` says whether it is still
-    there. Taking a public number away costs nothing.
-    """
-    law = release.noise
-    if law.family != "wishart" or release.settings.get("debiased", True):
-        return release
-    size = len(release.columns)
-    mean = [law.parameters["degrees"] * law.sigma.get(block_of(i, i, size), 0) if i == j else 0 for i, j in pairs(size)]
-    totals = tuple(total if total is None else total - away for total, away in zip(release.totals, mean, strict=True))
-    return replace(release, totals=totals, settings={**release.settings, "debiased": True})
 
 
 def counted_rows(release: Release) -> tuple[Number, float]:

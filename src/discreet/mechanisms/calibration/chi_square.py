@@ -33,6 +33,7 @@ _EPSILON_SMALL: Final = 30
 # shares of epsilon for the first of two steps
 _SPLITS: Final = np.linspace(0.05, 0.95, 91)
 _HALVINGS: Final = 60
+_MOST_EXCHANGED: Final = 30.0
 
 
 def added_delta(degrees: int, shift: Fraction, epsilon: Fraction) -> Decimal:
@@ -50,6 +51,23 @@ def exchanged_delta(degrees: int, shift: Fraction, epsilon: Fraction, first: Fra
         joined = absent_delta(degrees, shift, first)
         left = present_delta(degrees, shift, epsilon - first)
         return (joined + _decimal(first).exp() * left) * (1 + _MARGIN)  # [P:row-exchanged]
+
+
+def proved_delta(degrees: int, shift: Fraction, epsilon: float, share: float, *, exchanged: bool) -> Decimal:
+    """Delta at epsilon, from above; with `exchanged` this share of epsilon goes to the first of two steps."""
+    exact = Fraction(epsilon)
+    if exchanged:
+        return exchanged_delta(degrees, shift, exact, exact * Fraction(share))
+    return added_delta(degrees, shift, exact)
+
+
+def served_epsilon(epsilon: float, *, exchanged: bool) -> float:
+    """The epsilon that noise is made for: with two steps one above 30 gains nothing and would lose digits.
+
+    >>> served_epsilon(50.0, exchanged=True), served_epsilon(50.0, exchanged=False)
+    (30.0, 50.0)
+    """
+    return min(epsilon, _MOST_EXCHANGED) if exchanged else epsilon
 
 
 def absent_delta(degrees: int, shift: Fraction, epsilon: Fraction) -> Decimal:

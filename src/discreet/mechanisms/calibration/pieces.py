@@ -19,10 +19,10 @@ from discreet.privacy.lattice import ROUNDING, approximate, concentrated_mu, gau
 from discreet.privacy.textbook import advanced_composition
 from discreet.releases import Calibration, NoiseLaw
 
-# advanced composition is below basic only from some dozens of releases on
-RULES: Final = ("exact", "zcdp", "advanced", "basic")
+# advanced composition is below basic only from some dozens of releases on; cdp is what Park & Welling call zcdp
+RULES: Final = ("exact", "zcdp", "cdp", "advanced", "basic")
 # those that look at all releases together, so that statistics which cannot reach their maxima at once gain by it
-JOINT_RULES: Final = ("exact", "zcdp")
+JOINT_RULES: Final = ("exact", "zcdp", "cdp")
 # the largest epsilon of a piece that the advanced composition is asked about
 _MOST: Final = 100.0
 _HALVINGS: Final = 100
@@ -48,18 +48,18 @@ Pieces = Mapping[str, Piece]
 def pieces_law(domain: RowDomain, budget: PrivacyBudget, pieces: Pieces, rule: str = "exact") -> NoiseLaw:
     """The noise of every piece for a budget, calibrated by one of `RULES`; all of them keep the budget.
 
-    `exact` and `zcdp` split mu^2 or rho by the shares of the pieces, taken in proportion: mu^2 is the sum over pieces
-    of times * (sensitivity / sigma)^2. `basic` and `advanced` give every single release the same epsilon and delta, and
-    the least Gaussian noise for them.
+    `exact`, and `zcdp` also called `cdp`, split mu^2 or rho by the shares of the pieces, taken in proportion: mu^2 is
+    the sum over pieces of times * (sensitivity / sigma)^2. `basic` and `advanced` give every single release the same
+    epsilon and delta, and the least Gaussian noise for them.
 
     >>> domain = RowDomain(1, 0, 0, None, False, 16)
     >>> pieces = {"score": Piece(1.0, 1.0, 2, times=20)}
     >>> [round(pieces_law(domain, PrivacyBudget(1.0, 1e-6), pieces, rule).sd("score"), 1) for rule in RULES]
-    [18.9, 20.3, 105.2, 82.6]
+    [18.9, 20.3, 20.3, 105.2, 82.6]
     """
     if rule == "exact":
         return _exact_law(domain, budget, pieces)  # [P:exact-composition]
-    if rule == "zcdp":
+    if rule in ("zcdp", "cdp"):
         mu = concentrated_mu(*approximate(budget))  # [P:zcdp-composition]
         total = _total_share(pieces)
         mus = {name: mu * math.sqrt(piece.share / (piece.times * total)) for name, piece in pieces.items()}

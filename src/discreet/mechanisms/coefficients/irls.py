@@ -14,27 +14,27 @@ from discreet.curator.sums.protocol import Sums, Totals
 from discreet.curator.sums.scores import ScoreSum, WeightedGram
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
+from discreet.errors import SpecError
 from discreet.exact.arrays import FloatArray
 from discreet.exact.triangle import position, symmetric
 from discreet.mechanisms.calibration.l2_sensitivity import Blocks, weighted_loss
 from discreet.mechanisms.calibration.pieces import JOINT_RULES, RULES, Piece, pieces_law
-from discreet.mechanisms.coefficients.iterates import (
-    fitted_indices,
-    noisy_score,
-    published,
-    stepped,
-)
+from discreet.mechanisms.coefficients.iterates import fitted_indices, noisy_score, published, stepped, variates
+from discreet.mechanisms.coefficients.pure_scores import pure_score_law
 from discreet.mechanisms.coefficients.robust_loss import RobustLoss
+from discreet.mechanisms.coefficients.wishart_moments import noisy_moments, wishart_law
 from discreet.mechanisms.interface.protocol import MechanismInfo, Passes, RunContext
 from discreet.mechanisms.interface.settings import Setting
 from discreet.mechanisms.sampling.sampler import rounded_up
-from discreet.privacy.budget import PrivacyBudget
+from discreet.privacy.budget import PrivacyBudget, as_pair
 from discreet.releases import NoiseLaw, Settings
 
 _Iterates: TypeAlias = Generator[Sums, Totals, list[FloatArray]]
 
 # a step by scores is short, one by moments solves the weighted equations
 USUAL_ITERATIONS: Final = {"score": 100, "moment": 10}
+# epsilons add up, so that every further pass of pure noise costs more than the mean of iterates wins back
+PURE_ITERATIONS: Final = 20
 # share of mu^2 for the Gram of the score form: it sets how fast iterates move, not where they come to rest
 GRAM_SHARE: Final = 0.1
 # share of mu^2 for the weighted Gram of the moment form
@@ -52,7 +52,7 @@ class PrivateIRLS:
     info: Final = MechanismInfo(
         summary="Robust regression by reweighted least squares; outliers in the target move it little.",
         document="note of Park & Welling, with other noise and accounting",
-        notion="approximate",
+        notion="both",
         numerics="exact",
         references=("Park & Welling 2016", "Huber 1981", "Balle & Wang 2018", "Dong, Roth & Su 2022"),
         reads_again=True,
@@ -62,7 +62,15 @@ class PrivateIRLS:
             "power": Setting(1.0, "the loss grows like this power of a large residual; 1 is Huber's loss", 1.0, 2.0),
             "threshold": Setting(0.1, "residual up to which the loss is squared, in scaled units", 1e-4, 2.0),
             "iterations": Setting(
-                0, "number of steps; each is a pass and spends budget; 0: 100 for score, 10 for moment", 0, 1000
+                0,
+                "number of steps; each is a pass and spends budget; 0: 100 for score, 20 with laplace, 10 for moment",
+                0,
+                1000,
+            ),
+            "noise": Setting(
+                "auto",
+                "law of the noise; laplace keeps epsilon alone; auto: gaussian, or laplace if delta is 0",
+                choices=("auto", "gaussian", "laplace", "wishart"),
             ),
             "composition": Setting("exact", "rule that adds up the privacy loss of the steps", choices=RULES),
             "average": Setting(True, "publish the mean of the last half of the iterates, not the last one"),
@@ -71,7 +79,13 @@ class PrivateIRLS:
 
     def noise_model(self, design: Design, domain: RowDomain, budget: PrivacyBudget, settings: Settings) -> NoiseLaw:
         """The law of the noise: design, budget and settings in, no data."""
-        iterations, rule = iteration_count(settings), str(settings["composition"])
+        pure, rule = is_pure(budget, settings), str(settings["composition"])
+        iterations = iteration_count(settings, pure=pure)
+        if pure:
+            _check_pure(settings)
+            return _triangular(pure_score_law(design, domain, budget, iterations))
+        if settings["noise"] == "wishart":
+            return wishart_law(design, domain, budget, iterations, _wishart_rule(settings))
         if settings["form"] == "score":
             pieces = score_pieces(design, domain, iterations)
         else:
@@ -85,13 +99,44 @@ class PrivateIRLS:
         return published(iterates, average=bool(context.settings["average"]))
 
 
-def iteration_count(settings: Settings) -> int:
+def iteration_count(settings: Settings, *, pure: bool = False) -> int:
     """How many steps there are: those that were asked for, or what the form usually needs.
 
     >>> iteration_count({"iterations": 0, "form": "score"}), iteration_count({"iterations": 7, "form": "moment"})
     (100, 7)
     """
-    return int(settings["iterations"]) or USUAL_ITERATIONS[str(settings["form"])]
+    usual = PURE_ITERATIONS if pure else USUAL_ITERATIONS[str(settings["form"])]
+    return int(settings["iterations"]) or usual
+
+
+def is_pure(budget: PrivacyBudget, settings: Settings) -> bool:
+    """Whether the noise is Laplace, and keeps epsilon alone.
+
+    >>> is_pure(PrivacyBudget(1.0), {"noise": "auto"}), is_pure(PrivacyBudget(1.0, 1e-6), {"noise": "auto"})
+    (True, False)
+    """
+    return settings["noise"] == "laplace" or (settings["noise"] == "auto" and as_pair(budget)[1] == 0)
+
+
+def _check_pure(settings: Settings) -> None:
+    if settings["form"] != "score" or settings["composition"] not in ("exact", "basic"):
+        raise SpecError(
+            "Laplace noise, and with it delta = 0, is offered for form = 'score', where epsilons add up whatever the "
+            f"setting 'composition' says; got form = {settings['form']!r} and composition = "
+            f"{settings['composition']!r}; leave them out, or set delta above 0, for instance delta = 1e-6, and "
+            "noise = 'gaussian'"
+        )
+
+
+def _wishart_rule(settings: Settings) -> str:
+    """The rule that adds up passes with Wishart noise: basic unless advanced is asked for."""
+    form, rule = settings["form"], settings["composition"]
+    if form != "moment" or rule not in ("exact", "basic", "advanced"):
+        raise SpecError(
+            "Wishart noise is offered for form = 'moment', with the composition 'basic' or 'advanced' ('exact' stands "
+            f"for 'basic'); got form = {form!r} and composition = {rule!r}"
+        )
+    return "advanced" if rule == "advanced" else "basic"
 
 
 def score_pieces(design: Design, domain: RowDomain, iterations: int) -> dict[str, Piece]:
@@ -146,7 +191,8 @@ def score_iterates(context: RunContext) -> _Iterates:
     values = values + max(edge, 2 * edge - float(values[0]))
     theta = np.zeros(size)
     iterates = []
-    for loss in graduated(_loss(context), iteration_count(context.settings)):
+    pure = context.law.family == "discrete-laplace"
+    for loss in graduated(_loss(context), iteration_count(context.settings, pure=pure)):
         scores = yield ScoreSum(context.domain, size, theta.tolist(), loss.score, intercept=context.design.intercept)
         score = loss.bound * noisy_score(scores, context)
         theta = stepped(theta, vectors @ ((vectors.T @ score) / values))
@@ -180,8 +226,10 @@ def moment_iterates(context: RunContext) -> _Iterates:
         moments = yield WeightedGram(
             context.domain, size, theta.tolist(), loss.root, intercept=context.design.intercept
         )
-        gram = noisy_gram(moments, context)
-        cross = noisy_cross(moments, context)
+        if context.law.family == "wishart":
+            gram, cross = noisy_moments(moments, context)
+        else:
+            gram, cross = noisy_gram(moments, context), noisy_cross(moments, context)
         values, vectors = np.linalg.eigh(gram)
         values = values + max(0.0, noise_edge(context, len(values)) - float(values[0]))
         theta = stepped(np.zeros(size), vectors @ ((vectors.T @ cross) / values))
@@ -194,7 +242,7 @@ def noisy_gram(moments: Totals, context: RunContext) -> FloatArray:
     indices = fitted_indices(context.design)
     diagonal, off = context.law.sigma["gram_diagonal"], context.law.sigma["gram_off_diagonal"]
     pairs = [(i, j) for i in indices for j in indices if i <= j]
-    noise = context.sampler.draw([diagonal if i == j else off for i, j in pairs])
+    noise = variates(context, [diagonal if i == j else off for i, j in pairs])
     totals = moments.on_grid(context.law.unit)
     exact = [totals[position(i, j, indices[-1] + 2)] for i, j in pairs]
     released = [total + variate for total, variate in zip(exact, noise, strict=True)]  # [P:gram-noise]
@@ -225,4 +273,4 @@ def _triangular(law: NoiseLaw) -> NoiseLaw:
     diagonal = law.sigma["gram"]
     off = rounded_up(math.isqrt((diagonal**2 + 1) // 2 - 1) + 1)  # [P:off-diagonal]
     rest = {name: sigma for name, sigma in law.sigma.items() if name != "gram"}
-    return NoiseLaw(law.grid_bits, {"gram_diagonal": diagonal, "gram_off_diagonal": off, **rest}, law.calibration)
+    return replace(law, sigma={"gram_diagonal": diagonal, "gram_off_diagonal": off, **rest})

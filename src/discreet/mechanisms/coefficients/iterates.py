@@ -22,10 +22,16 @@ def fitted_indices(design: Design) -> range:
     return range(0 if design.intercept else 1, len(design.released) - 1)
 
 
+def variates(context: RunContext, scales: Sequence[int]) -> list[int]:
+    """One independent variate for each scale, of the family that the law of the noise names."""
+    pure = context.law.family == "discrete-laplace"
+    return context.sampler.laplace(scales) if pure else context.sampler.draw(scales)  # [P:variate-family]
+
+
 def noisy_score(sums: Totals, context: RunContext) -> FloatArray:
     """The sums of scores of the fitted columns, with noise added on the product grid; in scaled units."""
     indices = fitted_indices(context.design)
-    noise = context.sampler.draw([context.law.sigma["score"]] * len(indices))
+    noise = variates(context, [context.law.sigma["score"]] * len(indices))
     exact = sums.on_grid(context.law.unit)[indices[0] :]
     return np.array([(a + b) / context.law.unit for a, b in zip(exact, noise, strict=True)])  # [P:score-noise]
 

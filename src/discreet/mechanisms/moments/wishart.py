@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
-from decimal import Decimal
 from fractions import Fraction
 from typing import Final, Literal
 
@@ -20,14 +18,13 @@ from discreet.mechanisms.calibration.chi_square import (
     DELTA_LOWEST,
     EPSILON_HIGHEST,
     EPSILON_LOWEST,
-    added_delta,
-    exchanged_delta,
     largest_shift,
+    proved_delta,
+    served_epsilon,
 )
 from discreet.mechanisms.interface.protocol import MechanismInfo, NoisyMoments, Passes, RunContext
 from discreet.mechanisms.interface.settings import Setting
-from discreet.mechanisms.sampling.refinement import Interval, Uniforms, refined
-from discreet.mechanisms.sampling.sampler import Sampler
+from discreet.mechanisms.sampling.wishart_draw import wishart_noise
 from discreet.privacy.budget import PrivacyBudget, as_pair
 from discreet.releases import NoiseLaw, Settings
 
@@ -35,8 +32,6 @@ from discreet.releases import NoiseLaw, Settings
 _MOST_WORK: Final = 4_000_000
 _MOST_COLUMNS: Final = 200
 _MOST_STEPS: Final = 2**40
-_SPARE_BITS: Final = 96
-_MOST_EXCHANGED: Final = 30.0
 _PURE: Final = (
     "Wishart noise needs delta above 0, for instance delta = 1e-6; got delta = 0. The published claim that it keeps "
     "epsilon alone is false for every epsilon: with probability 1 - exp(-epsilon) the noisy matrix minus the matrix of "
@@ -135,39 +130,13 @@ class WishartMoments:
         return NoisyMoments(tuple(totals))
 
 
-def wishart_noise(scales: Sequence[int], degrees: int, sampler: Sampler) -> list[int]:
-    """Upper triangle of a rounded Wishart matrix, row by row; entry (i, j) is multiplied by both columns' scales.
-
-    >>> from discreet.mechanisms.sampling.sampler import ExactSampler
-    >>> top, _, bottom = wishart_noise([1000, 1000], 50, ExactSampler())
-    >>> top > 0, bottom > 0
-    (True, True)
-    """
-    size = len(scales)
-
-    def draw(uniforms: Uniforms) -> list[int]:
-        # Bartlett: W = A A' with A lower triangular
-        rows = [[*uniforms.normals(i), uniforms.chi_square(degrees - i).sqrt()] for i in range(size)]
-        entries = ((_dot(rows[i], rows[j], uniforms) * (scales[i] * scales[j])).nearest() for i, j in pairs(size))
-        return list(entries)  # [P:bartlett-draw]
-
-    return refined(sampler, draw, bits=_SPARE_BITS + 2 * max(scales).bit_length() + 2 * degrees.bit_length())
-
-
-def _dot(one: Sequence[Interval], other: Sequence[Interval], uniforms: Uniforms) -> Interval:
-    total = uniforms.exactly(0)
-    for a, b in zip(one, other, strict=False):
-        total += a * b
-    return total
-
-
 def _scales(domain: RowDomain, size: int, budget: PrivacyBudget, degrees: int, *, exchanged: bool) -> Scales:
     """Scales whose delta is proved to be at most that of the budget."""
-    served = _served(budget, exchanged=exchanged)
+    served = served_epsilon(budget.epsilon, exchanged=exchanged)
     shift, share = largest_shift(degrees - size + 1, served, budget.delta, exchanged=exchanged)
     while True:
         scales = _stretched(domain, size, shift)
-        if _proved(scales.shift(domain), degrees - size + 1, served, share, exchanged=exchanged) <= budget.delta:
+        if proved_delta(degrees - size + 1, scales.shift(domain), served, share, exchanged=exchanged) <= budget.delta:
             return scales  # [P:accepted-scales]
         shift *= 1 - 1e-6
 
@@ -184,20 +153,14 @@ def _stretched(domain: RowDomain, size: int, shift: float) -> Scales:
     return Scales(*(math.ceil(step) for step in steps))
 
 
-def _proved(shift: Fraction, nu: int, epsilon: float, share: float, *, exchanged: bool) -> Decimal:
-    """Delta at epsilon, from above; with `exchanged` this share of epsilon goes to the first of two steps."""
-    exact = Fraction(epsilon)
-    return exchanged_delta(nu, shift, exact, exact * Fraction(share)) if exchanged else added_delta(nu, shift, exact)
-
-
 def _fewest_degrees(shift: Fraction, size: int, budget: PrivacyBudget, most: int, *, exchanged: bool) -> int:
     """The fewest degrees of freedom, by bisection, at which this shift is proved to keep the budget."""
-    served = _served(budget, exchanged=exchanged)
+    served = served_epsilon(budget.epsilon, exchanged=exchanged)
 
     def keeps(degrees: int) -> bool:
         nu = degrees - size + 1
         _, share = largest_shift(nu, served, budget.delta, exchanged=exchanged)
-        return _proved(shift, nu, served, share, exchanged=exchanged) <= budget.delta
+        return proved_delta(nu, shift, served, share, exchanged=exchanged) <= budget.delta
 
     low, high = size + 1, most
     if not keeps(most):
@@ -209,11 +172,6 @@ def _fewest_degrees(shift: Fraction, size: int, budget: PrivacyBudget, most: int
         middle = (low + high) // 2
         low, high = (low, middle) if keeps(middle) else (middle, high)
     return high  # [P:fewest-degrees]
-
-
-def _served(budget: PrivacyBudget, *, exchanged: bool) -> float:
-    """The epsilon that noise is made for: with two steps a larger one gains nothing and would lose digits."""
-    return min(budget.epsilon, _MOST_EXCHANGED) if exchanged else budget.epsilon
 
 
 def _column_shares(r2: float, columns: int) -> tuple[float, float, float]:
@@ -235,7 +193,7 @@ def _least_square(size: int, budget: PrivacyBudget, most: int, *, exchanged: boo
     """Degrees of freedom at which noise that keeps its mean has the least mean square over all entries."""
 
     def cost(degrees: int) -> float:
-        served = _served(budget, exchanged=exchanged)
+        served = served_epsilon(budget.epsilon, exchanged=exchanged)
         shift, _ = largest_shift(degrees - size + 1, served, budget.delta, exchanged=exchanged)
         return degrees * (degrees + size + 1) / shift**2
 

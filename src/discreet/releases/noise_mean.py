@@ -1,0 +1,27 @@
+"""The known mean of the noise, taken away where a mechanism left it in."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from discreet.exact.triangle import pairs
+from discreet.releases.law import block_of
+
+if TYPE_CHECKING:
+    from discreet.releases.release import Release
+
+
+def centred(release: Release) -> Release:
+    """The same sums with the known mean of their noise taken away, where the mechanism left it in.
+
+    Wishart noise has the mean degrees times scale on the diagonal; the setting `debiased` says whether it is still
+    there. Taking a public number away costs nothing.
+    """
+    law = release.noise
+    if law.family != "wishart" or release.settings.get("debiased", True):
+        return release
+    size = len(release.columns)
+    mean = [law.parameters["degrees"] * law.sigma.get(block_of(i, i, size), 0) if i == j else 0 for i, j in pairs(size)]
+    totals = tuple(total if total is None else total - away for total, away in zip(release.totals, mean, strict=True))
+    return replace(release, totals=totals, settings={**release.settings, "debiased": True})
