@@ -87,8 +87,8 @@ GWAS: Final = Figure(
     criteria=(
         Criterion("millions", "the standard deviation at K = 2,000,000 is between 4.0 and 4.16 million",
                   partial(_sd_at, 2_000_000, 4.0e6, 4.16e6), "differs", "another standard deviation"),
-        Criterion("twenty", "the standard deviation at K = 10 is between 19.5 and 21.5", partial(_sd_at, 10, 19.5, 21.5),
-                  "differs", "another standard deviation"),
+        Criterion("twenty", "the standard deviation at K = 10 is between 19.5 and 21.5",
+                  partial(_sd_at, 10, 19.5, 21.5), "differs", "another standard deviation"),
         Criterion("needed", "the noise is less than 1.5 times what the promise needs under add-remove", _twice,
                   "differs", "a person is a case or a control, so K/2 counts move, and half the noise is enough"),
     ),
