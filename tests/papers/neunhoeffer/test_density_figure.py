@@ -21,6 +21,6 @@ def test_a_density_integrates_to_one_and_has_the_width_of_r():
 
 
 def test_a_fresh_table_gives_a_line_of_every_kind_at_every_epsilon():
-    rows = covered(seed=2, tables=1)
+    rows = covered(seed=2, sets=1)
     assert len(rows) == 4 * len(PER_ENTRY_EPSILONS)
     assert {row["panel"] for row in rows} == {"fresh tables"}

@@ -16,7 +16,7 @@ from discreet.papers.neunhoeffer.lines import OURS
 from discreet.papers.neunhoeffer.scatter_figure import DIGITS
 
 QUICK = Run(quick=True)
-SMALL = {"repeats": 10, "tables": 2, "exact": 400, "searched": 8}
+SMALL = {"repeats": 10, "sets": 2, "draws": 400}
 EXPECTED = {
     "neunhoeffer-1": {"statsmodels": True, "truth": True, "outlier": True},
     "neunhoeffer-2": {"narrower": True, "least-squares": True, "promise": False},

@@ -26,11 +26,11 @@ SCHEMES: Final = ("jiang", "per entry")
 BLOCKS: Final = 4
 
 
-def covered(*, seed: int, tables: int) -> list[Row]:
+def covered(*, seed: int, sets: int) -> list[Row]:
     """A line of every kind from each of many fresh tables, at every epsilon."""
     rng = np.random.default_rng(seed)
     rows = []
-    for repeat in range(tables):
+    for repeat in range(sets):
         x, y = notebook_table(int(rng.integers(2**62)))
         summed = table_of(x, y)
         for epsilon in PER_ENTRY_EPSILONS:
@@ -41,12 +41,12 @@ def covered(*, seed: int, tables: int) -> list[Row]:
 
 
 def _cells(run: Run) -> list[Cell]:
-    repeats, tables = (40, 25) if run.quick else (100, 100)
+    repeats, sets = (40, 25) if run.quick else (100, 100)
     drawn = [
         Cell(f"epsilon = {epsilon:g}", lines, {"scheme": "per entry", "epsilon": epsilon, "repeats": repeats})
         for epsilon in PER_ENTRY_EPSILONS
     ]
-    return [*drawn, *(Cell(f"fresh tables {block}", covered, {"tables": tables}) for block in range(BLOCKS))]
+    return [*drawn, *(Cell(f"fresh tables {block}", covered, {"sets": sets}) for block in range(BLOCKS))]
 
 
 def kernel_density(values: FloatArray, at: FloatArray) -> FloatArray:

@@ -53,16 +53,16 @@ def _row(line: str, data: str, repeat: int, estimates: FloatArray) -> Row:
     }
 
 
-def perturbed(*, seed: int, version: Version, exact: int, searched: int) -> list[Row]:
+def perturbed(*, seed: int, version: Version, draws: int, repeats: int) -> list[Row]:
     """Releases by objective perturbation: the exact minimiser many times, the search fewer times."""
     rng = np.random.default_rng(seed)
     rows = []
     for data, outlier in DATA.items():
         table = scaled(*notebook_table(outlier=outlier))
-        b = perturbation(version, EPSILON, table.n, rng, exact)
+        b = perturbation(version, EPSILON, table.n, rng, draws)
         for repeat, estimates in enumerate(exact_minimiser(table, b)):
             rows.append(_row(f"exact, {version} noise", data, repeat, table.original(estimates)))
-        for repeat in range(searched):
+        for repeat in range(repeats):
             found = table.original(nelder_mead(table, b[repeat]))
             rows.append(_row(f"search, {version} noise", data, repeat, found))
     return rows
@@ -82,11 +82,11 @@ def ours(*, seed: int, repeats: int) -> list[Row]:
 
 
 def _cells(run: Run) -> list[Cell]:
-    searched = 20 if run.quick else 100
-    arguments = {"exact": 2000, "searched": searched}
+    repeats = 20 if run.quick else 100
+    arguments = {"draws": 2000, "repeats": repeats}
     return [
         *(Cell(f"{version} noise", perturbed, {"version": version, **arguments}) for version in VERSIONS),
-        Cell("ours", ours, {"repeats": searched}),
+        Cell("ours", ours, {"repeats": repeats}),
     ]
 
 
