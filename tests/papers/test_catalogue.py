@@ -34,7 +34,7 @@ def test_a_quick_run_cuts_repetitions_and_no_cell(name):
 
 def _subjects(cells):
     """Lines, data sets and budgets of cells, whatever their repetitions."""
-    counted = {"repeat", "repeats", "whole", "first", "count", "searched", "tables"}
+    counted = {"repeat", "repeats", "whole", "first", "count", "searched", "tables", "sets"}
     for cell in cells:
         yield cell.work.__qualname__, *sorted((k, str(v)) for k, v in cell.arguments.items() if k not in counted)
 

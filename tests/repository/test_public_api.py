@@ -31,7 +31,7 @@ PUBLIC = [
     "release",
     "report",
 ]
-ROOMS = ["datasets", "planning", "primitives", "privacy", "testing"]
+ROOMS = ["datasets", "papers", "planning", "primitives", "privacy", "testing"]
 
 
 def test_public_names_are_the_stored_list():

@@ -167,19 +167,23 @@ def _finished(
             pool.submit(_work, cell, seed_of(name, cell.name)): (name, cell) for name, cell in todo
         }
         while running:
-            for future in wait(running, return_when=FIRST_COMPLETED).done:
+            ended = wait(running, return_when=FIRST_COMPLETED).done
+            # what succeeded is kept before a failure ends the run
+            for future in sorted(ended, key=lambda one: one.exception() is not None):
                 name, cell = running.pop(future)
-                try:
-                    rows = future.result()
-                except DiscreetError:
-                    raise
-                except Exception as error:
-                    what = f"{type(error).__name__}: {error}"
-                    raise FailedCellError(
-                        f"{name}, cell {cell.name!r} failed ({what}); finished cells are kept"
-                    ) from error
+                rows = _rows(future, name, cell)
                 kept.write(name, cell, rows)
                 yield name, cell.name, rows
+
+
+def _rows(future: Future[_Done], name: str, cell: Cell) -> _Done:
+    try:
+        return future.result()
+    except DiscreetError:
+        raise
+    except Exception as error:
+        what = f"{type(error).__name__}: {error}"
+        raise FailedCellError(f"{name}, cell {cell.name!r} failed ({what}); finished cells are kept") from error
 
 
 @contextmanager
