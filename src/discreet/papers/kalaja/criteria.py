@@ -333,8 +333,8 @@ CRITERIA: Final[dict[str, tuple[Criterion, ...]]] = {
         *_published("kalaja-4.2"),
         _one(
             "bounded",
-            "AdaSSP errs at most 1.4 (as coded) and 1.7 times (Algorithms 2 and 3) the trivial error everywhere (median over "
-            "rounds)",
+            "AdaSSP errs at most 1.4 (as coded) and 1.7 times (Algorithms 2 and 3) the trivial error everywhere "
+            "(median over rounds)",
             bounded,
             "AdaSSP errs more than that somewhere",
         ),
