@@ -333,13 +333,14 @@ CRITERIA: Final[dict[str, tuple[Criterion, ...]]] = {
         *_published("kalaja-4.2"),
         _one(
             "bounded",
-            "AdaSSP errs at most 1.4 (as coded) and 1.7 times (Algorithms 2 and 3) the trivial error everywhere",
+            "AdaSSP errs at most 1.4 (as coded) and 1.7 times (Algorithms 2 and 3) the trivial error everywhere "
+            "(median over rounds)",
             bounded,
             "AdaSSP errs more than that somewhere",
         ),
         _one(
             "useful",
-            "AdaSSP is below the trivial error from epsilon 0.5 on (0.2 except on housing)",
+            "AdaSSP is below the trivial error from epsilon 0.5 on (0.2 except on housing; median over rounds)",
             below_trivial,
             "AdaSSP does not reach the trivial error somewhere",
         ),
