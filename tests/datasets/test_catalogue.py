@@ -28,6 +28,7 @@ SIZES = {
     "acs12": (2_000, 8),
     "simulated-census": (20_000, 9),
     "simulated-clinical": (5_000, 8),
+    "simulated-ipums": (316_276, 10),
 }
 
 

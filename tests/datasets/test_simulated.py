@@ -10,7 +10,7 @@ from discreet.errors import SpecError
 from discreet.testing.not_private import exact_release
 from support.dataset_oracle import counted_rows
 
-SIMULATED = ("simulated-census", "simulated-clinical")
+SIMULATED = ("simulated-census", "simulated-clinical", "simulated-ipums")
 # a sample of its own model lies further off with a probability of 6e-7 for each coefficient; the seeds are fixed
 STANDARD_ERRORS = 5
 DRAWN = 100_000

@@ -22,6 +22,7 @@ _PUBLISHED: Final = {
 _SIMULATED: Final = {
     "simulated-census": ("discreet.datasets.simulated_census", "simulated_census"),
     "simulated-clinical": ("discreet.datasets.simulated_clinical", "simulated_clinical"),
+    "simulated-ipums": ("discreet.datasets.simulated_ipums", "simulated_ipums"),
 }
 _FILE_ENDS: Final = (".parquet", ".csv", ".arrow", ".feather", ".ipc")
 
@@ -30,7 +31,7 @@ def names() -> tuple[str, ...]:
     """Names that `load` knows.
 
     >>> names()
-    ('census2000', 'randhie', 'cpssw8', 'acs12', 'simulated-census', 'simulated-clinical')
+    ('census2000', 'randhie', 'cpssw8', 'acs12', 'simulated-census', 'simulated-clinical', 'simulated-ipums')
     """
     return (*_PUBLISHED, *_SIMULATED)
 
@@ -79,7 +80,7 @@ def load(
     sizes = {key: value for key, value in (("rows", rows), ("seed", seed)) if value is not None}
     if sizes and folded not in _SIMULATED:
         given = " and ".join(sizes)
-        raise SpecError(f"got {given} with {shown(name)}; only {' and '.join(_SIMULATED)} use them; leave them out")
+        raise SpecError(f"got {given} with {shown(name)}; only {', '.join(_SIMULATED)} use them; leave them out")
     if _is_path(name):
         from discreet.datasets.user_files import user_files
 

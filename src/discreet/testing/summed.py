@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 
 from discreet.curator.sums.gram import ExactGram
 from discreet.curator.sums.protocol import Sums, Totals
@@ -18,7 +19,27 @@ from discreet.tables.source import ComputeOptions
 from discreet.testing.not_private import SeededSampler, marked_seeded
 from discreet.workflow import Question, run_passes
 
-_Asked = tuple[float, float, str, tuple[tuple[str, object], ...]]
+
+@lru_cache(maxsize=512)
+def _question(
+    design: Design,
+    grid_bits: int,
+    epsilon: float,
+    delta: float,
+    mechanism: str,
+    settings: tuple[tuple[str, object], ...],
+) -> Question:
+    """What a release asks for; a noise law costs far more than a draw from it, and tables of one design share it."""
+    return Question.checked(
+        design,
+        PrivacyBudget(epsilon, delta),
+        mechanism,
+        dict(settings),
+        moments="plain",
+        residual_bound=None,
+        clip_counts=False,
+        grid_bits=grid_bits,
+    )
 
 
 class SummedTable:
@@ -28,8 +49,6 @@ class SummedTable:
         self._design = design
         self._grid_bits = grid_bits
         self._totals = totals
-        # a noise law costs far more than a draw from it
-        self._questions: dict[_Asked, Question] = {}
 
     def release(
         self,
@@ -44,28 +63,13 @@ class SummedTable:
 
         A mechanism that needs other sums than products of rows, or a second pass, is refused.
         """
-        asked = self._question(epsilon, delta, mechanism, settings)
+        asked = _question(
+            self._design, self._grid_bits, epsilon, delta, mechanism, tuple(sorted((settings or {}).items()))
+        )
         passes = asked.mechanism.passes(asked.context(SeededSampler(seed)))
         first = self._read(next(passes))
         made = asked.release(run_passes(passes, first, self._read), first, "untracked", None)
         return marked_seeded(made)
-
-    def _question(
-        self, epsilon: float, delta: float, mechanism: str, settings: Mapping[str, object] | None
-    ) -> Question:
-        key = epsilon, delta, mechanism, tuple(sorted((settings or {}).items()))
-        if key not in self._questions:
-            self._questions[key] = Question.checked(
-                self._design,
-                PrivacyBudget(epsilon, delta),
-                mechanism,
-                settings,
-                moments="plain",
-                residual_bound=None,
-                clip_counts=False,
-                grid_bits=self._grid_bits,
-            )
-        return self._questions[key]
 
     def _read(self, wanted: Sums) -> Totals:
         if not isinstance(wanted, ExactGram):

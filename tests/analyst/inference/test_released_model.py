@@ -101,7 +101,7 @@ def test_what_needs_sums_is_refused():
         lambda: path(release),
         lambda: compare_models(release, [["a"], ["a", "b"]]),
     ):
-        with pytest.raises(SpecError, match="needs sums of products, and the mechanism 'steps' published"):
+        with pytest.raises(SpecError, match="needs sums of products, but the mechanism 'steps' published"):
             call()
     with pytest.raises(SpecError, match="robust standard errors need residuals and sums"):
         fit(release).robust()

@@ -16,7 +16,7 @@ from discreet.errors import SpecError
     ("options", "message"),
     [
         ({"penalty": "laso"}, r"unknown penalty 'laso'; allowed: none, ridge, .* Did you mean 'lasso'"),
-        ({"penalty": None}, "unknown penalty 'None'"),
+        ({"penalty": None}, "unknown penalty None"),
         ({"penalty": ["ridge"]}, "unknown penalty"),
         ({"l1_ratio": 0.5}, "got l1_ratio 0.5 with penalty 'none'; only 'elastic-net' takes an l1_ratio"),
         ({"penalty": "lasso", "strength": 0.1, "l1_ratio": 1.0}, "got l1_ratio 1.0 with penalty 'lasso'"),

@@ -59,7 +59,7 @@ def mean_losses(*, seed: int) -> list[Row]:
 
 
 def _mean_cells(run: Run) -> list[Cell]:
-    repeats = 2000 if run.quick else 20_000
+    repeats = 10_000 if run.quick else 100_000
     return [*(Cell(f"n = {n}", means, {"n": n, "repeats": repeats}) for n in SIZES), Cell("losses", mean_losses)]
 
 
@@ -123,6 +123,6 @@ MEAN: Final = Figure(
                   "to [0, 1] the same law keeps epsilon"),
     ),
     draw=_draw_mean,
-    choices=("Numbers are 0 or 1 with mean 0.3; epsilon = 1; n = 30 to 100,000; 20,000 runs (quick: 2,000).",
+    choices=("Numbers are 0 or 1 with mean 0.3; epsilon = 1; n = 30 to 100,000; 100,000 runs (quick: 10,000).",
              "n is public: with a private n none of the laws keeps any epsilon (erratum 3)."),
 )  # fmt: skip

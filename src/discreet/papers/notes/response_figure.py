@@ -57,6 +57,9 @@ def beliefs(*, seed: int) -> list[Row]:
         rows.append(row(EXPOSED, "share", share, float(published.mean())))
         rows.append(row(EXPOSED, "somebody", share, float((published > 0).mean())))
         rows.append(row(EXPOSED, "delta", share, response.share_delta(share)))
+        sizes = range(10_000, 10_000 + round(2 / share))
+        worst = max(response.fixed_share_delta(size, share) for size in sizes)
+        rows.append(row(EXPOSED, "fixed number", share, worst))
     return rows
 
 
@@ -83,6 +86,7 @@ def _draw_response(numbers: DataFrame, run: Run) -> Picture:
         "share": "persons published, mean",
         "somebody": "probability that somebody is published",
         "delta": "delta (true = claimed, epsilon = 0)",
+        "fixed number": "delta if exactly round(share n) rows are published, worst n",
     }
     return drawn(numbers, layout, labels, across=2)
 

@@ -1,0 +1,36 @@
+"""Each claim is evaluated; a test would fail if it were true."""
+
+import pytest
+
+from discreet.papers.kalaja import errata
+from discreet.papers.kalaja.errata import ERRATA
+
+NUMBERS = {6: "30.667", 7: "1.62", 8: "0.70", 9: "8.782", 10: "exact means", 11: "1.414", 24: "1.59 at 1", 27: "y not"}
+
+
+def test_all_errata_of_the_thesis_are_here():
+    assert [one.number for one in ERRATA] == sorted(NUMBERS)
+    assert {one.document for one in ERRATA} == {"kalaja"}
+
+
+@pytest.mark.parametrize("erratum", ERRATA, ids=lambda one: f"E{one.number}")
+def test_the_claim_is_refuted_by_numbers(erratum):
+    outcome = erratum.show()
+    assert outcome.holds is False
+    assert NUMBERS[erratum.number] in outcome.measured
+
+
+def test_the_verdicts_follow_the_numbers(monkeypatch):
+    """With other constants the claims would hold."""
+    monkeypatch.setattr(errata, "true_epsilon", lambda name, epsilon: 2 * epsilon)
+    assert errata.insufficient_noise().holds
+    monkeypatch.setattr(errata, "true_epsilon", lambda name, epsilon: epsilon / 2)
+    assert errata.coded_budget().holds
+    monkeypatch.setattr(errata, "printed_sigma", lambda epsilon, delta: 1e-9)
+    assert errata.needed_noise().holds
+    monkeypatch.setattr(errata, "averaged", lambda rng, many, size: 3 * rng.standard_normal((many, size, size)))
+    assert errata.not_symmetric().holds
+    monkeypatch.setattr(errata, "delta_from", lambda epsilon, mu: 1.0)
+    assert errata.at_most_one().holds
+    monkeypatch.setattr(errata, "_intercept_errors", lambda *, centred: (2.0, 1.0))
+    assert errata.missing_intercept().holds
