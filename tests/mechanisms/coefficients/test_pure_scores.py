@@ -98,7 +98,7 @@ def test_worst_pairs_spend_the_budget_and_no_more(neighbours):
         for pair in worst_pairs("irls", design)
     )
     # under replace the Gram and the scores have their maxima on different pairs
-    assert (0.999 if neighbours == "add-remove" else 0.69) <= spent <= EPSILON
+    assert (0.999 if neighbours == "add-remove" else 0.86) <= spent <= EPSILON
 
 
 def test_a_replaced_row_can_move_the_scores_as_far_as_claimed():
