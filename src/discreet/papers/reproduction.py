@@ -100,6 +100,14 @@ def reproduce(
     Returns
     -------
     Reproduction
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     made = reproduce("notes-response", output=folder, quick=True, workers=1)
+    >>> made.results[0].verdict
+    'reproduced'
     """
     _check_installed()
     wanted = [figure_named(name) for name in _wanted(names)]
