@@ -17,6 +17,8 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 CALIBRATION = "tests/mechanisms/calibration"
 RULES = f"{CALIBRATION}/test_pieces_rules.py"
+PURE_SCORES = "tests/mechanisms/coefficients/test_pure_scores.py"
+WEIGHTED_WISHART = "tests/mechanisms/coefficients/test_wishart_moments.py"
 LATTICE = "tests/privacy/test_lattice.py"
 
 # where the functions are: module, then the name inside it
@@ -33,6 +35,11 @@ PLACES = {
     "irls gram": "discreet.mechanisms.coefficients.irls:noisy_gram",
     "irls cross": "discreet.mechanisms.coefficients.irls:noisy_cross",
     "score noise": "discreet.mechanisms.coefficients.iterates:noisy_score",
+    "family of noise": "discreet.mechanisms.coefficients.iterates:variates",
+    "pure scores": "discreet.mechanisms.coefficients.pure_scores:pure_score_law",
+    "pure score sensitivity": "discreet.mechanisms.coefficients.pure_scores:score_sensitivity",
+    "weighted wishart": "discreet.mechanisms.coefficients.wishart_moments:noisy_moments",
+    "weighted shift": "discreet.mechanisms.coefficients.wishart_moments:row_shift",
     "gaussian noise": "discreet.mechanisms.moments.gaussian:GaussianMoments.randomise",
     "laplace noise": "discreet.mechanisms.moments.laplace:noisy_totals",
     "ssp noise": "discreet.mechanisms.moments.ssp:with_noise",
@@ -172,6 +179,24 @@ MUTANTS: dict[str, Mutant] = {
     ),
     "irls by moments: no noise on products with the target": Mutant(
         "irls cross", "(a + b) / context", "a / context", SAME_BITS, "moment"
+    ),
+    "irls without delta: normal noise": Mutant(
+        "family of noise", "context.sampler.laplace(scales) if pure", "context.sampler.draw(scales) if pure",
+        PURE_SCORES, "noise_is_laplace",
+    ),
+    "irls without delta: one pass is charged": Mutant(
+        "pure scores", "iterations * score_sensitivity", "score_sensitivity", PURE_SCORES, "spends"
+    ),
+    "irls without delta: a replaced row counts once": Mutant(
+        "pure score sensitivity", 'neighbours == "add-remove" else 2', 'neighbours == "add-remove" else 1', PURE_SCORES,
+        "replaced_row",
+    ),
+    "irls by wishart: no noise on one product": Mutant(
+        "weighted wishart", "total + variate for", "total + (variate if variate != noise[-2] else 0) for", SAME_BITS,
+        "wishart",
+    ),
+    "irls by wishart: the target is left out": Mutant(
+        "weighted shift", "+ Fraction(unit2, target**2)", "", WEIGHTED_WISHART, "longer or delta"
     ),
     "scores without noise on the last column": Mutant(
         "score noise", "(a + b) / context", "(a + (b if b != noise[-1] else 0)) / context", SAME_BITS, "gradient"

@@ -229,7 +229,8 @@ def moment_iterates(context: RunContext) -> _Iterates:
         if context.law.family == "wishart":
             gram, cross = noisy_moments(moments, context)
         else:
-            gram, cross = noisy_gram(moments, context), noisy_cross(moments, context)
+            gram = noisy_gram(moments, context)
+            cross = noisy_cross(moments, context)
         values, vectors = np.linalg.eigh(gram)
         values = values + max(0.0, noise_edge(context, len(values)) - float(values[0]))
         theta = stepped(np.zeros(size), vectors @ ((vectors.T @ cross) / values))
