@@ -15,7 +15,11 @@ MODULES = proof_tags.sources()
 PARAGRAPHS = ("## Claim", "## Assumptions", "## Errors do not depend on data", "## Output is of the stated form",
               "## Sensitivity", "## Privacy loss")  # fmt: skip
 # lemmas that are not about a mechanism, though they are beside one
-LEMMAS = {"mechanisms/moments/clip_counts.proof.md", "mechanisms/coefficients/ball_ridge.proof.md"}
+LEMMAS = {
+    "mechanisms/moments/clip_counts.proof.md",
+    "mechanisms/coefficients/ball_ridge.proof.md",
+    "mechanisms/coefficients/huber_minimum.proof.md",
+}
 SECOND_SENTENCE = re.compile(r".\w[.?!] (?=[A-Z])")
 # modules of the trusted rooms that no promise rests on
 NO_PROOF_NEEDED = {
