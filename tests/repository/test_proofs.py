@@ -14,8 +14,12 @@ PROOFS = proof_tags.proofs()
 MODULES = proof_tags.sources()
 PARAGRAPHS = ("## Claim", "## Assumptions", "## Errors do not depend on data", "## Output is of the stated form",
               "## Sensitivity", "## Privacy loss")  # fmt: skip
-# a lemma that is not about a mechanism, though it is beside one
-LEMMAS = {"mechanisms/moments/clip_counts.proof.md"}
+# lemmas that are not about a mechanism, though they are beside one
+LEMMAS = {
+    "mechanisms/moments/clip_counts.proof.md",
+    "mechanisms/coefficients/ball_ridge.proof.md",
+    "mechanisms/coefficients/huber_minimum.proof.md",
+}
 SECOND_SENTENCE = re.compile(r".\w[.?!] (?=[A-Z])")
 # modules of the trusted rooms that no promise rests on
 NO_PROOF_NEEDED = {
