@@ -127,7 +127,7 @@ def test_all_rows_of_a_person_and_a_row_that_is_dropped_are_covered():
 
 
 def test_noise_is_laplace_of_the_stated_scale_and_others_are_rejected():
-    """Kolmogorov-Smirnov on 3,000 draws of the Gram, 9,000 of scores: false alarm 1e-9, two fifths off and normal noise fail."""
+    """3,000 draws of the Gram, 9,000 of scores: false alarm 1e-9; two fifths off and normal noise fail."""
     design = Design("y", {"x": (0, 1), "z": (0, 1), "y": (0, 1)})
     context = pure(design, sampler=ExactSampler())
     scale = {name: value / context.law.unit for name, value in context.law.sigma.items()}
