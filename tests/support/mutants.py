@@ -349,7 +349,7 @@ MUTANTS: dict[str, Mutant] = {
         "tests/curator/sums/test_residuals.py",
     ),
     "residuals: not clipped": Mutant(
-        "residual rows", "-1.0, 1.0", "-2.0, 2.0", "tests/mechanisms/moments/test_residuals.py"
+        "residual rows", "-1.0, 1.0", "-2.0, 2.0", "tests/curator/sums/test_residuals.py"
     ),
     "scores: a weight above one": Mutant(
         "weighted rows", "self._least, 1.0)", "2 * self._least, 2.0)", "tests/curator/sums/test_scores.py"
