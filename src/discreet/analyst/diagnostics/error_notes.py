@@ -33,8 +33,8 @@ SCORE_PAGE: Final = (
 )
 THIS_TABLE: Final = (
     "Column 'privacy sd': standard deviation of the noise that was added to the coefficient. The {percent:g}% "
-    "intervals 'this table' are for the coefficients that the mechanism would have published for this table without noise, its "
-    "penalty included; they count no sampling error and are not intervals for a population."
+    "intervals 'this table' are for the coefficients that the mechanism would have published for this table without "
+    "noise, its penalty included; they count no sampling error and are not intervals for a population."
 )
 
 
