@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
+import pickle
 import sys
 
 import numpy as np
@@ -16,6 +18,7 @@ from discreet.design.model import Design
 from discreet.errors import OutputError, SpecError
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.unit import PrivacyUnit
+from discreet.testing import exact_release
 from support.made_releases import made
 
 DESIGN = Design("y", {"y": (0, 10), "a": (-1, 1), "b": (0, 4), "g": ["p", "q", "r"], "flag": bool})
@@ -271,3 +274,18 @@ def test_without_matplotlib_the_extra_is_named(release, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     with pytest.raises(SpecError, match=r"pip install 'discreet\[plots\]'"):
         path(release, strengths=[0.1]).plot()
+
+
+@pytest.mark.parametrize("copied", [lambda value: pickle.loads(pickle.dumps(value)), copy.deepcopy])
+def test_copies_of_a_fit_and_of_a_path_say_the_same(copied):
+    release = exact_release(table(200), DESIGN)
+    model, many = fit(release), path(release)
+    other, others = copied(model), copied(many)
+    assert other.release == model.release
+    assert other.params == model.params
+    assert other.conf_int() == model.conf_int()
+    assert other.summary() == model.summary()
+    assert others.release == release
+    np.testing.assert_array_equal(others.coefficients, many.coefficients)
+    np.testing.assert_array_equal(others.criterion, many.criterion)
+    assert others.fit().summary() == many.fit().summary()

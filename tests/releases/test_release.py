@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import math
+import pickle
 import stat
 from dataclasses import replace
 
@@ -214,3 +216,20 @@ def test_seeded_noise_repeats_and_exact_noise_is_zero():
     assert one.totals == two.totals != other.totals
     assert one.units_public == 2
     assert (exact_release(table, design).noise_sd == 0).all()
+
+
+@pytest.mark.parametrize("copied", [lambda value: pickle.loads(pickle.dumps(value)), copy.deepcopy, copy.copy])
+@pytest.mark.parametrize("made", [a_release, fitted_inside])
+def test_a_copy_of_a_release_is_the_same_release_and_read_only(made, copied):
+    release = made()
+    other = copied(release)
+    assert other == release
+    assert other.digest == release.digest
+    with pytest.raises(TypeError):
+        other.settings["passes"] = 3
+
+
+def test_a_pickle_whose_text_was_changed_is_refused():
+    changed = pickle.dumps(a_release()).replace(b'"epsilon": 1.0', b'"epsilon": 2.0')
+    with pytest.raises(ReleaseFileError, match="digest"):
+        pickle.loads(changed)

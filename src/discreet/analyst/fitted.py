@@ -11,6 +11,7 @@ from discreet.analyst.equations.normal import NormalEquations
 from discreet.analyst.equations.selection import SubModel
 from discreet.analyst.equations.sums import counted_rows
 from discreet.analyst.equations.units import Units
+from discreet.analyst.inference.reference_law import checked_level
 from discreet.analyst.inference.released_model import no_errors, released_units, released_values
 from discreet.analyst.inference.robust import clustered_basis, robust_basis, robust_meat
 from discreet.analyst.inferred import InferenceMixin
@@ -155,12 +156,25 @@ class Fit(InferenceMixin):
         line = self._solved
         return predict_columns(arrays, self.release.design, self.features, line.constant, line.gains)
 
-    def summary(self) -> str:
-        """Coefficients with their errors and intervals, number of rows, penalty and guarantee as plain text."""
-        return summary_text(self)
+    def summary(self, level: float | None = None, *, alpha: float | None = None) -> str:
+        """Coefficients with their errors and intervals, number of rows, penalty and guarantee as plain text.
 
-    def to_dict(self) -> dict[str, object]:
-        """Give the fit as plain values for JSON."""
+        Parameters
+        ----------
+        level, alpha
+            As for `conf_int`.
+        """
+        return summary_text(self, checked_level(level, alpha))
+
+    def to_dict(self, level: float | None = None, *, alpha: float | None = None) -> dict[str, object]:
+        """Give the fit as plain values for JSON.
+
+        Parameters
+        ----------
+        level, alpha
+            As for `conf_int`.
+        """
+        checked = checked_level(level, alpha)
         guarantee, inside = self.release.guarantee, self.fitted_inside
         return {
             "nobs": known(self.nobs),
@@ -179,12 +193,12 @@ class Fit(InferenceMixin):
             "repair": self.repair,
             "estimable": self.estimable,
             "params": {name: known(value) for name, value in self.params.items()},
-            **plain_values(self),
+            **plain_values(self, checked),
             "private": self.release.private,
             "epsilon": None if guarantee is None else guarantee.epsilon,
             "delta": None if guarantee is None else guarantee.delta,
             "neighbours": None if guarantee is None else guarantee.neighbours,
-            "notes": notes(self),
+            "notes": notes(self, checked),
         }
 
     def _repr_html_(self) -> str:

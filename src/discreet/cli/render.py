@@ -48,22 +48,22 @@ def labelled(label: str, text: str, columns: int) -> str:
     return wrapped(f"{label:<{columns}}{text}", " " * columns)
 
 
-def print_fit(fit: Fit) -> None:
+def print_fit(fit: Fit, level: float) -> None:
     """Print a fitted model: coefficients with their errors, rows, penalty and promise."""
     from discreet.analyst.diagnostics.notes import notes
     from discreet.analyst.summary.coefficient_table import cells, headers
     from discreet.analyst.summary.summary import penalty_line, row_count
 
     if not on_terminal():
-        say(fit.summary().rstrip("\n"))
+        say(fit.summary(level).rstrip("\n"))
         return
     say(labelled("Rows", row_count(fit), LABEL))
-    print_table(f"{fit.target}: linear regression from a release", headers(fit), cells(fit))
+    print_table(f"{fit.target}: linear regression from a release", headers(fit, level), cells(fit, level))
     say(labelled("Penalty", penalty_line(fit), LABEL))
     guarantee = fit.release.guarantee
     if guarantee is not None:
         say(labelled("Promise", guarantee.sentence(), LABEL))
-    for note in notes(fit):
+    for note in notes(fit, level):
         say(labelled("Note", note, LABEL))
 
 

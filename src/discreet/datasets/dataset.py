@@ -58,6 +58,12 @@ class Dataset:
         if self.coefficients is not None:
             object.__setattr__(self, "coefficients", MappingProxyType(dict(self.coefficients)))
 
+    def __reduce__(self) -> tuple[object, ...]:
+        # read-only mappings do not travel by themselves
+        known = None if self.coefficients is None else dict(self.coefficients)
+        reasons = dict(self.reasons)
+        return Dataset, (self.name, self.title, self.data, self.design, reasons, self.note, self.simulated, known)
+
     @property
     def table(self) -> Table:
         """The rows in memory, as a pyarrow table with the declared columns; refused for a user's files.

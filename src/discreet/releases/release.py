@@ -87,6 +87,10 @@ class Release:
         object.__setattr__(self, "settings", MappingProxyType(dict(self.settings)))
         object.__setattr__(self, "clipped", MappingProxyType(dict(self.clipped)))
 
+    def __reduce__(self) -> tuple[object, ...]:
+        # a copy travels as the canonical text, whose digest is checked on arrival
+        return Release.from_json, (self.to_json(),)
+
     @property
     def kind(self) -> Literal["moments", "coefficients"]:
         """What it holds: noisy moments, from which any model can be fitted, or the coefficients of one model."""

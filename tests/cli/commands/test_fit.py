@@ -176,6 +176,28 @@ def test_robust_standard_errors_are_asked_for_with_a_word(robust_release: str, c
     assert document == fit(Release.load(robust_release)).robust().to_dict()
 
 
+@pytest.mark.parametrize("level", [0.5, 0.9, 0.999])
+def test_the_level_is_that_of_every_interval(level: float, folder: Path, call: Call) -> None:
+    result = call("fit", PATH, "--level", str(level))
+    assert result.exit_code == 0, result.stderr
+    model = fit(Release.load(PATH))
+    assert result.stdout == model.summary(level)
+    assert f"[{(1 - level) / 2:g}" in result.stdout
+    assert f"{(1 + level) / 2:g}]" in result.stdout
+    assert "95%" not in result.stdout
+    document = json.loads(call("fit", PATH, "--level", str(level), "--json").stdout)
+    assert document == model.to_dict(level)
+    assert document["interval_level"] == level
+    assert document["conf_int"] == {name: ends.to_dict() for name, ends in model.conf_int(level).items()}
+
+
+def test_a_level_that_is_none_is_refused(folder: Path, call: Call) -> None:
+    for word in ("0.05", "1", "much"):
+        result = call("fit", PATH, "--level", word)
+        assert result.exit_code == 2
+        assert "level" in result.stderr
+
+
 def test_robust_standard_errors_that_cannot_be_given_are_refused(robust_release: str, call: Call) -> None:
     for words, message in (
         ((PATH, "--robust"), 'release with moments "robust" (--robust)'),

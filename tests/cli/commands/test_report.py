@@ -14,6 +14,7 @@ from discreet.pages.page import render
 from discreet.pages.view import report_view
 from discreet.releases import Release
 from discreet.testing.not_private import exact_release, seeded_release
+from discreet.workflow import release
 from support.cli_folder import CANARY, SECRET, Call, contents
 
 PATH = "income.release.json"
@@ -26,6 +27,19 @@ def test_the_page_is_the_view_of_the_model(folder: Path, call: Call) -> None:
     page = (folder / "R.html").read_text(encoding="utf-8")
     assert page == render(report_view(release, fit(release)))
     assert not [marker for marker in (CANARY, SECRET, "people.csv", str(folder)) if marker in page]
+
+
+def test_a_report_on_robust_errors_is_asked_for_with_a_word(folder: Path, call: Call) -> None:
+    design = Design("y", {"y": (0, 10), "x": (0, 1)})
+    rows = [i / 400 for i in range(400)]
+    table = {"x": rows, "y": [3 + 4 * x for x in rows]}
+    made = release(table, design, epsilon=8.0, delta=1e-6, moments="robust")
+    made.save(folder / "robust.json")
+    result = call("report", "robust.json", "-o", "R.html", "--robust")
+    assert (result.exit_code, result.stderr) == (0, "")
+    model = fit(Release.load("robust.json")).robust()
+    assert (folder / "R.html").read_text(encoding="utf-8") == render(report_view(model.release, model))
+    assert call("report", PATH, "-o", "plain.html", "--robust").exit_code == 2
 
 
 def test_options_reach_the_model_and_json_is_the_view(folder: Path, call: Call) -> None:

@@ -125,8 +125,8 @@ def test_a_cell_that_cannot_be_read_is_missing_where_cells_may_be(cell, missing,
         assert arrays[0].tolist() == [0.1, 0.25, 0.1]
 
 
-@pytest.mark.parametrize("word", ["yes", "T", "tRUE", "2", "1.0", " true", "true ", '" 1"', "-1", "NA", "SECRETCELL"])
-def test_only_the_listed_words_are_true_or_false(word, tmp_path) -> None:
+@pytest.mark.parametrize("word", ["yes", "T", "tRUE", "2", "1.5", " true", "true ", '" 1"', "-1", "NA", "SECRETCELL"])
+def test_only_the_listed_words_and_1_and_0_are_true_or_false(word, tmp_path) -> None:
     path = csv_file(tmp_path, f"yes,x\nTrue,0\nFALSE,0\n{word},0\n1,0\n0,0\n,0\n")
     lenient = {"yes": Boolean(missing="drop"), "x": Numeric((0, 1))}
     found = declared_arrays(next(open_source(path).batches(lenient, 10)), lenient)[0]

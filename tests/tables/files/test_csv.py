@@ -7,15 +7,18 @@ import io
 import math
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.design.columns import Boolean, Categorical, Numeric
+from discreet.design.model import Design
 from discreet.tables.arrow import declared_arrays
 from discreet.tables.files import csv as csv_files
 from discreet.tables.files.csv import CsvFile
 from discreet.tables.files.opening import open_source
+from discreet.testing import exact_release
 
 COLUMNS = {
     "x": Numeric((-1, 1), missing="drop"),
@@ -31,7 +34,7 @@ numbers = st.one_of(
     st.decimals(allow_nan=False, allow_infinity=False).map(str),
     number_like,
 )
-words = st.sampled_from(["true", "FALSE", "1", "0", "yes", "", " true", "True"])
+words = st.sampled_from(["true", "FALSE", "1", "0", "1.0", "0.0", "1e0", "-0", "2", "nan", "yes", "", " true", "True"])
 texts = st.one_of(st.sampled_from(["a", "b c", " a", ""]), st.text('a",; \té', max_size=5))
 rows = st.lists(
     st.tuples(numbers, words, texts, st.one_of(st.sampled_from(["1", "2.0", "1e0"]), number_like)), min_size=1
@@ -167,3 +170,22 @@ def test_a_sign_cut_in_the_middle_waits_for_its_rest(encoding, tmp_path, monkeyp
     columns = {"é": Numeric((0, 9)), "a": Numeric((0, 9))}
     found = [batch.to_pydict() for batch, _ in CsvFile(tmp_path / "t.csv", encoding=encoding).batches(columns, 9)]
     assert found == [{"é": [2.0], "a": [1.0]}]
+
+
+@pytest.mark.parametrize("beside", ["", "7"])
+def test_a_column_of_booleans_with_a_gap_is_read_from_csv_as_from_a_frame(beside, tmp_path) -> None:
+    frame = pd.DataFrame({"yes": [True, None, False, True], "y": [0.1, 0.2, 0.3, 0.4]}).astype({"yes": float})
+    design = Design("y", {"y": (0, 1), "yes": {"dtype": "bool", "missing": "drop"}})
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    text = (tmp_path / "t.csv").read_text()
+    assert "1.0,0.1" in text
+    # a cell that is no boolean sends the whole block the careful way
+    (tmp_path / "t.csv").write_text(text + f"{beside},0.5\n")
+    assert exact_release(tmp_path / "t.csv", design).totals == exact_release(frame, design).totals
+
+
+@pytest.mark.parametrize(("cell", "value"), [("1.", 1), ("+1", 1), ("1e0", 1), ("-0.00", 0), (".0", 0), ("1.5", None)])
+def test_a_boolean_is_a_number_however_it_is_written(cell, value, tmp_path) -> None:
+    (tmp_path / "t.csv").write_bytes(as_csv([("0.5", cell, "a", "1")]))
+    found = arrays_of(tmp_path / "t.csv")[1][0]
+    assert (math.isnan(found) and value is None) or found == value

@@ -32,16 +32,16 @@ SCORE_PAGE: Final = (
     "estimate / std. error."
 )
 THIS_TABLE: Final = (
-    "Column 'privacy sd': standard deviation of the noise that was added to the coefficient. The 95% intervals 'this "
-    "table' are for the coefficients that the mechanism would have published for this table without noise, its "
-    "penalty included; they count no sampling error and are not intervals for a population."
+    "Column 'privacy sd': standard deviation of the noise that was added to the coefficient. The {percent:g}% "
+    "intervals 'this table' are for the coefficients that the mechanism would have published for this table without "
+    "noise, its penalty included; they count no sampling error and are not intervals for a population."
 )
 
 
-def error_notes(fit: Fit) -> list[str]:
+def error_notes(fit: Fit, level: float = DEFAULT_LEVEL) -> list[str]:
     """Say what the standard errors hold, which coefficients have none and why, and whose intervals they are."""
     shares = known_values(fit.privacy_share)
-    sets = fit.conf_int()
+    sets = fit.conf_int(level)
     # a set without an end is not made narrower by less noise in any proportion
     intervals = {name: share for name, share in shares.items() if bounded(sets[name])}
     out = []
@@ -50,10 +50,10 @@ def error_notes(fit: Fit) -> list[str]:
         factor = (1 - worst) ** 0.5
         narrower = f" Without that noise, the interval of {noisiest} would be {factor:.3g} times as wide."
         out.append(f"{PRIVACY_PART} (largest for {noisiest}: {worst:.0%}).{narrower if worst < 1 else ''}")
-    out += set_notes(fit)
+    out += set_notes(fit, level)
     what = "Not estimable"
     if known_before(fit.release.noise):
-        out.append(THIS_TABLE)
+        out.append(THIS_TABLE.format(percent=100 * level))
         what = "Standard errors and tests are not estimable"
     out += _by_reason(what, {name: why.reason for name, why in missing_values(sets).items()})
     if shares and fit.penalised:

@@ -10,6 +10,7 @@ from discreet.analyst.diagnostics.error_notes import SCORE_PAGE, error_notes, se
 from discreet.analyst.diagnostics.piles import piled_up, predicts_a_bound
 from discreet.analyst.diagnostics.residuals import clipped_residuals, independent_rows
 from discreet.analyst.equations.selection import has_all_regressors
+from discreet.analyst.inference.reference_law import DEFAULT_LEVEL
 from discreet.analyst.inference.robust import has_clusters, has_ratio_spread, residual_bound
 from discreet.analyst.values.not_estimable import known
 
@@ -50,9 +51,9 @@ AS_RELEASED: Final = (
 )
 
 
-def notes(fit: Fit) -> list[str]:
+def notes(fit: Fit, level: float = DEFAULT_LEVEL) -> list[str]:
     """Say all that a reader of the coefficients must know: about the rows, the penalty and the errors."""
-    return [*model_notes(fit), *error_notes(fit)]
+    return [*model_notes(fit), *error_notes(fit, level)]
 
 
 def page_notes(fit: Fit, level: float) -> list[str]:

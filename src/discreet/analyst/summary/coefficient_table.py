@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
     from discreet.analyst.inferred import InferenceMixin
 
-HEADERS: Final = ("", "coef", "std err", "t", "p", "[0.025", "0.975]", "privacy")
-NOISE_HEADERS: Final = ("", "coef", "privacy sd", "this table [0.025", "0.975]")
+HEADERS: Final = ("", "coef", "std err", "t", "p", "[{low:g}", "{high:g}]", "privacy")
+NOISE_HEADERS: Final = ("", "coef", "privacy sd", "this table [{low:g}", "{high:g}]")
 
 
 def table_columns(
@@ -70,23 +70,23 @@ def arrow_table(fit: InferenceMixin, level: float) -> Table:
     return pa.table(arrays | {"reason": pa.array([why.get(name) for name in fit.names], type=pa.string())})
 
 
-def plain_values(fit: InferenceMixin) -> dict[str, object]:
+def plain_values(fit: InferenceMixin, level: float = DEFAULT_LEVEL) -> dict[str, object]:
     """Give all that is said about errors as values for JSON: null where there is no number, with the reason."""
-    about_r2 = fit.rsquared_conf_int()
-    table = fit.table_conf_int()
+    about_r2 = fit.rsquared_conf_int(level)
+    table = fit.table_conf_int(level)
     return {
-        "interval_level": DEFAULT_LEVEL,
+        "interval_level": level,
         "interval_target": fit.interval_target,
         "bse": dict(zip(fit.names, _plain(fit.bse), strict=True)),
         "tvalues": dict(zip(fit.names, _plain(fit.tvalues), strict=True)),
         "score_z": dict(zip(fit.names, _plain(fit.score_z), strict=True)),
         "pvalues": dict(zip(fit.names, _plain(fit.pvalues), strict=True)),
-        "conf_int": {name: plain_set(ends) for name, ends in fit.conf_int().items()},
+        "conf_int": {name: plain_set(ends) for name, ends in fit.conf_int(level).items()},
         "sampling_sd": dict(zip(fit.names, _plain(fit.sampling_sd), strict=True)),
         "privacy_sd": dict(zip(fit.names, _plain(fit.privacy_sd), strict=True)),
         "table_conf_int": {name: plain_set(ends) for name, ends in table.items()},
         "table_conf_int_reason": next(filter(None, map(reason_of, table.values())), None),
-        "reasons": reasons(fit),
+        "reasons": reasons(fit, level),
         "df_resid": known(fit.df_resid),
         "s2": known(fit.s2),
         "s2_reason": reason_of(fit.s2),
@@ -97,16 +97,17 @@ def plain_values(fit: InferenceMixin) -> dict[str, object]:
     }
 
 
-def headers(fit: InferenceMixin) -> tuple[str, ...]:
+def headers(fit: InferenceMixin, level: float = DEFAULT_LEVEL) -> tuple[str, ...]:
     """Titles of the columns of `cells`: other ones where the noise of the coefficients is all that is known."""
-    return NOISE_HEADERS if known_before(fit.release.noise) else HEADERS
+    titles = NOISE_HEADERS if known_before(fit.release.noise) else HEADERS
+    return tuple(title.format(low=(1 - level) / 2, high=(1 + level) / 2) for title in titles)
 
 
-def cells(fit: InferenceMixin) -> list[tuple[str, ...]]:
+def cells(fit: InferenceMixin, level: float = DEFAULT_LEVEL) -> list[tuple[str, ...]]:
     """Rows of the table as text, in the order of `headers`; a coefficient whose set is unbounded is in brackets."""
     if known_before(fit.release.noise):
-        return _noise_cells(fit)
-    sets = fit.conf_int()
+        return _noise_cells(fit, level)
+    sets = fit.conf_int(level)
     return [
         (
             name,
@@ -121,8 +122,8 @@ def cells(fit: InferenceMixin) -> list[tuple[str, ...]]:
     ]
 
 
-def _noise_cells(fit: InferenceMixin) -> list[tuple[str, ...]]:
-    sds, sets = fit.privacy_sd, fit.table_conf_int()
+def _noise_cells(fit: InferenceMixin, level: float) -> list[tuple[str, ...]]:
+    sds, sets = fit.privacy_sd, fit.table_conf_int(level)
     return [
         (name, shown_estimate(value, sets[name]), _cell(sds[name], ".4g"), *set_cells(sets[name]))
         for name, value in estimates(fit).items()

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from discreet.analyst.diagnostics.notes import notes
+from discreet.analyst.inference.reference_law import DEFAULT_LEVEL
 from discreet.analyst.summary.coefficient_table import cells, headers
 from discreet.analyst.summary.settings import automatic_settings
 from discreet.analyst.values.estimates import Interval, Number
@@ -45,7 +46,7 @@ def penalty_line(fit: Fit) -> str:
     return f"{fit.penalty}{strength}{chosen}{ratio}, ridge {fit.ridge:.6g} on the scaled columns"
 
 
-def summary_text(fit: Fit) -> str:
+def summary_text(fit: Fit, level: float = DEFAULT_LEVEL) -> str:
     """Write the table that `Fit.summary` gives."""
     guarantee = fit.release.guarantee
     lines = [
@@ -54,11 +55,11 @@ def summary_text(fit: Fit) -> str:
         f"Target:   {fit.target}",
         *_lines(f"Penalty:  {penalty_line(fit)}", " " * 10),
         "-" * _WIDTH,
-        *_aligned([headers(fit), *cells(fit)]),
+        *_aligned([headers(fit, level), *cells(fit, level)]),
         "-" * _WIDTH,
     ]
     promise = "NOT PRIVATE: this release carries no privacy guarantee." if guarantee is None else guarantee.sentence()
-    for paragraph in (*_fit_lines(fit), promise, *notes(fit)):
+    for paragraph in (*_fit_lines(fit, level), promise, *notes(fit, level)):
         lines += _lines(paragraph)
     return "\n".join(lines) + "\n"
 
@@ -68,11 +69,11 @@ def _lines(text: str, indent: str = "") -> list[str]:
     return textwrap.wrap(text, _WIDTH, subsequent_indent=indent, break_on_hyphens=False)
 
 
-def _fit_lines(fit: Fit) -> list[str]:
-    adjusted, ends = fit.rsquared_adj, fit.rsquared_conf_int()
+def _fit_lines(fit: Fit, level: float) -> list[str]:
+    adjusted, ends = fit.rsquared_adj, fit.rsquared_conf_int(level)
     shown, interval, reason = shown_rsquared(adjusted, ends), known(ends), reason_of(adjusted)
     if interval is not None:
-        shown += f" (95% interval {interval.lower:.3g} to {interval.upper:.3g})"
+        shown += f" ({100 * level:g}% interval {interval.lower:.3g} to {interval.upper:.3g})"
     spread = shown_number(mapped(fit.s2, lambda s2: s2**0.5), ".4g")
     if reason is not None:
         shown += f": {reason}"

@@ -6,7 +6,7 @@ from typing import Unpack
 
 import click
 
-from discreet.cli.options import ModelChoice, debug_option, fitted, json_option, model_options
+from discreet.cli.options import ModelChoice, debug_option, fitted, json_option, model_options, number
 from discreet.cli.terminal import say_json
 
 
@@ -19,22 +19,25 @@ from discreet.cli.terminal import say_json
     help="Robust standard errors (HC1), clustered by person if the design has an id; needs a release made with "
     "--robust.",
 )
+@click.option("--level", default="0.95", show_default=True, metavar="L", help="Confidence level of the intervals.")
 @json_option
 @debug_option
-def command(release_path: str, robust: bool, as_json: bool, **choice: Unpack[ModelChoice]) -> None:
+def command(release_path: str, robust: bool, level: str, as_json: bool, **choice: Unpack[ModelChoice]) -> None:
     """Fit a linear model to the release R.json.
 
     You can fit as many models as you like: fitting spends no privacy budget. A release of coefficients holds only one
     model, the declared one.
     """
+    from discreet.analyst.inference.reference_law import checked_level
     from discreet.cli.render import print_fit, warn_not_private
     from discreet.releases import Release
 
+    wanted = checked_level(number("level", level))
     made = Release.load(release_path)
     plain = fitted(made, choice)
     model = plain.robust() if robust else plain
     warn_not_private(made, as_json=as_json)
     if as_json:
-        say_json(model.to_dict())
+        say_json(model.to_dict(wanted))
     else:
-        print_fit(model)
+        print_fit(model, wanted)

@@ -21,12 +21,19 @@ from discreet.cli.terminal import complain, say, say_json
 @click.command("report", short_help="Write an HTML report on a release; free.")
 @click.argument("release_path", metavar="R.json")
 @model_options
+@click.option(
+    "--robust",
+    is_flag=True,
+    help="Robust standard errors (HC1), clustered by person if the design has an id; needs a release made with "
+    "--robust.",
+)
 @click.option("--level", default="0.95", show_default=True, metavar="L", help="Confidence level of the intervals.")
 @click.option("-o", "--output", metavar="R.html", help="Where to write the page; optional with --json.")
 @output_options
 def command(
     session: Session,
     release_path: str,
+    robust: bool,
     level: str,
     output: str | None,
     force: bool,
@@ -49,7 +56,8 @@ def command(
         refuse_overwriting(output, release_path)
         check_output(output, force=force)
     made = Release.load(release_path)
-    page = report(made, fitted(made, choice), level=number("level", level))
+    plain = fitted(made, choice)
+    page = report(made, plain.robust() if robust else plain, level=number("level", level))
     if output is not None:
         session.will_write(output)
         page.save(output, force=force)

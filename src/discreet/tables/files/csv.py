@@ -27,8 +27,9 @@ if TYPE_CHECKING:
     from pyarrow import ChunkedArray, DataType, RecordBatch, Table
 
 BLOCK_BYTES: Final = 1 << 20  # also the longest line
-_TRUE: Final = ["true", "True", "TRUE", "1"]
-_FALSE: Final = ["false", "False", "FALSE", "0"]
+# pandas writes a column of truth values with a gap among them as 1.0 and 0.0
+_TRUE: Final = ["true", "True", "TRUE", "1", "1.0"]
+_FALSE: Final = ["false", "False", "FALSE", "0", "0.0"]
 _PLAIN_NUMBER: Final = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 _LINE_END: Final = re.compile(rb"[\r\n]")
 _ROW_BEGIN: Final = re.compile(rb"[^\r\n]")
@@ -229,26 +230,31 @@ def _cells(name: str, column: Readable, text: ChunkedArray) -> ChunkedArray:
     if isinstance(column, Identifier) or pa.types.is_string(kind):
         return text
     if pa.types.is_boolean(kind):
-        known = pc.is_in(text, value_set=pa.array(_TRUE + _FALSE))
-        values = pc.if_else(known, pc.is_in(text, value_set=pa.array(_TRUE)), pa.scalar(None, pa.bool_()))
+        values = _booleans(text)
         wanted = bad_cell(column)
     else:
         values = _numbers(text)
-        if values is None:
-            plain = pc.match_substring_regex(text, _PLAIN_NUMBER)
-            values = pc.if_else(plain, text, pa.scalar(None, pa.string())).cast(pa.float64())
         wanted = "not a finite number written like -12.5 or 1e3, without blanks or other characters"
     if column.missing == "error" and values.null_count > text.null_count:
         raise DataError(f"column {name!r} has a cell that is {wanted}; {remedy(column)}")
     return values
 
 
-def _numbers(text: ChunkedArray) -> ChunkedArray | None:
-    """Give the numbers if every cell is one; this parser trims nothing and is the one that reads CSV."""
+def _booleans(text: ChunkedArray) -> ChunkedArray:
+    """Words of truth, and numbers that are 1 or 0 however they are written; null for every other cell."""
+    is_true, is_false = (pc.is_in(text, value_set=pa.array(words)) for words in (_TRUE, _FALSE))
+    numbers = _numbers(pc.if_else(is_true, "1", pc.if_else(is_false, "0", text)))
+    known = pc.or_(pc.equal(numbers, 1), pc.equal(numbers, 0))
+    return pc.if_else(known, pc.equal(numbers, 1), pa.scalar(None, pa.bool_()))
+
+
+def _numbers(text: ChunkedArray) -> ChunkedArray:
+    """Numbers, null where a cell is none; this parser trims nothing and is the one that reads CSV."""
     try:
         return text.cast(pa.float64())
     except pa.ArrowInvalid:
-        return None
+        plain = pc.match_substring_regex(text, _PLAIN_NUMBER)
+        return pc.if_else(plain, text, pa.scalar(None, pa.string())).cast(pa.float64())
 
 
 def _padded(rows: bytes, delimiter: str) -> bool:
