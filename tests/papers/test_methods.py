@@ -2,10 +2,11 @@
 
 import sys
 
+import numpy as np
 import pytest
 
 from discreet.errors import SpecError
-from discreet.papers.methods import reader_method
+from discreet.papers.methods import reader_method, reader_predictions, source_digest
 
 
 @pytest.mark.parametrize("text", ["", "module", ":factory", "module:"])
@@ -29,3 +30,53 @@ def test_a_module_or_a_function_that_is_not_there_is_named():
         reader_method("math:make")
     with pytest.raises(SpecError, match="the module 'math' has no function 'pi'"):
         reader_method("math:pi")
+
+
+@pytest.mark.parametrize(
+    ("source", "words"), [("def f(:", "SyntaxError"), ("raise RuntimeError('stop')", "RuntimeError: stop")]
+)
+def test_a_module_that_fails_on_import_is_named(tmp_path, monkeypatch, source, words):
+    (tmp_path / "reader_module_fails.py").write_text(source)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    with pytest.raises(SpecError, match=words):
+        reader_method("reader_module_fails:make")
+
+
+class _Predicts:
+    def __init__(self, found):
+        self._found = found
+
+    def fit(self, X, y):
+        return self
+
+    def predict(self, X):
+        return self._found
+
+
+@pytest.mark.parametrize(
+    ("found", "words"),
+    [
+        (np.zeros((2, 1)), r"expected predictions of shape \(2,\), got \(2, 1\)"),
+        (np.zeros(3), r"got \(3,\)"),
+        (np.array([1.0, np.nan]), "got 1 of 2"),
+        (["a", "b"], "gave no numbers"),
+    ],
+)
+def test_predictions_that_are_not_a_finite_number_for_each_row_are_refused(found, words):
+    with pytest.raises(SpecError, match=words):
+        reader_predictions(_Predicts(found), np.zeros((2, 1)))
+
+
+def test_good_predictions_are_handed_on():
+    assert reader_predictions(_Predicts([1, 2]), np.zeros((2, 1))).tolist() == [1.0, 2.0]
+
+
+def test_an_edited_module_has_another_digest(tmp_path, monkeypatch):
+    path = tmp_path / "reader_module_edited.py"
+    path.write_text("def make(**given):\n    return 1\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    before = source_digest("reader_module_edited:make")
+    path.write_text("def make(**given):\n    return 2\n")
+    assert source_digest("reader_module_edited:make") != before

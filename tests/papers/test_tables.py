@@ -38,3 +38,23 @@ def test_published_results_are_read_where_they_are(tmp_path):
     assert published_results(tmp_path) is None
     (tmp_path / "wang2018_results.csv").write_text("dataset,method,epsilon,error,std\nbike,SSP,0.1,0.5,0.01\n")
     assert published_results(tmp_path)["error"].tolist() == [0.5]
+
+
+@pytest.mark.parametrize(
+    ("columns", "words"),
+    [
+        ({"a": [1.0]}, "expected rows with a column 'y'"),
+        ({"y": [1.0]}, "expected rows with a column 'y'"),
+        ({"a": [], "y": []}, "got 0 rows"),
+        ({"a": ["text"], "y": [1.0]}, "got text in column 'a'"),
+        ({"a": [1.0], "y": [float("nan")]}, "got others in column 'y'"),
+        (None, "cannot read"),
+    ],
+)
+def test_a_broken_table_is_refused_in_words(tmp_path, columns, words):
+    import pandas as pd
+
+    path = tmp_path / "airfoil.parquet"
+    path.write_text("no table") if columns is None else pd.DataFrame(columns).to_parquet(path)
+    with pytest.raises(SpecError, match=words):
+        regression_table("airfoil", tmp_path)

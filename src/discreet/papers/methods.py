@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, cast
+
+import numpy as np
 
 from discreet.errors import SpecError
 
@@ -60,8 +64,31 @@ def reader_method(text: str) -> Factory:
         sys.path.insert(0, here)
     try:
         factory = getattr(import_module(module_name), name, None)
-    except ImportError as error:
-        raise SpecError(f"cannot import the module of the method {text!r}: {error}") from None
+    except Exception as error:
+        # a module of the reader's own may fail in any way while it is imported
+        what = str(error) if isinstance(error, ImportError) else f"{type(error).__name__}: {error}"
+        raise SpecError(f"cannot import the module of the method {text!r}: {what}") from error
     if not callable(factory):
         raise SpecError(f"the module {module_name!r} has no function {name!r}; expected a method as module:factory")
     return cast("Factory", factory)
+
+
+def reader_predictions(model: Regressor, x: FloatArray) -> FloatArray:
+    """What a reader's method predicts, or a refusal unless it is one finite number for each row."""
+    try:
+        predicted = np.asarray(model.predict(x), dtype=float)
+    except (TypeError, ValueError) as error:
+        raise SpecError(f"--with: predict failed or gave no numbers ({error})") from error
+    if predicted.shape != (len(x),):
+        raise SpecError(f"--with: expected predictions of shape {(len(x),)}, got {predicted.shape}")
+    if bad := int((~np.isfinite(predicted)).sum()):
+        raise SpecError(f"--with: expected finite predictions, got {bad} of {len(x)} that are not")
+    return predicted
+
+
+def source_digest(text: str) -> str:
+    """A digest of the module of a method, so that finished parts are run again after it was edited."""
+    path = getattr(sys.modules.get(reader_method(text).__module__ or ""), "__file__", None)
+    named = getattr(sys.modules.get(text.partition(":")[0]), "__file__", None)
+    found = sorted({one for one in (path, named) if one is not None})
+    return hashlib.sha256(b"".join(Path(one).read_bytes() for one in found)).hexdigest()

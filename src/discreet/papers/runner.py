@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from discreet import __version__
-from discreet.errors import DiscreetError, SpecError
+from discreet.errors import DiscreetError, OutputError, SpecError
 from discreet.exact.blas_threads import one_blas_thread
 from discreet.files import write_bytes
 from discreet.papers.catalogue import errata
@@ -217,7 +217,7 @@ class _Kept:
 
     def __init__(self, folder: Path, run: Run) -> None:
         self._folder = folder
-        self._depends = f"{__version__} {_source_digest()} {_tables_digest(run.data)} {run.method}"
+        self._depends = f"{__version__} {_source_digest()} {_tables_digest(run.data)} {_method_digest(run.method)}"
 
     def read(self, figure: str, cell: Cell) -> _Done | None:
         try:
@@ -229,7 +229,10 @@ class _Kept:
 
     def write(self, figure: str, cell: Cell, done: _Done) -> None:
         path = self._path(figure, cell)
-        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise OutputError(f"cannot make the folder {str(path.parent)!r}: {error.strerror}") from None
         text = json.dumps({"rows": done.rows, "seconds": done.seconds})
         write_bytes(path, text.encode(), force=True)
 
@@ -245,6 +248,12 @@ def _source_digest() -> str:
     for path in sorted(package.rglob("*.py")):
         digest.update(path.read_bytes())
     return digest.hexdigest()
+
+
+def _method_digest(method: str | None) -> str:
+    from discreet.papers.methods import source_digest
+
+    return "None" if method is None else f"{method} {source_digest(method)}"
 
 
 def _tables_digest(folder: Path | None) -> str:

@@ -33,11 +33,7 @@ def regression_table(name: str, folder: Path | None = None) -> tuple[FloatArray,
     ((506, 13), (506,))
     """
     if folder is not None and (path := Path(folder) / f"{name}.parquet").is_file():
-        from pyarrow.parquet import read_table
-
-        table = read_table(path)
-        names = [column for column in table.column_names if column != "y"]
-        return np.column_stack([table[column].to_numpy() for column in names]), table["y"].to_numpy()
+        return _read(path)
     if name not in _PACKED:
         raise SpecError(f"no table {name!r} here; expected {name}.parquet in the folder of --data")
     from discreet.datasets.bundled import r_frame
@@ -45,6 +41,31 @@ def regression_table(name: str, folder: Path | None = None) -> tuple[FloatArray,
     package, item, target = _PACKED[name]
     frame = r_frame(package, item)
     return frame.drop(columns=["rownames", target]).to_numpy(float), frame[target].to_numpy(float)
+
+
+def _read(path: Path) -> tuple[FloatArray, FloatArray]:
+    """Regressors and the column y of a Parquet file, all finite numbers."""
+    from pyarrow import ArrowException
+    from pyarrow.parquet import read_table
+
+    try:
+        table = read_table(path)
+    except (ArrowException, OSError) as error:
+        raise SpecError(f"data: cannot read {str(path)!r}: {error}") from None
+    names = [column for column in table.column_names if column != "y"]
+    if "y" not in table.column_names or not names or not table.num_rows:
+        raise SpecError(
+            f"data: {str(path)!r}: expected rows with a column 'y' and regressors, got {table.shape[0]} rows "
+            f"of {table.column_names}"
+        )
+    for name in table.column_names:
+        try:
+            finite = bool(np.isfinite(table[name].to_numpy()).all())
+        except TypeError:
+            raise SpecError(f"data: {str(path)!r}: expected numbers, got text in column {name!r}") from None
+        if not finite:
+            raise SpecError(f"data: {str(path)!r}: expected finite numbers, got others in column {name!r}")
+    return np.column_stack([table[name].to_numpy() for name in names]), table["y"].to_numpy()
 
 
 def published_results(folder: Path | None) -> DataFrame | None:

@@ -20,7 +20,7 @@ from discreet.papers.dandekar.objectives import Quadratic
 from discreet.papers.dandekar.regressions import FOLDS, REGRESSIONS, Regression
 from discreet.papers.dandekar.tables import LEVELS, TITLES, WINE, Scaled, report_table
 from discreet.papers.figure import Row
-from discreet.papers.methods import READER, reader_method
+from discreet.papers.methods import READER, reader_method, reader_predictions
 from discreet.testing import summed_table
 
 WINE_EPSILONS: Final = tuple(0.1 * 2**k for k in range(7))
@@ -183,7 +183,7 @@ def reader_errors(runs: Runs, budgets: FloatArray, method: str) -> FloatArray:
         for e, epsilon in enumerate(budgets):
             model = factory(epsilon=float(epsilon), delta=0.0, bounds=bounds, target_bounds=(-1.0, 1.0))
             model.fit(table.X_public[split.train], table.y_public[split.train])
-            guess = table.offset + table.factor * np.asarray(model.predict(table.X_public[split.held_out]))
+            guess = table.offset + table.factor * reader_predictions(model, table.X_public[split.held_out])
             found[e, r] = np.sqrt(np.mean((table.y[split.held_out] - guess) ** 2))
     return found
 

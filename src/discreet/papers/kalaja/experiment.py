@@ -16,7 +16,7 @@ from discreet.papers.kalaja.algorithms import DELTA, Algorithm, Sums
 from discreet.papers.kalaja.clipping import clipping_widths
 from discreet.papers.kalaja.preprocessing import IntArray, Prepared, Recipe, prepared, prepared_both_sides
 from discreet.papers.kalaja.sound import declared_ranges, on_unit_ball, with_private_statistics
-from discreet.papers.methods import READER, reader_method
+from discreet.papers.methods import READER, reader_method, reader_predictions
 from discreet.papers.tables import regression_table
 
 if TYPE_CHECKING:
@@ -249,5 +249,5 @@ def _reader(made: Prepared, epsilons: FloatArray, method: str) -> Score:
     for epsilon in epsilons:
         model = factory(epsilon=float(epsilon), delta=DELTA, bounds=bounds, target_bounds=(-1.0, 1.0))
         model.fit(made.x, made.y)
-        predicted.append(np.asarray(model.predict(made.test_x), dtype=float))
+        predicted.append(reader_predictions(model, made.test_x))
     return Score.of_predictions(np.array(predicted), made.test_y)
