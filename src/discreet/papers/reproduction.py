@@ -13,7 +13,7 @@ from discreet.errors import OutputError, SpecError, missing_extra
 from discreet.files import checked_path
 from discreet.papers.catalogue import DOCUMENTS, NAMES, figure_named, shipped_verdicts
 from discreet.papers.figure import Run
-from discreet.papers.runner import Result, ShownErratum, run_errata, run_figures
+from discreet.papers.runner import Result, ShownErratum, check_method, run_errata, run_figures
 from discreet.papers.writing import verdicts, write_figure, write_verdicts
 
 _NEEDS: Final = ("matplotlib", "pandas", "sklearn", "cvxpy", "statsmodels")
@@ -114,6 +114,8 @@ def reproduce(
     run = Run(quick=quick, data=_folder(data), method=method)
     if workers is not None and (isinstance(workers, bool) or not isinstance(workers, int) or workers < 1):
         raise SpecError(f"workers: expected a positive integer, got {workers!r}")
+    if method is not None:
+        check_method(wanted, method)
     folder = checked_path(output)
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -101,7 +101,7 @@ def run_figures(
         Called with the figure of a finished cell, the number of finished cells and the number of all cells.
     """
     if run.method is not None:
-        _check_method(figures, run.method)
+        check_method(figures, run.method)
     kept = _Kept(folder / KEPT, run)
     works = {figure.name: list(figure.cells(run)) for figure in figures}
     total = sum(map(len, works.values()))
@@ -139,7 +139,8 @@ def _result(figure: Figure, run: Run, cells: Sequence[_Done]) -> Result:
     return Result(figure, run, numbers, outcomes, sum(cell.seconds for cell in cells))
 
 
-def _check_method(figures: Sequence[Figure], method: str) -> None:
+def check_method(figures: Sequence[Figure], method: str) -> None:
+    """Refuse a method that cannot be found, or a figure on which none can be drawn."""
     from discreet.papers.methods import reader_method
 
     if refused := [figure.name for figure in figures if not figure.predictions]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -11,6 +12,11 @@ from discreet.papers.catalogue import NAMES
 from discreet.papers.figure import Criterion, Erratum, Outcome
 from support.cli_folder import Call
 from support.toy_figure import TOY
+
+
+@pytest.fixture(autouse=True)
+def own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
 
 
 @pytest.fixture
@@ -72,3 +78,4 @@ def test_bad_arguments_end_with_2(call: Call, given: tuple[str, ...], words: str
     result = call("reproduce", *given)
     assert result.exit_code == 2
     assert words in result.stderr
+    assert list(Path().iterdir()) == []
