@@ -75,6 +75,8 @@ def test_a_signal_while_code_is_made_from_text_keeps_its_exit_code(sent, tmp_pat
     (tmp_path / "program.py").write_text(
         "import signal, sys\n"
         "from discreet.cli.stopping import Stop\n"
+        # the parent may ignore it, as nohup does
+        f"signal.signal({int(sent)}, signal.default_int_handler if {int(sent)} == 2 else signal.SIG_DFL)\n"
         "stop = Stop()\n"
         "stop.handle_signals()\n"
         "try:\n"
