@@ -63,7 +63,7 @@ def page(result: Result) -> str:
     lines = [f"# {figure.name}: {figure.title}", "", f"*{DOCUMENTS[figure.document].citation}*", ""]
     lines += [f"**Verdict: {result.verdict}.**", "", f"![{figure.title}]({figure.name}.png)", ""]
     lines += ["## What the document says", "", figure.says, "", "## Criteria", ""]
-    lines += ["| Criterion, fixed before the run | Measured | Outcome |", "|---|---|---|"]
+    lines += ["| Criterion | Measured | Outcome |", "|---|---|---|"]
     for criterion, outcome in result.outcomes:
         lines.append(f"| {_cell(criterion.claim)} | {_cell(outcome.measured)} | {_HOLDS[outcome.holds]} |")
     if reasons := [criterion.why for criterion, outcome in result.outcomes if outcome.holds is False]:
