@@ -122,9 +122,9 @@ def private_mean(
         What is hidden: whether somebody is in, or what one says.
     method : {"laplace", "absolute-error", "squared-error"}
         The other two are the exponential mechanism inside the bounds, scaled to [0, 1]; replace only, for teaching.
-        "absolute-error" draws t with density proportional to exp(-n s |mean - t|), s = log((1 + e^epsilon) / 2), which
-        is between epsilon / 2 and epsilon: more noise than "laplace", never outside the bounds. "squared-error" has
-        density exp(-(n epsilon / 2) (mean - t)^2), and far more noise.
+        "absolute-error" draws t with density proportional to exp(-n s abs(mean - t)), s = log((1 + e^epsilon) / 2),
+        which is between epsilon / 2 and epsilon: more noise than "laplace", never outside the bounds. "squared-error"
+        has density exp(-(n epsilon / 2) (mean - t)^2), and far more noise.
     count_share : float, optional
         Under add-remove: the part of epsilon for the count, from 0.01 to 0.99; by default 0.25.
     level : float
