@@ -1,4 +1,4 @@
-"""The smallest eigenvalue of a Gram of whole rows, rounded down, without rounding errors. Proof: adassp.proof.md."""
+"""The smallest eigenvalue of a Gram of integer rows, rounded down, exactly computed. Proof: eigenvalue.proof.md."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """How well chi-square noise hides a shift: delta at a given epsilon, proved from above.
 
-A row added to a matrix with Wishart noise shifts one chi-square variate C by r (wishart.proof.md). With F the
+A row added to a matrix with Wishart noise shifts one chi-square variate C by r (chi_square.proof.md). With F the
 distribution function of C, nu its degrees of freedom and a = nu/2 - 1 > 0,
 
     row absent:   delta = F(c) - e^eps F(c - r),               c = r / (1 - exp(-(eps + r/2) / a));

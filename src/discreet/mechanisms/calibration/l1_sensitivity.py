@@ -1,4 +1,4 @@
-"""How far one unit can move the moments of (1, x, y) in a weighted L1 norm: proved in laplace.proof.md.
+"""How far one unit can move the moments of (1, x, y) in a weighted L1 norm: proved in l1_sensitivity.proof.md.
 
 Everything is in scaled units. The *weighted L1 sensitivity* is the largest value, over neighbouring tables, of
 

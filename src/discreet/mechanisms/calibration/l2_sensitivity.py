@@ -1,4 +1,4 @@
-"""How far one row can move the moments of (1, x, y): named functions, proved in gaussian.proof.md.
+"""How far one row can move the moments of (1, x, y): named functions, proved in l2_sensitivity.proof.md.
 
 Everything is in scaled units. A *weighted loss* is the largest value, over neighbouring tables, of
 

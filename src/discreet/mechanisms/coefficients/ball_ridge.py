@@ -1,7 +1,7 @@
 """Ridge regression inside a public ball, from exact moments, to within a proved distance of the exact minimum.
 
 The objective is F(theta) = 1/2 sum (y - z'theta)^2 + strength/2 |theta|^2 over |theta| <= bound, with z = (1, x), or x
-in a design without intercept. All arithmetic is on integers; proof: output.proof.md.
+in a design without intercept. All arithmetic is on integers; proof: ball_ridge.proof.md.
 """
 
 from __future__ import annotations

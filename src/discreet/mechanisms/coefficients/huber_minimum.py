@@ -1,7 +1,7 @@
 """The minimum of Huber's loss with a ridge penalty and a linear term, to within a proved distance of the exact one.
 
 The objective is F(theta) = sum rho(y - z'theta) + strength/2 |theta|^2 + linear'theta, with rho(r) = r^2/2 up to a
-threshold c and c|r| - c^2/2 beyond it, over all theta. All arithmetic is on integers; proof: objective.proof.md.
+threshold c and c|r| - c^2/2 beyond it, over all theta. All arithmetic is on integers; proof: huber_minimum.proof.md.
 """
 
 from __future__ import annotations

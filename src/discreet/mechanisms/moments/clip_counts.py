@@ -2,7 +2,7 @@
 
 The counts are there to warn, so they get a share of the budget that costs the moments 2% more noise, 3%
 beside a robust part.
-Proof: gaussian.proof.md and laplace.proof.md.
+Proof: clip_counts.proof.md.
 """
 
 from __future__ import annotations

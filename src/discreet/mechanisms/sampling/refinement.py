@@ -3,7 +3,7 @@
 Uniform variates are binary expansions of which finitely many digits are known. A computation encloses its results in
 intervals; where the digits known so far do not settle a rounding or a comparison, all expansions get more digits and
 the computation runs again. So the outcome is a function of the ideal uniform variates alone, whatever the arithmetic.
-The proof is in k_norm.proof.md.
+The proof is in refinement.proof.md.
 """
 
 from __future__ import annotations
