@@ -183,11 +183,15 @@ def release_with(
         # an error in the table costs nothing
         first = table.sums(next(passes))
         # recorded before the draw: a crash must not give a free answer
-        anchor = _recorded(spend(asked.request))
+        receipt = _recorded(spend(asked.request))
+        if receipt.stored is not None:
+            return Release.from_json(receipt.stored)
 
         def build() -> Release:
-            made = asked.release(run_passes(passes, first, table.sums), first, anchor, source.origin)
-            return _with_residuals(made, asked, table.sums, sampler) if asked.robust else made
+            made = asked.release(run_passes(passes, first, table.sums), first, receipt.anchor, source.origin)
+            made = _with_residuals(made, asked, table.sums, sampler) if asked.robust else made
+            # what is published is what was recorded, read back
+            return made if receipt.commit is None else Release.from_json(receipt.commit(made.to_json()))
 
         made = _after_spend(build)
         return made if sampler.private else replace(made, guarantee=None)
@@ -262,7 +266,23 @@ class Question:
             budget=self.budget,
             unit=self.design.unit,
             description=f"{self.mechanism.kind} of {self.design.target}",
+            specification=self.specification,
         )
+
+    @property
+    def specification(self) -> dict[str, object]:
+        """Everything public that decides what is published."""
+        return {
+            "design": self.design.to_dict() | {"order": list(self.design.columns)},
+            "epsilon": self.budget.epsilon,
+            "delta": self.budget.delta,
+            "mechanism": self.mechanism.name,
+            "mechanism_version": self.mechanism.version,
+            "settings": dict(self.settings),
+            "noise": self.law.to_dict(),
+            "robust": self.robust,
+            "residual_bound": self.residual_bound,
+        }
 
     def context(self, sampler: Sampler) -> RunContext:
         """What the mechanism runs with."""
@@ -290,13 +310,13 @@ class Question:
         )
 
 
-def _recorded(receipt: object) -> str:
-    """Where the spend is recorded; a hook that does not say so gets no noise drawn."""
+def _recorded(receipt: object) -> SpendReceipt:
+    """The receipt of a spend; a hook that does not say where it is recorded gets no noise drawn."""
     if not (isinstance(receipt, SpendReceipt) and isinstance(receipt.anchor, str) and receipt.anchor):
         raise LedgerError(f"the spend hook gave no SpendReceipt with an anchor; {_NOT_DRAWN}")
     if has_invisible_characters(receipt.anchor):
         raise LedgerError(f"the spend hook gave an anchor with invisible characters; {_NOT_DRAWN}")
-    return receipt.anchor
+    return receipt
 
 
 def _after_spend(made: Callable[[], Release]) -> Release:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     )
     from discreet.privacy.gaussian import compose_mu, delta_from, epsilon_from, log_delta_from, mu_from
     from discreet.privacy.guarantee import Guarantee
+    from discreet.privacy.loss import Loss
     from discreet.privacy.spend import SpendHook, SpendReceipt, SpendRequest, untracked
     from discreet.privacy.textbook import (
         advanced_composition,
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "GaussianPiece": "composition",
     "Guarantee": "guarantee",
+    "Loss": "loss",
     "PrivacyBudget": "budget",
     "PrivacyUnit": "unit",
     "PurePiece": "composition",
@@ -78,6 +80,7 @@ _HOMES = {
 __all__ = [
     "GaussianPiece",
     "Guarantee",
+    "Loss",
     "PrivacyBudget",
     "PrivacyUnit",
     "PurePiece",

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from discreet.privacy.budget import PrivacyBudget
+from discreet.privacy.loss import Loss
 from discreet.privacy.unit import PrivacyUnit
 
 
@@ -18,34 +20,65 @@ class SpendRequest:
     mechanism : str
         Public name of the mechanism.
     budget : PrivacyBudget
-        What the release will cost.
+        What the release will cost by itself.
     unit : PrivacyUnit
         Whose presence the cost is about.
     description : str
         One line for the record, made of declared names only.
+    loss : Loss, optional
+        The cost in every currency; unless given, what the budget alone says.
+    specification : mapping
+        Everything public that decides what is published, as plain values for JSON: two requests with the same one ask
+        for the same thing.
+    fingerprint : function, optional
+        From a secret key to a keyed digest of the table, which must never leave whoever holds the key; none where the
+        table has none.
 
     Examples
     --------
     >>> request = SpendRequest("gaussian", PrivacyBudget(1.0, 1e-6), PrivacyUnit(), "income on age")
-    >>> request.mechanism
-    'gaussian'
+    >>> request.mechanism, request.loss.failure
+    ('gaussian', 1e-06)
     """
 
     mechanism: str
     budget: PrivacyBudget
     unit: PrivacyUnit
     description: str
+    loss: Loss = field(default=None)  # type: ignore[assignment]
+    specification: Mapping[str, object] = field(default_factory=dict)
+    fingerprint: Callable[[bytes], str] | None = None
+
+    def __post_init__(self) -> None:
+        # read as a plain object: whoever knows no more than the budget leaves it out
+        given: object = self.loss
+        if given is None:
+            object.__setattr__(self, "loss", Loss.approximate(self.budget.epsilon, self.budget.delta))
 
 
 @dataclass(frozen=True, slots=True)
 class SpendReceipt:
-    """Proof that a spend was recorded: `anchor`, where the record is or "untracked", which the release file carries.
+    """Proof that a spend was recorded.
 
+    Attributes
+    ----------
+    anchor
+        Where the record is, or "untracked"; the release file carries it.
+    stored
+        Text of the release that this very request was given before: it is given again, and nothing new is drawn.
+    commit
+        Called with the text of the new release before anybody sees it; returns the text as it was recorded, which is
+        what is published. None where nothing is recorded.
+
+    Examples
+    --------
     >>> SpendReceipt("untracked").anchor
     'untracked'
     """
 
     anchor: str
+    stored: str | None = None
+    commit: Callable[[str], str] | None = None
 
 
 class SpendHook(Protocol):
@@ -71,7 +104,7 @@ def untracked(request: SpendRequest) -> SpendReceipt:
 
     Examples
     --------
-    >>> untracked(SpendRequest("gaussian", PrivacyBudget(1.0, 1e-6), PrivacyUnit(), "income on age"))
-    SpendReceipt(anchor='untracked')
+    >>> untracked(SpendRequest("gaussian", PrivacyBudget(1.0, 1e-6), PrivacyUnit(), "income on age")).anchor
+    'untracked'
     """
     return SpendReceipt(anchor="untracked")

@@ -69,6 +69,16 @@ class NoiseLaw:
         # read-only mappings do not travel by themselves
         return NoiseLaw, (self.grid_bits, dict(self.sigma), self.calibration, self.family, dict(self.parameters))
 
+    def to_dict(self) -> dict[str, object]:
+        """The law as plain values for JSON, integers as decimal text."""
+        return {
+            "family": self.family,
+            "calibration": self.calibration,
+            "grid_bits": self.grid_bits,
+            "sigma": {block: str(sigma) for block, sigma in self.sigma.items()},
+            "parameters": {name: str(value) for name, value in self.parameters.items()},
+        }
+
     @property
     def unit(self) -> int:
         """Steps of the noise in one scaled unit: those of the product grid."""
