@@ -230,3 +230,31 @@ def test_a_full_disk_stops_the_release_before_the_spend(monkeypatch):
         with pytest.raises(DataError, match=r"No space left.*set TMPDIR"):
             discreet.release(TABLE, plan, **BUDGET, mechanism="irls", spend=spent.append)
     assert spent == []
+
+
+@pytest.mark.parametrize("max_rows", [1, 2, 3])
+def test_rows_that_fit_and_rows_that_do_not_share_the_cap_of_a_person(max_rows):
+    rng = np.random.default_rng(max_rows)
+    design = Design(
+        "y", {"x": {"bounds": (0, 1), "missing": "drop"}, "y": (0, 1)}, unit={"id": "person", "max_rows": max_rows}
+    )
+    table = random_persons(rng, 400, 120)
+    by_person = defaultdict(lambda: [0, 0])
+    for person, x in zip(table["person"], table["x"], strict=True):
+        by_person[person][x is None] += 1
+    fits = [min(max_rows, fit) for fit, _ in by_person.values()]
+    others = [min(max_rows - fit, other) for fit, (_, other) in zip(fits, by_person.values(), strict=True)]
+    found = accumulate(open_source(table), design, RowDomain.of(design), ComputeOptions(batch_rows=37)).fitting
+    assert found == (sum(fits), sum(others))
+    # negative control: without a common cap one person could add more than max_rows
+    assert sum(min(max_rows, other) for _, other in by_person.values()) > sum(others)
+
+
+@pytest.mark.parametrize("again", [False, True])
+def test_rows_that_fit_and_rows_that_do_not_add_up_to_the_rows_read(again):
+    design = Design("y", {"x": {"bounds": (0, 1), "missing": "drop"}, "y": (0, 1)})
+    table = {"x": [0.5, None, float("nan"), 7.0, 0.1], "y": [0.1] * 5}
+    with Table(open_source(table), design, RowDomain.of(design), ComputeOptions(batch_rows=2), again=again) as rows:
+        assert rows.sums().fitting == (3, 2)
+        if again:
+            assert rows.sums().fitting == (3, 2)

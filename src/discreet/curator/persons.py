@@ -108,8 +108,12 @@ class PersonCap:
         self._database.execute("INSERT INTO entries SELECT * FROM batch")
         self._database.unregister("batch")
 
-    def keep(self, kept: KeptRows, batch_rows: int) -> int:
-        """Set aside the rows that stay; give the number of persons, also of those whose rows are all dropped."""
+    def keep(self, kept: KeptRows, batch_rows: int) -> tuple[int, tuple[int, int]]:
+        """Set aside the rows that stay; give the number of persons, and the numbers of rows that fit and that do not.
+
+        Persons whose rows are all dropped count too. Of each person no more rows than the cap are in the two numbers
+        together, those that stay first.
+        """
         names, person = ", ".join(f"v{j}" for j in range(self._size)), ", ".join(_PERSON)
         # rows that no rule drops come first, so a place among the first is a place among those
         relation = self._database.sql(
@@ -117,13 +121,14 @@ class PersonCap:
             f"(PARTITION BY {person} ORDER BY kept DESC, digest, {names}) AS place, "  # [P:rows-that-count]
             f"kept::TINYINT AS kept, {names} FROM entries QUALIFY place <= {self._max_rows} ORDER BY {person}, place"
         )
-        persons = 0
+        persons = fitting = other = 0
         for batch in relation.to_arrow_reader(batch_rows):
             index, counts, *values = (np.from_dlpack(column) for column in batch.columns)
             first, stays = index == 1, counts == 1
             persons += int(first.sum())
+            fitting, other = fitting + int(stays.sum()), other + int((~stays).sum())  # [P:rows-within-the-cap]
             kept.add(first[stays], np.array(values)[:, stays])
-        return persons
+        return persons, (fitting, other)
 
 
 def person_digests(persons: Array, keyed: hashlib.blake2b) -> npt.NDArray[np.uint64]:

@@ -67,6 +67,7 @@ class Table:
         self._again = again
         self._clips = ClipCounter(design) if clip_counts else None
         self._clipped: tuple[int, ...] | None = None
+        self._fitting = (0, 0)
         self._size = len(design.released)
         self._chunk_rows = chunk_rows(options.chunk_rows, self._size, domain.grid_bits)
         self._open = ExitStack()
@@ -94,7 +95,7 @@ class Table:
         if self._clipped is None:
             # of the first pass: later ones see the same rows again
             self._clipped = () if self._clips is None else self._clips.totals()
-        return Totals(gram.totals(), gram.unit, units, self._clipped)
+        return Totals(gram.totals(), gram.unit, units, self._clipped, self._fitting)
 
     @property
     def _marks(self) -> int:
@@ -103,19 +104,21 @@ class Table:
 
     def _sum_source(self, gram: Sums) -> int:
         """Sum every row that its rules keep, set them aside if they are wanted again; give the number of rows read."""
-        read = 0
+        read = fitting = 0
         columns = self._design.table_columns
         rows = GridRows(self._design, self._domain, self._chunk_rows)
         kept = self._open.enter_context(KeptRows(self._size)) if self._again else None
         for batch in self._source.batches(columns, self._options.batch_rows):
             read += batch.num_rows
-            settled, _ = settle_missing(columns, declared_arrays(batch, columns))
+            settled, keep = settle_missing(columns, declared_arrays(batch, columns))
+            fitting += batch.num_rows if keep is None else int(keep.sum())
             if self._clips is not None:
                 self._clips.add(self._clips.marks(settled))
             for chunk in rows.add(rows.completed(settled)):
                 _take(chunk, gram, kept)
             self._options.report_progress(self._source)
         _take(rows.rest(), gram, kept)
+        self._fitting = fitting, read - fitting
         if kept is not None:
             self._kept = kept, read
             self._options.report_read()
@@ -155,7 +158,8 @@ class Table:
                 cap.add(persons, keep, grid)
                 self._options.report_progress(self._source)
             self._options.report_read()
-            return cap.keep(kept, self._chunk_rows)
+            persons, self._fitting = cap.keep(kept, self._chunk_rows)
+            return persons
 
 
 def _take(chunk: FloatArray, gram: Sums, kept: KeptRows | None) -> None:

@@ -25,8 +25,9 @@ HALF, QUARTER, EIGHTH = Fraction(1, 2), Fraction(1, 4), Fraction(1, 8)
 
 
 def test_totals_add_up_by_value_count_and_clipped_rows():
-    whole = Totals((1, 2, 3), 4**16, 5, (1, 0)) + Totals((10, 20, 30), 4**16, 7, (2, 4))
+    whole = Totals((1, 2, 3), 4**16, 5, (1, 0), (4, 1)) + Totals((10, 20, 30), 4**16, 7, (2, 4), (5, 2))
     assert (whole.values, whole.unit, whole.count, whole.clipped) == ((11, 22, 33), 4**16, 12, (3, 4))
+    assert whole.fitting == (9, 3)
 
 
 @pytest.mark.parametrize(

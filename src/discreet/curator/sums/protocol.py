@@ -54,21 +54,33 @@ class Totals:
         Number of rows, or of persons, in the table; also sensitive unless the neighbouring relation makes it public.
     clipped
         Number of rows that count in which each numeric column was clipped, where that was asked for.
+    fitting
+        Number of rows that count, and number of rows that a rule drops; of one person no more than its cap in both
+        together, those that count first.
     """
 
-    __slots__ = ("clipped", "count", "unit", "values")
+    __slots__ = ("clipped", "count", "fitting", "unit", "values")
 
     values: tuple[int, ...]
     unit: int
     count: int
     clipped: tuple[int, ...]
+    fitting: tuple[int, int]
 
-    def __init__(self, values: tuple[int, ...], unit: int, count: int, clipped: tuple[int, ...] = ()) -> None:
+    def __init__(
+        self,
+        values: tuple[int, ...],
+        unit: int,
+        count: int,
+        clipped: tuple[int, ...] = (),
+        fitting: tuple[int, int] = (0, 0),
+    ) -> None:
         _set = object.__setattr__
         _set(self, "values", values)
         _set(self, "unit", unit)
         _set(self, "count", count)
         _set(self, "clipped", clipped)
+        _set(self, "fitting", fitting)
 
     def on_grid(self, unit: int) -> tuple[int, ...]:
         """The values in steps of a grid as fine or finer, on which noise is added: `unit` steps in one scaled unit."""
@@ -89,7 +101,8 @@ class Totals:
             raise SpecError("these totals have different units or columns; only totals of one design add up")
         values = tuple(a + b for a, b in zip(self.values, other.values, strict=True))
         clipped = tuple(a + b for a, b in zip(self.clipped, other.clipped, strict=True))
-        return Totals(values, self.unit, self.count + other.count, clipped)
+        fitting = self.fitting[0] + other.fitting[0], self.fitting[1] + other.fitting[1]
+        return Totals(values, self.unit, self.count + other.count, clipped, fitting)
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("totals are sensitive and are never serialised; publish a release instead")
