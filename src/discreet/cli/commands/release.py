@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Final
 
 import click
@@ -158,11 +159,25 @@ def facts(made: Release, output: str) -> dict[str, object]:
         "calibration": made.noise.calibration,
         "columns": list(made.columns),
         "units_public": made.units_public,
+        "count": _count(made),
         "clip_counts": None
         if counts is None
         else {name: {"count": one.value, "sd": one.sd} for name, one in counts.items()},
         "anchor": made.anchor,
     }
+
+
+def _count(made: Release) -> dict[str, float] | None:
+    """The number of rows that count as it was published, and the standard deviation of its noise; none if it was not.
+
+    Of the release's own numbers alone: with noise, or without where the number is public.
+    """
+    from discreet.analyst.equations.sums import counted_rows
+    from discreet.analyst.values.not_estimable import known
+
+    rows, sd = counted_rows(made)
+    value = known(rows)
+    return None if value is None or math.isnan(value) else {"value": value, "sd": sd}
 
 
 def summary(made: Release, output: str) -> str:
@@ -184,6 +199,12 @@ def summary(made: Release, output: str) -> str:
     if made.units_public is not None:
         units = "Rows" if made.design.unit.id is None else "Persons"
         fields.append((units, f"{made.units_public:,} (public)"))
+    count = _count(made)
+    if count is None:
+        fields.append(("Count", "no count was released"))
+    elif count["sd"] > 0:
+        noisy = f"noisy count, standard deviation {count['sd']:.3g}"
+        fields.append(("Count", f"about {round(count['value']):,} rows ({noisy})"))
     if made.guarantee is not None:
         fields.append(("Promise", made.guarantee.sentence()))
     fields.append(

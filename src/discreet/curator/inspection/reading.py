@@ -1,7 +1,7 @@
 """One pass over a table that stops at no cell: each is counted as the release would take it.
 
 The cells are read by the code of a release. Two things differ. Readers mark a cell that is not what its column
-declares, so that it can be told from a missing one; and the rule `error` is carried out by the count, not by the reader.
+declares, so that it differs from a missing one; and the rule `error` stops nothing.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def inspected(source: Source, design: Design, options: ComputeOptions) -> CheckN
     (3, 1, 1)
     """
     columns = [_TableColumn(name, column) for name, column in design.table_columns.items()]
-    formulas = [_FormulaColumn(design, name) for name, column in design.columns.items() if name not in _names(columns)]
+    formulas = [_FormulaColumn(design, name) for name in design.columns if name not in design.table_columns]
     read: dict[str, Any] = {column.name: replace(column.declared, missing="mark") for column in columns}
     with ExitStack() as stack:
         persons = None if design.unit.id is None else stack.enter_context(_Persons(design))
@@ -64,7 +64,8 @@ def inspected(source: Source, design: Design, options: ComputeOptions) -> CheckN
             rows_fit += int(np.count_nonzero(fits))
             options.report_progress(source)
         people = None if persons is None else persons.check()
-    made = {column.name: column.check() for column in (*columns, *formulas)}
+    made = {column.name: column.check() for column in columns}
+    made |= {formula.name: formula.check() for formula in formulas}
     found = [made[name] for name in design.columns]
     if persons is not None:
         found.append(persons.column())
@@ -73,10 +74,6 @@ def inspected(source: Source, design: Design, options: ComputeOptions) -> CheckN
     return CheckNotForPublication(
         rows_read, rows_fit, tuple(found), people, tuple(_stops(design, found, rows_read)), source.numbered
     )
-
-
-def _names(columns: list[_TableColumn]) -> set[str]:
-    return {column.name for column in columns}
 
 
 class _TableColumn:

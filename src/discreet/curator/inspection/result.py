@@ -15,6 +15,7 @@ from discreet.text import escape_control, html_table
 MARK: Final = "NOT FOR PUBLICATION"
 FORMAT: Final = f"discreet check, {MARK}"
 SUFFIXES: Final = (".NOT-FOR-PUBLICATION.json", ".NOT-FOR-PUBLICATION.txt")
+_NONE: Final = Finding()
 Kind = Literal["number", "boolean", "levels", "formula", "id"]
 _FINDINGS: Final = ("missing", "not_a_number", "no_declared_level", "clipped_low", "clipped_high", "no_value")
 
@@ -45,12 +46,12 @@ class ColumnCheck:
     name: str
     kind: Kind
     rule: str | None
-    missing: Finding = Finding()
-    not_a_number: Finding = Finding()
-    no_declared_level: Finding = Finding()
-    clipped_low: Finding = Finding()
-    clipped_high: Finding = Finding()
-    no_value: Finding = Finding()
+    missing: Finding = _NONE
+    not_a_number: Finding = _NONE
+    no_declared_level: Finding = _NONE
+    clipped_low: Finding = _NONE
+    clipped_high: Finding = _NONE
+    no_value: Finding = _NONE
     problem: str | None = None
 
     @property
