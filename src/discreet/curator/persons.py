@@ -112,10 +112,10 @@ class PersonCap:
         """Persons, those among them with more rows than count, and the number of rows beyond; for a check only."""
         over = f"greatest(sum(kept::BIGINT) - {self._max_rows}, 0)"
         found = self._database.sql(
-            "SELECT count(*), count_if(beyond > 0), coalesce(sum(beyond), 0) "
+            "SELECT count(*), count(*) FILTER (beyond > 0), coalesce(sum(beyond), 0) "
             f"FROM (SELECT {over} AS beyond FROM entries GROUP BY {', '.join(_PERSON)})"
-        ).fetchone()
-        persons, many, beyond = map(int, found)
+        ).fetchall()
+        persons, many, beyond = map(int, found[0])
         return persons, many, beyond
 
     def keep(self, kept: KeptRows, batch_rows: int) -> int:

@@ -21,8 +21,8 @@ from discreet.design.columns import Boolean, Categorical, Numeric, Readable
 MARK_NUMBER: Final = math.inf
 MARK_TEXT: Final = "\0"
 _LONGEST_ID_BITS: Final = 4096
-# the words of pandas for a missing cell
-_ABSENT: Final = frozenset(("NAType", "NaTType"))
+# types of what pandas and NumPy put for a missing cell
+_ABSENT: Final = frozenset(("NAType", "NaTType", "MaskedConstant"))
 _LONGEST_ID_DIGITS: Final = 1000
 # types whose own code raises nothing but errors
 _PLAIN: Final = frozenset((
