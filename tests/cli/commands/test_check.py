@@ -21,7 +21,7 @@ def test_it_counts_and_writes_nothing(folder: Path, call: Call) -> None:
     assert (result.exit_code, result.stderr) == (0, "")
     assert result.stdout.startswith(MARK)
     assert "Rows that fit  61 of 61 would count in a release as declared" in result.stdout
-    assert "Nothing was written." in result.stdout
+    assert "Nothing was spent and nothing was written." in result.stdout
     assert contents(folder) == before
 
 

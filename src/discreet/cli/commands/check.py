@@ -73,7 +73,7 @@ def command(
         say_json(found.to_dict())
     else:
         print_check(found)
-        say("Nothing was written." if output is None else f"File  {output}")
+        say("Nothing was spent and nothing was written." if output is None else f"Nothing was spent.\nFile  {output}")
 
 
 def print_check(found: CheckNotForPublication) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from typing import TYPE_CHECKING, Final
 
 from discreet.text import escape_control
@@ -11,13 +12,14 @@ if TYPE_CHECKING:
     from discreet.curator.inspection.tally import Finding
     from discreet.tables.source import Place
 
-WARNING: Final = "NOT FOR PUBLICATION: exact counts of a private table, for the curator's own eyes; nothing was spent"
+WARNING: Final = "NOT FOR PUBLICATION: exact counts of a private table, for the curator's own eyes"
 HEADERS: Final = ("column", "rule", "missing", "not a number", "no level", "clipped low", "clipped high")
 ADVICE: Final = (
     "Fix spelling, units, separators and types. A bound that is changed because of what this table holds leaks it "
     "without paying."
 )
 FEW: Final = "More than half of the rows would not count in a release as declared: find out why before you spend."
+_WIDTH: Final = 88
 _NUMBERED: Final = {
     "line": "Lines are counted from 1, as an editor shows them, with the header.",
     "row": "Rows are counted from 0, the first row of the table.",
@@ -62,7 +64,8 @@ def text(check: CheckNotForPublication) -> str:
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     table = ["  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]).rstrip() for row in rows]
     head = [f"{label:<15}{words}" for label, words in above(check)]
-    return escape_control("\n".join([WARNING, *head, "", *table, "", *below(check)]), keep="\n").rstrip("\n")
+    notes = [textwrap.fill(note, _WIDTH, subsequent_indent="  ", break_on_hyphens=False) for note in below(check)]
+    return escape_control("\n".join([WARNING, *head, "", *table, "", *notes]), keep="\n").rstrip("\n")
 
 
 def _row(column: ColumnCheck) -> list[str]:
