@@ -48,6 +48,7 @@ bench: .venv/dev.stamp  ## cost against named rivals, as ratios in one run
 	$(BIN)/python benchmarks/penalised_against_peers.py
 	$(BIN)/python benchmarks/persons.py
 	$(BIN)/python benchmarks/inference.py
+	$(BIN)/python benchmarks/check.py
 
 docs: .venv/dev.stamp  ## build the pages into docs/_build/html; every example runs in make test
 	$(BIN)/sphinx-build -W -q -b html docs docs/_build/html

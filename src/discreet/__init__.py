@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from discreet.analyst.diagnosis import diagnose
     from discreet.analyst.model import Fit, fit
     from discreet.analyst.path import path
+    from discreet.checking import check
     from discreet.design.model import Design
     from discreet.errors import DiscreetError
     from discreet.estimator import PrivateLinearRegression
@@ -42,6 +43,7 @@ _HOMES = {
     "PrivateLinearRegression": "discreet.estimator",
     "Release": "discreet.releases",
     "blank_design": "discreet.tables.files.blank_design",
+    "check": "discreet.checking",
     "compare_models": "discreet.analyst.comparison",
     "diagnose": "discreet.analyst.diagnosis",
     "fit": "discreet.analyst.model",
@@ -64,6 +66,7 @@ __all__ = [
     "PrivateLinearRegression",
     "Release",
     "blank_design",
+    "check",
     "compare_models",
     "diagnose",
     "fit",

@@ -375,7 +375,10 @@ def _check_rows(design: Design, table: Mapping[str, Any]) -> None:
     if len(lengths) > 1:
         raise SpecError("X and y have different numbers of rows; give one value of y for each row of X")
     if lengths == {0} and not design.total:
-        raise SpecError("X has no rows; give at least one, or declare `drop` or `fill`, which allow an empty table")
+        raise SpecError(
+            "X has no rows; give at least one, or declare `drop` or `fill`, which allow an empty table "
+            "(discreet.check counts the rows that fit)"
+        )
 
 
 def _read(name: str, column: Base, values: object) -> npt.NDArray[np.float64]:

@@ -434,3 +434,24 @@ def test_an_id_of_thousands_of_digits_is_no_id():
     total = {name: {**column.to_dict(), "missing": "drop"} for name, column in design().columns.items()}
     plan = Design("y", total, unit={"id": "person", "max_rows": 2})
     assert totals([(10**5000, 0.5, "a", 0.0), ("p", 0.5, "a", 0.0)], plan)[0] == 4**16
+
+
+@pytest.mark.parametrize("max_rows", [1, 2, 3])
+def test_persons_over_their_cap_are_counted_as_the_cap_counts_them(max_rows):
+    declared = design(max_rows)
+    rng = np.random.default_rng(8)
+    persons = rng.integers(0, 30, 100)
+    kept = rng.random(100) < 0.7
+    with PersonCap(declared) as cap:
+        for rows in (slice(0, 60), slice(60, 100)):
+            zeros = np.zeros((len(declared.released), int(kept[rows].sum())))
+            cap.add(pa.array(persons[rows].astype(str)), kept[rows], zeros)
+        found = cap.over_cap()
+    rows_of_each = np.bincount(persons[kept], minlength=30)
+    beyond = np.maximum(rows_of_each - max_rows, 0)
+    assert found == (len(np.unique(persons)), int((beyond > 0).sum()), int(beyond.sum()))
+
+
+def test_a_table_without_rows_has_nobody_over_the_cap():
+    with PersonCap(design()) as cap:
+        assert cap.over_cap() == (0, 0, 0)

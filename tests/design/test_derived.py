@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import discreet
 from discreet.curator.table import accumulate
 from discreet.design.columns import Boolean, Categorical, Numeric, SplineBasis
-from discreet.design.derived import completed, needed
+from discreet.design.derived import completed, needed, outside_bounds, unclipped
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.errors import SpecError
@@ -205,3 +205,14 @@ def test_arrays_of_a_batch_are_let_go_at_once():
         assert [ref() for ref in watched] == [None] * 3
     finally:
         gc.enable()
+
+
+def test_values_before_the_clip_are_those_that_the_marks_compare():
+    columns = Design("y", {"y": (0, 1), "x": (1, 9), "sq": {"formula": "x ** 2", "bounds": (4, 50)}}).columns
+    x = np.array([0.0, 1.0, 3.0, 8.0, 20.0])
+    found = unclipped(columns, columns["sq"], "sq", {"x": x}, {})
+    assert found.tolist() == [1.0, 1.0, 9.0, 64.0, 81.0]
+    assert outside_bounds(columns, ["sq", "x"], {"x": x}).tolist() == [
+        [True, True, False, True, True],
+        [True, False, False, False, True],
+    ]

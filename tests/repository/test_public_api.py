@@ -23,6 +23,7 @@ PUBLIC = [
     "PrivateLinearRegression",
     "Release",
     "blank_design",
+    "check",
     "compare_models",
     "diagnose",
     "fit",

@@ -60,7 +60,7 @@ def test_the_shell_example_runs(tmp_path):
     pa.parquet.write_table(table, tmp_path / "survey.parquet")
     (tmp_path / "design.toml").write_text(blocks("toml")[0])
     commands = [line for line in blocks("sh")[-1].splitlines() if line]
-    assert len(commands) == 3
+    assert len(commands) == 4
     for command in commands:
         words = command.replace("discreet", f"{sys.executable} -m discreet", 1).split()
         done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)

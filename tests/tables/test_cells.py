@@ -13,9 +13,10 @@ import pytest
 
 import discreet
 from discreet.design.columns import Boolean, Categorical, Identifier, Numeric
+from discreet.errors import SpecError
 from discreet.tables import cells, matrices
 from discreet.tables.arrow import declared_array
-from discreet.tables.cells import cell_array
+from discreet.tables.cells import MARK_NUMBER, MARK_TEXT, cell_array
 from discreet.tables.frames import frame_batches
 from discreet.tables.matrices import matrix_columns, target_column
 from discreet.testing.not_private import exact_release
@@ -160,3 +161,21 @@ def test_an_end_of_the_program_is_no_matter_of_a_plain_row(call, monkeypatch):
     monkeypatch.setattr(matrices, "issubclass", ended, raising=False)
     with pytest.raises(SystemExit):
         call()
+
+
+def test_marks_stand_for_cells_of_another_kind_and_null_for_missing_ones():
+    absent = [None, float("nan"), np.float32("nan"), pd.NA, pd.NaT, np.ma.masked]
+    for column, mark in (
+        (Numeric((0, 1), missing="mark"), MARK_NUMBER),
+        (Categorical((1, 2), missing="mark"), MARK_NUMBER),
+        (Categorical(("a", "b"), missing="mark"), MARK_TEXT),
+    ):
+        cells = cell_array(column, [*absent, [1], b"a", 10**400 if mark == MARK_NUMBER else 5])
+        found = cells.is_null(nan_is_null=mark == MARK_NUMBER).to_pylist()
+        assert found == [True] * len(absent) + [False] * 3
+        assert cells.to_pylist()[len(absent) :] == [mark] * 3
+
+
+def test_no_level_can_be_the_mark():
+    with pytest.raises(SpecError, match="invisible characters"):
+        Categorical(("a", MARK_TEXT))

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
+from discreet.design.columns import Numeric
 from discreet.errors import SpecError
-from discreet.tables.source import ComputeOptions
+from discreet.tables.files.opening import open_source
+from discreet.tables.source import ComputeOptions, Place
 
 
 @pytest.mark.parametrize("value", [0, -1, 2.5, True, "many"])
@@ -49,3 +53,23 @@ def test_without_a_listener_nothing_is_reported_and_the_source_is_not_asked():
     ComputeOptions().report_read()
     with pytest.raises(AssertionError, match="the source was asked"):
         ComputeOptions(progress=print).report_progress(Silent())
+
+
+def test_a_place_is_a_line_or_a_row_and_names_its_file_only_among_several(tmp_path):
+    (tmp_path / "a.csv").write_text("x\n\n1\n2\n\n\n3\n")
+    columns = {"x": Numeric((0, 9))}
+    source = open_source(tmp_path / "a.csv")
+    found = [source.place(row) for batch in source.batches(columns, 2) for row in range(batch.num_rows)]
+    assert found == [Place(3, "line"), Place(4, "line"), Place(7, "line")]
+    assert source.numbered == "line"
+    table = open_source({"x": [1.0, 2.0, 3.0]})
+    for _ in range(2):
+        rows = [table.place(row) for batch in table.batches(columns, 2) for row in range(batch.num_rows)]
+        assert rows == [Place(0, "row"), Place(1, "row"), Place(2, "row")]
+    assert table.numbered == "row"
+    pq.write_table(pa.table({"x": [1.0, 2.0, 3.0]}), tmp_path / "a.parquet")
+    pq.write_table(pa.table({"x": [4.0]}), tmp_path / "b.parquet")
+    parts = open_source(str(tmp_path / "*.parquet"))
+    named = [parts.place(row) for batch in parts.batches(columns, 2) for row in range(batch.num_rows)]
+    assert named == [*(Place(row, "row", "a.parquet") for row in range(3)), Place(0, "row", "b.parquet")]
+    assert parts.numbered == "row"

@@ -108,6 +108,16 @@ class PersonCap:
         self._database.execute("INSERT INTO entries SELECT * FROM batch")
         self._database.unregister("batch")
 
+    def over_cap(self) -> tuple[int, int, int]:
+        """Persons, those among them with more rows than count, and the number of rows beyond; for a check only."""
+        over = f"greatest(sum(kept::BIGINT) - {self._max_rows}, 0)"
+        found = self._database.sql(
+            "SELECT count(*), count(*) FILTER (beyond > 0), coalesce(sum(beyond), 0) "
+            f"FROM (SELECT {over} AS beyond FROM entries GROUP BY {', '.join(_PERSON)})"
+        ).fetchall()
+        persons, many, beyond = map(int, found[0])
+        return persons, many, beyond
+
     def keep(self, kept: KeptRows, batch_rows: int) -> tuple[int, tuple[int, int]]:
         """Set aside the rows that stay; give the number of persons, and the numbers of rows that fit and that do not.
 

@@ -25,7 +25,8 @@ class Fill:
     value: Cell
 
 
-Missing: TypeAlias = Literal["error", "drop"] | Fill
+# "mark" is never declared: it asks a reader to keep a cell that breaks its declaration apart from a missing one
+Missing: TypeAlias = Literal["error", "drop", "mark"] | Fill
 
 
 class _OneNumber:
@@ -224,8 +225,10 @@ def remedy(column: Base) -> str:
         declared = f"fix the table or, unless it is the target, {words}"
     else:
         declared = "fix the table or declare every level that can occur"
-    or_else = 'missing = "drop" leaves out every row with such a cell, and a fill value replaces the cell'
-    return f"{declared}; {or_else}"
+    drop = (
+        'missing = "drop" leaves out every row with such a cell (discreet check counts them before anything is spent)'
+    )
+    return f"{declared}; {drop}, and a fill value replaces the cell"
 
 
 def _formula_entry(column: Base) -> dict[str, object]:

@@ -54,6 +54,8 @@ def column_from(declaration: object) -> Column | Derived:
 
 def _unresolved(column: Column | Derived) -> Column | Derived:
     """A column taken from another design is derived anew, from the bounds of this one."""
+    if not isinstance(column, Derived | SplineBasis):
+        _missing_from(column.missing)
     if isinstance(column, Derived) or column.formula is None:
         return column
     bounds = column.bounds if isinstance(column, Numeric) else None

@@ -87,14 +87,30 @@ def outside_bounds(
     base
         Finite values of every column of the table that they need, shape (m,).
     """
-    values: dict[str, FloatArray] = {}
     marks = []
+    values: dict[str, FloatArray] = {}
     for name in names:
         column = cast("Numeric", columns[name])
         low, high = column.bounds
-        plain = base[name] if column.formula is None else _computed(columns, base, values, column.formula)
+        plain = unclipped(columns, column, name, base, values)
         marks.append((plain < low) | (plain > high))
     return np.array(marks)
+
+
+def unclipped(
+    columns: Mapping[str, Column],
+    column: Numeric,
+    name: str,
+    base: Mapping[str, FloatArray],
+    values: dict[str, FloatArray],
+) -> FloatArray:
+    """Values of a numeric column before they are clipped; a formula sees values inside their bounds.
+
+    >>> columns = resolved({"x": Numeric((1, 9)), "r": Numeric((0, 1))})
+    >>> unclipped(columns, columns["x"], "x", {"x": np.array([0.5, 12.0])}, {}).tolist()
+    [0.5, 12.0]
+    """
+    return base[name] if column.formula is None else _computed(columns, base, values, column.formula)
 
 
 def needed(columns: Mapping[str, Column], wanted: Iterable[str]) -> dict[str, Base]:

@@ -1,12 +1,14 @@
-"""The known mean of the noise, taken away where a mechanism left it in."""
+"""The known mean of the noise, taken away where a mechanism left it in; and the count that is left then."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from discreet.exact.triangle import pairs
 from discreet.releases.law import block_of
+from discreet.releases.parts import NoisyCount
 
 if TYPE_CHECKING:
     from discreet.releases.release import Release
@@ -25,3 +27,12 @@ def centred(release: Release) -> Release:
     mean = [law.parameters["degrees"] * law.sigma.get(block_of(i, i, size), 0) if i == j else 0 for i, j in pairs(size)]
     totals = tuple(total if total is None else total - away for total, away in zip(release.totals, mean, strict=True))
     return replace(release, totals=totals, settings={**release.settings, "debiased": True})
+
+
+def released_count(release: Release) -> NoisyCount | None:
+    """The number of rows that count as far as it was released; its noise has no spread where it is public."""
+    if release.kind == "moments":
+        value = float(centred(release).moments[0, 0])
+        return None if math.isnan(value) else NoisyCount(value, float(release.noise_sd[0, 0]))
+    public = release.units_public if release.design.count_public else None
+    return None if public is None else NoisyCount(float(public), 0.0)

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -107,6 +108,25 @@ def declared_array(name: str, column: Base, values: Array) -> FloatArray:
         numbers = _numbers(name, values, "true and false or 0 and 1")
         return np.where((numbers == 0) | (numbers == 1), numbers, np.nan)
     return _codes(name, column, values)
+
+
+def missing_cells(values: Array) -> npt.NDArray[np.bool_]:
+    """Which cells are missing: null, or NaN, which NumPy and pandas write for a missing number.
+
+    >>> missing_cells(pa.array([1.0, None, float("nan"), float("inf")])).tolist()
+    [False, True, True, False]
+    """
+    if pa.types.is_dictionary(values.type):
+        entries = pa.array(missing_cells(values.dictionary))
+        return _flags(entries.take(entry_indices(values)).fill_null(True))
+    if pa.types.is_null(values.type):
+        return np.ones(len(values), dtype=np.bool_)
+    return _flags(values.is_null(nan_is_null=pa.types.is_floating(values.type)))
+
+
+def _flags(values: Array) -> npt.NDArray[np.bool_]:
+    # bits have no buffer that NumPy could read
+    return np.from_dlpack(values.cast(pa.int8())).astype(np.bool_)
 
 
 def _numbers(name: str, values: Array, wanted: str) -> FloatArray:

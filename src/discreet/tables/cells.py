@@ -5,6 +5,7 @@ A library would look at the whole column to choose one type for it, and so let o
 
 from __future__ import annotations
 
+import math
 import numbers
 from collections.abc import Callable, Iterable
 from decimal import Decimal
@@ -16,7 +17,12 @@ import pyarrow as pa
 
 from discreet.design.columns import Boolean, Categorical, Numeric, Readable
 
+# what stands for a cell of another kind where a column asks for marks: beyond every bound, and in no level
+MARK_NUMBER: Final = math.inf
+MARK_TEXT: Final = "\0"
 _LONGEST_ID_BITS: Final = 4096
+# types of what pandas and NumPy put for a missing cell
+_ABSENT: Final = frozenset(("NAType", "NaTType", "MaskedConstant"))
 _LONGEST_ID_DIGITS: Final = 1000
 # types whose own code raises nothing but errors
 _PLAIN: Final = frozenset((
@@ -28,28 +34,35 @@ _PLAIN: Final = frozenset((
 def cell_array(column: Readable, cells: Iterable[object]) -> pa.Array:
     """An Arrow array of one fixed type; null where a cell is not of the declared kind.
 
+    Where the rule of the column is `mark`, null is for missing cells only, and a mark stands for the others.
+
     >>> cell_array(Numeric((0, 1)), [0.5, "0.5", None, 1]).to_pylist()
     [0.5, None, None, 1.0]
     >>> cell_array(Categorical(("a", "b")), ["a", 1]).to_pylist()
     ['a', None]
+    >>> cell_array(Numeric((0, 1), missing="mark"), [0.5, "0.5", None]).to_pylist()
+    [0.5, inf, None]
     """
+    marks = column.missing == "mark"
+    mark = MARK_NUMBER if marks else None
     if isinstance(column, Numeric | Boolean):
         # most cells are floats, and a float is what it is
-        return pa.array([cell if type(cell) is float else _read(_number, cell) for cell in cells], pa.float64())
+        return pa.array([cell if type(cell) is float else _read(_number, cell, mark) for cell in cells], pa.float64())
     if isinstance(column, Categorical):
         if isinstance(column.levels[0], str):
-            return text_array(cells)
-        return pa.array([_read(_level_number, cell) for cell in cells], pa.float64())
+            return text_array(cells, marks=marks)
+        return pa.array([_read(_level_number, cell, mark) for cell in cells], pa.float64())
     return pa.array([_read(_name, cell) for cell in cells], pa.string())
 
 
-def text_array(cells: Iterable[object]) -> pa.Array:
-    """An Arrow array of text; null where a cell is none.
+def text_array(cells: Iterable[object], *, marks: bool = False) -> pa.Array:
+    """An Arrow array of text; null where a cell is none, or with `marks` where it is missing.
 
     >>> text_array(["a", 1, None]).to_pylist()
     ['a', None, None]
     """
-    return pa.array([_read(_text, cell) for cell in cells], pa.string())
+    mark = MARK_TEXT if marks else None
+    return pa.array([_read(_text, cell, mark) for cell in cells], pa.string())
 
 
 def integers_below(kind: np.dtype[np.floating[Any]]) -> float:
@@ -61,14 +74,20 @@ def integers_below(kind: np.dtype[np.floating[Any]]) -> float:
     return 2.0 ** (min(np.finfo(kind).nmant, np.finfo(np.float64).nmant) + 1)
 
 
-def _read(reader: Callable[[Any], Any], cell: object) -> Any:  # noqa: ANN401  # what the reader gives
-    """What the reader makes of a cell, nothing where it fails: an overflow, or an object of somebody's own making."""
+def _read(reader: Callable[[Any], Any], cell: object, mark: float | str | None = None) -> Any:  # noqa: ANN401  # what the reader gives
+    """What the reader makes of a cell, the mark where it fails: an overflow, or an object of somebody's own making."""
     try:
-        return reader(cell)
+        found = reader(cell)
+        return mark if found is None and mark is not None and not _is_missing(cell) else found
     except BaseException as error:
         if ends_program(error, cell):
             raise
-        return None
+        return mark
+
+
+def _is_missing(cell: Any) -> bool:  # noqa: ANN401  # a cell may hold anything
+    kind = type(cell)
+    return cell is None or kind.__name__ in _ABSENT or (issubclass(kind, float | np.floating) and bool(cell != cell))
 
 
 def ends_program(error: BaseException, cell: object) -> bool:

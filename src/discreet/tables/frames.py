@@ -280,7 +280,7 @@ def _plain(name: str, column: Readable, values: Any) -> AnyArray | Array:  # noq
         values = values.to_list()
     if getattr(getattr(values, "dtype", None), "storage", None) == "python":
         # text of pandas in Python objects: Arrow would refuse the whole column for one cell that it cannot hold
-        return text_array(list(values))
+        return text_array(list(values), marks=column.missing == "mark")
     if is_from(values, "xarray", "DataArray"):
         # as a stream it is a table
         values = own_array(f"column {name!r}", values)

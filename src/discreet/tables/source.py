@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 from discreet.design.columns import Readable
 from discreet.errors import SpecError, shown
@@ -13,6 +13,30 @@ from discreet.tables.frames import Origin
 
 if TYPE_CHECKING:
     from pyarrow import RecordBatch
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a row stands.
+
+    Attributes
+    ----------
+    number
+        The line as an editor shows it, counted from 1, or the position of the row, counted from 0.
+    kind
+        Which of the two.
+    file
+        Name of the file, where there are several.
+
+    Examples
+    --------
+    >>> Place(7, "line", "may.csv").number
+    7
+    """
+
+    number: int
+    kind: Literal["line", "row"]
+    file: str | None = None
 
 
 class Source(Protocol):
@@ -28,8 +52,17 @@ class Source(Protocol):
         """Where the rows may have been computed; none for a stored table."""
         ...
 
+    @property
+    def numbered(self) -> Literal["line", "row"]:
+        """What `place` counts."""
+        ...
+
     def batches(self, columns: Mapping[str, Readable], batch_rows: int) -> Iterator[RecordBatch]:
         """Record batches that hold at least the declared columns, in the order of `columns`."""
+        ...
+
+    def place(self, row: int) -> Place:
+        """Where a row of the batch given last stands."""
         ...
 
 

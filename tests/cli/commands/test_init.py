@@ -23,6 +23,8 @@ def test_names_of_a_csv_file_become_columns_with_blanks(folder: Path, call: Call
     result = call("init", "people.csv", "-o", "new.toml")
     assert (result.exit_code, result.stderr) == (0, "")
     assert "discreet release people.csv --design new.toml --epsilon 1" in result.stdout
+    assert "discreet check people.csv --design new.toml\n" in result.stdout
+    assert result.stdout.index("discreet check") < result.stdout.index("discreet release")
     assert "4 columns" in result.stdout
     text, table = written(folder)
     blank = {"bounds": ["", ""]}
@@ -135,3 +137,4 @@ def test_encoding_and_delimiter_are_passed_on(folder: Path, call: Call) -> None:
     result = call("init", "t.csv", "-o", "new.toml", "--encoding", "latin-1", "--delimiter", "tab")
     assert (result.exit_code, result.stderr) == (0, "")
     assert list(written(folder)[1]["columns"]) == ["größe", "name"]  # type: ignore[call-overload]
+    assert "discreet check t.csv --design new.toml --encoding latin-1 --delimiter tab\n" in result.stdout

@@ -37,6 +37,15 @@ def test_a_release_is_written_and_told_without_a_count(folder: Path, call: Call)
     assert "untracked: repeated releases of this table are not counted" in result.stdout
     assert "out.json" in result.stdout
     assert "Rows" not in result.stdout
+    count = f"about {round(made.moments[0, 0]):,} rows (noisy count, standard deviation {made.noise_sd[0, 0]:.3g})"
+    assert f"Count       {count}\n" in result.stdout
+
+
+def test_a_mechanism_without_a_count_says_so(folder: Path, call: Call) -> None:
+    result = call(*COMMAND, "--mechanism", "irls")
+    assert result.exit_code == 0, result.stderr
+    assert "Count       no count was released\n" in result.stdout
+    assert json.loads(call(*COMMAND, "--mechanism", "irls", "--force", "--json").stdout)["count"] is None
 
 
 def test_a_public_number_of_rows_is_told(folder: Path, call: Call) -> None:
@@ -44,6 +53,8 @@ def test_a_public_number_of_rows_is_told(folder: Path, call: Call) -> None:
     result = call(*COMMAND)
     assert result.exit_code == 0, result.stderr
     assert "61 (public)" in result.stdout
+    assert "Count" not in result.stdout
+    assert json.loads(call(*COMMAND, "--force", "--json").stdout)["count"] == {"value": 61, "sd": 0}
 
 
 def test_a_public_number_of_persons_is_told_as_such(folder: Path, call: Call) -> None:
@@ -95,6 +106,7 @@ def test_json_is_one_document_of_public_facts(folder: Path, call: Call) -> None:
         "calibration": made.noise.calibration,
         "columns": ["1", "age", "region[south]", "income"],
         "units_public": None,
+        "count": {"value": made.moments[0, 0], "sd": made.noise_sd[0, 0]},
         "clip_counts": None,
         "anchor": "untracked",
     }

@@ -10,6 +10,7 @@ from discreet.analyst.values.not_estimable import NotEstimable
 from discreet.errors import SpecError
 from discreet.releases import Release, block_of
 from discreet.releases.noise_mean import centred as centred
+from discreet.releases.noise_mean import released_count
 
 NO_SQUARE: Final = NotEstimable(
     "the release holds no sum of squares of the target, so the spread of the errors is not known; for standard errors "
@@ -70,8 +71,5 @@ def _why(release: Release, model: SubModel, block: str) -> str:
 
 def counted_rows(release: Release) -> tuple[Number, float]:
     """Number of rows as far as it was released, and the standard deviation of its noise; 0 where it is public."""
-    if release.kind == "moments":
-        return float(centred(release).moments[0, 0]), float(release.noise_sd[0, 0])
-    if release.design.count_public and release.units_public is not None:
-        return float(release.units_public), 0.0
-    return NO_COUNT, 0.0
+    count = released_count(release)
+    return (NO_COUNT, 0.0) if count is None else (count.value, count.sd)

@@ -40,8 +40,19 @@ def command(
     if blank.left_out:
         say(f"Note     {_counted(len(blank.left_out), 'column')} left out; the file says why")
     say("Next     fill in every blank from public knowledge, never from the data; then run")
-    then = ["discreet", "release", data, "--design", output, "--epsilon", "1", "--delta", "1e-6", "-o", "R.json"]
+    reading = _reading(encoding, delimiter)
+    look = ["discreet", "check", data, "--design", output, *reading]
+    budget = ["--epsilon", "1", "--delta", "1e-6"]
+    then = ["discreet", "release", data, "--design", output, *reading, *budget, "-o", "R.json"]
+    say(f"         {shlex.join(look)}")
+    say("         for your own eyes: how many rows fit, before anything is spent; and at last")
     say(f"         {shlex.join(then)}")
+
+
+def _reading(encoding: str, delimiter: str) -> list[str]:
+    """Repeat how the file is written, where that is not the default."""
+    given = {"--encoding": (encoding, "utf-8"), "--delimiter": (delimiter, ",")}
+    return [word for option, (value, usual) in given.items() if value != usual for word in (option, value)]
 
 
 def _counted(number: int, thing: str) -> str:

@@ -145,7 +145,9 @@ def spending(session: Session) -> SpendHook:
 
 def facts(made: Release, output: str) -> dict[str, object]:
     """Give what `--json` prints."""
-    guarantee, counts = made.guarantee, made.clip_counts
+    from discreet.releases.noise_mean import released_count
+
+    guarantee, counts, count = made.guarantee, made.clip_counts, released_count(made)
     return {
         "path": output,
         "digest": made.digest,
@@ -158,6 +160,7 @@ def facts(made: Release, output: str) -> dict[str, object]:
         "calibration": made.noise.calibration,
         "columns": list(made.columns),
         "units_public": made.units_public,
+        "count": None if count is None else {"value": count.value, "sd": count.sd},
         "clip_counts": None
         if counts is None
         else {name: {"count": one.value, "sd": one.sd} for name, one in counts.items()},
@@ -168,6 +171,7 @@ def facts(made: Release, output: str) -> dict[str, object]:
 def summary(made: Release, output: str) -> str:
     """Say what was published, under which promise, and where it is."""
     from discreet.cli.render import labelled
+    from discreet.releases.noise_mean import released_count
 
     columns = ", ".join(made.columns)
     published = f"{sum(total is not None for total in made.totals)} noisy sums of products of the columns {columns}"
@@ -184,6 +188,11 @@ def summary(made: Release, output: str) -> str:
     if made.units_public is not None:
         units = "Rows" if made.design.unit.id is None else "Persons"
         fields.append((units, f"{made.units_public:,} (public)"))
+    count = released_count(made)
+    if count is None:
+        fields.append(("Count", "no count was released"))
+    elif count.sd > 0:
+        fields.append(("Count", f"about {round(count.value):,} rows (noisy count, standard deviation {count.sd:.3g})"))
     if made.guarantee is not None:
         fields.append(("Promise", made.guarantee.sentence()))
     fields.append(

@@ -53,6 +53,10 @@ class ArrowFile(ABC):
             kinds = self.column_types(names)
             yield pa.record_batch([pa.nulls(0, kinds[name]) for name in names], names=names), 1.0
 
+    def line(self, row: int) -> int | None:
+        """None: rows of such a file have no lines."""
+        return None
+
     def _schema(self) -> Schema:
         try:
             return self._read_schema()

@@ -94,6 +94,7 @@ def blank_design(
     ('age', 'income')
     >>> print(blank.text.split("# If")[0].split("# A ")[1], end="")
     missing cell is an error unless its column says missing = "drop" or missing = {fill = VALUE}.
+    # discreet check counts such cells, and the rows that fit, before anything is spent.
     <BLANKLINE>
     target = "income"  # name of the column to explain
     <BLANKLINE>
@@ -129,7 +130,8 @@ def design_with_blanks(file: str, columns: Sequence[tuple[str, str | None]], tar
         f"# Written by discreet init from the {'schema' if typed else 'header'} of {escape_control(file)}: "
         f"{'names and types' if typed else 'names'} only, no value was read.\n"
         "# Fill in every blank from public knowledge, never from the data; delete columns you do not release.\n"
-        '# A missing cell is an error unless its column says missing = "drop" or missing = {fill = VALUE}.\n',
+        '# A missing cell is an error unless its column says missing = "drop" or missing = {fill = VALUE}.\n'
+        "# discreet check counts such cells, and the rows that fit, before anything is spent.\n",
         f"target = {quoted(target or '')}  # name of the column to explain\n",
         *(_table(*column, reason) for column, reason in zip(columns, reasons, strict=True)),
         _UNIT,

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import codecs
 import csv
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -21,6 +22,7 @@ import pyarrow.csv as arrow_csv
 
 from discreet.design.columns import Boolean, Categorical, Identifier, Readable, bad_cell, remedy
 from discreet.errors import DataError
+from discreet.tables.cells import MARK_NUMBER
 from discreet.tables.files.arrow import check_file_names
 
 if TYPE_CHECKING:
@@ -31,6 +33,7 @@ BLOCK_BYTES: Final = 1 << 20  # also the longest line
 _TRUE: Final = ["true", "True", "TRUE", "1", "1.0"]
 _FALSE: Final = ["false", "False", "FALSE", "0", "0.0"]
 _PLAIN_NUMBER: Final = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
+_NAN: Final = r"^[+-]?(?i:nan)(\([0-9A-Za-z_]*\))?$"  # as the parser of numbers takes it
 _LINE_END: Final = re.compile(rb"[\r\n]")
 _ROW_BEGIN: Final = re.compile(rb"[^\r\n]")
 _QUOTED: Final = re.compile(rb'"[^"]*"')
@@ -44,6 +47,8 @@ class CsvFile:
         self.path = path
         self._encoding = codecs.lookup(encoding).name
         self._delimiter = delimiter
+        self._block, self._start = (b"", 1), 0
+        self._lines: list[int] = []
 
     def column_types(self, names: Sequence[str]) -> Mapping[str, DataType]:
         """Check that the header has the declared names; types come from the declaration, so none are given."""
@@ -66,7 +71,17 @@ class CsvFile:
                     positions, width = self._positions(list(columns), header), len(header)
                 if _ROW_BEGIN.search(rows):
                     table = self._table(rows, first, columns, positions, width)
-                    yield from ((batch, share) for batch in table.to_batches(max_chunksize=batch_rows))
+                    self._block, self._start, self._lines = (rows, first), 0, []
+                    for batch in table.to_batches(max_chunksize=batch_rows):
+                        yield batch, share
+                        self._start += batch.num_rows
+
+    def line(self, row: int) -> int:
+        """The line, counted from 1, of a row of the batch given last: each line that is not blank is a row."""
+        if not self._lines:
+            rows, first = self._block
+            self._lines = [number for number, text in enumerate(rows.splitlines(), first) if text]
+        return self._lines[self._start + row]
 
     def _opened(self) -> BinaryIO:
         try:
@@ -225,10 +240,16 @@ def _arrow_type(column: Readable) -> DataType:
 
 
 def _cells(name: str, column: Readable, text: ChunkedArray) -> ChunkedArray:
-    """Text cells to the type of their column; a cell that cannot be read is missing if the column allows that."""
+    """Text cells to the type of their column; a cell that cannot be read is missing if the column allows that.
+
+    Where the rule is `mark`, truth is given as 1 and 0, and a mark stands for a cell that cannot be read.
+    """
     kind = _arrow_type(column)
     if isinstance(column, Identifier) or pa.types.is_string(kind):
         return text
+    if column.missing == "mark":
+        numbers = _booleans(text).cast(pa.float64()) if pa.types.is_boolean(kind) else _numbers(text)
+        return _marked(text, numbers)
     if pa.types.is_boolean(kind):
         values = _booleans(text)
         wanted = bad_cell(column)
@@ -255,6 +276,13 @@ def _numbers(text: ChunkedArray) -> ChunkedArray:
     except pa.ArrowInvalid:
         plain = pc.match_substring_regex(text, _PLAIN_NUMBER)
         return pc.if_else(plain, text, pa.scalar(None, pa.string())).cast(pa.float64())
+
+
+def _marked(text: ChunkedArray, numbers: ChunkedArray) -> ChunkedArray:
+    """The numbers, with a mark for each cell that is written and is none; the word nan is one, and a missing one."""
+    unread = pc.and_(pc.is_valid(text), pc.is_null(numbers))
+    marks = pc.if_else(pc.match_substring_regex(text, _NAN), math.nan, MARK_NUMBER)
+    return pc.if_else(unread, marks, numbers)
 
 
 def _padded(rows: bytes, delimiter: str) -> bool:

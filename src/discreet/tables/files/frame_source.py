@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from discreet.design.columns import Readable
 from discreet.errors import SpecError
 from discreet.tables.frames import frame_batches, origin, reads_once
+from discreet.tables.source import Place
 
 if TYPE_CHECKING:
     from pyarrow import RecordBatch
@@ -22,9 +23,12 @@ class FrameSource:
     [{'x': [1.0, 2.0]}, {'x': [3.0]}]
     """
 
+    numbered: Final = "row"
+
     def __init__(self, data: object) -> None:
         self._data = data
         self._used = False
+        self._before = 0
         self.origin: Final = origin(data)
 
     @property
@@ -40,4 +44,14 @@ class FrameSource:
                 "give a table or a file"
             )
         self._used = True
-        return frame_batches(self._data, columns, batch_rows)
+        return self._counted(frame_batches(self._data, columns, batch_rows))
+
+    def place(self, row: int) -> Place:
+        """Position in the table, counted from 0."""
+        return Place(self._before + row, "row")
+
+    def _counted(self, batches: Iterator[RecordBatch]) -> Iterator[RecordBatch]:
+        self._before = 0
+        for batch in batches:
+            yield batch
+            self._before += batch.num_rows

@@ -13,7 +13,7 @@ import stat
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final, Literal, Protocol
 
 from discreet.design.columns import Readable
 from discreet.errors import DataError, SpecError, shown
@@ -23,6 +23,7 @@ from discreet.tables.files.charsets import charset_named, wrong_mark
 from discreet.tables.files.csv import CsvFile
 from discreet.tables.files.frame_source import FrameSource
 from discreet.tables.frames import is_frame
+from discreet.tables.source import Place
 
 if TYPE_CHECKING:
     from pyarrow import DataType, RecordBatch
@@ -122,6 +123,10 @@ class TableFile(Protocol):
         """Record batches, each with the share of the file read."""
         ...
 
+    def line(self, row: int) -> int | None:
+        """The line, counted from 1, of a row of the batch given last; none where the file has no lines."""
+        ...
+
 
 class FileSource:
     """One or more regular files of one kind, read one after the other in the given order."""
@@ -138,6 +143,12 @@ class FileSource:
             _check_reading(reading, f"the file {paths[0].name!r}")
         self.files = [_table_file(path, reading) for path in paths]
         self._share = 0.0
+        self._reading, self._before = self.files[0], 0
+
+    @property
+    def numbered(self) -> Literal["line", "row"]:
+        """Lines in CSV files, positions of rows in others."""
+        return "line" if isinstance(self.files[0], CsvFile) else "row"
 
     @property
     def share_read(self) -> float | None:
@@ -152,14 +163,22 @@ class FileSource:
         self._share = 0.0
         for file in self.files:
             size = self._states[file.path].st_size
+            self._reading, self._before = file, 0
             for batch, share in file.batches(columns, batch_rows):
                 self._share = (done + share * size) / total
                 yield batch
+                self._before += batch.num_rows
             done += size
         self._share = 1.0
         for path, before in self._states.items():
             if _identity(_state(path)) != _identity(before):
                 raise DataError(f"the file {path.name!r} changed while it was read; wait until it is complete")
+
+    def place(self, row: int) -> Place:
+        """Line of a CSV file; position in any other, counted from 0."""
+        line = self._reading.line(row)
+        name = self._reading.path.name if len(self.files) > 1 else None
+        return Place(self._before + row, "row", name) if line is None else Place(line, "line", name)
 
     def _check_distinct(self) -> None:
         seen: dict[tuple[int, int], Path] = {}

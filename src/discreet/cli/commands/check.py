@@ -1,0 +1,92 @@
+"""`discreet check`: how a table fits its design, before anything is spent."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from discreet.cli.options import delimiter_sign, output_options, reading_options, refuse_overwriting
+from discreet.cli.progress import ReadProgress
+from discreet.cli.session import Session
+from discreet.cli.terminal import complain, say, say_json
+
+if TYPE_CHECKING:
+    from discreet.curator.inspection.result import CheckNotForPublication
+
+
+@click.command("check", short_help="Count what fits, for your eyes only; spends nothing.")
+@click.argument("data")
+@click.option(
+    "--design", "design_path", required=True, metavar="FILE", help="The design: declared bounds and levels, as TOML."
+)
+@reading_options
+@click.option(
+    "-o",
+    "--output",
+    metavar="FILE",
+    help="Also write the result; the name must end in .NOT-FOR-PUBLICATION.json or .NOT-FOR-PUBLICATION.txt.",
+)
+@output_options
+def command(
+    session: Session,
+    data: str,
+    design_path: str,
+    encoding: str,
+    delimiter: str,
+    output: str | None,
+    force: bool,
+    as_json: bool,
+) -> None:
+    """Count how DATA fits the design: NOT FOR PUBLICATION, and nothing is spent.
+
+    For the curator's own eyes: exact numbers of rows that fit, and by column of cells that are missing, not a
+    number, no declared level or clipped, with the first lines. Nothing is written without -o. The exit code is 0
+    whenever the table could be read, whatever was found.
+    """
+    from discreet.checking import check
+    from discreet.curator.inspection.result import check_name
+    from discreet.design.model import Design
+    from discreet.files import check_output
+    from discreet.tables.source import ComputeOptions
+
+    design = Design.load(design_path)
+    if output is not None:
+        check_name(output)
+        refuse_overwriting(output, data, design_path)
+        check_output(output, force=force)
+    with ReadProgress() as progress:
+        found = check(
+            data,
+            design,
+            encoding=encoding,
+            delimiter=delimiter_sign(delimiter),
+            compute=ComputeOptions(progress=progress),
+        )
+    if output is not None:
+        session.will_write(output)
+        found.save(output, force=force)
+    if as_json:
+        from discreet.curator.inspection.words import WARNING
+
+        complain("notice", WARNING)
+        say_json(found.to_dict())
+    else:
+        print_check(found)
+        say("Nothing was spent and nothing was written." if output is None else f"Nothing was spent.\nFile  {output}")
+
+
+def print_check(found: CheckNotForPublication) -> None:
+    """Print a check, with a table on a terminal."""
+    from discreet.cli.render import labelled, on_terminal, print_table, print_warning, wrapped
+    from discreet.curator.inspection.words import HEADERS, WARNING, above, below, cells
+
+    if not on_terminal():
+        say(repr(found))
+        return
+    print_warning(WARNING)
+    for pair in above(found):
+        say(labelled(*pair, 15))
+    print_table("", HEADERS, cells(found))
+    for note in below(found):
+        say(wrapped(note, "  "))

@@ -1,0 +1,59 @@
+"""The sentences of a check: where, why, what to do; no cell and no bound that would fit."""
+
+from __future__ import annotations
+
+import discreet
+from discreet.curator.inspection.words import ADVICE, FEW, WARNING, above, below, cells, text
+
+COLUMNS = {"y": (0, 1), "x": {"bounds": (0, 1), "missing": "drop"}}
+
+
+def test_a_table_that_fits_gets_no_advice() -> None:
+    found = discreet.check({"y": [0.5, 0.25], "x": [0.1, 0.2]}, discreet.Design("y", COLUMNS))
+    assert below(found) == []
+    assert above(found) == [("Rows read", "2"), ("Rows that fit", "2 of 2 would count in a release as declared")]
+    assert cells(found) == [["y", "error", "0", "0", "", "0", "0"], ["x", "drop", "0", "0", "", "0", "0"]]
+    assert text(found).startswith(WARNING)
+
+
+def test_places_reasons_and_advice() -> None:
+    table = {"y": [7.25, None, 0.5, 0.5, 0.5, 0.5, 0.5], "x": [0.5, *["secret"] * 6]}
+    found = discreet.check(table, discreet.Design("y", COLUMNS))
+    assert below(found) == [
+        "y: missing: 1, in row 1",
+        "y: above its bounds, clipped: 1, in row 0",
+        "x: not a finite number written like -12.5 or 1e3: 6, first in rows 1, 2, 3, 4, 5",
+        "Rows are counted from 0, the first row of the table.",
+        FEW,
+        "Release would stop, before anything is spent: column 'y' has cells that are missing or not a finite number, "
+        "and its rule for them is error.",
+        ADVICE,
+    ]
+    assert "secret" not in text(found)
+    assert "7.25" not in text(found)
+
+
+def test_the_advice_is_that_of_the_rules() -> None:
+    assert "Fix spelling, units, separators and types." in ADVICE
+    assert "changed because of what this table holds leaks it without paying" in ADVICE
+
+
+def test_levels_formulas_persons_and_files(tmp_path) -> None:
+    columns = COLUMNS | {"yes": bool, "g": ["a", "b"], "twice": {"formula": "2 * x"}}
+    design = discreet.Design("y", columns, unit={"id": "who", "max_rows": 1})
+    for name in "ab":
+        (tmp_path / f"{name}.csv").write_text("y,x,yes,g,who\n0,0,maybe,c,p\n0,,1,a,\n")
+    found = discreet.check(str(tmp_path / "*.csv"), design)
+    notes = below(found)
+    assert "yes: neither true, false, 1 nor 0: 2, in lines 2 of 'a.csv', 2 of 'b.csv'" in notes
+    assert "g: none of the declared levels: 2, in lines 2 of 'a.csv', 2 of 'b.csv'" in notes
+    assert any(note.startswith("twice: no value, as a cell that the formula uses is missing") for note in notes)
+    assert "who: names nobody: 2, in lines 3 of 'a.csv', 3 of 'b.csv'" in notes
+    assert "Lines are counted from 1, as an editor shows them, with the header." in notes
+    assert above(found)[2] == ("Persons", "1; 0 with more rows that fit than their cap of 1; rows beyond the cap: 0")
+    assert [row[1] for row in cells(found)] == ["error", "drop", "error", "error", "formula", "error"]
+
+
+def test_an_empty_table_that_would_stop_is_explained() -> None:
+    found = discreet.check({"y": [], "x": []}, discreet.Design("y", COLUMNS))
+    assert below(found) == ["Release would stop, before anything is spent: the table has no rows.", ADVICE]
