@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from discreet.exact.triangle import pairs
-from discreet.releases.law import block_of
+from discreet.losses.law import block_of
 
 if TYPE_CHECKING:
     from discreet.releases.release import Release

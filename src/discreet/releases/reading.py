@@ -11,11 +11,7 @@ from discreet.design.domain import MAX_GRID_BITS, MIN_GRID_BITS
 from discreet.design.model import Design
 from discreet.errors import ReleaseFileError, SpecError, shown
 from discreet.exact.triangle import entry_count
-from discreet.privacy.checks import is_integer
-from discreet.privacy.guarantee import Guarantee
-from discreet.privacy.lattice import lattice_curve
-from discreet.privacy.zcdp import rho_from
-from discreet.releases.law import (
+from discreet.losses.law import (
     BLOCKS,
     CALIBRATIONS,
     CLIPPED,
@@ -23,9 +19,14 @@ from discreet.releases.law import (
     RATIO_BLOCK,
     RESIDUAL_BLOCKS,
     NoiseLaw,
+    Settings,
     entry_blocks,
 )
-from discreet.releases.parts import Coefficients, RatioPart, ResidualPart, Settings
+from discreet.privacy.checks import is_integer
+from discreet.privacy.guarantee import Guarantee
+from discreet.privacy.lattice import lattice_curve
+from discreet.privacy.zcdp import rho_from
+from discreet.releases.parts import Coefficients, RatioPart, ResidualPart
 from discreet.text import has_invisible_characters
 
 FORMAT: Final = "discreet-release"

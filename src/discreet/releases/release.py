@@ -18,10 +18,10 @@ from discreet.errors import OutputError, ReleaseFileError, SpecError, shown
 from discreet.exact.arrays import FloatArray
 from discreet.exact.triangle import symmetric
 from discreet.files import read_limited, write_bytes
+from discreet.losses.law import CLIPPED, NoiseLaw, Settings
 from discreet.privacy.guarantee import Guarantee
 from discreet.releases.description import Description, described
-from discreet.releases.law import CLIPPED, NoiseLaw
-from discreet.releases.parts import Coefficients, NoisyCount, ResidualPart, Settings
+from discreet.releases.parts import Coefficients, NoisyCount, ResidualPart
 from discreet.releases.reading import FIELDS, FORMAT, OPTIONAL, SCHEMA_VERSION, parsed, release_fields
 from discreet.text import html_table
 
