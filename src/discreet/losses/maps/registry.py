@@ -32,6 +32,10 @@ MAPS: Final[Mapping[tuple[str, str], LossMap]] = MappingProxyType({
 })  # fmt: skip
 
 
+# mechanisms that publish moments; the others publish coefficients
+MOMENTS: Final = frozenset(("gaussian", "laplace", "k-norm", "wishart", "functional", "ssp", "adassp"))
+
+
 def loss_of(
     mechanism: str, version: str, design: Design, law: NoiseLaw, settings: Settings, epsilon: float, delta: float
 ) -> Loss:
