@@ -79,7 +79,7 @@ def epsilon_given(loss: Loss, epsilon: float, delta: float) -> float:
     """The epsilon that the noise gives at a promised delta; at most the promised epsilon if the promise is kept.
 
     >>> round(epsilon_given(Loss.gaussian(1.0, 1e-6, mu=0.2, tau=1e-12), 1.0, 1e-6), 3)
-    0.83
+    0.834
     """
     if loss.is_pure or loss.failure > 0:
         return loss.epsilon

@@ -28,8 +28,6 @@ def checked_loss(
         raise ReleaseFileError("the noise is not calibrated to any promise, but the release is marked private")
     if guarantee.delta == 0 and (noise.calibration != "pure" or noise.family not in _PURE):
         raise ReleaseFileError("the promise has delta = 0, which this kind of noise cannot keep")
-    if noise.calibration == "pure" and guarantee.delta > 0:
-        raise ReleaseFileError("the noise keeps epsilon alone, but the promise has delta above 0")
     if not guarantee.epsilon > 0:
         raise ReleaseFileError("the promise has epsilon = 0, which no noise keeps")
     try:

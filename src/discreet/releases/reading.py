@@ -75,7 +75,7 @@ def parsed(text: str) -> dict[str, Any]:
     return body
 
 
-def release_fields(body: Mapping[str, object]) -> dict[str, Any]:
+def release_fields(body: Mapping[str, Any]) -> dict[str, Any]:
     """Constructor arguments of the release that a file holds."""
     missing = sorted(FIELDS - set(body))
     if missing:
@@ -89,11 +89,13 @@ def release_fields(body: Mapping[str, object]) -> dict[str, Any]:
     private = body["guarantee"] is not None
     try:
         design = Design.from_dict(_ordered(_table(body["design"], "design")))
-        guarantee = _guarantee(_table(body["guarantee"], "guarantee"), cast("int", body["schema"])) if private else None
+        guarantee = Guarantee.from_dict(_without_conditions(body["guarantee"])) if private else None
+        if body["private"] is not private or (guarantee is not None and guarantee.unit != design.unit):
+            raise ReleaseFileError("the fields 'guarantee', 'design' and 'private' contradict each other")
+        if guarantee is not None:
+            guarantee = replace(guarantee, conditions=_conditions(body, design))
     except SpecError as error:
         raise ReleaseFileError(f"the release file is inconsistent: {error}") from None
-    if body["private"] is not private or (guarantee is not None and guarantee.unit != design.unit):
-        raise ReleaseFileError("the fields 'guarantee', 'design' and 'private' contradict each other")
     if body["columns"] != list(design.released):
         raise ReleaseFileError("the released columns are not those of the design")
     units = None if body["units_public"] is None else _integer(body["units_public"], "units_public")
@@ -131,14 +133,18 @@ def release_fields(body: Mapping[str, object]) -> dict[str, Any]:
     }
 
 
-def _guarantee(table: Mapping[str, object], schema: int) -> Guarantee:
-    """The promise with its conditions as sentences; a version 1 file has them as sentences, later ones as codes."""
-    conditions = table.get("conditions")
-    if not isinstance(conditions, list):
+def _without_conditions(guarantee: object) -> dict[str, object]:
+    table = _table(guarantee, "guarantee")
+    return {**table, "conditions": []} if "conditions" in table else dict(table)
+
+
+def _conditions(body: Mapping[str, Any], design: Design) -> tuple[str, ...]:
+    """Conditions as sentences; a file of version 1 has them as such, later ones have codes."""
+    given = body["guarantee"]["conditions"]
+    if not isinstance(given, list):
         raise ReleaseFileError("guarantee.conditions must be a list")
-    plain = Guarantee.from_dict({**table, "conditions": []})
-    codes = codes_of([str(one) for one in conditions], plain.unit) if schema == 1 else conditions
-    return replace(plain, conditions=checked_sentences(codes, plain.unit))
+    codes = codes_of(list(map(str, given)), design.unit) if body["schema"] == 1 else given
+    return checked_sentences(codes, design.unit)
 
 
 def _signature(body: Mapping[str, object]) -> str | None:
