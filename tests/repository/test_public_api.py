@@ -30,6 +30,7 @@ PUBLIC = [
     "plan",
     "release",
     "report",
+    "verify",
 ]
 ROOMS = ["datasets", "papers", "planning", "primitives", "privacy", "testing"]
 

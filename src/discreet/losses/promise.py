@@ -14,7 +14,7 @@ from discreet.privacy.gaussian import (
     delta_from,
     epsilon_from,
 )
-from discreet.privacy.lattice import ROUNDING
+from discreet.privacy.lattice import ROUNDING, distance_cost
 from discreet.privacy.loss import Loss
 from discreet.privacy.zcdp import RHO_HIGHEST, RHO_LOWEST, delta_from_rho, epsilon_from_rho
 
@@ -35,9 +35,7 @@ def gaussian_delta(epsilon: float, mu: float, tau: float) -> float:
     mu = max(mu, MU_LOWEST)
     if not (0 <= epsilon <= EPSILON_HIGHEST and mu <= MU_HIGHEST):
         return 1.0
-    # beyond 700 e^epsilon leaves the doubles
-    gap = (1 + math.exp(epsilon)) * tau * ROUNDING if epsilon <= 700 else math.inf
-    curve = (delta_from(epsilon, mu) + gap) * ROUNDING
+    curve = (delta_from(epsilon, mu) + distance_cost(epsilon, tau)) * ROUNDING
     return min(1.0, curve, concentrated_delta(epsilon, mu * mu / 2))
 
 
@@ -85,7 +83,7 @@ def epsilon_given(loss: Loss, epsilon: float, delta: float) -> float:
         return loss.epsilon
     found = []
     if loss.tau > 0 and MU_LOWEST <= loss.mu <= MU_HIGHEST:
-        left = delta - (1 + math.exp(min(epsilon, 700.0))) * loss.tau
+        left = delta - distance_cost(epsilon, loss.tau)
         if left >= DELTA_LOWEST:
             found.append(epsilon_from(loss.mu, min(left, DELTA_HIGHEST)))
     if RHO_LOWEST <= loss.rho <= RHO_HIGHEST:
