@@ -240,3 +240,24 @@ def test_a_spend_hook_that_cannot_be_called_is_refused_before_the_table_is_opene
     design = discreet.Design("y", {"x": (0, 1), "y": (0, 1)})
     with pytest.raises(SpecError, match="spend: expected a function that returns a SpendReceipt, got NoneType"):
         discreet.release("no such file.csv", design, epsilon=1.0, delta=1e-6, spend=None)
+
+
+@pytest.mark.parametrize("options", [{"delta": 1e-6}, {}, {"delta": 1e-6, "mechanism": "wishart"}], ids=str)
+def test_a_request_says_what_it_costs_in_every_currency(options):
+    asked = []
+
+    def hook(request):
+        asked.append(request)
+        return SpendReceipt("here")
+
+    design = discreet.Design("y", {"y": (0, 1), "x": (0, 1)})
+    made = discreet.release({"x": [0.1], "y": [0.2]}, design, epsilon=1.0, spend=hook, **options)
+    loss = asked[0].loss
+    assert (loss.epsilon, loss.delta) == (1.0, options.get("delta", 0.0))
+    if made.guarantee.mu is not None:
+        assert 0.99 * made.guarantee.mu < loss.mu <= made.guarantee.mu
+        assert 0 < loss.tau <= made.guarantee.mu_gap
+        assert loss.failure == 0
+    else:
+        # what is pure has no delta to fail by, of Wishart noise no more than its delta is known
+        assert 0.5 * loss.delta <= loss.failure <= loss.delta

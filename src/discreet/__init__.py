@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from discreet.privacy.budget import PrivacyBudget
     from discreet.privacy.unit import PrivacyUnit
     from discreet.releases import Release
+    from discreet.releases.verification import verify
     from discreet.tables.files.blank_design import blank_design
     from discreet.tables.source import ComputeOptions
     from discreet.workflow import release
@@ -51,6 +52,7 @@ _HOMES = {
     "plan": "discreet.planning",
     "release": "discreet.workflow",
     "report": "discreet.pages.page",
+    "verify": "discreet.releases.verification",
 }
 
 # rooms that users visit by name; they are no public names of their own
@@ -74,6 +76,7 @@ __all__ = [
     "plan",
     "release",
     "report",
+    "verify",
 ]
 
 

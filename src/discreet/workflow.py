@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Final, Literal
 
 from discreet import __version__
@@ -15,6 +16,7 @@ from discreet.design.columns import Numeric
 from discreet.design.domain import DEFAULT_GRID_BITS, RowDomain
 from discreet.design.model import Design
 from discreet.errors import AfterSpendError, ColumnNotice, DiscreetError, LedgerError, PrivacyNotice, SpecError, shown
+from discreet.losses.maps.registry import loss_of
 from discreet.mechanisms.choice import AUTO, chosen_mechanism
 from discreet.mechanisms.interface.promise import with_curve, with_origin
 from discreet.mechanisms.interface.protocol import (
@@ -30,8 +32,10 @@ from discreet.mechanisms.sampling.sampler import ExactSampler, Sampler
 from discreet.privacy.budget import PrivacyBudget, check_strength
 from discreet.privacy.checks import check_flag, is_number
 from discreet.privacy.guarantee import Guarantee
+from discreet.privacy.loss import Loss
 from discreet.privacy.spend import SpendHook, SpendReceipt, SpendRequest, untracked
 from discreet.releases import NoiseLaw, RatioPart, Release, ResidualPart, Settings
+from discreet.releases.signing import SigningKey
 from discreet.tables.files.opening import ReadOptions, open_source
 from discreet.tables.frames import Origin, position_notice
 from discreet.tables.source import ComputeOptions, checked_options
@@ -58,6 +62,7 @@ def release(
     delimiter: str = ",",
     compute: ComputeOptions | None = None,
     spend: SpendHook = untracked,
+    sign: str | Path | None = None,
 ) -> Release:
     """Publish what a mechanism makes of a table: the one call that sees rows and spends budget.
 
@@ -100,6 +105,9 @@ def release(
         How the work is done; cannot change the result.
     spend
         Called with what is about to be spent, before any noise is drawn; a ledger fills it.
+    sign
+        Path of an Ed25519 private key in PEM, without a password, to sign the release with; it is opened and tried
+        before anything is spent.
 
     Returns
     -------
@@ -133,6 +141,7 @@ def release(
         delimiter=delimiter,
         compute=compute,
         spend=spend,
+        sign=sign,
     )
 
 
@@ -159,6 +168,7 @@ def release_with(
     delimiter: str = ",",
     compute: ComputeOptions | None = None,
     spend: SpendHook = untracked,
+    sign: str | Path | None = None,
 ) -> Release:
     """The line itself, whatever the source of the noise; without a promise unless that source is private."""
     asked = Question.checked(
@@ -174,6 +184,8 @@ def release_with(
     options = checked_options(compute)
     if not callable(spend):
         raise SpecError(f"spend: expected a function that returns a SpendReceipt, got {type(spend).__name__}")
+    # a key that cannot sign costs nothing
+    key = None if sign is None else SigningKey.load(sign)
     positions = position_notice(data, [*design.table_columns, *filter(None, [design.unit.id])])
     if positions is not None:
         warnings.warn(positions, ColumnNotice, stacklevel=3)
@@ -190,11 +202,12 @@ def release_with(
         def build() -> Release:
             made = asked.release(run_passes(passes, first, table.sums), first, receipt.anchor, source.origin)
             made = _with_residuals(made, asked, table.sums, sampler) if asked.robust else made
+            made = made if key is None else replace(made, signature=key.signature(made.digest))
             # what is published is what was recorded, read back
             return made if receipt.commit is None else Release.from_json(receipt.commit(made.to_json()))
 
         made = _after_spend(build)
-        return made if sampler.private else replace(made, guarantee=None)
+        return made if sampler.private else replace(made, guarantee=None, signature=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,8 +279,18 @@ class Question:
             budget=self.budget,
             unit=self.design.unit,
             description=f"{self.mechanism.kind} of {self.design.target}",
+            loss=self.loss,
             specification=self.specification,
         )
+
+    @property
+    def loss(self) -> Loss:
+        """What is about to be spent in every currency, forwards from the noise; by itself what is promised."""
+        epsilon, delta = self.budget.epsilon, self.budget.delta
+        found = loss_of(
+            self.mechanism.name, self.mechanism.version, self.design, self.law, self.settings, epsilon, delta
+        )
+        return replace(found, epsilon=epsilon, delta=delta, failure=min(found.failure, delta))
 
     @property
     def specification(self) -> dict[str, object]:

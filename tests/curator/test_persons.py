@@ -20,7 +20,7 @@ from discreet.design.columns import Identifier
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.errors import DataError, SpecError
-from discreet.mechanisms.calibration.l2_sensitivity import Blocks, weighted_loss
+from discreet.losses.sensitivity.l2_sensitivity import Blocks, weighted_loss
 from discreet.tables.cells import cell_array
 from discreet.tables.files.opening import open_source
 from discreet.tables.source import ComputeOptions

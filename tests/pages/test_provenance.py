@@ -8,8 +8,8 @@ import pytest
 
 from discreet.design.columns import Numeric
 from discreet.design.model import Design
+from discreet.losses.law import CALIBRATIONS, FAMILIES
 from discreet.pages.provenance import provenance
-from discreet.releases.law import CALIBRATIONS, FAMILIES
 from discreet.testing.not_private import exact_release
 from support.every_column import mixed
 from support.report_cases import PROMISE, example

@@ -15,7 +15,7 @@ from support.release_edits import DELETE, SCHEMA, edited
 from support.small_releases import a_release, fitted_inside
 
 BAD_CHANGES = {
-    "newer": ({"schema": 2}, "schema version 2, but this version of discreet reads versions up to 1; update discreet"),
+    "newer": ({"schema": 3}, "schema version 3, but this version of discreet reads versions up to 2; update discreet"),
     "no version": ({"schema": True}, "no schema version"),
     "other kind": ({"kind": "samples"}, "kind 'samples' is not known to this version"),
     "kind without its part": ({"kind": "coefficients"}, "a release of coefficients has no sums"),
@@ -55,7 +55,7 @@ BAD_CHANGES = {
     "condition of two lines": ({"guarantee__conditions": ["yes\nepsilon = 0"]}, "a text with invisible characters"),
     "version of two lines": ({"mechanism__version": "1\r2"}, "a text with invisible characters"),
     "setting that commands": ({"mechanism__settings": {"a\x1b": 1}}, "a text with invisible characters"),
-    "value that commands": ({"mechanism__settings": {"a": "\ud800"}}, "a text with invisible characters"),
+    "value that commands": ({"mechanism__settings": {"a": "\ud800"}}, "has no canonical JSON"),
     "id that commands": ({"design__unit": {"id": "p\x1b"}}, "unit id .* has invisible characters"),
     "mechanism": ({"mechanism__name": ""}, "'mechanism.name' is not text"),
     "count without noise": ({"noise__sigma__count": "0"}, "the noise of the count contradicts"),
@@ -136,7 +136,7 @@ BAD_COEFFICIENTS = {
     "no trace": ({"coefficients__trace": DELETE}, "coefficients.trace must be a list"),
     "short step": ({"coefficients__trace": [[1.0]]}, "coefficients.trace must be 5 numbers"),
     "no noise": ({"noise__sigma": {}}, "noise.sigma must be positive"),
-    "noise of nothing": ({"noise__sigma__score": "0"}, "noise.sigma must be positive"),
+    "noise of nothing": ({"noise__sigma__selection": "0"}, "noise.sigma must be positive"),
 }
 
 

@@ -105,13 +105,13 @@ def test_a_module_reached_by_a_lazy_import_or_one_for_types_counts():
     modules = {
         "exact/a.py": "def f():\n    from discreet.exact import b\n",
         "exact/b.py": "if TYPE_CHECKING:\n    from discreet.releases import Law\n",
-        "releases/__init__.py": "from discreet.releases.law import Law\nimport discreet.releases.release\n",
-        "releases/law.py": "import discreet.exact.c\n",
+        "releases/__init__.py": "from discreet.losses.law import Law\nimport discreet.releases.release\n",
+        "losses/law.py": "import discreet.exact.c\n",
         "exact/c.py": "",
         "exact/d.py": "",
         "releases/release.py": "import discreet.exact.d\n",
     }
-    assert proof_tags.reached(["exact/a.py"], modules) == {"exact/a.py", "exact/b.py", "releases/law.py", "exact/c.py"}
+    assert proof_tags.reached(["exact/a.py"], modules) == {"exact/a.py", "exact/b.py", "losses/law.py", "exact/c.py"}
 
 
 def test_every_module_between_cells_and_noise_is_named_by_a_proof():

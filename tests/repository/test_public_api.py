@@ -31,6 +31,7 @@ PUBLIC = [
     "plan",
     "release",
     "report",
+    "verify",
 ]
 ROOMS = ["datasets", "papers", "planning", "primitives", "privacy", "testing"]
 

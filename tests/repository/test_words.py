@@ -13,8 +13,10 @@ import pytest
 
 PACKAGE = Path(__file__).parents[2] / "src" / "discreet"
 FILES = sorted(file for file in PACKAGE.rglob("*") if file.suffix in (".py", ".j2"))
-# before "sign" these words are about numbers
-_BEFORE_SIGN = "of one/share one/has no/zeros and/like/opposite/flip/dollar/changes/different/that/its/the"
+# before "sign" these words are about numbers, or about signatures
+_BEFORE_SIGN = (
+    "of one/share one/has no/zeros and/like/opposite/flip/dollar/changes/different/that/its/the/to/did not/cannot"
+)
 _NOT_OF_A_NUMBER = "".join(f"(?<!{words} )" for words in _BEFORE_SIGN.split("/"))
 # what to write instead, by pattern
 DIALECT = {
@@ -27,7 +29,7 @@ DIALECT = {
     r"\bwish(es|ed)?\b": "request, setting",
     r"\bdrown(s|ed)?\b": "dominate",
     r"\bdear(est)?\b": "costly",
-    rf"{_NOT_OF_A_NUMBER}\bsigns?\b(?! of\b|\()": "character, operator",
+    rf"{_NOT_OF_A_NUMBER}(?<!--)(?<![\"'\[])\bsigns?\b{_AFTER_SIGN}": "character, operator",
     r"\bstand(s|ing)? (here|there|once|twice|behind|together|alone)\b": "is listed, is",
     r"\b(person|key|level|cell|row|column|sum|name) stands in\b": "appears in, is in",
     r"\bsay --?\w": "pass --option",
@@ -143,6 +145,7 @@ def test_the_dialect_is_found(sentence: str) -> None:
         "expected a pair of bounds, got 3",
         "the sign of the residual, and sign(r)",
         "where the function changes sign",
+        "Sign with this key (extra 'sign'), a release that it did not sign, --sign KEY",
         "slopes of opposite signs",
         "each row stands for one person",
         "a standard error takes a design",

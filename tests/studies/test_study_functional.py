@@ -11,11 +11,11 @@ from scipy import stats
 from discreet.curator.sums.protocol import Totals
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
+from discreet.losses.law import entry_blocks
 from discreet.mechanisms.moments.functional import FunctionalMechanism
 from discreet.mechanisms.moments.laplace import LaplaceMoments, noisy_totals
 from discreet.mechanisms.sampling.sampler import ExactSampler, rounded_up
 from discreet.privacy.budget import PrivacyBudget
-from discreet.releases.law import entry_blocks
 
 DRAWS = 20_000
 

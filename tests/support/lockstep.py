@@ -22,8 +22,8 @@ import numpy as np
 import pytest
 
 import discreet
+from discreet.losses.law import entry_blocks
 from discreet.planning import noise_law_for
-from discreet.releases.law import entry_blocks
 from discreet.testing.not_private import SeededSampler
 from discreet.workflow import release_with
 

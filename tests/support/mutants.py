@@ -16,6 +16,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 CALIBRATION = "tests/mechanisms/calibration"
+SENSITIVITY = "tests/losses/sensitivity"
 RULES = f"{CALIBRATION}/test_pieces_rules.py"
 PURE_SCORES = "tests/mechanisms/coefficients/test_pure_scores.py"
 WEIGHTED_WISHART = "tests/mechanisms/coefficients/test_wishart_moments.py"
@@ -37,9 +38,9 @@ PLACES = {
     "score noise": "discreet.mechanisms.coefficients.iterates:noisy_score",
     "family of noise": "discreet.mechanisms.coefficients.iterates:variates",
     "pure scores": "discreet.mechanisms.coefficients.pure_scores:pure_score_law",
-    "pure score sensitivity": "discreet.mechanisms.coefficients.pure_scores:score_sensitivity",
+    "pure score sensitivity": "discreet.losses.sensitivity.scores:score_l1_sensitivity",
     "weighted wishart": "discreet.mechanisms.coefficients.wishart_moments:noisy_moments",
-    "weighted shift": "discreet.mechanisms.coefficients.wishart_moments:row_shift",
+    "weighted shift": "discreet.losses.sensitivity.scores:weighted_row_shift",
     "gaussian noise": "discreet.mechanisms.moments.gaussian:GaussianMoments.randomise",
     "laplace noise": "discreet.mechanisms.moments.laplace:noisy_totals",
     "ssp noise": "discreet.mechanisms.moments.ssp:with_noise",
@@ -79,10 +80,10 @@ PLACES = {
     "robust score": "discreet.mechanisms.coefficients.robust_loss:RobustLoss.score",
     "solver of ridge": "discreet.mechanisms.coefficients.ball_ridge:_Problem.certified",
     "solver of huber": "discreet.mechanisms.coefficients.huber_minimum:_Precision.certified",
-    "loss of a row": "discreet.mechanisms.calibration.l2_sensitivity:add_remove_loss",
-    "loss of a person": "discreet.mechanisms.calibration.l2_sensitivity:weighted_loss",
-    "replaced row": "discreet.mechanisms.calibration.l2_sensitivity:_norm2_beside",
-    "l1 sensitivity": "discreet.mechanisms.calibration.l1_sensitivity:l1_sensitivity",
+    "loss of a row": "discreet.losses.sensitivity.l2_sensitivity:add_remove_loss",
+    "loss of a person": "discreet.losses.sensitivity.l2_sensitivity:weighted_loss",
+    "replaced row": "discreet.losses.sensitivity.l2_sensitivity:_norm2_beside",
+    "l1 sensitivity": "discreet.losses.sensitivity.l1_sensitivity:l1_sensitivity",
     "steps": "discreet.mechanisms.calibration.blocks:in_steps",
     "mu": "discreet.privacy.gaussian:_mu_from",
     "rho": "discreet.privacy.zcdp:rho_from",
@@ -185,7 +186,7 @@ MUTANTS: dict[str, Mutant] = {
         PURE_SCORES, "noise_is_laplace",
     ),
     "irls without delta: one pass is charged": Mutant(
-        "pure scores", "iterations * score_sensitivity", "score_sensitivity", PURE_SCORES, "spends"
+        "pure scores", "iterations * score_l1_sensitivity", "score_l1_sensitivity", PURE_SCORES, "spends"
     ),
     "irls without delta: a replaced row counts once": Mutant(
         "pure score sensitivity", 'neighbours == "add-remove" else 2', 'neighbours == "add-remove" else 1', PURE_SCORES,
@@ -379,23 +380,23 @@ MUTANTS: dict[str, Mutant] = {
         "solver of huber", "", "True", "tests/mechanisms/coefficients/test_huber_minimum.py"
     ),
     "sensitivity: the square of the target is free": Mutant(
-        "loss of a row", " + w.target_square)", ")", f"{CALIBRATION}/test_l2_sensitivity.py"
+        "loss of a row", " + w.target_square)", ")", f"{SENSITIVITY}/test_l2_sensitivity.py"
     ),
     "sensitivity: persons with several rows pay for the root": Mutant(
-        "loss of a person", "rows_per_unit**2", "rows_per_unit", f"{CALIBRATION}/test_l2_sensitivity.py", "person"
+        "loss of a person", "rows_per_unit**2", "rows_per_unit", f"{SENSITIVITY}/test_l2_sensitivity.py", "person"
     ),
     "sensitivity: a row is not exchanged for an absent one": Mutant(
         "loss of a person",
-        "max(replace_loss(domain, weights), add_remove_loss(domain, weights))",
-        "replace_loss(domain, weights)",
-        f"{CALIBRATION}/test_l2_sensitivity.py",
+        "max(replace_loss(domain, weights, close), add_remove_loss(domain, weights))",
+        "replace_loss(domain, weights, close)",
+        f"{SENSITIVITY}/test_l2_sensitivity.py",
         "dropping",
     ),
     "sensitivity: exchanged rows are shorter": Mutant(
-        "replaced row", "3.0 * domain.numeric", "2.0 * domain.numeric", f"{CALIBRATION}/test_l2_sensitivity.py"
+        "replaced row", "3.0 * domain.numeric", "2.0 * domain.numeric", f"{SENSITIVITY}/test_l2_sensitivity.py"
     ),
     "sensitivity: persons with several rows cost as much as one": Mutant(
-        "l1 sensitivity", "one_row * design.unit.max_rows", "one_row", f"{CALIBRATION}/test_l1_sensitivity.py"
+        "l1 sensitivity", "one_row * design.unit.max_rows", "one_row", f"{SENSITIVITY}/test_l1_sensitivity.py"
     ),
     "noise rounded down to steps": Mutant(
         "steps", "rounded_up(math.ceil(sigma))", "max(1, math.floor(sigma / 2))",

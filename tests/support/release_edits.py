@@ -6,7 +6,7 @@ import json
 from importlib.resources import files
 
 from discreet.releases import Release
-from discreet.releases.release import digest_of
+from discreet.releases.canonical import digest_of
 
 SCHEMA = json.loads(files("discreet").joinpath("release.schema.json").read_text())
 DELETE = object()
@@ -15,7 +15,6 @@ DELETE = object()
 def edited(release: Release, **changes) -> str:
     """The file with some fields changed and a digest that matches again."""
     body = json.loads(release.to_json())
-    body.pop("digest")
     for path, value in changes.items():
         *parents, last = path.split("__")
         index = body
@@ -25,4 +24,4 @@ def edited(release: Release, **changes) -> str:
             index.pop(last)
         else:
             index[last] = value
-    return json.dumps({**body, "digest": digest_of(body)})
+    return json.dumps(body | {"digest": digest_of(body)})

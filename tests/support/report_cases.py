@@ -15,6 +15,7 @@ from discreet.pages.provenance import DeclaredColumn, NoiseLine, Provenance
 from discreet.pages.trace import CoefficientTrace
 from discreet.pages.usage import Usage
 from discreet.pages.view import Coefficient, Effect, ModelView, Promise, ReportView
+from discreet.privacy.budget import PrivacyBudget
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.unit import PrivacyUnit
 from discreet.releases import NoiseLaw, Release
@@ -189,8 +190,9 @@ def promised(release: Release, guarantee: Guarantee | None = None) -> Release:
     """The same numbers as a private release: the noise is fixed so that a test can be repeated."""
     return replace(
         release,
-        guarantee=guarantee or replace(PROMISE, unit=release.design.unit),
+        guarantee=guarantee or Guarantee.promised(release.design.unit, PrivacyBudget(4.0, 1e-6)),
         mechanism="gaussian",
+        mechanism_version="1",
         noise=NoiseLaw(release.noise.grid_bits, release.noise.sigma, "gaussian"),
     )
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import discreet
-from discreet.releases import Coefficients, NoiseLaw, Release
+from discreet.planning import noise_law_for
+from discreet.releases import Coefficients, Release
 
 
 def a_release(**options) -> Release:
@@ -18,10 +19,12 @@ def fitted_inside(**options) -> Release:
     """A release of the coefficients of one model, as a mechanism of that kind makes it."""
     plain = a_release(**options)
     values = (0.25 if plain.design.intercept else 0.0, 0.5, -0.125, 1e-17, 2.0)
-    law = NoiseLaw(16, {"score": 2**34, "start": 2**20}, "composed", "discrete-laplace", {"passes": 2})
+    # its noise depends on the unit alone
+    any_columns = discreet.Design("y", {"x": (0, 1), "y": (0, 1)}, unit=plain.design.unit)
+    law = noise_law_for(any_columns, 1.0, 1e-6, mechanism="frank-wolfe", settings={"iterations": 2})
     promise = replace(plain.guarantee, mu=None, mu_gap=None)
     return replace(
-        plain, guarantee=promise, mechanism="steps", noise=law, totals=(),
+        plain, guarantee=promise, mechanism="frank-wolfe", noise=law, totals=(),
         coefficients=Coefficients(values, (values, values)),
-        settings={"passes": 2, "averaged": True, "rate": 0.5, "loss": "huber"}, numerics="idealised",
+        settings={"iterations": 2, "averaged": True, "rate": 0.5, "loss": "huber"}, numerics="idealised",
     )  # fmt: skip

@@ -10,8 +10,8 @@ import numpy as np
 from discreet.curator.table import accumulate
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
+from discreet.losses.law import entry_blocks
 from discreet.releases import NoiseLaw
-from discreet.releases.law import entry_blocks
 from discreet.tables.files.opening import open_source
 from discreet.tables.source import ComputeOptions
 from support.tables import random_design, random_table

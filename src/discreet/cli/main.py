@@ -29,6 +29,7 @@ COMMANDS: Final = (
     "path",
     "predict",
     "report",
+    "verify",
     "mechanisms",
     "reproduce",
 )

@@ -5,17 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final, cast
+from typing import cast
 
 from discreet.errors import SpecError, shown
 from discreet.privacy.budget import PrivacyBudget
 from discreet.privacy.checks import exact_fields, known_fields, positive, probability_below_one, within
+from discreet.privacy.conditions import checked_sentences, needed_codes
 from discreet.privacy.unit import Neighbours, PrivacyUnit
 
-_CONDITIONS: Final = (
-    "bounds, levels, rules and settings were chosen without looking at the data",
-    "no other release is made from the same table (privacy losses add up)",
-)
 _FIELDS = ("epsilon", "delta", "unit", "conditions", "mu", "rho")
 _GAP = "mu_gap"
 _LARGEST_FLOAT = math.nextafter(math.inf, 0.0)
@@ -85,11 +82,7 @@ class Guarantee:
         >>> Guarantee.promised(PrivacyUnit(), PrivacyBudget(1.0, 1e-6)).epsilon
         1.0
         """
-        one_row = unit.id is None
-        who = "each person appears in at most one row" if one_row else f"each person has one value of {unit.id!r}"
-        public = f"the number of {'rows' if one_row else 'persons'} in the table is public"
-        conditions = (who, *_CONDITIONS, *((public,) if unit.neighbours == "replace" else ()))
-        return cls(budget.epsilon, budget.delta, unit, conditions)
+        return cls(budget.epsilon, budget.delta, unit, checked_sentences(needed_codes(unit), unit))
 
     @property
     def neighbours(self) -> Neighbours:

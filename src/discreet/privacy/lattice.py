@@ -103,10 +103,20 @@ def lattice_gap(epsilon: float, variates: Variates) -> float:
     >>> round(lattice_gap(1.0, [(2, 10), (1, 100)]), 6)
     0.004671
     """
+    return distance_cost(epsilon, math.fsum(how_many / (16 * float(sigma) ** 2) for how_many, sigma in variates))
+
+
+def distance_cost(epsilon: float, distance: float) -> float:
+    """What a total variation for every table costs in delta: (1 + e^epsilon) times it, rounded up.
+
+    Examples
+    --------
+    >>> round(distance_cost(0.0, 1e-9), 12)
+    2e-09
+    """
     # beyond it e^epsilon leaves the doubles
     if epsilon > 700:
         return math.inf
-    distance = math.fsum(how_many / (16 * float(sigma) ** 2) for how_many, sigma in variates)
     return (1 + math.exp(epsilon)) * distance * ROUNDING
 
 

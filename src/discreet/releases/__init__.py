@@ -7,7 +7,7 @@ Hands on: one value with a canonical JSON form (release.schema.json) that is che
 The room is called `releases` because `discreet.release` is the public function that makes one.
 """
 
-from discreet.releases.law import (
+from discreet.losses.law import (
     BLOCKS,
     CLIPPED,
     RATIO_BLOCK,
@@ -16,9 +16,10 @@ from discreet.releases.law import (
     Calibration,
     NoiseFamily,
     NoiseLaw,
+    Settings,
     block_of,
 )
-from discreet.releases.parts import Coefficients, NoisyCount, RatioPart, ResidualPart, Settings
+from discreet.releases.parts import Coefficients, NoisyCount, RatioPart, ResidualPart
 from discreet.releases.release import NOT_PRIVATE_SUFFIX, Release
 
 __all__ = [

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from discreet.exact.triangle import pairs
-from discreet.releases.law import block_of
+from discreet.losses.law import block_of
 from discreet.releases.parts import NoisyCount
 
 if TYPE_CHECKING:

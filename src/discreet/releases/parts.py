@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TypeAlias
-
-Settings: TypeAlias = Mapping[str, bool | int | float | str]
 
 
 @dataclass(frozen=True)

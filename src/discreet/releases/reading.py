@@ -5,17 +5,14 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any, Final, cast
 
 from discreet.design.domain import MAX_GRID_BITS, MIN_GRID_BITS
 from discreet.design.model import Design
 from discreet.errors import ReleaseFileError, SpecError, shown
 from discreet.exact.triangle import entry_count
-from discreet.privacy.checks import is_integer
-from discreet.privacy.guarantee import Guarantee
-from discreet.privacy.lattice import lattice_curve
-from discreet.privacy.zcdp import rho_from
-from discreet.releases.law import (
+from discreet.losses.law import (
     BLOCKS,
     CALIBRATIONS,
     CLIPPED,
@@ -23,22 +20,25 @@ from discreet.releases.law import (
     RATIO_BLOCK,
     RESIDUAL_BLOCKS,
     NoiseLaw,
+    Settings,
     entry_blocks,
 )
-from discreet.releases.parts import Coefficients, RatioPart, ResidualPart, Settings
+from discreet.losses.maps.registry import MOMENTS
+from discreet.privacy.checks import is_integer
+from discreet.privacy.conditions import checked_sentences, codes_of
+from discreet.privacy.guarantee import Guarantee
+from discreet.releases.kept import checked_loss
+from discreet.releases.parts import Coefficients, RatioPart, ResidualPart
 from discreet.text import has_invisible_characters
 
 FORMAT: Final = "discreet-release"
-SCHEMA_VERSION: Final = 1
+SCHEMA_VERSION: Final = 2
 FIELDS: Final = frozenset((
     "format", "schema", "kind", "private", "design", "guarantee", "mechanism", "columns", "noise", "totals",
     "units_public", "anchor", "made_by",
 ))  # fmt: skip
-OPTIONAL: Final = frozenset(("residuals", "coefficients", "scalars", "clip_counts"))
+OPTIONAL: Final = frozenset(("residuals", "coefficients", "scalars", "clip_counts", "signature"))
 _NEEDED: Final[Mapping[str, set[str]]] = {"k-norm": {"dimension"}, "wishart": {"degrees"}}
-_PURE: Final = ("discrete-laplace", "k-norm")
-# far above the rounding of doubles, far below anything that a reader could make use of
-_CURVE: Final = 1e-9
 _WIDEST_RESIDUAL: Final = 4.0  # scaled units of the target: the largest bound that can be declared
 _WIDEST_RATIO: Final = 2.0
 _NEVER_ABSENT: Final = ("count", "gram_diagonal", "cross")
@@ -75,7 +75,7 @@ def parsed(text: str) -> dict[str, Any]:
     return body
 
 
-def release_fields(body: Mapping[str, object]) -> dict[str, Any]:
+def release_fields(body: Mapping[str, Any]) -> dict[str, Any]:
     """Constructor arguments of the release that a file holds."""
     missing = sorted(FIELDS - set(body))
     if missing:
@@ -89,11 +89,13 @@ def release_fields(body: Mapping[str, object]) -> dict[str, Any]:
     private = body["guarantee"] is not None
     try:
         design = Design.from_dict(_ordered(_table(body["design"], "design")))
-        guarantee = Guarantee.from_dict(_table(body["guarantee"], "guarantee")) if private else None
+        guarantee = Guarantee.from_dict(_without_conditions(body["guarantee"])) if private else None
+        if body["private"] is not private or (guarantee is not None and guarantee.unit != design.unit):
+            raise ReleaseFileError("the fields 'guarantee', 'design' and 'private' contradict each other")
+        if guarantee is not None:
+            guarantee = replace(guarantee, conditions=_conditions(body, design))
     except SpecError as error:
         raise ReleaseFileError(f"the release file is inconsistent: {error}") from None
-    if body["private"] is not private or (guarantee is not None and guarantee.unit != design.unit):
-        raise ReleaseFileError("the fields 'guarantee', 'design' and 'private' contradict each other")
     if body["columns"] != list(design.released):
         raise ReleaseFileError("the released columns are not those of the design")
     units = None if body["units_public"] is None else _integer(body["units_public"], "units_public")
@@ -106,21 +108,51 @@ def release_fields(body: Mapping[str, object]) -> dict[str, Any]:
     if numerics not in ("exact", "idealised"):
         raise ReleaseFileError("mechanism.numerics must be 'exact' or 'idealised'")
     noise = _noise_law(_table(body["noise"], "noise"))
-    _check_promise(noise, guarantee)
     read = _moments if body["kind"] == "moments" else _coefficients
+    name, version = (_text(mechanism.get(field), f"mechanism.{field}") for field in ("name", "version"))
+    settings = _settings(_table(mechanism.get("settings", {}), "mechanism.settings"))
+    parts = read(body, design, noise, units, private=private)
+    if guarantee is not None:
+        if (name in MOMENTS) != (body["kind"] == "moments"):
+            raise ReleaseFileError(f"the mechanism {shown(name)} makes no release of kind {shown(body['kind'])}")
+        checked_loss(name, version, design, noise, settings, guarantee)
     return {
         "design": design,
         "guarantee": guarantee,
-        "mechanism": _text(mechanism.get("name"), "mechanism.name"),
-        "mechanism_version": _text(mechanism.get("version"), "mechanism.version"),
+        "mechanism": name,
+        "mechanism_version": version,
         "units_public": units,
         "anchor": _text(body["anchor"], "anchor"),
         "made_by": _text(body["made_by"], "made_by"),
-        "settings": _settings(_table(mechanism.get("settings", {}), "mechanism.settings")),
+        "settings": settings,
         "numerics": numerics,
         "noise": noise,
-        **read(body, design, noise, units, private=private),
+        "schema": body["schema"],
+        "signature": _signature(body),
+        **parts,
     }
+
+
+def _without_conditions(guarantee: object) -> dict[str, object]:
+    table = _table(guarantee, "guarantee")
+    return {**table, "conditions": []} if "conditions" in table else dict(table)
+
+
+def _conditions(body: Mapping[str, Any], design: Design) -> tuple[str, ...]:
+    """Conditions as sentences; a file of version 1 has them as such, later ones have codes."""
+    given = body["guarantee"]["conditions"]
+    if not isinstance(given, list):
+        raise ReleaseFileError("guarantee.conditions must be a list")
+    codes = codes_of(list(map(str, given)), design.unit) if body["schema"] == 1 else given
+    return checked_sentences(codes, design.unit)
+
+
+def _signature(body: Mapping[str, object]) -> str | None:
+    if "signature" not in body:
+        return None
+    if body["schema"] == 1:
+        raise ReleaseFileError("a release file of schema version 1 has no signature")
+    return _text(body["signature"], "signature")
 
 
 def _texts(table: object) -> Iterator[str]:
@@ -134,36 +166,6 @@ def _texts(table: object) -> Iterator[str]:
             waiting += [*one, *one.values()]
         elif isinstance(one, list):
             waiting += one
-
-
-def _check_promise(noise: NoiseLaw, guarantee: Guarantee | None) -> None:
-    """A private release names the account of its noise, and promises without delta only what keeps it."""
-    if guarantee is None:
-        return
-    if noise.calibration == "none":
-        raise ReleaseFileError("the noise is not calibrated to any promise, but the release is marked private")
-    if guarantee.delta == 0 and (noise.calibration != "pure" or noise.family not in _PURE):
-        raise ReleaseFileError("the promise has delta = 0, which this kind of noise cannot keep")
-    _check_curve(noise, guarantee)
-
-
-def _check_curve(noise: NoiseLaw, guarantee: Guarantee) -> None:
-    """What a promise says beyond (epsilon, delta) is what noise of its kind keeps; earlier versions say nothing."""
-    claimed = guarantee.mu, guarantee.mu_gap, guarantee.rho
-    if claimed == (None, None, None):
-        return
-    calibration = noise.calibration if noise.family == "discrete-gaussian" else "none"
-    kept: tuple[float | None, ...] = (None, None, None)
-    try:
-        if calibration == "gaussian":
-            kept = (*lattice_curve(guarantee.epsilon, guarantee.delta), None)
-        elif calibration == "discrete-zcdp":
-            kept = (None, None, rho_from(guarantee.epsilon, guarantee.delta))
-    except SpecError as error:
-        raise ReleaseFileError(f"the release file is inconsistent: {error}") from None
-    for one, other in zip(claimed, kept, strict=True):
-        if (one is None) != (other is None) or not math.isclose(one or 0.0, other or 0.0, rel_tol=_CURVE):
-            raise ReleaseFileError("mu or rho of the guarantee is not what this noise keeps at its epsilon and delta")
 
 
 def _moments(

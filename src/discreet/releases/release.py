@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 import warnings
@@ -18,10 +17,12 @@ from discreet.errors import OutputError, ReleaseFileError, SpecError, shown
 from discreet.exact.arrays import FloatArray
 from discreet.exact.triangle import symmetric
 from discreet.files import read_limited, write_bytes
+from discreet.losses.law import CLIPPED, NoiseLaw, Settings
+from discreet.privacy.conditions import codes_of
 from discreet.privacy.guarantee import Guarantee
+from discreet.releases.canonical import SEALS, digest_of
 from discreet.releases.description import Description, described
-from discreet.releases.law import CLIPPED, NoiseLaw
-from discreet.releases.parts import Coefficients, NoisyCount, ResidualPart, Settings
+from discreet.releases.parts import Coefficients, NoisyCount, ResidualPart
 from discreet.releases.reading import FIELDS, FORMAT, OPTIONAL, SCHEMA_VERSION, parsed, release_fields
 from discreet.text import html_table
 
@@ -64,6 +65,10 @@ class Release:
         numbers and the published value is a floating-point solution.
     clipped
         Noisy numbers of clipped rows by column, on the product grid, if they were paid for; see `clip_counts`.
+    schema
+        Version of the file format; a release that was read from an older file keeps that file's version and digest.
+    signature
+        Of the digest, if the curator signed; see `discreet.verify`.
     """
 
     design: Design
@@ -81,6 +86,8 @@ class Release:
     settings: Settings = field(default_factory=dict)
     numerics: Literal["exact", "idealised"] = "exact"
     clipped: Mapping[str, int] = field(default_factory=dict)
+    schema: int = SCHEMA_VERSION
+    signature: str | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "scalars", MappingProxyType(dict(self.scalars)))
@@ -174,7 +181,8 @@ class Release:
 
     def to_json(self) -> str:
         """The canonical text of the release file."""
-        return json.dumps({**self._body(), "digest": self.digest}, indent=1, sort_keys=True, ensure_ascii=True) + "\n"
+        seals = {"digest": self.digest} | ({} if self.signature is None else {"signature": self.signature})
+        return json.dumps(self._body() | seals, indent=1, sort_keys=True, ensure_ascii=True) + "\n"
 
     def save(self, path: str | Path, *, force: bool = False) -> None:
         """Write the release as JSON; an existing file is left alone unless `force`."""
@@ -202,21 +210,20 @@ class Release:
         if not isinstance(text, str):
             raise ReleaseFileError(f"expected the text of a release file, got {type(text).__name__}")
         body = parsed(text)
-        digest = body.pop("digest", None)
-        if digest != digest_of(body):
+        if body.get("digest") != digest_of(body):
             raise ReleaseFileError("the digest does not match the content: the file was edited or damaged")
-        for key in sorted(set(body) - FIELDS - OPTIONAL):
+        for key in sorted(set(body) - FIELDS - OPTIONAL - SEALS):
             warnings.warn(f"the release file has a field {shown(key)} that this version does not know", stacklevel=2)
         return cls(**release_fields(body))
 
     def _body(self) -> dict[str, object]:
         body: dict[str, object] = {
             "format": FORMAT,
-            "schema": SCHEMA_VERSION,
+            "schema": self.schema,
             "kind": self.kind,
             "private": self.private,
             "design": self.design.to_dict() | {"order": list(self.design.columns)},
-            "guarantee": None if self.guarantee is None else self.guarantee.to_dict(),
+            "guarantee": None if self.guarantee is None else self._promise(self.guarantee),
             "mechanism": {
                 "name": self.mechanism,
                 "version": self.mechanism_version,
@@ -251,6 +258,13 @@ class Release:
         if self.clipped:
             body["clip_counts"] = {name: str(value) for name, value in self.clipped.items()}
         return body
+
+    def _promise(self, guarantee: Guarantee) -> dict[str, object]:
+        """The guarantee as the file has it: conditions as codes, in files of version 1 as sentences."""
+        plain = guarantee.to_dict()
+        if self.schema == 1:
+            return plain
+        return plain | {"conditions": codes_of(guarantee.conditions, guarantee.unit)}
 
     def __repr__(self) -> str:
         promise = (
@@ -287,9 +301,3 @@ def _cell(value: float) -> str:
 def _frozen(matrix: FloatArray) -> FloatArray:
     matrix.flags.writeable = False
     return matrix
-
-
-def digest_of(body: Mapping[str, object]) -> str:
-    """Fingerprint of the body of a release file."""
-    canonical = json.dumps(body, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
-    return "sha256:" + hashlib.sha256(canonical.encode()).hexdigest()

@@ -9,6 +9,7 @@ import pytest
 
 from discreet.curator.sums.clips import ClipCounter
 from discreet.design.model import Design
+from discreet.losses.sensitivity.clips import clips_l1_sensitivity, clips_l2_sensitivity
 from support.unit_changes import UNITS, bounds, contributions, l1, largest, squares
 
 DESIGN = Design("y", {"y": (0, 1), "b": bool, "x": (-2, 5), "g": ["u", "v"]})
@@ -73,7 +74,7 @@ def test_counts_move_by_at_most_the_stated_sensitivities_and_by_more_than_half_o
     marks = ClipCounter(design).marks(list(cells))[:, ::2]
     assert marks.any(axis=1).all()
     added = contributions(lambda: ClipCounter(design), marks, unit)
-    assert bounds(largest(l1, added, unit), ClipCounter.l1_sensitivity(design), 1) == (True, False)
+    assert bounds(largest(l1, added, unit), clips_l1_sensitivity(design), 1) == (True, False)
     # the square root of three is rounded in the last bit, which calibration covers
-    stated = ClipCounter.l2_sensitivity(design) * (1 + 2**-50)
+    stated = clips_l2_sensitivity(design) * (1 + 2**-50)
     assert bounds(largest(squares, added, unit), stated, 1, power=2) == (True, False)

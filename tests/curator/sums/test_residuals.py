@@ -11,6 +11,7 @@ from discreet.curator.sums.residuals import RatioSquares, ResidualGram, scaled_r
 from discreet.curator.table import accumulate
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
+from discreet.losses.sensitivity.residuals import ratio_sensitivity, residual_sensitivity
 from discreet.releases import RatioPart
 from discreet.tables.files.opening import open_source
 from discreet.tables.source import ComputeOptions
@@ -146,7 +147,7 @@ def test_residual_rows_move_their_gram_by_at_most_the_stated_sensitivity_and_by_
         return ResidualGram(domain, 3, [0.1, 0.2, -0.1], 0.5, unit.max_rows)
 
     added = contributions(fresh, corner_rows(domain, booleans=1), unit)
-    stated = ResidualGram.sensitivity(domain, unit.neighbours)
+    stated = residual_sensitivity(domain, unit.neighbours)
     assert bounds(largest(frobenius(3), added, unit), stated, fresh().unit, power=2) == (True, False)
 
 
@@ -158,4 +159,4 @@ def test_the_sum_of_squares_moves_by_at_most_the_stated_sensitivity_and_by_more_
         return RatioSquares(domain, [0.1, 0.2, -0.1], 0.5, 0.1, 0.25, unit.max_rows)
 
     added = contributions(fresh, corner_rows(domain, booleans=1), unit)
-    assert bounds(largest(most, added, unit), RatioSquares.sensitivity(), fresh().unit) == (True, False)
+    assert bounds(largest(most, added, unit), ratio_sensitivity(), fresh().unit) == (True, False)

@@ -9,6 +9,7 @@ from discreet.curator.sums.scores import ScoreSum, WeightedGram
 from discreet.curator.table import accumulate
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
+from discreet.losses.sensitivity.scores import coordinate_sensitivity, score_sensitivity, weighted_gram_sensitivity
 from discreet.tables.files.opening import open_source
 from discreet.tables.source import ComputeOptions
 from support.tables import random_design, random_table, reordered
@@ -148,9 +149,9 @@ def test_scores_move_by_at_most_the_stated_sensitivity_and_by_more_than_half_of_
         return ScoreSum(domain, 3, [0.1, 0.2, -0.1], lambda r: np.clip(r / 0.1, -1.0, 1.0), intercept=intercept)
 
     added = contributions(fresh, corner_rows(domain, booleans=1), unit)
-    stated = ScoreSum.sensitivity(domain, unit, intercept=intercept)
+    stated = score_sensitivity(domain, unit, intercept=intercept)
     assert bounds(largest(squares, added, unit), stated, fresh().unit, power=2) == (True, False)
-    assert bounds(largest(most, added, unit), ScoreSum.coordinate_sensitivity(unit), fresh().unit) == (True, False)
+    assert bounds(largest(most, added, unit), coordinate_sensitivity(unit), fresh().unit) == (True, False)
 
 
 @pytest.mark.parametrize("unit", UNITS, ids=str)
@@ -162,7 +163,7 @@ def test_weighted_products_move_by_at_most_the_stated_sensitivities_and_by_more_
         return WeightedGram(domain, 3, [0.1, 0.2, -0.1], lambda r: 1.0 / (1.0 + 0.01 * r * r), intercept=intercept)
 
     added = contributions(fresh, corner_rows(domain, booleans=1), unit)
-    gram, cross = WeightedGram.sensitivity(domain, unit, intercept=intercept)
+    gram, cross = weighted_gram_sensitivity(domain, unit, intercept=intercept)
     # of the upper triangle of (1, x, y), row by row, these are the products with y; the last is y with itself
     with_y = (3, 6, 8)
     products = [tuple(value for index, value in enumerate(totals) if index not in (*with_y, 9)) for totals in added]

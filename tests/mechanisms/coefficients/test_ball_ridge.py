@@ -10,14 +10,9 @@ import pytest
 
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
+from discreet.losses.sensitivity.ball import SOLVER_STEPS, RowSensitivity, rounding_sensitivity
 from discreet.mechanisms.coefficients import ball_ridge
-from discreet.mechanisms.coefficients.ball_ridge import (
-    SOLVER_STEPS,
-    RowSensitivity,
-    normal_equations,
-    ridge_in_ball,
-    rounding_sensitivity,
-)  # fmt: skip
+from discreet.mechanisms.coefficients.ball_ridge import normal_equations, ridge_in_ball
 
 UNIT = 2**16
 

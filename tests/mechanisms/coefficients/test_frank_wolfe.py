@@ -19,6 +19,7 @@ from discreet.curator.table import accumulate
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.errors import SpecError
+from discreet.losses.sensitivity.scores import coordinate_sensitivity
 from discreet.mechanisms.coefficients.frank_wolfe import (
     PrivateFrankWolfe,
     clipped_at,
@@ -64,7 +65,7 @@ def test_no_neighbour_moves_a_score_by_more_than_claimed(neighbours, missing):
         design = random_design(rng, neighbours=neighbours, missing=missing, derived=bool(rng.random() < 0.3))
         theta = (rng.normal(size=len(design.released) - 1) * 10.0 ** rng.integers(-2, 9)).tolist()
         bound = float(10.0 ** rng.uniform(-3, 1))
-        sensitivity = ScoreSum.coordinate_sensitivity(design.unit) * RowDomain.of(design).unit
+        sensitivity = coordinate_sensitivity(design.unit) * RowDomain.of(design).unit
         base = random_table(design, 5, rng)
         before = scores_of(base, design, theta, bound)
         for _ in range(20):
@@ -86,7 +87,7 @@ def test_no_person_moves_a_score_by_more_than_claimed(neighbours, missing):
         domain, size = RowDomain.of(design), len(design.released) - 1
         theta = (rng.normal(size=size) * 10.0 ** rng.integers(-2, 9)).tolist()
         weight = clipped_at(float(10.0 ** rng.uniform(-3, 0)))
-        sensitivity = ScoreSum.coordinate_sensitivity(design.unit) * domain.unit
+        sensitivity = coordinate_sensitivity(design.unit) * domain.unit
         changes = person_changes(rng, design, partial(ScoreSum, domain, size, theta, weight), 50)
         assert len(changes) == 50
         for change in changes:
@@ -105,7 +106,7 @@ def test_worst_pairs_reach_the_claim_in_the_first_pass(neighbours):
         int(abs(scores_of(pair.table, design, theta, 1.0) - scores_of(pair.neighbour, design, theta, 1.0)).max())
         for pair in worst_pairs("frank-wolfe", design)
     )
-    assert worst == ScoreSum.coordinate_sensitivity(design.unit) * 2**16
+    assert worst == coordinate_sensitivity(design.unit) * 2**16
 
 
 @pytest.mark.parametrize("neighbours", RELATIONS)
@@ -160,7 +161,7 @@ def test_the_privacy_of_a_choice_computed_exactly(neighbours, unit):
     design = Design("y", {"x": (0, 1), "y": (0, 1)}, unit={"neighbours": neighbours, **unit})
     each = 0.5
     law = law_for(design, each, iterations=1)
-    scale, sensitivity = law.sigma["selection"], ScoreSum.coordinate_sensitivity(design.unit) * 4**16
+    scale, sensitivity = law.sigma["selection"], coordinate_sensitivity(design.unit) * 4**16
     losses = []
     for trial in range(60):
         size = int(rng.integers(1, 5))
@@ -211,7 +212,7 @@ def test_all_choices_together_spend_the_budget_and_no_more(delta, iterations, ne
     design = Design("y", COLUMNS, unit={"neighbours": neighbours})
     for epsilon in (0.1, 1.0, 7.7):
         law = law_for(design, epsilon, delta, iterations=iterations)
-        each = Fraction(2 * ScoreSum.coordinate_sensitivity(design.unit) * 4**16, law.sigma["selection"])
+        each = Fraction(2 * coordinate_sensitivity(design.unit) * 4**16, law.sigma["selection"])
         assert law.parameters["iterations"] == iterations
         if delta == 0 or iterations == 1:
             assert law.calibration == "pure"

@@ -11,7 +11,7 @@ import pytest
 from discreet.curator.sums.huber import digit_bits
 from discreet.curator.sums.protocol import Totals
 from discreet.design.domain import RowDomain
-from discreet.mechanisms.coefficients.ball_ridge import rounding_sensitivity
+from discreet.losses.sensitivity.ball import rounding_sensitivity
 from discreet.mechanisms.coefficients.huber_minimum import HuberProblem, huber_minimum
 from support.iterative_runs import summed
 

@@ -15,7 +15,8 @@ from discreet.curator.sums.gram import ExactGram
 from discreet.curator.sums.protocol import Totals
 from discreet.curator.sums.scores import ScoreSum, WeightedGram
 from discreet.design.model import Design
-from discreet.mechanisms.coefficients.irls import PrivateIRLS, iteration_count, noise_edge, noisy_cross, noisy_gram
+from discreet.losses.composition import iteration_count
+from discreet.mechanisms.coefficients.irls import PrivateIRLS, noise_edge, noisy_cross, noisy_gram
 from discreet.mechanisms.coefficients.iterates import LARGEST_COEFFICIENT, noisy_score
 from discreet.mechanisms.coefficients.robust_loss import RobustLoss
 from discreet.mechanisms.sampling.sampler import ExactSampler

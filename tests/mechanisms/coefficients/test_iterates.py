@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from discreet.curator.sums.protocol import Totals
-from discreet.curator.sums.scores import ScoreSum, row_norm
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
+from discreet.losses.sensitivity.scores import row_norm, score_sensitivity
 from discreet.mechanisms.coefficients.iterates import (
     LARGEST_COEFFICIENT,
     fitted_indices,
@@ -41,7 +41,7 @@ def test_no_row_is_longer_than_the_norm_and_a_corner_comes_near(seed):
 def test_the_sensitivity_counts_rows_that_come_and_rows_that_go(neighbours, apart, max_rows):
     person = {"id": "person", "max_rows": max_rows} if max_rows > 1 else {}
     design = Design("y", {"x": (0, 1), "y": (0, 1)}, unit={"neighbours": neighbours, **person})
-    found = ScoreSum.sensitivity(RowDomain.of(design), design.unit, intercept=True)
+    found = score_sensitivity(RowDomain.of(design), design.unit, intercept=True)
     assert found == pytest.approx(math.sqrt(2) * apart * max_rows, rel=1e-12)
     assert found > math.sqrt(2) * apart * max_rows
 

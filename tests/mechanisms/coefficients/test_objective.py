@@ -16,13 +16,10 @@ from discreet.curator.table import accumulate
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.errors import SpecError
-from discreet.mechanisms.coefficients.ball_ridge import (
-    RowSensitivity,
-    normal_equations,
-    ridge_in_ball,
-    rounding_sensitivity,
-)
-from discreet.mechanisms.coefficients.objective import ObjectivePerturbation, shifts, solution_gap, volume_loss
+from discreet.losses.sensitivity.ball import RowSensitivity, rounding_sensitivity
+from discreet.losses.sensitivity.objective import shifts, solution_gap, volume_loss
+from discreet.mechanisms.coefficients.ball_ridge import normal_equations, ridge_in_ball
+from discreet.mechanisms.coefficients.objective import ObjectivePerturbation
 from discreet.mechanisms.interface.protocol import RunContext
 from discreet.mechanisms.sampling.sampler import ExactSampler
 from discreet.privacy.budget import PrivacyBudget

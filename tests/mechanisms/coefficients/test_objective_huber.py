@@ -16,14 +16,10 @@ from discreet.curator.sums.huber import HuberSums, digit_bits
 from discreet.curator.sums.protocol import Totals
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
-from discreet.mechanisms.coefficients.ball_ridge import rounding_sensitivity
+from discreet.losses.sensitivity.ball import rounding_sensitivity
+from discreet.losses.sensitivity.objective import sensitivity_and_shifts, volume_loss
 from discreet.mechanisms.coefficients.huber_minimum import HuberProblem, huber_minimum
-from discreet.mechanisms.coefficients.objective import (
-    VOLUME_SHARE,
-    ObjectivePerturbation,
-    sensitivity_and_shifts,
-    volume_loss,
-)  # fmt: skip
+from discreet.mechanisms.coefficients.objective import VOLUME_SHARE, ObjectivePerturbation
 from discreet.mechanisms.sampling.sampler import ExactSampler
 from discreet.privacy.budget import PrivacyBudget
 from discreet.privacy.gaussian import delta_from

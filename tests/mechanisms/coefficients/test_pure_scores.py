@@ -16,9 +16,10 @@ from discreet.curator.sums.scores import ScoreSum
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.errors import PrivacyNotice, SpecError
-from discreet.mechanisms.coefficients.irls import PrivateIRLS, iteration_count, noisy_gram
+from discreet.losses.composition import iteration_count
+from discreet.losses.sensitivity.scores import gram_l1_sensitivity, score_l1_sensitivity
+from discreet.mechanisms.coefficients.irls import PrivateIRLS, noisy_gram
 from discreet.mechanisms.coefficients.iterates import noisy_score
-from discreet.mechanisms.coefficients.pure_scores import gram_sensitivity, score_sensitivity
 from discreet.mechanisms.coefficients.robust_loss import RobustLoss
 from discreet.mechanisms.sampling.sampler import ExactSampler
 from discreet.testing.not_private import SeededSampler
@@ -107,7 +108,7 @@ def test_a_replaced_row_can_move_the_scores_as_far_as_claimed():
     weight = RobustLoss(1.0, 1.0).score
     corner, other = np.full((4, 1), 2.0**16), np.array([[1.0], [1.0], [1.0], [-1.0]]) * 2.0**16
     moved = [summed(ScoreSum(domain, 3, [0.0] * 3, weight), rows) for rows in (corner, other)]
-    assert sum(abs(a - b) for a, b in zip(*moved, strict=True)) / 2**16 == score_sensitivity(design, domain) == 6.0
+    assert sum(abs(a - b) for a, b in zip(*moved, strict=True)) / 2**16 == score_l1_sensitivity(design, domain) == 6.0
 
 
 def test_all_rows_of_a_person_and_a_row_that_is_dropped_are_covered():
@@ -121,7 +122,7 @@ def test_all_rows_of_a_person_and_a_row_that_is_dropped_are_covered():
         assert epsilon_between(corner, corner[:, :0], pure(dropping, threshold=1.0), [0.0, 0.0]) <= EPSILON
     persons = Design("y", {"x": (0, 1), "y": (0, 1)}, unit={"id": "who", "max_rows": 3})
     alone = Design("y", {"x": (0, 1), "y": (0, 1)})
-    for sensitivity in (score_sensitivity, gram_sensitivity):
+    for sensitivity in (score_l1_sensitivity, gram_l1_sensitivity):
         domain = RowDomain.of(alone)
         assert sensitivity(persons, domain) == pytest.approx(3 * sensitivity(alone, domain))
 

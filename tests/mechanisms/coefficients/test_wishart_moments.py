@@ -14,10 +14,12 @@ from discreet.curator.sums.protocol import Totals
 from discreet.curator.sums.scores import WeightedGram
 from discreet.design.model import Design
 from discreet.errors import SpecError
+from discreet.losses.composition import iteration_count
+from discreet.losses.sensitivity.scores import weighted_row_shift
 from discreet.mechanisms.coefficients import wishart_moments
-from discreet.mechanisms.coefficients.irls import PrivateIRLS, iteration_count
+from discreet.mechanisms.coefficients.irls import PrivateIRLS
 from discreet.mechanisms.coefficients.robust_loss import RobustLoss
-from discreet.mechanisms.coefficients.wishart_moments import DEGREES, noisy_moments, row_shift
+from discreet.mechanisms.coefficients.wishart_moments import DEGREES, noisy_moments
 from discreet.mechanisms.sampling.sampler import ExactSampler
 from discreet.privacy import advanced_composition
 from discreet.testing.not_private import SeededSampler
@@ -85,7 +87,7 @@ def test_no_weighted_row_is_longer_than_the_shift_that_was_calibrated(neighbours
         )  # fmt: skip
         rows = grid_rows(random_table(design, 30, rng), design, context.domain.grid_bits)
         theta = rng.normal(size=len(rows) - 1) * 10.0 ** rng.integers(-2, 9)
-        assert max(lengths(context, rows, theta.tolist())) <= row_shift(context.domain, *scales(context))
+        assert max(lengths(context, rows, theta.tolist())) <= weighted_row_shift(context.domain, *scales(context))
         tried += 1
     assert tried >= 10
 
@@ -98,7 +100,7 @@ def test_corner_rows_spend_delta_of_all_passes_and_no_more(neighbours, rule, ite
     context = context_of(design, threshold=1.0, composition=rule, iterations=iterations)
     corner = np.full((4, 1), 2.0**16)
     (shift,) = lengths(context, corner, [0.0] * 3)
-    assert shift == row_shift(context.domain, *scales(context))
+    assert shift == weighted_row_shift(context.domain, *scales(context))
     if rule == "advanced":
         steps = np.geomspace(1e-4, 1, 20_001)
         fit = [e for e in steps if advanced_composition(float(e), 0.0, iterations, DELTA / 2)[0] <= EPSILON]
@@ -133,7 +135,7 @@ def test_a_worst_pair_has_a_row_of_the_full_length(neighbours):
     longest = max(
         max(lengths(context, grid_rows(pair.table, design), zero)) for pair in worst_pairs("irls", design)
     )  # fmt: skip
-    assert longest == row_shift(context.domain, *scales(context))
+    assert longest == weighted_row_shift(context.domain, *scales(context))
 
 
 def test_noise_has_the_stated_law_and_wrong_degrees_are_rejected():

@@ -7,15 +7,15 @@ import math
 import numpy as np
 import pytest
 
-from discreet.curator.sums.residuals import RatioSquares, ResidualGram
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.errors import SpecError
-from discreet.mechanisms.calibration.blocks import DEFAULT_SHARES, variates
-from discreet.mechanisms.calibration.l2_sensitivity import (
+from discreet.losses.sensitivity.l2_sensitivity import (
     Blocks,
     weighted_loss,
 )
+from discreet.losses.sensitivity.residuals import ratio_sensitivity, residual_sensitivity
+from discreet.mechanisms.calibration.blocks import DEFAULT_SHARES, variates
 from discreet.mechanisms.interface.promise import with_curve
 from discreet.mechanisms.interface.settings import checked_settings
 from discreet.mechanisms.moments.gaussian import GaussianMoments
@@ -38,8 +38,8 @@ def mu_of_the_noise(design: Design, domain: RowDomain, law) -> float:
         domain, unit.neighbours, weights, count_public=design.count_public, rows_per_unit=unit.max_rows
     )
     if "residual_diagonal" in law.sigma:
-        loss += (ResidualGram.sensitivity(domain, unit.neighbours) / law.sd("residual_diagonal")) ** 2
-        loss += (RatioSquares.sensitivity() / law.sd("residual_ratio")) ** 2
+        loss += (residual_sensitivity(domain, unit.neighbours) / law.sd("residual_diagonal")) ** 2
+        loss += (ratio_sensitivity() / law.sd("residual_ratio")) ** 2
     return math.sqrt(loss)
 
 

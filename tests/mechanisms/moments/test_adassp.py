@@ -19,15 +19,11 @@ from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.errors import PrivacyNotice, SpecError
 from discreet.exact.eigenvalue import smallest_eigenvalue
+from discreet.losses.law import entry_blocks
+from discreet.losses.sensitivity.eigenvalue import eigenvalue_sensitivity
 from discreet.mechanisms.calibration.blocks import variates
 from discreet.mechanisms.interface.protocol import RunContext
-from discreet.mechanisms.moments.adassp import (
-    EIGENVALUE,
-    AdaptiveSufficientStatistics,
-    eigenvalue_sensitivity,
-    equal_parts,
-    regressor_gram,
-)
+from discreet.mechanisms.moments.adassp import EIGENVALUE, AdaptiveSufficientStatistics, equal_parts, regressor_gram
 from discreet.mechanisms.moments.ssp import SufficientStatistics
 from discreet.mechanisms.sampling.sampler import ExactSampler
 from discreet.privacy.budget import PrivacyBudget
@@ -36,7 +32,6 @@ from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.lattice import lattice_gap
 from discreet.privacy.zcdp import delta_from_rho
 from discreet.releases import Release
-from discreet.releases.law import entry_blocks
 from discreet.testing.not_private import exact_release
 from support.iterative_runs import grid_rows
 from support.statistics_pairs import exact_mu2, some_design, some_pairs, totals_of

@@ -18,7 +18,8 @@ from discreet.curator.table import accumulate
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.errors import PrivacyNotice, SpecError
-from discreet.mechanisms.calibration.l1_sensitivity import l1_sensitivity
+from discreet.losses.law import entry_blocks
+from discreet.losses.sensitivity.l1_sensitivity import l1_sensitivity
 from discreet.mechanisms.interface.protocol import RunContext
 from discreet.mechanisms.moments.functional import FunctionalMechanism, monomial_weights
 from discreet.mechanisms.moments.laplace import noisy_totals
@@ -26,7 +27,6 @@ from discreet.mechanisms.sampling.sampler import ExactSampler
 from discreet.privacy.budget import PrivacyBudget
 from discreet.privacy.guarantee import Guarantee
 from discreet.releases import BLOCKS
-from discreet.releases.law import entry_blocks
 from discreet.tables.files.opening import open_source
 from discreet.tables.source import ComputeOptions
 from discreet.testing.not_private import exact_release

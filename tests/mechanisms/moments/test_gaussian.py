@@ -16,8 +16,8 @@ from discreet.design.declarations import column_from
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.errors import SpecError
+from discreet.losses.sensitivity.l2_sensitivity import Blocks
 from discreet.mechanisms.calibration.blocks import block_sigmas, noise_law, variates
-from discreet.mechanisms.calibration.l2_sensitivity import Blocks
 from discreet.mechanisms.moments.gaussian import GaussianMoments
 from discreet.mechanisms.sampling.sampler import MAX_SIGMA, ExactSampler, rounded_up
 from discreet.privacy.budget import PrivacyBudget

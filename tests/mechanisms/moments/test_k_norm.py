@@ -17,7 +17,7 @@ from discreet.design.declarations import column_from
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.errors import SpecError
-from discreet.mechanisms.calibration.l2_sensitivity import Blocks, block_maxima
+from discreet.losses.sensitivity.l2_sensitivity import Blocks, block_maxima
 from discreet.mechanisms.interface.protocol import RunContext
 from discreet.mechanisms.moments.k_norm import KNormMoments, block_shares, k_norm_noise
 from discreet.mechanisms.sampling.sampler import ExactSampler

@@ -15,6 +15,7 @@ from discreet.curator.table import accumulate
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.errors import SpecError
+from discreet.losses.sensitivity.residuals import ratio_sensitivity, residual_sensitivity
 from discreet.mechanisms.calibration.blocks import RATIO_SHARE, ROBUST_SHARE, variates
 from discreet.mechanisms.moments.gaussian import GaussianMoments
 from discreet.privacy.budget import PrivacyBudget
@@ -53,7 +54,7 @@ def test_no_neighbour_moves_the_residual_gram_by_more_than_claimed(neighbours, r
         size = len(design.released) - 1
         theta = (rng.normal(size=size) * 10.0 ** rng.integers(-2, 9)).tolist()
         bound = float(rng.uniform(0.01, 2))
-        claim = Fraction(ResidualGram.sensitivity(RowDomain.of(design), neighbours)) ** 2
+        claim = Fraction(residual_sensitivity(RowDomain.of(design), neighbours)) ** 2
         base = random_table(design, 6, rng)
         before = residual_totals(base, design, theta, bound)
         for _ in range(rows):
@@ -72,7 +73,7 @@ def test_a_corner_row_with_a_large_residual_reaches_the_claim():
     moved = squared_change(
         residual_totals(base, design, theta, bound), residual_totals(corner, design, theta, bound), 3
     )
-    claim = ResidualGram.sensitivity(RowDomain.of(design), "add-remove")
+    claim = residual_sensitivity(RowDomain.of(design), "add-remove")
     assert float(moved) ** 0.5 >= 0.999 * claim
 
 
@@ -82,7 +83,7 @@ def test_a_row_exchanged_for_an_orthogonal_one_reaches_the_claim_under_replace()
     moved = squared_change(
         residual_totals(one, design, [0.0, 0.0], 0.5), residual_totals(other, design, [0.0, 0.0], 0.5), 2
     )
-    assert float(moved) ** 0.5 >= 0.999 * ResidualGram.sensitivity(RowDomain.of(design), "replace")
+    assert float(moved) ** 0.5 >= 0.999 * residual_sensitivity(RowDomain.of(design), "replace")
 
 
 @pytest.mark.parametrize("unit", [{}, {"neighbours": "replace"}, {"id": "person", "max_rows": 3}])
@@ -92,8 +93,8 @@ def test_both_parts_together_spend_the_budget_and_no_more(unit):
     epsilon, delta = 1.0, 1e-6
     law = GaussianMoments(robust=True).noise_model(design, domain, PrivacyBudget(epsilon, delta), {})
     plain = GaussianMoments().noise_model(design, domain, PrivacyBudget(epsilon, delta), {})
-    second = ResidualGram.sensitivity(domain, design.unit.neighbours) * 4**16 / law.sigma["residual_diagonal"]
-    third = RatioSquares.sensitivity() * 4**16 / law.sigma["residual_ratio"]
+    second = residual_sensitivity(domain, design.unit.neighbours) * 4**16 / law.sigma["residual_diagonal"]
+    third = ratio_sensitivity() * 4**16 / law.sigma["residual_ratio"]
     # the first part is the plain release with less of the budget
     ratio = plain.sigma["cross"] / law.sigma["cross"]
     assert ratio == pytest.approx(math.sqrt(1 - ROBUST_SHARE), rel=1e-6)
@@ -180,7 +181,7 @@ def test_no_person_moves_the_residual_gram_by_more_than_claimed(persons):
         unit = {"id": "person", "max_rows": 3, "neighbours": neighbours}
         design = Design("y", {"x": (0, 1), "y": (0, 1)}, unit=unit)
         domain = RowDomain.of(design)
-        claim = Fraction(ResidualGram.sensitivity(domain, neighbours)) ** 2
+        claim = Fraction(residual_sensitivity(domain, neighbours)) ** 2
 
         def totals(rows, design=design, domain=domain):
             table = {name: [row[k] for row in rows] for k, name in enumerate(("person", "x", "y"))}
@@ -217,7 +218,7 @@ def test_no_neighbour_moves_the_sum_for_r_squared_by_more_than_claimed(neighbour
             kept = slice(None) if neighbours == "add-remove" else slice(1, None)
             other = {name: [*row[name], *values[kept]] for name, values in base.items()}
             moved.append(abs(ratio_total(other, design, theta, at) - before))
-    assert max(moved) <= RatioSquares.sensitivity() * 4**16
+    assert max(moved) <= ratio_sensitivity() * 4**16
 
 
 @pytest.mark.parametrize("neighbours", RELATIONS)
@@ -227,7 +228,7 @@ def test_a_clipped_row_moves_the_sum_for_r_squared_by_one_scaled_unit_so_a_small
     without = [0.5] if neighbours == "add-remove" else [0.5, 0.5]
     before, after = (ratio_total({"x": [0.5] * len(y), "y": y}, design, [0.0, 0.0], at) for y in (without, [0.5, 1.0]))
     assert after - before == 4**16
-    assert RatioSquares.sensitivity() == pytest.approx(1.0, rel=1e-9)
+    assert ratio_sensitivity() == pytest.approx(1.0, rel=1e-9)
 
 
 @pytest.mark.parametrize("persons", PERSONS)
@@ -252,7 +253,7 @@ def test_no_person_moves_the_sum_for_r_squared_by_more_than_claimed(persons):
                 *([("new", *rng.random(2)) for _ in range(rng.integers(1, 6))] for _ in range(persons)),
             )
         ]
-        assert max(moved) <= RatioSquares.sensitivity() * 4**16
+        assert max(moved) <= ratio_sensitivity() * 4**16
         assert moved[0] >= 0.9 * 4**16
 
 

@@ -16,6 +16,7 @@ from discreet.design.declarations import column_from
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.errors import PrivacyNotice, SpecError
+from discreet.losses.law import entry_blocks
 from discreet.mechanisms.calibration.blocks import DEFAULT_SHARES, variates
 from discreet.mechanisms.interface.settings import checked_settings
 from discreet.mechanisms.moments.adassp import AdaptiveSufficientStatistics
@@ -27,7 +28,6 @@ from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.lattice import lattice_gap
 from discreet.privacy.zcdp import delta_from_rho
 from discreet.releases import Release
-from discreet.releases.law import entry_blocks
 from discreet.testing.not_private import exact_release
 from support.statistics_pairs import exact_mu2, some_design, some_pairs, totals_of
 

@@ -20,7 +20,7 @@ from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.errors import SpecError
 from discreet.exact.normal import EIGHTY_DIGITS
-from discreet.mechanisms.calibration.chi_square import (
+from discreet.losses.chi_square import (
     _cdf,
     absent_delta,
     added_delta,

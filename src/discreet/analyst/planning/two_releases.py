@@ -6,8 +6,8 @@ import math
 from dataclasses import replace
 
 from discreet.analyst.inference.reference_law import family_of
+from discreet.losses.law import entry_blocks
 from discreet.releases import NoiseLaw, Release
-from discreet.releases.law import entry_blocks
 
 
 def both_laws(first: NoiseLaw, second: NoiseLaw) -> NoiseLaw:

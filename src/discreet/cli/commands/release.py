@@ -60,6 +60,7 @@ _LABEL: Final = 12  # columns of the words on the left
     is_flag=True,
     help="Also publish noisy counts of clipped rows by column; adds 2% to 3% noise elsewhere.",
 )
+@click.option("--sign", metavar="KEY.pem", help="Sign with this Ed25519 private key (extra 'sign').")
 @reading_options
 @click.option("--allow-weak-privacy", is_flag=True, help="Accept epsilon above 20 or delta above 1e-3.")
 @click.option("-o", "--output", required=True, metavar="R.json", help="Where to write the release.")
@@ -76,6 +77,7 @@ def command(
     robust: bool,
     residual_bound: str | None,
     clip_counts: bool,
+    sign: str | None,
     encoding: str,
     delimiter: str,
     allow_weak_privacy: bool,
@@ -117,6 +119,7 @@ def command(
             delimiter=delimiter_sign(delimiter),
             compute=ComputeOptions(progress=progress),
             spend=spending(session),
+            sign=sign,
         )
     session.will_write(output)
     try:
@@ -165,6 +168,7 @@ def facts(made: Release, output: str) -> dict[str, object]:
         if counts is None
         else {name: {"count": one.value, "sd": one.sd} for name, one in counts.items()},
         "anchor": made.anchor,
+        "signed": made.signature is not None,
     }
 
 

@@ -12,7 +12,6 @@ from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.errors import SpecError
 from discreet.exact.arrays import FloatArray, IntArray
-from discreet.privacy.unit import PrivacyUnit
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,20 +142,6 @@ class CellCounts:
         self._unit = domain.unit
         self._partition = partition
         self._counts = np.zeros(partition.cells, dtype=np.int64)
-
-    @staticmethod
-    def l1_sensitivity(unit: PrivacyUnit) -> int:
-        """Largest sum of sizes of the changes of all counts between neighbouring tables, in rows.
-
-        >>> CellCounts.l1_sensitivity(PrivacyUnit(neighbours="replace")), CellCounts.l1_sensitivity(PrivacyUnit())
-        (2, 1)
-        """
-        return (2 if unit.neighbours == "replace" else 1) * unit.max_rows  # [P:l1-cells]
-
-    @staticmethod
-    def l2_sensitivity(unit: PrivacyUnit) -> float:
-        """Largest Euclidean length of the change of all counts between neighbouring tables, in rows."""
-        return unit.max_rows * (math.sqrt(2) if unit.neighbours == "replace" else 1.0)  # [P:l2-cells]
 
     @property
     def unit(self) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -25,20 +24,6 @@ class ClipCounter:
     def __init__(self, design: Design) -> None:
         self._design = design
         self._totals = [0] * len(design.clippable)
-
-    @staticmethod
-    def l1_sensitivity(design: Design) -> int:
-        """Largest sum of sizes of the changes of all counts between neighbouring tables, in rows.
-
-        >>> ClipCounter.l1_sensitivity(Design("y", {"y": (0, 1), "x": (0, 5)}))
-        2
-        """
-        return len(design.clippable) * design.unit.max_rows  # [P:clip-l1-sensitivity]
-
-    @staticmethod
-    def l2_sensitivity(design: Design) -> float:
-        """Largest Euclidean length of the change of all counts between neighbouring tables, in rows."""
-        return math.sqrt(len(design.clippable)) * design.unit.max_rows  # [P:clip-sensitivity]
 
     def marks(self, settled: Sequence[FloatArray]) -> npt.NDArray[np.bool_]:
         """Which cells are outside, from settled arrays of the columns of the table, shape (clippable, rows kept).

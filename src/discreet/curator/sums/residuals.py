@@ -10,15 +10,12 @@ import numpy.typing as npt
 
 from discreet.curator.sums.gram import ExactGram
 from discreet.curator.sums.protocol import common_unit
-from discreet.design.domain import RowDomain, norm2
+from discreet.design.domain import RowDomain
 from discreet.exact.arrays import FloatArray
 from discreet.exact.ball import shrink_to_ball
-from discreet.privacy.unit import Neighbours
 
 # scaled coefficients beyond this are noise; a larger one could turn a residual into infinity minus infinity
 _LARGEST_COEFFICIENT: Final = 1e6
-# covers the rounding of some double operations, each relative 2**-53
-_ROUNDING: Final = 1 + 2**-44
 
 
 def usable(coefficients: Sequence[float]) -> list[float]:
@@ -71,18 +68,6 @@ class ResidualGram:
         self._bound = bound
         self._norm2 = domain.norm2_bound + domain.unit**2
         self._rows_per_person = rows_per_person
-
-    @staticmethod
-    def sensitivity(domain: RowDomain, neighbours: Neighbours) -> float:
-        """Largest Frobenius norm of a change of the sum between neighbouring tables, in scaled units, rounded up.
-
-        A person enters as one row, whatever the number of rows that count.
-
-        >>> ResidualGram.sensitivity(RowDomain(2, 0, 0, None, False, 16), "add-remove")
-        3.0000000000001705
-        """
-        row_norm = 1.0 + norm2(domain)
-        return row_norm * (1.0 if neighbours == "add-remove" else 2**0.5) * _ROUNDING  # [P:residual-sensitivity]
 
     @property
     def unit(self) -> int:
@@ -148,11 +133,6 @@ class RatioSquares:
         self._ratio, self._mean = usable([ratio, mean])
         self._bound = bound
         self._rows_per_person = rows_per_person
-
-    @staticmethod
-    def sensitivity() -> float:
-        """Largest change of the sum between neighbouring tables under both relations, in scaled units, rounded up."""
-        return 1.0 * _ROUNDING  # [P:ratio-sensitivity]
 
     @property
     def unit(self) -> int:

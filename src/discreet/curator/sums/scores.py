@@ -2,31 +2,18 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
 from discreet.curator.sums.gram import ExactGram
 from discreet.curator.sums.residuals import scaled_residuals, usable
-from discreet.design.domain import RowDomain, norm2
+from discreet.design.domain import RowDomain
 from discreet.exact.arrays import FloatArray
-from discreet.privacy.unit import PrivacyUnit
 
 # from scaled residuals to numbers of at most 1 in size, each a function of its own residual alone
 Weight: TypeAlias = Callable[[FloatArray], FloatArray]
-# covers the rounding of a few double operations
-_ROUNDING: Final = 1 + 2**-44
-
-
-def row_norm(domain: RowDomain, *, intercept: bool) -> float:
-    """Largest norm of (1, x), or of x without intercept, in scaled units, rounded up.
-
-    >>> row_norm(RowDomain(3, 0, 0, None, False, 16), intercept=True)
-    2.0000000000001137
-    """
-    return math.sqrt(norm2(domain) + intercept) * _ROUNDING
 
 
 class ScoreSum:
@@ -65,21 +52,6 @@ class ScoreSum:
         self._rows = _ResidualRows(domain, coefficients, weight, least=-1.0, intercept=intercept)
         self._unit = domain.unit
         self._totals = [0] * size
-
-    @staticmethod
-    def sensitivity(domain: RowDomain, unit: PrivacyUnit, *, intercept: bool) -> float:
-        """Largest Euclidean length of a change of the sum between neighbouring tables, in scaled units."""
-        apart = 1.0 if unit.neighbours == "add-remove" else 2.0
-        return row_norm(domain, intercept=intercept) * apart * unit.max_rows  # [P:score-sensitivity]
-
-    @staticmethod
-    def coordinate_sensitivity(unit: PrivacyUnit) -> int:
-        """Largest change of any one coordinate of the sum between neighbouring tables, in scaled units.
-
-        >>> ScoreSum.coordinate_sensitivity(PrivacyUnit(neighbours="replace"))
-        2
-        """
-        return unit.max_rows * (1 if unit.neighbours == "add-remove" else 2)  # [P:coordinate-sensitivity]
 
     @property
     def unit(self) -> int:
@@ -132,18 +104,6 @@ class WeightedGram:
     ) -> None:
         self._rows = _ResidualRows(domain, coefficients, root, least=0.0, intercept=intercept)
         self._gram = ExactGram(size + 1, domain.grid_bits)
-
-    @staticmethod
-    def sensitivity(domain: RowDomain, unit: PrivacyUnit, *, intercept: bool) -> tuple[float, float]:
-        """Largest changes between neighbouring tables, in scaled units, each by itself.
-
-        Of the products of (1, x) with itself, as a Frobenius norm, and of those with y, as a Euclidean length.
-        """
-        length, rows = row_norm(domain, intercept=intercept), unit.max_rows
-        gram, cross = length**2 * rows * _ROUNDING, length * rows
-        if unit.neighbours == "replace":
-            gram, cross = gram * math.sqrt(2), cross * 2  # [P:weighted-pieces]
-        return gram, cross
 
     @property
     def unit(self) -> int:

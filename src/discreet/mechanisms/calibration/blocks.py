@@ -6,10 +6,10 @@ import math
 from dataclasses import dataclass, fields, replace
 from typing import Final
 
-from discreet.curator.sums.residuals import RatioSquares, ResidualGram
 from discreet.design.domain import RowDomain
 from discreet.errors import SpecError
-from discreet.mechanisms.calibration.l2_sensitivity import Blocks, block_maxima, weighted_loss
+from discreet.losses.sensitivity.l2_sensitivity import Blocks, block_maxima, weighted_loss
+from discreet.losses.sensitivity.residuals import ratio_sensitivity, residual_sensitivity
 from discreet.mechanisms.sampling.sampler import MAX_SIGMA, rounded_up
 from discreet.privacy.budget import PrivacyBudget
 from discreet.privacy.lattice import ROUNDING, gaussian_mu
@@ -161,9 +161,9 @@ def in_steps(block: str, scaled: float, domain: RowDomain) -> int:
 
 def residual_steps(domain: RowDomain, neighbours: Neighbours, mu: float) -> dict[str, int]:
     """Noise of the sums over residuals, which take `ROBUST_SHARE` of a release that is mu-Gaussian-private."""
-    sigma = ResidualGram.sensitivity(domain, neighbours) / (mu * math.sqrt(ROBUST_SHARE - RATIO_SHARE))
+    sigma = residual_sensitivity(domain, neighbours) / (mu * math.sqrt(ROBUST_SHARE - RATIO_SHARE))
     return {
         "residual_diagonal": in_steps("residual_diagonal", sigma, domain),
         "residual_off_diagonal": in_steps("residual_off_diagonal", sigma / math.sqrt(2), domain),
-        RATIO_BLOCK: in_steps(RATIO_BLOCK, RatioSquares.sensitivity() / (mu * math.sqrt(RATIO_SHARE)), domain),
+        RATIO_BLOCK: in_steps(RATIO_BLOCK, ratio_sensitivity() / (mu * math.sqrt(RATIO_SHARE)), domain),
     }

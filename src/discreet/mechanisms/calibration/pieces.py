@@ -13,19 +13,16 @@ from dataclasses import dataclass
 from typing import Final
 
 from discreet.design.domain import RowDomain
+from discreet.losses.composition import split
 from discreet.mechanisms.calibration.blocks import in_steps
 from discreet.privacy.budget import PrivacyBudget
 from discreet.privacy.lattice import ROUNDING, approximate, concentrated_mu, gaussian_mu
-from discreet.privacy.textbook import advanced_composition
 from discreet.releases import Calibration, NoiseLaw
 
 # advanced composition is below basic only from some dozens of releases on; cdp is what Park & Welling call zcdp
 RULES: Final = ("exact", "zcdp", "cdp", "advanced", "basic")
 # those that look at all releases together, so that statistics which cannot reach their maxima at once gain by it
 JOINT_RULES: Final = ("exact", "zcdp", "cdp")
-# the largest epsilon of a piece that the advanced composition is asked about
-_MOST: Final = 100.0
-_HALVINGS: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,24 +72,6 @@ def pieces_law(domain: RowDomain, budget: PrivacyBudget, pieces: Pieces, rule: s
     # [P:split-gap-paid] [P:split-own-zcdp]
     mu, _ = gaussian_mu(budget, lambda mu: _variates(law(mu), pieces), one_release)
     return law(mu)
-
-
-def split(rule: str, epsilon: float, delta: float, releases: int) -> tuple[float, float]:
-    """Epsilon and delta of each of so many releases that are together (epsilon, delta)-private by that rule.
-
-    >>> [round(part, 7) for part in split("basic", 1.0, 1e-6, 10)]
-    [0.1, 1e-07]
-    """
-    if rule == "basic":
-        return epsilon / releases / ROUNDING, delta / releases / ROUNDING  # [P:basic-split]
-    low, high = 0.0, min(epsilon, _MOST)
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2
-        if advanced_composition(middle, 0.0, releases, delta / 2)[0] * ROUNDING <= epsilon:  # [P:advanced-split]
-            low = middle
-        else:
-            high = middle
-    return low, delta / 2 / releases / ROUNDING
 
 
 def _exact_law(domain: RowDomain, budget: PrivacyBudget, pieces: Pieces) -> NoiseLaw:

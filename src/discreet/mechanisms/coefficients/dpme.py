@@ -14,6 +14,7 @@ from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.errors import SpecError
 from discreet.exact.arrays import FloatArray
+from discreet.losses.sensitivity.cells import cells_l1_sensitivity, cells_l2_sensitivity
 from discreet.mechanisms.calibration.blocks import in_steps
 from discreet.mechanisms.calibration.pieces import Piece, pieces_law
 from discreet.mechanisms.interface.protocol import MechanismInfo, Passes, RunContext
@@ -76,10 +77,10 @@ class PerturbedHistogram:
         bins = public_bins(design, epsilon, settings)
         cells = Partition.of(design, bins).cells
         if settings["noise"] == "laplace":
-            scale = in_steps("cells", CellCounts.l1_sensitivity(design.unit) / epsilon, domain)
+            scale = in_steps("cells", cells_l1_sensitivity(design.unit) / epsilon, domain)
             law = NoiseLaw(domain.grid_bits, {"cells": scale}, "pure", "discrete-laplace")
         else:
-            law = pieces_law(domain, budget, {"cells": Piece(CellCounts.l2_sensitivity(design.unit), 1.0, cells)})
+            law = pieces_law(domain, budget, {"cells": Piece(cells_l2_sensitivity(design.unit), 1.0, cells)})
         return replace(law, parameters={"bins": bins, "cells": cells})
 
     def passes(self, context: RunContext) -> Passes:

@@ -12,6 +12,7 @@ from discreet.curator.sums.scores import ScoreSum, Weight
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.exact.arrays import FloatArray
+from discreet.losses.sensitivity.scores import coordinate_sensitivity
 from discreet.mechanisms.calibration.blocks import in_steps
 from discreet.mechanisms.interface.protocol import MechanismInfo, Passes, RunContext
 from discreet.mechanisms.interface.settings import Setting
@@ -52,7 +53,7 @@ class PrivateFrankWolfe:
         iterations = int(settings["iterations"])
         each, calibration = epsilon_of_a_choice(budget, iterations)
         # how far one unit can move the score of any vertex
-        sensitivity = ScoreSum.coordinate_sensitivity(design.unit)
+        sensitivity = coordinate_sensitivity(design.unit)
         scale = in_steps("selection", 2 * sensitivity / each, domain)  # [P:selection-scale]
         return NoiseLaw(
             domain.grid_bits, {"selection": scale}, calibration, "discrete-laplace", {"iterations": iterations}

@@ -8,10 +8,11 @@ from typing import Final, Literal
 import numpy as np
 
 from discreet.curator.sums.protocol import Totals
-from discreet.curator.sums.scores import ScoreSum, row_norm
+from discreet.curator.sums.scores import ScoreSum
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.errors import SpecError
+from discreet.losses.sensitivity.scores import row_norm, score_sensitivity
 from discreet.mechanisms.calibration.pieces import Piece, pieces_law
 from discreet.mechanisms.coefficients.iterates import (
     fitted_indices,
@@ -94,7 +95,7 @@ class NoisyGradientDescent:
 
 def gradient_pieces(design: Design, domain: RowDomain, iterations: int) -> dict[str, Piece]:
     """What is released: the number of rows unless it is public, and a sum of clipped gradients for each step."""
-    sensitivity = ScoreSum.sensitivity(domain, design.unit, intercept=design.intercept)
+    sensitivity = score_sensitivity(domain, design.unit, intercept=design.intercept)
     score = Piece(sensitivity, 1 - COUNT_SHARE, len(fitted_indices(design)), iterations)
     if design.count_public:
         return {"score": score}

@@ -17,7 +17,7 @@ from discreet.curator.sums.protocol import Sums, Totals
 from discreet.design.domain import RowDomain
 from discreet.exact.linear import Int, factors, solution
 from discreet.exact.triangle import symmetric_integers
-from discreet.mechanisms.coefficients.ball_ridge import SOLVER_STEPS
+from discreet.losses.sensitivity.ball import SOLVER_STEPS
 
 # 1 / SOLVER_STEPS as a power of two
 _TOLERANCE_BITS: Final = int(1 / SOLVER_STEPS).bit_length() - 1

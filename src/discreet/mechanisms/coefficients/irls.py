@@ -17,7 +17,13 @@ from discreet.design.model import Design
 from discreet.errors import SpecError
 from discreet.exact.arrays import FloatArray
 from discreet.exact.triangle import position, symmetric
-from discreet.mechanisms.calibration.l2_sensitivity import Blocks, weighted_loss
+from discreet.losses.composition import iteration_count
+from discreet.losses.sensitivity.scores import (
+    gram_sensitivity,
+    joint_part,
+    score_sensitivity,
+    weighted_gram_sensitivity,
+)
 from discreet.mechanisms.calibration.pieces import JOINT_RULES, RULES, Piece, pieces_law
 from discreet.mechanisms.coefficients.iterates import fitted_indices, noisy_score, published, stepped, variates
 from discreet.mechanisms.coefficients.pure_scores import pure_score_law
@@ -31,10 +37,6 @@ from discreet.releases import NoiseLaw, Settings
 
 _Iterates: TypeAlias = Generator[Sums, Totals, list[FloatArray]]
 
-# a step by scores is short, one by moments solves the weighted equations
-USUAL_ITERATIONS: Final = {"score": 100, "moment": 10}
-# epsilons add up, so that every further pass of pure noise costs more than the mean of iterates wins back
-PURE_ITERATIONS: Final = 20
 # share of mu^2 for the Gram of the score form: it sets how fast iterates move, not where they come to rest
 GRAM_SHARE: Final = 0.1
 # share of mu^2 for the weighted Gram of the moment form
@@ -99,16 +101,6 @@ class PrivateIRLS:
         return published(iterates, average=bool(context.settings["average"]))
 
 
-def iteration_count(settings: Settings, *, pure: bool = False) -> int:
-    """How many steps there are: those that were asked for, or what the form usually needs.
-
-    >>> iteration_count({"iterations": 0, "form": "score"}), iteration_count({"iterations": 7, "form": "moment"})
-    (100, 7)
-    """
-    usual = PURE_ITERATIONS if pure else USUAL_ITERATIONS[str(settings["form"])]
-    return int(settings["iterations"]) or usual
-
-
 def is_pure(budget: PrivacyBudget, settings: Settings) -> bool:
     """Whether the noise is Laplace, and keeps epsilon alone.
 
@@ -142,17 +134,9 @@ def _wishart_rule(settings: Settings) -> str:
 def score_pieces(design: Design, domain: RowDomain, iterations: int) -> dict[str, Piece]:
     """What the score form releases: the Gram of (1, x) once, and a sum of scores in every iteration."""
     size = len(fitted_indices(design))
-    constant = 1.0 if design.intercept else 0.0
-    loss = weighted_loss(  # [P:gram-sensitivity]
-        domain,
-        design.unit.neighbours,
-        Blocks(count=constant, sum_x=2 * constant, gram=1.0, sum_y=0.0, cross=0.0, target_square=0.0),
-        count_public=design.count_public,
-        rows_per_unit=design.unit.max_rows,
-    )
-    score = ScoreSum.sensitivity(domain, design.unit, intercept=design.intercept)
+    score = score_sensitivity(domain, design.unit, intercept=design.intercept)
     return {
-        "gram": Piece(math.sqrt(loss), GRAM_SHARE, size**2),
+        "gram": Piece(gram_sensitivity(design, domain), GRAM_SHARE, size**2),
         "score": Piece(score, 1 - GRAM_SHARE, size, iterations),
     }
 
@@ -163,21 +147,14 @@ def moment_pieces(design: Design, domain: RowDomain, iterations: int, *, joint: 
     With `joint` the sensitivities are those that one pair of rows can have at once; a single piece may have more.
     """
     size = len(fitted_indices(design))
-    gram, cross = WeightedGram.sensitivity(domain, design.unit, intercept=design.intercept)
+    gram, cross = weighted_gram_sensitivity(domain, design.unit, intercept=design.intercept)
     if joint and design.unit.neighbours == "replace":
-        together = _apart()
+        together = math.sqrt(joint_part(WEIGHTED_GRAM_SHARE, 1 - WEIGHTED_GRAM_SHARE)) * _ROUNDING
         gram, cross = gram * together, cross * together  # [P:joint-pieces]
     return {
         "gram": Piece(gram, WEIGHTED_GRAM_SHARE, size**2, iterations),
         "cross": Piece(cross, 1 - WEIGHTED_GRAM_SHARE, size, iterations),
     }
-
-
-def _apart() -> float:
-    """How much of the two maxima under `replace` one pair of rows can reach at once."""
-    gram, cross = WEIGHTED_GRAM_SHARE, 1 - WEIGHTED_GRAM_SHARE
-    cosine = min(1.0, cross / (4 * gram))
-    return math.sqrt(gram * (1 - cosine**2) + cross * (1 + cosine) / 2) * _ROUNDING  # [P:parabola-maximum]
 
 
 def score_iterates(context: RunContext) -> _Iterates:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Generator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from typing import Final, Literal
 
@@ -16,16 +16,27 @@ from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.errors import SpecError
 from discreet.exact.linear import Int
+from discreet.losses.sensitivity.ball import RowSensitivity, coefficient_count
+from discreet.losses.sensitivity.objective import (
+    EPSILON_USED,
+    HUBER,
+    OUTPUT_EPSILON,
+    SQUARED,
+    Shift,
+    in_units,
+    sensitivity_and_shifts,
+    solution_gap,
+    threshold_steps,
+    volume_loss,
+)
 from discreet.mechanisms.calibration.blocks import in_steps
 from discreet.mechanisms.coefficients.ball_ridge import (
     BALL_SETTINGS,
-    RowSensitivity,
     normal_equations,
     ridge_in_ball,
-    rounding_sensitivity,
 )
 from discreet.mechanisms.coefficients.huber_minimum import HuberProblem, huber_minimum
-from discreet.mechanisms.coefficients.output import coefficient_count, in_scaled_units
+from discreet.mechanisms.coefficients.output import in_scaled_units
 from discreet.mechanisms.interface.protocol import MechanismInfo, Passes, RunContext
 from discreet.mechanisms.interface.settings import Setting
 from discreet.privacy.budget import PrivacyBudget
@@ -34,20 +45,11 @@ from discreet.privacy.lattice import LATTICE_SHARE, ROUNDING, approximate, delta
 from discreet.privacy.zcdp import rho_from
 from discreet.releases import NoiseLaw, Settings
 
-SQUARED: Final = "squared"
-HUBER: Final = "huber"
 _STRENGTH: Final = BALL_SETTINGS["strength"]
 # share of epsilon that the change of volume uses where the budget sets the strength
 VOLUME_SHARE: Final = {HUBER: 0.4, SQUARED: 0.1}
-# more epsilon than this does not lower the noise: the step to the lattice costs e^epsilon
-EPSILON_USED: Final = 16.0
-# of epsilon and of delta, for what separates the lattice point from the exact minimum
-OUTPUT_EPSILON: Final = 1 / 50
+# of delta, for what separates the lattice point from the exact minimum
 OUTPUT_DELTA: Final = 1 / 20
-# directions that represent a circle where one row is exchanged for another
-_DIRECTIONS: Final = 16
-# delta is divided by 2 to this power at most; a double holds hardly more
-_MOST_HALVINGS: Final = 500
 
 
 class ObjectivePerturbation:
@@ -116,22 +118,6 @@ class ObjectivePerturbation:
         return in_scaled_units(noisy, design, law)
 
 
-@dataclass(frozen=True, slots=True)
-class Shift:
-    """How far apart the linear terms of neighbouring tables are that have one minimum.
-
-    Attributes
-    ----------
-    length
-        Largest Euclidean length, in scaled units, and largest length of a vector that represents a direction of it.
-    halvings
-        The number of these vectors as a power of two.
-    """
-
-    length: float
-    halvings: int
-
-
 def _minimum(context: RunContext, gram: Int, right: Int, linear: Int) -> Generator[Sums, Totals, list[int]]:
     """The minimum on the lattice, from the sum of z z' and that of z y less the linear term."""
     domain, strength = context.domain, context.law.parameters["strength"]
@@ -154,70 +140,6 @@ def strength_steps(
         share = VOLUME_SHARE[str(settings["loss"])] * epsilon
         given = max(_strength_for(design, sensitivity, share), _STRENGTH.low)
     return math.ceil(Fraction(given) * domain.unit**2)  # [P:whole-strength]
-
-
-def in_units(steps: int, domain: RowDomain) -> float:
-    """A penalty in scaled units, exactly: as many bits as a double has, or fewer."""
-    return steps / domain.unit**2
-
-
-def threshold_steps(settings: Settings, domain: RowDomain) -> int:
-    """Where Huber's loss turns linear, in whole steps of the grid, rounded down."""
-    steps = int(float(settings["threshold"]) * domain.unit)
-    if steps == 0:
-        raise SpecError(
-            f"threshold = {settings['threshold']:g} is less than a step of the grid of grid_bits = {domain.grid_bits}; "
-            f"choose {1 / domain.unit:g} or more, or raise grid_bits"
-        )
-    return steps
-
-
-def sensitivity_and_shifts(
-    design: Design, domain: RowDomain, settings: Settings
-) -> tuple[RowSensitivity, tuple[Shift, ...]]:
-    """What one row can do under the loss that was chosen, and how far apart the linear terms of neighbours are."""
-    bound = float(settings["bound"])
-    sensitivity = RowSensitivity.of(design, domain, bound)
-    if settings["loss"] == SQUARED:
-        return sensitivity, shifts(design, sensitivity, bound)
-    clipped = replace(sensitivity, residual=threshold_steps(settings, domain) / domain.unit)  # [P:clipped-residual]
-    return clipped, shifts(design, clipped)
-
-
-def shifts(design: Design, sensitivity: RowSensitivity, bound: float | None = None) -> tuple[Shift, ...]:
-    """Bounds that hold each by itself, from public quantities; a unit with too many rows is refused.
-
-    With a `bound` of the coefficients the loss is squared, and its gradient is linear in them.
-
-    >>> design = Design("y", {"y": (0, 1), "x": (0, 1)}, unit={"neighbours": "replace"})
-    >>> [round(shift.length, 4) for shift in shifts(design, RowSensitivity(norm=1.0, residual=2.0, rows=2), 1.0)]
-    [4.0, 3.0196]
-    """
-    k, norm = design.unit.max_rows, sensitivity.norm
-    found = [Shift(sensitivity.rows * norm * sensitivity.residual * ROUNDING, sensitivity.rows)]
-    if bound is not None and design.unit.neighbours == "replace":
-        around = norm * bound / math.cos(math.pi / _DIRECTIONS)
-        # [P:paired-shift]
-        found.append(Shift(k * norm * (2 + around) * ROUNDING, k * (2 + int(math.log2(_DIRECTIONS)))))
-    usable = tuple(shift for shift in found if shift.halvings <= _MOST_HALVINGS)
-    if not usable:
-        raise SpecError(f"max_rows = {k} is too large for this mechanism; lower it or use the mechanism 'output'")
-    return usable
-
-
-def volume_loss(rows: int, norm: float, size: int, strength: float) -> float:
-    """Largest change of log volume between linear terms of neighbouring tables: `rows` of length `norm`, one table.
-
-    >>> round(volume_loss(1, 1.0, 3, 1.0), 9)
-    0.693147181
-    """
-    rank = min(rows, size)
-    return rank * math.log1p(rows * norm**2 / (strength * rank)) * ROUNDING  # [P:volume]
-
-
-def solution_gap(size: int, strength: float) -> float:
-    """Largest distance of the lattice point from the minimum for the unrounded linear term, in lattice steps."""
-    return (rounding_sensitivity(size) + math.sqrt(size) / (2 * strength)) * ROUNDING  # [P:point-distance]
 
 
 def _linear_sd(shift: Shift, epsilon: float, delta: float) -> float:

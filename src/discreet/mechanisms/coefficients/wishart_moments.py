@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from fractions import Fraction
 from typing import Final
 
 import numpy as np
@@ -14,7 +13,7 @@ from discreet.design.model import Design
 from discreet.errors import SpecError
 from discreet.exact.arrays import FloatArray
 from discreet.exact.triangle import symmetric
-from discreet.mechanisms.calibration.chi_square import (
+from discreet.losses.chi_square import (
     DELTA_LOWEST,
     EPSILON_HIGHEST,
     EPSILON_LOWEST,
@@ -22,7 +21,8 @@ from discreet.mechanisms.calibration.chi_square import (
     proved_delta,
     served_epsilon,
 )
-from discreet.mechanisms.calibration.pieces import split
+from discreet.losses.composition import split
+from discreet.losses.sensitivity.scores import weighted_row_shift
 from discreet.mechanisms.coefficients.iterates import fitted_indices
 from discreet.mechanisms.interface.protocol import RunContext
 from discreet.mechanisms.sampling.wishart_draw import wishart_noise
@@ -66,15 +66,9 @@ def accepted_scales(domain: RowDomain, size: int, epsilon: float, delta: float, 
         row = domain.unit * math.sqrt((1 + norm2(domain)) / (ROW_SHARE * shift))
         target = domain.unit / math.sqrt((1 - ROW_SHARE) * shift)
         scales = math.ceil(row), math.ceil(target)
-        if proved_delta(nu, row_shift(domain, *scales), served, share, exchanged=exchanged) <= delta:
+        if proved_delta(nu, weighted_row_shift(domain, *scales), served, share, exchanged=exchanged) <= delta:
             return scales  # [P:wishart-accepted]
         shift *= 1 - 1e-6
-
-
-def row_shift(domain: RowDomain, row: int, target: int) -> Fraction:
-    """Largest squared length of a weighted row (1, x, y) whose columns are divided by their scales."""
-    unit2 = domain.unit**2
-    return Fraction(unit2 + domain.norm2_bound, row**2) + Fraction(unit2, target**2)  # [P:weighted-shift]
 
 
 def noisy_moments(moments: Totals, context: RunContext) -> tuple[FloatArray, FloatArray]:

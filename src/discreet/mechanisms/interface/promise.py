@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from discreet.privacy.conditions import sentence_of
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.lattice import lattice_curve
 from discreet.privacy.zcdp import rho_from
@@ -18,19 +19,8 @@ def with_origin(guarantee: Guarantee, origin: Origin | None) -> Guarantee:
     """
     if origin is None:
         return guarantee
-    read = "the result of the query" if origin == "query" else "the stream, perhaps the result of a query,"
-    person = guarantee.unit.id
-    apart = (
-        "each row stands for one person, each person has at most one row, and whether that row is there and what it "
-        "holds depends on that person alone"
-        if person is None
-        else f"each row stands for the one person whose {person!r} it holds, and whether it is there and what it holds "
-        "depends on that person alone"
-    )
-    condition = (
-        f"in {read} from which the table was read {apart} (a join, a window, an aggregate, a limit, a sample or a "
-        "subquery may break this)"
-    )
+    code = "query-rows" if origin == "query" else "stream-rows"
+    condition = sentence_of(code, guarantee.unit)
     return replace(guarantee, conditions=(*guarantee.conditions, condition))
 
 

@@ -7,13 +7,14 @@ from dataclasses import replace
 from typing import ClassVar, Final, Literal
 
 from discreet.curator.sums.gram import ExactGram
-from discreet.design.domain import RowDomain, norm2
+from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.errors import SpecError
 from discreet.exact.eigenvalue import smallest_eigenvalue
 from discreet.exact.triangle import position, size_of
+from discreet.losses.sensitivity.eigenvalue import eigenvalue_sensitivity
+from discreet.losses.sensitivity.l2_sensitivity import Blocks
 from discreet.mechanisms.calibration.blocks import ExtraStatistic, noise_law
-from discreet.mechanisms.calibration.l2_sensitivity import Blocks
 from discreet.mechanisms.interface.protocol import MechanismInfo, NoisyMoments, Passes, RunContext
 from discreet.mechanisms.interface.settings import Setting
 from discreet.mechanisms.moments.ssp import TARGET_SQUARE, released_shares, with_noise
@@ -91,17 +92,6 @@ def equal_parts(design: Design, *, target_square: bool) -> Blocks:
         cross=shares.cross / cross,
         target_square=2 * shares.target_square / (products + cross),
     )
-
-
-def eigenvalue_sensitivity(design: Design, domain: RowDomain) -> float:
-    """Largest change of the smallest eigenvalue between neighbouring tables, in scaled units.
-
-    >>> design = Design("y", {"y": (0, 1), "x": (0, 1), "z": (0, 1)})
-    >>> eigenvalue_sensitivity(design, RowDomain.of(design))
-    3.0
-    """
-    row_norm = norm2(domain) + (1.0 if design.needs_sums else 0.0)
-    return row_norm * design.unit.max_rows  # [P:eigenvalue-sensitivity]
 
 
 def regressor_gram(totals: Sequence[int], *, constant: bool) -> list[list[int]]:

@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Final
 
-from discreet.curator.sums.clips import ClipCounter
 from discreet.design.model import Design
 from discreet.errors import SpecError
+from discreet.losses.sensitivity.clips import clips_l2_sensitivity
 from discreet.mechanisms.calibration.blocks import ExtraStatistic
 from discreet.releases import CLIPPED, NoiseLaw
 
@@ -33,7 +33,7 @@ def clip_columns(design: Design) -> int:
 def clip_counts_statistic(design: Design) -> ExtraStatistic:
     """The counts as one more part of a Gaussian release: one statistic with a sensitivity of its own."""
     columns = clip_columns(design)
-    return ExtraStatistic(CLIPPED, ClipCounter.l2_sensitivity(design), CLIP_MU2_SHARE, columns)
+    return ExtraStatistic(CLIPPED, clips_l2_sensitivity(design), CLIP_MU2_SHARE, columns)
 
 
 def on_product_grid(counts: Sequence[int], noise: Sequence[int], law: NoiseLaw) -> tuple[int, ...]:

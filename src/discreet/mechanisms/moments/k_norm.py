@@ -12,8 +12,8 @@ from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.errors import SpecError
 from discreet.exact.triangle import entry_count
+from discreet.losses.sensitivity.l2_sensitivity import Blocks, block_maxima
 from discreet.mechanisms.calibration.blocks import block_sigmas, by_block
-from discreet.mechanisms.calibration.l2_sensitivity import Blocks, block_maxima
 from discreet.mechanisms.interface.protocol import MechanismInfo, NoisyMoments, Passes, RunContext
 from discreet.mechanisms.sampling.refinement import Uniforms, refined
 from discreet.mechanisms.sampling.sampler import Sampler

@@ -8,20 +8,20 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Literal
 
-from discreet.curator.sums.clips import ClipCounter
 from discreet.curator.sums.gram import ExactGram
 from discreet.curator.sums.protocol import Totals
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.errors import SpecError
 from discreet.exact.triangle import size_of
-from discreet.mechanisms.calibration.l1_sensitivity import l1_sensitivity
+from discreet.losses.law import entry_blocks
+from discreet.losses.sensitivity.clips import clips_l1_sensitivity
+from discreet.losses.sensitivity.l1_sensitivity import l1_sensitivity
 from discreet.mechanisms.interface.protocol import MechanismInfo, NoisyMoments, Passes, RunContext
 from discreet.mechanisms.moments.clip_counts import CLIP_EPSILON_SHARE, clip_columns, on_product_grid
 from discreet.mechanisms.sampling.sampler import MAX_SIGMA, Sampler, rounded_up
 from discreet.privacy.budget import PrivacyBudget, as_pair
 from discreet.releases import BLOCKS, CLIPPED, NoiseLaw, Settings
-from discreet.releases.law import entry_blocks
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +131,7 @@ def pure_law(
         if block in charged:
             sigma[block] = _steps(block, loss / Fraction(charged[block]), domain)  # [P:laplace-scales]
     if clip_counts:
-        sigma[CLIPPED] = _steps(CLIPPED, ClipCounter.l1_sensitivity(design) / for_clips, domain)  # [P:clip-scale]
+        sigma[CLIPPED] = _steps(CLIPPED, clips_l1_sensitivity(design) / for_clips, domain)  # [P:clip-scale]
     return NoiseLaw(domain.grid_bits, sigma, "pure", family="discrete-laplace")
 
 

@@ -9,14 +9,14 @@ from discreet.curator.sums.protocol import Totals
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.exact.triangle import size_of
+from discreet.losses.law import entry_blocks
+from discreet.losses.sensitivity.l2_sensitivity import Blocks
 from discreet.mechanisms.calibration.blocks import DEFAULT_SHARES, noise_law
-from discreet.mechanisms.calibration.l2_sensitivity import Blocks
 from discreet.mechanisms.interface.protocol import MechanismInfo, NoisyMoments, Passes, RunContext
 from discreet.mechanisms.interface.settings import Setting
 from discreet.mechanisms.sampling.sampler import Sampler
 from discreet.privacy.budget import PrivacyBudget
 from discreet.releases import NoiseLaw, Settings
-from discreet.releases.law import entry_blocks
 
 TARGET_SQUARE: Final = Setting(
     False, "release the sum of squares of the target too, which standard errors and R^2 need"

@@ -14,7 +14,7 @@ from discreet.design.domain import RowDomain, norm2
 from discreet.design.model import Design
 from discreet.errors import SpecError
 from discreet.exact.triangle import pairs
-from discreet.mechanisms.calibration.chi_square import (
+from discreet.losses.chi_square import (
     DELTA_LOWEST,
     EPSILON_HIGHEST,
     EPSILON_LOWEST,
@@ -22,6 +22,7 @@ from discreet.mechanisms.calibration.chi_square import (
     proved_delta,
     served_epsilon,
 )
+from discreet.losses.sensitivity.wishart import row_shift
 from discreet.mechanisms.interface.protocol import MechanismInfo, NoisyMoments, Passes, RunContext
 from discreet.mechanisms.interface.settings import Setting
 from discreet.mechanisms.sampling.wishart_draw import wishart_noise
@@ -53,12 +54,7 @@ class Scales:
 
     def shift(self, domain: RowDomain) -> Fraction:
         """Largest squared length of a row whose columns are divided by their scales."""
-        unit2 = domain.unit**2
-        return (
-            Fraction(unit2, self.constant**2)
-            + Fraction(domain.norm2_bound, self.regressor**2)
-            + Fraction(unit2, self.target**2)
-        )  # [P:row-shift]
+        return row_shift(domain, self.constant, self.regressor, self.target)
 
     def blocks(self, *, count_public: bool) -> dict[str, int]:
         """The scale of every block: products of those of its columns, in steps of the product grid."""

@@ -13,7 +13,8 @@ from discreet.curator.rows import GridRows
 from discreet.curator.table import accumulate
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
-from discreet.mechanisms.calibration.l1_sensitivity import (
+from discreet.losses.law import entry_blocks
+from discreet.losses.sensitivity.l1_sensitivity import (
     L1Geometry,
     _largest_on_rectangle,
     _replaced_in_ball,
@@ -24,7 +25,6 @@ from discreet.mechanisms.calibration.l1_sensitivity import (
 )
 from discreet.mechanisms.moments.laplace import block_weights
 from discreet.releases import BLOCKS
-from discreet.releases.law import entry_blocks
 from discreet.tables.files.opening import open_source
 from discreet.tables.source import ComputeOptions
 from support.tables import random_design, random_table

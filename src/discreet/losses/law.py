@@ -6,10 +6,13 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Final, Literal
+from typing import Final, Literal, TypeAlias
 
 from discreet.exact.arrays import FloatArray
 from discreet.exact.triangle import pairs, symmetric
+
+# public settings of a mechanism by name
+Settings: TypeAlias = Mapping[str, bool | int | float | str]
 
 Block = Literal[
     "count", "sum_x", "gram_diagonal", "gram_off_diagonal", "sum_y", "cross", "target_square",

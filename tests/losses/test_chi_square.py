@@ -11,7 +11,7 @@ import discreet
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.errors import SpecError
-from discreet.mechanisms.calibration.chi_square import added_delta, exchanged_delta, present_delta
+from discreet.losses.chi_square import added_delta, exchanged_delta, present_delta
 from discreet.mechanisms.choice import chosen_mechanism
 from discreet.mechanisms.moments.wishart import Scales
 from discreet.privacy.budget import PrivacyBudget

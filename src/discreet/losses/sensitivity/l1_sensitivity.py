@@ -23,7 +23,7 @@ from discreet.design.columns import Boolean, Categorical, Numeric, SplineBasis
 from discreet.design.domain import RowDomain
 from discreet.design.formulas.tree import Spline
 from discreet.design.model import Design
-from discreet.releases import BLOCKS
+from discreet.losses.law import BLOCKS
 
 # covers the rounding of some tens of double operations, each relative 2**-53
 _ROUNDING: Final = 1 + 2**-44
@@ -123,7 +123,7 @@ class L1Geometry:
         return self.free + sum(group.active for group in self.groups)
 
 
-def l1_sensitivity(design: Design, domain: RowDomain, weights: Mapping[str, float]) -> float:
+def l1_sensitivity(design: Design, domain: RowDomain, weights: Mapping[str, float | Fraction]) -> float:
     """Largest weighted L1 change of the upper triangle between neighbouring tables, from above.
 
     Parameters

@@ -21,7 +21,7 @@ from discreet.privacy.unit import Neighbours
 # covers the rounding of some tens of double operations, each relative 2**-53
 _ROUNDING: Final = 1 + 2**-44
 # how closely branch and bound encloses the joint maximum under `replace`
-_GAP = 1e-4
+GAP: Final = 1e-4
 _MAX_CELLS = 400_000
 
 
@@ -53,7 +53,13 @@ def block_maxima(domain: RowDomain, neighbours: Neighbours) -> Blocks:
 
 
 def weighted_loss(
-    domain: RowDomain, neighbours: Neighbours, weights: Blocks, *, count_public: bool, rows_per_unit: int = 1
+    domain: RowDomain,
+    neighbours: Neighbours,
+    weights: Blocks,
+    *,
+    count_public: bool,
+    rows_per_unit: int = 1,
+    close: float = GAP,
 ) -> float:
     """Largest weighted squared change between neighbouring tables, from above.
 
@@ -64,13 +70,15 @@ def weighted_loss(
         `missing = "drop"` rule, or a person with fewer rows), so that replacing can also mean adding or removing.
     rows_per_unit
         How many rows of one person count.
+    close
+        How closely the joint maximum under `replace` is enclosed.
     """
     if neighbours == "add-remove":
         loss = add_remove_loss(domain, weights)
     elif count_public:
-        loss = replace_loss(domain, weights)
+        loss = replace_loss(domain, weights, close)
     else:
-        loss = max(replace_loss(domain, weights), add_remove_loss(domain, weights))
+        loss = max(replace_loss(domain, weights, close), add_remove_loss(domain, weights))
     return loss * rows_per_unit**2 * _ROUNDING  # [P:rows-of-a-unit]
 
 
@@ -86,7 +94,7 @@ def add_remove_loss(domain: RowDomain, w: Blocks) -> float:
     return (w.count + w.sum_x * r2 + w.gram * r2 * r2 + w.sum_y + w.cross * r2 + w.target_square) * _ROUNDING
 
 
-def replace_loss(domain: RowDomain, w: Blocks) -> float:
+def replace_loss(domain: RowDomain, w: Blocks, close: float = GAP) -> float:
     """Joint maximum of the weighted squared change when one row is replaced, from above, by branch and bound.
 
     The block maxima are not attained together. Two rows enter only through a = |x|^2, b = |z|^2, c = x.z and their
@@ -101,7 +109,7 @@ def replace_loss(domain: RowDomain, w: Blocks) -> float:
     while True:
         upper = _upper(domain, r2, w, cells)
         attained = max(attained, float(_lower(domain, r2, w, cells).max()))
-        undecided = upper > attained * (1 + _GAP)
+        undecided = upper > attained * (1 + close)
         # cells put aside keep their say in the bound
         settled = max(settled, float(upper[~undecided].max(initial=0.0)))
         cells = cells[undecided]

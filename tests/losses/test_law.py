@@ -9,8 +9,8 @@ import pickle
 import numpy as np
 import pytest
 
+from discreet.losses.law import entry_blocks
 from discreet.releases import BLOCKS, NoiseLaw
-from discreet.releases.law import entry_blocks
 from support.small_releases import fitted_inside
 
 

@@ -1,0 +1,113 @@
+"""Discrete Gaussian noise on moments: `gaussian`, `ssp`, `adassp`. Proof: maps.proof.md."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from fractions import Fraction
+from typing import Final
+
+from discreet.exact.rounding import root_up, up
+from discreet.losses.law import CLIPPED, RATIO_BLOCK, RESIDUAL_BLOCKS, Calibration
+from discreet.losses.maps.stated import Stated
+from discreet.losses.promise import gaussian_delta
+from discreet.losses.sensitivity.clips import clips_l2_sensitivity
+from discreet.losses.sensitivity.eigenvalue import eigenvalue_sensitivity
+from discreet.losses.sensitivity.l2_sensitivity import Blocks, weighted_loss
+from discreet.losses.sensitivity.residuals import ratio_sensitivity, residual_sensitivity
+from discreet.privacy.loss import Loss
+
+EIGENVALUE: Final = "smallest_eigenvalue"
+JOINT: Final[tuple[Calibration, ...]] = ("gaussian", "discrete-zcdp")
+# how closely the worst exchange of two rows is enclosed; calibrations are content with less
+CLOSE: Final = 1e-6
+
+
+def all_moments(stated: Stated) -> Loss:
+    """Map of `gaussian`: all moments, with or without sums over residuals and counts of clipped rows."""
+    sigma = stated.law.sigma
+    blocks = stated.moments_blocks()
+    robust = any(block in sigma for block in (*RESIDUAL_BLOCKS, RATIO_BLOCK))
+    beside = [*(RESIDUAL_BLOCKS if robust else ()), *(name for name in (RATIO_BLOCK, CLIPPED) if name in sigma)]
+    stated.check("discrete-gaussian", JOINT, [*blocks, *beside])
+    square, variates = _moments(stated)
+    x = stated.size - 2
+    if robust:
+        sensitivity = residual_sensitivity(stated.domain, stated.design.unit.neighbours)
+        square += gram_weight(stated, *RESIDUAL_BLOCKS, columns=x + 1) * Fraction(sensitivity) ** 2
+        variates += [(x + 1, sigma["residual_diagonal"]), (x * (x + 1) // 2, sigma["residual_off_diagonal"])]
+    if RATIO_BLOCK in sigma:
+        square += stated.over(ratio_sensitivity(), RATIO_BLOCK) ** 2
+        variates.append((1, sigma[RATIO_BLOCK]))
+    if CLIPPED in sigma:
+        square += stated.over(clips_l2_sensitivity(stated.design), CLIPPED) ** 2
+        variates.append((len(stated.design.clippable), sigma[CLIPPED]))
+    return gaussian_loss(stated, square, variates)
+
+
+def one_model(stated: Stated) -> Loss:
+    """Map of `ssp`: the moments that one model needs."""
+    blocks = _of_one_model(stated)
+    stated.check("discrete-gaussian", JOINT, blocks)
+    return gaussian_loss(stated, *_moments(stated))
+
+
+def with_eigenvalue(stated: Stated) -> Loss:
+    """Map of `adassp`: the moments that one model needs, and the smallest eigenvalue of X'X."""
+    stated.check("discrete-gaussian", JOINT, [*_of_one_model(stated), EIGENVALUE])
+    square, variates = _moments(stated)
+    square += stated.over(eigenvalue_sensitivity(stated.design, stated.domain), EIGENVALUE) ** 2
+    return gaussian_loss(stated, square, [*variates, (1, stated.law.sigma[EIGENVALUE])])
+
+
+def gaussian_loss(stated: Stated, square: Fraction, variates: Iterable[tuple[int, int]]) -> Loss:
+    """The loss of independent discrete Gaussian noise with this mu^2 and so many variates of each scale, in steps."""
+    mu = root_up(square)
+    tau = up(sum((Fraction(many, 16 * sigma * sigma) for many, sigma in variates if sigma), Fraction(0)))
+    delta = min(gaussian_delta(stated.epsilon, mu, tau), 1 - 2**-20)  # [P:forward-gaussian]
+    return Loss.gaussian(stated.epsilon, delta, mu=mu, tau=min(tau, 1 - 2**-20))
+
+
+def gram_weight(stated: Stated, diagonal: str, off: str, *, columns: int) -> Fraction:
+    """What a squared Frobenius norm of a Gram weighs: the larger of what its two kinds of entries say."""
+    heavy = 1 / stated.scale(diagonal) ** 2
+    return max(heavy, 1 / (2 * stated.scale(off) ** 2)) if columns > 1 else heavy  # [P:forward-gram]
+
+
+def _of_one_model(stated: Stated) -> list[str]:
+    return stated.moments_blocks(sums=stated.design.needs_sums, target_square=stated.flag("target_square"))
+
+
+def moment_weights(stated: Stated) -> Blocks:
+    """One over the square of every scale, rounded up; 0 for a block that is absent or public."""
+    sigma, x = stated.law.sigma, stated.size - 2
+    one = {block: up(1 / stated.scale(block) ** 2) if sigma.get(block) else 0.0 for block in sigma}
+    return Blocks(
+        count=one["count"],
+        sum_x=one.get("sum_x", 0.0),
+        gram=up(gram_weight(stated, "gram_diagonal", "gram_off_diagonal", columns=x)),
+        sum_y=one.get("sum_y", 0.0),
+        cross=one["cross"],
+        target_square=one.get("target_square", 0.0),
+    )
+
+
+def joint_square(stated: Stated) -> Fraction:
+    """The largest squared change of all moments in units of their scales."""
+    unit = stated.design.unit
+    loss = weighted_loss(
+        stated.domain,
+        unit.neighbours,
+        moment_weights(stated),
+        count_public=stated.design.count_public,
+        rows_per_unit=unit.max_rows,
+        close=CLOSE,
+    )
+    return Fraction(loss)  # [P:forward-moments]
+
+
+def _moments(stated: Stated) -> tuple[Fraction, list[tuple[int, int]]]:
+    x = stated.size - 2
+    entries = {"sum_x": x, "gram_diagonal": x, "gram_off_diagonal": x * (x - 1) // 2, "cross": x}
+    blocks = stated.moments_blocks()
+    variates = [(entries.get(block, 1), stated.law.sigma[block]) for block in blocks if block in stated.law.sigma]
+    return joint_square(stated), variates

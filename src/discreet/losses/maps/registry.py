@@ -1,0 +1,78 @@
+"""Every mechanism and version with its map from the law of the noise to its loss."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Final, TypeAlias
+
+from discreet.design.domain import RowDomain
+from discreet.design.model import Design
+from discreet.errors import SpecError, shown
+from discreet.losses.law import NoiseLaw, Settings
+from discreet.losses.maps import fitted, gaussian, iterative, pure, wishart
+from discreet.losses.maps.stated import Stated
+from discreet.privacy.loss import Loss
+
+LossMap: TypeAlias = Callable[[Stated], Loss]
+MAPS: Final[Mapping[tuple[str, str], LossMap]] = MappingProxyType({
+    ("gaussian", "1"): gaussian.all_moments,
+    ("laplace", "1"): pure.all_moments,
+    ("k-norm", "1"): pure.k_norm,
+    ("wishart", "1"): wishart.all_moments,
+    ("functional", "1"): pure.monomials,
+    ("ssp", "1"): gaussian.one_model,
+    ("adassp", "1"): gaussian.with_eigenvalue,
+    ("dpme", "1"): fitted.histogram,
+    ("frank-wolfe", "1"): iterative.frank_wolfe,
+    ("irls", "2"): iterative.irls,
+    ("gradient", "2"): iterative.gradient,
+    ("output", "1"): fitted.perturbed_output,
+    ("objective", "2"): fitted.perturbed_objective,
+})  # fmt: skip
+
+
+# mechanisms that publish moments; the others publish coefficients
+MOMENTS: Final = frozenset(("gaussian", "laplace", "k-norm", "wishart", "functional", "ssp", "adassp"))
+
+
+def loss_of(
+    mechanism: str, version: str, design: Design, law: NoiseLaw, settings: Settings, epsilon: float, delta: float
+) -> Loss:
+    """What noise costs, forwards from its scales; refuses noise that the mechanism cannot have.
+
+    Parameters
+    ----------
+    mechanism, version
+        Which map.
+    design, law, settings
+        Public quantities; the law has all blocks that are released.
+    epsilon, delta
+        What is promised. A loss that is not stated by epsilon alone is given at this epsilon; `delta` matters only
+        where an accountant divides it.
+
+    Returns
+    -------
+    Loss
+        Its epsilon and delta are what the noise gives, which may be more or less than what is promised.
+
+    Examples
+    --------
+    >>> from discreet.planning import noise_law_for
+    >>> design = Design("y", {"y": (0, 10), "x": (0, 5)})
+    >>> law = noise_law_for(design, 1.0, 1e-6)
+    >>> loss = loss_of("gaussian", "1", design, law, {}, 1.0, 1e-6)
+    >>> 0.99e-6 < loss.delta <= 1e-6, round(loss.mu, 4)
+    (True, 0.2367)
+    """
+    found = MAPS.get((mechanism, version))
+    if found is None:
+        known = sorted(one for name, one in MAPS if name == mechanism)
+        if not known:
+            raise SpecError.unknown_name("mechanism", mechanism, sorted({name for name, _ in MAPS}))
+        raise SpecError(
+            f"the mechanism {mechanism!r} has the version {shown(version)}, of which this version of discreet cannot "
+            f"compute the privacy loss; it knows {' and '.join(known)}"
+        )
+    domain = RowDomain.of(design, law.grid_bits)
+    return found(Stated(design, domain, law, settings, epsilon, delta))

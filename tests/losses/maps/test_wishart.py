@@ -1,0 +1,55 @@
+"""Wishart noise forwards: delta at the promised epsilon, from scales and degrees."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from discreet.design.model import Design
+from discreet.errors import SpecError
+from discreet.mechanisms.moments.wishart import Scales
+from support.loss_cases import one_case
+
+IRLS = {"form": "moment", "noise": "wishart", "iterations": 3}
+
+
+def test_less_noise_has_more_delta():
+    case = one_case("wishart", degrees=500)
+    of = Scales.of(case.law)
+    half = Scales(of.constant // 2, of.regressor // 2, of.target // 2).blocks(count_public=False)
+    assert case.loss_with(replace(case.law, sigma=half)).delta > 100 * case.delta
+
+
+def test_scales_that_are_no_products_are_refused():
+    case = one_case("wishart", degrees=500)
+    with pytest.raises(SpecError, match="not products of scales of columns"):
+        case.loss_with(replace(case.law, sigma={**case.law.sigma, "cross": case.law.sigma["cross"] + 1}))
+
+
+def test_fewer_degrees_have_more_delta():
+    case = one_case("wishart", degrees=500)
+    assert case.loss_with(replace(case.law, parameters={"degrees": 300})).delta > case.delta
+    for degrees in (3, 5_000_000):
+        with pytest.raises(SpecError, match="degrees of freedom"):
+            case.loss_with(replace(case.law, parameters={"degrees": degrees}))
+
+
+def test_what_the_mechanism_refuses_is_refused():
+    case = one_case("wishart", degrees=500)
+    persons = Design("y", {"y": (0, 10), "x": (0, 5), "z": (-1, 1)}, unit={"id": "p", "max_rows": 2})
+    with pytest.raises(SpecError, match="one row of each person"):
+        replace(case, design=persons).loss  # noqa: B018
+    with pytest.raises(SpecError, match="is not proved for so small"):
+        replace(case, delta=1e-40).loss  # noqa: B018
+    public = one_case("wishart", Design("y", {"y": (0, 1), "x": (0, 1)}, unit={"neighbours": "replace"}), degrees=500)
+    with pytest.raises(SpecError, match="debiased = false with a public number of rows"):
+        public.loss_with(public.law, debiased=False)
+
+
+def test_passes_of_irls_add_up():
+    case = one_case("irls", **IRLS)
+    assert case.kept
+    assert case.loss_with(case.law, iterations=6).delta > 10 * case.loss.delta
+    with pytest.raises(SpecError, match="needs delta above 0"):
+        replace(case, delta=0.0).loss  # noqa: B018

@@ -1,0 +1,45 @@
+"""What `verify` finds, refuses and says that it cannot see."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import discreet
+from discreet.errors import ReleaseFileError, SpecError
+from discreet.mechanisms.registry import mechanisms
+from discreet.testing import exact_release
+
+DESIGN = discreet.Design("y", {"x": (0, 1), "y": (0, 1)})
+TABLE = {"x": [0.1, 0.9], "y": [0.3, 0.4]}
+
+
+@pytest.mark.parametrize("name", sorted(mechanisms()))
+def test_a_release_of_every_mechanism_is_verified(name):
+    delta = 1e-6 if mechanisms()[name].info.notion == "approximate" else 0.0
+    release = discreet.release(TABLE, DESIGN, epsilon=2.0, delta=delta, mechanism=name)
+    found = discreet.verify(release)
+    assert found.promised == release.guarantee
+    assert found.digest == release.digest
+    # where only a delta can be said, it is said at the promised epsilon
+    assert 0.9 * 2 <= found.epsilon_given <= 2 * (1 + 1e-6)
+    plain = json.loads(json.dumps(found.to_dict()))
+    assert plain["verified"] is True
+    assert plain["noise"]["epsilon"] == found.epsilon_given
+    assert plain["noise"]["delta"] <= delta * (1 + 1e-6)
+
+
+def test_what_cannot_be_seen_is_said():
+    found = discreet.verify(discreet.release(TABLE, DESIGN, epsilon=1.0, delta=1e-6))
+    assert "numbers were changed" in found.cannot_see[0]
+    assert any("drawn at all" in line for line in found.cannot_see)
+
+
+def test_what_promises_nothing_is_refused():
+    with pytest.raises(ReleaseFileError, match="NOT PRIVATE"):
+        discreet.verify(exact_release(TABLE, DESIGN))
+    with pytest.raises(ReleaseFileError, match="cannot read"):
+        discreet.verify("none.json")
+    with pytest.raises(SpecError, match="expected a release or the path of its file, got int"):
+        discreet.verify(3)

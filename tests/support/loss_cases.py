@@ -1,0 +1,111 @@
+"""Every mechanism with several settings, units and budgets, and the loss of its noise computed forwards."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from discreet.design.domain import RowDomain
+from discreet.design.model import Design
+from discreet.errors import SpecError
+from discreet.losses.law import NoiseLaw, Settings
+from discreet.losses.maps.registry import loss_of
+from discreet.losses.promise import keeps
+from discreet.mechanisms.choice import chosen_mechanism
+from discreet.mechanisms.interface.protocol import Mechanism
+from discreet.privacy.budget import PrivacyBudget
+from discreet.privacy.loss import Loss
+
+UNITS = (
+    {},
+    {"neighbours": "replace"},
+    {"id": "p", "max_rows": 3},
+    {"neighbours": "replace", "id": "p", "max_rows": 2},
+)
+COLUMNS = {"y": (0, 10), "x": (0, 5), "z": (-1, 1), "b": bool, "g": ["a", "b", "c"]}
+SETTINGS: Mapping[str, tuple[Mapping[str, object], ...]] = {
+    "wishart": ({"degrees": 500}, {"fewest": True}, {"debiased": False, "degrees": 500}),
+    "ssp": ({}, {"target_square": True}),
+    "functional": ({}, {"target_square": True}),
+    "adassp": ({}, {"eigenvalue_share": 0.1}),
+    "dpme": ({"bins": 2}, {"bins": 3, "noise": "gaussian"}, {}),
+    "frank-wolfe": ({}, {"iterations": 3}, {"iterations": 500}),
+    "irls": (
+        {},
+        {"form": "moment"},
+        {"composition": "basic"},
+        {"form": "moment", "composition": "zcdp"},
+        {"form": "moment", "composition": "advanced", "iterations": 60},
+        {"noise": "laplace"},
+        {"form": "moment", "noise": "wishart"},
+        {"form": "moment", "noise": "wishart", "composition": "advanced", "iterations": 60},
+    ),
+    "gradient": ({}, {"momentum": False, "iterations": 5}),
+    "output": ({}, {"strength": 5.0, "bound": 10.0}),
+    "objective": ({}, {"loss": "squared"}, {"loss": "squared", "strength": 500.0}),
+}
+BESIDE = {"gaussian": ({}, {"robust": True}, {"clip_counts": True}), "laplace": ({}, {"clip_counts": True})}
+BUDGETS = ((1.0, 1e-6), (0.1, 1e-9), (8.0, 1e-3), (18.0, 1e-6), (1.0, 0.0))
+
+
+@dataclass(frozen=True)
+class Case:
+    """A mechanism's noise for a budget, from public quantities."""
+
+    mechanism: Mechanism
+    design: Design
+    law: NoiseLaw
+    settings: Settings
+    epsilon: float
+    delta: float
+
+    @property
+    def loss(self) -> Loss:
+        return self.loss_with(self.law)
+
+    def loss_with(self, law: NoiseLaw, **settings: object) -> Loss:
+        public = {**self.settings, **settings}
+        one = self.mechanism
+        return loss_of(one.name, one.version, self.design, law, public, self.epsilon, self.delta)
+
+    @property
+    def kept(self) -> bool:
+        return keeps(self.loss, self.epsilon, self.delta)
+
+    def kept_with_half(self, block: str) -> bool:
+        """Whether the promise would be kept with half the scale of one statistic; a refusal counts as not kept."""
+        sigma = {**self.law.sigma, block: max(1, self.law.sigma[block] // 2)}
+        try:
+            return keeps(self.loss_with(replace(self.law, sigma=sigma)), self.epsilon, self.delta)
+        except SpecError:
+            return False
+
+
+def designs() -> Iterator[Design]:
+    for unit in UNITS:
+        yield Design("y", COLUMNS, unit=unit)
+        yield Design("y", {"y": (0, 1), "x": (0, 1)}, unit=unit)
+        yield Design("y", {"y": bool, "x": (-1, 1), "z": (-1, 1)}, unit=unit, intercept=False)
+        yield Design("y", {"y": (0, 1), "x": (0, 1), "z": (0, 1), "v": (0, 2)}, unit=unit, radius=1.0)
+
+
+def cases(name: str, budgets=BUDGETS, grids=(16,)) -> Iterator[Case]:
+    """Everything the mechanism offers; what it refuses is left out."""
+    choices = itertools.product(designs(), SETTINGS.get(name, ({},)), BESIDE.get(name, ({},)), budgets, grids)
+    for design, given, beside, (epsilon, delta), bits in choices:
+        try:
+            one, settings, law = chosen_mechanism(
+                name, design, RowDomain.of(design, bits), PrivacyBudget(epsilon, delta), given, **beside
+            )
+        except SpecError:
+            continue
+        yield Case(one, design, law, settings, epsilon, 0.0 if law.calibration == "pure" else delta)
+
+
+def one_case(name: str, design: Design | None = None, epsilon=1.0, delta=1e-6, beside=None, **settings) -> Case:
+    design = design or Design("y", {"y": (0, 10), "x": (0, 5), "z": (-1, 1)})
+    one, public, law = chosen_mechanism(
+        name, design, RowDomain.of(design), PrivacyBudget(epsilon, delta), settings or None, **(beside or {})
+    )
+    return Case(one, design, law, public, epsilon, 0.0 if law.calibration == "pure" else delta)
