@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Final, Literal, TypeAlias
 
@@ -16,7 +16,7 @@ Settings: TypeAlias = Mapping[str, bool | int | float | str]
 
 Block = Literal[
     "count", "sum_x", "gram_diagonal", "gram_off_diagonal", "sum_y", "cross", "target_square",
-    "residual_diagonal", "residual_off_diagonal", "residual_ratio", "clipped",
+    "residual_diagonal", "residual_off_diagonal", "residual_ratio", "clipped", "guard",
 ]  # fmt: skip
 BLOCKS: Final[tuple[Block, ...]] = (
     "count", "sum_x", "gram_diagonal", "gram_off_diagonal", "sum_y", "cross", "target_square",
@@ -25,6 +25,9 @@ RESIDUAL_BLOCKS: Final[tuple[Block, ...]] = ("residual_diagonal", "residual_off_
 RATIO_BLOCK: Final[Block] = "residual_ratio"
 # numbers of clipped rows by numeric column
 CLIPPED: Final[Block] = "clipped"
+# numbers of rows that fit and of rows that do not, released before anything else
+GUARD: Final[Block] = "guard"
+GUARD_COUNTS: Final = 2
 DIAGONAL_BLOCKS: Final = ("count", "gram_diagonal", "target_square")
 
 NoiseFamily = Literal["discrete-gaussian", "discrete-laplace", "k-norm", "wishart"]
@@ -72,6 +75,11 @@ class NoiseLaw:
         # read-only mappings do not travel by themselves
         return NoiseLaw, (self.grid_bits, dict(self.sigma), self.calibration, self.family, dict(self.parameters))
 
+    def without_guard(self) -> NoiseLaw:
+        """The law of the mechanism that follows a guard, or the law itself where there is none."""
+        rest = {block: sigma for block, sigma in self.sigma.items() if block != GUARD}
+        return replace(self, sigma=rest) if GUARD in self.sigma else self
+
     def to_dict(self) -> dict[str, object]:
         """The law as plain values for JSON, integers as decimal text."""
         return {
@@ -103,7 +111,7 @@ class NoiseLaw:
         return symmetric([by_block[block] for block in entry_blocks(size)], size)
 
     def _factor(self, block: str) -> float:
-        if self.family == "discrete-laplace":
+        if self.family == "discrete-laplace" or (block == GUARD and self.family != "discrete-gaussian"):
             return math.sqrt(2)
         if self.family == "k-norm":
             return math.sqrt(self.parameters["dimension"] + 1)

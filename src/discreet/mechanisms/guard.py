@@ -15,6 +15,8 @@ from typing import Final
 
 from discreet.design.domain import RowDomain
 from discreet.errors import SpecError
+from discreet.losses.law import GUARD, GUARD_COUNTS, NoiseLaw
+from discreet.losses.sensitivity.guard import guard_l1_sensitivity, guard_sensitivity
 from discreet.mechanisms.calibration.blocks import in_steps
 from discreet.mechanisms.sampling.sampler import Sampler
 from discreet.privacy.budget import PrivacyBudget, as_pair
@@ -22,14 +24,9 @@ from discreet.privacy.gaussian import delta_from, mu_from
 from discreet.privacy.lattice import LATTICE_SHARE, ROUNDING, lattice_gap
 from discreet.privacy.unit import PrivacyUnit
 from discreet.privacy.zcdp import rho_from
-from discreet.releases import NoiseLaw
 
-# block of the two counts in the law of the noise
-GUARD: Final = "guard"
 # of mu^2, or of epsilon for noise without delta
 GUARD_SHARE: Final = Fraction(1, 100)
-# the two counts are as many variates
-COUNTS: Final = 2
 # How far, in noise scales, the rows that do not fit must exceed those that do: where both are equal the noise alone
 # exceeds it with probability below 1/100. Gaussian: 2.33 standard deviations of a difference. Laplace: the difference
 # of two variates of scale b exceeds x with probability (1 + x/(2b)) exp(-x/b) / 2.
@@ -43,25 +40,6 @@ class GuardCounts:
 
     fitting: int
     other: int
-
-
-def guard_sensitivity(unit: PrivacyUnit) -> float:
-    """Largest Euclidean length of the change of the two counts between neighbouring tables, rounded up.
-
-    >>> guard_sensitivity(PrivacyUnit(id="person", max_rows=3))
-    3.0
-    """
-    apart = 1.0 if unit.neighbours == "add-remove" else math.nextafter(math.sqrt(2), 2.0)
-    return unit.max_rows * apart  # [P:guard-sensitivity]
-
-
-def guard_l1_sensitivity(unit: PrivacyUnit) -> int:
-    """Largest sum of sizes of the changes of the two counts between neighbouring tables.
-
-    >>> guard_l1_sensitivity(PrivacyUnit(neighbours="replace"))
-    2
-    """
-    return unit.max_rows * (1 if unit.neighbours == "add-remove" else 2)  # [P:guard-l1-sensitivity]
 
 
 def guarded_law(
@@ -115,7 +93,7 @@ def _composed(
     law = law_for(PrivacyBudget(epsilon * rest, delta * rest))
     mu = mu_from(share * epsilon, share * delta * (1 - LATTICE_SHARE) / ROUNDING)  # [P:guard-composed]
     made = _with(law, guard_sensitivity(unit) / mu, domain)
-    _check_gap(lattice_gap(share * epsilon, [(COUNTS, made.sigma[GUARD])]), LATTICE_SHARE * share * delta, domain)
+    _check_gap(lattice_gap(share * epsilon, [(GUARD_COUNTS, made.sigma[GUARD])]), LATTICE_SHARE * share * delta, domain)
     return made
 
 
@@ -131,7 +109,7 @@ def _joint(
         mu = whole * math.sqrt(share)  # [P:guard-mu]
         made = _with(law, guard_sensitivity(unit) / mu, domain)
         left = LATTICE_SHARE * (delta - rest)
-        _check_gap(lattice_gap(epsilon, [(COUNTS, made.sigma[GUARD])]), left, domain)  # [P:guard-gap]
+        _check_gap(lattice_gap(epsilon, [(GUARD_COUNTS, made.sigma[GUARD])]), left, domain)  # [P:guard-gap]
         return made
     rho = (rho_from(epsilon, delta) - rho_from(epsilon, rest)) / ROUNDING  # [P:guard-rho]
     return _with(law, guard_sensitivity(unit) / math.sqrt(2 * rho), domain)
@@ -151,7 +129,7 @@ def _check_gap(gap: float, allowed: float, domain: RowDomain) -> None:
 
 def guard_counts(fitting: tuple[int, int], law: NoiseLaw, sampler: Sampler) -> GuardCounts:
     """The exact counts in steps of the product grid plus one independent variate each, in unlimited integers."""
-    scales = [law.sigma[GUARD]] * COUNTS
+    scales = [law.sigma[GUARD]] * GUARD_COUNTS
     noise = sampler.draw(scales) if law.family == "discrete-gaussian" else sampler.laplace(scales)
     # [P:guard-noise]
     noisy = [count * law.unit + variate for count, variate in zip(fitting, noise, strict=True)]

@@ -9,8 +9,9 @@ from typing import Final, TypeAlias
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.errors import SpecError, shown
-from discreet.losses.law import NoiseLaw, Settings
+from discreet.losses.law import GUARD, NoiseLaw, Settings
 from discreet.losses.maps import fitted, gaussian, iterative, pure, wishart
+from discreet.losses.maps.guard import guard_loss, with_guard
 from discreet.losses.maps.stated import Stated
 from discreet.privacy.loss import Loss
 
@@ -75,4 +76,10 @@ def loss_of(
             f"compute the privacy loss; it knows {' and '.join(known)}"
         )
     domain = RowDomain.of(design, law.grid_bits)
-    return found(Stated(design, domain, law, settings, epsilon, delta))
+    loss = found(Stated(design, domain, law.without_guard(), settings, epsilon, delta))
+    return with_guard(Stated(design, domain, law, settings, epsilon, delta), loss) if GUARD in law.sigma else loss
+
+
+def stopped_loss(design: Design, law: NoiseLaw, epsilon: float, delta: float) -> Loss:
+    """What a release costs that its guard has stopped: the two noisy counts and nothing else."""
+    return guard_loss(Stated(design, RowDomain.of(design, law.grid_bits), law, {}, epsilon, delta))

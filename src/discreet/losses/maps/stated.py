@@ -65,9 +65,14 @@ class Stated:
         _same("the calibration of the noise", law.calibration, tuple(calibrations))
         _same_names("scale", law.sigma, blocks)
         _same_names("parameter", law.parameters, parameters)
+        self.check_scales(law.sigma)
+
+    def check_scales(self, blocks: Iterable[str]) -> None:
+        """Refuse a block without noise, or with more than any release has; a count that is public has none."""
         public = self.design.count_public
-        for block, sigma in law.sigma.items():
-            if block == "count" and public and block in _SIZES and sigma == 0:
+        for block in blocks:
+            sigma = self.law.sigma[block]
+            if block == "count" and public and sigma == 0:
                 continue
             if not 1 <= sigma <= _MOST_STEPS:
                 raise SpecError(f"expected noise on {block!r} of 1 to 2^100 steps, got a scale of {sigma}")

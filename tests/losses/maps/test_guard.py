@@ -1,0 +1,79 @@
+"""The loss of a guard and its mechanism, forwards from their noise: within the budget, close to it, and never less."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from discreet.design.domain import RowDomain
+from discreet.design.model import Design
+from discreet.errors import SpecError
+from discreet.losses.law import GUARD, NoiseLaw
+from discreet.losses.maps.registry import loss_of, stopped_loss
+from discreet.losses.promise import keeps
+from discreet.mechanisms.guard import guarded_law
+from discreet.mechanisms.interface.settings import checked_settings
+from discreet.mechanisms.registry import mechanism_named
+from discreet.privacy.budget import PrivacyBudget
+from discreet.privacy.loss import Loss
+
+COLUMNS = {"y": (0, 1), "x": {"bounds": (0, 1), "missing": "drop"}, "z": (0, 1)}
+UNITS = [{}, {"neighbours": "replace"}, {"id": "person", "max_rows": 3}]
+CASES = [
+    ("gaussian", {}, 1e-6), ("ssp", {}, 1e-6), ("adassp", {}, 1e-6), ("gradient", {"iterations": 3}, 1e-6),
+    ("output", {}, 1e-6), ("irls", {"iterations": 3}, 1e-6), ("irls", {"iterations": 3}, 0.0),
+    ("irls", {"iterations": 3, "composition": "basic"}, 1e-6), ("irls", {"iterations": 3, "composition": "zcdp"}, 1e-6),
+    ("laplace", {}, 0.0), ("k-norm", {}, 0.0), ("functional", {}, 0.0), ("dpme", {}, 0.0),
+    ("dpme", {"noise": "gaussian"}, 1e-6), ("frank-wolfe", {}, 0.0), ("frank-wolfe", {}, 1e-6),
+]  # fmt: skip
+
+
+def guarded(name: str, settings: dict[str, object], delta: float, unit: dict[str, object]):
+    mechanism, design = mechanism_named(name), Design("y", COLUMNS, unit=unit)
+    domain, public = RowDomain.of(design), checked_settings(name, mechanism.info.settings, settings)
+    law = guarded_law(
+        design.unit, domain, PrivacyBudget(1.0, delta), lambda b: mechanism.noise_model(design, domain, b, public)
+    )
+
+    def loss(law: NoiseLaw) -> Loss:
+        return loss_of(name, mechanism.version, design, law, public, 1.0, delta)
+
+    return design, law, loss
+
+
+@pytest.mark.parametrize(("name", "settings", "delta"), CASES)
+@pytest.mark.parametrize("unit", UNITS, ids=["row", "replace", "person"])
+def test_guard_and_mechanism_keep_the_budget_and_half_the_noise_of_the_guard_does_not(name, settings, delta, unit):
+    _, law, loss = guarded(name, settings, delta, unit)
+    whole, alone = loss(law), loss(law.without_guard())
+    assert keeps(whole, 1.0, delta)
+    assert whole.mu > alone.mu
+    assert whole.rho > alone.rho
+    quarter = replace(law, sigma={**law.sigma, GUARD: law.sigma[GUARD] // 4})
+    if law.calibration != "composed":
+        # composed noise keeps more than it promises
+        assert not keeps(loss(quarter), 1.0, delta)
+    assert loss(quarter).mu > whole.mu
+
+
+@pytest.mark.parametrize(("name", "delta"), [("gaussian", 1e-6), ("laplace", 0.0)])
+def test_a_stopped_release_costs_the_counts_alone(name, delta):
+    design, law, loss = guarded(name, {}, delta, {})
+    stopped, whole = stopped_loss(design, law, 1.0, delta), loss(law)
+    share = stopped.mu**2 / whole.mu**2 if delta else stopped.epsilon / whole.epsilon
+    assert share == pytest.approx(0.01, rel=0.02)
+    assert stopped.tau < whole.tau or not delta
+
+
+def test_a_guard_without_noise_or_before_a_mechanism_that_has_none_is_refused():
+    _, law, loss = guarded("gaussian", {}, 1e-6, {})
+    with pytest.raises(SpecError, match="expected noise on 'guard'"):
+        loss(replace(law, sigma={**law.sigma, GUARD: 0}))
+    design = Design("y", {"y": (0, 1), "x": (0, 1)})
+    mechanism, domain = mechanism_named("wishart"), RowDomain.of(design)
+    settings = checked_settings("wishart", mechanism.info.settings, {})
+    wishart = mechanism.noise_model(design, domain, PrivacyBudget(1.0, 1e-6), settings)
+    stated = replace(wishart, sigma={**wishart.sigma, GUARD: 10**9})
+    with pytest.raises(SpecError, match="a mechanism that has none"):
+        loss_of("wishart", "1", design, stated, settings, 1.0, 1e-6)
