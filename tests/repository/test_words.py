@@ -17,6 +17,7 @@ FILES = sorted(file for file in PACKAGE.rglob("*") if file.suffix in (".py", ".j
 _BEFORE_SIGN = (
     "of one/share one/has no/zeros and/like/opposite/flip/dollar/changes/different/that/its/the/to/did not/cannot"
 )
+# and after it these
 _AFTER_SIGN = r"(?! of\b|\(| with\b| once with\b| it\b| a release\b| Path of\b)"
 _NOT_OF_A_NUMBER = "".join(f"(?<!{words} )" for words in _BEFORE_SIGN.split("/"))
 # what to write instead, by pattern
