@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from discreet.design.model import Design
     from discreet.errors import DiscreetError
     from discreet.estimator import PrivateLinearRegression
+    from discreet.ledger.ledger import Ledger
     from discreet.pages.page import report
     from discreet.planning import plan
     from discreet.privacy.budget import PrivacyBudget
@@ -37,6 +38,7 @@ _HOMES = {
     "Design": "discreet.design.model",
     "DiscreetError": "discreet.errors",
     "Fit": "discreet.analyst.model",
+    "Ledger": "discreet.ledger.ledger",
     "PrivacyBudget": "discreet.privacy.budget",
     "PrivacyUnit": "discreet.privacy.unit",
     "PrivateLinearRegression": "discreet.estimator",
@@ -59,6 +61,7 @@ __all__ = [
     "Design",
     "DiscreetError",
     "Fit",
+    "Ledger",
     "PrivacyBudget",
     "PrivacyUnit",
     "PrivateLinearRegression",

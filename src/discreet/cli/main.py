@@ -19,7 +19,19 @@ from discreet.cli.terminal import flush, never_fail_to_encode, notices_on_stderr
 from discreet.errors import SpecError
 
 # each command lives in the module of its name and imports nothing heavy at its top
-COMMANDS: Final = ("demo", "init", "plan", "release", "fit", "path", "predict", "report", "mechanisms", "reproduce")
+COMMANDS: Final = (
+    "demo",
+    "init",
+    "plan",
+    "release",
+    "ledger",
+    "fit",
+    "path",
+    "predict",
+    "report",
+    "mechanisms",
+    "reproduce",
+)
 
 
 class Program(click.Group):

@@ -28,6 +28,11 @@ class Source(Protocol):
         """Where the rows may have been computed; none for a stored table."""
         ...
 
+    @property
+    def fingerprint(self) -> Callable[[bytes], str] | None:
+        """From a secret key to a digest of the whole content; none where only rows that are read can be digested."""
+        ...
+
     def batches(self, columns: Mapping[str, Readable], batch_rows: int) -> Iterator[RecordBatch]:
         """Record batches that hold at least the declared columns, in the order of `columns`."""
         ...

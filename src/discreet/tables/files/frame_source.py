@@ -22,6 +22,9 @@ class FrameSource:
     [{'x': [1.0, 2.0]}, {'x': [3.0]}]
     """
 
+    # a table in memory has no bytes of its own: the rows are digested as they are read
+    fingerprint: Final = None
+
     def __init__(self, data: object) -> None:
         self._data = data
         self._used = False
