@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import math
 from dataclasses import dataclass
-from typing import Final
 
 from discreet.ledger.books import Books
 from discreet.ledger.chain import Event
@@ -15,8 +13,6 @@ from discreet.privacy.budget import PrivacyBudget
 from discreet.privacy.gaussian import mu_from
 from discreet.privacy.loss import Loss
 from discreet.privacy.unit import PrivacyUnit
-
-_EXPONENT_HIGHEST: Final = 700.0  # beyond it e^epsilon is no double
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +74,7 @@ def _status(books: Books, spent: Charge, requests: int, waiting: tuple[str, ...]
 def typical_loss(epsilon: float, delta: float) -> Loss:
     """The loss of a request of which only the promise is known: Gaussian noise that just keeps it, or a pure request.
 
-    A Gaussian calibration keeps 99% of delta for the curve, so its lattice gap is at most the rest.
+    The step to the lattice depends on the design and is left out; next to the noise it is small.
 
     >>> typical_loss(1.0, 0.0) == Loss.pure(1.0), round(typical_loss(1.0, 1e-6).mu, 4)
     (True, 0.2367)
@@ -86,8 +82,7 @@ def typical_loss(epsilon: float, delta: float) -> Loss:
     promised = PrivacyBudget(epsilon, delta)
     if promised.delta == 0:
         return Loss.pure(promised.epsilon)
-    tau = promised.delta / 100 / (1 + math.exp(min(promised.epsilon, _EXPONENT_HIGHEST)))
-    return Loss.gaussian(promised.epsilon, promised.delta, mu=mu_from(promised.epsilon, promised.delta), tau=tau)
+    return Loss.gaussian(promised.epsilon, promised.delta, mu=mu_from(promised.epsilon, promised.delta), tau=0.0)
 
 
 def planned_status(books: Books, loss: Loss) -> Status | None:
