@@ -163,6 +163,7 @@ def test_a_grant_checks_the_lattice_gaps_with_the_new_epsilon(tmp_path):
     ledger = ledger_of(tmp_path, delta=1e-6)
     loss = Loss.gaussian(0.1, 1e-8, mu=0.01, tau=9e-10 / 3.72)
     ledger.account(DATASET)(asking(0.1, 1e-8, loss=loss))
+    ledger.account(DATASET)(asking(0.01))
     with pytest.raises(BudgetError, match="raise delta, too"):
         ledger.grant(DATASET, epsilon=8.0, reason="a test")
     assert ledger.status(DATASET).epsilon == 1.0
