@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from discreet.design.model import Design
     from discreet.errors import DiscreetError
     from discreet.estimator import PrivateLinearRegression
+    from discreet.ledger.ledger import Ledger
     from discreet.pages.page import report
     from discreet.planning import plan
     from discreet.privacy.budget import PrivacyBudget
@@ -39,6 +40,7 @@ _HOMES = {
     "Design": "discreet.design.model",
     "DiscreetError": "discreet.errors",
     "Fit": "discreet.analyst.model",
+    "Ledger": "discreet.ledger.ledger",
     "PrivacyBudget": "discreet.privacy.budget",
     "PrivacyUnit": "discreet.privacy.unit",
     "PrivateLinearRegression": "discreet.estimator",
@@ -63,6 +65,7 @@ __all__ = [
     "Design",
     "DiscreetError",
     "Fit",
+    "Ledger",
     "PrivacyBudget",
     "PrivacyUnit",
     "PrivateLinearRegression",

@@ -33,7 +33,7 @@ from discreet.privacy.budget import PrivacyBudget, check_strength
 from discreet.privacy.checks import check_flag, is_number
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.loss import Loss
-from discreet.privacy.spend import SpendHook, SpendReceipt, SpendRequest, untracked
+from discreet.privacy.spend import AdvisingHook, SpendHook, SpendReceipt, SpendRequest, untracked
 from discreet.releases import NoiseLaw, RatioPart, Release, ResidualPart, Settings
 from discreet.releases.signing import SigningKey
 from discreet.tables.files.opening import ReadOptions, open_source
@@ -104,7 +104,8 @@ def release(
     compute
         How the work is done; cannot change the result.
     spend
-        Called with what is about to be spent, before any noise is drawn; a ledger fills it.
+        Called with what is about to be spent, before any noise is drawn: `Ledger.account` of a data set, which also
+        gives the same release again where the same thing was asked before. Without it nobody counts.
     sign
         Path of an Ed25519 private key in PEM, without a password, to sign the release with; it is opened and tried
         before anything is spent.
@@ -112,7 +113,7 @@ def release(
     Returns
     -------
     Release
-        Safe to publish under its guarantee. Calling again spends again.
+        Safe to publish under its guarantee. Calling again spends again, unless a ledger finds the same request.
 
     Examples
     --------
@@ -190,12 +191,25 @@ def release_with(
     if positions is not None:
         warnings.warn(positions, ColumnNotice, stacklevel=3)
     source = open_source(data, reading=ReadOptions(encoding=encoding, delimiter=delimiter))
-    with Table(source, design, asked.domain, options, again=asked.rereads, clip_counts=clip_counts) as table:
+    books = spend if isinstance(spend, AdvisingHook) else None
+    if books is not None:
+        books.advise(asked.request)
+    table = Table(
+        source,
+        design,
+        asked.domain,
+        options,
+        again=asked.rereads,
+        clip_counts=clip_counts,
+        digest=books is not None and source.fingerprint is None,
+    )
+    with table:
         passes = asked.mechanism.passes(asked.context(sampler))
         # an error in the table costs nothing
         first = table.sums(next(passes))
         # recorded before the draw: a crash must not give a free answer
-        receipt = _recorded(spend(asked.request))
+        fingerprint = None if books is None else source.fingerprint or table.fingerprint
+        receipt = _recorded(spend(replace(asked.request, fingerprint=fingerprint)))
         if receipt.stored is not None:
             return Release.from_json(receipt.stored)
 
@@ -206,7 +220,7 @@ def release_with(
             # what is published is what was recorded, read back
             return made if receipt.commit is None else Release.from_json(receipt.commit(made.to_json()))
 
-        made = _after_spend(build)
+        made = _after_spend(build, receipt.request_id)
         return made if sampler.private else replace(made, guarantee=None, signature=None)
 
 
@@ -342,15 +356,16 @@ def _recorded(receipt: object) -> SpendReceipt:
     return receipt
 
 
-def _after_spend(made: Callable[[], Release]) -> Release:
+def _after_spend(made: Callable[[], Release], request_id: str) -> Release:
     """Make the release; whatever fails now comes after the spend, and says so without repeating foreign words."""
+    again = f". Request {request_id}: the same command finishes it at no further cost" if request_id else ""
     try:
         return made()
     except DiscreetError as error:
-        problem = AfterSpendError(f"{_LATER} {error}").with_traceback(error.__traceback__)
+        problem = AfterSpendError(f"{_LATER} {error}{again}").with_traceback(error.__traceback__)
     except Exception as error:
         what = f"unexpected failure ({type(error).__name__})"
-        problem = AfterSpendError(f"{_LATER} {what}").with_traceback(error.__traceback__)
+        problem = AfterSpendError(f"{_LATER} {what}{again}").with_traceback(error.__traceback__)
     raise problem
 
 

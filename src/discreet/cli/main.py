@@ -25,6 +25,7 @@ COMMANDS: Final = (
     "plan",
     "check",
     "release",
+    "ledger",
     "fit",
     "path",
     "predict",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import ExitStack
 from types import TracebackType
 
@@ -10,6 +11,7 @@ import numpy as np
 from discreet.curator.kept_rows import KeptRows
 from discreet.curator.persons import PersonCap, known_persons
 from discreet.curator.private_folder import remove_abandoned
+from discreet.curator.row_digest import RowDigest
 from discreet.curator.rows import GridRows
 from discreet.curator.sums.clips import ClipCounter
 from discreet.curator.sums.gram import ExactGram, chunk_rows
@@ -39,6 +41,8 @@ class Table:
         Whether `sums` will be called more than once.
     clip_counts
         Whether the rows in which a column was clipped are counted, too.
+    digest
+        Whether the rows are digested as they are read, for `fingerprint`.
 
     Examples
     --------
@@ -59,6 +63,7 @@ class Table:
         *,
         again: bool = False,
         clip_counts: bool = False,
+        digest: bool = False,
     ) -> None:
         self._source = source
         self._design = design
@@ -66,6 +71,7 @@ class Table:
         self._options = options
         self._again = again
         self._clips = ClipCounter(design) if clip_counts else None
+        self._digest = RowDigest(design, domain) if digest else None
         self._clipped: tuple[int, ...] | None = None
         self._fitting = (0, 0)
         self._size = len(design.released)
@@ -81,6 +87,11 @@ class Table:
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._open.close()
+
+    @property
+    def fingerprint(self) -> Callable[[bytes], str] | None:
+        """From a secret key to a digest of the rows, after the first pass; none if they were not digested."""
+        return None if self._digest is None else self._digest.keyed
 
     def sums(self, sums: Sums | None = None) -> Totals:
         """Sum all rows exactly, once; `sums` is what is summed of each: its products unless given."""
@@ -115,9 +126,9 @@ class Table:
             if self._clips is not None:
                 self._clips.add(self._clips.marks(settled))
             for chunk in rows.add(rows.completed(settled)):
-                _take(chunk, gram, kept)
+                self._take(chunk, gram, kept)
             self._options.report_progress(self._source)
-        _take(rows.rest(), gram, kept)
+        self._take(rows.rest(), gram, kept)
         self._fitting = fitting, read - fitting
         if kept is not None:
             self._kept = kept, read
@@ -153,6 +164,9 @@ class Table:
                     arrays = [values[known] for values in arrays]
                 settled, keep = settle_missing(columns, arrays)
                 grid = rows.encoded(rows.completed(settled))
+                if self._digest is not None:
+                    self._digest.add(grid)
+                    self._digest.add_persons(persons.to_pylist())
                 if self._clips is not None:
                     grid = np.concatenate([grid, self._clips.marks(settled)])
                 cap.add(persons, keep, grid)
@@ -161,11 +175,12 @@ class Table:
             persons, self._fitting = cap.keep(kept, self._chunk_rows)
             return persons
 
-
-def _take(chunk: FloatArray, gram: Sums, kept: KeptRows | None) -> None:
-    gram.add(chunk)
-    if kept is not None:
-        kept.add(np.ones(chunk.shape[1], dtype=np.bool_), chunk[1:].astype(np.int32))
+    def _take(self, chunk: FloatArray, gram: Sums, kept: KeptRows | None) -> None:
+        gram.add(chunk)
+        if kept is not None:
+            kept.add(np.ones(chunk.shape[1], dtype=np.bool_), chunk[1:].astype(np.int32))
+        if self._digest is not None:
+            self._digest.add(chunk)
 
 
 def accumulate(

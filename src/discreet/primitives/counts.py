@@ -29,8 +29,11 @@ from discreet.primitives.error_law import (
 )
 from discreet.primitives.gaussian_noise import lattice_sigma
 from discreet.primitives.lattice import gaussian_noise, laplace_noise, scale_in_steps
+from discreet.primitives.spending import lattice_loss, spent
 from discreet.privacy.checks import probability_below_one
 from discreet.privacy.guarantee import Guarantee
+from discreet.privacy.loss import Loss
+from discreet.privacy.spend import SpendHook, untracked
 
 # Gaussian noise lives on a grid of 2^-20 of one count; the noisy counts are rounded to integers at the end
 _FINE_BITS: Final = 20
@@ -79,6 +82,7 @@ def counting_queries(
     neighbours: str = "add-remove",
     level: float = 0.95,
     allow_weak_privacy: bool = False,
+    spend: SpendHook = untracked,
 ) -> NoisyCounts:
     """Release many counts together under one promise.
 
@@ -103,6 +107,8 @@ def counting_queries(
         Of the bound that holds for all counts at once.
     allow_weak_privacy : bool
         Accept epsilon above 20 or delta above 1e-3.
+    spend : SpendHook
+        Asked before noise is drawn, such as `Ledger.account` of a data set with a request id; nobody counts without it.
 
     Returns
     -------
@@ -127,7 +133,8 @@ def counting_queries(
     if delta == 0:
         scale = scale_in_steps(moved / Fraction(promise))  # [P:count-laplace]
         exact = _checked_counts(counts)
-        noise = laplace_noise(scale, how_many)
+        with spent(spend, "counting_queries", Loss.pure(promise), relation, scale=scale, counts=how_many):
+            noise = laplace_noise(scale, how_many)
         return NoisyCounts(
             tuple(count + z for count, z in zip(exact, noise, strict=True)),
             "laplace",
@@ -141,9 +148,12 @@ def counting_queries(
         )
     fine = 1 << _FINE_BITS
     # [P:count-gaussian]
-    steps = lattice_sigma(Fraction(root_up(Fraction(moved * fine**2))), how_many, promise, delta).steps
+    moves = Fraction(root_up(Fraction(moved * fine**2)))
+    steps = lattice_sigma(moves, how_many, promise, delta).steps
     exact = _checked_counts(counts)
-    noise = gaussian_noise(steps, how_many)
+    loss = lattice_loss(moves, how_many, steps, promise, delta)
+    with spent(spend, "counting_queries", loss, relation, sigma=steps, counts=how_many):
+        noise = gaussian_noise(steps, how_many)
     sigma = steps / fine
     return NoisyCounts(
         tuple(round(Fraction(count * fine + z, fine)) for count, z in zip(exact, noise, strict=True)),

@@ -30,9 +30,11 @@ from discreet.primitives.lattice import (
     on_grid,
     refuse_beyond_doubles,
 )
+from discreet.primitives.spending import lattice_loss, spent
 from discreet.privacy.gaussian import mu_from
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.lattice import concentrated_mu, delta_left
+from discreet.privacy.spend import SpendHook, untracked
 from discreet.privacy.textbook import classical_gaussian_sigma
 
 Calibration = Literal["analytic", "classical", "discrete-zcdp"]
@@ -91,6 +93,7 @@ def gaussian(
     step: float | None = None,
     neighbours: str = "add-remove",
     allow_weak_privacy: bool = False,
+    spend: SpendHook = untracked,
 ) -> GaussianValues:
     """Release numbers with Gaussian noise on a public grid.
 
@@ -112,6 +115,8 @@ def gaussian(
         The relation for which `sensitivity` was derived.
     allow_weak_privacy : bool
         Accept epsilon above 20 or delta above 1e-3.
+    spend : SpendHook
+        Asked before noise is drawn, such as `Ledger.account` of a data set with a request id; nobody counts without it.
 
     Returns
     -------
@@ -138,7 +143,9 @@ def gaussian(
     noise_law = lattice_sigma(moved, width, promise, delta, classical=calibration == "classical")
     refuse_beyond_doubles(noise_law.steps * grid)
     exact = data_fractions("values", values)
-    noise = gaussian_noise(noise_law.steps, width)
+    loss = lattice_loss(moved, width, noise_law.steps, promise, delta)
+    with spent(spend, "gaussian", loss, relation, sigma=noise_law.steps, step=grid, values=width):
+        noise = gaussian_noise(noise_law.steps, width)
     return GaussianValues(
         # [P:gaussian-values]
         tuple(nearest_double((on_grid(x, grid) + z) * grid) for x, z in zip(exact, noise, strict=True)),

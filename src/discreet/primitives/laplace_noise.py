@@ -41,7 +41,10 @@ from discreet.primitives.lattice import (
     on_grid,
     scale_in_steps,
 )
+from discreet.primitives.spending import spent
 from discreet.privacy.guarantee import Guarantee
+from discreet.privacy.loss import Loss
+from discreet.privacy.spend import SpendHook, untracked
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +118,7 @@ def laplace(
     step: PerCoordinate | None = None,
     neighbours: str = "add-remove",
     allow_weak_privacy: bool = False,
+    spend: SpendHook = untracked,
 ) -> NoisyValues:
     """Release numbers with Laplace noise; the loss is one weighted sum, not one epsilon for each coordinate.
 
@@ -140,6 +144,8 @@ def laplace(
         The relation for which `changes` was derived.
     allow_weak_privacy : bool
         Accept epsilon above 20.
+    spend : SpendHook
+        Asked before noise is drawn, such as `Ledger.account` of a data set with a request id; nobody counts without it.
 
     Returns
     -------
@@ -179,13 +185,14 @@ def laplace(
         in_grid = [[c * g for c, g in zip(vector, grid, strict=True)] for vector in steps]
         wanted = scales_for(in_grid, checked_epsilon(epsilon), proportions)
     drawn = [scale_in_steps(b, g) for b, g in zip(wanted, grid, strict=True)]
-    spent = double_up(loss_of(steps, [Fraction(b) for b in drawn]))  # [P:laplace-loss]
-    promise = checked_epsilon(spent if epsilon is None else epsilon)
+    lost = double_up(loss_of(steps, [Fraction(b) for b in drawn]))  # [P:laplace-loss]
+    promise = checked_epsilon(lost if epsilon is None else epsilon)
     checked_strength(promise, 0.0, allow_weak_privacy)
     if public_length("values", values) != width:
         raise SpecError(f"values has {len(values)} entries, changes has {width} coordinates; give one change for each")
     exact = data_fractions("values", values)
-    noise = laplace_noises(drawn)
+    with spent(spend, "laplace", Loss.pure(promise), relation, scales=drawn, steps=grid):
+        noise = laplace_noises(drawn)
     # [P:laplace-values]
     noisy = tuple(nearest_double((on_grid(x, g) + z) * g) for x, g, z in zip(exact, grid, noise, strict=True))
     return NoisyValues(
@@ -203,6 +210,7 @@ def discrete_laplace(
     *,
     neighbours: str = "add-remove",
     allow_weak_privacy: bool = False,
+    spend: SpendHook = untracked,
 ) -> NoisyIntegers:
     """Release integers with discrete Laplace noise of scale sensitivity / epsilon.
 
@@ -218,6 +226,8 @@ def discrete_laplace(
         The relation for which `sensitivity` was derived.
     allow_weak_privacy : bool
         Accept epsilon above 20.
+    spend : SpendHook
+        Asked before noise is drawn, such as `Ledger.account` of a data set with a request id; nobody counts without it.
 
     Returns
     -------
@@ -231,8 +241,10 @@ def discrete_laplace(
     """
     relation, promise = checked_promise(neighbours, epsilon, 0.0, allow_weak_privacy)
     scale = scale_in_steps(public_count("sensitivity", sensitivity) / Fraction(promise))
-    noise = laplace_noise(scale, public_length("counts", counts))
+    how_many = public_length("counts", counts)
     exact = data_integers("counts", counts)
+    with spent(spend, "discrete_laplace", Loss.pure(promise), relation, scale=scale, counts=how_many):
+        noise = laplace_noise(scale, how_many)
     return NoisyIntegers(
         tuple(count + z for count, z in zip(exact, noise, strict=True)),  # [P:laplace-counts]
         scale,

@@ -23,9 +23,12 @@ from discreet.primitives.arguments import (
 from discreet.primitives.error_law import gaussian_bound, laplace_bound
 from discreet.primitives.lattice import laplace_noise, scale_in_steps
 from discreet.primitives.quotient import quotient_interval
+from discreet.primitives.spending import spent
 from discreet.primitives.squared_error import grid_size, squared_error_draw
 from discreet.privacy.checks import within
 from discreet.privacy.guarantee import Guarantee
+from discreet.privacy.loss import Loss
+from discreet.privacy.spend import SpendHook, untracked
 
 # a number is rounded to a multiple of 2^-30 of half its range
 UNIT: Final = 2**30
@@ -103,6 +106,7 @@ def private_mean(
     count_share: float | None = None,
     level: float = 0.95,
     allow_weak_privacy: bool = False,
+    spend: SpendHook = untracked,
 ) -> PrivateMean:
     """Release the mean of numbers that are clipped to public bounds.
 
@@ -131,6 +135,8 @@ def private_mean(
         Of the interval.
     allow_weak_privacy : bool
         Accept epsilon above 20.
+    spend : SpendHook
+        Asked before noise is drawn, such as `Ledger.account` of a data set with a request id; nobody counts without it.
 
     Returns
     -------
@@ -152,12 +158,18 @@ def private_mean(
     if relation == "add-remove":
         if method != "laplace":
             raise SpecError(f"method {method!r} needs a public number of entries; pass neighbours='replace'")
-        value, interval, size = _quotient(values, span, promise, share, level)
+        scales = _quotient_scales(promise, share)
+        numbers = data_floats("values", values)
+        with spent(spend, "private_mean", Loss.pure(promise), relation, scales=scales, bounds=(span.low, span.high)):
+            value, interval, size = _quotient(numbers, span, scales, level)
     else:
         size = public_length("values", values)
         total = span.total(data_floats("values", values))
+        scale = _scale(method, promise)
         law = {"laplace": _shifted, "absolute-error": _confined, "squared-error": _drawn}[method]
-        value, interval = law(total, size, span, promise, level)
+        named = {"method": method, "scale": scale, "bounds": (span.low, span.high), "size": size}
+        with spent(spend, "private_mean", Loss.pure(promise), relation, **named):
+            value, interval = law(total, size, span, scale, level)
     public = ("the number of entries is public",) if relation == "replace" else ()
     guarantee = promised(promise, 0.0, relation, "each person has one entry", "the bounds are public", *public)
     return PrivateMean(value, interval, level, size, method, guarantee)
@@ -173,8 +185,16 @@ def _range(bounds: tuple[float, float]) -> _Range:
     return _Range(low, high)
 
 
-def _shifted(total: int, size: int, span: _Range, epsilon: float, level: float) -> tuple[float, tuple[float, float]]:
-    scale = scale_in_steps(2 * UNIT / Fraction(epsilon))  # [P:mean-scale]
+def _scale(method: str, epsilon: float) -> float:
+    """The scale of the noise in steps; for `squared-error` epsilon itself, which is all that its law needs."""
+    if method == "laplace":
+        return scale_in_steps(2 * UNIT / Fraction(epsilon))  # [P:mean-scale]
+    if method == "absolute-error":
+        return scale_in_steps(2 * UNIT / Fraction(absolute_error_rate(epsilon)))  # [P:absolute-error-scale]
+    return epsilon
+
+
+def _shifted(total: int, size: int, span: _Range, scale: float, level: float) -> tuple[float, tuple[float, float]]:
     noisy = total + laplace_noise(scale, 1)[0]
     centre = _inside(noisy / (size * UNIT))
     # half a step for the rounding of each number
@@ -182,13 +202,16 @@ def _shifted(total: int, size: int, span: _Range, epsilon: float, level: float) 
     return span.number(centre), (span.number(centre - sensitivity), span.number(centre + sensitivity))
 
 
-def _quotient(
-    values: Sequence[Any] | npt.NDArray[Any], span: _Range, epsilon: float, share: float, level: float
-) -> tuple[float | None, tuple[float, float], int]:
+def _quotient_scales(epsilon: float, share: float) -> tuple[float, float]:
+    """The scales of the noise in the sum, in steps, and in the count."""
     for_count = Fraction(share) * Fraction(epsilon)
-    scale = scale_in_steps(UNIT / (Fraction(epsilon) - for_count))  # [P:sum-and-count]
-    count_scale = scale_in_steps(1 / for_count)
-    numbers = data_floats("values", values)
+    return scale_in_steps(UNIT / (Fraction(epsilon) - for_count)), scale_in_steps(1 / for_count)  # [P:sum-and-count]
+
+
+def _quotient(
+    numbers: npt.NDArray[np.float64], span: _Range, scales: tuple[float, float], level: float
+) -> tuple[float | None, tuple[float, float], int]:
+    scale, count_scale = scales
     total = span.total(numbers) + laplace_noise(scale, 1)[0]
     size = len(numbers) + laplace_noise(count_scale, 1)[0]  # [P:hidden-count]
     if size < 1:
@@ -199,8 +222,7 @@ def _quotient(
     return span.number(centre), (span.number(low - 0.5 / UNIT), span.number(high + 0.5 / UNIT)), size
 
 
-def _confined(total: int, size: int, span: _Range, epsilon: float, level: float) -> tuple[float, tuple[float, float]]:
-    scale = scale_in_steps(2 * UNIT / Fraction(absolute_error_rate(epsilon)))  # [P:absolute-error-scale]
+def _confined(total: int, size: int, span: _Range, scale: float, level: float) -> tuple[float, tuple[float, float]]:
     centre = absolute_error_draw(total, size * UNIT, scale) / (size * UNIT)
     # a deviation that is confined to a range around 0 is stochastically below one that is not
     sensitivity = (laplace_bound(scale, 1, level) / size + 0.5) / UNIT

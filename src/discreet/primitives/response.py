@@ -27,8 +27,11 @@ from discreet.primitives.arguments import (
     promised,
     public_length,
 )
+from discreet.primitives.spending import spent
 from discreet.privacy.checks import probability_below_one, within
 from discreet.privacy.guarantee import Guarantee
+from discreet.privacy.loss import Loss
+from discreet.privacy.spend import SpendHook, untracked
 
 _MARGIN: Final = Decimal("1e-70")
 _FAIR: Final = Fraction(1, 2)
@@ -123,6 +126,7 @@ def randomised_response(
     q: float | Fraction | None = None,
     epsilon: float | None = None,
     allow_weak_privacy: bool = False,
+    spend: SpendHook = untracked,
 ) -> Responses:
     """Let each person say the truth with probability q and the toss of a fair coin otherwise.
 
@@ -139,6 +143,8 @@ def randomised_response(
         Instead of q: the largest q that keeps it, tanh(epsilon / 2), rounded down.
     allow_weak_privacy : bool
         Accept epsilon above 20, which is a q above 1 - 4e-9.
+    spend : SpendHook
+        Asked before noise is drawn, such as `Ledger.account` of a data set with a request id; nobody counts without it.
 
     Returns
     -------
@@ -165,7 +171,8 @@ def randomised_response(
     # coins alone keep epsilon = 0, which is no budget but needs no leave either
     checked_strength(max(promise, EPSILON_LOWEST), 0.0, allow_weak_privacy)
     true_answers = _booleans(answers)
-    said = tuple(answer if bernoulli(truth) else bernoulli(_FAIR) for answer in true_answers)  # [P:response]
+    with spent(spend, "randomised_response", Loss.pure(max(promise, EPSILON_LOWEST)), "replace", q=truth):
+        said = tuple(answer if bernoulli(truth) else bernoulli(_FAIR) for answer in true_answers)  # [P:response]
     return Responses(said, truth, promised(promise, 0.0, "replace", "each person gives one answer"))
 
 

@@ -21,7 +21,10 @@ from discreet.primitives.arguments import (
     public_length,
 )
 from discreet.primitives.lattice import checked_step, laplace_noise, on_grid, scale_in_steps
+from discreet.primitives.spending import spent
 from discreet.privacy.guarantee import Guarantee
+from discreet.privacy.loss import Loss
+from discreet.privacy.spend import SpendHook, untracked
 from discreet.privacy.unit import Neighbours
 
 Candidate = TypeVar("Candidate")
@@ -71,6 +74,7 @@ def report_noisy_max(
     neighbours: str = "add-remove",
     step: float | None = None,
     allow_weak_privacy: bool = False,
+    spend: SpendHook = untracked,
 ) -> NoisyMax:
     """Report which score is largest after Laplace noise; however many scores, the promise is the same.
 
@@ -94,6 +98,8 @@ def report_noisy_max(
         The grid of scores and noise; by default a power of two about 2^-30 of the sensitivity.
     allow_weak_privacy : bool
         Accept epsilon above 20.
+    spend : SpendHook
+        Asked before noise is drawn, such as `Ledger.account` of a data set with a request id; nobody counts without it.
 
     Returns
     -------
@@ -111,8 +117,10 @@ def report_noisy_max(
     moved = Fraction(math.ceil(moves / grid))  # [P:score-steps]
     factor = 1 if monotone else 2
     scale = scale_in_steps(factor * moved * grid / Fraction(promise), grid)  # [P:selection-noise]
-    noise = laplace_noise(scale, public_length("scores", scores))
+    how_many = public_length("scores", scores)
     exact = data_fractions("scores", scores)
+    with spent(spend, "report_noisy_max", Loss.pure(promise), relation, scale=scale, step=grid, scores=how_many):
+        noise = laplace_noise(scale, how_many)
     noisy = [on_grid(score, grid) + z for score, z in zip(exact, noise, strict=True)]
     index = max(range(len(noisy)), key=noisy.__getitem__)  # [P:noisy-max]
     return NoisyMax(index, float(Fraction(scale) * grid), _selected(promise, relation, monotone=monotone))
@@ -127,6 +135,7 @@ def exponential_mechanism(
     monotone: bool = False,
     neighbours: str = "add-remove",
     allow_weak_privacy: bool = False,
+    spend: SpendHook = untracked,
 ) -> Choice[Candidate]:
     """Choose a candidate with probability proportional to exp(epsilon utility / (2 sensitivity)), exactly.
 
@@ -148,6 +157,8 @@ def exponential_mechanism(
         The relation for which `sensitivity` and `monotone` hold.
     allow_weak_privacy : bool
         Accept epsilon above 20.
+    spend : SpendHook
+        Asked before noise is drawn, such as `Ledger.account` of a data set with a request id; nobody counts without it.
 
     Returns
     -------
@@ -172,9 +183,10 @@ def exponential_mechanism(
     exact = data_fractions("utilities", utilities)
     rate = Fraction(promise) / ((1 if monotone else 2) * moves)  # [P:exponential-rate]
     best = max(exact)
-    index = below(how_many)
-    while not bernoulli_exp((best - exact[index]) * rate):  # [P:exponential-choice]
+    with spent(spend, "exponential_mechanism", Loss.pure(promise), relation, rate=rate, candidates=how_many):
         index = below(how_many)
+        while not bernoulli_exp((best - exact[index]) * rate):  # [P:exponential-choice]
+            index = below(how_many)
     return Choice(candidates[index], index, _selected(promise, relation, monotone=monotone))
 
 

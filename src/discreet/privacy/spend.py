@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from discreet.privacy.budget import PrivacyBudget
 from discreet.privacy.loss import Loss
@@ -69,6 +69,13 @@ class SpendReceipt:
     commit
         Called with the text of the new release before anybody sees it; returns the text as it was recorded, which is
         what is published. None where nothing is recorded.
+    stopped
+        Text of the record with which this very request was stopped before: it is given again.
+    stop
+        Called instead of `commit`, with a record and the loss of what was drawn for it, by a request that stops before
+        its end; the rest of its cost is given back. Returns the record as it was recorded.
+    request_id
+        Name under which the ledger has the request; empty where nothing is recorded.
 
     Examples
     --------
@@ -79,6 +86,9 @@ class SpendReceipt:
     anchor: str
     stored: str | None = None
     commit: Callable[[str], str] | None = None
+    stopped: str | None = None
+    stop: Callable[[str, Loss], str] | None = None
+    request_id: str = ""
 
 
 class SpendHook(Protocol):
@@ -86,6 +96,19 @@ class SpendHook(Protocol):
 
     def __call__(self, request: SpendRequest) -> SpendReceipt:
         """Record the request durably and return where, or raise `BudgetError` with nothing spent."""
+        ...
+
+
+@runtime_checkable
+class AdvisingHook(Protocol):
+    """A hook that keeps books: it can refuse before a table is read, and is given the table's fingerprint."""
+
+    def advise(self, request: SpendRequest) -> None:
+        """Raise what a call with this request would raise, as far as that can be known without the table."""
+        ...
+
+    def __call__(self, request: SpendRequest) -> SpendReceipt:
+        """Record the request, as a `SpendHook` does."""
         ...
 
 

@@ -57,6 +57,11 @@ class Source(Protocol):
         """What `place` counts."""
         ...
 
+    @property
+    def fingerprint(self) -> Callable[[bytes], str] | None:
+        """From a secret key to a digest of the whole content; none where only rows that are read can be digested."""
+        ...
+
     def batches(self, columns: Mapping[str, Readable], batch_rows: int) -> Iterator[RecordBatch]:
         """Record batches that hold at least the declared columns, in the order of `columns`."""
         ...

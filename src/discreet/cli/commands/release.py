@@ -16,10 +16,12 @@ from discreet.cli.options import (
 )
 from discreet.cli.progress import ReadProgress
 from discreet.cli.session import Session
-from discreet.cli.terminal import say, say_json
-from discreet.errors import AfterSpendError, OutputError
+from discreet.cli.terminal import complain, say, say_json
+from discreet.errors import AfterSpendError, OutputError, SpecError
+from discreet.ledger.steps import at
 
 if TYPE_CHECKING:
+    from discreet.ledger.account import Account
     from discreet.privacy.spend import SpendHook, SpendReceipt, SpendRequest
     from discreet.releases import Release
 
@@ -62,6 +64,11 @@ _LABEL: Final = 12  # columns of the words on the left
 )
 @click.option("--sign", metavar="KEY.pem", help="Sign with this Ed25519 private key (extra 'sign').")
 @reading_options
+@click.option("--ledger", "ledger_path", metavar="L.db", help="Record the spend in this ledger; needs --dataset.")
+@click.option("--dataset", metavar="NAME", help="Data set of the ledger whose budget is spent.")
+@click.option("--request-id", metavar="ID", help="Name of the request.  [default: a digest of all that is asked]")
+@click.option("--new-release", is_flag=True, help="Pay for another release although the same one is recorded.")
+@click.option("--accept-changed-data", is_flag=True, help="The table changed since the last release of the data set.")
 @click.option("--allow-weak-privacy", is_flag=True, help="Accept epsilon above 20 or delta above 1e-3.")
 @click.option("-o", "--output", required=True, metavar="R.json", help="Where to write the release.")
 @output_options
@@ -80,6 +87,11 @@ def command(
     sign: str | None,
     encoding: str,
     delimiter: str,
+    ledger_path: str | None,
+    dataset: str | None,
+    request_id: str | None,
+    new_release: bool,
+    accept_changed_data: bool,
     allow_weak_privacy: bool,
     output: str,
     force: bool,
@@ -88,7 +100,7 @@ def command(
     """Publish noisy moments of DATA: the one command that spends budget.
 
     DATA is a CSV, Parquet or Arrow file, a folder of Parquet files, or a quoted pattern such as
-    'data/*.parquet'. Every run spends the budget again.
+    'data/*.parquet'. Every run spends the budget again, unless a ledger has the same request.
     """
     loss, failure = number("epsilon", epsilon), number("delta", delta)
     bound = None if residual_bound is None else number("residual-bound", residual_bound)
@@ -98,10 +110,18 @@ def command(
     from discreet.tables.source import ComputeOptions
     from discreet.workflow import release
 
+    account = ledger_account(
+        ledger_path,
+        dataset,
+        request_id=request_id,
+        new_release=new_release,
+        accept_changed_data=accept_changed_data,
+    )
     design = Design.load(design_path)
-    refuse_overwriting(output, data, design_path)
+    refuse_overwriting(output, data, design_path, *filter(None, [ledger_path]))
     # before the data is opened, let alone the budget spent
-    check_output(output, force=force)
+    if check_output(output, force=force).exists():
+        complain("notice", f"{output!r} is replaced; what was spent on the release in it stays spent")
     with ReadProgress() as progress:
         made = release(
             data,
@@ -118,32 +138,76 @@ def command(
             encoding=encoding,
             delimiter=delimiter_sign(delimiter),
             compute=ComputeOptions(progress=progress),
-            spend=spending(session),
+            spend=spending(session, account),
             sign=sign,
         )
     session.will_write(output)
+    at("writing")
     try:
         made.save(output, force=force)
     except OutputError as error:
+        how = (
+            "run the command again"
+            if account is None
+            else f"the same command, or export, writes it free ({session.spent})"
+        )
         raise AfterSpendError(
-            f"the release was made but not saved: {error}. Nobody has seen it; fix that and run the command again"
+            f"the release was made but not saved: {error}. Nobody has seen it; fix that and {how}"
         ) from None
+    at("written")
     if as_json:
         say_json(facts(made, output))
     else:
         say(summary(made, output))
 
 
-def spending(session: Session) -> SpendHook:
-    """Give a hook that keeps no ledger but remembers that the spend was made."""
+def ledger_account(
+    ledger_path: str | None,
+    dataset: str | None,
+    *,
+    request_id: str | None,
+    new_release: bool,
+    accept_changed_data: bool,
+) -> Account | None:
+    """Open the account that the options name; none without a ledger."""
+    if (ledger_path is None) != (dataset is None):
+        raise SpecError("--ledger and --dataset go together; give both, or neither for a release that nobody counts")
+    if ledger_path is None or dataset is None:
+        if request_id is not None or new_release or accept_changed_data:
+            raise SpecError(
+                "--request-id, --new-release and --accept-changed-data are for a ledger; give --ledger and --dataset"
+            )
+        return None
+    from discreet.ledger.ledger import Ledger
+
+    return Ledger(ledger_path).account(
+        dataset, request_id, new_release=new_release, accept_changed_data=accept_changed_data
+    )
+
+
+def spending(session: Session, account: Account | None) -> SpendHook:
+    """Give a hook that remembers that the spend was made, whether or not a ledger does."""
     from discreet.privacy.spend import untracked
 
     def hook(request: SpendRequest) -> SpendReceipt:
-        receipt = untracked(request)
+        receipt = (untracked if account is None else account)(request)
         session.spent = f"epsilon = {request.budget.epsilon:g}, delta = {request.budget.delta:g}"
+        if receipt.request_id:
+            session.spent += f", request {receipt.request_id}"
         return receipt
 
-    return hook
+    return hook if account is None else _Advised(hook, account)
+
+
+class _Advised:
+    """A hook that asks an account beforehand."""
+
+    def __init__(self, hook: SpendHook, account: Account) -> None:
+        self._hook = hook
+        self.advise = account.advise
+
+    def __call__(self, request: SpendRequest) -> SpendReceipt:
+        return self._hook(request)
 
 
 def facts(made: Release, output: str) -> dict[str, object]:

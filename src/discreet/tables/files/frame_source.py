@@ -24,6 +24,8 @@ class FrameSource:
     """
 
     numbered: Final = "row"
+    # a table in memory has no bytes of its own: the rows are digested as they are read
+    fingerprint: Final = None
 
     def __init__(self, data: object) -> None:
         self._data = data

@@ -1,0 +1,271 @@
+"""`discreet ledger`: keep the record of what was spent, and look at it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from discreet.cli.options import debug_option, force_option, json_option, number
+from discreet.cli.session import Session
+from discreet.cli.terminal import say, say_json
+from discreet.errors import SpecError
+
+if TYPE_CHECKING:
+    from discreet.ledger.status import Line, Status
+    from discreet.privacy.loss import Loss
+
+_DATASET = click.option("--dataset", required=True, metavar="NAME", help="Name of the data set.")
+_ONE_DATASET = click.option("--dataset", metavar="NAME", help="Only this data set.  [default: all]")
+
+
+@click.group("ledger", invoke_without_command=True, short_help="Keep count of what is spent on a data set.")
+@click.pass_context
+def command(context: click.Context) -> None:
+    """Keep count of what is spent on data sets, in one file; requests beyond a budget are refused.
+
+    A release with --ledger and --dataset is recorded before noise is drawn, and the same request
+    gives the same release again at no cost. The file holds every release and a secret key: keep it
+    where the data is kept.
+    """
+    if context.invoked_subcommand is None:
+        say(context.get_help())
+
+
+@command.command("init", short_help="Give a data set a budget.")
+@click.argument("ledger")
+@_DATASET
+@click.option("--epsilon", required=True, metavar="E", help="Epsilon of all requests together.")
+@click.option("--delta", default="0", show_default=True, metavar="D", help="Delta of all requests together.")
+@click.option(
+    "--rule", metavar="NAME", help="How requests are counted: gdp, zcdp or basic.  [default: gdp; basic if delta is 0]"
+)
+@click.option("--id", "person", metavar="COLUMN", help="Column that names the person behind several rows.")
+@click.option("--max-rows", type=int, default=1, show_default=True, metavar="K", help="How many rows of one id count.")
+@click.option(
+    "--neighbours",
+    default="add-remove",
+    show_default=True,
+    metavar="NAME",
+    help="add-remove or replace, as designs say.",
+)
+@click.option(
+    "--curve-share",
+    default="0.999",
+    show_default=True,
+    metavar="S",
+    help="Part of delta for the curve of gdp or zcdp; the rest is for lattice gaps and for requests without a curve.",
+)
+@click.option("--allow-weak-privacy", is_flag=True, help="Accept epsilon above 20 or delta above 1e-3.")
+@debug_option
+def init(
+    ledger: str,
+    dataset: str,
+    epsilon: str,
+    delta: str,
+    rule: str | None,
+    person: str | None,
+    max_rows: int,
+    neighbours: str,
+    curve_share: str,
+    allow_weak_privacy: bool,
+) -> None:
+    """Give a data set a budget in LEDGER, which is made if there is none.
+
+    The budget belongs to the name: a changed table spends the same one.
+    """
+    from discreet.cli.commands.ledger_text import status_text
+    from discreet.ledger.ledger import Ledger
+    from discreet.privacy.unit import PrivacyUnit
+
+    given = {"epsilon": number("epsilon", epsilon), "delta": number("delta", delta)}
+    share = number("curve-share", curve_share)
+    unit = PrivacyUnit(neighbours=neighbours, id=person, max_rows=max_rows)  # type: ignore[arg-type]  # checked there
+    new = not Path(ledger).is_symlink() and not Path(ledger).exists()
+    books = Ledger.create(ledger) if new else Ledger(ledger)
+    try:
+        books.declare(
+            dataset,
+            **given,
+            rule=rule,  # type: ignore[arg-type]  # checked there
+            unit=unit,
+            curve_share=share,
+            allow_weak_privacy=allow_weak_privacy,
+        )
+    except SpecError:
+        if new:
+            # it holds nothing yet
+            Path(ledger).unlink()
+        raise
+    say(f"{'New ledger' if new else 'Ledger'} {ledger}")
+    say(status_text(books.status(dataset)))
+    say(f"Next        discreet release DATA --design D.toml ... --ledger {ledger} --dataset {dataset}")
+
+
+@command.command("grant", short_help="Raise the budget of a data set.")
+@click.argument("ledger")
+@_DATASET
+@click.option("--epsilon", required=True, metavar="E", help="New epsilon of all requests, earlier ones included.")
+@click.option("--delta", metavar="D", help="New delta of all requests.  [default: as before]")
+@click.option("--reason", required=True, metavar="TEXT", help="Why; it stands in the history.")
+@click.option("--allow-weak-privacy", is_flag=True, help="Accept epsilon above 20 or delta above 1e-3.")
+@debug_option
+def grant(ledger: str, dataset: str, epsilon: str, delta: str | None, reason: str, allow_weak_privacy: bool) -> None:
+    """Raise the budget of a data set in LEDGER to a new whole.
+
+    The promise of everything released so far becomes the larger one.
+    """
+    from discreet.cli.commands.ledger_text import status_text
+    from discreet.ledger.ledger import Ledger
+
+    failure = None if delta is None else number("delta", delta)
+    books = Ledger(ledger)
+    say(
+        status_text(
+            books.grant(
+                dataset,
+                epsilon=number("epsilon", epsilon),
+                delta=failure,
+                reason=reason,
+                allow_weak_privacy=allow_weak_privacy,
+            )
+        )
+    )
+
+
+@command.command("status", short_help="What is spent, what is left.")
+@click.argument("ledger")
+@_ONE_DATASET
+@click.option("--epsilon", metavar="E", help="Epsilon of a planned release: what would it leave?")
+@click.option("--delta", default="0", show_default=True, metavar="D", help="Delta of the planned release.")
+@click.option("--design", "design_path", metavar="FILE", help="Design of the planned release, for its exact cost.")
+@click.option(
+    "--mechanism", default="auto", show_default=True, metavar="NAME", help="Mechanism of the planned release."
+)
+@json_option
+@debug_option
+def status(
+    ledger: str,
+    dataset: str | None,
+    epsilon: str | None,
+    delta: str,
+    design_path: str | None,
+    mechanism: str,
+    as_json: bool,
+) -> None:
+    """Say what is spent of each budget in LEDGER and what is left.
+
+    With --epsilon, also what a planned release would leave; with --design its cost is exact.
+    """
+    from discreet.cli.commands.ledger_text import status_text
+    from discreet.ledger.ledger import Ledger
+
+    if epsilon is None and design_path is not None:
+        raise SpecError("a planned release needs --epsilon; give it, or leave --design out")
+    books = Ledger(ledger)
+    found = books.statuses() if dataset is None else [books.status(dataset)]
+    loss = None
+    if epsilon is not None:
+        loss = _planned_loss(number("epsilon", epsilon), number("delta", delta), design_path, mechanism)
+    left: list[Status | None] = [None if loss is None else books.planned(one.dataset, loss) for one in found]
+    if as_json:
+        documents = [
+            one.to_dict() | ({} if loss is None else {"planned": None if after is None else after.to_dict()})
+            for one, after in zip(found, left, strict=True)
+        ]
+        say_json({"ledger": books.ledger_id, "datasets": documents})
+        return
+    for one, after in zip(found, left, strict=True):
+        say(status_text(one))
+        if loss is not None:
+            say(f"Planned     {'refused: more than is left' if after is None else f'leaves {after.left_words}'}")
+
+
+def _planned_loss(epsilon: float, delta: float, design_path: str | None, mechanism: str) -> Loss:
+    """The cost of a release that is only planned; without a design the largest that a Gaussian one can have."""
+    if design_path is not None:
+        from discreet.design.domain import DEFAULT_GRID_BITS
+        from discreet.design.model import Design
+        from discreet.privacy.budget import PrivacyBudget
+        from discreet.workflow import Question
+
+        asked = Question.checked(
+            Design.load(design_path),
+            PrivacyBudget(epsilon, delta),
+            mechanism,
+            None,
+            moments="plain",
+            residual_bound=None,
+            clip_counts=False,
+            grid_bits=DEFAULT_GRID_BITS,
+        )
+        return asked.request.loss
+    from discreet.ledger.status import typical_loss
+
+    return typical_loss(epsilon, delta)
+
+
+@command.command("history", short_help="Every event in order.")
+@click.argument("ledger")
+@_ONE_DATASET
+@json_option
+@debug_option
+def history(ledger: str, dataset: str | None, as_json: bool) -> None:
+    """List every event of LEDGER: budgets, requests, and how they ended."""
+    from discreet.cli.commands.ledger_text import line_text
+    from discreet.ledger.ledger import Ledger
+
+    lines: list[Line] = Ledger(ledger).history(dataset)
+    if as_json:
+        say_json([line.to_dict() for line in lines])
+        return
+    for line in lines:
+        say(line_text(line))
+
+
+@command.command("verify", short_help="Check a ledger, and that a release belongs to it.")
+@click.argument("ledger")
+@click.argument("release", required=False, metavar="[R.json]")
+@json_option
+@debug_option
+def verify(ledger: str, release: str | None, as_json: bool) -> None:
+    """Check every event of LEDGER, and that the release R.json is recorded in it.
+
+    A ledger that was restored from an older copy is whole by itself: only a newer release shows it.
+    """
+    from discreet.errors import LedgerError, ReleaseFileError
+    from discreet.ledger.ledger import Ledger
+    from discreet.releases import Release
+
+    try:
+        given = None if release is None else Release.load(release)
+    except ReleaseFileError as error:
+        raise LedgerError(str(error)) from None
+    head = Ledger(ledger).verify(given)
+    if as_json:
+        say_json({"ledger": ledger, "verified": True, "events": head.seq, "anchor": str(head), "release": release})
+        return
+    say(f"{head.seq} events, each follows from the one before")
+    if release is not None:
+        say(f"{release} is recorded in it")
+    say(f"Anchor      {head}")
+
+
+@command.command("export", short_help="Write a recorded release again, at no cost.")
+@click.argument("ledger")
+@click.argument("request")
+@click.option("-o", "--output", required=True, metavar="R.json", help="Where to write the release.")
+@force_option
+@debug_option
+@click.pass_obj
+def export(session: Session, ledger: str, request: str, output: str, force: bool) -> None:
+    """Write the release that REQUEST was given, byte for byte; `discreet ledger history` lists requests."""
+    from discreet.files import check_output, write_bytes
+    from discreet.ledger.ledger import Ledger
+
+    check_output(output, force=force)
+    text = Ledger(ledger).export(request)
+    session.will_write(output)
+    write_bytes(output, text.encode(), force=force)
+    say(f"File        {output}")

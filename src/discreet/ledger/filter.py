@@ -1,0 +1,226 @@
+"""Which requests a data set's budget takes: one fixed rule, so that answers may choose what is asked next."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from decimal import Decimal, localcontext
+from fractions import Fraction
+from functools import cached_property
+from typing import Final, Literal, get_args
+
+from discreet.errors import SpecError, shown
+from discreet.exact.normal import EIGHTY_DIGITS
+from discreet.exact.rounding import down
+from discreet.ledger.units import AMOUNT, CHANCE, as_written, rounded_down, rounded_up, units_from
+from discreet.privacy.checks import probability_below_one, within
+from discreet.privacy.gaussian import mu_from
+from discreet.privacy.loss import Loss
+from discreet.privacy.zcdp import rho_from
+
+Rule = Literal["gdp", "zcdp", "basic"]
+# why a request is taken: by the rule's sums, as one of pure requests only, or as the one request of a data set
+Route = Literal["sums", "pure", "first"]
+
+RULES: Final[tuple[Rule, ...]] = get_args(Rule)
+CURVE_SHARE: Final = 0.999
+EPSILON_LOWEST, EPSILON_HIGHEST = 1e-9, 1e3
+DELTA_LOWEST, DELTA_HIGHEST = 1e-20, 0.5
+_ADVICE: Final = "choose an epsilon between 0.1 and 8"
+# what eighty digits may lose in an exponential and a quotient, many times over
+_MARGIN: Final = Decimal("1e-70")
+
+
+@dataclass(frozen=True, slots=True)
+class Charge:
+    """What requests cost, in steps of 1e-12 (epsilon, mu2, rho) and of 1e-30 (delta, tau, failure), rounded up.
+
+    >>> Charge.of(Loss.pure(0.1)) + Charge.of(Loss.pure(0.2))
+    Charge(epsilon=300000000000, delta=0, mu2=78444535241, rho=25000000002, tau=0, failure=0, pure=True)
+    """
+
+    epsilon: int = 0
+    delta: int = 0
+    mu2: int = 0
+    rho: int = 0
+    tau: int = 0
+    failure: int = 0
+    pure: bool = True
+
+    @classmethod
+    def of(cls, loss: Loss) -> Charge:
+        """The charge of one request."""
+        return cls(
+            rounded_up(as_written(loss.epsilon), AMOUNT),  # [P:filter-rounded]
+            rounded_up(as_written(loss.delta), CHANCE),
+            rounded_up(Fraction(loss.mu) ** 2, AMOUNT),
+            rounded_up(Fraction(loss.rho), AMOUNT),
+            rounded_up(Fraction(loss.tau), CHANCE),
+            rounded_up(Fraction(loss.failure), CHANCE),
+            loss.is_pure,
+        )
+
+    def __add__(self, other: Charge) -> Charge:
+        return Charge(
+            self.epsilon + other.epsilon,
+            self.delta + other.delta,
+            self.mu2 + other.mu2,
+            self.rho + other.rho,
+            self.tau + other.tau,
+            self.failure + other.failure,
+            self.pure and other.pure,
+        )
+
+    def covers(self, part: Charge) -> bool:
+        """Whether nothing costs less here than in a part of it."""
+        amounts = [one.name for one in fields(Charge) if one.name != "pure"]
+        return all(getattr(self, name) >= getattr(part, name) for name in amounts) and self.pure <= part.pure
+
+    def to_dict(self) -> dict[str, object]:
+        """Amounts as decimal text, for JSON."""
+        amounts: dict[str, object] = {
+            one.name: str(getattr(self, one.name)) for one in fields(Charge) if one.name != "pure"
+        }
+        return {**amounts, "pure": self.pure}
+
+    @classmethod
+    def from_dict(cls, mapping: Mapping[str, object]) -> Charge:
+        """Read a charge back."""
+        amounts = {one.name: units_from(mapping.get(one.name)) for one in fields(Charge) if one.name != "pure"}
+        return cls(**amounts, pure=mapping.get("pure") is True)
+
+
+@dataclass(frozen=True)
+class Terms:
+    """A budget with the rule by which requests are taken from it; public, fixed before the first answer.
+
+    Parameters
+    ----------
+    rule
+        `gdp` adds mu^2, `zcdp` adds rho, `basic` adds epsilon and delta.
+    epsilon, delta
+        What all requests together may cost.
+    curve_share
+        For `gdp` and `zcdp`: the part of delta that pays for the curve; the rest pays for what it does not cover.
+
+    Examples
+    --------
+    >>> Terms("gdp", 1.0, 1e-6).mu2, Terms("zcdp", 1.0, 1e-6).rho
+    (56023518509, 24353801839)
+    """
+
+    rule: Rule
+    epsilon: float
+    delta: float
+    curve_share: float = CURVE_SHARE
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.rule, str) or self.rule not in RULES:
+            raise SpecError.unknown_name("rule", self.rule, RULES)
+        ranges = f"{_ADVICE}; a ledger takes {EPSILON_LOWEST:g} to {EPSILON_HIGHEST:g}"
+        epsilon = within("epsilon", self.epsilon, EPSILON_LOWEST, EPSILON_HIGHEST, advice=ranges)
+        advice = f"give 0 for a pure budget, or a delta such as 1e-6, at least {DELTA_LOWEST:g}"
+        delta = probability_below_one("delta", self.delta, advice=advice)
+        if delta:
+            within("delta", delta, DELTA_LOWEST, DELTA_HIGHEST, advice=advice)
+        object.__setattr__(self, "epsilon", epsilon)
+        object.__setattr__(self, "delta", delta)
+        if self.delta == 0 and self.rule != "basic":
+            raise SpecError(f"rule {shown(self.rule)} needs delta above 0; for delta = 0 choose the rule 'basic'")
+        share = within("curve share", self.curve_share, 0.5, 1 - 1e-6, advice="the share is 0.999 unless given")
+        object.__setattr__(self, "curve_share", share)
+
+    @cached_property
+    def epsilon_units(self) -> int:
+        """The budget's epsilon in steps."""
+        return rounded_down(as_written(self.epsilon), AMOUNT)
+
+    @cached_property
+    def delta_units(self) -> int:
+        """The budget's delta in steps."""
+        return rounded_down(as_written(self.delta), CHANCE)
+
+    @cached_property
+    def curve_delta(self) -> float:
+        """The part of delta at which the curve is read."""
+        return down(as_written(self.delta) * as_written(self.curve_share))  # [P:filter-parts]
+
+    @cached_property
+    def rest_units(self) -> int:
+        """The part of delta for what the curve does not cover, in steps."""
+        return rounded_down(as_written(self.delta) - Fraction(self.curve_delta), CHANCE)
+
+    @cached_property
+    def mu2(self) -> int:
+        """The largest sum of mu^2 that `gdp` takes, in steps."""
+        return rounded_down(Fraction(mu_from(self.epsilon, self.curve_delta)) ** 2, AMOUNT)
+
+    @cached_property
+    def rho(self) -> int:
+        """The largest sum of rho that `zcdp` takes, in steps."""
+        return rounded_down(Fraction(rho_from(self.epsilon, self.curve_delta)), AMOUNT)
+
+    def lattice_units(self, tau: int) -> int:
+        """(1 + e^epsilon) times a sum of total variations, with the budget's own epsilon, in steps, rounded up.
+
+        >>> Terms("gdp", 1.0, 1e-6).lattice_units(10)
+        38
+        """
+        with localcontext(EIGHTY_DIGITS):
+            return math.ceil((1 + Decimal(self.epsilon).exp()) * tau * (1 + _MARGIN))  # [P:filter-whole-epsilon]
+
+    def within_sums(self, total: Charge) -> bool:
+        """Whether the sums of the rule hold for all requests together."""
+        if self.rule == "basic":
+            return total.epsilon <= self.epsilon_units and total.delta <= self.delta_units  # [P:filter-basic]
+        if self.rule == "zcdp":
+            return total.rho <= self.rho and total.failure <= self.rest_units  # [P:filter-zcdp]
+        # [P:filter-gdp]
+        return total.mu2 <= self.mu2 and total.failure + self.lattice_units(total.tau) <= self.rest_units
+
+    def within_pure(self, total: Charge) -> bool:
+        """Whether all requests are pure and their epsilons add up to no more than the budget's."""
+        return total.pure and total.epsilon <= self.epsilon_units  # [P:filter-pure]
+
+    def route(self, spent: Charge, requests: int, charge: Charge) -> Route | None:
+        """Why a request is taken after `requests` others that cost `spent`; none if it is refused.
+
+        >>> terms = Terms("gdp", 1.0, 1e-6)
+        >>> terms.route(Charge(), 0, Charge.of(Loss.pure(1.0))), terms.route(Charge(), 0, Charge.of(Loss.pure(1.1)))
+        ('pure', None)
+        """
+        total = spent + charge
+        if self.within_sums(total):
+            return "sums"
+        if self.within_pure(total):
+            return "pure"
+        alone = charge.epsilon <= self.epsilon_units and charge.delta <= self.delta_units
+        return "first" if requests == 0 and alone else None  # [P:filter-first]
+
+    def holds(self, spent: Charge, requests: int, whole: Charge) -> bool:
+        """Whether what was spent keeps this budget: by the sums, as pure requests, or as the only one there is.
+
+        `whole` is what the first request was reserved with.
+        """
+        alone = requests == 1 and whole.epsilon <= self.epsilon_units and whole.delta <= self.delta_units
+        return self.within_sums(spent) or self.within_pure(spent) or alone
+
+    def left(self, spent: Charge) -> dict[str, int]:
+        """What each sum of the rule still takes, in steps, by name; never below 0."""
+        if self.rule == "basic":
+            sums = {"epsilon": self.epsilon_units - spent.epsilon, "delta": self.delta_units - spent.delta}
+        elif self.rule == "zcdp":
+            sums = {"rho": self.rho - spent.rho, "delta": self.rest_units - spent.failure}
+        else:
+            rest = self.rest_units - spent.failure - self.lattice_units(spent.tau)
+            sums = {"mu2": self.mu2 - spent.mu2, "delta": rest}
+        if spent.pure and self.rule != "basic":
+            sums["pure_epsilon"] = self.epsilon_units - spent.epsilon
+        return {name: max(0, amount) for name, amount in sums.items()}
+
+    def to_dict(self) -> dict[str, object]:
+        """The terms as plain values for JSON."""
+        return {
+            "rule": self.rule, "epsilon": self.epsilon, "delta": self.delta, "curve_share": self.curve_share,
+        }  # fmt: skip

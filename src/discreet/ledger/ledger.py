@@ -1,0 +1,290 @@
+"""The public ledger: open or make one, declare data sets, look, verify, and spend through an account."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from typing import Protocol
+
+from discreet.errors import BudgetError, LedgerError, PrivacyNotice, SpecError, shown
+from discreet.files import checked_path
+from discreet.ledger.account import Account, checked_request
+from discreet.ledger.books import Books, as_json, book, every_book
+from discreet.ledger.chain import Anchor
+from discreet.ledger.filter import CURVE_SHARE, Rule, Terms
+from discreet.ledger.status import Line, Status, planned_status
+from discreet.ledger.storage import Storage, created
+from discreet.privacy.budget import PrivacyBudget, check_strength
+from discreet.privacy.loss import Loss
+from discreet.privacy.unit import PrivacyUnit
+from discreet.text import has_invisible_characters
+
+_LONGEST_NAME = 100
+_LONGEST_REASON = 1000
+
+
+class Anchored(Protocol):
+    """A release, as far as a ledger looks at it."""
+
+    @property
+    def anchor(self) -> str:
+        """Where its spend is recorded."""
+        ...
+
+    def to_json(self) -> str:
+        """Its text."""
+        ...
+
+
+class Ledger:
+    """The record of what was spent on data sets, in one file; a filter refuses what would exceed a budget.
+
+    Opening verifies the chain of its events. The file holds the text of every release and a secret key: keep it where
+    the data is kept. Use `Ledger.create` for a new one.
+
+    Parameters
+    ----------
+    path
+        File of the ledger; a link or a folder is refused.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> import discreet
+    >>> design = discreet.Design("y", {"y": (0, 10), "x": (0, 5)})
+    >>> table = {"x": [1.0, 2.0, 3.0], "y": [2.0, 4.0, 6.0]}
+    >>> with TemporaryDirectory() as folder:
+    ...     ledger = Ledger.create(Path(folder) / "books.db")
+    ...     ledger.declare("trial", epsilon=1.0)
+    ...     first = discreet.release(table, design, epsilon=0.5, spend=ledger.account("trial"))
+    ...     again = discreet.release(table, design, epsilon=0.5, spend=ledger.account("trial"))
+    ...     first.to_json() == again.to_json(), ledger.status("trial").spent_epsilon
+    (True, 0.5)
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self._storage = Storage(checked_path(path))
+
+    @classmethod
+    def create(cls, path: str | os.PathLike[str]) -> Ledger:
+        """Make a new ledger that only this user may read; an existing file is left alone."""
+        created(path)
+        return cls(path)
+
+    @property
+    def ledger_id(self) -> str:
+        """The name that anchors carry."""
+        return self._storage.ledger_id
+
+    def declare(
+        self,
+        dataset: str,
+        *,
+        epsilon: float,
+        delta: float = 0.0,
+        rule: Rule | None = None,
+        unit: PrivacyUnit | None = None,
+        curve_share: float = CURVE_SHARE,
+        allow_weak_privacy: bool = False,
+    ) -> None:
+        """Give a data set a budget, before anything is asked of it.
+
+        The budget belongs to the name, not to the content: a changed table spends the same one.
+
+        Parameters
+        ----------
+        dataset
+            Its name.
+        epsilon, delta
+            What all requests together may cost; delta = 0 is a pure budget.
+        rule
+            How requests are counted: `gdp` adds mu^2, `zcdp` adds rho, `basic` adds epsilon and delta. Unless given
+            `gdp`, or `basic` for a pure budget. It is never changed.
+        unit
+            Whose presence is hidden: one row unless given. Requests about another unit are refused.
+        curve_share
+            For `gdp` and `zcdp`: the part of delta for the curve; the rest is for lattice gaps and for requests that
+            promise (epsilon, delta) alone.
+        allow_weak_privacy
+            Accept epsilon above 20 or delta above 1e-3.
+        """
+        name = checked_name("data set", dataset, _LONGEST_NAME)
+        for notice in check_strength(PrivacyBudget(epsilon, delta), allow_weak_privacy):
+            warnings.warn(notice, PrivacyNotice, stacklevel=2)
+        terms = Terms(("gdp" if delta > 0 else "basic") if rule is None else rule, epsilon, delta, curve_share)
+        unit = PrivacyUnit() if unit is None else unit
+        if not isinstance(unit, PrivacyUnit):
+            raise SpecError(f"unit: expected a PrivacyUnit, got {type(unit).__name__}")
+        self._storage.check_space()
+        with self._storage.writing() as tape:
+            if name in every_book(tape, self.ledger_id, name):
+                raise SpecError(f"data set {name!r} is declared already; raise its budget with: discreet ledger grant")
+            tape.append("dataset", name, None, as_json({"terms": terms.to_dict(), "unit": unit.to_dict()}))
+
+    def grant(
+        self, dataset: str, *, epsilon: float, delta: float | None = None, reason: str, allow_weak_privacy: bool = False
+    ) -> Status:
+        """Raise the budget of a data set to a new whole; the promise is then the larger one, for the past too.
+
+        Parameters
+        ----------
+        dataset
+            Its name.
+        epsilon, delta
+            The new budget of all requests together, earlier ones included; delta stays unless given.
+        reason
+            Why; it stands in the history.
+        allow_weak_privacy
+            Accept epsilon above 20 or delta above 1e-3.
+        """
+        why = checked_name("reason", reason, _LONGEST_REASON)
+        with self._storage.writing() as tape:
+            books = book(tape, self.ledger_id, dataset)
+            old = books.terms
+            given = old.delta if delta is None else delta
+            for notice in check_strength(PrivacyBudget(epsilon, given), allow_weak_privacy):
+                warnings.warn(notice, PrivacyNotice, stacklevel=2)
+            terms = Terms(old.rule, epsilon, given, old.curve_share)
+            if terms.epsilon < old.epsilon or terms.delta < old.delta or terms == old:
+                raise SpecError(
+                    f"a grant raises the budget; data set {dataset!r} has epsilon = {old.epsilon:g}, "
+                    f"delta = {old.delta:g}, got epsilon = {terms.epsilon:g}, delta = {terms.delta:g}"
+                )
+            books.terms = terms
+            if not books.holds:
+                raise BudgetError(
+                    "what was spent does not fit the new budget: lattice gaps count (1 + e^epsilon) times, with the "
+                    "new epsilon; raise delta, too. Nothing was changed"
+                )
+            tape.append("grant", dataset, None, as_json({"terms": terms.to_dict(), "reason": why}))
+            return Status.of(books)
+
+    def account(
+        self,
+        dataset: str,
+        request_id: str | None = None,
+        *,
+        new_release: bool = False,
+        accept_changed_data: bool = False,
+    ) -> Account:
+        """The data set's account: the `spend` of `discreet.release` and of the primitives.
+
+        The same request gives the same release again, at no cost.
+
+        Parameters
+        ----------
+        dataset
+            A declared name.
+        request_id
+            Name of the request; unless given, a keyed digest of all that is asked, of the table and of the version.
+        new_release
+            Pay for another release although the same one exists.
+        accept_changed_data
+            Take a table that differs from the last one; it spends the same budget.
+        """
+        account = Account(self._storage, dataset, request_id, new_release, accept_changed_data)
+        self._books(dataset)
+        return account
+
+    def status(self, dataset: str) -> Status:
+        """What is spent and left of one data set's budget."""
+        return Status.of(self._books(dataset))
+
+    def planned(self, dataset: str, loss: Loss) -> Status | None:
+        """What a planned request would leave; none if it would be refused."""
+        if not isinstance(loss, Loss):
+            raise SpecError(f"loss: expected a Loss, got {type(loss).__name__}")
+        return planned_status(self._books(dataset), loss)
+
+    def statuses(self) -> list[Status]:
+        """Every data set, in the order of declaration."""
+        with self._storage.reading() as tape:
+            return [Status.of(books) for books in every_book(tape, self.ledger_id).values()]
+
+    def history(self, dataset: str | None = None) -> list[Line]:
+        """Every event in order, or those of one data set."""
+        if dataset is not None:
+            self._books(dataset)
+        with self._storage.reading() as tape:
+            events = tape.events() if dataset is None else tape.events("dataset = ?", dataset)
+            return [Line.of(event) for event in events]
+
+    def verify(self, given: Anchored | str | None = None) -> Anchor:
+        """Check every event and every page of the file, and that a release or an anchor belongs to it.
+
+        A copy that was restored from yesterday is whole by itself: only an anchor of today shows that it is old.
+
+        Parameters
+        ----------
+        given
+            A release, or its anchor.
+
+        Returns
+        -------
+        Anchor
+            Of the last event; keep it elsewhere.
+
+        Raises
+        ------
+        LedgerError
+            If anything does not fit.
+        """
+        seq, last = self._storage.check_whole()
+        for status in self.statuses():
+            if not self._books(status.dataset).holds:
+                raise LedgerError(f"data set {status.dataset!r} has spent more than its budget")
+        if given is not None:
+            self._check_belongs(given)
+        return Anchor(self.ledger_id, seq, last)
+
+    def _check_belongs(self, given: Anchored | str) -> None:
+        text = given if isinstance(given, str) else getattr(given, "anchor", None)
+        if not isinstance(text, str):
+            raise SpecError(f"expected a release or its anchor, got {type(given).__name__}")
+        anchor = Anchor.parsed(text)
+        if anchor.ledger_id != self.ledger_id:
+            raise LedgerError(f"the anchor {shown(text)} is of another ledger")
+        with self._storage.reading() as tape:
+            found = next(tape.events("seq = ?", anchor.seq), None)
+            if found is None or found.hash != anchor.hash:
+                raise LedgerError(
+                    f"event {anchor.seq} of the anchor is not in this ledger: it is an older copy, or was changed"
+                )
+            if isinstance(given, str) or found.request is None:
+                return
+            ending = next(tape.events("request = ? AND kind = 'commit'", found.request), None)
+        if ending is None or ending.content != given.to_json():
+            raise LedgerError(
+                f"request {found.request!r} of the anchor has another release in this ledger: the file was edited"
+            )
+
+    def export(self, request: str) -> str:
+        """The text of the release that a request was given, once more and at no cost."""
+        checked_request(request)
+        with self._storage.reading() as tape:
+            events = list(tape.events("request = ?", request))
+        if not events:
+            raise SpecError(f"the ledger has no request {request!r}; see: discreet ledger history")
+        if events[-1].kind != "commit":
+            how = "was stopped" if events[-1].kind == "stop" else "has no release yet: run the same release again"
+            raise SpecError(f"request {request!r} {how}")
+        return str(events[-1].content)
+
+    def _books(self, dataset: str) -> Books:
+        with self._storage.reading() as tape:
+            return book(tape, self.ledger_id, checked_name("data set", dataset, _LONGEST_NAME))
+
+    def __repr__(self) -> str:
+        return f"<Ledger {self._storage.path.name!r}>"
+
+
+def checked_name(what: str, name: object, longest: int) -> str:
+    """A name or reason on one line.
+
+    >>> checked_name("data set", "trial", 100)
+    'trial'
+    """
+    if not isinstance(name, str) or not name.strip() or len(name) > longest or has_invisible_characters(name):
+        raise SpecError(f"{what} {shown(name)} is not allowed; write 1 to {longest} visible characters on one line")
+    return name

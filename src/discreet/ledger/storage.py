@@ -1,0 +1,266 @@
+"""The file of a ledger: SQLite with a rollback journal that is on disk before a transaction counts as made.
+
+Every operation opens the file and closes it, so that no connection crosses a fork or a thread.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+import sqlite3
+import stat
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+from dataclasses import astuple, dataclass, field, fields
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final
+from urllib.parse import quote
+
+from discreet.errors import LedgerError, OutputError, SpecError
+from discreet.files import checked_path
+from discreet.ledger.chain import Event, Kind, checked_chain, genesis
+
+# "disc" in ASCII, which marks the file as ours, and the version of what it holds
+APPLICATION: Final = 0x64697363
+VERSION: Final = 1
+BUSY_SECONDS: Final = 60.0
+FREE_BYTES: Final = 10_000_000
+_HEADER: Final = b"SQLite format 3\0"
+# beyond it a chain is followed only where that is asked for
+_SMALL_BYTES: Final = 64_000_000
+_COLUMNS: Final = ", ".join(one.name for one in fields(Event))
+_FIXED: Final = "BEGIN SELECT RAISE(ABORT, 'what a ledger holds is never changed'); END"
+_SCHEMA: Final = (
+    "CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT",
+    "CREATE TABLE events (seq INTEGER PRIMARY KEY, time TEXT NOT NULL, kind TEXT NOT NULL, dataset TEXT NOT NULL, "
+    "request TEXT, body TEXT NOT NULL, content TEXT, salt TEXT NOT NULL, previous TEXT NOT NULL, hash TEXT NOT NULL) "
+    "STRICT",
+    "CREATE UNIQUE INDEX declared_once ON events (dataset) WHERE kind = 'dataset'",
+    "CREATE UNIQUE INDEX reserved_once ON events (request) WHERE kind = 'reserve'",
+    "CREATE UNIQUE INDEX ended_once ON events (request) WHERE kind IN ('commit', 'stop')",
+    f"CREATE TRIGGER events_update BEFORE UPDATE ON events {_FIXED}",
+    f"CREATE TRIGGER events_delete BEFORE DELETE ON events {_FIXED}",
+    f"CREATE TRIGGER meta_update BEFORE UPDATE ON meta {_FIXED}",
+    f"CREATE TRIGGER meta_delete BEFORE DELETE ON meta {_FIXED}",
+    f"CREATE TRIGGER meta_insert BEFORE INSERT ON meta {_FIXED}",
+)
+_REASONS: Final = {
+    "SQLITE_BUSY": "another program has been using it for too long; try again when it has ended",
+    "SQLITE_LOCKED": "another program is using it; try again when it has ended",
+    "SQLITE_FULL": "the disk is full; make room and run the same command again",
+    "SQLITE_READONLY": "it, or its folder, cannot be written; change the permissions or take it elsewhere",
+    "SQLITE_CANTOPEN": "it, or a file beside it, cannot be opened; look at the permissions of its folder",
+    "SQLITE_PERM": "the permissions of the file forbid it",
+    "SQLITE_CORRUPT": "the file is damaged; restore it from a copy and compare that with the anchors in your releases",
+    "SQLITE_NOTADB": "the file is no ledger, or its beginning is damaged",
+    "SQLITE_IOERR": "the disk failed or is full; run the same command again",
+    "SQLITE_CONSTRAINT": "it refuses a second event of a kind that happens once; run the same command again",
+}
+
+
+@contextmanager
+def plain_words(path: Path) -> Iterator[None]:
+    """Say in our words what SQLite could not do; its own may quote what the file holds."""
+    name = ""
+    try:
+        yield
+    except sqlite3.Error as error:
+        # such as SQLITE_IOERR_WRITE; none where Python's own layer refuses
+        name = "_".join((getattr(error, "sqlite_errorname", None) or "unknown").split("_")[:2])
+    except (UnicodeDecodeError, OverflowError, MemoryError):
+        name = "SQLITE_CORRUPT"
+    if name:
+        raise LedgerError(f"the ledger {path.name!r} cannot be used: {_REASONS.get(name, f'SQLite says {name}')}")
+
+
+def created(path: object) -> Storage:
+    """Make a new, empty ledger that only this user may read."""
+    target = checked_path(path)
+    try:
+        number = os.open(target, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0), 0o600)
+    except FileExistsError:
+        raise OutputError(f"{str(target)!r} exists; choose another name") from None
+    except OSError as error:
+        raise OutputError(f"cannot create the ledger {str(target)!r}: {error.strerror}") from None
+    if hasattr(os, "fchmod"):
+        os.fchmod(number, 0o600)  # whatever the umask
+    os.close(number)
+    try:
+        with plain_words(target), closing(_connected(target)) as connection, _transaction(connection):
+            connection.execute(f"PRAGMA application_id = {APPLICATION}")
+            connection.execute(f"PRAGMA user_version = {VERSION}")
+            for statement in _SCHEMA[:-1]:
+                connection.execute(statement)
+            for name, value in (("id", secrets.token_hex(16)), ("key", secrets.token_hex(32))):
+                connection.execute("INSERT INTO meta VALUES (?, ?)", (name, value))
+            connection.execute(_SCHEMA[-1])
+    except BaseException:
+        with suppress(OSError):
+            target.unlink()
+        raise
+    return Storage(target)
+
+
+def _connected(path: Path) -> sqlite3.Connection:
+    # mode=rw: a ledger that is missing must not be made in silence
+    connection = sqlite3.connect(
+        f"file:{quote(str(path.absolute()))}?mode=rw", uri=True, timeout=BUSY_SECONDS, isolation_level=None
+    )
+    try:
+        for setting in ("synchronous = EXTRA", "trusted_schema = OFF", "fullfsync = ON", "cell_size_check = ON"):
+            connection.execute(f"PRAGMA {setting}")
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+@contextmanager
+def _transaction(connection: sqlite3.Connection, kind: str = "IMMEDIATE") -> Iterator[None]:
+    connection.execute(f"BEGIN {kind}")
+    try:
+        yield
+        connection.execute("COMMIT")
+    except BaseException:
+        # a failed COMMIT may have ended the transaction by itself
+        with suppress(sqlite3.Error):
+            connection.execute("ROLLBACK")
+        raise
+
+
+@dataclass
+class Storage:
+    """A ledger's file, verified when it is opened if it is not too large for that.
+
+    Attributes
+    ----------
+    path
+        A regular file.
+    ledger_id, key
+        Its name, and the secret with which fingerprints are made.
+    seen
+        Number and hash of the last event that was verified, from which later readings go on.
+    """
+
+    path: Path
+    ledger_id: str = field(init=False)
+    key: bytes = field(init=False, repr=False)
+    seen: tuple[int, str] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        self._refuse_other_files()
+        with plain_words(self.path), closing(_connected(self.path)) as connection, _transaction(connection, "DEFERRED"):
+            self._check_form(connection)
+            meta = dict(connection.execute("SELECT name, value FROM meta").fetchall())
+            try:
+                self.ledger_id, self.key = str(meta["id"]), bytes.fromhex(meta["key"])
+            except (KeyError, ValueError):
+                raise self._damaged("its name or its key is missing") from None
+            self.seen = (0, genesis(self.ledger_id, self.key))
+            if self.path.stat().st_size > _SMALL_BYTES:
+                head = Tape(connection).head()
+                self.seen = self.seen if head is None else (head.seq, head.hash)
+            self._follow(connection)
+
+    def check_whole(self) -> tuple[int, str]:
+        """Check every page of the file and every event of the chain; give number and hash of the last event."""
+        with plain_words(self.path), closing(_connected(self.path)) as connection, _transaction(connection, "DEFERRED"):
+            self._check_form(connection)
+            # an index that does not match its table would let a request be entered twice
+            if connection.execute("PRAGMA integrity_check").fetchall() != [("ok",)]:
+                raise self._damaged("SQLite finds the file inconsistent")
+            start = genesis(self.ledger_id, self.key)
+            self.seen = checked_chain(Tape(connection).events(), 0, start)
+        return self.seen
+
+    @contextmanager
+    def reading(self) -> Iterator[Tape]:
+        """What the ledger holds now, at one moment."""
+        self._refuse_other_files()
+        with plain_words(self.path), closing(_connected(self.path)) as connection, _transaction(connection, "DEFERRED"):
+            yield Tape(connection, *self._follow(connection))
+
+    @contextmanager
+    def writing(self) -> Iterator[Tape]:
+        """The same, with nobody else writing; what is appended counts when the block has ended well."""
+        self._refuse_other_files()
+        with plain_words(self.path), closing(_connected(self.path)) as connection, _transaction(connection):
+            yield Tape(connection, *self._follow(connection))
+
+    def check_space(self) -> None:
+        """Refuse to begin what a full disk would leave half done."""
+        if shutil.disk_usage(self.path.parent).free < FREE_BYTES:
+            raise LedgerError(
+                f"fewer than {FREE_BYTES // 1_000_000} MB are free beside the ledger {self.path.name!r}; make room"
+            )
+
+    def _follow(self, connection: sqlite3.Connection) -> tuple[int, str]:
+        """Verify what was appended since the last look, and that nothing before it is gone; give the last event."""
+        tape, (seq, last) = Tape(connection), self.seen
+        if seq and [event.hash for event in tape.events("seq = ?", seq)] != [last]:
+            raise self._damaged(f"event {seq} is gone or was changed while it was open")
+        # threads may set it in any order: each value was verified, and all are of one chain
+        self.seen = found = checked_chain(tape.events("seq > ?", seq), seq, last)
+        return found
+
+    def _refuse_other_files(self) -> None:
+        try:
+            mode = self.path.lstat().st_mode
+        except OSError as error:
+            how = "make one with: discreet ledger init" if isinstance(error, FileNotFoundError) else error.strerror
+            raise LedgerError(f"there is no ledger {str(self.path)!r}; {how}") from None
+        if not stat.S_ISREG(mode):
+            what = "a link" if stat.S_ISLNK(mode) else "a folder" if stat.S_ISDIR(mode) else "a pipe, socket or device"
+            raise SpecError(f"{str(self.path)!r} is {what}; name the ledger's own file")
+
+    def _check_form(self, connection: sqlite3.Connection) -> None:
+        with self.path.open("rb") as file:
+            if file.read(len(_HEADER)) != _HEADER:
+                raise LedgerError(f"{str(self.path)!r} is not a ledger")
+        application = connection.execute("PRAGMA application_id").fetchone()[0]
+        version = connection.execute("PRAGMA user_version").fetchone()[0]
+        if application != APPLICATION:
+            raise LedgerError(f"{str(self.path)!r} is not a ledger: it is a database of another program")
+        if version > VERSION:
+            raise LedgerError(f"the ledger {self.path.name!r} was made by a newer version; install that one")
+        schema = {row[0] for row in connection.execute("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL")}
+        if version != VERSION or schema != set(_SCHEMA):
+            raise self._damaged("its tables are not those of a ledger")
+        if connection.execute("PRAGMA journal_mode").fetchone()[0] != "delete":
+            raise self._damaged("its journal mode was changed")
+
+    def _damaged(self, how: str) -> LedgerError:
+        return LedgerError(
+            f"the ledger {self.path.name!r} was changed or damaged: {how}; restore it from a copy and compare that "
+            "with the anchors in your releases"
+        )
+
+
+class Tape:
+    """The events inside a transaction."""
+
+    def __init__(self, connection: sqlite3.Connection, seq: int = 0, last: str = "") -> None:
+        self._connection = connection
+        self._last = seq, last
+
+    def events(self, where: str = "1", *values: object) -> Iterator[Event]:
+        """Events for which a condition holds, in order."""
+        rows = self._connection.execute(f"SELECT {_COLUMNS} FROM events WHERE {where} ORDER BY seq", values)
+        return (Event(*row) for row in rows)
+
+    def head(self) -> Event | None:
+        """The last event."""
+        return next(self.events("seq = (SELECT max(seq) FROM events)"), None)
+
+    def append(self, kind: Kind, dataset: str, request: str | None, body: str, content: str | None = None) -> Event:
+        """Add an event at the end."""
+        seq, last = self._last
+        now = datetime.now(UTC).isoformat(timespec="seconds")
+        salt = secrets.token_hex(16)
+        event = Event(seq + 1, now, kind, dataset, request, body, content, salt, last).hashed()
+        marks = ", ".join("?" for _ in fields(Event))
+        self._connection.execute(f"INSERT INTO events ({_COLUMNS}) VALUES ({marks})", astuple(event))
+        self._last = event.seq, event.hash
+        return event

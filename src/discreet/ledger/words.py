@@ -1,0 +1,63 @@
+"""What is spent and what is left, as people read it."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Final
+
+from discreet.exact.rounding import root_up
+from discreet.ledger.filter import Charge, Terms
+from discreet.ledger.units import AMOUNT, CHANCE
+from discreet.privacy.gaussian import MU_LOWEST, epsilon_from
+
+_NAMES: Final = {
+    "mu2": "mu^2", "rho": "rho", "epsilon": "epsilon", "delta": "delta", "pure_epsilon": "epsilon of pure requests",
+}  # fmt: skip
+
+
+def steps_of(name: str) -> int:
+    """How many steps one of these amounts has to the unit.
+
+    >>> steps_of("delta") == CHANCE
+    True
+    """
+    return CHANCE if name == "delta" else AMOUNT
+
+
+def left_words(terms: Terms, spent: Charge) -> str:
+    """What each sum still takes.
+
+    >>> left_words(Terms("basic", 1.0, 1e-6), Charge(epsilon=25 * 10**10))
+    'epsilon 0.75, delta 1e-06'
+    """
+    left = terms.left(spent)
+    return ", ".join(f"{_NAMES[name]} {amount / steps_of(name):.6g}" for name, amount in left.items())
+
+
+def spent_epsilon(terms: Terms, spent: Charge) -> float:
+    """Epsilon of everything so far at the budget's delta, for people; the filter does not use it.
+
+    >>> spent_epsilon(Terms("basic", 1.0, 1e-6), Charge(epsilon=25 * 10**10))
+    0.25
+    """
+    by_sum = spent.epsilon / AMOUNT
+    if terms.rule == "basic" or (spent.pure and terms.within_pure(spent)):
+        return by_sum
+    square = Fraction(spent.mu2 if terms.rule == "gdp" else 2 * spent.rho, AMOUNT)
+    return min(terms.epsilon, epsilon_from(root_up(square), terms.curve_delta)) if square else 0.0
+
+
+def largest_gaussian(terms: Terms, spent: Charge) -> float:
+    """Epsilon, at the budget's delta, of the largest Gaussian release that is still taken; 0 where none is.
+
+    >>> round(largest_gaussian(Terms("gdp", 1.0, 1e-6), Charge()), 3)
+    1.0
+    """
+    left = terms.left(spent)
+    if terms.delta == 0 or left["delta"] == 0:
+        return 0.0
+    if terms.rule == "basic":
+        return left["epsilon"] / AMOUNT
+    square = Fraction(left["mu2"] if terms.rule == "gdp" else 2 * left["rho"], AMOUNT)
+    mu = root_up(square) if square else 0.0
+    return epsilon_from(mu, terms.delta) if mu >= MU_LOWEST else 0.0

@@ -1,0 +1,200 @@
+"""Against a real process: never two releases for one spend, never one without a spend, never a lost committed one."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import signal
+import subprocess
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from discreet.ledger.ledger import Ledger
+from discreet.ledger.steps import STEPS
+from discreet.releases import Release
+from support.child_releases import Children, Job
+
+DESIGN = 'target = "y"\n[columns.y]\nbounds = [0, 10]\n[columns.x]\nbounds = [0, 5]\n'
+TABLE = "x,y\n" + "".join(f"{i % 5},{i % 10}\n" for i in range(100))
+KILL, INT, TERM = int(signal.SIGKILL), int(signal.SIGINT), int(signal.SIGTERM)
+CODES = {KILL: -KILL, INT: 128 + INT, TERM: 128 + TERM}
+
+
+@pytest.fixture(scope="module")
+def children() -> Iterator[Children]:
+    started = Children()
+    yield started
+    started.close()
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return prepared(tmp_path)
+
+
+def prepared(folder: Path, epsilon: float = 1.0) -> Path:
+    (folder / "design.toml").write_text(DESIGN)
+    (folder / "table.csv").write_text(TABLE)
+    Ledger.create(folder / "books.db").declare("people", epsilon=epsilon)
+    return folder
+
+
+def words(output: str, epsilon: str = "0.25", *more: str) -> tuple[str, ...]:
+    return (
+        "release", "table.csv", "--design", "design.toml", "--epsilon", epsilon, "-o", output, "--ledger", "books.db",
+        "--dataset", "people", *more,
+    )  # fmt: skip
+
+
+def job(folder: Path, output: str = "out.json", *, step: str = "", number: int = 0, after: float = 0.0) -> Job:
+    return Job(words(output, "0.25", "--force"), str(folder), step, number, after)
+
+
+def check_one_release_for_one_spend(children: Children, folder: Path) -> None:
+    """Whatever happened, the same command now gives one release, twice the same, for one spend."""
+    seen = (folder / "out.json").read_bytes() if (folder / "out.json").exists() else None
+    assert children.run(job(folder, "retry.json")) == [0]
+    assert children.run(job(folder, "again.json")) == [0]
+    released = (folder / "retry.json").read_bytes()
+    assert (folder / "again.json").read_bytes() == released
+    assert seen in (None, released), "two different releases for one spend"
+    ledger = Ledger(folder / "books.db")
+    status = ledger.status("people")
+    assert (status.requests, status.waiting, status.spent_epsilon) == (1, (), 0.25)
+    ledger.verify(Release.load(folder / "retry.json"))
+    assert not [file for file in folder.iterdir() if file.name.startswith(".discreet-") or "journal" in file.name]
+
+
+def end_at(children: Children, folder: Path, step: str, number: int) -> None:
+    code = children.run(job(folder, step=step, number=number))[0]
+    assert code == CODES[number]
+    requests = Ledger(folder / "books.db").status("people").requests
+    assert requests == (0 if STEPS.index(step) <= STEPS.index("reserving") else 1)
+    assert (folder / "out.json").exists() == (step == "written")
+    check_one_release_for_one_spend(children, folder)
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_a_process_that_is_killed_at_any_step_leaves_one_release_for_one_spend(children, folder, step):
+    end_at(children, folder, step, KILL)
+
+
+@pytest.mark.parametrize(
+    ("step", "number"),
+    [
+        ("reserving", INT), ("reserving", TERM), ("committing", INT), ("committing", TERM), ("drawn", INT),
+        ("committed", TERM),
+    ],
+)  # fmt: skip
+def test_a_process_that_is_interrupted_leaves_one_release_for_one_spend(children, folder, step, number):
+    end_at(children, folder, step, number)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [INT, TERM])
+@pytest.mark.parametrize("step", STEPS)
+def test_a_process_that_is_interrupted_at_any_step_leaves_one_release_for_one_spend(children, folder, step, number):
+    end_at(children, folder, step, number)
+
+
+def race(children: Children, folder: Path, processes: int, *, same: bool) -> Counter[int]:
+    """Processes at once, each with 0.1 of a budget of 1; under one request id or each under its own."""
+    prepared(folder)
+    jobs = [
+        Job(words(f"{index}.json", "0.1", "--request-id", "one" if same else f"r{index}"), str(folder))
+        for index in range(processes)
+    ]
+    codes = Counter(children.run(*jobs))
+    ledger = Ledger(folder / "books.db")
+    ledger.verify()
+    status = ledger.status("people")
+    made = [path for index in range(processes) if (path := folder / f"{index}.json").exists()]
+    assert len(made) == codes[0]
+    assert status.requests == (1 if same else codes[0])
+    assert status.waiting == ()
+    for path in made:
+        ledger.verify(Release.load(path))
+    assert len({path.read_bytes() for path in made}) == (1 if same else codes[0])
+    return codes
+
+
+def test_twenty_processes_share_a_budget(children, tmp_path):
+    assert race(children, tmp_path, 20, same=False) == {0: 10, 3: 10}
+
+
+def test_processes_with_one_request_id_have_one_release(children, tmp_path):
+    assert race(children, tmp_path, 6, same=True) == {0: 6}
+
+
+@pytest.mark.slow
+def test_ten_rounds_of_fifty_processes(children, tmp_path):
+    total: Counter[int] = Counter()
+    for round_number in range(10):
+        (tmp_path / str(round_number)).mkdir()
+        codes = race(children, tmp_path / str(round_number), 50, same=False)
+        assert codes == {0: 10, 3: 40}
+        total += codes
+    (tmp_path / "same").mkdir()
+    assert race(children, tmp_path / "same", 30, same=True) == {0: 30}
+    print(f"10 rounds of 50 processes by exit code: {dict(total)}; 30 of one request: one release")
+
+
+@pytest.mark.slow
+def test_two_hundred_kills_at_any_time(children, tmp_path):
+    source, codes, shown = random.Random(5), Counter[int](), 0
+    (tmp_path / "timed").mkdir()
+    begun = time.monotonic()
+    assert children.run(job(prepared(tmp_path / "timed"))) == [0]
+    longest = time.monotonic() - begun
+    for number in range(200):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        code = children.run(job(prepared(folder), number=KILL, after=source.uniform(0.001, longest * 1.1)))[0]
+        codes[code] += 1
+        shown += (folder / "out.json").exists()
+        check_one_release_for_one_spend(children, folder)
+        shutil.rmtree(folder)
+    print(f"200 kills at any time up to {longest:.2f} s: exit codes {dict(codes)}, {shown} had written a file")
+
+
+def test_an_output_folder_that_vanishes_costs_nothing_more(children, folder):
+    (folder / "results").mkdir()
+    gone = Job(words("results/out.json"), str(folder), "reserved", KILL)
+    assert children.run(gone) == [-KILL]
+    shutil.rmtree(folder / "results")
+    assert children.run(Job(words("results/out.json"), str(folder))) == [2]
+    check_one_release_for_one_spend(children, folder)
+
+
+@pytest.mark.skipif(os.geteuid() != 0 or shutil.which("mount") is None, reason="mounting needs the superuser")
+@pytest.mark.slow
+def test_a_full_disk_loses_nothing(children, tmp_path):
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=11m", "none", disk], check=False, capture_output=True)
+    if mounted.returncode != 0:
+        pytest.skip("tmpfs cannot be mounted here")
+    try:
+        prepared(disk)
+        made = Counter[int]()
+        for index in range(12):
+            code = children.run(Job(words(f"{index}.json", "0.05", "--request-id", f"r{index}"), str(disk)))[0]
+            made[code] += 1
+            if index == 3:
+                (disk / "filler").write_bytes(b"x" * 900_000)
+        print(f"full disk: {dict(made)}")
+        assert made[0] >= 1
+        assert made[4] >= 1
+        assert set(made) <= {0, 2, 4, 5}
+        (disk / "filler").unlink(missing_ok=True)
+        ledger = Ledger(disk / "books.db")
+        ledger.verify()
+        for path in disk.glob("[0-9]*.json"):
+            ledger.verify(Release.load(path))
+    finally:
+        subprocess.run(["umount", disk], check=True)

@@ -1,0 +1,34 @@
+"""What people read of a budget: never more left than the filter gives."""
+
+from __future__ import annotations
+
+import pytest
+
+from discreet.ledger.filter import RULES, Charge, Terms
+from discreet.ledger.words import largest_gaussian, left_words, spent_epsilon
+from discreet.privacy.gaussian import mu_from
+from discreet.privacy.loss import Loss
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_what_is_spent_grows_to_the_budget(rule):
+    terms = Terms(rule, 1.0, 1e-6)
+    loss = Loss.gaussian(0.4, 2e-7, mu=mu_from(0.4, 2e-7), tau=0.0)
+    one, two = Charge.of(loss), Charge.of(loss) + Charge.of(loss)
+    assert 0 == spent_epsilon(terms, Charge()) < spent_epsilon(terms, one) < spent_epsilon(terms, two) <= 1.0
+    assert largest_gaussian(terms, Charge()) > largest_gaussian(terms, one) > largest_gaussian(terms, two) > 0
+    assert "mu^2" in left_words(terms, one) or rule != "gdp"
+
+
+def test_pure_requests_are_told_by_their_sum():
+    assert spent_epsilon(Terms("gdp", 1.0, 1e-6), Charge.of(Loss.pure(0.5))) == 0.5
+    assert "epsilon of pure requests 0.5" in left_words(Terms("gdp", 1.0, 1e-6), Charge.of(Loss.pure(0.5)))
+
+
+def test_of_a_budget_that_is_pure_or_used_up_no_gaussian_release_is_left():
+    assert largest_gaussian(Terms("basic", 1.0, 0.0), Charge()) == 0
+    assert largest_gaussian(Terms("gdp", 1.0, 1e-6), Charge.of(Loss.approximate(1.0, 1e-6))) == 0
+    used = Charge.of(Loss.pure(1.0))
+    assert largest_gaussian(Terms("gdp", 1.0, 1e-6), used) == 0
+    # what was taken as it stands is told as the whole budget at most
+    assert spent_epsilon(Terms("gdp", 1.0, 1e-6), Charge.of(Loss.approximate(1.0, 1e-6))) == 1.0
