@@ -110,6 +110,10 @@ class AfterSpendError(DiscreetError):
     exit_code = 5
 
 
+class GuardStop(AfterSpendError):  # noqa: N818  # a verdict, not a failure
+    """The guard of a release stopped it: two noisy counts were spent, and nothing else was published."""
+
+
 class PrivacyNotice(UserWarning):
     """Something about a budget that a careful person should hear, though it is allowed."""
 

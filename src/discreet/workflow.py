@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -15,9 +16,20 @@ from discreet.curator.table import Table
 from discreet.design.columns import Numeric
 from discreet.design.domain import DEFAULT_GRID_BITS, RowDomain
 from discreet.design.model import Design
-from discreet.errors import AfterSpendError, ColumnNotice, DiscreetError, LedgerError, PrivacyNotice, SpecError, shown
-from discreet.losses.maps.registry import loss_of
+from discreet.errors import (
+    AfterSpendError,
+    ColumnNotice,
+    DiscreetError,
+    GuardStop,
+    LedgerError,
+    PrivacyNotice,
+    SpecError,
+    shown,
+)
+from discreet.losses.law import GUARD
+from discreet.losses.maps.registry import loss_of, stopped_loss
 from discreet.mechanisms.choice import AUTO, chosen_mechanism
+from discreet.mechanisms.guard import GuardCounts, guard_counts, guarded_law, stops
 from discreet.mechanisms.interface.promise import with_curve, with_origin
 from discreet.mechanisms.interface.protocol import (
     Mechanism,
@@ -34,7 +46,7 @@ from discreet.privacy.checks import check_flag, is_number
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.loss import Loss
 from discreet.privacy.spend import AdvisingHook, SpendHook, SpendReceipt, SpendRequest, untracked
-from discreet.releases import NoiseLaw, RatioPart, Release, ResidualPart, Settings
+from discreet.releases import GuardPart, NoiseLaw, RatioPart, Release, ResidualPart, Settings
 from discreet.releases.signing import SigningKey
 from discreet.tables.files.opening import ReadOptions, open_source
 from discreet.tables.frames import Origin, position_notice
@@ -63,6 +75,7 @@ def release(
     compute: ComputeOptions | None = None,
     spend: SpendHook = untracked,
     sign: str | Path | None = None,
+    guard: bool = False,
 ) -> Release:
     """Publish what a mechanism makes of a table: the one call that sees rows and spends budget.
 
@@ -109,6 +122,10 @@ def release(
     sign
         Path of an Ed25519 private key in PEM, without a password, to sign the release with; it is opened and tried
         before anything is spent.
+    guard
+        Spend 1% of the budget on noisy counts of the rows that fit the design and of those that its rules drop, first.
+        Where far more rows do not fit, the release stops with a `GuardStop`, and the ledger gets the rest back;
+        otherwise the release carries both counts. Needs a ledger, which keeps the verdict.
 
     Returns
     -------
@@ -143,6 +160,7 @@ def release(
         compute=compute,
         spend=spend,
         sign=sign,
+        guard=guard,
     )
 
 
@@ -170,6 +188,7 @@ def release_with(
     compute: ComputeOptions | None = None,
     spend: SpendHook = untracked,
     sign: str | Path | None = None,
+    guard: bool = False,
 ) -> Release:
     """The line itself, whatever the source of the noise; without a promise unless that source is private."""
     asked = Question.checked(
@@ -181,6 +200,7 @@ def release_with(
         residual_bound=residual_bound,
         clip_counts=clip_counts,
         grid_bits=grid_bits,
+        guard=guard,
     )
     options = checked_options(compute)
     if not callable(spend):
@@ -192,8 +212,14 @@ def release_with(
         warnings.warn(positions, ColumnNotice, stacklevel=3)
     source = open_source(data, reading=ReadOptions(encoding=encoding, delimiter=delimiter))
     books = spend if isinstance(spend, AdvisingHook) else None
+    if guard and books is None:
+        raise SpecError(
+            "a guard needs a ledger, which keeps its verdict: without one a stopped release could be tried again until "
+            "it passes; give --ledger and --dataset, or spend=Ledger(path).account(name), or leave the guard out"
+        )
+    request = asked.request
     if books is not None:
-        books.advise(asked.request)
+        books.advise(request)
     table = Table(
         source,
         design,
@@ -209,18 +235,26 @@ def release_with(
         first = table.sums(next(passes))
         # recorded before the draw: a crash must not give a free answer
         fingerprint = None if books is None else source.fingerprint or table.fingerprint
-        receipt = _recorded(spend(replace(asked.request, fingerprint=fingerprint)))
+        receipt = _recorded(spend(replace(request, fingerprint=fingerprint)))
+        if receipt.stopped is not None:
+            raise _stopped(receipt.stopped, receipt)
         if receipt.stored is not None:
-            return Release.from_json(receipt.stored)
+            return _as_signed(Release.from_json(receipt.stored), key)
 
-        def build() -> Release:
-            made = asked.release(run_passes(passes, first, table.sums), first, receipt.anchor, source.origin)
+        def build() -> Release | str:
+            counts = guard_counts(first.fitting, asked.law, sampler) if guard else None
+            if counts is not None and stops(counts, asked.law):
+                spent = stopped_loss(design, asked.law, request.budget.epsilon, request.budget.delta)
+                return _ended(receipt)(_record(counts, asked.law), spent)
+            made = asked.release(run_passes(passes, first, table.sums), first, receipt.anchor, source.origin, counts)
             made = _with_residuals(made, asked, table.sums, sampler) if asked.robust else made
             made = made if key is None else replace(made, signature=key.signature(made.digest))
             # what is published is what was recorded, read back
             return made if receipt.commit is None else Release.from_json(receipt.commit(made.to_json()))
 
         made = _after_spend(build, receipt.request_id)
+        if isinstance(made, str):
+            raise _stopped(made, receipt)
         return made if sampler.private else replace(made, guarantee=None, signature=None)
 
 
@@ -233,7 +267,7 @@ class Question:
     budget
         What is promised: without delta where the noise keeps epsilon alone.
     settings, law
-        Public settings of the mechanism, and its noise.
+        Public settings of the mechanism, and its noise, with that of a guard if there is one.
     robust, residual_bound
         Whether sums over residuals are released too, and where residuals are clipped, in scaled units of the target.
     """
@@ -259,6 +293,7 @@ class Question:
         residual_bound: float | None,
         clip_counts: bool,
         grid_bits: int,
+        guard: bool = False,
     ) -> Question:
         """The question, or a refusal that says what to change."""
         domain = RowDomain.of(design, grid_bits)
@@ -278,6 +313,11 @@ class Question:
                 )
             # kept without delta, so none is promised away
             budget = PrivacyBudget(budget.epsilon)
+        check_flag("guard", guard)
+        if guard:
+            law = guarded_law(
+                design.unit, domain, budget, lambda part: chosen.noise_model(design, domain, part, public)
+            )
         return cls(design, domain, budget, chosen, public, law, robust, bound)
 
     @property
@@ -323,9 +363,16 @@ class Question:
 
     def context(self, sampler: Sampler) -> RunContext:
         """What the mechanism runs with."""
-        return RunContext(self.design, self.domain, self.law, self.settings, sampler)
+        return RunContext(self.design, self.domain, self.law.without_guard(), self.settings, sampler)
 
-    def release(self, published: Published, first: Totals, anchor: str, origin: Origin | None) -> Release:
+    def release(
+        self,
+        published: Published,
+        first: Totals,
+        anchor: str,
+        origin: Origin | None,
+        counts: GuardCounts | None = None,
+    ) -> Release:
         """The published value with its promise; of the exact sums only the number of units, where it is public."""
         unit = self.design.unit
         noisy = published if isinstance(published, NoisyMoments) else None
@@ -334,7 +381,8 @@ class Question:
             guarantee=with_curve(with_origin(Guarantee.promised(unit, self.budget), origin), self.law),
             mechanism=self.mechanism.name,
             mechanism_version=self.mechanism.version,
-            noise=self.law,
+            noise=self.law.without_guard(),
+            guard=None if counts is None else GuardPart(self.law.sigma[GUARD], counts.fitting, counts.other),
             totals=() if noisy is None else noisy.totals,
             units_public=first.count if unit.neighbours == "replace" else None,
             anchor=anchor,
@@ -356,7 +404,40 @@ def _recorded(receipt: object) -> SpendReceipt:
     return receipt
 
 
-def _after_spend(made: Callable[[], Release], request_id: str) -> Release:
+def _as_signed(stored: Release, key: SigningKey | None) -> Release:
+    """A recorded release, if it has the signature that is asked for now."""
+    if key is not None and stored.signature != key.signature(stored.digest):
+        raise SpecError(
+            "this request was released before, without a signature by this key; leave the key out to get that release "
+            "again, or ask for a new release, which is paid for (--new-release)"
+        )
+    return stored
+
+
+def _ended(receipt: SpendReceipt) -> Callable[[str, Loss], str]:
+    """How the hook records a stop; one that cannot is refused."""
+    if receipt.stop is None:
+        raise LedgerError("the spend hook cannot record that a guard stopped the release")
+    return receipt.stop
+
+
+def _record(counts: GuardCounts, law: NoiseLaw) -> str:
+    """The verdict of a guard, as it is recorded: the two noisy counts in rows, and the sd of their noise."""
+    found = {"fitting": counts.fitting / law.unit, "other": counts.other / law.unit, "sd": law.sd(GUARD)}
+    return json.dumps(found, sort_keys=True)
+
+
+def _stopped(record: str, receipt: SpendReceipt) -> GuardStop:
+    found = json.loads(record)
+    balance = "" if receipt.balance is None else f". {receipt.balance()}"
+    return GuardStop(
+        f"the guard stopped this release: about {found['fitting']:,.0f} rows fit the design and about "
+        f"{found['other']:,.0f} do not (noisy counts, standard deviation {found['sd']:.3g}){balance}. See why with "
+        "`discreet check`; the same request gives the same verdict, and a corrected design or table is a new one"
+    )
+
+
+def _after_spend(made: Callable[[], Release | str], request_id: str) -> Release | str:
     """Make the release; whatever fails now comes after the spend, and says so without repeating foreign words."""
     again = f". Request {request_id}: the same command finishes it at no further cost" if request_id else ""
     try:

@@ -16,7 +16,7 @@ from discreet.ledger.books import Books, Reservation, as_json, book
 from discreet.ledger.filter import Charge
 from discreet.ledger.steps import at
 from discreet.ledger.storage import Storage
-from discreet.ledger.words import left_words
+from discreet.ledger.words import left_words, spent_epsilon
 from discreet.privacy.checks import check_flag
 from discreet.privacy.loss import Loss
 from discreet.privacy.spend import SpendReceipt, SpendRequest
@@ -91,7 +91,7 @@ class Account:
 
     def _receipt(self, known: Reservation) -> SpendReceipt:
         """What the request is given: its release or verdict where it has one, and else leave to draw noise."""
-        receipt = SpendReceipt(str(known.anchor), request_id=known.request)
+        receipt = SpendReceipt(str(known.anchor), request_id=known.request, balance=self._balance)
         if known.ending == "commit":
             return replace(receipt, stored=known.content)
         if known.ending == "stop":
@@ -110,6 +110,16 @@ class Account:
             return self._ended(known, "stop", record, {"charge": kept.to_dict()})
 
         return replace(receipt, commit=commit, stop=stop)
+
+    def _balance(self) -> str:
+        """What the data set has spent and what is left, in one sentence."""
+        with self.storage.reading() as tape:
+            books = book(tape, self.storage.ledger_id, self.dataset)
+        spent = spent_epsilon(books.terms, books.spent)
+        return (
+            f"Data set {self.dataset!r} has spent epsilon = {spent:.4g} at delta = {books.terms.delta:g} in all; left: "
+            f"{left_words(books.terms, books.spent)}"
+        )
 
     def _ended(self, known: Reservation, kind: str, text: str, facts: Mapping[str, object]) -> str:
         """Record how the request ended, unless a twin did; give the text that is recorded, read back."""

@@ -75,6 +75,10 @@ class NoiseLaw:
         # read-only mappings do not travel by themselves
         return NoiseLaw, (self.grid_bits, dict(self.sigma), self.calibration, self.family, dict(self.parameters))
 
+    def with_guard(self, sigma: int) -> NoiseLaw:
+        """The law of a mechanism and of the guard before it."""
+        return replace(self, sigma={**self.sigma, GUARD: sigma})
+
     def without_guard(self) -> NoiseLaw:
         """The law of the mechanism that follows a guard, or the law itself where there is none."""
         rest = {block: sigma for block, sigma in self.sigma.items() if block != GUARD}

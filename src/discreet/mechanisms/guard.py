@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final
 
@@ -116,7 +116,7 @@ def _joint(
 
 
 def _with(law: NoiseLaw, scale: float, domain: RowDomain) -> NoiseLaw:
-    return replace(law, sigma={**law.sigma, GUARD: in_steps(GUARD, scale, domain)})
+    return law.with_guard(in_steps(GUARD, scale, domain))
 
 
 def _check_gap(gap: float, allowed: float, domain: RowDomain) -> None:

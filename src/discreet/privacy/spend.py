@@ -74,6 +74,8 @@ class SpendReceipt:
     stop
         Called instead of `commit`, with a record and the loss of what was drawn for it, by a request that stops before
         its end; the rest of its cost is given back. Returns the record as it was recorded.
+    balance
+        Says in one sentence what was spent and what is left.
     request_id
         Name under which the ledger has the request; empty where nothing is recorded.
 
@@ -88,6 +90,7 @@ class SpendReceipt:
     commit: Callable[[str], str] | None = None
     stopped: str | None = None
     stop: Callable[[str, Loss], str] | None = None
+    balance: Callable[[], str] | None = None
     request_id: str = ""
 
 

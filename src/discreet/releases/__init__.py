@@ -19,7 +19,7 @@ from discreet.losses.law import (
     Settings,
     block_of,
 )
-from discreet.releases.parts import Coefficients, NoisyCount, RatioPart, ResidualPart
+from discreet.releases.parts import Coefficients, GuardPart, NoisyCount, RatioPart, ResidualPart
 from discreet.releases.release import NOT_PRIVATE_SUFFIX, Release
 
 __all__ = [
@@ -31,6 +31,7 @@ __all__ = [
     "Block",
     "Calibration",
     "Coefficients",
+    "GuardPart",
     "NoiseFamily",
     "NoiseLaw",
     "NoisyCount",

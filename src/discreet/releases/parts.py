@@ -63,6 +63,23 @@ class ResidualPart:
     ratio: RatioPart | None = None
 
 
+@dataclass(frozen=True)
+class GuardPart:
+    """What a guard released before anything else.
+
+    Attributes
+    ----------
+    sigma
+        Scale of the noise of both counts, in steps of the product grid.
+    fitting, other
+        Noisy numbers of rows that fit the design and of rows that its rules drop, on the product grid.
+    """
+
+    sigma: int
+    fitting: int
+    other: int
+
+
 @dataclass(frozen=True, slots=True)
 class NoisyCount:
     """A number of rows with noise of a standard deviation: it may lie below 0 or above the number of rows."""

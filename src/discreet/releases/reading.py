@@ -17,6 +17,7 @@ from discreet.losses.law import (
     CALIBRATIONS,
     CLIPPED,
     FAMILIES,
+    GUARD,
     RATIO_BLOCK,
     RESIDUAL_BLOCKS,
     NoiseLaw,
@@ -28,7 +29,7 @@ from discreet.privacy.checks import is_integer
 from discreet.privacy.conditions import checked_sentences, codes_of
 from discreet.privacy.guarantee import Guarantee
 from discreet.releases.kept import checked_loss
-from discreet.releases.parts import Coefficients, RatioPart, ResidualPart
+from discreet.releases.parts import Coefficients, GuardPart, RatioPart, ResidualPart
 from discreet.text import has_invisible_characters
 
 FORMAT: Final = "discreet-release"
@@ -37,7 +38,7 @@ FIELDS: Final = frozenset((
     "format", "schema", "kind", "private", "design", "guarantee", "mechanism", "columns", "noise", "totals",
     "units_public", "anchor", "made_by",
 ))  # fmt: skip
-OPTIONAL: Final = frozenset(("residuals", "coefficients", "scalars", "clip_counts", "signature"))
+OPTIONAL: Final = frozenset(("residuals", "coefficients", "scalars", "clip_counts", "guard", "signature"))
 _NEEDED: Final[Mapping[str, set[str]]] = {"k-norm": {"dimension"}, "wishart": {"degrees"}}
 _WIDEST_RESIDUAL: Final = 4.0  # scaled units of the target: the largest bound that can be declared
 _WIDEST_RATIO: Final = 2.0
@@ -112,10 +113,12 @@ def release_fields(body: Mapping[str, Any]) -> dict[str, Any]:
     name, version = (_text(mechanism.get(field), f"mechanism.{field}") for field in ("name", "version"))
     settings = _settings(_table(mechanism.get("settings", {}), "mechanism.settings"))
     parts = read(body, design, noise, units, private=private)
+    guard = _guard_part(_table(body["guard"], "guard")) if "guard" in body else None
     if guarantee is not None:
         if (name in MOMENTS) != (body["kind"] == "moments"):
             raise ReleaseFileError(f"the mechanism {shown(name)} makes no release of kind {shown(body['kind'])}")
-        checked_loss(name, version, design, noise, settings, guarantee)
+        drawn = noise if guard is None else noise.with_guard(guard.sigma)
+        checked_loss(name, version, design, drawn, settings, guarantee)
     return {
         "design": design,
         "guarantee": guarantee,
@@ -127,6 +130,7 @@ def release_fields(body: Mapping[str, Any]) -> dict[str, Any]:
         "settings": settings,
         "numerics": numerics,
         "noise": noise,
+        "guard": guard,
         "schema": body["schema"],
         "signature": _signature(body),
         **parts,
@@ -181,7 +185,7 @@ def _moments(
     if residuals is not None and not design.intercept:
         raise ReleaseFileError("the model has no intercept, but 'residuals' are those of one that has")
     scalars = _integers_of(_table(body.get("scalars", {}), "scalars"), "scalars")
-    if set(scalars) & {*BLOCKS, *RESIDUAL_BLOCKS, RATIO_BLOCK, CLIPPED}:
+    if set(scalars) & {*BLOCKS, *RESIDUAL_BLOCKS, RATIO_BLOCK, CLIPPED, GUARD}:
         raise ReleaseFileError("a number in 'scalars' has the name of a block of the sums")
     clipped = _clip_counts(body, design)
     further = (
@@ -233,6 +237,10 @@ def _coefficients(
     if not design.intercept and any(constant for constant, *_ in (values, *steps)):
         raise ReleaseFileError("the model has no intercept, but 'coefficients' gives one")
     return {"totals": (), "coefficients": Coefficients(values, steps)}
+
+
+def _guard_part(table: Mapping[str, object]) -> GuardPart:
+    return GuardPart(*(_integer(table.get(name), f"guard.{name}") for name in ("sigma", "fitting", "other")))
 
 
 def _residual_part(table: Mapping[str, object], size: int) -> ResidualPart:

@@ -17,12 +17,12 @@ from discreet.errors import OutputError, ReleaseFileError, SpecError, shown
 from discreet.exact.arrays import FloatArray
 from discreet.exact.triangle import symmetric
 from discreet.files import read_limited, write_bytes
-from discreet.losses.law import CLIPPED, NoiseLaw, Settings
+from discreet.losses.law import CLIPPED, GUARD, NoiseLaw, Settings
 from discreet.privacy.conditions import codes_of
 from discreet.privacy.guarantee import Guarantee
 from discreet.releases.canonical import SEALS, digest_of
 from discreet.releases.description import Description, described
-from discreet.releases.parts import Coefficients, NoisyCount, ResidualPart
+from discreet.releases.parts import Coefficients, GuardPart, NoisyCount, ResidualPart
 from discreet.releases.reading import FIELDS, FORMAT, OPTIONAL, SCHEMA_VERSION, parsed, release_fields
 from discreet.text import html_table
 
@@ -65,6 +65,8 @@ class Release:
         numbers and the published value is a floating-point solution.
     clipped
         Noisy numbers of clipped rows by column, on the product grid, if they were paid for; see `clip_counts`.
+    guard
+        What a guard released first, if there was one; see `guard_counts`.
     schema
         Version of the file format; a release that was read from an older file keeps that file's version and digest.
     signature
@@ -86,6 +88,7 @@ class Release:
     settings: Settings = field(default_factory=dict)
     numerics: Literal["exact", "idealised"] = "exact"
     clipped: Mapping[str, int] = field(default_factory=dict)
+    guard: GuardPart | None = None
     schema: int = SCHEMA_VERSION
     signature: str | None = None
 
@@ -165,6 +168,22 @@ class Release:
             return None
         sd = self.noise.sd(CLIPPED)
         return {name: NoisyCount(total / 4**self.noise.grid_bits, sd) for name, total in self.clipped.items()}
+
+    @property
+    def full_noise(self) -> NoiseLaw:
+        """Law of all noise that was drawn, that of a guard among it: what the promise rests on."""
+        return self.noise if self.guard is None else self.noise.with_guard(self.guard.sigma)
+
+    @property
+    def guard_counts(self) -> Mapping[str, NoisyCount] | None:
+        """Noisy numbers of rows that fit (`fitting`) and that rules drop (`other`), if a guard released them."""
+        if self.guard is None:
+            return None
+        unit, sd = self.noise.unit, self.full_noise.sd(GUARD)
+        return {
+            "fitting": NoisyCount(self.guard.fitting / unit, sd),
+            "other": NoisyCount(self.guard.other / unit, sd),
+        }
 
     @cached_property
     def ratio_square(self) -> float | None:
@@ -255,6 +274,9 @@ class Release:
             body["coefficients"] = {"values": list(fitted.values), "trace": [list(step) for step in fitted.trace]}
         if self.scalars:
             body["scalars"] = {name: str(value) for name, value in self.scalars.items()}
+        if self.guard is not None:
+            first = self.guard
+            body["guard"] = {"sigma": str(first.sigma), "fitting": str(first.fitting), "other": str(first.other)}
         if self.clipped:
             body["clip_counts"] = {name: str(value) for name, value in self.clipped.items()}
         return body

@@ -115,7 +115,9 @@ def verify(release: Release | str | Path, *, key: str | Path | None = None) -> V
     guarantee = found.guarantee
     if guarantee is None:
         raise ReleaseFileError("this release is NOT PRIVATE: it promises nothing that could be verified")
-    loss = checked_loss(found.mechanism, found.mechanism_version, found.design, found.noise, found.settings, guarantee)
+    loss = checked_loss(
+        found.mechanism, found.mechanism_version, found.design, found.full_noise, found.settings, guarantee
+    )
     if trusted is not None:
         trusted.check(found.signature, found.digest)
     unsigned: Literal["none", "not checked"] = "none" if found.signature is None else "not checked"

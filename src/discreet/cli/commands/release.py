@@ -21,9 +21,11 @@ from discreet.errors import AfterSpendError, OutputError, SpecError
 from discreet.ledger.steps import at
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from discreet.ledger.account import Account
     from discreet.privacy.spend import SpendHook, SpendReceipt, SpendRequest
-    from discreet.releases import Release
+    from discreet.releases import NoisyCount, Release
 
 _LABEL: Final = 12  # columns of the words on the left
 
@@ -62,6 +64,11 @@ _LABEL: Final = 12  # columns of the words on the left
     is_flag=True,
     help="Also publish noisy counts of clipped rows by column; adds 2% to 3% noise elsewhere.",
 )
+@click.option(
+    "--guard",
+    is_flag=True,
+    help="Spend 1% of the budget on noisy counts of rows that fit and that do not; stop if far more do not.",
+)
 @click.option("--sign", metavar="KEY.pem", help="Sign with this Ed25519 private key (extra 'sign').")
 @reading_options
 @click.option("--ledger", "ledger_path", metavar="L.db", help="Record the spend in this ledger; needs --dataset.")
@@ -84,6 +91,7 @@ def command(
     robust: bool,
     residual_bound: str | None,
     clip_counts: bool,
+    guard: bool,
     sign: str | None,
     encoding: str,
     delimiter: str,
@@ -140,6 +148,7 @@ def command(
             compute=ComputeOptions(progress=progress),
             spend=spending(session, account),
             sign=sign,
+            guard=guard,
         )
     session.will_write(output)
     at("writing")
@@ -214,7 +223,7 @@ def facts(made: Release, output: str) -> dict[str, object]:
     """Give what `--json` prints."""
     from discreet.releases.noise_mean import released_count
 
-    guarantee, counts, count = made.guarantee, made.clip_counts, released_count(made)
+    guarantee, count = made.guarantee, released_count(made)
     return {
         "path": output,
         "digest": made.digest,
@@ -228,12 +237,15 @@ def facts(made: Release, output: str) -> dict[str, object]:
         "columns": list(made.columns),
         "units_public": made.units_public,
         "count": None if count is None else {"value": count.value, "sd": count.sd},
-        "clip_counts": None
-        if counts is None
-        else {name: {"count": one.value, "sd": one.sd} for name, one in counts.items()},
+        "clip_counts": _plain_counts(made.clip_counts),
+        "guard": _plain_counts(made.guard_counts),
         "anchor": made.anchor,
         "signed": made.signature is not None,
     }
+
+
+def _plain_counts(counts: Mapping[str, NoisyCount] | None) -> dict[str, dict[str, float]] | None:
+    return None if counts is None else {name: {"count": one.value, "sd": one.sd} for name, one in counts.items()}
 
 
 def summary(made: Release, output: str) -> str:
@@ -261,6 +273,11 @@ def summary(made: Release, output: str) -> str:
         fields.append(("Count", "no count was released"))
     elif count.sd > 0:
         fields.append(("Count", f"about {round(count.value):,} rows (noisy count, standard deviation {count.sd:.3g})"))
+    guard = made.guard_counts
+    if guard is not None:
+        fit, other = guard["fitting"], guard["other"]
+        found = f"about {round(fit.value):,} rows fit the design and about {round(other.value):,} do not"
+        fields.append(("Guard", f"{found} (noisy counts, standard deviation {fit.sd:.3g})"))
     if made.guarantee is not None:
         fields.append(("Promise", made.guarantee.sentence()))
     fields.append(
