@@ -67,7 +67,7 @@ class Stated:
         _same_names("parameter", law.parameters, parameters)
         public = self.design.count_public
         for block, sigma in law.sigma.items():
-            if block == "count" and public and block in _SIZES and sigma == 0:
+            if block == "count" and public and sigma == 0:
                 continue
             if not 1 <= sigma <= _MOST_STEPS:
                 raise SpecError(f"expected noise on {block!r} of 1 to 2^100 steps, got a scale of {sigma}")
