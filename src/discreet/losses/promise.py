@@ -19,8 +19,8 @@ from discreet.privacy.loss import Loss
 from discreet.privacy.zcdp import RHO_HIGHEST, RHO_LOWEST, delta_from_rho, epsilon_from_rho
 
 # A loss may exceed a promise by this part: the last bits of logarithms and roots differ between platforms, and the
-# search for the worst exchange of two rows ends within a millionth of the maximum. Noise that is a millionth too small
-# changes delta by less than a ten-thousandth of itself for every epsilon below 50.
+# search for the worst exchange of two rows ends within a millionth of the maximum. Noise that is so much too small
+# raises delta by less than a thousandth of itself, up to epsilon = 50.
 TOLERANCE: Final = 2e-6
 
 

@@ -40,7 +40,10 @@ def canonical_json(value: object) -> bytes:
     b'{"a":null,"b":[1e+21,0.1]}'
     """
     try:
-        return rfc8785.dumps(_as_doubles(value))  # type: ignore[arg-type]
+        try:
+            return rfc8785.dumps(value)  # type: ignore[arg-type]
+        except rfc8785.IntegerDomainError:
+            return rfc8785.dumps(_as_doubles(value))  # type: ignore[arg-type]
     except (rfc8785.CanonicalizationError, OverflowError, RecursionError, UnicodeEncodeError):
         raise ReleaseFileError("a value of the release file has no canonical JSON, so it has no digest") from None
 
