@@ -27,7 +27,6 @@ NO_PROOF_NEEDED = {
     "mechanisms/choice.py": "picks a mechanism from public numbers",
     "mechanisms/catalogue.py": "the table of mechanisms that is printed",
     "privacy/composition.py": "adds up what several releases cost; no release calls it",
-    "privacy/spend.py": "what a ledger is asked",
     "tables/files/blank_design.py": "writes a design from names and types; reads no cell",
 }
 
