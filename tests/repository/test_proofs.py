@@ -27,7 +27,6 @@ NO_PROOF_NEEDED = {
     "mechanisms/choice.py": "picks a mechanism from public numbers",
     "mechanisms/catalogue.py": "the table of mechanisms that is printed",
     "privacy/composition.py": "adds up what several releases cost; no release calls it",
-    "privacy/spend.py": "what a ledger is asked",
     **{
         f"curator/inspection/{name}.py": "exact counts for the curator; an import contract keeps them in"
         for name in ("reading", "result", "tally", "words")

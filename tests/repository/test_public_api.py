@@ -18,6 +18,7 @@ PUBLIC = [
     "Design",
     "DiscreetError",
     "Fit",
+    "Ledger",
     "PrivacyBudget",
     "PrivacyUnit",
     "PrivateLinearRegression",

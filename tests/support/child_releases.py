@@ -22,13 +22,14 @@ from typing import IO, NoReturn
 
 @dataclass(frozen=True)
 class Job:
-    """One command: its words, where it runs, and what ends it."""
+    """One command: its words, where it runs, and what ends it; `fill` fills its disk at the step instead."""
 
     words: tuple[str, ...]
     folder: str
     step: str = ""
     signal: int = 0
     after: float = 0.0
+    fill: bool = False
 
 
 class Children:
@@ -72,6 +73,18 @@ def serve(requests: IO[str], answers: IO[str]) -> None:
         answers.flush()
 
 
+def fill_disk() -> None:
+    """Write a file until there is no room for another byte."""
+    with contextlib.suppress(OSError), open("filler", "wb", buffering=0) as file:
+        size = 1 << 20
+        while size:
+            try:
+                while True:
+                    file.write(b"x" * size)
+            except OSError:
+                size //= 2
+
+
 def _forked(job: Job) -> int:
     child = os.fork()
     return child or _run(job)
@@ -82,7 +95,9 @@ def _run(job: Job) -> NoReturn:
     from discreet.testing.kill_points import calling
 
     def observe(step: str) -> None:
-        if step == job.step:
+        if step == job.step and job.fill:
+            fill_disk()
+        elif step == job.step:
             os.kill(os.getpid(), job.signal)
 
     code = 1

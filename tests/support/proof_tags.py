@@ -19,7 +19,17 @@ PACKAGE = Path(__file__).parents[2] / "src" / "discreet"
 HEADING = "## Read against"
 TAG = re.compile(r"\[P:([a-z0-9-]+)\]")
 # what lies between the cells of a table and a noisy number; from `releases` on, everything is post-processing
-TRUSTED = ("exact/", "privacy/", "design/", "tables/", "curator/", "mechanisms/", "primitives/", "losses/")
+TRUSTED = (
+    "exact/",
+    "privacy/",
+    "design/",
+    "tables/",
+    "curator/",
+    "mechanisms/",
+    "primitives/",
+    "ledger/",
+    "losses/",
+)
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 

@@ -15,7 +15,7 @@ from discreet.exact.arrays import FloatArray
 
 
 class RowDigest:
-    """Rows on the grid, in their order, whatever the batches they came in.
+    """Rows on the grid, in their order, however they were divided into batches.
 
     It depends on the design, so only fingerprints of one design can be compared, and each names its design. The digest
     of the rows stays inside: what it hands on is keyed.

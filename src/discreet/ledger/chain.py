@@ -32,7 +32,7 @@ class Event:
     body, content
         Facts as JSON, and for a commit or a stop what was released, as text.
     salt, previous, hash
-        Random signs, the hash of the event before, and the hash of all this.
+        Random characters, the hash of the event before, and the hash of all this.
     """
 
     seq: int

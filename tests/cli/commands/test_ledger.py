@@ -28,8 +28,8 @@ def test_a_data_set_is_given_a_budget(folder: Path, call: Call) -> None:
     assert "New ledger books.db" in result.stdout
     assert "epsilon = 1, delta = 0 for everything, counted by basic" in result.stdout
     more = call(
-        "ledger", "init", "books.db", "--dataset", "visits", "--epsilon", "1", "--delta", "1e-6", "--rule", "zcdp", "--id",
-        "person", "--max-rows", "3", "--neighbours", "replace", "--curve-share", "0.9",
+        "ledger", "init", "books.db", "--dataset", "visits", "--epsilon", "1", "--delta", "1e-6", "--rule", "zcdp",
+        "--id", "person", "--max-rows", "3", "--neighbours", "replace", "--curve-share", "0.9",
     )  # fmt: skip
     assert more.exit_code == 0, more.stderr
     assert "one person with at most 3 rows, replace" in more.stdout
