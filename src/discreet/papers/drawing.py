@@ -29,6 +29,17 @@ def style(position: int) -> dict[str, Any]:
     }
 
 
+# Any: keywords of a plot have many types
+def nested(look: dict[str, Any], layer: int, layers: int) -> dict[str, Any]:
+    """The same look, the wider the earlier the line is drawn, so that one that coincides with it leaves it visible.
+
+    >>> [nested(style(0), layer, 3)["linewidth"] for layer in range(3)]
+    [3.6, 2.3, 1.0]
+    """
+    behind = 1 - layer / max(layers - 1, 1)
+    return {**look, "linewidth": round(1.0 + 2.6 * behind, 2), "markersize": round(3.5 + 5.0 * behind, 2)}
+
+
 def panels(titles: Sequence[str], *, across: int = 3, size: tuple[float, float] = PANEL) -> tuple[Picture, list[Axes]]:
     """An empty picture with a titled panel for each name, and room for a legend on its right."""
     from matplotlib.figure import Figure as NewPicture

@@ -225,6 +225,11 @@ def _likelihood_scale(axes: Axes) -> None:
     axes.set_ylim(lowest, 4.0)
 
 
+def _legend_below(axes: Axes) -> None:
+    """The legend of one panel, outside its data."""
+    axes.legend(fontsize=7.5, frameon=False, ncols=2, loc="upper center", bbox_to_anchor=(0.5, -0.22))
+
+
 def _draw_levels(axes: Axes, numbers: DataFrame) -> None:
     inside = numbers[numbers["panel"] == "level"].sort_values("iterations")
     for position, (rule, name) in enumerate(
@@ -236,7 +241,7 @@ def _draw_levels(axes: Axes, numbers: DataFrame) -> None:
     axes.set_yscale("log")
     axes.set_xlabel("iterations J (2J pieces); grey line: log(1/delta)")
     axes.set_ylabel("epsilon of a piece")
-    axes.legend(fontsize=7.5, frameon=False)
+    _legend_below(axes)
 
 
 def _draw_wishart(axes: Axes, numbers: DataFrame) -> None:
@@ -248,7 +253,7 @@ def _draw_wishart(axes: Axes, numbers: DataFrame) -> None:
     axes.set_xscale("log")
     axes.set_xlabel("claimed epsilon of the noisy second moment")
     axes.set_ylabel("probability")
-    axes.legend(fontsize=7.5, frameon=False)
+    _legend_below(axes)
 
 
 FIGURES: Final = (
