@@ -111,6 +111,18 @@ def squared_error_loss(n: int, epsilon: float, at: float) -> float:
     return n * epsilon / 2 * ((other - at) ** 2 - (one - at) ** 2)
 
 
+def largest_squared_error_loss(n: int, epsilon: float, at: float) -> float:
+    """Largest loss of N(mean, 1/(n epsilon)) at output `at`, over all pairs of means k/n and (k + 1)/n.
+
+    It is linear in k, so one of the two ends is the worst.
+
+    >>> largest_squared_error_loss(100, 1.0, 10.0) > abs(squared_error_loss(100, 1.0, 10.0))
+    True
+    """
+    ends = ((1 / n, 0.0), (1.0, 1 - 1 / n))
+    return max(abs(n * epsilon / 2 * ((other - at) ** 2 - (one - at) ** 2)) for one, other in ends)
+
+
 def truncated_loss(n: int, epsilon: float, at: float | None = None) -> float:
     """Largest loss of the same law cut to [0, 1] over all pairs of means k/n and (k + 1)/n, at one output or over all.
 

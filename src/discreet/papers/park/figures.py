@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from discreet.papers.drawing import legend, panels, style
+from discreet.papers.drawing import legend, nested, panels, style
 from discreet.papers.figure import Cell, Criterion, Figure, Outcome, Run
 from discreet.papers.methods import READER
 from discreet.papers.park.experiment import (
@@ -201,9 +201,10 @@ def _draw(numbers: DataFrame, run: Run) -> Picture:
                 continue
             grouped = mine.groupby("n")["value"]
             middle = grouped.median()
-            panel.plot(middle.index, middle.to_numpy(), label=labels[line], **style(position))
+            look = nested(style(position), position, len(LINES))
+            panel.plot(middle.index, middle.to_numpy(), label=labels[line], **look)
             low, high = grouped.quantile(0.2), grouped.quantile(0.8)
-            panel.fill_between(middle.index, low, high, color=style(position)["color"], alpha=0.12, linewidth=0)
+            panel.fill_between(middle.index, low, high, color=look["color"], alpha=0.12, linewidth=0)
         panel.set_xscale("log")
         _likelihood_scale(panel)
         panel.set_xlabel("training rows N")
