@@ -108,5 +108,5 @@ def shipped_run() -> Mapping[str, object]:
 
 
 def shipped_verdicts() -> Mapping[str, Mapping[str, object]]:
-    """Verdict and CPU seconds of the full run with all tables, by figure."""
+    """Verdict and seconds of work of the full run with all tables, by figure."""
     return cast("Mapping[str, Mapping[str, object]]", shipped_run()["figures"])

@@ -79,16 +79,17 @@ def _print_list(found: Sequence[dict[str, object]]) -> None:
     verdicts = max(len(str(one["verdict"])) for one in found)
     width = text_width() or _WIDTH
     document = None
-    say(f"{'figure':<{names}}  {'verdict':<{verdicts}}  {'CPU s':>5}  what the document claims")
+    say(f"{'figure':<{names}}  {'verdict':<{verdicts}}  {'seconds':>7}  what the document claims")
     for one in found:
         if one["document"] != document:
             document = one["document"]
             say()
             say(fill(str(one["citation"]), width, subsequent_indent="  "))
-        start = f"{one['name']:<{names}}  {one['verdict']:<{verdicts}}  {_seconds(one['seconds']):>5}  "
+        start = f"{one['name']:<{names}}  {one['verdict']:<{verdicts}}  {_seconds(one['seconds']):>7}  "
         say(fill(str(one["says"]), width, initial_indent=start, subsequent_indent=" " * len(start)))
     say()
-    say("Verdict and time are those of the shipped full run on all tables. Everything here is NOT PRIVATE.")
+    say("Verdicts are those of the shipped full run on all tables, seconds the sum over its processes.")
+    say("Everything here is NOT PRIVATE.")
     say("Next  discreet reproduce FIGURE --quick")
 
 
@@ -96,7 +97,7 @@ def _print_verdicts(made: Reproduction) -> None:
     from discreet.cli.render import print_table, wrapped
 
     rows = [(result.figure.name, result.verdict, f"{result.seconds:.0f}") for result in made.results]
-    print_table("Verdicts, NOT PRIVATE", ("figure", "verdict", "CPU s"), rows)
+    print_table("Verdicts, NOT PRIVATE", ("figure", "verdict", "seconds"), rows)
     for result in made.results:
         say(f"\n{result.figure.name}: {result.figure.title}")
         for criterion, outcome in result.outcomes:
