@@ -27,7 +27,7 @@ class VerdictTable(Directive):
         names = DOCUMENTS[self.arguments[0]].figures if self.arguments else NAMES
         shipped = _shipped()["figures"]
         rows = [(name, figure_named(name).title, *_found(shipped.get(name, {}))) for name in names]
-        return [_table(("figure", "what it shows", "verdict", "CPU s"), rows)]
+        return [_table(("figure", "what it shows", "verdict", "seconds"), rows)]
 
 
 class ErrataTable(Directive):

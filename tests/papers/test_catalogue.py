@@ -3,8 +3,9 @@
 import pytest
 
 from discreet.errors import SpecError
-from discreet.papers.catalogue import DOCUMENTS, NAMES, errata, figure_named, shipped_verdicts
+from discreet.papers.catalogue import DOCUMENTS, NAMES, errata, figure_named, shipped_run, shipped_verdicts
 from discreet.papers.figure import Run
+from discreet.papers.runner import MASTER_SEED
 
 
 def test_the_documents_have_23_figures():
@@ -49,6 +50,20 @@ def test_the_shipped_verdicts_are_of_every_figure():
     for verdict in shipped_verdicts().values():
         assert verdict["quick"] is False
         assert verdict["verdict"] in ("reproduced", "differs", "refuted")
+
+
+def test_the_shipped_verdicts_come_from_the_criteria_and_the_seed_of_this_program():
+    """A criterion or a seed that is changed after the run asks for a new run."""
+    assert shipped_run()["master_seed"] == MASTER_SEED
+    for name, known in shipped_verdicts().items():
+        shipped = [(one["key"], one["claim"]) for one in known["criteria"]]
+        assert shipped == [(one.key, one.claim) for one in figure_named(name).criteria]
+
+
+def test_the_shipped_errata_are_all_refuted():
+    shipped = shipped_run()["errata"]
+    assert list(shipped) == [f"E{erratum.number}" for erratum in errata()]
+    assert {one["verdict"] for one in shipped.values()} == {"refuted"}
 
 
 def test_an_unknown_figure_is_refused_with_a_hint():

@@ -2,7 +2,7 @@
 
 import pytest
 
-from discreet.papers.drawing import COLOURS, legend, lines, panels, style
+from discreet.papers.drawing import COLOURS, legend, lines, nested, panels, style
 
 pandas = pytest.importorskip("pandas")
 
@@ -15,6 +15,16 @@ def test_no_two_of_56_lines_look_alike():
 def test_neighbouring_lines_differ_in_print():
     looks = [(str(style(one)["linestyle"]), style(one)["marker"]) for one in range(len(COLOURS))]
     assert len(set(looks)) == len(COLOURS)
+
+
+@pytest.mark.parametrize("layers", [1, 2, 7, 16])
+def test_a_line_is_narrower_than_every_line_behind_it(layers):
+    looks = [nested(style(layer), layer, layers) for layer in range(layers)]
+    for size in ("linewidth", "markersize"):
+        sizes = [look[size] for look in looks]
+        assert sizes == sorted(set(sizes), reverse=True)
+        assert min(sizes) >= 1
+    assert [look["color"] for look in looks] == [style(layer)["color"] for layer in range(layers)]
 
 
 def test_panels_without_a_title_are_hidden():

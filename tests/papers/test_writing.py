@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from discreet.papers.figure import Criterion, Erratum, Outcome, Run
-from discreet.papers.runner import Result, ShownErratum, run_figures
+from discreet.papers.figure import Criterion, Erratum, NumberTable, Outcome, Run
+from discreet.papers.runner import MASTER_SEED, Result, ShownErratum, run_figures
 from discreet.papers.writing import page, write_figure, write_verdicts
 from support.toy_figure import TOY
 
@@ -37,7 +37,7 @@ def test_numbers_have_versions_and_seeds_above_them(result, tmp_path):
     lines = write_figure(result, tmp_path)[2].read_text().splitlines()
     assert lines[0].startswith("# park-1, discreet ")
     assert "numpy" in lines[0]
-    assert "sha256" in lines[1]
+    assert f"sha256('{MASTER_SEED}/figure/cell')" in lines[1]
     assert "NOT PRIVATE" in lines[1]
     assert lines[2] == "# quick: true"
     assert lines[3] == "panel,line,epsilon,repeat,value"
@@ -55,6 +55,12 @@ def test_the_page_has_claim_measurement_verdict_choices_and_gaps(result):
     ):
         assert words in text
     assert "Why it differs" not in text
+
+
+def test_the_page_has_the_tables_of_its_figure(result):
+    table = NumberTable("Errors", ("table", "a | b"), (("toy", "0.5"), ("other", "0.25")))
+    text = page(replace(result, figure=replace(result.figure, tables=lambda numbers: [table])))
+    assert "## Errors\n\n| table | a \\| b |\n| --- | --- |\n| toy | 0.5 |\n| other | 0.25 |" in text
 
 
 def test_the_page_of_a_figure_that_differs_says_why(result):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 
 import numpy as np
@@ -29,6 +30,11 @@ def noisy(seed: int, epsilon: float, repeats: int, method: str | None = None) ->
 
 def broken(seed: int) -> list[Row]:
     raise RuntimeError("no such luck")
+
+
+def endless(seed: int) -> list[Row]:
+    time.sleep(600)
+    return []
 
 
 def cells(run: Run) -> list[Cell]:
@@ -61,6 +67,7 @@ TOY = Figure(
     predictions=True,
 )
 BROKEN = replace(TOY, cells=lambda run: [*cells(run), Cell("broken", broken)])
+ENDLESS = replace(TOY, cells=lambda run: [*cells(run), Cell("endless", endless), Cell("endless too", endless)])
 
 
 class Mean:

@@ -20,10 +20,13 @@ class Session:
         The budget that has been spent on private rows, in words; empty if none was.
     stop
         The signal that stopped the command, if one did.
+    kept
+        What a command that works in parts leaves behind, and how to go on, in words; empty for any other.
     """
 
     debug: bool = False
     spent: str = ""
+    kept: str = ""
     stop: Stop = field(default_factory=Stop)
     _outputs: dict[str, int | None] = field(default_factory=dict)
 
@@ -43,6 +46,8 @@ class Session:
         >>> Session().outcome, Session(spent="epsilon = 1").outcome
         ('nothing was written', 'the budget was spent (epsilon = 1), but nothing was written')
         """
+        if self.kept:
+            return self.kept
         spent = f"the budget was spent ({self.spent})" if self.spent else ""
         if self.written:
             files = f"already written: {', '.join(map(repr, self.written))}"

@@ -29,6 +29,17 @@ def style(position: int) -> dict[str, Any]:
     }
 
 
+# Any: keywords of a plot have many types
+def nested(look: dict[str, Any], layer: int, layers: int) -> dict[str, Any]:
+    """The same look, the wider the earlier the line is drawn, so that one that coincides with it leaves it visible.
+
+    >>> [nested(style(0), layer, 3)["linewidth"] for layer in range(3)]
+    [2.8, 2.0, 1.2]
+    """
+    behind = 1 - layer / max(layers - 1, 1)
+    return {**look, "linewidth": round(1.2 + 1.6 * behind, 2), "markersize": round(3.5 + 4.0 * behind, 2)}
+
+
 def panels(titles: Sequence[str], *, across: int = 3, size: tuple[float, float] = PANEL) -> tuple[Picture, list[Axes]]:
     """An empty picture with a titled panel for each name, and room for a legend on its right."""
     from matplotlib.figure import Figure as NewPicture
@@ -53,7 +64,13 @@ def legend(picture: Picture, axes: Sequence[Axes], *, columns: int = 3) -> None:
         for handle, label in zip(*panel.get_legend_handles_labels(), strict=True):
             known.setdefault(label, handle)
     picture.legend(
-        list(known.values()), list(known), loc="outside lower center", ncols=columns, fontsize=8.5, frameon=False
+        list(known.values()),
+        list(known),
+        loc="outside lower center",
+        ncols=columns,
+        fontsize=8.5,
+        frameon=False,
+        handlelength=3.5,
     )
 
 

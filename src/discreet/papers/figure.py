@@ -87,6 +87,23 @@ class Criterion:
 
 
 @dataclass(frozen=True)
+class NumberTable:
+    """A table on the page of a figure.
+
+    Attributes
+    ----------
+    title
+        What its numbers are, with the unit.
+    headers, rows
+        Cells as text, a row as long as the headers.
+    """
+
+    title: str
+    headers: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True)
 class Figure:
     """One figure of a document.
 
@@ -110,6 +127,8 @@ class Figure:
         What decides the verdict.
     draw
         From the numbers to a picture.
+    tables
+        From the numbers to tables for its page.
     predictions
         Whether a reader's own method can be drawn on the same axes.
     pdf
@@ -125,6 +144,7 @@ class Figure:
     draw: Callable[[DataFrame, Run], Picture]
     choices: tuple[str, ...] = ()
     not_run: Callable[[Run], Sequence[str]] = lambda run: ()
+    tables: Callable[[DataFrame], Sequence[NumberTable]] = lambda numbers: ()
     predictions: bool = False
     pdf: bool = False
 

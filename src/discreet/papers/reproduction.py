@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -123,9 +124,10 @@ def reproduce(
         raise OutputError(f"cannot make the folder {str(folder)!r}: {error.strerror}") from None
     results: dict[str, Result] = {}
     written: dict[str, tuple[Path, ...]] = {}
-    for result in run_figures(wanted, run, folder, workers=workers, progress=progress):
-        results[result.figure.name] = result
-        written[result.figure.name] = write_figure(result, folder)
+    with closing(run_figures(wanted, run, folder, workers=workers, progress=progress)) as found:
+        for result in found:
+            results[result.figure.name] = result
+            written[result.figure.name] = write_figure(result, folder)
     ordered = tuple(results[figure.name] for figure in wanted)
     shown = tuple(run_errata()) if names is None else ()
     last = () if names is not None else (write_verdicts(ordered, shown, folder),)

@@ -13,8 +13,8 @@ from typing import Final
 from discreet import __version__
 from discreet.files import write_bytes
 from discreet.papers.catalogue import DOCUMENTS
-from discreet.papers.figure import Outcome
-from discreet.papers.runner import Result, ShownErratum
+from discreet.papers.figure import NumberTable, Outcome
+from discreet.papers.runner import MASTER_SEED, Result, ShownErratum
 
 VERDICTS: Final = "verdicts.json"
 _DOTS: Final = 130  # to the inch
@@ -43,6 +43,7 @@ def verdicts(results: Sequence[Result], shown: Sequence[ShownErratum] = ()) -> d
     """All verdicts as plain values."""
     return {
         "discreet": __version__,
+        "master_seed": MASTER_SEED,
         "figures": {result.figure.name: _figure_values(result) for result in results},
         "errata": {
             f"E{one.erratum.number}": {
@@ -68,6 +69,8 @@ def page(result: Result) -> str:
         lines.append(f"| {_cell(criterion.claim)} | {_cell(outcome.measured)} | {_HOLDS[outcome.holds]} |")
     if reasons := [criterion.why for criterion, outcome in result.outcomes if outcome.holds is False]:
         lines += ["", "## Why it differs", "", *(f"- {reason}" for reason in reasons)]
+    for table in figure.tables(result.numbers):
+        lines += ["", f"## {table.title}", "", *_markdown(table)]
     if figure.choices:
         lines += ["", "## Our choices, where the document is silent", "", *(f"- {one}" for one in figure.choices)]
     if left_out := list(figure.not_run(result.run)):
@@ -75,6 +78,11 @@ def page(result: Result) -> str:
     how = "quick (repetitions cut)" if result.run.quick else "full"
     lines += ["", f"Run: {how}, {result.seconds:.0f} s of work. Noise is seeded: NOT PRIVATE.", ""]
     return "\n".join(lines)
+
+
+def _markdown(table: NumberTable) -> list[str]:
+    rule = ["---"] * len(table.headers)
+    return [f"| {' | '.join(map(_cell, row))} |" for row in (table.headers, rule, *table.rows)]
 
 
 def _figure_values(result: Result) -> dict[str, object]:
@@ -113,7 +121,7 @@ def _numbers(result: Result) -> str:
     text = StringIO()
     text.write(f"# {result.figure.name}, discreet {__version__}, Python {platform.python_version()}")
     text.writelines(f", {name} {known}" for name in _PACKAGES if (known := _version(name)))
-    text.write("\n# seed of a cell: first 8 bytes of sha256('figure/cell') as an integer; NOT PRIVATE\n")
+    text.write(f"\n# seed of a cell: first 8 bytes of sha256('{MASTER_SEED}/figure/cell') as an integer; NOT PRIVATE\n")
     text.write(f"# quick: {str(result.run.quick).lower()}\n")
     result.numbers.to_csv(text, index=False, float_format="%.8g", lineterminator="\n")
     return text.getvalue()

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from discreet.papers import reproduction, runner
-from discreet.papers.catalogue import NAMES
+from discreet.papers.catalogue import DOCUMENTS, NAMES, figure_named, shipped_verdicts
 from discreet.papers.figure import Criterion, Erratum, Outcome
 from support.cli_folder import Call
 from support.toy_figure import TOY
@@ -31,11 +37,20 @@ def toys(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(runner, "errata", lambda: (erratum,))
 
 
-def test_the_list_names_every_figure_with_its_verdict(call: Call) -> None:
+def test_the_list_names_every_figure_with_document_claim_verdict_and_seconds(call: Call) -> None:
     result = call("reproduce")
     assert result.exit_code == 0
     assert "NOT PRIVATE" in result.stdout
-    assert all(name in result.stdout for name in NAMES)
+    lines = result.stdout.splitlines()
+    assert max(map(len, lines)) <= 100
+    one_line = " ".join(result.stdout.split())
+    for name in NAMES:
+        figure, known = figure_named(name), shipped_verdicts()[name]
+        (line,) = (line for line in lines if line.startswith(f"{name} "))
+        assert line.split()[1:3] == [known["verdict"], f"{known['seconds']:.0f}"]
+        assert figure.says in one_line
+    for document in DOCUMENTS.values():
+        assert document.citation in one_line
     found = json.loads(call("reproduce", "--json").stdout)
     assert [one["name"] for one in found] == list(NAMES)
     assert {one["verdict"] for one in found} <= {"reproduced", "differs", "refuted"}
@@ -79,3 +94,66 @@ def test_bad_arguments_end_with_2(call: Call, given: tuple[str, ...], words: str
     assert result.exit_code == 2
     assert words in result.stderr
     assert list(Path().iterdir()) == []
+
+
+STOPPED = {
+    "cells": "",
+    # the toy of the first figure is being drawn while cells of the second one run
+    "drawing": (
+        "from discreet.papers import reproduction\n"
+        "def write(result, folder):\n    print('drawing', flush=True)\n    time.sleep(600)\n"
+        "reproduction.write_figure = write\n"
+    ),
+}
+
+
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("stage", STOPPED)
+def test_a_signal_ends_every_process_and_says_what_is_kept(stage: str, sent: signal.Signals, tmp_path: Path) -> None:
+    """The signal goes to the whole group of processes, as Ctrl-C in a terminal does."""
+    code = (
+        "import signal, sys, time\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\nsignal.signal(signal.SIGTERM, signal.SIG_DFL)\n"
+        "from dataclasses import replace\n"
+        "from discreet.papers import reproduction\n"
+        "from support.toy_figure import ENDLESS, TOY\n"
+        "known = {'kalaja-4.1': replace(TOY, name='kalaja-4.1'), 'park-1': ENDLESS}\n"
+        "reproduction.NAMES = tuple(known)\nreproduction.figure_named = known.__getitem__\n"
+        f"{STOPPED[stage]}"
+        "from discreet.cli.main import run\nrun()"
+    )
+    paths = os.pathsep.join([str(Path(__file__).parents[2]), *sys.path])
+    words = ["reproduce", "--all", "--quick", "--workers", "2", "-o", "out"]
+    child = subprocess.Popen(
+        [sys.executable, "-c", code, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        start_new_session=True, env={**os.environ, "PYTHONPATH": paths},
+    )  # fmt: skip
+    with child:
+        if stage == "drawing":
+            assert child.stdout is not None
+            assert child.stdout.readline() == "drawing\n"
+        else:
+            _wait(lambda: len(list((tmp_path / "out" / runner.KEPT).rglob("*.json"))) == 6)
+        os.killpg(child.pid, sent)
+        _, told = child.communicate(timeout=60)
+    word = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}[sent]
+    kept = "finished cells are kept in 'out', and the same command goes on from there"
+    assert f"error: {word}; {kept}\n" in told
+    assert child.returncode == 128 + sent
+    _wait(lambda: not _alive(child.pid))
+
+
+def _wait(until: Callable[[], bool], seconds: float = 60.0) -> None:
+    end = time.monotonic() + seconds
+    while not until():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+def _alive(group: int) -> bool:
+    """Whether any process of a group is left: its leader, a worker, or what keeps track of them."""
+    try:
+        os.killpg(group, 0)
+    except ProcessLookupError:
+        return False
+    return True

@@ -1,5 +1,6 @@
 """Each claim is evaluated; a test would fail if it were true."""
 
+import numpy as np
 import pytest
 
 from discreet.papers.kalaja import errata
@@ -34,3 +35,15 @@ def test_the_verdicts_follow_the_numbers(monkeypatch):
     assert errata.at_most_one().holds
     monkeypatch.setattr(errata, "_intercept_errors", lambda *, centred: (2.0, 1.0))
     assert errata.missing_intercept().holds
+
+
+def test_statistics_without_noise_would_be_harmless_if_they_moved_little_and_hid_the_row(monkeypatch):
+    monkeypatch.setattr(errata, "_scaled_gram", lambda x: np.zeros((5, 5)))
+    assert not errata.unperturbed().holds
+    monkeypatch.setattr(errata.np, "allclose", lambda one, other: False)
+    assert errata.unperturbed().holds
+
+
+def test_the_spectral_norm_would_do_if_it_were_the_frobenius_norm(monkeypatch):
+    monkeypatch.setattr(errata.np.linalg, "norm", lambda matrix, order=None: 1.0)
+    assert errata.spectral_norm().holds

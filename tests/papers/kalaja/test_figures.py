@@ -7,7 +7,7 @@ from pandas import DataFrame
 from discreet.papers.figure import Run
 from discreet.papers.kalaja.criteria import CRITERIA
 from discreet.papers.kalaja.experiment import SATURATING
-from discreet.papers.kalaja.figures import FIGURES, label_of
+from discreet.papers.kalaja.figures import FIGURES, label_of, styles_of
 from discreet.papers.kalaja.plans import NOT_CENTRED, PLANS, PRIVATE_LINE, PUBLISHED, TABLES, TRAINING_ONLY
 from discreet.papers.methods import READER
 
@@ -149,6 +149,29 @@ def test_a_figure_is_drawn_with_a_panel_for_each_table(figure):
     assert sum("claimed" in text for text in texts) >= 2
     assert ("published SSP" in texts) is (figure.name == "kalaja-4.1")
     assert ("saturating (simulated, 5 columns)" in titles) is (figure.name in ("kalaja-4.7", "kalaja-4.8"))
+
+
+def test_errors_and_r2_are_two_tables():
+    made = numbers("kalaja-4.3", lambda line, panel, epsilon: 0.5).assign(r2=0.25)
+    first, second = FIGURES[2].tables(made)
+    assert "y_max" in first.title
+    assert "R^2" in second.title
+    assert first.headers == second.headers
+    assert first.headers[2:] == tuple(f"epsilon {epsilon:g}" for epsilon in PLANS["kalaja-4.3"].epsilons)
+    assert {row[2:] for row in first.rows} == {("0.5",) * 9}
+    assert {row[2:] for row in second.rows} == {("0.25",) * 9}
+    assert {row[:2] for row in first.rows} == {
+        (table, line.name) for table in TABLES for line in PLANS["kalaja-4.3"].lines
+    }
+
+
+def test_of_a_pair_that_coincides_the_first_is_the_wider():
+    looks = styles_of("kalaja-4.3")
+    for method in ("trivial", "nonprivate"):
+        wide, narrow = looks[f"{method}_row"], looks[f"{method}_max"]
+        assert wide["linewidth"] > narrow["linewidth"]
+        assert (wide["linestyle"], narrow["linestyle"]) == ("-", "--")
+    assert styles_of("kalaja-4.7")["trivial"]["linewidth"] == 1.4
 
 
 def test_a_readers_method_is_drawn():

@@ -68,3 +68,17 @@ def test_a_private_number_of_entries_loses_without_bound():
 
 def test_absolute_error_on_the_line_loses_half_of_what_is_claimed():
     assert mean.absolute_error_loss(40, 40 * 0.8 / 2) == pytest.approx(0.4)
+
+
+@pytest.mark.parametrize("at", [-3.0, 0.0, 0.4, 1.0, 7.0])
+def test_the_largest_loss_on_the_line_is_that_of_the_worst_pair(at):
+    n, epsilon = 20, 0.7
+    means = np.arange(n + 1) / n
+    losses = np.diff(n * epsilon / 2 * (means - at) ** 2)
+    assert mean.largest_squared_error_loss(n, epsilon, at) == pytest.approx(np.abs(losses).max())
+
+
+def test_the_loss_of_the_law_that_is_cut_depends_on_the_output_and_is_largest_somewhere_inside():
+    at_outputs = [mean.truncated_loss(50, 1.0, at) for at in np.linspace(0, 1, 2001)]
+    assert max(at_outputs) == pytest.approx(mean.truncated_loss(50, 1.0))
+    assert min(at_outputs) < 0.8

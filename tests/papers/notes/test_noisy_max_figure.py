@@ -7,6 +7,7 @@ from discreet.papers.notes import noisy_max_figure
 
 
 def test_cells_repeat_with_their_seed():
-    cell = noisy_max_figure.NOISY_MAX.cells(Run(quick=True))[0]
+    # two counts are told apart in every run
+    cell = noisy_max_figure.NOISY_MAX.cells(Run(quick=True))[1]
     assert cell.work(seed=3, **cell.arguments) == cell.work(seed=3, **cell.arguments)
     assert cell.work(seed=3, **cell.arguments) != cell.work(seed=4, **cell.arguments)

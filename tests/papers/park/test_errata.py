@@ -38,4 +38,8 @@ def test_each_would_be_found_true_if_it_were(monkeypatch):
 def test_coefficients_that_the_cap_sets_to_zero_would_be_counted(monkeypatch):
     sparse = np.array([[1.0, 1, 0, 0, 0, 0], [1, 1, 1, 0, 0, 0], [1, 1, 1, 1, 0, 0]])[np.newaxis]
     monkeypatch.setattr(errata, "reweighted", lambda *given: sparse)
-    assert "[2, 3, 4]" in errata.cap_sets_the_sparsity().measured
+    found = errata.cap_sets_the_sparsity()
+    assert "[2, 3, 4]" in found.measured
+    assert not found.holds
+    monkeypatch.setattr(errata, "_CAPS", (1.0, 5.0, 50.0))
+    assert errata.cap_sets_the_sparsity().holds

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from textwrap import fill
 from typing import TYPE_CHECKING, Final
 
 import click
@@ -16,6 +17,7 @@ from discreet.cli.terminal import say, say_json
 if TYPE_CHECKING:
     from discreet.papers.reproduction import Reproduction
 
+_WIDTH: Final = 100  # of lines where there is no terminal
 _SHOWN: Final = {True: "yes", False: "no", None: "not run"}
 
 
@@ -58,6 +60,7 @@ def command(
         else:
             _print_list(figures())
         return
+    session.kept = f"finished cells are kept in {output!r}, and the same command goes on from there"
     with _bar() as progress:
         made = reproduce(
             figure, output=output, quick=quick, data=data, method=method, workers=workers, progress=progress
@@ -69,11 +72,24 @@ def command(
 
 
 def _print_list(found: Sequence[dict[str, object]]) -> None:
-    from discreet.cli.render import print_table
+    """Figures below the document that they are from: name, verdict, seconds, and the claim in lines that fit."""
+    from discreet.cli.render import text_width
 
-    rows = [(str(one["name"]), str(one["title"]), str(one["verdict"]), _seconds(one["seconds"])) for one in found]
-    print_table("Figures of the five documents", ("figure", "what it shows", "verdict", "CPU s"), rows)
-    say("Verdict and time are those of the shipped full run on all tables. Everything here is NOT PRIVATE.")
+    names = max(len(str(one["name"])) for one in found)
+    verdicts = max(len(str(one["verdict"])) for one in found)
+    width = text_width() or _WIDTH
+    document = None
+    say(f"{'figure':<{names}}  {'verdict':<{verdicts}}  {'seconds':>7}  what the document claims")
+    for one in found:
+        if one["document"] != document:
+            document = one["document"]
+            say()
+            say(fill(str(one["citation"]), width, subsequent_indent="  "))
+        start = f"{one['name']:<{names}}  {one['verdict']:<{verdicts}}  {_seconds(one['seconds']):>7}  "
+        say(fill(str(one["says"]), width, initial_indent=start, subsequent_indent=" " * len(start)))
+    say()
+    say("Verdicts are those of the shipped full run on all tables, seconds the sum over its processes.")
+    say("Everything here is NOT PRIVATE.")
     say("Next  discreet reproduce FIGURE --quick")
 
 
@@ -81,7 +97,7 @@ def _print_verdicts(made: Reproduction) -> None:
     from discreet.cli.render import print_table, wrapped
 
     rows = [(result.figure.name, result.verdict, f"{result.seconds:.0f}") for result in made.results]
-    print_table("Verdicts, NOT PRIVATE", ("figure", "verdict", "CPU s"), rows)
+    print_table("Verdicts, NOT PRIVATE", ("figure", "verdict", "seconds"), rows)
     for result in made.results:
         say(f"\n{result.figure.name}: {result.figure.title}")
         for criterion, outcome in result.outcomes:

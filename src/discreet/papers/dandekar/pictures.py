@@ -18,7 +18,7 @@ from discreet.papers.dandekar.experiment import (
 )  # fmt: skip
 from discreet.papers.dandekar.regressions import REGRESSIONS
 from discreet.papers.dandekar.tables import TITLES, WINE
-from discreet.papers.drawing import COLOURS, DASHES, MARKERS, legend, panels, style
+from discreet.papers.drawing import COLOURS, DASHES, MARKERS, legend, nested, panels, style
 from discreet.papers.figure import Run
 from discreet.papers.methods import READER
 
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 METHODS: Final = (WRITTEN, CORRECTED, OURS, NOT_PRIVATE, ZERO, NOT_PRIVATE_PUBLIC, READER)
 _BUDGET = "claimed ε"
 _ERROR = "RMSE / half range of target"
-_APART = 1.04  # factor between the budgets of neighbouring lines, so that none hides another
 LABELS: Final = {
     WRITTEN: "functional as written: claims ε, true ε none (ε/2 if ranges and λ were public)",
     CORRECTED: "functional corrected: true ε = claimed ε",
@@ -41,9 +40,10 @@ LABELS: Final = {
     ZERO: "θ = 0",
     READER: READER,
 }
+_COINCIDE: Final = "Where lines coincide, the wider ones show behind the others."
 _TRUE_EPSILON: Final = (
-    "As written: claims ε, true ε none (functional ε/2, DPME ε if ranges and λ were public). "
-    "Corrected and discreet: true ε = claimed ε."
+    "As written: claims ε, true ε none (functional ε/2{rival} if ranges and λ were public). "
+    f"Corrected and discreet: true ε = claimed ε. {_COINCIDE}"
 )
 _VARIANT_LABELS: Final = {name: f"5.4, linear: {name} noise" for name in VARIANTS} | {
     "projection": "5.4, linear: symmetrised, projection",
@@ -51,14 +51,19 @@ _VARIANT_LABELS: Final = {name: f"5.4, linear: {name} noise" for name in VARIANT
 }
 
 
-def _line(axes: Axes, part: DataFrame, how: str, position: int, label: str, *, band: bool = False) -> None:
-    """The centre of the runs against the budget, and the band between the 20% and 80% quantiles."""
+def _line(
+    axes: Axes, part: DataFrame, how: str, position: int, label: str, layer: tuple[int, int], *, band: bool = False
+) -> None:
+    """The centre of the runs against the budget, and the band between the 20% and 80% quantiles.
+
+    The layer is the place of the line among all of its panel: those behind are wider.
+    """
     known = part.dropna(subset="value")
     if known.empty:
         return
     grouped = known.groupby("epsilon")["value"]
     middle = grouped.agg(how)
-    look = style(position)
+    look = nested(style(position), *layer)
     axes.plot(middle.index, middle.to_numpy(), label=label, **look)
     if band:
         axes.fill_between(
@@ -121,28 +126,30 @@ def comparison(numbers: DataFrame, run: Run) -> Picture:
         for axes, one in zip(mine, REGRESSIONS, strict=False):
             here = inside[inside["regression"] == one]
             for position, method in enumerate(METHODS):
-                _line(axes, here[here["line"] == method], "median", position, LABELS[method], band=True)
+                layer = (position, len(METHODS))
+                _line(axes, here[here["line"] == method], "median", position, LABELS[method], layer, band=True)
             _finish(axes, _ERROR)
         _refusals(mine[-2], inside)
         here = inside[inside["regression"] == "variants"]
-        for position, name in enumerate(VARIANTS, start=len(METHODS)):
-            _line(mine[-1], here[here["line"] == name], "median", position, _VARIANT_LABELS[name])
-        for name in (NOT_PRIVATE, ZERO):
-            _line(mine[-1], here[here["line"] == name], "median", METHODS.index(name), LABELS[name])
+        looks = {name: (position, _VARIANT_LABELS[name]) for position, name in enumerate(VARIANTS, start=len(METHODS))}
+        looks |= {name: (METHODS.index(name), LABELS[name]) for name in (NOT_PRIVATE, ZERO)}
+        for depth, (name, (position, label)) in enumerate(looks.items()):
+            _line(mine[-1], here[here["line"] == name], "median", position, label, (depth, len(looks)))
         _finish(mine[-1], _ERROR)
+    picture.suptitle(f"Median of runs, band from 20% to 80%. {_COINCIDE}", fontsize=9)
     legend(picture, grid, columns=2)
     return picture
 
 
 def _refusals(axes: Axes, numbers: DataFrame) -> None:
     """Share of runs in which the convex solver refuses the noisy objective."""
-    for position, one in enumerate(CONVEX_SOLVED, start=len(METHODS) + len(VARIANTS)):
+    for layer, one in enumerate(CONVEX_SOLVED):
         mine = numbers[(numbers["regression"] == one) & (numbers["line"] == WRITTEN)]
         if mine.empty:
             continue
         share = mine.groupby("epsilon")["refused"].mean()
-        budgets = share.index.to_numpy() * _APART ** (position % 2)
-        axes.plot(budgets, 100 * share.to_numpy(), label=f"{one}: refused", **style(position))
+        look = nested(style(len(METHODS) + len(VARIANTS) + layer), layer, len(CONVEX_SOLVED))
+        axes.plot(share.index, 100 * share.to_numpy(), label=f"{one}: refused", **look)
     axes.set_ylim(-4, 104)
     _finish(axes, "runs refused (%)", log_y=False)
 
@@ -202,9 +209,9 @@ def variances(numbers: DataFrame, run: Run) -> Picture:
             for dash, method in enumerate((WRITTEN, CORRECTED, OURS, NOT_PRIVATE)):
                 _variance_line(axes, inside, one, method, colour, dash)
         reader = inside[(inside["line"] == READER) & (inside["regression"] == "linear")]
-        _line(axes, reader, "var", METHODS.index(READER), LABELS[READER])
+        _line(axes, reader, "var", METHODS.index(READER), LABELS[READER], (0, 1))
         _finish(axes, "variance of RMSE over runs")
-    picture.suptitle(_TRUE_EPSILON, fontsize=9)
+    picture.suptitle(_TRUE_EPSILON.format(rival=""), fontsize=9)
     legend(picture, grid, columns=4)
     return picture
 
@@ -214,16 +221,16 @@ def _variance_line(axes: Axes, numbers: DataFrame, one: str, method: str, colour
     mine = numbers[(numbers["regression"] == one) & (numbers["line"] == method)]
     spread = mine.groupby("epsilon")["value"].var().dropna()
     label = {WRITTEN: "functional as written", CORRECTED: "corrected", OURS: "discreet", NOT_PRIVATE: "without noise"}
+    look = {"color": COLOURS[colour], "linestyle": DASHES[dash], "marker": MARKERS[dash]}
     axes.plot(
-        spread.index.to_numpy() * _APART ** (colour - 1.5),
+        spread.index,
         spread.to_numpy(),
         label=f"{one}, {label[method]}",
-        color=COLOURS[colour],
-        linestyle=DASHES[dash],
-        marker=MARKERS[dash],
-        markersize=4,
-        linewidth=1.2,
+        **nested(look, colour, len(REGRESSIONS)),
     )
+
+
+_DEPTH: Final = len(REGRESSIONS) + 4  # lines of a panel: the regressions, DPME, and three to compare with
 
 
 def rivalry(numbers: DataFrame, run: Run) -> Picture:
@@ -238,11 +245,11 @@ def rivalry(numbers: DataFrame, run: Run) -> Picture:
         for position, one in enumerate((*REGRESSIONS, "DPME")):
             part = inside[(inside["line"] == method) & (inside["regression"] == one)]
             label = one if one == "DPME" else f"functional {one}"
-            _line(axes, part.assign(epsilon=part["epsilon"] * _APART ** (position - 1.5)), "mean", position, label)
+            _line(axes, part, "mean", position, label, (position, _DEPTH))
         exact = {WRITTEN: [NOT_PRIVATE], CORRECTED: [NOT_PRIVATE_PUBLIC], OURS: []}[method]
-        for name in (*exact, ZERO, READER):
-            _line(axes, inside[inside["line"] == name], "mean", looks[name], LABELS[name])
+        for layer, name in enumerate((*exact, ZERO, READER), start=len(REGRESSIONS) + 1):
+            _line(axes, inside[inside["line"] == name], "mean", looks[name], LABELS[name], (layer, _DEPTH))
         _finish(axes, _ERROR)
-    picture.suptitle(_TRUE_EPSILON, fontsize=9)
+    picture.suptitle(_TRUE_EPSILON.format(rival=", DPME ε"), fontsize=9)
     legend(picture, grid)
     return picture

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from discreet.papers.drawing import COLOURS, DASHES, legend, panels, style
+from discreet.papers.drawing import COLOURS, DASHES, legend, nested, panels, style
 from discreet.papers.figure import Cell, Criterion, Figure, Outcome, Row, Run
 from discreet.papers.neunhoeffer.line_figures import ols_line
 from discreet.papers.neunhoeffer.lines import OURS, chosen, coverage, lines, our_row, scheme_rows, table_of
@@ -61,14 +61,21 @@ def kernel_density(values: FloatArray, at: FloatArray) -> FloatArray:
     return np.asarray(np.exp(-(z**2) / 2).mean(axis=1) / (width * np.sqrt(2 * np.pi)))
 
 
-def _add_densities(axes: Axes, numbers: DataFrame, line: str, data: str) -> None:
-    grid = np.union1d(np.linspace(-10, 10, 2001), np.linspace(2.9, 3.1, 2001))
+def _add_densities(axes: Axes, numbers: DataFrame, line: str, data: str, *, as_drawn: bool) -> None:
+    """Densities at every epsilon: on the axes of the notebook, or of log distances, where none hides another."""
+    middle = ols_line(outlier=data != "plain")[1]
+    grid = np.union1d(np.linspace(-10, 10, 2001), np.linspace(2.9, 3.1, 2001)) if as_drawn else np.linspace(-5, 3, 801)
     for position, epsilon in enumerate(PER_ENTRY_EPSILONS):
         slopes = chosen(numbers, line, data, epsilon)["value"].dropna().to_numpy()
-        axes.plot(grid, kernel_density(slopes, grid), color=COLOURS[position], linestyle=DASHES[position],
-                  linewidth=1.2, label=f"density at ε = {epsilon:g}")  # fmt: skip
-    axes.axvline(ols_line(outlier=data != "plain")[1], color="black", linewidth=0.7, label="slope of least squares")
-    axes.set(xlim=(-10, 10), ylim=(0, 2), xlabel="slope", ylabel="density")
+        values = slopes if as_drawn else np.log10(np.abs(slopes - middle))
+        axes.plot(grid if as_drawn else 10**grid, kernel_density(values, grid), color=COLOURS[position],
+                  linestyle=DASHES[position], linewidth=1.4, label=f"density at ε = {epsilon:g}")  # fmt: skip
+    if as_drawn:
+        axes.axvline(middle, color="black", linewidth=0.7, label="slope of least squares")
+        axes.set(xlim=(-10, 10), ylim=(0, 2), xlabel="slope", ylabel="density")
+    else:
+        axes.set(xscale="log", ylim=(0, None), xlabel="distance of the slope from least squares")
+        axes.set_ylabel("density of the log distance")
 
 
 LABELS: Final = {
@@ -81,22 +88,24 @@ LABELS: Final = {
 
 def _draw(numbers: DataFrame, run: Run) -> Picture:
     titles = {
+        "Per entry, claimed ε: the notebook's axes": ("per entry", "plain"),
         "Per entry, claimed ε": ("per entry", "plain"),
         "Per entry, with the outlier": ("per entry", "with outlier"),
         "Ours, pure": ("ours, pure", "plain"),
         "Ours, Gaussian (delta = 1e-6)": ("ours, Gaussian", "plain"),
     }
     rates = ["Share of 95% intervals that hold the slope", "Share of draws without an interval"]
-    picture, grid = panels([*titles, *rates], across=3, size=(4.6, 3.5))
-    for axes, (line, data) in zip(grid, titles.values(), strict=False):
-        _add_densities(axes, numbers, line, data)
+    picture, grid = panels([*titles, *rates], across=4)
+    for place, (axes, (line, data)) in enumerate(zip(grid, titles.values(), strict=False)):
+        _add_densities(axes, numbers, line, data, as_drawn=place == 0)
     fresh = numbers[numbers["panel"] == FRESH]
     for position, (line, label) in enumerate(LABELS.items()):
         mine = fresh[fresh["line"] == line]
         held = {epsilon: coverage(rows) for epsilon, rows in mine.groupby("epsilon")}
-        grid[-2].plot(list(held), list(held.values()), label=label, **style(position))
+        look = nested(style(position), position, len(LABELS))
+        grid[-2].plot(list(held), list(held.values()), label=label, **look)
         missing = 1 - mine.groupby("epsilon")["known"].mean()
-        grid[-1].plot(missing.index, missing.to_numpy(), label=label, **style(position))
+        grid[-1].plot(missing.index, missing.to_numpy(), label=label, **look)
     grid[-2].axhline(0.95, color="#7F7F7F", linewidth=0.8)
     for axes in grid[-2:]:
         axes.set(xscale="log", xlabel="ε (claimed)", ylim=(-0.03, 1.03))
@@ -160,7 +169,9 @@ DENSITY: Final = Figure(
                   _ours_cover, "differs", "our intervals cover too rarely"),
     ),
     draw=_draw,
-    choices=("Coverage is of fresh tables: 400 (quick: 100), one draw of each kind from each, at every epsilon.",
+    choices=("The first panel has the notebook's axes, on which all but the widest densities lie over each other; the "
+             "others show the logarithm of the distance from least squares.",
+             "Coverage is of fresh tables: 400 (quick: 100), one draw of each kind from each, at every epsilon.",
              "87% is four standard errors below 95% for 100 tables: eight epsilons are seen at once.",
              "Sets of ours that are unbounded hold every value they do not exclude; their share is shown."),
 )  # fmt: skip

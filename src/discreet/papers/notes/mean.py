@@ -111,15 +111,27 @@ def squared_error_loss(n: int, epsilon: float, at: float) -> float:
     return n * epsilon / 2 * ((other - at) ** 2 - (one - at) ** 2)
 
 
-def truncated_loss(n: int, epsilon: float, grid: int = 2001) -> float:
-    """Largest loss of the same law cut to [0, 1], over outputs and all pairs of means k/n and (k + 1)/n.
+def largest_squared_error_loss(n: int, epsilon: float, at: float) -> float:
+    """Largest loss of N(mean, 1/(n epsilon)) at output `at`, over all pairs of means k/n and (k + 1)/n.
 
-    >>> truncated_loss(100, 1.0) <= 1.0
+    It is linear in k, so one of the two ends is the worst.
+
+    >>> largest_squared_error_loss(100, 1.0, 10.0) > abs(squared_error_loss(100, 1.0, 10.0))
+    True
+    """
+    ends = ((1 / n, 0.0), (1.0, 1 - 1 / n))
+    return max(abs(n * epsilon / 2 * ((other - at) ** 2 - (one - at) ** 2)) for one, other in ends)
+
+
+def truncated_loss(n: int, epsilon: float, at: float | None = None) -> float:
+    """Largest loss of the same law cut to [0, 1] over all pairs of means k/n and (k + 1)/n, at one output or over all.
+
+    >>> truncated_loss(100, 1.0, 0.5) < truncated_loss(100, 1.0) <= 1.0
     True
     """
     from scipy.special import log_ndtr
 
-    t = np.linspace(0.0, 1.0, grid)
+    t = np.linspace(0.0, 1.0, 2001) if at is None else np.array([at])
     root = math.sqrt(n * epsilon)
     mean = np.arange(n + 1)[:, None] / n
     inside = np.exp(log_ndtr((1 - mean) * root)) - np.exp(log_ndtr(-mean * root))

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 SIZES: Final = (30, 100, 300, 1000, 3000, 10_000, 30_000, 100_000)
-OUTPUTS: Final = (1.0, 2.0, 5.0, 10.0, 100.0, 1000.0)
+OUTPUTS: Final = (0.01, 0.1, 0.3, 1.0, 2.0, 5.0, 10.0, 100.0, 1000.0)
 MEAN_OF: Final = 0.3
 EPSILON: Final = 1.0
 
@@ -47,12 +47,15 @@ def means(*, seed: int, n: int, repeats: int) -> list[Row]:
 
 
 def mean_losses(*, seed: int) -> list[Row]:
-    """Loss of the normal law on the line against the output, of the law cut to [0, 1], and of Laplace noise."""
-    cut = mean.truncated_loss(100, EPSILON)
+    """Loss of the normal law on the line against the output, of the law cut to [0, 1], and of Laplace noise.
+
+    The law on [0, 1] has no outputs above 1.
+    """
     rows = []
     for at in OUTPUTS:
-        rows.append(row(LOST, "squared", at, abs(mean.squared_error_loss(100, EPSILON, at))))
-        rows.append(row(LOST, "ours, squared", at, cut))
+        rows.append(row(LOST, "squared", at, mean.largest_squared_error_loss(100, EPSILON, at)))
+        if at <= 1:
+            rows.append(row(LOST, "ours, squared", at, mean.truncated_loss(100, EPSILON, at)))
         rows.append(row(LOST, "laplace", at, mean.absolute_error_loss(100, 100 * EPSILON)))
         rows.append(row(LOST, "absolute", at, mean.absolute_error_loss(100, 50 * EPSILON)))
     return rows

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from discreet.papers.drawing import legend, panels, style
+from discreet.papers.drawing import legend, nested, panels, style
 from discreet.papers.figure import Row
 
 if TYPE_CHECKING:
@@ -33,14 +33,19 @@ def drawn(
     columns: int = 2,
     across: int | None = None,
 ) -> Picture:
-    """Panels of lines through the mean of the repetitions, or its root where the numbers are squares."""
+    """Panels of lines through the mean of the repetitions, or its root where the numbers are squares.
+
+    A line that is drawn earlier is wider, so that lines that coincide can all be seen.
+    """
     picture, grid = panels([panel.title for panel in layout], across=across or len(layout))
     for axes, panel in zip(grid, layout, strict=True):
         inside = numbers[numbers["panel"] == panel.title]
-        for position, (name, label) in enumerate(labels.items()):
+        here = set(inside["line"])
+        shown = [(position, name) for position, name in enumerate(labels) if name in here]
+        for layer, (position, name) in enumerate(shown):
             middle = inside[inside["line"] == name].groupby("x")["value"].mean()
-            if not middle.empty:
-                axes.plot(middle.index, np.sqrt(middle) if panel.squares else middle, label=label, **style(position))
+            values = np.sqrt(middle) if panel.squares else middle
+            axes.plot(middle.index, values, label=labels[name], **nested(style(position), layer, len(shown)))
         axes.set(xlabel=panel.x_label, ylabel=panel.y_label)
         axes.set_xscale("log" if "x" in panel.log else "linear")
         axes.set_yscale("log" if "y" in panel.log else "linear")

@@ -16,6 +16,7 @@ from discreet.papers.park.wishart_claim import ruled_out, ruled_out_probability,
 from discreet.privacy import delta_from
 
 _SEED: Final = 20
+_CAPS: Final = (0.5, 5.0, 50.0)
 
 
 def wishart_keeps_its_level(level: float = 0.1, draws: int = 4000) -> Outcome:
@@ -55,16 +56,15 @@ def cap_sets_the_sparsity() -> Outcome:
     rng = np.random.default_rng(_SEED)
     x = rng.standard_normal((400, 6)) / 8
     y = x @ np.array([0.9, -0.6, 0.0, 0.0, 0.0, 0.0]) + rng.laplace(0, 0.02, 400)
-    caps = (0.5, 5.0, 50.0)
-    last = reweighted(x, y, [Noise(cap) for cap in caps], 60, rng)[-1]
+    last = reweighted(x, y, [Noise(cap) for cap in _CAPS], 60, rng)[-1]
     nonzero = [int((np.abs(theta) > 1e-9).sum()) for theta in last]
-    gap = max(_huber_gradient(x, y, theta, 1 / cap) for theta, cap in zip(last, caps, strict=True))
+    gap = max(_huber_gradient(x, y, theta, 1 / cap) for theta, cap in zip(last, _CAPS, strict=True))
     # the first pass has weights 1, its noise is that of weights up to the cap
-    spent = 1 / caps[0]
+    spent = 1 / _CAPS[0]
     return Outcome(
         len(set(nonzero)) > 1 and spent <= 1,
-        f"{nonzero} of 6 coefficients are nonzero at caps {list(caps)} though 2 are in truth; the fit is Huber's with "
-        f"threshold 1/cap (gradient {gap:.1g}); at cap {caps[0]:g} the first pass spends {spent:g} times its level",
+        f"{nonzero} of 6 coefficients are nonzero at caps {list(_CAPS)} though 2 are in truth; the fit is Huber's with "
+        f"threshold 1/cap (gradient {gap:.1g}); at cap {_CAPS[0]:g} the first pass spends {spent:g} times its level",
     )
 
 

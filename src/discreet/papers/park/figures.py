@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from discreet.papers.drawing import legend, panels, style
+from discreet.papers.drawing import legend, nested, panels, style
 from discreet.papers.figure import Cell, Criterion, Figure, Outcome, Run
 from discreet.papers.methods import READER
 from discreet.papers.park.experiment import (
@@ -201,9 +201,10 @@ def _draw(numbers: DataFrame, run: Run) -> Picture:
                 continue
             grouped = mine.groupby("n")["value"]
             middle = grouped.median()
-            panel.plot(middle.index, middle.to_numpy(), label=labels[line], **style(position))
+            look = nested(style(position), position, len(LINES))
+            panel.plot(middle.index, middle.to_numpy(), label=labels[line], **look)
             low, high = grouped.quantile(0.2), grouped.quantile(0.8)
-            panel.fill_between(middle.index, low, high, color=style(position)["color"], alpha=0.12, linewidth=0)
+            panel.fill_between(middle.index, low, high, color=look["color"], alpha=0.12, linewidth=0)
         panel.set_xscale("log")
         _likelihood_scale(panel)
         panel.set_xlabel("training rows N")
@@ -225,6 +226,11 @@ def _likelihood_scale(axes: Axes) -> None:
     axes.set_ylim(lowest, 4.0)
 
 
+def _legend_below(axes: Axes) -> None:
+    """The legend of one panel, outside its data."""
+    axes.legend(fontsize=7.5, frameon=False, ncols=2, loc="upper center", bbox_to_anchor=(0.5, -0.22))
+
+
 def _draw_levels(axes: Axes, numbers: DataFrame) -> None:
     inside = numbers[numbers["panel"] == "level"].sort_values("iterations")
     for position, (rule, name) in enumerate(
@@ -236,7 +242,7 @@ def _draw_levels(axes: Axes, numbers: DataFrame) -> None:
     axes.set_yscale("log")
     axes.set_xlabel("iterations J (2J pieces); grey line: log(1/delta)")
     axes.set_ylabel("epsilon of a piece")
-    axes.legend(fontsize=7.5, frameon=False)
+    _legend_below(axes)
 
 
 def _draw_wishart(axes: Axes, numbers: DataFrame) -> None:
@@ -248,7 +254,7 @@ def _draw_wishart(axes: Axes, numbers: DataFrame) -> None:
     axes.set_xscale("log")
     axes.set_xlabel("claimed epsilon of the noisy second moment")
     axes.set_ylabel("probability")
-    axes.legend(fontsize=7.5, frameon=False)
+    _legend_below(axes)
 
 
 FIGURES: Final = (
