@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from functools import partial
+from pathlib import Path
 from typing import Any, Final, Self, TypeVar
 
 import numpy as np
@@ -17,10 +18,14 @@ from discreet.design.columns import Base, Numeric
 from discreet.design.domain import DEFAULT_GRID_BITS
 from discreet.design.model import Design
 from discreet.errors import CellError, DiscreetError, PrivacyNotice, SpecError, missing_extra, shown
+from discreet.ledger.ledger import Ledger
+from discreet.ledger.session import SESSION, is_worker
 from discreet.mechanisms.choice import AUTO
 from discreet.mechanisms.registry import mechanism_named
 from discreet.privacy.budget import PrivacyBudget
 from discreet.privacy.checks import listed
+from discreet.privacy.guarantee import Guarantee
+from discreet.privacy.spend import ObservedHook, SpendHook, SpendReceipt, SpendRequest, untracked
 from discreet.releases import BLOCKS, NoiseLaw, Release
 from discreet.tables.arrow import declared_array
 from discreet.tables.encoder import settle_missing
@@ -51,7 +56,7 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
     `fit` publishes noisy moments of the rows under the stated budget and solves a linear model from them; the
     estimator keeps that release and neither `X` nor `y`. Every `fit` is a new release and spends again: a second fit of
     one estimator, and every fit of a clone (as `cross_val_score` and `GridSearchCV` make them), says so with a
-    `PrivacyNotice`. To compare penalties at no further cost, call `discreet.fit(estimator.release_, penalty=...)`.
+    `PrivacyNotice` that adds up all fits of the process. To try other penalties at no further cost, call `refit`.
     The noise has no seed, so there is no `random_state`.
 
     The promise covers what `fit` publishes about its rows. A score is not private for the rows it is computed on, nor
@@ -77,6 +82,12 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
         As in `discreet.fit`. A mechanism of kind `coefficients` fits its own model, and the penalty is not used.
     mechanism, settings, clip_counts, grid_bits, allow_weak_privacy
         As in `discreet.release`.
+    dataset
+        Name of the data set that the rows belong to. Fits under one name are added up; without a name, all of the
+        process that have none.
+    ledger
+        A `Ledger`, or the path of one, that records every fit under `dataset` and refuses what exceeds its budget. It
+        counts fits of all processes.
 
     Attributes
     ----------
@@ -84,7 +95,8 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
         In original units; one coefficient for each number or boolean and for each level but the reference. Missing
         where the penalty is `none` and the noise leaves no least squares; then `predict` refuses, and says what to do.
     release_, guarantee_, fit_
-        What was published, its promise, and the model read from it.
+        What was published, its promise, and the model read from it. The promise is about this fit;
+        `guarantee_.together` is what all fits so far cost in this process, as if on the same rows.
 
     Examples
     --------
@@ -117,6 +129,8 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
         clip_counts: bool = False,
         grid_bits: int = DEFAULT_GRID_BITS,
         allow_weak_privacy: bool = False,
+        dataset: str | None = None,
+        ledger: Ledger | str | Path | None = None,
     ) -> None:
         self.epsilon, self.delta = epsilon, delta
         self.bounds, self.target_bounds = bounds, target_bounds
@@ -125,6 +139,7 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
         self.neighbours, self.missing = neighbours, missing
         self.mechanism, self.settings, self.clip_counts = mechanism, settings, clip_counts
         self.grid_bits, self.allow_weak_privacy = grid_bits, allow_weak_privacy
+        self.dataset, self.ledger = dataset, ledger
 
     def fit(self, X: object, y: object, **refused: object) -> Self:
         """Make one release of the rows and fit the model to it; every call spends the budget.
@@ -144,21 +159,47 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
         """
         if refused:
             raise SpecError(f"fit got {', '.join(refused)}; it takes X and y only: {_why_refused(refused)}")
-        budget = PrivacyBudget(self.epsilon, self.delta)
+        PrivacyBudget(self.epsilon, self.delta)
         options = self._fit_options()
         table = self._columns(X, reset=True)
         target, values = _target(y, table)
         design = self._design(list(table), target)
         table[target] = values
         _check_rows(design, table)
-        if self._cloned or hasattr(self, "release_"):
-            who = "is a clone, as model selection makes them" if self._cloned else "was fitted before"
-            what = f"this fit spends epsilon={budget.epsilon:g}, delta={budget.delta:g} on top of all other fits"
-            # warned before the spend, so that whoever turns warnings into errors spends nothing
-            warnings.warn(f"the estimator {who}: {what} to the same rows", PrivacyNotice, stacklevel=2)
+        hook = ObservedHook(self._account(), before=self._say_what_is_spent, after=self._count)
         released = partial(release, table, design, **{name: getattr(self, name) for name in _RELEASE_OPTIONS})
-        self.release_ = _in_familiar_words(target, released)
-        self.guarantee_ = self.release_.guarantee
+        self.release_ = _in_familiar_words(target, partial(released, spend=hook))
+        self.guarantee_ = self._counted_guarantee()
+        return self._fit_release(options)
+
+    def refit(
+        self, penalty: str = "adaptive", *, strength: float | str | None = None, l1_ratio: float | None = None
+    ) -> Self:
+        """Fit the release that is there once more, with another penalty; costs nothing.
+
+        Parameters
+        ----------
+        penalty, strength, l1_ratio
+            As in `discreet.fit`; all three become those of the estimator.
+
+        Examples
+        --------
+        >>> X, y = [[20.0], [40.0], [60.0]] * 100, [1.0, 2.0, 3.0] * 100
+        >>> model = PrivateLinearRegression(epsilon=1, delta=1e-6, bounds=(0, 80), target_bounds=(0, 5)).fit(X, y)
+        >>> model.refit("ridge", strength=0.1).fit_.penalty
+        'ridge'
+        """
+        validation.check_is_fitted(self, "release_")
+        before = {name: getattr(self, name) for name in _FIT_OPTIONS}
+        self.set_params(penalty=penalty, strength=strength, l1_ratio=l1_ratio)
+        try:
+            return self._fit_release(self._fit_options())
+        except DiscreetError:
+            self.set_params(**before)
+            raise
+
+    def _fit_release(self, options: Mapping[str, Any]) -> Self:
+        """Fit the model to the release."""
         for stale in ("fit_", "coef_", "intercept_"):
             self.__dict__.pop(stale, None)
         try:
@@ -171,6 +212,48 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
             constant, slopes = np.split(model.coefficients, [int(model.model.intercept)])
             self.coef_, self.intercept_ = slopes.copy(), float(constant.sum())
         return self
+
+    def _account(self) -> SpendHook:
+        """Who records a fit: the ledger that was given, or nobody but this process."""
+        if self.dataset is not None and not (isinstance(self.dataset, str) and self.dataset):
+            raise SpecError(
+                f"dataset: expected the name of a data set, got {shown(self.dataset)}; leave it out if unsure"
+            )
+        if self.ledger is None:
+            return untracked
+        if self.dataset is None:
+            raise SpecError(
+                "got a ledger without dataset; name the data set whose budget is spent, such as dataset='survey'"
+            )
+        ledger = self.ledger if isinstance(self.ledger, Ledger) else Ledger(self.ledger)
+        # folds of one data set are different tables
+        return ledger.account(self.dataset, accept_changed_data=True)
+
+    def _say_what_is_spent(self, request: SpendRequest) -> None:
+        """Warn about a repeated fit; before the spend, so that whoever turns warnings into errors spends nothing."""
+        if not (self._cloned or hasattr(self, "release_")):
+            return
+        who = "is a clone, as model selection makes them" if self._cloned else "was fitted before"
+        what = f"this fit spends epsilon={request.budget.epsilon:g}, delta={request.budget.delta:g}"
+        more = SESSION.with_one_more(self.dataset, request.unit, request.loss)
+        alone = (
+            "; this is a worker process, and fits of other workers are not counted here: a ledger counts them all "
+            "(ledger=..., dataset=...)"
+            if is_worker() and self.ledger is None
+            else ""
+        )
+        notice = f"the estimator {who}: {what}. {more}, added up as if all were on the same rows{alone}"
+        # the frame that called `fit`
+        warnings.warn(notice, PrivacyNotice, stacklevel=7)
+
+    def _count(self, request: SpendRequest, receipt: SpendReceipt) -> None:
+        """Add this fit to those of the process; a release that a ledger gives again costs nothing."""
+        if receipt.stored is None:
+            SESSION.add(self.dataset, request.unit, request.loss)
+
+    def _counted_guarantee(self) -> Guarantee | None:
+        promise = self.release_.guarantee
+        return None if promise is None else replace(promise, together=SESSION.total(self.dataset, promise.unit))
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401  # it gives nothing
         # looked for only where it is missing

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import cast
 
 from discreet.errors import SpecError, shown
@@ -17,6 +17,32 @@ _FIELDS = ("epsilon", "delta", "unit", "conditions", "mu", "rho")
 _GAP = "mu_gap"
 _LARGEST_FLOAT = math.nextafter(math.inf, 0.0)
 _ADVICE = "copy the guarantee from the release unchanged"
+
+
+@dataclass(frozen=True, slots=True)
+class Together:
+    """What several fits of one process cost, taken to be on the same rows: an upper bound.
+
+    Attributes
+    ----------
+    fits
+        How many.
+    epsilon, delta
+        What all of them together keep.
+
+    Examples
+    --------
+    >>> print(Together(11, 3.718, 1e-6))
+    11 fits in this process: together epsilon 3.7 at delta 1e-06
+    """
+
+    fits: int
+    epsilon: float
+    delta: float
+
+    def __str__(self) -> str:
+        fits = "1 fit" if self.fits == 1 else f"{self.fits} fits"
+        return f"{fits} in this process: together epsilon {self.epsilon:.2g} at delta {self.delta:g}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +64,8 @@ class Guarantee:
     mu_gap : float, optional
         With `mu`: how far, in total variation, the published value may be from one of a mu-Gaussian mechanism, because
         the noise is discrete; far below delta.
+    together : Together, optional
+        Of an estimator's fit: what all fits of this process cost. Not part of this promise, nor of any file.
 
     Examples
     --------
@@ -52,6 +80,7 @@ class Guarantee:
     mu: float | None = None
     rho: float | None = None
     mu_gap: float | None = None
+    together: Together | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         # numpy scalars and ints become floats, so that equal guarantees write equal JSON

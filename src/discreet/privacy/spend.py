@@ -134,3 +134,43 @@ def untracked(request: SpendRequest) -> SpendReceipt:
     'untracked'
     """
     return SpendReceipt(anchor="untracked")
+
+
+class ObservedHook:
+    """A spend hook with something to do before and after it; it advises if that hook does.
+
+    Parameters
+    ----------
+    hook
+        What records the request.
+    before
+        Called with the request first; what it raises refuses the request with nothing spent.
+    after
+        Called with the request and its receipt, before noise is drawn.
+
+    Examples
+    --------
+    >>> seen = []
+    >>> hook = ObservedHook(untracked, after=lambda request, receipt: seen.append(receipt.anchor))
+    >>> hook(SpendRequest("gaussian", PrivacyBudget(1.0, 1e-6), PrivacyUnit(), "income on age")).anchor, seen
+    ('untracked', ['untracked'])
+    """
+
+    def __init__(
+        self,
+        hook: SpendHook,
+        *,
+        before: Callable[[SpendRequest], None] = lambda _: None,
+        after: Callable[[SpendRequest, SpendReceipt], None] = lambda _, __: None,
+    ) -> None:
+        self._hook, self._before, self._after = hook, before, after
+        if isinstance(hook, AdvisingHook):
+            # there only where the hook has it, because a release asks for it
+            self.advise = hook.advise
+
+    def __call__(self, request: SpendRequest) -> SpendReceipt:
+        """Pass the request on."""
+        self._before(request)
+        receipt = self._hook(request)
+        self._after(request, receipt)
+        return receipt

@@ -196,27 +196,14 @@ def ledger_account(
 
 def spending(session: Session, account: Account | None) -> SpendHook:
     """Give a hook that remembers that the spend was made, whether or not a ledger does."""
-    from discreet.privacy.spend import untracked
+    from discreet.privacy.spend import ObservedHook, untracked
 
-    def hook(request: SpendRequest) -> SpendReceipt:
-        receipt = (untracked if account is None else account)(request)
+    def remember(request: SpendRequest, receipt: SpendReceipt) -> None:
         session.spent = f"epsilon = {request.budget.epsilon:g}, delta = {request.budget.delta:g}"
         if receipt.request_id:
             session.spent += f", request {receipt.request_id}"
-        return receipt
 
-    return hook if account is None else _Advised(hook, account)
-
-
-class _Advised:
-    """A hook that asks an account beforehand."""
-
-    def __init__(self, hook: SpendHook, account: Account) -> None:
-        self._hook = hook
-        self.advise = account.advise
-
-    def __call__(self, request: SpendRequest) -> SpendReceipt:
-        return self._hook(request)
+    return ObservedHook(untracked if account is None else account, after=remember)
 
 
 def facts(made: Release, output: str) -> dict[str, object]:
