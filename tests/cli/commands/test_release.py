@@ -97,6 +97,7 @@ def test_json_is_one_document_of_public_facts(folder: Path, call: Call) -> None:
         "units_public": None,
         "clip_counts": None,
         "anchor": "untracked",
+        "signed": False,
     }
 
 
