@@ -80,6 +80,9 @@ PLACES = {
     "robust score": "discreet.mechanisms.coefficients.robust_loss:RobustLoss.score",
     "solver of ridge": "discreet.mechanisms.coefficients.ball_ridge:_Problem.certified",
     "solver of huber": "discreet.mechanisms.coefficients.huber_minimum:_Precision.certified",
+    "gaussian forwards": "discreet.losses.maps.gaussian:all_moments",
+    "gradient forwards": "discreet.losses.maps.iterative:gradient",
+    "promise kept": "discreet.losses.promise:keeps",
     "loss of a row": "discreet.losses.sensitivity.l2_sensitivity:add_remove_loss",
     "loss of a person": "discreet.losses.sensitivity.l2_sensitivity:weighted_loss",
     "replaced row": "discreet.losses.sensitivity.l2_sensitivity:_norm2_beside",
@@ -378,6 +381,18 @@ MUTANTS: dict[str, Mutant] = {
     ),
     "objective: a point that is not certified": Mutant(
         "solver of huber", "", "True", "tests/mechanisms/coefficients/test_huber_minimum.py"
+    ),
+    "forwards: the ratio is free": Mutant(
+        "gaussian forwards", "stated.over(ratio_sensitivity(), RATIO_BLOCK) ** 2", "0",
+        "tests/losses/maps/test_gaussian.py", "clipped_rows_are_counted",
+    ),
+    "forwards: one step counts": Mutant(
+        "gradient forwards", "steps * stated.over(score", "stated.over(score", "tests/losses/maps/test_iterative.py",
+        "twice_the_passes",
+    ),
+    "forwards: every Gaussian promise is kept": Mutant(
+        "promise kept", "smaller(loss, epsilon) <= delta * (1 + TOLERANCE)", "True", "tests/losses/test_promise.py",
+        "last_bits",
     ),
     "sensitivity: the square of the target is free": Mutant(
         "loss of a row", " + w.target_square)", ")", f"{SENSITIVITY}/test_l2_sensitivity.py"
