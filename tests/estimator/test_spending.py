@@ -15,8 +15,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.validation import check_is_fitted
 
-from discreet import fit
-from discreet.errors import DiscreetError, PrivacyNotice
+from discreet import Ledger, fit
+from discreet.errors import BudgetError, DiscreetError, PrivacyNotice, SpecError
 from discreet.estimator import PrivateLinearRegression
 from discreet.testing.not_private import exact_release
 
@@ -39,13 +39,13 @@ def notices(action):
 
 
 def test_the_first_fit_of_an_estimator_is_silent_and_the_second_is_not():
-    model = estimator()
+    model = estimator(dataset="first and second")
     assert notices(lambda: model.fit(X, Y)) == []
     first = model.release_
     (notice,) = notices(lambda: model.fit(X, Y))
     assert notice == (
-        "the estimator was fitted before: this fit spends epsilon=1.5, delta=1e-06 on top of all other fits "
-        "to the same rows"
+        "the estimator was fitted before: this fit spends epsilon=1.5, delta=1e-06. 2 fits in this process: together "
+        "epsilon 2.2 at delta 1e-06, added up as if all were on the same rows"
     )
     # equal by chance with a probability far below 1e-9: six sums, each with noise of thousands of grid steps
     assert model.release_.totals != first.totals
@@ -93,9 +93,9 @@ def test_a_model_that_cannot_be_solved_leaves_its_release_behind(monkeypatch):
     model = estimator().fit(X, Y).set_params(penalty="none")
     monkeypatch.setattr("discreet.estimator.release", lambda table, design, **_: exact_release(table, design))
     same = np.column_stack([X[:, 0], X[:, 0]])
-    with pytest.warns(PrivacyNotice, match="fitted before"):
-        model.fit(same, Y)
+    model.fit(same, Y)
     assert not model.release_.private
+    assert model.guarantee_ is None
     assert fit(model.release_, features=["x0"]).params["x0"] != 0
     check_is_fitted(model)
     assert not model.fit_.estimable
@@ -143,3 +143,84 @@ def test_models_of_one_release_cost_nothing_more():
     model = estimator().fit(X, Y)
     again = fit(model.release_, penalty="adaptive")
     np.testing.assert_array_equal(again.coefficients, [model.intercept_, *model.coef_])
+
+
+def test_the_eleventh_fit_of_a_grid_search_says_what_all_of_them_cost():
+    grid = {"penalty": ["ridge", "lasso"], "strength": [0.1]}
+    search = GridSearchCV(estimator(epsilon=1.0, dataset="eleven"), grid, cv=5)
+    found = notices(lambda: search.fit(X, Y))
+    assert len(found) == 11
+    assert "11 fits in this process: together epsilon 3.7 at delta 1e-06" in found[-1]
+    best = search.best_estimator_.guarantee_
+    assert (best.epsilon, best.delta, best.together.fits) == (1.0, 1e-6, 11)
+    assert best.together.epsilon == pytest.approx(3.72, abs=0.02)
+    assert best == search.best_estimator_.release_.guarantee
+
+
+def test_another_name_is_another_account_and_another_relation_too():
+    first = estimator(dataset="one").fit(X, Y).guarantee_
+    again = estimator(dataset="one").fit(X, Y).guarantee_
+    other = estimator(dataset="two").fit(X, Y).guarantee_
+    replaced = estimator(dataset="one", neighbours="replace").fit(X, Y).guarantee_
+    assert [one.together.fits for one in (first, again, other, replaced)] == [1, 2, 1, 1]
+
+
+def test_what_fits_cost_together_is_in_no_file():
+    model = estimator(dataset="files").fit(X, Y)
+    assert "together" not in model.release_.to_json()
+    assert model.release_.guarantee.together is None
+
+
+def test_a_worker_says_that_other_workers_are_not_counted(monkeypatch):
+    monkeypatch.setattr("discreet.estimator.is_worker", lambda: True)
+    (notice,) = notices(lambda: clone(estimator()).fit(X, Y))
+    assert "fits of other workers are not counted here: a ledger counts them all" in notice
+
+
+def test_workers_of_joblib_know_that_they_are_workers():
+    from joblib import Parallel, delayed
+
+    from discreet.ledger.session import is_worker
+
+    assert not is_worker()
+    assert Parallel(n_jobs=2)(delayed(is_worker)() for _ in range(2)) == [True, True]
+
+
+def test_another_penalty_for_the_same_release_costs_nothing():
+    model = estimator(dataset="refit").fit(X, Y)
+    made, adaptive = model.release_, model.coef_.copy()
+    assert notices(lambda: model.refit("ridge", strength=50.0)) == []
+    assert model.release_ is made
+    assert (model.penalty, model.strength, model.fit_.penalty) == ("ridge", 50.0, "ridge")
+    assert (model.coef_ != adaptive).all()
+    assert model.guarantee_.together.fits == 1
+    with pytest.raises(SpecError, match="penalty"):
+        model.refit("rigde")
+    assert model.penalty == "ridge"
+    assert model.refit().penalty == "adaptive"
+
+
+@pytest.mark.filterwarnings("ignore::discreet.errors.PrivacyNotice")
+def test_a_ledger_counts_fits_and_stops_them(tmp_path):
+    ledger = Ledger.create(tmp_path / "books.db")
+    ledger.declare("survey", epsilon=2.0, delta=1e-6)
+    model = estimator(epsilon=1.0, dataset="survey", ledger=tmp_path / "books.db")
+    assert model.fit(X, Y).release_.anchor.startswith("discreet-ledger:")
+    made = model.release_
+    # the same rows and the same question: the same release, at no cost
+    assert clone(model).fit(X, Y).release_ == made
+    assert model.guarantee_.together.fits == 1
+    model.set_params(ledger=ledger)
+    for fold in range(2):
+        clone(model).fit(X[fold + 1 :], Y[fold + 1 :])
+    with pytest.raises(BudgetError, match="Nothing was spent"):
+        clone(model).fit(X[9:], Y[9:])
+    assert ledger.status("survey").requests == 3
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"), [({"dataset": 7}, "dataset: expected"), ({"ledger": "x.db"}, "without dataset")]
+)
+def test_a_ledger_needs_a_name_and_a_name_is_text(changes, said):
+    with pytest.raises(SpecError, match=said):
+        estimator(**changes).fit(X, Y)
