@@ -230,3 +230,18 @@ def test_a_full_disk_stops_the_release_before_the_spend(monkeypatch):
         with pytest.raises(DataError, match=r"No space left.*set TMPDIR"):
             discreet.release(TABLE, plan, **BUDGET, mechanism="irls", spend=spent.append)
     assert spent == []
+
+
+def test_rows_are_digested_only_where_that_is_asked_for():
+    design = Design("y", {"y": (-1, 1), "x": (-1, 1)})
+    rows = {"x": [1.0, 0.5], "y": [1.0, 1.0]}
+    made = []
+    for digest in (False, True, True):
+        with Table(
+            open_source(rows), design, RowDomain.of(design), ComputeOptions(batch_rows=1), digest=digest
+        ) as table:
+            table.sums()
+            made.append(None if table.fingerprint is None else table.fingerprint(b"key"))
+    assert made[0] is None
+    assert made[1] is not None
+    assert made[1] == made[2]
