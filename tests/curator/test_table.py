@@ -258,3 +258,18 @@ def test_rows_that_fit_and_rows_that_do_not_add_up_to_the_rows_read(again):
         assert rows.sums().fitting == (3, 2)
         if again:
             assert rows.sums().fitting == (3, 2)
+
+
+def test_rows_are_digested_only_where_that_is_asked_for():
+    design = Design("y", {"y": (-1, 1), "x": (-1, 1)})
+    rows = {"x": [1.0, 0.5], "y": [1.0, 1.0]}
+    made = []
+    for digest in (False, True, True):
+        with Table(
+            open_source(rows), design, RowDomain.of(design), ComputeOptions(batch_rows=1), digest=digest
+        ) as table:
+            table.sums()
+            made.append(None if table.fingerprint is None else table.fingerprint(b"key"))
+    assert made[0] is None
+    assert made[1] is not None
+    assert made[1] == made[2]

@@ -6,7 +6,3 @@ Hands on: receipts with anchors; what is spent and left.
 """
 
 from __future__ import annotations
-
-from discreet.ledger.ledger import Ledger
-
-__all__ = ["Ledger"]

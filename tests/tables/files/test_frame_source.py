@@ -46,3 +46,7 @@ def test_how_much_was_read_is_not_known_and_a_stored_table_has_no_origin():
 def test_a_declared_column_that_the_table_lacks_is_refused():
     with pytest.raises(DataError, match="the table has no column 'z'"):
         list(FrameSource(TABLE).batches({"z": Numeric((0, 9))}, 2))
+
+
+def test_a_table_in_memory_has_no_bytes_of_its_own():
+    assert FrameSource({"x": [1.0]}).fingerprint is None

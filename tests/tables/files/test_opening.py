@@ -16,7 +16,7 @@ import pytest
 from pyarrow import feather, ipc
 
 from discreet.design.columns import Boolean, Categorical, Fill, Numeric
-from discreet.errors import SpecError
+from discreet.errors import DataError, SpecError
 from discreet.tables.arrow import declared_arrays
 from discreet.tables.files.opening import ReadOptions, open_source
 
@@ -334,3 +334,31 @@ def test_how_csv_is_written_is_refused_for_other_tables(name, value, tmp_path) -
         ):
             open_source(data, reading=reading)
         open_source(data, reading=ReadOptions())
+
+
+def test_a_fingerprint_is_of_the_bytes_in_order_and_keyed(tmp_path) -> None:
+    one, two = tmp_path / "1.csv", tmp_path / "2.csv"
+    one.write_text("x\n1\n")
+    two.write_text("x\n2\n")
+    both = open_source(str(tmp_path / "*.csv")).fingerprint
+    alone = open_source(one).fingerprint
+    assert both is not None
+    assert alone is not None
+    known = both(b"key")
+    assert known.startswith("files:")
+    assert known == open_source(str(tmp_path / "*.csv")).fingerprint(b"key")
+    assert len({known, both(b"other"), alone(b"key")}) == 3
+    two.write_text("x\n3\n")
+    assert open_source(str(tmp_path / "*.csv")).fingerprint(b"key") != known
+
+
+def test_a_file_that_changes_or_vanishes_has_no_fingerprint(tmp_path) -> None:
+    path = tmp_path / "1.csv"
+    path.write_text("x\n1\n")
+    changed, gone = open_source(path), open_source(path)
+    path.write_text("x\n1\n2\n")
+    with pytest.raises(DataError, match="changed while it was read"):
+        changed.fingerprint(b"key")
+    path.unlink()
+    with pytest.raises(DataError, match="cannot be read: No such file"):
+        gone.fingerprint(b"key")
