@@ -203,8 +203,8 @@ def test_another_penalty_for_the_same_release_costs_nothing():
 @pytest.mark.filterwarnings("ignore::discreet.errors.PrivacyNotice")
 def test_a_ledger_counts_fits_and_stops_them(tmp_path):
     ledger = Ledger.create(tmp_path / "books.db")
-    ledger.declare("survey", epsilon=2.0, delta=1e-6)
-    model = estimator(epsilon=1.0, dataset="survey", ledger=tmp_path / "books.db")
+    ledger.declare("counted fits", epsilon=2.0, delta=1e-6)
+    model = estimator(epsilon=1.0, dataset="counted fits", ledger=tmp_path / "books.db")
     assert model.fit(X, Y).release_.anchor.startswith("discreet-ledger:")
     made = model.release_
     # the same rows and the same question: the same release, at no cost
@@ -215,7 +215,7 @@ def test_a_ledger_counts_fits_and_stops_them(tmp_path):
         clone(model).fit(X[fold + 1 :], Y[fold + 1 :])
     with pytest.raises(BudgetError, match="Nothing was spent"):
         clone(model).fit(X[9:], Y[9:])
-    assert ledger.status("survey").requests == 3
+    assert ledger.status("counted fits").requests == 3
 
 
 @pytest.mark.parametrize(
