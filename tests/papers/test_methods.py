@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from discreet.errors import SpecError
-from discreet.papers.methods import reader_method, reader_predictions, source_digest
+from discreet.papers.methods import reader_method, reader_model, reader_predictions, source_digest
 
 
 @pytest.mark.parametrize("text", ["", "module", ":factory", "module:"])
@@ -41,6 +41,47 @@ def test_a_module_that_fails_on_import_is_named(tmp_path, monkeypatch, source, w
     monkeypatch.setattr(sys, "path", list(sys.path))
     with pytest.raises(SpecError, match=words):
         reader_method("reader_module_fails:make")
+
+
+@pytest.mark.parametrize(
+    ("source", "words"),
+    [
+        ("def make():\n    return 1", "the factory 'reader_model_here:make' failed .TypeError"),
+        ("def make(**given):\n    return None", "expected an object with fit and predict, got one of type NoneType"),
+        ("class make:\n    predict = fit = lambda self, *rows: 1 / 0\n    __init__ = lambda self, **given: None",
+         "fit failed .ZeroDivisionError"),
+    ],
+)  # fmt: skip
+def test_a_factory_or_a_fit_that_fails_is_named(tmp_path, monkeypatch, source, words):
+    (tmp_path / "reader_model_here.py").write_text(source)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    monkeypatch.delitem(sys.modules, "reader_model_here", raising=False)
+    with pytest.raises(SpecError, match=words):
+        reader_model("reader_model_here:make", np.ones((3, 2)), np.ones(3), epsilon=1.0, delta=0.0)
+
+
+class InPlace:
+    """Overwrites what it is given."""
+
+    def __init__(self, *, epsilon, delta, bounds, target_bounds):
+        self.given = (epsilon, delta, bounds, target_bounds)
+
+    def fit(self, X, y):
+        X[:], y[:] = 0, 0
+
+    def predict(self, X):
+        X[:] = 0
+        return X[:, 0]
+
+
+def test_a_method_that_overwrites_rows_changes_only_copies():
+    x, y = np.ones((3, 2)), np.ones(3)
+    model = reader_model(f"{__name__}:InPlace", x, y, epsilon=0.5, delta=1e-6)
+    assert model.given == (0.5, 1e-6, [(-1.0, 1.0)] * 2, (-1.0, 1.0))
+    assert reader_predictions(model, x).tolist() == [0, 0, 0]
+    assert (x == 1).all()
+    assert (y == 1).all()
 
 
 class _Predicts:

@@ -1,6 +1,8 @@
 """Cells run in any process, are kept, and give the same numbers in every run."""
 
+import threading
 from dataclasses import replace
+from multiprocessing import active_children
 
 import pytest
 
@@ -47,6 +49,14 @@ def test_a_cell_that_fails_is_named_and_finished_ones_are_kept(tmp_path):
     with pytest.raises(FailedCellError, match=r"park-1, cell 'broken' failed \(RuntimeError: no such luck\)"):
         list(run_figures([BROKEN], QUICK, tmp_path, workers=1))
     assert len(list((tmp_path / KEPT).rglob("*.json"))) == 3
+
+
+def test_a_run_that_fails_leaves_no_process_and_no_thread(tmp_path):
+    before = set(threading.enumerate()), set(active_children())
+    with pytest.raises(FailedCellError):
+        list(run_figures([BROKEN], QUICK, tmp_path, workers=2))
+    assert set(threading.enumerate()) <= before[0]
+    assert set(active_children()) <= before[1]
 
 
 def test_a_method_of_the_reader_is_drawn_and_refused_where_nothing_is_predicted(tmp_path):

@@ -73,10 +73,27 @@ def reader_method(text: str) -> Factory:
     return cast("Factory", factory)
 
 
+def reader_model(text: str, x: FloatArray, y: FloatArray, *, epsilon: float, delta: float) -> Regressor:
+    """A reader's method, trained on copies of rows within [-1, 1], or a refusal that names what failed."""
+    factory = reader_method(text)
+    try:
+        model = factory(epsilon=epsilon, delta=delta, bounds=[(-1.0, 1.0)] * x.shape[1], target_bounds=(-1.0, 1.0))
+    except Exception as error:
+        raise SpecError(f"--with: the factory {text!r} failed ({type(error).__name__}: {error})") from error
+    if not (callable(getattr(model, "fit", None)) and callable(getattr(model, "predict", None))):
+        raise SpecError(f"--with: expected an object with fit and predict, got one of type {type(model).__name__}")
+    try:
+        # a method may centre its rows in place; those of the other lines stay as they are
+        model.fit(x.copy(), y.copy())
+    except Exception as error:
+        raise SpecError(f"--with: fit failed ({type(error).__name__}: {error})") from error
+    return model
+
+
 def reader_predictions(model: Regressor, x: FloatArray) -> FloatArray:
     """What a reader's method predicts, or a refusal unless it is one finite number for each row."""
     try:
-        predicted = np.asarray(model.predict(x), dtype=float)
+        predicted = np.asarray(model.predict(x.copy()), dtype=float)
     except (TypeError, ValueError) as error:
         raise SpecError(f"--with: predict failed or gave no numbers ({error})") from error
     if predicted.shape != (len(x),):

@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import signal
+import threading
 import time
 from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
@@ -194,7 +195,7 @@ def _rows(future: Future[_Done], name: str, cell: Cell) -> _Done:
 
 @contextmanager
 def _pool(workers: int) -> Iterator[ProcessPoolExecutor]:
-    others = set(active_children())
+    others, threads = set(active_children()), set(threading.enumerate())
     pool = ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=_leave_signals_to_parent)
     try:
         yield pool
@@ -202,6 +203,9 @@ def _pool(workers: int) -> Iterator[ProcessPoolExecutor]:
         # a cell may take half a minute; whoever stops a run should not have to wait for it
         pool.shutdown(wait=False, cancel_futures=True)
         _end(set(active_children()) - others)
+        # a thread of the pool that still closes its pipes when Python ends would print a traceback
+        for thread in set(threading.enumerate()) - threads:
+            thread.join(_PATIENCE)
         raise
     pool.shutdown()
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from discreet.papers import methods
 from discreet.papers.kalaja import experiment
 from discreet.papers.kalaja.algorithms import Sums, ridge
 from discreet.papers.kalaja.experiment import HONKELA, PRIVATE, Line, Plan, Score, cross_validated, folds
@@ -82,7 +83,7 @@ class Mean:
 
 def test_a_readers_method_gets_rows_in_its_bounds(rows, monkeypatch):
     Mean.asked = []
-    monkeypatch.setattr(experiment, "reader_method", lambda text: Mean)
+    monkeypatch.setattr(methods, "reader_method", lambda text: Mean)
     plan = Plan((Line("trivial", "trivial"),), (1.0,))
     found = {row["line"]: row["value"] for row in run(plan, method="some:method")}
     assert found[READER] == pytest.approx(found["trivial"])

@@ -47,7 +47,7 @@ class Zero:
 
 
 def test_every_panel_has_every_line_and_a_seed_repeats_them(monkeypatch):
-    monkeypatch.setattr("discreet.papers.park.experiment.reader_method", lambda text: Zero)
+    monkeypatch.setattr("discreet.papers.methods.reader_method", lambda text: Zero)
     rows = likelihoods(3, rows=300, sets=1, method="any:Zero")
     panels = {panel_name(kind, J, cap) for kind, J, cap in itertools.product((WRITTEN, EQUAL), ITERATIONS, CAPS)}
     assert {row["panel"] for row in rows} == panels

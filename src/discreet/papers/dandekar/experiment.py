@@ -20,7 +20,7 @@ from discreet.papers.dandekar.objectives import Quadratic
 from discreet.papers.dandekar.regressions import FOLDS, REGRESSIONS, Regression
 from discreet.papers.dandekar.tables import LEVELS, TITLES, WINE, Scaled, report_table
 from discreet.papers.figure import Row
-from discreet.papers.methods import READER, reader_method, reader_predictions
+from discreet.papers.methods import READER, reader_model, reader_predictions
 from discreet.testing import summed_table
 
 WINE_EPSILONS: Final = tuple(0.1 * 2**k for k in range(7))
@@ -176,13 +176,12 @@ def our_errors(
 
 def reader_errors(runs: Runs, budgets: FloatArray, method: str) -> FloatArray:
     """Test error of a reader's own method, which is given the columns within public bounds and delta = 0."""
-    factory = reader_method(method)
-    table, bounds = runs.table, [(-1.0, 1.0)] * runs.columns
+    table = runs.table
     found = np.empty((len(budgets), len(runs.splits)))
     for r, split in enumerate(runs.splits):
         for e, epsilon in enumerate(budgets):
-            model = factory(epsilon=float(epsilon), delta=0.0, bounds=bounds, target_bounds=(-1.0, 1.0))
-            model.fit(table.X_public[split.train], table.y_public[split.train])
+            rows = table.X_public[split.train], table.y_public[split.train]
+            model = reader_model(method, *rows, epsilon=float(epsilon), delta=0.0)
             guess = table.offset + table.factor * reader_predictions(model, table.X_public[split.held_out])
             found[e, r] = np.sqrt(np.mean((table.y[split.held_out] - guess) ** 2))
     return found

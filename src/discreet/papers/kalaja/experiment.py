@@ -16,7 +16,7 @@ from discreet.papers.kalaja.algorithms import DELTA, Algorithm, Sums
 from discreet.papers.kalaja.clipping import clipping_widths
 from discreet.papers.kalaja.preprocessing import IntArray, Prepared, Recipe, prepared, prepared_both_sides
 from discreet.papers.kalaja.sound import declared_ranges, on_unit_ball, with_private_statistics
-from discreet.papers.methods import READER, reader_method, reader_predictions
+from discreet.papers.methods import READER, reader_model, reader_predictions
 from discreet.papers.tables import regression_table
 
 if TYPE_CHECKING:
@@ -243,11 +243,8 @@ def _honkela(
 
 
 def _reader(made: Prepared, epsilons: FloatArray, method: str) -> Score:
-    factory = reader_method(method)
-    bounds = [(-1.0, 1.0)] * made.x.shape[1]
     predicted = []
     for epsilon in epsilons:
-        model = factory(epsilon=float(epsilon), delta=DELTA, bounds=bounds, target_bounds=(-1.0, 1.0))
-        model.fit(made.x, made.y)
+        model = reader_model(method, made.x, made.y, epsilon=float(epsilon), delta=DELTA)
         predicted.append(reader_predictions(model, made.test_x))
     return Score.of_predictions(np.array(predicted), made.test_y)

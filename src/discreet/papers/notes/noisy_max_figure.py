@@ -103,8 +103,10 @@ NOISY_MAX: Final = Figure(
         Criterion("added", "the loss of scale 1/epsilon is at most epsilon where a person is added or removed",
                   partial(_loss_of, "add-remove"), "refuted", "more is lost"),
         Criterion("exchanged", "the loss of scale 1/epsilon is at most epsilon where a person is exchanged",
-                  partial(_loss_of, "replace"), "refuted",
-                  "one count falls while another rises, which spends up to 2 epsilon; scale 2/epsilon is needed"),
+                  partial(_loss_of, "replace"), "differs",
+                  "the notes' neighbours are a row added or removed, for whom the scale is enough; if a person is "
+                  "exchanged, one count falls while another rises, which spends up to 2 epsilon: scale 2/epsilon is "
+                  "needed"),
     ),
     draw=_draw_noisy_max,
     choices=("Counts of 1,000 and one of 1,020; epsilon = 1; K = 2 to 100,000; 1,000 runs (quick: 200).",

@@ -11,7 +11,7 @@ from discreet.analyst.model import fit
 from discreet.design.model import Design
 from discreet.exact.arrays import FloatArray
 from discreet.papers.figure import Row
-from discreet.papers.methods import READER, reader_method, reader_predictions
+from discreet.papers.methods import READER, reader_model, reader_predictions
 from discreet.papers.park.algorithm import Noise, reweighted
 from discreet.papers.park.levels import advanced_level, basic_level, cdp_level, equal_level, gaussian_multiplier
 from discreet.papers.park.simulation import COLUMNS, Simulated, simulated
@@ -81,10 +81,8 @@ def likelihoods(seed: int, *, rows: int, sets: int, method: str | None = None) -
 
 def _readers(table: Simulated, method: str) -> FloatArray:
     """Predictions of a reader's own method at (epsilon, delta), in the box around the unit ball."""
-    bounds = [(-1.0, 1.0)] * COLUMNS
-    regressor = reader_method(method)(epsilon=EPSILON, delta=FAILURE, bounds=bounds, target_bounds=(-1.0, 1.0))
-    regressor.fit(table.x, table.y)
-    return reader_predictions(regressor, table.test_x)
+    model = reader_model(method, table.x, table.y, epsilon=EPSILON, delta=FAILURE)
+    return reader_predictions(model, table.test_x)
 
 
 def _theirs(table: Simulated, rng: np.random.Generator) -> Iterable[tuple[str, str, FloatArray]]:
