@@ -157,3 +157,16 @@ def _alive(group: int) -> bool:
     except ProcessLookupError:
         return False
     return True
+
+
+@pytest.mark.parametrize("options", [["--quick"], ["--with", "a:b"], ["--data", "x"], ["--workers", "1"]])
+def test_options_of_a_run_need_a_figure(call: Call, options: list[str]) -> None:
+    result = call("reproduce", *options)
+    assert result.exit_code == 2
+    assert "give FIGURE, or --all" in result.stderr
+
+
+def test_an_output_folder_has_a_name(call: Call) -> None:
+    result = call("reproduce", "notes-response", "--quick", "-o", "")
+    assert result.exit_code == 2
+    assert "expected the name of a folder" in result.stderr

@@ -54,7 +54,11 @@ def command(
 
     if everything and figure is not None:
         raise click.UsageError("give FIGURE or --all, not both")
+    if not output:
+        raise click.UsageError("--output: expected the name of a folder, got an empty text")
     if not everything and figure is None:
+        if quick or method is not None or data is not None or workers is not None:
+            raise click.UsageError("these options are for a run: give FIGURE, or --all for every figure")
         if as_json:
             say_json(figures())
         else:
