@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from functools import lru_cache
+from statistics import NormalDist
 from typing import Final
 
 from discreet.errors import SpecError
@@ -22,9 +23,10 @@ from discreet.exact.rounding import root_up, up
 from discreet.privacy.checks import positive, probability_below_one
 
 _ADVICE: Final = "take it from the mechanism's own noise"
-# mills has more than sixty digits, and the root is proved by evaluation
-_STEP: Final = Decimal("1e-30")
-_HALVINGS: Final = 200
+# far below the spacing of doubles, far above the error of mills
+_STEP: Final = Decimal("1e-20")
+_NEAR: Final = Decimal("1e-9")
+_LEAST_TAIL: Final = 1e-300
 # beyond it mu = 2 sqrt(2 epsilon) is used, which is larger
 _EPSILON_EXACT: Final = 1000.0
 # below it the tangent at 0, which lies above, is as good as the curve
@@ -155,11 +157,19 @@ def pure_mu(epsilon: float) -> float:
             # 1 - Phi(x) <= exp(-x^2/2) / 2 is below 1/(1 + e^eps) at x = sqrt(2 eps)
             return up(2 * (2 * exact).sqrt() * (1 + _STEP))
         tail = 1 / (1 + exact.exp())
-        # 1 - Phi(x) = M(x) phi(x) falls in x
+
+        def above(x: Decimal) -> bool:
+            """Whether 1 - Phi(x) = M(x) phi(x), which falls in x, is above the tail."""
+            return mills(x) * (-x * x / 2).exp() / SQRT_TWO_PI > tail
+
         low, high = Decimal(0), (2 * exact).sqrt() + 1
-        for _ in range(_HALVINGS):
+        # doubles say where to look; what they say is checked
+        guess = Decimal(-NormalDist().inv_cdf(max(float(tail), _LEAST_TAIL)))
+        if guess > 0 and above(guess * (1 - _NEAR)) and not above(guess * (1 + _NEAR)):
+            low, high = guess * (1 - _NEAR), guess * (1 + _NEAR)
+        while high - low > _STEP * high:
             middle = (low + high) / 2
-            if mills(middle) * (-middle * middle / 2).exp() / SQRT_TWO_PI > tail:
+            if above(middle):
                 low = middle
             else:
                 high = middle
