@@ -108,6 +108,7 @@ def test_json_is_one_document_of_public_facts(folder: Path, call: Call) -> None:
         "units_public": None,
         "count": {"value": made.moments[0, 0], "sd": made.noise_sd[0, 0]},
         "clip_counts": None,
+        "guard": None,
         "anchor": "untracked",
         "signed": False,
     }
