@@ -130,6 +130,19 @@ def test_a_release_that_is_there_without_this_signature_is_refused_with_nothing_
     assert Ledger("books.db").status("people").requests == 1
 
 
+def test_a_guard_that_stops_is_exit_5_with_what_was_spent_and_left(books: Path, call: Call) -> None:
+    (books / "design.toml").write_text(DESIGN.replace("bounds = [0", 'missing = "drop"\nbounds = [0', 1))
+    (books / "people.csv").write_text("income,age,region\n" + "1.5.2,20,north\n" * 20_000)
+    stopped = call(*RELEASE, "out.json", "--guard")
+    assert (stopped.exit_code, stopped.stdout) == (5, ""), stopped.stderr
+    for words in ("the guard stopped this release", "has spent epsilon = 0.0025", "left: epsilon 0.9975", "discreet check"):
+        assert words in stopped.stderr
+    assert not (books / "out.json").exists()
+    again = call(*RELEASE, "out.json", "--guard")
+    assert (again.exit_code, again.stderr) == (5, stopped.stderr)
+    assert call(*RELEASE[:6], "-o", "out.json", "--guard").exit_code == 2
+
+
 def test_an_error_in_the_table_costs_nothing(books: Path, call: Call) -> None:
     (books / "people.csv").write_text("income,age,region\nx,20,north\n")
     assert call(*RELEASE, "out.json").exit_code == 2
