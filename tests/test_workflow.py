@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import json
 import struct
 import warnings
 
@@ -11,7 +12,11 @@ import pyarrow as pa
 import pytest
 
 import discreet
-from discreet.errors import AfterSpendError, BudgetError, ColumnNotice, LedgerError, PrivacyNotice, SpecError
+from discreet.design.model import Design
+from discreet.errors import AfterSpendError, BudgetError, ColumnNotice, GuardStop, LedgerError, PrivacyNotice, SpecError
+from discreet.ledger.filter import Charge
+from discreet.ledger.ledger import Ledger
+from discreet.mechanisms.sampling.sampler import ExactSampler
 from discreet.planning import noise_law_for
 from discreet.privacy.spend import SpendReceipt
 
@@ -261,3 +266,117 @@ def test_a_request_says_what_it_costs_in_every_currency(options):
     else:
         # what is pure has no delta to fail by, of Wishart noise no more than its delta is known
         assert 0.5 * loss.delta <= loss.failure <= loss.delta
+
+
+# -- a guard --------------------------------------------------------------------------------------------------------
+
+GUARDED = Design("y", {"y": (0, 10), "x": {"bounds": (0, 5), "missing": "drop"}})
+FITS = {"x": [1.0, 2.0, 3.0] * 1000, "y": [2.0, 4.0, 6.0] * 1000}
+HARDLY = {"x": ["1,5"] * 2900 + ["2"] * 100, "y": [2.0] * 3000}
+KINDS = {"gaussian": ("gdp", 1e-6), "laplace": ("gdp", 0.0), "gradient": ("zcdp", 1e-6), "frank-wolfe": ("gdp", 1e-6)}
+
+
+def books_with(tmp_path, rule="gdp", epsilon=4.0, delta=1e-5, **options):
+    ledger = Ledger.create(tmp_path / "books.db")
+    ledger.declare("people", epsilon=epsilon, delta=delta, rule=rule, **options)
+    return ledger
+
+
+def guarded(table, ledger, delta=1e-6, mechanism="auto", epsilon=1.0, **options):
+    return discreet.release(
+        table, GUARDED, epsilon=epsilon, delta=delta, mechanism=mechanism, guard=True,
+        spend=ledger.account("people", **options),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("mechanism", KINDS)
+def test_a_release_behind_a_guard_carries_its_counts_and_its_whole_cost(mechanism, tmp_path):
+    rule, delta = KINDS[mechanism]
+    ledger = books_with(tmp_path, rule)
+    made = guarded(FITS, ledger, delta, mechanism)
+    counts = made.guard_counts
+    assert abs(counts["fitting"].value - 3000) < 12 * counts["fitting"].sd < 30_000
+    assert abs(counts["other"].value) < 12 * counts["other"].sd
+    (reserved,) = (event for event in ledger.history() if event.kind == "reserve")
+    charge = json.loads(stored_bodies(ledger)[reserved.seq])["charge"]
+    loss = discreet.verify(made).loss
+    assert int(charge["mu2"]) == Charge.of(loss).mu2
+    assert int(charge["rho"]) == Charge.of(loss).rho
+    made.save(tmp_path / "r.json")
+    assert discreet.Release.load(tmp_path / "r.json") == made
+    # the same request is the same release, counts and all
+    assert guarded(FITS, ledger, delta, mechanism).to_json() == made.to_json()
+
+
+@pytest.mark.parametrize("mechanism", KINDS)
+def test_a_guard_that_stops_gives_back_the_rest_and_has_one_verdict(mechanism, tmp_path, monkeypatch):
+    rule, delta = KINDS[mechanism]
+    ledger = books_with(tmp_path, rule)
+    with pytest.raises(GuardStop, match="the guard stopped this release: about .* and about .* do not") as first:
+        guarded(HARDLY, ledger, delta, mechanism)
+    assert first.value.exit_code == 5
+    assert "has spent epsilon" in str(first.value)
+    kinds = [event.kind for event in ledger.history()]
+    assert kinds == ["dataset", "reserve", "stop"]
+    bodies = stored_bodies(ledger)
+    whole, kept = (Charge.from_dict(json.loads(bodies[seq])["charge"]) for seq in (2, 3))
+    assert whole.covers(kept)
+    assert 0 < kept.mu2 < whole.mu2 / 20
+    assert 0 < kept.rho < whole.rho / 20
+
+    def draw(*given):
+        raise AssertionError("noise was drawn again")
+
+    monkeypatch.setattr(ExactSampler, "draw", draw)
+    monkeypatch.setattr(ExactSampler, "laplace", draw)
+    with pytest.raises(GuardStop) as again:
+        guarded(HARDLY, ledger, delta, mechanism)
+    assert str(again.value) == str(first.value)
+    assert len(ledger.history()) == 3
+
+
+def test_a_guard_that_stops_the_only_request_gives_nothing_back(tmp_path):
+    # a curve with half of delta is too low for a request of the whole budget
+    ledger = books_with(tmp_path, epsilon=1.0, delta=1e-6, curve_share=0.5)
+    with pytest.raises(GuardStop):
+        guarded(HARDLY, ledger)
+    assert [event.facts.get("route") for event in ledger.history()][1] == "first"
+    whole, kept = (json.loads(stored_bodies(ledger)[seq])["charge"] for seq in (2, 3))
+    assert kept == whole
+    with pytest.raises(BudgetError):
+        guarded(FITS, ledger, epsilon=0.01, accept_changed_data=True)
+
+
+def test_under_sums_of_epsilon_a_stop_gives_back_most_of_it(tmp_path):
+    ledger = books_with(tmp_path, "basic", epsilon=1.0, delta=1e-6)
+    with pytest.raises(GuardStop):
+        guarded(HARDLY, ledger, epsilon=1.0)
+    assert ledger.status("people").left["epsilon"] > 0.8
+    assert guarded(FITS, ledger, 0.9e-6, epsilon=0.8, accept_changed_data=True).guard_counts
+
+
+def test_the_counts_of_a_guard_are_drawn_after_the_spend_is_recorded(tmp_path, monkeypatch):
+    ledger, seen = books_with(tmp_path), []
+    draw = ExactSampler.draw
+
+    def looking(self, scales):
+        seen.append([event.kind for event in ledger.history()])
+        return draw(self, scales)
+
+    monkeypatch.setattr(ExactSampler, "draw", looking)
+    with pytest.raises(GuardStop):
+        guarded(HARDLY, ledger)
+    assert seen == [["dataset", "reserve"]]
+
+
+def test_a_guard_needs_a_ledger():
+    with pytest.raises(SpecError, match="a guard needs a ledger"):
+        discreet.release(FITS, GUARDED, epsilon=1.0, delta=1e-6, guard=True)
+    with pytest.raises(SpecError, match="a guard needs a ledger"):
+        discreet.release(FITS, GUARDED, epsilon=1.0, delta=1e-6, guard=True, spend=lambda _: SpendReceipt("a"))
+
+
+def stored_bodies(ledger):
+    """The facts of every event as text, by its number."""
+    with ledger._storage.reading() as tape:
+        return {event.seq: event.body for event in tape.events()}

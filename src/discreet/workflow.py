@@ -48,6 +48,7 @@ from discreet.privacy.loss import Loss
 from discreet.privacy.spend import AdvisingHook, SpendHook, SpendReceipt, SpendRequest, untracked
 from discreet.releases import GuardPart, NoiseLaw, RatioPart, Release, ResidualPart, Settings
 from discreet.releases.signing import SigningKey
+from discreet.tables.files.charsets import charset_named
 from discreet.tables.files.opening import ReadOptions, open_source
 from discreet.tables.frames import Origin, position_notice
 from discreet.tables.source import ComputeOptions, checked_options
@@ -210,14 +211,17 @@ def release_with(
     positions = position_notice(data, [*design.table_columns, *filter(None, [design.unit.id])])
     if positions is not None:
         warnings.warn(positions, ColumnNotice, stacklevel=3)
-    source = open_source(data, reading=ReadOptions(encoding=encoding, delimiter=delimiter))
+    reading = ReadOptions(encoding=encoding, delimiter=delimiter)
+    source = open_source(data, reading=reading)
     books = spend if isinstance(spend, AdvisingHook) else None
     if guard and books is None:
         raise SpecError(
             "a guard needs a ledger, which keeps its verdict: without one a stopped release could be tried again until "
             "it passes; give --ledger and --dataset, or spend=Ledger(path).account(name), or leave the guard out"
         )
-    request = asked.request
+    # the same bytes that are read otherwise are another question
+    read_as = {"encoding": charset_named(reading.encoding), "delimiter": reading.delimiter}
+    request = replace(asked.request, specification=asked.specification | {"read_as": read_as})
     if books is not None:
         books.advise(request)
     table = Table(

@@ -182,3 +182,9 @@ def test_the_page_does_not_call_delta_the_probability_of_exceeding_the_factor() 
     inside = render(report_view(discreet.release(TABLE, DESIGN, epsilon=1.0, delta=1e-6, mechanism="irls")))
     said = inside[inside.index("multiplies its odds") :].split("</p>")[0]
     assert "except" in said or "delta bounds the probability that is added" in said
+
+
+def test_a_promise_that_says_nothing_is_still_told_in_finite_numbers() -> None:
+    found = attacker(Guarantee(1e308, 0.0, PrivacyUnit(), ()))
+    assert math.isfinite(found.family_epsilon)
+    assert found.family_power == 1

@@ -10,10 +10,11 @@ from discreet.papers.tables import has, published_results, regression_table
 
 
 def test_a_table_of_the_folder_goes_before_that_of_a_package(tmp_path):
-    parquet.write_table(pa.table({"x0": [1.0, 2.0], "x1": [3.0, 4.0], "y": [5.0, 6.0]}), tmp_path / "housing.parquet")
+    columns = {"x0": [1.0, 2.0] * 5, "x1": [3.0, 4.0] * 5, "y": [5.0, 6.0] * 5}
+    parquet.write_table(pa.table(columns), tmp_path / "housing.parquet")
     x, y = regression_table("housing", tmp_path)
-    assert x.tolist() == [[1, 3], [2, 4]]
-    assert y.tolist() == [5, 6]
+    assert x.tolist() == [[1, 3], [2, 4]] * 5
+    assert y.tolist() == [5, 6] * 5
 
 
 @pytest.mark.parametrize(("name", "shape"), [("housing", (506, 13)), ("concrete", (1030, 8))])
@@ -43,11 +44,11 @@ def test_published_results_are_read_where_they_are(tmp_path):
 @pytest.mark.parametrize(
     ("columns", "words"),
     [
-        ({"a": [1.0]}, "expected rows with a column 'y'"),
-        ({"y": [1.0]}, "expected rows with a column 'y'"),
+        ({"a": [1.0]}, "rows with a column 'y'"),
+        ({"y": [1.0]}, "rows with a column 'y'"),
         ({"a": [], "y": []}, "got 0 rows"),
-        ({"a": ["text"], "y": [1.0]}, "got text in column 'a'"),
-        ({"a": [1.0], "y": [float("nan")]}, "got others in column 'y'"),
+        ({"a": ["text"] * 10, "y": [1.0] * 10}, "got text in column 'a'"),
+        ({"a": [1.0] * 10, "y": [float("nan")] * 10}, "got others in column 'y'"),
         (None, "cannot read"),
     ],
 )

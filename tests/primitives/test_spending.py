@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from fractions import Fraction
 
 import pytest
 
 from discreet import primitives
-from discreet.errors import BudgetError, LedgerError, SpecError
+from discreet.errors import AfterSpendError, BudgetError, LedgerError, SpecError
 from discreet.ledger.ledger import Ledger
 from discreet.primitives.spending import lattice_loss, spent
 from discreet.privacy.gaussian import delta_from
@@ -103,6 +104,31 @@ def test_a_request_that_was_cut_off_is_answered_at_no_further_cost(tmp_path):
         raise ZeroDivisionError
     with spent(account, "laplace", Loss.pure(0.5), "add-remove"):
         pass
+    assert ledger.status("numbers").requests == 1
+
+
+def test_of_twins_that_draw_at_the_same_time_one_is_answered(tmp_path):
+    ledger = Ledger.create(tmp_path / "books.db")
+    ledger.declare("numbers", epsilon=0.5)
+    account, both, answered, refused = ledger.account("numbers", "first"), threading.Barrier(2), [], []
+
+    def draw() -> None:
+        try:
+            with spent(account, "laplace", Loss.pure(0.5), "add-remove"):
+                # both have leave to draw, and neither is recorded as answered
+                both.wait(30)
+            answered.append("noise")
+        except AfterSpendError as error:
+            refused.append(str(error))
+
+    twins = [threading.Thread(target=draw) for _ in range(2)]
+    for twin in twins:
+        twin.start()
+    for twin in twins:
+        twin.join()
+    assert answered == ["noise"]
+    assert len(refused) == 1
+    assert "answered meanwhile" in refused[0]
     assert ledger.status("numbers").requests == 1
 
 

@@ -50,6 +50,7 @@ WISHART, DPME = made("wishart", settings={"degrees": 200}), made("dpme", 0.0, se
 IRLS, OBJECTIVE, FRANK = made("irls", settings={"iterations": 10}), made("objective"), made("frank-wolfe", 0.0)
 ROBUST, COUNTED, K_NORM = made(moments="robust"), made(clip_counts=True), made("k-norm", 0.0)
 STRONGER, CURVE = "the promise is stronger than the noise", "not what this noise keeps"
+STEPS = "shows another number of steps"
 
 FORGED = {
     "epsilon 1 to 0.01, no curve": (GAUSSIAN, no_curve(guarantee__epsilon=0.01), STRONGER),
@@ -113,6 +114,23 @@ FORGED = {
     "gradient: more steps": (GRADIENT, {"mechanism__settings__iterations": 200}, STRONGER),
     "gradient: setting gone": (GRADIENT, {"mechanism__settings": {}}, "the setting 'momentum'"),
     "irls: more passes": (IRLS, {"mechanism__settings__iterations": 100}, STRONGER),
+    "gradient: fewer steps than it shows": (GRADIENT, {**curve(0.5), "mechanism__settings__iterations": 5}, STEPS),
+    "irls: fewer passes than it shows": (IRLS, {**curve(0.8), "mechanism__settings__iterations": 1}, STEPS),
+    "frank-wolfe: fewer choices than it shows": (
+        FRANK,
+        {"guarantee__epsilon": 0.1, "mechanism__settings__iterations": 1, "noise__parameters": {"iterations": "1"}},
+        STEPS,
+    ),
+    "gradient: more steps than were charged": (
+        GRADIENT, {"coefficients__trace": [list(step) for step in GRADIENT.coefficients.trace] * 2}, STEPS,
+    ),
+    "output: steps that were not charged": (
+        OUTPUT, {"coefficients__trace": [list(OUTPUT.coefficients.values)]}, STEPS,
+    ),
+    "a guard in the noise of the mechanism": (GRADIENT, {"noise__sigma__guard": str(10**15)}, "of a guard"),
+    "a condition that is no text": (
+        GAUSSIAN, {"guarantee__conditions": ["one-row", "blind-choices", "only-release", []]}, "a release with this unit",
+    ),
     "irls: other form": (IRLS, {"mechanism__settings__form": "moment"}, "expected a scale 'cross'"),
     "output: weaker penalty": (OUTPUT, {"mechanism__settings__strength": 10.0}, STRONGER),
     "output: larger ball": (OUTPUT, {"mechanism__settings__bound": 100.0}, STRONGER),
@@ -150,10 +168,14 @@ LARGER = {
     "coarser grid": (GAUSSIAN, {"noise__grid_bits": 15}),
     "smaller box": (GAUSSIAN, {"design__radius": 0.5}),
     "fewer rows of a person": (PERSONS, {"guarantee__unit__max_rows": 2, "design__unit__max_rows": 2}),
-    "fewer steps": (GRADIENT, {"mechanism__settings__iterations": 10}),
+    "fewer steps, as it shows": (
+        GRADIENT,
+        {"mechanism__settings__iterations": 10,
+         "coefficients__trace": [list(step) for step in GRADIENT.coefficients.trace[:10]]},
+    ),
     "laplace: weaker promise": (LAPLACE, {"guarantee__epsilon": 3.0}),
     "laplace: a delta that is not needed": (LAPLACE, {"guarantee__delta": 1e-6}),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", LARGER)

@@ -65,6 +65,19 @@ def test_an_edited_total_is_refused_when_signed(keys):
         discreet.verify(keys / "r.json", key=keys / "pub.pem")
 
 
+@pytest.mark.filterwarnings("ignore:the release file has a field")
+@pytest.mark.parametrize("where", [(), ("mechanism",), ("noise",)], ids=str)
+def test_what_the_signature_does_not_cover_is_refused(keys, where):
+    body = json.loads(signed(keys).to_json())
+    table = body
+    for name in where:
+        table = table[name]
+    table["remark"] = "epsilon is 0.001"
+    (keys / "r.json").write_text(json.dumps(body | {"digest": digest_of(body)}))
+    with pytest.raises(ReleaseFileError, match="does not know"):
+        discreet.verify(keys / "r.json", key=keys / "pub.pem")
+
+
 def test_a_release_without_a_signature_is_refused_where_a_key_is_given(keys):
     release = discreet.release(TABLE, DESIGN, epsilon=1.0, delta=1e-6)
     assert discreet.verify(release).signature == "none"
@@ -107,6 +120,11 @@ def test_a_key_that_cannot_sign_costs_nothing(keys):
     with pytest.raises(SpecError, match="expected the path of a key, got int"):
         discreet.release(TABLE, DESIGN, epsilon=1.0, delta=1e-6, spend=hook, sign=3)
     assert spent == []
+
+
+def test_a_public_key_that_is_not_there_is_called_so(keys):
+    with pytest.raises(SpecError, match="cannot read the key"):
+        VerifyKey.load(keys / "none.pem")
 
 
 def test_a_wrong_public_key_is_refused_in_words(keys):

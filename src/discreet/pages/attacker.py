@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Final, Literal, TypeAlias
@@ -80,7 +81,7 @@ def attacker(guarantee: Guarantee) -> Attacker:
         odds_exceeded=odds_exceeded(guarantee),
         beliefs=tuple(Belief(prior, posterior(prior, epsilon)) for prior in PRIORS),
         family=FAMILY,
-        family_epsilon=FAMILY * epsilon,
+        family_epsilon=min(FAMILY * epsilon, sys.float_info.max),
         family_delta=shared,
         family_power=family_power,
         # both are proved, so the lesser holds

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
     from discreet.exact.arrays import FloatArray
 
+# as many as there are folds
+_FEWEST_ROWS: Final = 10
 PUBLISHED: Final = "wang2018_results.csv"
 _PACKED: Final = {"housing": ("MASS", "Boston", "medv"), "concrete": ("modeldata", "concrete", "compressive_strength")}
 
@@ -53,10 +55,10 @@ def _read(path: Path) -> tuple[FloatArray, FloatArray]:
     except (ArrowException, OSError) as error:
         raise SpecError(f"data: cannot read {str(path)!r}: {error}") from None
     names = [column for column in table.column_names if column != "y"]
-    if "y" not in table.column_names or not names or not table.num_rows:
+    if "y" not in table.column_names or not names or table.num_rows < _FEWEST_ROWS:
         raise SpecError(
-            f"data: {str(path)!r}: expected rows with a column 'y' and regressors, got {table.shape[0]} rows "
-            f"of {table.column_names}"
+            f"data: {str(path)!r}: expected at least {_FEWEST_ROWS} rows with a column 'y' and regressors, got "
+            f"{table.shape[0]} rows of {table.column_names}"
         )
     for name in table.column_names:
         try:

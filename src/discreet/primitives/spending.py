@@ -1,18 +1,21 @@
 """What a primitive spends: asked for before noise is drawn, and recorded as answered before the result is handed on.
 
 A ledger keeps no results of primitives. A request that was cut off is answered at no further cost; one that was
-answered is refused, because what it was given is not there to be given again.
+answered is refused, because what it was given is not there to be given again. Of twins that draw at the same time the
+one whose mark is recorded is answered.
 """
 
 from __future__ import annotations
 
+import json
 import math
+import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from fractions import Fraction
 from typing import Final
 
-from discreet.errors import LedgerError, SpecError
+from discreet.errors import AfterSpendError, LedgerError, SpecError
 from discreet.exact.rounding import up
 from discreet.privacy.budget import PrivacyBudget
 from discreet.privacy.loss import Loss
@@ -43,8 +46,13 @@ def spent(spend: SpendHook, name: str, loss: Loss, neighbours: Neighbours, **pub
             "request id, or new_release=True"
         )
     yield
-    if receipt.commit is not None:
-        receipt.commit("{}")
+    # known to this draw alone: a twin that reads back another mark has an answer that was not paid for
+    mark = json.dumps({"drawn": secrets.token_hex(16)})
+    if receipt.commit is not None and receipt.commit(mark) != mark:  # [P:spent-once]
+        raise AfterSpendError(
+            f"request {receipt.request_id!r} was answered meanwhile, in another thread or process, and is not answered "
+            "again"
+        )
 
 
 def lattice_loss(sensitivity: Fraction, width: int, sigma: int, epsilon: float, delta: float) -> Loss:

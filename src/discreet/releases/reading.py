@@ -24,7 +24,7 @@ from discreet.losses.law import (
     Settings,
     entry_blocks,
 )
-from discreet.losses.maps.registry import MOMENTS
+from discreet.losses.maps.registry import MOMENTS, published_steps
 from discreet.privacy.checks import is_integer
 from discreet.privacy.conditions import checked_sentences, codes_of
 from discreet.privacy.guarantee import Guarantee
@@ -119,6 +119,9 @@ def release_fields(body: Mapping[str, Any]) -> dict[str, Any]:
             raise ReleaseFileError(f"the mechanism {shown(name)} makes no release of kind {shown(body['kind'])}")
         drawn = noise if guard is None else noise.with_guard(guard.sigma)
         checked_loss(name, version, design, drawn, settings, guarantee)
+        fitted = parts.get("coefficients")
+        if fitted is not None and len(fitted.trace) != published_steps(name, noise, settings):
+            raise ReleaseFileError("'coefficients' shows another number of steps than the noise was charged for")
     return {
         "design": design,
         "guarantee": guarantee,
@@ -232,6 +235,8 @@ def _coefficients(
         raise ReleaseFileError("coefficients.trace must be a list")
     if not noise.sigma or (private and min(noise.sigma.values()) < 1):
         raise ReleaseFileError("noise.sigma must be positive")
+    if GUARD in noise.sigma:
+        raise ReleaseFileError("the noise of a guard stands in 'guard', not in noise.sigma")
     values = _floats(table.get("values"), size, "coefficients.values")
     steps = tuple(_floats(step, size, "coefficients.trace") for step in trace)
     if not design.intercept and any(constant for constant, *_ in (values, *steps)):

@@ -233,7 +233,13 @@ class Release:
             raise ReleaseFileError("the digest does not match the content: the file was edited or damaged")
         for key in sorted(set(body) - FIELDS - OPTIONAL - SEALS):
             warnings.warn(f"the release file has a field {shown(key)} that this version does not know", stacklevel=2)
-        return cls(**release_fields(body))
+        made = cls(**release_fields(body))
+        if made.signature is not None and made.digest != body["digest"]:
+            raise ReleaseFileError(
+                "the release is signed and has content that this version does not know, so that its signature cannot be "
+                "checked; update discreet"
+            )
+        return made
 
     def _body(self) -> dict[str, object]:
         body: dict[str, object] = {

@@ -105,6 +105,44 @@ def test_a_changed_table_needs_leave(books: Path, call: Call) -> None:
     assert Ledger("books.db").status("people").spent_epsilon == 0.5
 
 
+def test_a_table_that_is_read_otherwise_is_another_request(books: Path, call: Call) -> None:
+    assert call(*RELEASE, "one.json").exit_code == 0
+    assert call(*RELEASE, "two.json", "--encoding", "UTF8").exit_code == 0
+    assert (books / "two.json").read_bytes() == (books / "one.json").read_bytes()
+    assert call(*RELEASE, "three.json", "--encoding", "latin-1").exit_code == 0
+    assert (books / "three.json").read_bytes() != (books / "one.json").read_bytes()
+    assert Ledger("books.db").status("people").requests == 2
+
+
+def test_a_release_that_is_there_without_this_signature_is_refused_with_nothing_spent(books: Path, call: Call) -> None:
+    from cryptography.hazmat.primitives import serialization as forms
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+    key = Ed25519PrivateKey.generate()
+    written = key.private_bytes(forms.Encoding.PEM, forms.PrivateFormat.PKCS8, forms.NoEncryption())
+    (books / "key.pem").write_bytes(written)
+    assert call(*RELEASE, "one.json").exit_code == 0
+    refused = call(*RELEASE, "two.json", "--sign", "key.pem")
+    assert (refused.exit_code, "without a signature by this key" in refused.stderr) == (2, True), refused.stderr
+    assert not (books / "two.json").exists()
+    unwritable = call(*RELEASE, "no/such/folder.json")
+    assert unwritable.exit_code == 2
+    assert Ledger("books.db").status("people").requests == 1
+
+
+def test_a_guard_that_stops_is_exit_5_with_what_was_spent_and_left(books: Path, call: Call) -> None:
+    (books / "design.toml").write_text(DESIGN.replace("bounds = [0", 'missing = "drop"\nbounds = [0', 1))
+    (books / "people.csv").write_text("income,age,region\n" + "1.5.2,20,north\n" * 20_000)
+    stopped = call(*RELEASE, "out.json", "--guard")
+    assert (stopped.exit_code, stopped.stdout) == (5, ""), stopped.stderr
+    for words in ("the guard stopped this release", "has spent epsilon = 0.0025", "left: epsilon 0.9975", "discreet check"):
+        assert words in stopped.stderr
+    assert not (books / "out.json").exists()
+    again = call(*RELEASE, "out.json", "--guard")
+    assert (again.exit_code, again.stderr) == (5, stopped.stderr)
+    assert call(*RELEASE[:6], "-o", "out.json", "--guard").exit_code == 2
+
+
 def test_an_error_in_the_table_costs_nothing(books: Path, call: Call) -> None:
     (books / "people.csv").write_text("income,age,region\nx,20,north\n")
     assert call(*RELEASE, "out.json").exit_code == 2

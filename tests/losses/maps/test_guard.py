@@ -16,6 +16,7 @@ from discreet.mechanisms.guard import guarded_law
 from discreet.mechanisms.interface.settings import checked_settings
 from discreet.mechanisms.registry import mechanism_named
 from discreet.privacy.budget import PrivacyBudget
+from discreet.privacy.gaussian import delta_from
 from discreet.privacy.loss import Loss
 
 COLUMNS = {"y": (0, 1), "x": {"bounds": (0, 1), "missing": "drop"}, "z": (0, 1)}
@@ -64,6 +65,21 @@ def test_a_stopped_release_costs_the_counts_alone(name, delta):
     share = stopped.mu**2 / whole.mu**2 if delta else stopped.epsilon / whole.epsilon
     assert share == pytest.approx(0.01, rel=0.02)
     assert stopped.tau < whole.tau or not delta
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 18.0])
+def test_a_stopped_release_is_charged_little_of_epsilon_and_of_delta(epsilon):
+    design, mechanism = Design("y", COLUMNS), mechanism_named("gaussian")
+    domain = RowDomain.of(design)
+    law = guarded_law(
+        design.unit, domain, PrivacyBudget(epsilon, 1e-6), lambda b: mechanism.noise_model(design, domain, b, {})
+    )
+    stopped = stopped_loss(design, law, epsilon, 1e-6)
+    assert stopped.epsilon < 0.2 * epsilon
+    assert stopped.delta < 0.03e-6
+    # its own pair is true of its own noise
+    assert keeps(stopped, stopped.epsilon, stopped.delta)
+    assert delta_from(stopped.epsilon, stopped.mu) <= stopped.delta
 
 
 def test_a_guard_without_noise_or_before_a_mechanism_that_has_none_is_refused():

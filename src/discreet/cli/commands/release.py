@@ -158,7 +158,7 @@ def command(
         how = (
             "run the command again"
             if account is None
-            else f"the same command, or export, writes it free ({session.spent})"
+            else "the same command, or export, writes it free" + (f" ({session.spent})" if session.spent else "")
         )
         raise AfterSpendError(
             f"the release was made but not saved: {error}. Nobody has seen it; fix that and {how}"
@@ -199,6 +199,9 @@ def spending(session: Session, account: Account | None) -> SpendHook:
     from discreet.privacy.spend import ObservedHook, untracked
 
     def remember(request: SpendRequest, receipt: SpendReceipt) -> None:
+        if receipt.stored is not None or receipt.stopped is not None:
+            # paid for by an earlier run
+            return
         session.spent = f"epsilon = {request.budget.epsilon:g}, delta = {request.budget.delta:g}"
         if receipt.request_id:
             session.spent += f", request {receipt.request_id}"

@@ -11,13 +11,16 @@ from discreet.losses.law import GUARD, GUARD_COUNTS
 from discreet.losses.maps.stated import Stated
 from discreet.losses.promise import concentrated_delta, gaussian_delta
 from discreet.losses.sensitivity.guard import guard_l1_sensitivity, guard_sensitivity
+from discreet.privacy.gaussian import DELTA_HIGHEST, DELTA_LOWEST, MU_HIGHEST, MU_LOWEST, epsilon_from
 from discreet.privacy.loss import Loss
 
 _NOTHING_KEPT: Final = 1 - 2**-20
+# of delta, for counts that are charged by epsilon and delta
+_DELTA_SHARE: Final = 0.01
 
 
 def guard_loss(stated: Stated) -> Loss:
-    """What the two noisy counts cost by themselves, at the promised epsilon where that is not stated by epsilon alone.
+    """What the two noisy counts cost by themselves; Gaussian ones at an epsilon that takes a small part of delta.
 
     `stated` has the law with the block of the guard.
     """
@@ -29,8 +32,18 @@ def guard_loss(stated: Stated) -> Loss:
     mu = up(stated.over(guard_sensitivity(stated.design.unit), GUARD))
     sigma = stated.law.sigma[GUARD]
     tau = up(Fraction(GUARD_COUNTS, 16 * sigma * sigma))
-    delta = min(gaussian_delta(stated.epsilon, mu, tau), _NOTHING_KEPT)
-    return Loss.gaussian(stated.epsilon, delta, mu=mu, tau=tau)
+    epsilon = _own_epsilon(stated, mu)
+    delta = min(gaussian_delta(epsilon, mu, tau), _NOTHING_KEPT)
+    return Loss.gaussian(epsilon, delta, mu=mu, tau=min(tau, _NOTHING_KEPT))  # [P:forward-stop]
+
+
+def _own_epsilon(stated: Stated, mu: float) -> float:
+    """At which epsilon the counts are stated by themselves: any is true, and this one leaves most of a pair."""
+    delta = stated.delta * _DELTA_SHARE
+    if not (MU_LOWEST <= mu <= MU_HIGHEST and DELTA_LOWEST <= delta <= DELTA_HIGHEST):
+        return stated.epsilon
+    own = epsilon_from(mu, delta)
+    return own if 0 < own < stated.epsilon else stated.epsilon
 
 
 def with_guard(stated: Stated, mechanism: Loss) -> Loss:

@@ -9,6 +9,7 @@ from typing import Final, TypeAlias
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.errors import SpecError, shown
+from discreet.losses.composition import iteration_count
 from discreet.losses.law import GUARD, NoiseLaw, Settings
 from discreet.losses.maps import fitted, gaussian, iterative, pure, wishart
 from discreet.losses.maps.guard import guard_loss, with_guard
@@ -78,6 +79,21 @@ def loss_of(
     domain = RowDomain.of(design, law.grid_bits)
     loss = found(Stated(design, domain, law.without_guard(), settings, epsilon, delta))
     return with_guard(Stated(design, domain, law, settings, epsilon, delta), loss) if GUARD in law.sigma else loss
+
+
+def published_steps(mechanism: str, law: NoiseLaw, settings: Settings) -> int:
+    """How many steps a release of coefficients shows on its way: each was charged, so it shows no other number.
+
+    `loss_of` has checked what is given.
+
+    >>> published_steps("gradient", NoiseLaw(16, {"score": 100}, "gaussian"), {"iterations": 7})
+    7
+    """
+    if mechanism not in ("gradient", "irls", "frank-wolfe"):
+        return 0
+    if mechanism == "irls":
+        return iteration_count(settings, pure=law.family == "discrete-laplace")
+    return int(settings["iterations"])
 
 
 def stopped_loss(design: Design, law: NoiseLaw, epsilon: float, delta: float) -> Loss:
