@@ -236,6 +236,18 @@ def test_an_export_is_the_release_byte_for_byte(books: Path, call: Call) -> None
     assert call("ledger", "export", "books.db", "april", "-o", "april.json").exit_code == 2
 
 
+def test_no_output_replaces_a_ledger(books: Path, call: Call) -> None:
+    call(*RELEASE, "out.json", "--request-id", "march")
+    (books / "other.db").write_bytes((books / "books.db").read_bytes())
+    before = contents(books)
+    for name in ("books.db", "other.db"):
+        export = call("ledger", "export", "books.db", "march", "-o", name, "--force")
+        assert (export.exit_code, "choose another name" in export.stderr) == (2, True)
+    assert call(*RELEASE, "other.db", "--force").exit_code == 2
+    assert call("init", "people.csv", "-o", "books.db", "--force").exit_code == 2
+    assert contents(books) == before
+
+
 def test_the_group_explains_itself(call: Call) -> None:
     result = call("ledger")
     assert result.exit_code == 0

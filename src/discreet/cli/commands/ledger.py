@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from discreet.cli.options import debug_option, force_option, json_option, number
+from discreet.cli.options import debug_option, force_option, json_option, number, refuse_overwriting
 from discreet.cli.session import Session
 from discreet.cli.terminal import say, say_json
 from discreet.errors import SpecError
@@ -264,6 +264,7 @@ def export(session: Session, ledger: str, request: str, output: str, force: bool
     from discreet.files import check_output, write_bytes
     from discreet.ledger.ledger import Ledger
 
+    refuse_overwriting(output, ledger)
     check_output(output, force=force)
     text = Ledger(ledger).export(request)
     session.will_write(output)
