@@ -32,7 +32,7 @@ def test_a_data_set_is_given_a_budget(folder: Path, call: Call) -> None:
         "--id", "person", "--max-rows", "3", "--neighbours", "replace", "--curve-share", "0.9",
     )  # fmt: skip
     assert more.exit_code == 0, more.stderr
-    assert "one person with at most 3 rows, replace" in more.stdout
+    assert "hides one person with at most 3 rows, replace neighbours" in more.stdout
     assert [one.rule for one in Ledger("books.db").statuses()] == ["basic", "zcdp"]
 
 
@@ -90,7 +90,7 @@ def test_the_budget_refuses_with_its_own_code_before_a_row_is_read(books: Path, 
     before = contents(books)
     result = call(*RELEASE, "out.json", "--epsilon", "2")
     assert result.exit_code == 3
-    assert "left: epsilon 1, delta 0. Nothing was spent" in result.stderr
+    assert "left: epsilon 1, delta 0. Nothing was spent; ask for less, or raise the budget" in result.stderr
     assert contents(books) == before
 
 
@@ -181,13 +181,17 @@ def test_status_says_what_is_spent_left_and_would_be_left(books: Path, call: Cal
     assert result.exit_code == 0, result.stderr
     assert "epsilon = 0.25 at delta = 0, in 1 request\n" in result.stdout
     assert "Left        epsilon 0.75, delta 0\n" in result.stdout
-    assert "Planned     leaves epsilon 0.25, delta 0\n" in result.stdout
+    assert "Planned     epsilon = 0.5, delta = 0 would leave epsilon 0.25, delta 0; no second one" in result.stdout
     refused = call("ledger", "status", "books.db", "--dataset", "people", "--epsilon", "0.9", "--design", "design.toml")
-    assert "Planned     refused: more than is left" in refused.stdout
+    assert "would be refused: it is more than is left" in refused.stdout
     document = json.loads(call("ledger", "status", "books.db", "--json", "--epsilon", "0.5").stdout)
     assert document["datasets"][0]["planned"]["left"] == {"epsilon": 0.25, "delta": 0.0}
     assert "planned" not in json.loads(call("ledger", "status", "books.db", "--json").stdout)["datasets"][0]
-    assert call("ledger", "status", "books.db", "--design", "design.toml").exit_code == 2
+    for words in (("--design", "design.toml"), ("--delta", "0"), ("--epsilon", "0.1", "--mechanism", "gaussian")):
+        assert call("ledger", "status", "books.db", *words).exit_code == 2
+    (books / "design.toml").write_text(DESIGN + '[unit]\nneighbours = "replace"\n')
+    other = call("ledger", "status", "books.db", "--epsilon", "0.1", "--design", "design.toml")
+    assert "would be refused: the design protects another unit than the data set" in other.stdout
 
 
 def test_an_unfinished_request_and_a_gaussian_example_are_shown(folder: Path, call: Call) -> None:
@@ -197,7 +201,7 @@ def test_an_unfinished_request_and_a_gaussian_example_are_shown(folder: Path, ca
     receipt = Ledger("books.db").account("people")(asking(0.05))
     said = call("ledger", "status", "books.db").stdout
     assert f"Unfinished  {receipt.request_id}: the same command finishes it" in said
-    assert "enough for one Gaussian release of epsilon = " in said
+    assert "Left        one Gaussian release of epsilon = " in said
 
 
 def test_a_grant_raises_the_budget_and_history_lists_it(books: Path, call: Call) -> None:
