@@ -6,6 +6,8 @@ import json
 from pathlib import Path
 
 import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
 from discreet.ledger.ledger import Ledger
 from discreet.releases import Release
@@ -72,8 +74,13 @@ def test_a_tracked_release_is_given_again_at_no_cost(books: Path, call: Call) ->
     assert first.exit_code == 0, first.stderr
     assert "Ledger      discreet-ledger:" in first.stdout
     assert "untracked" not in first.stdout
+    assert "recorded now. Data set 'people' has spent epsilon = 0.25" in first.stdout
+    second = call(*RELEASE, "one.json", "--force")
+    assert "recorded before, so this is the same release, and nothing more was spent" in second.stdout
     again = call(*RELEASE, "two.json", "--json")
     assert again.exit_code == 0, again.stderr
+    assert json.loads(again.stdout)["repeated"] is True
+    assert json.loads(again.stdout)["request"] == Ledger("books.db").history()[-1].request
     assert json.loads(again.stdout)["anchor"] == Release.load("one.json").anchor
     assert (books / "one.json").read_bytes() == (books / "two.json").read_bytes()
     assert Ledger("books.db").status("people").requests == 1
@@ -148,6 +155,14 @@ def test_the_ledger_is_not_overwritten_by_a_release(books: Path, call: Call) -> 
     before = contents(books)
     assert call(*RELEASE, "books.db", "--force").exit_code == 2
     assert contents(books) == before
+
+
+def test_a_repeated_request_that_is_refused_spends_nothing(books: Path, call: Call) -> None:
+    key = Ed25519PrivateKey.generate()
+    (books / "key.pem").write_bytes(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
+    assert call(*RELEASE, "one.json").exit_code == 0
+    result = call(*RELEASE, "two.json", "--sign", "key.pem")
+    assert (result.exit_code, "without a signature by this key" in result.stderr) == (2, True)
 
 
 def test_replacing_a_release_warns_that_its_spend_remains(folder: Path, call: Call) -> None:
