@@ -92,7 +92,9 @@ def check_output(path: str | Path, *, force: bool) -> Path:
         raise OutputError(f"{str(target)!r} exists; choose another name or pass --force (force=True)")
     if mode is not None and _is_database(target):
         # a ledger that is replaced takes with it what was spent
-        raise OutputError(f"{str(target)!r} is a database, such as a ledger, and is never replaced; choose another name")
+        raise OutputError(
+            f"{str(target)!r} is a database, such as a ledger, and is never replaced; choose another name"
+        )
     temporary = _temporary(folder)
     try:
         # permissions alone do not show it: some folders of the system refuse even those who may write everywhere

@@ -33,9 +33,7 @@ def left_words(terms: Terms, spent: Charge) -> str:
     'one Gaussian release of epsilon = 1 at delta = 1e-06,'
     """
     left = terms.left(spent)
-    sums = ", ".join(
-        f"{_NAMES[name]} {amount / steps_of(name):.6g}" for name, amount in left.items() if name in _NAMES
-    )
+    sums = ", ".join(f"{_NAMES[name]} {amount / steps_of(name):.6g}" for name, amount in left.items() if name in _NAMES)
     if terms.rule == "basic":
         return sums
     # a first request may take the whole budget as it stands

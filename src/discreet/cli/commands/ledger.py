@@ -190,9 +190,7 @@ def status(
             say(planned_text(loss, after, same_unit=unit in (None, one.unit)))
 
 
-def _planned(
-    epsilon: float, delta: float, design_path: str | None, mechanism: str
-) -> tuple[Loss, PrivacyUnit | None]:
+def _planned(epsilon: float, delta: float, design_path: str | None, mechanism: str) -> tuple[Loss, PrivacyUnit | None]:
     """The cost and unit of a release that is only planned; without a design the largest cost of a Gaussian one."""
     if design_path is not None:
         from discreet.design.domain import DEFAULT_GRID_BITS
