@@ -69,8 +69,9 @@ class VerifyKey:
         from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
         from cryptography.hazmat.primitives.serialization import load_pem_public_key
 
+        content = _content(path)
         try:
-            key = load_pem_public_key(_content(path))
+            key = load_pem_public_key(content)
         except (ValueError, UnsupportedAlgorithm):
             raise SpecError(f"{str(path)!r} is not a public key in PEM; {_PUBLIC}") from None
         if not isinstance(key, Ed25519PublicKey):
