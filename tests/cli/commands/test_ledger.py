@@ -255,6 +255,16 @@ def test_an_export_is_the_release_byte_for_byte(books: Path, call: Call) -> None
     assert call("ledger", "export", "books.db", "april", "-o", "april.json").exit_code == 2
 
 
+def test_what_changes_a_ledger_or_writes_a_release_can_be_read_by_programs(books: Path, call: Call) -> None:
+    visits = call("ledger", "init", "books.db", "--dataset", "visits", "--epsilon", "1", "--json")
+    assert json.loads(visits.stdout)["new"] is False
+    more = call("ledger", "grant", "books.db", "--dataset", "people", "--epsilon", "2", "--reason", "more", "--json")
+    assert json.loads(more.stdout)["datasets"][0]["epsilon"] == 2.0
+    call(*RELEASE, "out.json", "--request-id", "march")
+    export = call("ledger", "export", "books.db", "march", "-o", "copy.json", "--json")
+    assert json.loads(export.stdout) == {"path": "copy.json", "request": "march"}
+
+
 def test_no_output_replaces_a_ledger(books: Path, call: Call) -> None:
     call(*RELEASE, "out.json", "--request-id", "march")
     (books / "other.db").write_bytes((books / "books.db").read_bytes())

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from discreet.cli.options import debug_option, force_option, json_option, number, refuse_overwriting
+from discreet.cli.options import debug_option, json_option, number, output_options, refuse_overwriting
 from discreet.cli.session import Session
 from discreet.cli.terminal import say, say_json
 from discreet.errors import SpecError
@@ -59,6 +59,7 @@ def command(context: click.Context) -> None:
     help="Part of delta for the curve of gdp or zcdp; the rest is for lattice gaps and for requests without a curve.",
 )
 @click.option("--allow-weak-privacy", is_flag=True, help="Accept epsilon above 20 or delta above 1e-3.")
+@json_option
 @debug_option
 def init(
     ledger: str,
@@ -71,6 +72,7 @@ def init(
     neighbours: str,
     curve_share: str,
     allow_weak_privacy: bool,
+    as_json: bool,
 ) -> None:
     """Give a data set a budget in LEDGER, which is made if there is none.
 
@@ -99,6 +101,9 @@ def init(
             # it holds nothing yet
             Path(ledger).unlink()
         raise
+    if as_json:
+        say_json({"ledger": books.ledger_id, "new": new, "datasets": [books.status(dataset).to_dict()]})
+        return
     say(f"{'New ledger' if new else 'Ledger'} {ledger}")
     say(status_text(books.status(dataset)))
     asked = "--epsilon E --delta D" if given["delta"] else "--epsilon E"
@@ -112,8 +117,17 @@ def init(
 @click.option("--delta", metavar="D", help="New delta of all requests.  [default: as before]")
 @click.option("--reason", required=True, metavar="TEXT", help="Why; it stands in the history.")
 @click.option("--allow-weak-privacy", is_flag=True, help="Accept epsilon above 20 or delta above 1e-3.")
+@json_option
 @debug_option
-def grant(ledger: str, dataset: str, epsilon: str, delta: str | None, reason: str, allow_weak_privacy: bool) -> None:
+def grant(
+    ledger: str,
+    dataset: str,
+    epsilon: str,
+    delta: str | None,
+    reason: str,
+    allow_weak_privacy: bool,
+    as_json: bool,
+) -> None:
     """Raise the budget of a data set in LEDGER to a new whole.
 
     The promise of everything released so far becomes the larger one.
@@ -123,17 +137,17 @@ def grant(ledger: str, dataset: str, epsilon: str, delta: str | None, reason: st
 
     failure = None if delta is None else number("delta", delta)
     books = Ledger(ledger)
-    say(
-        status_text(
-            books.grant(
-                dataset,
-                epsilon=number("epsilon", epsilon),
-                delta=failure,
-                reason=reason,
-                allow_weak_privacy=allow_weak_privacy,
-            )
-        )
+    granted = books.grant(
+        dataset,
+        epsilon=number("epsilon", epsilon),
+        delta=failure,
+        reason=reason,
+        allow_weak_privacy=allow_weak_privacy,
     )
+    if as_json:
+        say_json({"ledger": books.ledger_id, "datasets": [granted.to_dict()]})
+    else:
+        say(status_text(granted))
 
 
 @command.command("status", short_help="What is spent, what is left.")
@@ -264,10 +278,8 @@ def verify(ledger: str, release: str | None, as_json: bool) -> None:
 @click.argument("ledger")
 @click.argument("request")
 @click.option("-o", "--output", required=True, metavar="R.json", help="Where to write the release.")
-@force_option
-@debug_option
-@click.pass_obj
-def export(session: Session, ledger: str, request: str, output: str, force: bool) -> None:
+@output_options
+def export(session: Session, ledger: str, request: str, output: str, force: bool, as_json: bool) -> None:
     """Write the release that REQUEST was given, byte for byte; `discreet ledger history` lists requests."""
     from discreet.files import check_output, write_bytes
     from discreet.ledger.ledger import Ledger
@@ -277,4 +289,7 @@ def export(session: Session, ledger: str, request: str, output: str, force: bool
     text = Ledger(ledger).export(request)
     session.will_write(output)
     write_bytes(output, text.encode(), force=force)
-    say(f"File        {output}")
+    if as_json:
+        say_json({"path": output, "request": request})
+    else:
+        say(f"File        {output}")
