@@ -225,6 +225,8 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
             raise SpecError(
                 "got a ledger without dataset; name the data set whose budget is spent, such as dataset='survey'"
             )
+        if not isinstance(self.ledger, Ledger | str | Path):
+            raise SpecError(f"ledger: expected a Ledger or the path of one, got {type(self.ledger).__name__}")
         ledger = self.ledger if isinstance(self.ledger, Ledger) else Ledger(self.ledger)
         # folds of one data set are different tables
         return ledger.account(self.dataset, accept_changed_data=True)
@@ -236,12 +238,12 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
         who = "is a clone, as model selection makes them" if self._cloned else "was fitted before"
         what = f"this fit spends epsilon={request.budget.epsilon:g}, delta={request.budget.delta:g}"
         more = SESSION.with_one_more(self.dataset, request.unit, request.loss)
-        alone = (
-            "; this is a worker process, and fits of other workers are not counted here: a ledger counts them all "
-            "(ledger=..., dataset=...)"
-            if is_worker() and self.ledger is None
-            else ""
-        )
+        alone = "" if self.ledger is None else "; where the ledger has the same request, this fit costs nothing"
+        if is_worker() and self.ledger is None:
+            alone = (
+                "; this is a worker process, and fits of other workers are not counted here: a ledger counts them all "
+                "(ledger=..., dataset=...)"
+            )
         notice = f"the estimator {who}: {what}. {more}, added up as if all were on the same rows{alone}"
         # the frame that called `fit`
         warnings.warn(notice, PrivacyNotice, stacklevel=7)

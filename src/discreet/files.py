@@ -17,6 +17,7 @@ from discreet.errors import OutputError, SpecError, shown
 _PREFIX: Final = ".discreet-"
 _LARGEST: Final = 1 << 30  # bytes of a file that is read as a whole
 _LONGEST_PATH: Final = 4096  # bytes, as the system counts them
+_DATABASE: Final = b"SQLite format 3\0"  # how such a file begins
 _SHOWN: Final = 20  # letters of a name that is too long
 
 
@@ -89,6 +90,11 @@ def check_output(path: str | Path, *, force: bool) -> Path:
         raise OutputError(f"{str(target)!r} is {what}; name a plain file")
     if mode is not None and not force:
         raise OutputError(f"{str(target)!r} exists; choose another name or pass --force (force=True)")
+    if mode is not None and _is_database(target):
+        # a ledger that is replaced takes with it what was spent
+        raise OutputError(
+            f"{str(target)!r} is a database, such as a ledger, and is never replaced; choose another name"
+        )
     temporary = _temporary(folder)
     try:
         # permissions alone do not show it: some folders of the system refuse even those who may write everywhere
@@ -151,6 +157,14 @@ def _create(path: Path) -> None:
 def _discard(path: Path) -> None:
     with suppress(OSError):
         path.unlink(missing_ok=True)
+
+
+def _is_database(path: Path) -> bool:
+    try:
+        with path.open("rb") as file:
+            return file.read(len(_DATABASE)) == _DATABASE
+    except OSError:
+        return False
 
 
 def _mode(path: Path, *, follow: bool) -> int | None:

@@ -205,7 +205,10 @@ def release_with(
     )
     options = checked_options(compute)
     if not callable(spend):
-        raise SpecError(f"spend: expected a function that returns a SpendReceipt, got {type(spend).__name__}")
+        raise SpecError(
+            "spend: expected an account such as ledger.account('survey'), or a function that returns a SpendReceipt, "
+            f"got {type(spend).__name__}"
+        )
     # a key that cannot sign costs nothing
     key = None if sign is None else SigningKey.load(sign)
     positions = position_notice(data, [*design.table_columns, *filter(None, [design.unit.id])])

@@ -16,3 +16,11 @@ def test_a_library_that_makes_an_error_of_its_own_of_a_signal_does_not_hide_it()
         session.stop(signal.SIGTERM, None)
     assert report_failure(RuntimeError("Query interrupted"), session) == 143
     assert report_failure(RuntimeError("another"), Session()) == 2
+
+
+def test_after_a_recorded_spend_the_same_command_is_named() -> None:
+    assert Session(spent="epsilon = 1").outcome == "the budget was spent (epsilon = 1), but nothing was written"
+    told = Session(spent="epsilon = 1, request march", request="march").outcome
+    assert told.endswith("but nothing was written; the same command finishes it at no further cost")
+    # a request that was recorded before spends nothing now
+    assert Session(request="march", repeated=True).outcome == "nothing was written"

@@ -208,7 +208,8 @@ def test_a_ledger_counts_fits_and_stops_them(tmp_path):
     assert model.fit(X, Y).release_.anchor.startswith("discreet-ledger:")
     made = model.release_
     # the same rows and the same question: the same release, at no cost
-    assert clone(model).fit(X, Y).release_ == made
+    with pytest.warns(PrivacyNotice, match="where the ledger has the same request, this fit costs nothing"):
+        assert clone(model).fit(X, Y).release_ == made
     assert model.guarantee_.together.fits == 1
     model.set_params(ledger=ledger)
     for fold in range(2):
@@ -219,7 +220,12 @@ def test_a_ledger_counts_fits_and_stops_them(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("changes", "said"), [({"dataset": 7}, "dataset: expected"), ({"ledger": "x.db"}, "without dataset")]
+    ("changes", "said"),
+    [
+        ({"dataset": 7}, "dataset: expected"),
+        ({"ledger": "x.db"}, "without dataset"),
+        ({"dataset": "survey", "ledger": 3}, "ledger: expected a Ledger or the path of one, got int"),
+    ],
 )
 def test_a_ledger_needs_a_name_and_a_name_is_text(changes, said):
     with pytest.raises(SpecError, match=said):

@@ -213,7 +213,7 @@ def test_a_release_of_another_ledger_an_untracked_and_an_edited_one_do_not_belon
     (tmp_path / "other").mkdir()
     with pytest.raises(LedgerError, match="is of another ledger"):
         ledger_of(tmp_path / "other").verify(made)
-    with pytest.raises(LedgerError, match="is no anchor"):
+    with pytest.raises(LedgerError, match="the release is untracked"):
         ledger.verify(discreet.release(TABLE, DESIGN, epsilon=0.5))
     edited = replace(made, totals=tuple((total or 0) + 1 for total in made.totals))
     with pytest.raises(LedgerError, match="has another release in this ledger"):

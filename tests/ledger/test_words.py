@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from discreet.ledger.filter import RULES, Charge, Terms
+from discreet.ledger.status import typical_loss
 from discreet.ledger.words import largest_gaussian, left_words, spent_epsilon
 from discreet.privacy.gaussian import mu_from
 from discreet.privacy.loss import Loss
@@ -16,13 +19,32 @@ def test_what_is_spent_grows_to_the_budget(rule):
     loss = Loss.gaussian(0.4, 2e-7, mu=mu_from(0.4, 2e-7), tau=0.0)
     one, two = Charge.of(loss), Charge.of(loss) + Charge.of(loss)
     assert 0 == spent_epsilon(terms, Charge()) < spent_epsilon(terms, one) < spent_epsilon(terms, two) <= 1.0
-    assert largest_gaussian(terms, Charge()) > largest_gaussian(terms, one) > largest_gaussian(terms, two) > 0
+    if rule == "basic":
+        # the budget's delta is no longer there
+        assert largest_gaussian(terms, Charge()) == 1.0
+        assert largest_gaussian(terms, one) == 0
+    else:
+        assert largest_gaussian(terms, Charge()) > largest_gaussian(terms, one) > largest_gaussian(terms, two) > 0
     assert "mu^2" in left_words(terms, one) or rule != "gdp"
+
+
+@pytest.mark.parametrize("rule", ["gdp", "zcdp"])
+def test_what_is_named_as_left_is_taken(rule):
+    terms = Terms(rule, 3.0, 1e-6)
+    spent = Charge()
+    assert "one Gaussian release of epsilon = 3 at delta = 1e-06, or releases without delta" in left_words(terms, spent)
+    for _ in range(4):
+        spent += Charge.of(typical_loss(0.7, 1e-7))
+        found = re.match(r"one Gaussian release of epsilon = ([0-9.]+) at delta = 1e-06 \(", left_words(terms, spent))
+        assert found is not None
+        assert terms.route(spent, 4, Charge.of(typical_loss(float(found[1]), 1e-6))) == "sums"
+    assert left_words(terms, spent + Charge.of(typical_loss(3.0, 1e-6))).startswith("nothing (")
 
 
 def test_pure_requests_are_told_by_their_sum():
     assert spent_epsilon(Terms("gdp", 1.0, 1e-6), Charge.of(Loss.pure(0.5))) == 0.5
-    assert "epsilon of pure requests 0.5" in left_words(Terms("gdp", 1.0, 1e-6), Charge.of(Loss.pure(0.5)))
+    words = left_words(Terms("gdp", 1.0, 1e-6), Charge.of(Loss.pure(0.3)))
+    assert words.startswith("releases without delta up to epsilon = 0.7 together, and none with delta (mu^2 0")
 
 
 def test_of_a_budget_that_is_pure_or_used_up_no_gaussian_release_is_left():

@@ -130,7 +130,12 @@ def test_a_public_key_that_is_not_there_is_called_so(keys):
 def test_a_wrong_public_key_is_refused_in_words(keys):
     curve = ec.generate_private_key(ec.SECP256R1())
     (keys / "curve.pem").write_bytes(public_pem(curve))
-    for name, message in {"key.pem": "is not a public key", "curve.pem": "is not an Ed25519 key"}.items():
+    messages = {
+        "key.pem": "is not a public key",
+        "curve.pem": "is not an Ed25519 key",
+        "none.pem": r"cannot read the key .*: No such file or directory",
+    }
+    for name, message in messages.items():
         with pytest.raises(SpecError, match=message):
             VerifyKey.load(keys / name)
 

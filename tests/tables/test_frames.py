@@ -59,6 +59,10 @@ def test_a_name_much_like_the_wanted_one_is_hinted_at_and_not_repeated() -> None
     assert str(caught.value) == told + "compare the spelling"
     with pytest.raises(DataError, match=r"which is required$"):
         check_names(["patent"], ["age", "ward"])
+    with pytest.raises(DataError, match=r"which is required$"):
+        check_names(["age", "patent"], ["age", "ward"])
+    with pytest.raises(DataError, match="nor any other that is; the first line of a CSV file must be the column names"):
+        check_names(["age", "patent"], ["44", "icu"])
 
 
 def test_a_composed_and_a_decomposed_name_are_alike() -> None:

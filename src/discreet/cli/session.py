@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -18,6 +19,12 @@ class Session:
         Whether a trace of our own frames was asked for.
     spent
         The budget that has been spent on private rows, in words; empty if none was.
+    request
+        Name under which a ledger has the request; empty without a ledger.
+    repeated
+        Whether the ledger had the request before, so that this run spends nothing.
+    balance
+        Says in one sentence what the data set has spent and what is left; nothing without a ledger.
     stop
         The signal that stopped the command, if one did.
     kept
@@ -27,6 +34,9 @@ class Session:
     debug: bool = False
     spent: str = ""
     kept: str = ""
+    request: str = ""
+    repeated: bool = False
+    balance: Callable[[], str] = str
     stop: Stop = field(default_factory=Stop)
     _outputs: dict[str, int | None] = field(default_factory=dict)
 
@@ -52,7 +62,8 @@ class Session:
         if self.written:
             files = f"already written: {', '.join(map(repr, self.written))}"
             return f"{spent}; {files}" if spent else files
-        return f"{spent}, but nothing was written" if spent else "nothing was written"
+        again = "; the same command finishes it at no further cost" if spent and self.request else ""
+        return f"{spent}, but nothing was written{again}" if spent else "nothing was written"
 
 
 def _file_number(output: str) -> int | None:

@@ -42,7 +42,10 @@ class Account:
         if self.request_id is not None:
             checked_request(self.request_id)
             if self.new_release:
-                raise SpecError("got a request id and new_release; a request id names one release: give one of the two")
+                raise SpecError(
+                    "got --request-id and --new-release (new_release=True); a request id names one release: give one "
+                    "of the two"
+                )
 
     def advise(self, request: SpendRequest) -> None:
         """Refuse at once what would be refused later; nothing is recorded."""
@@ -85,7 +88,7 @@ class Account:
         if known.digest != digest:
             raise SpecError(
                 f"request {name!r} is recorded for another question, table or version; give the same command as "
-                "before, or another request id"
+                "before, or another request id. Nothing was spent"
             )
         return self._receipt(known)
 
@@ -213,6 +216,7 @@ def _route(books: Books, request: SpendRequest) -> str:
         raise BudgetError(
             f"the budget of data set {books.dataset!r} (epsilon = {terms.epsilon:g}, delta = {terms.delta:g}, rule "
             f"{terms.rule}) does not take a request of epsilon = {request.budget.epsilon:g}, "
-            f"delta = {request.budget.delta:g}; left: {left_words(terms, books.spent)}. Nothing was spent"
+            f"delta = {request.budget.delta:g}; left: {left_words(terms, books.spent)}. Nothing was spent; ask for "
+            "less, or raise the budget: discreet ledger grant"
         )
     return route

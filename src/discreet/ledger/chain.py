@@ -103,6 +103,8 @@ class Anchor:
     def parsed(cls, text: str) -> Anchor:
         """Read an anchor."""
         found = _ANCHOR.fullmatch(text)
+        if text == "untracked":
+            raise LedgerError("the release is untracked: it was made without a ledger, and no ledger has its spend")
         if found is None:
             raise LedgerError(
                 f"{shown(text)} is no anchor of a ledger; a tracked release has one such as discreet-ledger:..."

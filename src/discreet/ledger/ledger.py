@@ -244,7 +244,7 @@ class Ledger:
             raise SpecError(f"expected a release or its anchor, got {type(given).__name__}")
         anchor = Anchor.parsed(text)
         if anchor.ledger_id != self.ledger_id:
-            raise LedgerError(f"the anchor {shown(text)} is of another ledger")
+            raise LedgerError(f"the anchor is of another ledger: {anchor.ledger_id}; this one is {self.ledger_id}")
         with self._storage.reading() as tape:
             found = next(tape.events("seq = ?", anchor.seq), None)
             if found is None or found.hash != anchor.hash:
@@ -267,7 +267,11 @@ class Ledger:
         if not events:
             raise SpecError(f"the ledger has no request {request!r}; see: discreet ledger history")
         if events[-1].kind != "commit":
-            how = "was stopped" if events[-1].kind == "stop" else "has no release yet: run the same release again"
+            how = (
+                "was stopped by its guard and has no release"
+                if events[-1].kind == "stop"
+                else "has no release yet: run the same release again"
+            )
             raise SpecError(f"request {request!r} {how}")
         return str(events[-1].content)
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Final
 
 from discreet.ledger.books import Books
 from discreet.ledger.chain import Event
@@ -13,6 +14,8 @@ from discreet.privacy.budget import PrivacyBudget
 from discreet.privacy.gaussian import mu_from
 from discreet.privacy.loss import Loss
 from discreet.privacy.unit import PrivacyUnit
+
+MOST_ALIKE: Final = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +34,9 @@ class Status:
         What each sum of the rule still takes, by name.
     largest_gaussian
         Epsilon, at the budget's delta, of the largest Gaussian release that is still taken.
+    alike
+        Of a plan: how many requests like the planned one would be taken in a row, that one included; at most 1000 are
+        tried. 0 where nothing is planned.
     """
 
     dataset: str
@@ -44,6 +50,7 @@ class Status:
     left: dict[str, float]
     left_words: str
     largest_gaussian: float
+    alike: int = 0
 
     @classmethod
     def of(cls, books: Books) -> Status:
@@ -57,6 +64,7 @@ class Status:
             "dataset": self.dataset, "unit": self.unit.to_dict(), "rule": self.rule, "epsilon": self.epsilon,
             "delta": self.delta, "requests": self.requests, "waiting": list(self.waiting),
             "spent_epsilon": self.spent_epsilon, "left": dict(self.left), "largest_gaussian": self.largest_gaussian,
+            **({"alike": self.alike} if self.alike else {}),
         }  # fmt: skip
 
 
@@ -91,7 +99,16 @@ def planned_status(books: Books, loss: Loss) -> Status | None:
     if books.terms.route(books.spent, books.requests, charge) is None:
         return None
     waiting = Status.of(books).waiting
-    return _status(books, books.spent + charge, books.requests + 1, waiting)
+    after = _status(books, books.spent + charge, books.requests + 1, waiting)
+    return replace(after, alike=_alike(books, charge))
+
+
+def _alike(books: Books, charge: Charge) -> int:
+    """How many requests of one cost are taken in a row."""
+    spent, count = books.spent, 0
+    while count < MOST_ALIKE and books.terms.route(spent, books.requests + count, charge) is not None:
+        spent, count = spent + charge, count + 1
+    return count
 
 
 @dataclass(frozen=True, slots=True)

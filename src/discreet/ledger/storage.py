@@ -209,7 +209,8 @@ class Storage:
         try:
             mode = self.path.lstat().st_mode
         except OSError as error:
-            how = "make one with: discreet ledger init" if isinstance(error, FileNotFoundError) else error.strerror
+            missing = "check the path, or make one with: discreet ledger init (Ledger.create)"
+            how = missing if isinstance(error, FileNotFoundError) else error.strerror
             raise LedgerError(f"there is no ledger {str(self.path)!r}; {how}") from None
         if not stat.S_ISREG(mode):
             what = "a link" if stat.S_ISLNK(mode) else "a folder" if stat.S_ISDIR(mode) else "a pipe, socket or device"
@@ -218,7 +219,7 @@ class Storage:
     def _check_form(self, connection: sqlite3.Connection) -> None:
         with self.path.open("rb") as file:
             if file.read(len(_HEADER)) != _HEADER:
-                raise LedgerError(f"{str(self.path)!r} is not a ledger")
+                raise LedgerError(f"{str(self.path)!r} is not a ledger: it is empty; name another file, or delete it")
         application = connection.execute("PRAGMA application_id").fetchone()[0]
         version = connection.execute("PRAGMA user_version").fetchone()[0]
         if application != APPLICATION:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import ROUND_FLOOR, Decimal, localcontext
 from fractions import Fraction
 from typing import Final
 
@@ -10,9 +11,8 @@ from discreet.ledger.filter import Charge, Terms
 from discreet.ledger.units import AMOUNT, CHANCE
 from discreet.privacy.gaussian import MU_LOWEST, epsilon_from
 
-_NAMES: Final = {
-    "mu2": "mu^2", "rho": "rho", "epsilon": "epsilon", "delta": "delta", "pure_epsilon": "epsilon of pure requests",
-}  # fmt: skip
+_NAMES: Final = {"mu2": "mu^2", "rho": "rho", "epsilon": "epsilon", "delta": "delta"}
+_DIGITS: Final = 3
 
 
 def steps_of(name: str) -> int:
@@ -25,13 +25,37 @@ def steps_of(name: str) -> int:
 
 
 def left_words(terms: Terms, spent: Charge) -> str:
-    """What each sum still takes.
+    """What is left as examples of what is still taken, and what each sum still takes.
 
     >>> left_words(Terms("basic", 1.0, 1e-6), Charge(epsilon=25 * 10**10))
     'epsilon 0.75, delta 1e-06'
+    >>> left_words(Terms("gdp", 1.0, 1e-6), Charge())[:53]
+    'one Gaussian release of epsilon = 1 at delta = 1e-06,'
     """
     left = terms.left(spent)
-    return ", ".join(f"{_NAMES[name]} {amount / steps_of(name):.6g}" for name, amount in left.items())
+    sums = ", ".join(f"{_NAMES[name]} {amount / steps_of(name):.6g}" for name, amount in left.items() if name in _NAMES)
+    if terms.rule == "basic":
+        return sums
+    # a first request may take the whole budget as it stands
+    gaussian = terms.epsilon if spent == Charge() else _rounded_down(largest_gaussian(terms, spent), _DIGITS)
+    pure = _rounded_down(left.get("pure_epsilon", 0) / AMOUNT, 2 * _DIGITS)
+    one = f"one Gaussian release of epsilon = {gaussian:g} at delta = {terms.delta:g}"
+    several = f"releases without delta up to epsilon = {pure:g} together"
+    if pure:
+        examples = f"{one}, or {several}" if gaussian else f"{several}, and none with delta"
+    else:
+        examples = one if gaussian else "nothing"
+    return f"{examples} ({sums})"
+
+
+def _rounded_down(value: float, digits: int) -> float:
+    """What people may type as it is shown and is still taken.
+
+    >>> _rounded_down(1.6379, 3), _rounded_down(0.7, 6)
+    (1.63, 0.7)
+    """
+    with localcontext(prec=digits, rounding=ROUND_FLOOR):
+        return float(+Decimal(repr(value)))
 
 
 def spent_epsilon(terms: Terms, spent: Charge) -> float:
@@ -57,7 +81,7 @@ def largest_gaussian(terms: Terms, spent: Charge) -> float:
     if terms.delta == 0 or left["delta"] == 0:
         return 0.0
     if terms.rule == "basic":
-        return left["epsilon"] / AMOUNT
+        return left["epsilon"] / AMOUNT if left["delta"] >= terms.delta_units else 0.0
     square = Fraction(left["mu2"] if terms.rule == "gdp" else 2 * left["rho"], AMOUNT)
     mu = root_up(square) if square else 0.0
     return epsilon_from(mu, terms.delta) if mu >= MU_LOWEST else 0.0

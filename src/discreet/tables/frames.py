@@ -135,7 +135,10 @@ def check_names(wanted: Sequence[str], found: Sequence[str]) -> None:
     for name in wanted:
         alike = [other for other, fold in zip(found, folded, strict=True) if fold == _folded(name)]
         if name not in alike:
-            raise DataError(f"the table has no column {name!r}, which is required{_near(name, folded)}")
+            hint = _near(name, folded)
+            if not hint and len(wanted) > 1 and not set(wanted) & set(found):
+                hint = ", nor any other that is; the first line of a CSV file must be the column names"
+            raise DataError(f"the table has no column {name!r}, which is required{hint}")
         if alike.count(name) > 1:
             raise DataError(f"the table has {name!r} twice; column names must be unique")
         others = [other for other in alike if other != name]

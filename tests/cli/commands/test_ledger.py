@@ -6,6 +6,8 @@ import json
 from pathlib import Path
 
 import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
 from discreet.ledger.ledger import Ledger
 from discreet.releases import Release
@@ -32,7 +34,7 @@ def test_a_data_set_is_given_a_budget(folder: Path, call: Call) -> None:
         "--id", "person", "--max-rows", "3", "--neighbours", "replace", "--curve-share", "0.9",
     )  # fmt: skip
     assert more.exit_code == 0, more.stderr
-    assert "one person with at most 3 rows, replace" in more.stdout
+    assert "hides one person with at most 3 rows, replace neighbours" in more.stdout
     assert [one.rule for one in Ledger("books.db").statuses()] == ["basic", "zcdp"]
 
 
@@ -72,8 +74,13 @@ def test_a_tracked_release_is_given_again_at_no_cost(books: Path, call: Call) ->
     assert first.exit_code == 0, first.stderr
     assert "Ledger      discreet-ledger:" in first.stdout
     assert "untracked" not in first.stdout
+    assert "recorded now. Data set 'people' has spent epsilon = 0.25" in first.stdout
+    second = call(*RELEASE, "one.json", "--force")
+    assert "recorded before, so this is the same release, and nothing more was spent" in second.stdout
     again = call(*RELEASE, "two.json", "--json")
     assert again.exit_code == 0, again.stderr
+    assert json.loads(again.stdout)["repeated"] is True
+    assert json.loads(again.stdout)["request"] == Ledger("books.db").history()[-1].request
     assert json.loads(again.stdout)["anchor"] == Release.load("one.json").anchor
     assert (books / "one.json").read_bytes() == (books / "two.json").read_bytes()
     assert Ledger("books.db").status("people").requests == 1
@@ -90,7 +97,7 @@ def test_the_budget_refuses_with_its_own_code_before_a_row_is_read(books: Path, 
     before = contents(books)
     result = call(*RELEASE, "out.json", "--epsilon", "2")
     assert result.exit_code == 3
-    assert "left: epsilon 1, delta 0. Nothing was spent" in result.stderr
+    assert "left: epsilon 1, delta 0. Nothing was spent; ask for less, or raise the budget" in result.stderr
     assert contents(books) == before
 
 
@@ -135,7 +142,8 @@ def test_a_guard_that_stops_is_exit_5_with_what_was_spent_and_left(books: Path, 
     (books / "people.csv").write_text("income,age,region\n" + "1.5.2,20,north\n" * 20_000)
     stopped = call(*RELEASE, "out.json", "--guard")
     assert (stopped.exit_code, stopped.stdout) == (5, ""), stopped.stderr
-    for words in ("the guard stopped this release", "has spent epsilon = 0.0025", "left: epsilon 0.9975", "discreet check"):
+    said = "the guard stopped this release", "has spent epsilon = 0.0025", "left: epsilon 0.9975", "discreet check"
+    for words in said:
         assert words in stopped.stderr
     assert not (books / "out.json").exists()
     again = call(*RELEASE, "out.json", "--guard")
@@ -188,6 +196,14 @@ def test_the_ledger_is_not_overwritten_by_a_release(books: Path, call: Call) -> 
     assert contents(books) == before
 
 
+def test_a_repeated_request_that_is_refused_spends_nothing(books: Path, call: Call) -> None:
+    key = Ed25519PrivateKey.generate()
+    (books / "key.pem").write_bytes(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
+    assert call(*RELEASE, "one.json").exit_code == 0
+    result = call(*RELEASE, "two.json", "--sign", "key.pem")
+    assert (result.exit_code, "without a signature by this key" in result.stderr) == (2, True)
+
+
 def test_replacing_a_release_warns_that_its_spend_remains(folder: Path, call: Call) -> None:
     words = (*RELEASE[:6], "-o", "out.json")
     assert "notice" not in call(*words).stderr
@@ -219,13 +235,17 @@ def test_status_says_what_is_spent_left_and_would_be_left(books: Path, call: Cal
     assert result.exit_code == 0, result.stderr
     assert "epsilon = 0.25 at delta = 0, in 1 request\n" in result.stdout
     assert "Left        epsilon 0.75, delta 0\n" in result.stdout
-    assert "Planned     leaves epsilon 0.25, delta 0\n" in result.stdout
+    assert "Planned     epsilon = 0.5, delta = 0 would leave epsilon 0.25, delta 0; no second one" in result.stdout
     refused = call("ledger", "status", "books.db", "--dataset", "people", "--epsilon", "0.9", "--design", "design.toml")
-    assert "Planned     refused: more than is left" in refused.stdout
+    assert "would be refused: it is more than is left" in refused.stdout
     document = json.loads(call("ledger", "status", "books.db", "--json", "--epsilon", "0.5").stdout)
     assert document["datasets"][0]["planned"]["left"] == {"epsilon": 0.25, "delta": 0.0}
     assert "planned" not in json.loads(call("ledger", "status", "books.db", "--json").stdout)["datasets"][0]
-    assert call("ledger", "status", "books.db", "--design", "design.toml").exit_code == 2
+    for words in (("--design", "design.toml"), ("--delta", "0"), ("--epsilon", "0.1", "--mechanism", "gaussian")):
+        assert call("ledger", "status", "books.db", *words).exit_code == 2
+    (books / "design.toml").write_text(DESIGN + '[unit]\nneighbours = "replace"\n')
+    other = call("ledger", "status", "books.db", "--epsilon", "0.1", "--design", "design.toml")
+    assert "would be refused: the design protects another unit than the data set" in other.stdout
 
 
 def test_an_unfinished_request_and_a_gaussian_example_are_shown(folder: Path, call: Call) -> None:
@@ -235,7 +255,7 @@ def test_an_unfinished_request_and_a_gaussian_example_are_shown(folder: Path, ca
     receipt = Ledger("books.db").account("people")(asking(0.05))
     said = call("ledger", "status", "books.db").stdout
     assert f"Unfinished  {receipt.request_id}: the same command finishes it" in said
-    assert "enough for one Gaussian release of epsilon = " in said
+    assert "Left        one Gaussian release of epsilon = " in said
 
 
 def test_a_grant_raises_the_budget_and_history_lists_it(books: Path, call: Call) -> None:
@@ -272,6 +292,28 @@ def test_an_export_is_the_release_byte_for_byte(books: Path, call: Call) -> None
     assert (books / "copy.json").read_bytes() == (books / "out.json").read_bytes()
     assert call("ledger", "export", "books.db", "march", "-o", "copy.json").exit_code == 2
     assert call("ledger", "export", "books.db", "april", "-o", "april.json").exit_code == 2
+
+
+def test_what_changes_a_ledger_or_writes_a_release_can_be_read_by_programs(books: Path, call: Call) -> None:
+    visits = call("ledger", "init", "books.db", "--dataset", "visits", "--epsilon", "1", "--json")
+    assert json.loads(visits.stdout)["new"] is False
+    more = call("ledger", "grant", "books.db", "--dataset", "people", "--epsilon", "2", "--reason", "more", "--json")
+    assert json.loads(more.stdout)["datasets"][0]["epsilon"] == 2.0
+    call(*RELEASE, "out.json", "--request-id", "march")
+    export = call("ledger", "export", "books.db", "march", "-o", "copy.json", "--json")
+    assert json.loads(export.stdout) == {"path": "copy.json", "request": "march"}
+
+
+def test_no_output_replaces_a_ledger(books: Path, call: Call) -> None:
+    call(*RELEASE, "out.json", "--request-id", "march")
+    (books / "other.db").write_bytes((books / "books.db").read_bytes())
+    before = contents(books)
+    for name in ("books.db", "other.db"):
+        export = call("ledger", "export", "books.db", "march", "-o", name, "--force")
+        assert (export.exit_code, "choose another name" in export.stderr) == (2, True)
+    assert call(*RELEASE, "other.db", "--force").exit_code == 2
+    assert call("init", "people.csv", "-o", "books.db", "--force").exit_code == 2
+    assert contents(books) == before
 
 
 def test_the_group_explains_itself(call: Call) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from discreet.cli.commands.ledger_text import left_text, line_text, requests, status_text
+from discreet.cli.commands.ledger_text import line_text, planned_text, requests, status_text
+from discreet.privacy.loss import Loss
 from support.spends import DATASET, asking, ledger_of
 
 
@@ -11,8 +12,24 @@ def test_a_status_names_budget_spent_and_left(tmp_path):
     ledger.account(DATASET)(asking(0.5))
     status = ledger.status(DATASET)
     assert requests(status) == "1 request"
-    assert left_text(status) == "epsilon 0.5, delta 0"
-    assert status_text(status).splitlines()[0] == "Data set    people: one row, add-remove"
+    lines = status_text(status).splitlines()
+    assert lines[0] == "Data set    people: hides one row, add-remove neighbours"
+    assert lines[3] == "Left        epsilon 0.5, delta 0"
+
+
+def test_a_plan_says_what_it_leaves_and_how_many_like_it_there_are(tmp_path):
+    ledger = ledger_of(tmp_path)
+    for epsilon, words in (
+        (0.5, "epsilon = 0.5, delta = 0 would leave epsilon 0.5, delta 0; 2 releases like it would be taken in all"),
+        (0.7, "epsilon = 0.7, delta = 0 would leave epsilon 0.3, delta 0; no second one like it would be taken"),
+        (1e-6, "1000 or more releases like it would be taken in all"),
+        (2.0, "epsilon = 2, delta = 0 would be refused: it is more than is left"),
+    ):
+        loss = Loss.pure(epsilon)
+        text = " ".join(planned_text(loss, ledger.planned(DATASET, loss)).split())
+        assert text.startswith("Planned ")
+        assert text.endswith(words)
+    assert "another unit" in planned_text(Loss.pure(0.5), None, same_unit=False)
 
 
 def test_an_event_is_one_line(tmp_path):

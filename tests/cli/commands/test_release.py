@@ -111,6 +111,8 @@ def test_json_is_one_document_of_public_facts(folder: Path, call: Call) -> None:
         "guard": None,
         "anchor": "untracked",
         "signed": False,
+        "request": None,
+        "repeated": False,
     }
 
 

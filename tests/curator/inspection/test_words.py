@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import discreet
-from discreet.curator.inspection.words import ADVICE, FEW, WARNING, above, below, cells, text
+from discreet.curator.inspection.words import ADVICE, FEW, NONE, WARNING, above, below, cells, text
 
 COLUMNS = {"y": (0, 1), "x": {"bounds": (0, 1), "missing": "drop"}}
 
@@ -22,8 +22,8 @@ def test_places_reasons_and_advice() -> None:
     assert below(found) == [
         "y: missing: 1, in row 1",
         "y: above its bounds, clipped: 1, in row 0",
-        "x: not a finite number written like -12.5 or 1e3: 6, first in rows 1, 2, 3, 4, 5",
-        "Rows are counted from 0, the first row of the table.",
+        "x: not a finite number (text is none, whatever it spells): 6, first in rows 1, 2, 3, 4, 5",
+        "Rows are counted from 0, the first row of the table or file.",
         FEW,
         "Release would stop, before anything is spent: column 'y' has cells that are missing or not a finite number, "
         "and its rule for them is error.",
@@ -45,15 +45,27 @@ def test_levels_formulas_persons_and_files(tmp_path) -> None:
         (tmp_path / f"{name}.csv").write_text("y,x,yes,g,who\n0,0,maybe,c,p\n0,,1,a,\n")
     found = discreet.check(str(tmp_path / "*.csv"), design)
     notes = below(found)
-    assert "yes: neither true, false, 1 nor 0: 2, in lines 2 of 'a.csv', 2 of 'b.csv'" in notes
+    assert (
+        "yes: neither true, false, 1 nor 0 (two other words are levels): 2, in lines 2 of 'a.csv', 2 of 'b.csv'"
+        in notes
+    )
     assert "g: none of the declared levels: 2, in lines 2 of 'a.csv', 2 of 'b.csv'" in notes
     assert any(note.startswith("twice: no value, as a cell that the formula uses is missing") for note in notes)
-    assert "who: names nobody: 2, in lines 3 of 'a.csv', 3 of 'b.csv'" in notes
+    assert "who: no valid id: 2, in lines 3 of 'a.csv', 3 of 'b.csv'" in notes
     assert "Lines are counted from 1, as an editor shows them, with the header." in notes
-    assert above(found)[2] == ("Persons", "1; 0 with more rows that fit than their cap of 1; rows beyond the cap: 0")
+    assert above(found)[2] == ("Persons", "1; 0 of them with more than 1 rows that fit; rows left out for that: 0")
     assert [row[1] for row in cells(found)] == ["error", "drop", "error", "error", "formula", "error"]
 
 
 def test_an_empty_table_that_would_stop_is_explained() -> None:
     found = discreet.check({"y": [], "x": []}, discreet.Design("y", COLUMNS))
     assert below(found) == ["Release would stop, before anything is spent: the table has no rows.", ADVICE]
+
+
+def test_an_empty_table_and_a_column_of_fill_values_are_named() -> None:
+    columns = {"y": {"bounds": (0, 1), "missing": "drop"}, "x": {"bounds": (0, 1), "missing": {"fill": 0}}}
+    design = discreet.Design("y", columns)
+    assert below(discreet.check({"y": [], "x": []}, design)) == [NONE]
+    notes = below(discreet.check({"y": [0.5, 0.5, 0.5], "x": ["a", None, 1]}, design))
+    assert "x: more than half of its cells would be replaced by the fill value." in notes
+    assert not any("fill value" in note for note in below(discreet.check({"y": [0.5, 0.5], "x": ["a", 1]}, design)))

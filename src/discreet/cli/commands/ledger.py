@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from discreet.cli.options import debug_option, force_option, json_option, number
+from discreet.cli.options import debug_option, json_option, number, output_options, refuse_overwriting
 from discreet.cli.session import Session
 from discreet.cli.terminal import say, say_json
 from discreet.errors import SpecError
@@ -15,6 +15,7 @@ from discreet.errors import SpecError
 if TYPE_CHECKING:
     from discreet.ledger.status import Line, Status
     from discreet.privacy.loss import Loss
+    from discreet.privacy.unit import PrivacyUnit
 
 _DATASET = click.option("--dataset", required=True, metavar="NAME", help="Name of the data set.")
 _ONE_DATASET = click.option("--dataset", metavar="NAME", help="Only this data set.  [default: all]")
@@ -58,6 +59,7 @@ def command(context: click.Context) -> None:
     help="Part of delta for the curve of gdp or zcdp; the rest is for lattice gaps and for requests without a curve.",
 )
 @click.option("--allow-weak-privacy", is_flag=True, help="Accept epsilon above 20 or delta above 1e-3.")
+@json_option
 @debug_option
 def init(
     ledger: str,
@@ -70,6 +72,7 @@ def init(
     neighbours: str,
     curve_share: str,
     allow_weak_privacy: bool,
+    as_json: bool,
 ) -> None:
     """Give a data set a budget in LEDGER, which is made if there is none.
 
@@ -98,9 +101,13 @@ def init(
             # it holds nothing yet
             Path(ledger).unlink()
         raise
+    if as_json:
+        say_json({"ledger": books.ledger_id, "new": new, "datasets": [books.status(dataset).to_dict()]})
+        return
     say(f"{'New ledger' if new else 'Ledger'} {ledger}")
     say(status_text(books.status(dataset)))
-    say(f"Next        discreet release DATA --design D.toml ... --ledger {ledger} --dataset {dataset}")
+    asked = "--epsilon E --delta D" if given["delta"] else "--epsilon E"
+    say(f"Next        discreet release DATA --design D.toml {asked} --ledger {ledger} --dataset {dataset} -o R.json")
 
 
 @command.command("grant", short_help="Raise the budget of a data set.")
@@ -110,8 +117,17 @@ def init(
 @click.option("--delta", metavar="D", help="New delta of all requests.  [default: as before]")
 @click.option("--reason", required=True, metavar="TEXT", help="Why; it stands in the history.")
 @click.option("--allow-weak-privacy", is_flag=True, help="Accept epsilon above 20 or delta above 1e-3.")
+@json_option
 @debug_option
-def grant(ledger: str, dataset: str, epsilon: str, delta: str | None, reason: str, allow_weak_privacy: bool) -> None:
+def grant(
+    ledger: str,
+    dataset: str,
+    epsilon: str,
+    delta: str | None,
+    reason: str,
+    allow_weak_privacy: bool,
+    as_json: bool,
+) -> None:
     """Raise the budget of a data set in LEDGER to a new whole.
 
     The promise of everything released so far becomes the larger one.
@@ -121,54 +137,60 @@ def grant(ledger: str, dataset: str, epsilon: str, delta: str | None, reason: st
 
     failure = None if delta is None else number("delta", delta)
     books = Ledger(ledger)
-    say(
-        status_text(
-            books.grant(
-                dataset,
-                epsilon=number("epsilon", epsilon),
-                delta=failure,
-                reason=reason,
-                allow_weak_privacy=allow_weak_privacy,
-            )
-        )
+    granted = books.grant(
+        dataset,
+        epsilon=number("epsilon", epsilon),
+        delta=failure,
+        reason=reason,
+        allow_weak_privacy=allow_weak_privacy,
     )
+    if as_json:
+        say_json({"ledger": books.ledger_id, "datasets": [granted.to_dict()]})
+    else:
+        say(status_text(granted))
 
 
 @command.command("status", short_help="What is spent, what is left.")
 @click.argument("ledger")
 @_ONE_DATASET
 @click.option("--epsilon", metavar="E", help="Epsilon of a planned release: what would it leave?")
-@click.option("--delta", default="0", show_default=True, metavar="D", help="Delta of the planned release.")
+@click.option("--delta", metavar="D", help="Delta of the planned release.  [default: 0]")
 @click.option("--design", "design_path", metavar="FILE", help="Design of the planned release, for its exact cost.")
-@click.option(
-    "--mechanism", default="auto", show_default=True, metavar="NAME", help="Mechanism of the planned release."
-)
+@click.option("--mechanism", metavar="NAME", help="With --design: mechanism of the planned release.  [default: auto]")
 @json_option
 @debug_option
 def status(
     ledger: str,
     dataset: str | None,
     epsilon: str | None,
-    delta: str,
+    delta: str | None,
     design_path: str | None,
-    mechanism: str,
+    mechanism: str | None,
     as_json: bool,
 ) -> None:
     """Say what is spent of each budget in LEDGER and what is left.
 
-    With --epsilon, also what a planned release would leave; with --design its cost is exact.
+    With --epsilon, also what a planned release would leave and how many like it there could be; with
+    --design its cost is exact.
     """
-    from discreet.cli.commands.ledger_text import status_text
+    from discreet.cli.commands.ledger_text import planned_text, status_text
     from discreet.ledger.ledger import Ledger
 
-    if epsilon is None and design_path is not None:
-        raise SpecError("a planned release needs --epsilon; give it, or leave --design out")
+    plan = {"--delta": delta, "--design": design_path, "--mechanism": mechanism}
+    for option, text in plan.items():
+        if epsilon is None and text is not None:
+            raise SpecError(f"a planned release needs --epsilon; give it, or leave {option} out")
+    if mechanism is not None and design_path is None:
+        raise SpecError("the cost of a mechanism depends on the design; give --design, or leave --mechanism out")
     books = Ledger(ledger)
     found = books.statuses() if dataset is None else [books.status(dataset)]
-    loss = None
+    loss, unit = None, None
     if epsilon is not None:
-        loss = _planned_loss(number("epsilon", epsilon), number("delta", delta), design_path, mechanism)
-    left: list[Status | None] = [None if loss is None else books.planned(one.dataset, loss) for one in found]
+        given = (number("epsilon", epsilon), number("delta", delta or "0"))
+        loss, unit = _planned(*given, design_path, mechanism or "auto")
+    left: list[Status | None] = [
+        None if loss is None or unit not in (None, one.unit) else books.planned(one.dataset, loss) for one in found
+    ]
     if as_json:
         documents = [
             one.to_dict() | ({} if loss is None else {"planned": None if after is None else after.to_dict()})
@@ -179,11 +201,11 @@ def status(
     for one, after in zip(found, left, strict=True):
         say(status_text(one))
         if loss is not None:
-            say(f"Planned     {'refused: more than is left' if after is None else f'leaves {after.left_words}'}")
+            say(planned_text(loss, after, same_unit=unit in (None, one.unit)))
 
 
-def _planned_loss(epsilon: float, delta: float, design_path: str | None, mechanism: str) -> Loss:
-    """The cost of a release that is only planned; without a design the largest that a Gaussian one can have."""
+def _planned(epsilon: float, delta: float, design_path: str | None, mechanism: str) -> tuple[Loss, PrivacyUnit | None]:
+    """The cost and unit of a release that is only planned; without a design the largest cost of a Gaussian one."""
     if design_path is not None:
         from discreet.design.domain import DEFAULT_GRID_BITS
         from discreet.design.model import Design
@@ -200,10 +222,10 @@ def _planned_loss(epsilon: float, delta: float, design_path: str | None, mechani
             clip_counts=False,
             grid_bits=DEFAULT_GRID_BITS,
         )
-        return asked.request.loss
+        return asked.request.loss, asked.request.unit
     from discreet.ledger.status import typical_loss
 
-    return typical_loss(epsilon, delta)
+    return typical_loss(epsilon, delta), None
 
 
 @command.command("history", short_help="Every event in order.")
@@ -256,16 +278,18 @@ def verify(ledger: str, release: str | None, as_json: bool) -> None:
 @click.argument("ledger")
 @click.argument("request")
 @click.option("-o", "--output", required=True, metavar="R.json", help="Where to write the release.")
-@force_option
-@debug_option
-@click.pass_obj
-def export(session: Session, ledger: str, request: str, output: str, force: bool) -> None:
+@output_options
+def export(session: Session, ledger: str, request: str, output: str, force: bool, as_json: bool) -> None:
     """Write the release that REQUEST was given, byte for byte; `discreet ledger history` lists requests."""
     from discreet.files import check_output, write_bytes
     from discreet.ledger.ledger import Ledger
 
+    refuse_overwriting(output, ledger)
     check_output(output, force=force)
     text = Ledger(ledger).export(request)
     session.will_write(output)
     write_bytes(output, text.encode(), force=force)
-    say(f"File        {output}")
+    if as_json:
+        say_json({"path": output, "request": request})
+    else:
+        say(f"File        {output}")

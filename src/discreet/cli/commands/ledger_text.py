@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from discreet.cli.render import labelled
+from discreet.ledger.status import MOST_ALIKE
 
 if TYPE_CHECKING:
     from discreet.ledger.status import Line, Status
+    from discreet.privacy.loss import Loss
 
 _LABEL: Final = 12
 
@@ -17,10 +19,10 @@ def status_text(status: Status) -> str:
     unit = status.unit
     one = "one row" if unit.id is None else f"one {unit.id} with at most {unit.max_rows} rows"
     fields = [
-        ("Data set", f"{status.dataset}: {one}, {unit.neighbours}"),
+        ("Data set", f"{status.dataset}: hides {one}, {unit.neighbours} neighbours"),
         ("Budget", f"epsilon = {status.epsilon:g}, delta = {status.delta:g} for everything, counted by {status.rule}"),
         ("Spent", f"epsilon = {status.spent_epsilon:.4g} at delta = {status.delta:g}, in {requests(status)}"),
-        ("Left", left_text(status)),
+        ("Left", status.left_words),
     ]
     if status.waiting:
         names = ", ".join(status.waiting)
@@ -33,14 +35,17 @@ def requests(status: Status) -> str:
     return "1 request" if status.requests == 1 else f"{status.requests} requests"
 
 
-def left_text(status: Status) -> str:
-    """What is left, with an example of what that is enough for."""
-    words = status.left_words
-    if status.largest_gaussian > 0:
-        words += (
-            f"; enough for one Gaussian release of epsilon = {status.largest_gaussian:.3g} at delta = {status.delta:g}"
-        )
-    return words
+def planned_text(loss: Loss, after: Status | None, *, same_unit: bool = True) -> str:
+    """What a planned release would leave, and how many like it there could be."""
+    planned = f"epsilon = {loss.epsilon:g}, delta = {loss.delta:g}"
+    if after is None:
+        why = "it is more than is left" if same_unit else "the design protects another unit than the data set"
+        return labelled("Planned", f"{planned} would be refused: {why}", _LABEL)
+    more = "no second one like it would be taken"
+    if after.alike > 1:
+        number = f"{after.alike} or more" if after.alike == MOST_ALIKE else f"{after.alike}"
+        more = f"{number} releases like it would be taken in all"
+    return labelled("Planned", f"{planned} would leave {after.left_words}; {more}", _LABEL)
 
 
 def line_text(line: Line) -> str:

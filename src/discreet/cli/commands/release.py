@@ -158,16 +158,16 @@ def command(
         how = (
             "run the command again"
             if account is None
-            else "the same command, or export, writes it free" + (f" ({session.spent})" if session.spent else "")
+            else f"the same command, or export, writes it free (request {session.request})"
         )
         raise AfterSpendError(
             f"the release was made but not saved: {error}. Nobody has seen it; fix that and {how}"
         ) from None
     at("written")
     if as_json:
-        say_json(facts(made, output))
+        say_json(facts(made, output) | {"request": session.request or None, "repeated": session.repeated})
     else:
-        say(summary(made, output))
+        say(summary(made, output, recorded_words(session)))
 
 
 def ledger_account(
@@ -199,14 +199,24 @@ def spending(session: Session, account: Account | None) -> SpendHook:
     from discreet.privacy.spend import ObservedHook, untracked
 
     def remember(request: SpendRequest, receipt: SpendReceipt) -> None:
-        if receipt.stored is not None or receipt.stopped is not None:
-            # paid for by an earlier run
+        session.request = receipt.request_id
+        session.balance = receipt.balance or session.balance
+        session.repeated = receipt.stored is not None or receipt.stopped is not None
+        if session.repeated:
             return
         session.spent = f"epsilon = {request.budget.epsilon:g}, delta = {request.budget.delta:g}"
         if receipt.request_id:
             session.spent += f", request {receipt.request_id}"
 
     return ObservedHook(untracked if account is None else account, after=remember)
+
+
+def recorded_words(session: Session) -> str:
+    """Say what the ledger has recorded; nothing without a ledger."""
+    if not session.request:
+        return ""
+    before = "recorded before, so this is the same release, and nothing more was spent"
+    return f"{session.request}, {before if session.repeated else 'recorded now'}. {session.balance()}"
 
 
 def facts(made: Release, output: str) -> dict[str, object]:
@@ -238,7 +248,7 @@ def _plain_counts(counts: Mapping[str, NoisyCount] | None) -> dict[str, dict[str
     return None if counts is None else {name: {"count": one.value, "sd": one.sd} for name, one in counts.items()}
 
 
-def summary(made: Release, output: str) -> str:
+def summary(made: Release, output: str, recorded: str = "") -> str:
     """Say what was published, under which promise, and where it is."""
     from discreet.cli.render import labelled
     from discreet.releases.noise_mean import released_count
@@ -276,6 +286,10 @@ def summary(made: Release, output: str) -> str:
             "untracked: repeated releases of this table are not counted" if made.anchor == "untracked" else made.anchor,
         )
     )
+    if recorded:
+        fields.append(("Request", recorded))
+    if made.signature is not None:
+        fields.append(("Signature", "Ed25519; discreet verify --key checks it with the public key"))
     # paths and commands are copied, so they stay on one line
     lines = [labelled(*field, _LABEL) for field in fields]
     return "\n".join([*lines, f"File        {output}", f"Next        discreet fit {output}"])

@@ -229,7 +229,7 @@ def _stops(design: Design, found: list[ColumnCheck], rows: int) -> list[str]:
             reasons.append(column.problem)
         elif column.kind == "id":
             if column.rule == "error" and column.missing.count:
-                reasons.append(f"the id column {column.name!r} has cells that name nobody; give every row its id")
+                reasons.append(f"the id column {column.name!r} has cells without a valid id; give every row its id")
         elif column.rule == "error" and column.misfits:
             declared = design.table_columns[column.name]
             bad = f"missing or {bad_cell(declared)}"

@@ -19,13 +19,18 @@ ADVICE: Final = (
     "without paying."
 )
 FEW: Final = "More than half of the rows would not count in a release as declared: find out why before you spend."
+NONE: Final = "The table has no rows: a release of it costs as much as any other and publishes noise alone."
 _WIDTH: Final = 88
 _NUMBERED: Final = {
     "line": "Lines are counted from 1, as an editor shows them, with the header.",
-    "row": "Rows are counted from 0, the first row of the table.",
+    "row": "Rows are counted from 0, the first row of the table or file.",
+}
+_NUMBER: Final = {
+    "line": "not a finite number written like -12.5 or 1e3",
+    "row": "not a finite number (text is none, whatever it spells)",
 }
 _MISREAD: Final = {
-    "boolean": "neither true, false, 1 nor 0",
+    "boolean": "neither true, false, 1 nor 0 (two other words are levels)",
     "levels": "none of the declared levels",
 }
 
@@ -36,8 +41,8 @@ def above(check: CheckNotForPublication) -> list[tuple[str, str]]:
     lines = [("Rows read", f"{check.rows_read:,}"), ("Rows that fit", fit)]
     people = check.persons
     if people is not None:
-        over = f"{people.over_cap:,} with more rows that fit than their cap of {people.max_rows:,}"
-        lines.append(("Persons", f"{people.persons:,}; {over}; rows beyond the cap: {people.rows_beyond:,}"))
+        over = f"{people.over_cap:,} of them with more than {people.max_rows:,} rows that fit"
+        lines.append(("Persons", f"{people.persons:,}; {over}; rows left out for that: {people.rows_beyond:,}"))
     return lines
 
 
@@ -48,11 +53,16 @@ def cells(check: CheckNotForPublication) -> list[list[str]]:
 
 def below(check: CheckNotForPublication) -> list[str]:
     """What stands below the table: where, why a release would stop, and what to do."""
-    notes = [note for column in check.columns for note in _notes(column)]
+    notes = [note for column in check.columns for note in _notes(column, check.numbered)]
     if notes:
         notes.append(_NUMBERED[check.numbered])
     if 2 * check.rows_fit < check.rows_read:
         notes.append(FEW)
+    if check.rows_read == 0 and not check.stops:
+        notes.append(NONE)
+    for column in check.columns:
+        if column.rule == "fill" and 2 * column.misfits > check.rows_read:
+            notes.append(f"{column.name}: more than half of its cells would be replaced by the fill value.")
     notes += [f"Release would stop, before anything is spent: {reason}." for reason in check.stops]
     found = any(finding.count for column in check.columns for finding in column.findings.values())
     return [*notes, ADVICE] if found or check.stops else notes
@@ -87,10 +97,10 @@ def _count(finding: Finding) -> str:
     return f"{finding.count:,}"
 
 
-def _notes(column: ColumnCheck) -> list[str]:
+def _notes(column: ColumnCheck, numbered: str) -> list[str]:
     what = {
-        "missing": "names nobody" if column.kind == "id" else "missing",
-        "not_a_number": "not a finite number written like -12.5 or 1e3",
+        "missing": "no valid id" if column.kind == "id" else "missing",
+        "not_a_number": _NUMBER[numbered],
         "no_declared_level": _MISREAD.get(column.kind, ""),
         "clipped_low": "below its bounds, clipped",
         "clipped_high": "above its bounds, clipped",

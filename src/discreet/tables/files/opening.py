@@ -262,7 +262,7 @@ def _folder_files(folder: Path) -> list[Path]:
         if not hidden and not path.is_dir():
             files.append(path)
     if not files:
-        raise SpecError(f"the folder {folder.name!r} holds no .parquet file; for other files give a pattern")
+        raise SpecError(f"the folder {str(folder)!r} holds no .parquet file; for other files give a pattern")
     return files
 
 
