@@ -78,7 +78,7 @@ def init(
 
     The budget belongs to the name: a changed table spends the same one.
     """
-    from discreet.cli.commands.ledger_text import status_text
+    from discreet.cli.ledger_text import status_text
     from discreet.ledger.ledger import Ledger
     from discreet.privacy.unit import PrivacyUnit
 
@@ -132,7 +132,7 @@ def grant(
 
     The promise of everything released so far becomes the larger one.
     """
-    from discreet.cli.commands.ledger_text import status_text
+    from discreet.cli.ledger_text import status_text
     from discreet.ledger.ledger import Ledger
 
     failure = None if delta is None else number("delta", delta)
@@ -173,7 +173,7 @@ def status(
     With --epsilon, also what a planned release would leave and how many like it there could be; with
     --design its cost is exact.
     """
-    from discreet.cli.commands.ledger_text import planned_text, status_text
+    from discreet.cli.ledger_text import planned_text, status_text
     from discreet.ledger.ledger import Ledger
 
     plan = {"--delta": delta, "--design": design_path, "--mechanism": mechanism}
@@ -235,7 +235,7 @@ def _planned(epsilon: float, delta: float, design_path: str | None, mechanism: s
 @debug_option
 def history(ledger: str, dataset: str | None, as_json: bool) -> None:
     """List every event of LEDGER: budgets, requests, and how they ended."""
-    from discreet.cli.commands.ledger_text import line_text
+    from discreet.cli.ledger_text import line_text
     from discreet.ledger.ledger import Ledger
 
     lines: list[Line] = Ledger(ledger).history(dataset)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from discreet.cli.commands.ledger_text import line_text, planned_text, requests, status_text
+from discreet.cli.ledger_text import line_text, planned_text, requests, status_text
 from discreet.privacy.loss import Loss
 from support.spends import DATASET, asking, ledger_of
 
