@@ -176,3 +176,5 @@ def test_gaussian_noise_costs_its_own_curve():
     assert 0 < loss.tau < 1e-15
     assert loss.failure == 0
     assert lattice_loss(Fraction(1), 10**6, 1, 1.0, 1e-6).tau < 1
+    # every number that is drawn has a step to the lattice of its own
+    assert lattice_loss(Fraction(1), 3, 10, 1.0, 1e-6).tau == pytest.approx(3 / 1600, rel=1e-9)
