@@ -328,7 +328,7 @@ def test_a_release_behind_a_guard_carries_its_counts_and_its_whole_cost(mechanis
 def test_a_guard_that_stops_gives_back_the_rest_and_has_one_verdict(mechanism, tmp_path, monkeypatch):
     rule, delta = KINDS[mechanism]
     ledger = books_with(tmp_path, rule)
-    with pytest.raises(GuardStop, match="the guard stopped this release: about .* and about .* do not") as first:
+    with pytest.raises(GuardStop, match=r"the guard stopped this release: about .* and about .* do not") as first:
         guarded(HARDLY, ledger, delta, mechanism)
     assert first.value.exit_code == 5
     assert "has spent epsilon" in str(first.value)
@@ -385,7 +385,9 @@ def test_the_counts_of_a_guard_are_drawn_after_the_spend_is_recorded(tmp_path, m
     assert seen == [["dataset", "reserve"]]
 
 
-@pytest.mark.parametrize(("table", "moved", "stopped"), [(FITS, 1, True), (HARDLY, -1, False)], ids=["stops", "goes on"])
+@pytest.mark.parametrize(
+    ("table", "moved", "stopped"), [(FITS, 1, True), (HARDLY, -1, False)], ids=["stops", "goes on"]
+)
 def test_the_noisy_counts_alone_decide(table, moved, stopped, tmp_path, monkeypatch):
     draw, calls = ExactSampler.draw, []
 

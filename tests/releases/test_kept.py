@@ -143,7 +143,7 @@ FORGED = {
     ),
     "a guard in the noise of the mechanism": (GRADIENT, {"noise__sigma__guard": str(10**15)}, "of a guard"),
     "a condition that is no text": (
-        GAUSSIAN, {"guarantee__conditions": ["one-row", "blind-choices", "only-release", []]}, "a release with this unit",
+        GAUSSIAN, {"guarantee__conditions": ["one-row", "blind-choices", "only-release", []]}, "a release with this",
     ),
     "irls: other form": (IRLS, {"mechanism__settings__form": "moment"}, "expected a scale 'cross'"),
     "output: weaker penalty": (OUTPUT, {"mechanism__settings__strength": 10.0}, STRONGER),

@@ -236,7 +236,7 @@ class Release:
         made = cls(**release_fields(body))
         if made.signature is not None and made.digest != body["digest"]:
             raise ReleaseFileError(
-                "the release is signed and has content that this version does not know, so that its signature cannot be "
+                "the release is signed and has content that this version does not know, so its signature cannot be "
                 "checked; update discreet"
             )
         return made

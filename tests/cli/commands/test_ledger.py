@@ -135,7 +135,12 @@ def test_a_guard_that_stops_is_exit_5_with_what_was_spent_and_left(books: Path, 
     (books / "people.csv").write_text("income,age,region\n" + "1.5.2,20,north\n" * 20_000)
     stopped = call(*RELEASE, "out.json", "--guard")
     assert (stopped.exit_code, stopped.stdout) == (5, ""), stopped.stderr
-    for words in ("the guard stopped this release", "has spent epsilon = 0.0025", "left: epsilon 0.9975", "discreet check"):
+    for words in (
+        "the guard stopped this release",
+        "has spent epsilon = 0.0025",
+        "left: epsilon 0.9975",
+        "discreet check",
+    ):
         assert words in stopped.stderr
     assert not (books / "out.json").exists()
     again = call(*RELEASE, "out.json", "--guard")
