@@ -268,6 +268,22 @@ def test_a_request_says_what_it_costs_in_every_currency(options):
         assert 0.5 * loss.delta <= loss.failure <= loss.delta
 
 
+def test_what_is_published_is_what_was_recorded_and_read_back():
+    texts = []
+
+    def hook(request):
+        def commit(text):
+            # a twin was first: what it recorded is what both publish
+            texts.append(discreet.release(TABLE, DESIGN, epsilon=1.0, delta=1e-6).to_json())
+            assert text != texts[0]
+            return texts[0]
+
+        return SpendReceipt("ledger 7", commit=commit)
+
+    made = discreet.release(TABLE, DESIGN, epsilon=1.0, delta=1e-6, spend=hook)
+    assert [made.to_json()] == texts
+
+
 # -- a guard --------------------------------------------------------------------------------------------------------
 
 GUARDED = Design("y", {"y": (0, 10), "x": {"bounds": (0, 5), "missing": "drop"}})
@@ -367,6 +383,28 @@ def test_the_counts_of_a_guard_are_drawn_after_the_spend_is_recorded(tmp_path, m
     with pytest.raises(GuardStop):
         guarded(HARDLY, ledger)
     assert seen == [["dataset", "reserve"]]
+
+
+@pytest.mark.parametrize(
+    ("table", "moved", "stopped"), [(FITS, 1, True), (HARDLY, -1, False)], ids=["stops", "goes on"]
+)
+def test_the_noisy_counts_alone_decide(table, moved, stopped, tmp_path, monkeypatch):
+    draw, calls = ExactSampler.draw, []
+
+    def once(self, scales):
+        calls.append(len(scales))
+        far = moved * 4**30
+        return [-far, far] if len(calls) == 1 else draw(self, scales)
+
+    monkeypatch.setattr(ExactSampler, "draw", once)
+    ledger = books_with(tmp_path)
+    if stopped:
+        with pytest.raises(GuardStop):
+            guarded(table, ledger)
+    else:
+        assert guarded(table, ledger).guard_counts["fitting"].value > 10**6
+    assert calls[0] == 2
+    assert (len(calls) == 1) is stopped
 
 
 def test_a_guard_needs_a_ledger():

@@ -279,3 +279,14 @@ def test_no_fingerprint_leaves_the_ledger(tmp_path):
     shown += [receipt.request_id, repr(ledger.account(DATASET))]
     assert not [text for text in shown if "KEYED" in text or ledger._storage.key.hex() in text]
     assert b"KEYED" in (tmp_path / "books.db").read_bytes()
+
+
+def test_a_request_id_is_keyed_whatever_the_table_says_of_itself(tmp_path):
+    account = ledger_of(tmp_path).account(DATASET)
+    request = asking(table="the same under every key")
+    fingerprint = "files:the same under every key"
+    ids = set()
+    for key in (account.storage.key, b"another"):
+        account.storage.key = key
+        ids |= {account._digest(request, fingerprint), account._question(request)}
+    assert len(ids) == 4

@@ -319,3 +319,10 @@ def test_a_truncated_ledger_is_refused(path, share):
     path.write_bytes(content[: int(share * len(content))])
     with pytest.raises(LedgerError):
         Ledger(path).verify()
+
+
+def test_every_event_has_a_salt_of_its_own(path):
+    with Storage(path).reading() as tape:
+        salts = [event.salt for event in tape.events()]
+    assert len(set(salts)) == len(salts) == 5
+    assert all(len(salt) == 32 and len(set(salt)) > 4 for salt in salts)

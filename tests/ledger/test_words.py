@@ -8,9 +8,11 @@ import pytest
 
 from discreet.ledger.filter import RULES, Charge, Terms
 from discreet.ledger.status import typical_loss
+from discreet.ledger.units import AMOUNT
 from discreet.ledger.words import largest_gaussian, left_words, spent_epsilon
 from discreet.privacy.gaussian import mu_from
 from discreet.privacy.loss import Loss
+from discreet.privacy.zcdp import epsilon_from_rho
 
 
 @pytest.mark.parametrize("rule", RULES)
@@ -54,3 +56,15 @@ def test_of_a_budget_that_is_pure_or_used_up_no_gaussian_release_is_left():
     assert largest_gaussian(Terms("gdp", 1.0, 1e-6), used) == 0
     # what was taken as it stands is told as the whole budget at most
     assert spent_epsilon(Terms("gdp", 1.0, 1e-6), Charge.of(Loss.approximate(1.0, 1e-6))) == 1.0
+
+
+@pytest.mark.parametrize("pieces", [1, 3, 9])
+def test_what_is_spent_is_never_told_smaller_than_the_rule_proves(pieces):
+    terms = Terms("zcdp", 1.0, 1e-6)
+    spent = Charge.of(Loss.gaussian(0.1, 1e-9, mu=0.01, tau=0.0))
+    for _ in range(pieces):
+        spent = spent + Charge.of(Loss.pure(0.07))
+    # pure pieces are rho-zCDP and no sqrt(2 rho)-Gaussian DP
+    assert spent_epsilon(terms, spent) >= epsilon_from_rho(spent.rho / AMOUNT, 1e-6)
+    full = Charge(rho=terms.rho, pure=False)
+    assert spent_epsilon(terms, full) == pytest.approx(1.0, abs=1e-9)

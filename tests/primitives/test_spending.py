@@ -176,3 +176,14 @@ def test_gaussian_noise_costs_its_own_curve():
     assert 0 < loss.tau < 1e-15
     assert loss.failure == 0
     assert lattice_loss(Fraction(1), 10**6, 1, 1.0, 1e-6).tau < 1
+    # every number that is drawn has a step to the lattice of its own
+    assert lattice_loss(Fraction(1), 3, 10, 1.0, 1e-6).tau == pytest.approx(3 / 1600, rel=1e-9)
+
+
+def test_values_that_are_rounded_to_a_grid_cost_what_rounding_moves_them():
+    hook = Refusing()
+    with pytest.raises(BudgetError):
+        primitives.gaussian([1.0, 2.0], 1.0, 0.5, 1e-6, step=0.5, spend=hook)
+    (request,) = hook.asked
+    # two steps of change, and up to half a step at each end of both coordinates
+    assert request.loss.mu * int(request.specification["sigma"]) == pytest.approx(2 + 2**0.5, rel=1e-9)

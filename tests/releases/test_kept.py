@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -28,6 +30,17 @@ def made(mechanism="gaussian", delta=1e-6, unit=None, settings=None, **options) 
     return discreet.release(data, design, epsilon=1.0, delta=delta, mechanism=mechanism, settings=settings, **options)
 
 
+def guarded():
+    """A release behind a guard that stopped nothing."""
+    with TemporaryDirectory() as folder:
+        ledger = discreet.Ledger.create(Path(folder) / "books.db")
+        ledger.declare("people", epsilon=2.0, delta=1e-5)
+        table = {name: values * 300 for name, values in TABLE.items()}
+        design = discreet.Design("y", COLUMNS)
+        account = ledger.account("people")
+        return discreet.release(table, design, epsilon=1.0, delta=1e-6, guard=True, spend=account)
+
+
 def curve(epsilon, delta=1e-6):
     """A budget with the mu and the gap that belong to it, as a careful forger writes them."""
     mu, gap = lattice_curve(epsilon, delta)
@@ -49,6 +62,7 @@ LAPLACE, GRADIENT, OUTPUT = made("laplace", 0.0), made("gradient", settings={"it
 WISHART, DPME = made("wishart", settings={"degrees": 200}), made("dpme", 0.0, settings={"bins": 3})
 IRLS, OBJECTIVE, FRANK = made("irls", settings={"iterations": 10}), made("objective"), made("frank-wolfe", 0.0)
 ROBUST, COUNTED, K_NORM = made(moments="robust"), made(clip_counts=True), made("k-norm", 0.0)
+GUARDED = guarded()
 STRONGER, CURVE = "the promise is stronger than the noise", "not what this noise keeps"
 STEPS = "shows another number of steps"
 
@@ -129,9 +143,7 @@ FORGED = {
     ),
     "a guard in the noise of the mechanism": (GRADIENT, {"noise__sigma__guard": str(10**15)}, "of a guard"),
     "a condition that is no text": (
-        GAUSSIAN,
-        {"guarantee__conditions": ["one-row", "blind-choices", "only-release", []]},
-        "a release with this unit",
+        GAUSSIAN, {"guarantee__conditions": ["one-row", "blind-choices", "only-release", []]}, "a release with this",
     ),
     "irls: other form": (IRLS, {"mechanism__settings__form": "moment"}, "expected a scale 'cross'"),
     "output: weaker penalty": (OUTPUT, {"mechanism__settings__strength": 10.0}, STRONGER),
@@ -145,6 +157,9 @@ FORGED = {
         FRANK, {"mechanism__settings__iterations": 80, "noise__parameters": {"iterations": "80"}}, STRONGER,
     ),
     "robust: scale of residuals": (ROBUST, halved(ROBUST, "residual_diagonal", "residual_off_diagonal"), STRONGER),
+    "guard: scale": (GUARDED, {"guard__sigma": str(GUARDED.guard.sigma // 2)}, STRONGER),
+    "guard: no noise": (GUARDED, {"guard__sigma": "0"}, "expected noise on 'guard'"),
+    "guard: added": (GAUSSIAN, {"guard": {"sigma": str(GUARDED.guard.sigma), "fitting": "0", "other": "0"}}, STRONGER),
     "clip counts: scale": (COUNTED, {"noise__sigma__clipped": "1000"}, STRONGER),
 }  # fmt: skip
 

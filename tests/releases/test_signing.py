@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import builtins
 import json
 import shutil
@@ -54,6 +55,13 @@ def test_a_signed_release_is_valid_for_its_key_and_no_other(keys, options):
     assert discreet.verify(release).signature == "not checked"
     with pytest.raises(ReleaseFileError, match="not made with the given key"):
         discreet.verify(release, key=keys / "other.pem")
+
+
+def test_what_is_signed_is_the_digest_with_the_name_of_the_format_before_it(keys):
+    release = signed(keys)
+    key = serialization.load_pem_public_key((keys / "pub.pem").read_bytes())
+    given = base64.b64decode(release.signature.removeprefix("ed25519:"))
+    key.verify(given, b"discreet release 2\n" + release.digest.encode())
 
 
 def test_an_edited_total_is_refused_when_signed(keys):

@@ -6,10 +6,11 @@ from decimal import ROUND_FLOOR, Decimal, localcontext
 from fractions import Fraction
 from typing import Final
 
-from discreet.exact.rounding import root_up
+from discreet.exact.rounding import root_up, up
 from discreet.ledger.filter import Charge, Terms
 from discreet.ledger.units import AMOUNT, CHANCE
 from discreet.privacy.gaussian import MU_LOWEST, epsilon_from
+from discreet.privacy.zcdp import epsilon_from_rho
 
 _NAMES: Final = {"mu2": "mu^2", "rho": "rho", "epsilon": "epsilon", "delta": "delta"}
 _DIGITS: Final = 3
@@ -67,7 +68,11 @@ def spent_epsilon(terms: Terms, spent: Charge) -> float:
     by_sum = spent.epsilon / AMOUNT
     if terms.rule == "basic" or (spent.pure and terms.within_pure(spent)):
         return by_sum
-    square = Fraction(spent.mu2 if terms.rule == "gdp" else 2 * spent.rho, AMOUNT)
+    if terms.rule == "zcdp":
+        # a sum of rho is no sum of mu^2: a pure request has less of the one than of the other
+        rho = up(Fraction(spent.rho, AMOUNT))
+        return min(terms.epsilon, epsilon_from_rho(rho, terms.curve_delta)) if spent.rho else 0.0
+    square = Fraction(spent.mu2, AMOUNT)
     return min(terms.epsilon, epsilon_from(root_up(square), terms.curve_delta)) if square else 0.0
 
 

@@ -19,8 +19,7 @@ _CONDITIONS: Final = "whether the conditions hold, such as bounds that were chos
 _OTHERS: Final = "what other releases of the same table have cost"
 _CHANGED: Final = (
     "whether published numbers were changed after the release, or noise, design and settings in such a way that all "
-    "still fits together: anybody can compute a new digest; a signature, checked with the curator's public key, shows "
-    "it"
+    "still fits: anybody can compute a new digest; a signature, checked with the curator's public key, shows it"
 )
 
 

@@ -56,6 +56,10 @@ def test_guard_and_mechanism_keep_the_budget_and_half_the_noise_of_the_guard_doe
         # composed noise keeps more than it promises
         assert not keeps(loss(quarter), 1.0, delta)
     assert loss(quarter).mu > whole.mu
+    if law.family == "discrete-gaussian":
+        # each count has a step to the lattice of its own
+        assert whole.tau == pytest.approx(alone.tau + 2 / (16 * law.sigma[GUARD] ** 2), rel=1e-12, abs=0)
+        assert whole.tau > alone.tau
 
 
 @pytest.mark.parametrize(("name", "delta"), [("gaussian", 1e-6), ("laplace", 0.0)])

@@ -6,8 +6,17 @@ from dataclasses import replace
 
 import pytest
 
+from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.errors import SpecError
+from discreet.losses.sensitivity.scores import (
+    OFF_WEIGHT,
+    gram_l1_sensitivity,
+    gram_sensitivity,
+    score_l1_sensitivity,
+    score_sensitivity,
+    weighted_gram_sensitivity,
+)
 from discreet.privacy.loss import pure_mu
 from support.loss_cases import one_case
 
@@ -65,3 +74,61 @@ def test_momentum_is_a_parameter_exactly_where_it_is_used():
         case.loss_with(case.law, momentum=False)
     with pytest.raises(SpecError, match="expected a parameter 'momentum_per_mille'"):
         case.loss_with(replace(case.law, parameters={}))
+
+
+# -- the same figures by arithmetic of their own: sensitivities and scales, and how often each is used ---------------
+
+ONE = Design("y", {"y": (-1, 1), "x": (-1, 1), "z": (-1, 1)})
+
+
+def over(case, sensitivity, block):
+    return sensitivity * case.law.unit / case.law.sigma[block]
+
+
+def lattice(case, entries):
+    return sum(many / (16 * case.law.sigma[block] ** 2) for block, many in entries.items())
+
+
+def gram_square(case, sensitivity):
+    return max(over(case, sensitivity, "gram_diagonal") ** 2, over(case, sensitivity, "gram_off_diagonal") ** 2 / 2)
+
+
+@pytest.mark.parametrize("passes", [1, 2, 7])
+def test_scores_are_counted_in_every_pass_and_the_gram_once(passes):
+    case = one_case("irls", ONE, iterations=passes)
+    domain = RowDomain.of(ONE)
+    score = over(case, score_sensitivity(domain, ONE.unit, intercept=True), "score")
+    square = gram_square(case, gram_sensitivity(ONE, domain)) + passes * score**2
+    assert case.loss.mu == pytest.approx(square**0.5, rel=1e-9)
+    entries = {"gram_diagonal": 3, "gram_off_diagonal": 3, "score": 3 * passes}
+    assert case.loss.tau == pytest.approx(lattice(case, entries), rel=1e-9, abs=0)
+
+
+@pytest.mark.parametrize("passes", [1, 2, 7])
+def test_weighted_moments_are_counted_in_every_pass(passes):
+    case = one_case("irls", ONE, form="moment", iterations=passes)
+    of_gram, of_cross = weighted_gram_sensitivity(RowDomain.of(ONE), ONE.unit, intercept=True)
+    square = passes * (gram_square(case, of_gram) + over(case, of_cross, "cross") ** 2)
+    assert case.loss.mu == pytest.approx(square**0.5, rel=1e-9)
+    entries = {"gram_diagonal": 3 * passes, "gram_off_diagonal": 3 * passes, "cross": 3 * passes}
+    assert case.loss.tau == pytest.approx(lattice(case, entries), rel=1e-9, abs=0)
+
+
+@pytest.mark.parametrize("passes", [1, 2, 7])
+def test_pure_scores_are_counted_in_every_pass_and_the_gram_once(passes):
+    case = one_case("irls", ONE, delta=0.0, iterations=passes)
+    domain = RowDomain.of(ONE)
+    gram = gram_l1_sensitivity(ONE, domain) * max(
+        over(case, 1, "gram_diagonal"), over(case, 1, "gram_off_diagonal") / float(OFF_WEIGHT)
+    )
+    epsilon = gram + passes * over(case, float(score_l1_sensitivity(ONE, domain)), "score")
+    assert case.loss.epsilon == pytest.approx(float(epsilon), rel=1e-9)
+
+
+@pytest.mark.parametrize("passes", [1, 2, 7])
+def test_steps_of_a_gradient_are_counted_every_time(passes):
+    case = one_case("gradient", ONE, iterations=passes)
+    score = over(case, score_sensitivity(RowDomain.of(ONE), ONE.unit, intercept=True), "score")
+    square = passes * score**2 + over(case, 1, "count") ** 2
+    assert case.loss.mu == pytest.approx(square**0.5, rel=1e-9)
+    assert case.loss.tau == pytest.approx(lattice(case, {"score": 3 * passes, "count": 1}), rel=1e-9, abs=0)

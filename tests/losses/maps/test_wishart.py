@@ -8,7 +8,10 @@ import pytest
 
 from discreet.design.model import Design
 from discreet.errors import SpecError
+from discreet.losses.composition import split
+from discreet.losses.maps.registry import loss_of
 from discreet.mechanisms.moments.wishart import Scales
+from discreet.privacy.lattice import ROUNDING
 from support.loss_cases import one_case
 
 IRLS = {"form": "moment", "noise": "wishart", "iterations": 3}
@@ -53,3 +56,14 @@ def test_passes_of_irls_add_up():
     assert case.loss_with(case.law, iterations=6).delta > 10 * case.loss.delta
     with pytest.raises(SpecError, match="needs delta above 0"):
         replace(case, delta=0.0).loss  # noqa: B018
+
+
+@pytest.mark.parametrize("composition", ["basic", "advanced"])
+def test_every_pass_of_wishart_noise_has_its_delta(composition):
+    case = one_case("irls", form="moment", noise="wishart", composition=composition, iterations=40)
+    each, _ = split(composition, case.epsilon, case.delta, 40)
+    # one matrix by itself, at what the rule leaves it of epsilon
+    alone = loss_of("irls", "2", case.design, case.law, {**case.settings, "iterations": 1, "composition": "basic"},
+                    each * ROUNDING, case.delta).delta  # fmt: skip
+    fixed = case.delta / 2 if composition == "advanced" else 0.0
+    assert case.loss.delta == pytest.approx(40 * alone + fixed, rel=1e-3)
