@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Callable, Hashable
 from decimal import Decimal
 from fractions import Fraction
+from pathlib import Path
 from types import ModuleType
 
 import numpy as np
@@ -233,6 +234,12 @@ def escaped(call: Callable[..., object], ordinary: dict[str, object], names: lis
                 except Exception as error:
                     found.append(f"{name} = {kind}: {type(error).__name__}: {error}")
     return found
+
+
+@pytest.fixture(autouse=True)
+def own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An odd value may be a good file name."""
+    monkeypatch.chdir(tmp_path)
 
 
 @pytest.mark.parametrize("what", CALLS)

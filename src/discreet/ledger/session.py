@@ -12,11 +12,11 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Final
 
-from discreet.exact.rounding import up
+from discreet.exact.rounding import root_up, up
 from discreet.ledger.filter import CURVE_SHARE
 from discreet.privacy.gaussian import DELTA_HIGHEST, MU_HIGHEST, MU_LOWEST, epsilon_from
 from discreet.privacy.guarantee import Together
-from discreet.privacy.lattice import distance_cost
+from discreet.privacy.lattice import ROUNDING, distance_cost
 from discreet.privacy.loss import Loss
 from discreet.privacy.unit import PrivacyUnit
 
@@ -69,13 +69,15 @@ def together(losses: Sequence[Loss]) -> Together:
         return Together(fits, up(sum((Fraction(loss.epsilon) for loss in losses), Fraction(0))), 0.0)
     if fits == 1:
         return Together(1, losses[0].epsilon, losses[0].delta)
-    whole = Loss.together(1.0, 0.0, losses)
+    mu = root_up(sum((Fraction(loss.mu) ** 2 for loss in losses), Fraction(0)))
+    tau, failure = (float(sum(getattr(loss, name) for loss in losses)) for name in ("tau", "failure"))
     delta = max(loss.delta for loss in losses)
     curve = CURVE_SHARE * min(delta, DELTA_HIGHEST)
-    if whole.mu > MU_HIGHEST:
+    if mu > MU_HIGHEST or tau + failure >= _LARGEST_DELTA:
+        # nothing is kept
         return Together(fits, up(sum((Fraction(loss.epsilon) for loss in losses), Fraction(0))), _LARGEST_DELTA)
-    epsilon = epsilon_from(max(whole.mu, MU_LOWEST), curve)
-    rest = whole.failure + distance_cost(epsilon, whole.tau)
+    epsilon = epsilon_from(max(mu, MU_LOWEST), curve)
+    rest = (failure + distance_cost(epsilon, tau)) * ROUNDING
     return Together(fits, epsilon, min(max(delta, curve + rest), _LARGEST_DELTA))
 
 
