@@ -63,6 +63,12 @@ ROWS, TARGET = [[0.1], [0.2]] * 10, [0.1, 0.2] * 10
 ESTIMATOR = {**BUDGET, "bounds": (0, 1), "target_bounds": (0, 1), "penalty": "ridge", "strength": 1.0}
 
 
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Text that is taken for a path names a file that is gone after the test."""
+    monkeypatch.chdir(tmp_path)
+
+
 def as_key(value: object) -> object:
     """The value where it can be a key of a mapping, or its type."""
     return value if isinstance(value, Hashable) else type(value)
