@@ -205,10 +205,7 @@ def release_with(
     )
     options = checked_options(compute)
     if not callable(spend):
-        raise SpecError(
-            "spend: expected an account such as ledger.account('survey'), or a function that returns a SpendReceipt, "
-            f"got {type(spend).__name__}"
-        )
+        raise SpecError(f"spend: expected ledger.account(name), or a function like it, got {type(spend).__name__}")
     # a key that cannot sign costs nothing
     key = None if sign is None else SigningKey.load(sign)
     positions = position_notice(data, [*design.table_columns, *filter(None, [design.unit.id])])
@@ -246,7 +243,10 @@ def release_with(
         if receipt.stopped is not None:
             raise _stopped(receipt.stopped, receipt)
         if receipt.stored is not None:
-            return _as_signed(Release.from_json(receipt.stored), key)
+            stored = Release.from_json(receipt.stored)
+            if key is not None:
+                key.check_signed(stored.signature, stored.digest)
+            return stored
 
         def build() -> Release | str:
             counts = guard_counts(first.fitting, asked.law, sampler) if guard else None
@@ -409,16 +409,6 @@ def _recorded(receipt: object) -> SpendReceipt:
     if has_invisible_characters(receipt.anchor):
         raise LedgerError(f"the spend hook gave an anchor with invisible characters; {_NOT_DRAWN}")
     return receipt
-
-
-def _as_signed(stored: Release, key: SigningKey | None) -> Release:
-    """A recorded release, if it has the signature that is asked for now."""
-    if key is not None and stored.signature != key.signature(stored.digest):
-        raise SpecError(
-            "this request was released before, without a signature by this key; leave the key out to get that release "
-            "again, or ask for a new release, which is paid for (--new-release)"
-        )
-    return stored
 
 
 def _ended(receipt: SpendReceipt) -> Callable[[str, Loss], str]:

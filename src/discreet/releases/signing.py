@@ -54,6 +54,14 @@ class SigningKey:
         """The signature of a digest, as a release file has it."""
         return _SCHEME + base64.b64encode(self.key.sign(_PREFIX + digest.encode())).decode()
 
+    def check_signed(self, signature: str | None, digest: str) -> None:
+        """Refuse a recorded release that this key did not sign."""
+        if signature != self.signature(digest):
+            raise SpecError(
+                "this request was released before, without a signature by this key; leave the key out to get that "
+                "release again, or ask for a new release, which is paid for (--new-release)"
+            )
+
 
 @dataclass(frozen=True, slots=True, repr=False)
 class VerifyKey:
