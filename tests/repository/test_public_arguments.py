@@ -242,12 +242,6 @@ def escaped(call: Callable[..., object], ordinary: dict[str, object], names: lis
     return found
 
 
-@pytest.fixture(autouse=True)
-def own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An odd value may be a good file name."""
-    monkeypatch.chdir(tmp_path)
-
-
 @pytest.mark.parametrize("what", CALLS)
 def test_an_odd_argument_is_refused_in_our_words(what: str) -> None:
     call, ordinary = CALLS[what]
