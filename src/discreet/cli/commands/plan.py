@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from discreet.cli.commands.assumption_options import assume_table, assumption_options, correlation_table
-from discreet.cli.commands.plan_text import percent, print_over, print_plan, print_plans
+from discreet.cli.assumption_options import assume_table, assumption_options, correlation_table
 from discreet.cli.options import number, output_options, settings_table
+from discreet.cli.plan_text import percent, print_over, print_plan, print_plans
 from discreet.cli.session import Session
 from discreet.cli.terminal import say, say_json
 from discreet.errors import PrivacyNotice, SpecError
