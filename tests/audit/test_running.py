@@ -9,6 +9,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from discreet.audit import running
+from discreet.audit.pairs.situations import situations
 from discreet.audit.running import EPSILONS, Task, audited, chosen_names, run_audit, subject_names
 from discreet.errors import SpecError
 from discreet.mechanisms.interface.protocol import NoisyMoments
@@ -124,3 +126,15 @@ def test_false_alarms_of_the_entries_are_as_rare_as_stated(name):
     alarms = [audited(Task(name, 1.0, 2000, 0.01)).verdict for _ in range(150)].count("violation")
     print(name, "false alarms:", alarms, "of 150")
     assert alarms <= 14
+
+
+def test_all_pairs_go_through_the_whole_path(monkeypatch):
+    monkeypatch.setattr(running, "situations", lambda mechanism: [situations(mechanism)[k] for k in (0, 3, -2)])
+    monkeypatch.setattr(running, "EPSILONS", (1.0,))
+    result = run_audit("laplace", full=True, draws=40, confidence=SURE, workers=1)
+    assert [case.pair for case in result.cases] == [situations("laplace")[k].pair.name for k in (0, 3, -2)]
+    assert result.passed
+    assert all(check.name != "whole path, table" for case in result.cases for check in case.checks)
+    # persons of several rows are not served
+    assert len(run_audit("wishart", full=True, draws=20, confidence=SURE, workers=1).cases) == 2
+    assert len(run_audit("primitives.randomised_response", full=True, draws=40, confidence=SURE, workers=1).cases) == 1

@@ -11,6 +11,7 @@ from multiprocessing import get_context
 from typing import Final
 
 from discreet.audit.auditing import CONFIDENCE, DRAWS
+from discreet.audit.pairs.situations import situations
 from discreet.audit.result import AuditedCase, AuditResult
 from discreet.audit.statistics.judging import judged
 from discreet.audit.subjects.mechanisms import MechanismSubject, mechanism_entries
@@ -19,6 +20,7 @@ from discreet.audit.subjects.subject import Subject
 from discreet.design.model import Design
 from discreet.errors import SpecError
 from discreet.exact.blas_threads import one_blas_thread
+from discreet.mechanisms.catalogue import table_row
 
 # power is cheap there, and the code that runs is the same at every epsilon
 EPSILONS: Final = (1.0, 4.0)
@@ -26,17 +28,26 @@ EPSILONS: Final = (1.0, 4.0)
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """One case: a subject at one epsilon, and its part of the chance of a false alarm."""
+    """One case: a subject at one epsilon, and its part of the chance of a false alarm.
+
+    Attributes
+    ----------
+    situation
+        Place of a pair among all those of a mechanism, all of whose draws go through the whole public path; none for
+        its worst pair, with sums computed once.
+    """
 
     name: str
     epsilon: float
     draws: int
     alpha: float
+    situation: int | None = None
 
 
 def run_audit(
     name: str | None = None,
     *,
+    full: bool = False,
     draws: int = DRAWS,
     confidence: float = CONFIDENCE,
     workers: int | None = None,
@@ -48,6 +59,8 @@ def run_audit(
     ----------
     name
         A mechanism with all its entries, or one entry; all subjects unless given.
+    full
+        All pairs, with every draw through the whole public path: an hour or more for each mechanism.
     draws
         For each of two tables.
     confidence
@@ -64,8 +77,9 @@ def run_audit(
     (['pass', 'pass'], True)
     """
     names = chosen_names(name)
-    alpha = (1 - confidence) / (len(names) * len(EPSILONS))
-    tasks = [Task(one, epsilon, draws, alpha) for one in names for epsilon in EPSILONS]
+    wanted = [(one, place, epsilon) for one in names for place in _places(one, full=full) for epsilon in EPSILONS]
+    alpha = (1 - confidence) / len(wanted)
+    tasks = [Task(one, epsilon, draws, alpha, place) for one, place, epsilon in wanted]
     cases = []
     for case in _finished(tasks, min(workers or os.cpu_count() or 1, len(tasks))):
         cases.append(case)
@@ -98,10 +112,23 @@ def chosen_names(name: str | None) -> list[str]:
 
 def subject_of(task: Task) -> Subject:
     """The subject of a task."""
-    mechanisms = mechanism_entries()
-    if task.name in mechanisms:
-        return MechanismSubject(mechanisms[task.name], task.epsilon, Design("y", {"y": (-1, 1), "x": (-1, 1)}))
-    return PrimitiveSubject(primitive_entries()[task.name], task.epsilon)
+    entry = mechanism_entries().get(task.name)
+    if entry is None:
+        return PrimitiveSubject(primitive_entries()[task.name], task.epsilon)
+    if task.situation is None:
+        return MechanismSubject(entry, task.epsilon, Design("y", {"y": (-1, 1), "x": (-1, 1)}))
+    found = situations(entry.mechanism)[task.situation]
+    return MechanismSubject(entry, task.epsilon, found.design, found.pair, whole=True)
+
+
+def _places(name: str, *, full: bool) -> list[int | None]:
+    """Pairs of a subject that are tried: its worst, or all; persons of several rows only where they are served."""
+    entry = mechanism_entries().get(name)
+    if entry is None or not full:
+        return [None]
+    persons = table_row(entry.mechanism).persons
+    known = enumerate(situations(entry.mechanism))
+    return [place for place, one in known if persons or one.design.unit.max_rows == 1]
 
 
 def audited(task: Task) -> AuditedCase:

@@ -77,6 +77,8 @@ class MechanismSubject:
         Of the made-up tables.
     pair
         The pair to draw for; unless given, the one of largest exact loss.
+    whole
+        Whether every draw goes through `discreet.release`, and not those of a test alone.
 
     Examples
     --------
@@ -87,8 +89,15 @@ class MechanismSubject:
     """
 
     def __init__(
-        self, entry: MechanismEntry, epsilon: float, design: Design, pair: NeighbourPair | None = None
+        self,
+        entry: MechanismEntry,
+        epsilon: float,
+        design: Design,
+        pair: NeighbourPair | None = None,
+        *,
+        whole: bool = False,
     ) -> None:
+        self._whole = whole
         self.name = entry.name
         self._entry = entry
         self._epsilon = epsilon
@@ -114,7 +123,9 @@ class MechanismSubject:
         return self._worst.name
 
     def draws(self, side: int, how_many: int) -> FloatArray:
-        """Outputs of the mechanism on rows that were read once."""
+        """Outputs of the mechanism on rows that were read once, or of the whole public path."""
+        if self._whole:
+            return np.array([self._released(side) for _ in range(how_many)])
         rows = self._sides(self._worst)[side]
         first = None
         outputs = []
@@ -133,6 +144,8 @@ class MechanismSubject:
     def checks(self, drawn: tuple[FloatArray, FloatArray], alpha: float) -> tuple[Check, ...]:
         """The law of the noise, and whether the whole public path gives outputs of the same law."""
         found = noise_checks(self._asked, self._sides(self._worst), drawn, alpha / 2)
+        if self._whole:
+            return found
         whole = [
             agreement_check(f"whole path, {which}", self.whole_path(side), drawn[side], alpha / 4)
             for side, which in enumerate(("table", "neighbour"))
@@ -140,25 +153,27 @@ class MechanismSubject:
         return *found, *whole
 
     def whole_path(self, side: int) -> FloatArray:
-        """Outputs of `discreet.release` on the table itself."""
-        table = (self._worst.table, self._worst.neighbour)[side]
+        """Outputs of `discreet.release` on the table itself, for the test of agreement."""
         outputs: list[list[float]] = []
         wanted, start = WHOLE_DRAWS, time.process_time()
         while len(outputs) < wanted:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", PrivacyNotice)
-                made = release(
-                    table,
-                    self._design,
-                    epsilon=self._epsilon,
-                    delta=self._asked.budget.delta,
-                    mechanism=self._entry.mechanism,
-                    settings=self._entry.settings,
-                )
-            outputs.append(release_numbers(made))
+            outputs.append(self._released(side))
             if len(outputs) == _TIMED and time.process_time() - start > _TIMED * SLOW_SECONDS:
                 wanted = WHOLE_DRAWS_SLOW
         return np.array(outputs)
+
+    def _released(self, side: int) -> list[float]:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", PrivacyNotice)
+            made = release(
+                (self._worst.table, self._worst.neighbour)[side],
+                self._design,
+                epsilon=self._epsilon,
+                delta=self._asked.budget.delta,
+                mechanism=self._entry.mechanism,
+                settings=self._entry.settings,
+            )
+        return release_numbers(made)
 
     @cached_property
     def _losses(self) -> tuple[ExactLoss | None, ...]:
@@ -177,14 +192,14 @@ class MechanismSubject:
         return self._pairs[values.index(max(values))]
 
     def _sides(self, pair: NeighbourPair) -> tuple[MadeUpRows, MadeUpRows]:
-        found = self._kept.get(pair.name)
+        found = self._kept.get(id(pair))
         if found is None:
             one, other = (MadeUpRows(table, self._design, self._asked.domain) for table in (pair.table, pair.neighbour))
-            found = self._kept[pair.name] = one, other
+            found = self._kept[id(pair)] = one, other
         return found
 
     @cached_property
-    def _kept(self) -> dict[str, tuple[MadeUpRows, MadeUpRows]]:
+    def _kept(self) -> dict[int, tuple[MadeUpRows, MadeUpRows]]:
         return {}
 
 

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import click
 
 from discreet.cli.options import debug_option, json_option
-from discreet.cli.session import Session
 from discreet.cli.terminal import say, say_json
 
 if TYPE_CHECKING:
@@ -16,12 +15,12 @@ if TYPE_CHECKING:
 
 @click.command("audit", short_help="Attack the mechanisms, and compare what is certified with what is claimed.")
 @click.argument("mechanism", required=False)
+@click.option("--full", is_flag=True, help="All pairs, every draw through the whole public path; takes hours.")
 @click.option("--workers", type=click.IntRange(min=1), metavar="N", help="Processes.  [default: all cores]")
 @click.option("-o", "--output", metavar="DIR", help="Folder to write a picture and the JSON document to.")
 @json_option
 @debug_option
-@click.pass_obj
-def command(session: Session, mechanism: str | None, workers: int | None, output: str | None, as_json: bool) -> None:
+def command(mechanism: str | None, full: bool, workers: int | None, output: str | None, as_json: bool) -> None:
     """Attack MECHANISM, or everything, with the production sampler on pairs of made-up tables.
 
     Prints for each the epsilon that is claimed and the epsilon that outputs certify at 99% for all of them together.
@@ -34,7 +33,7 @@ def command(session: Session, mechanism: str | None, workers: int | None, output
 
     folder = None if output is None else prepared_folder(output)
     with counting_bar() as progress:
-        result = run_audit(mechanism, workers=workers, progress=progress)
+        result = run_audit(mechanism, full=full, workers=workers, progress=progress)
     written = () if folder is None else write_result(result, folder)
     if as_json:
         say_json({**result.to_dict(), "written": [str(path) for path in written]})
