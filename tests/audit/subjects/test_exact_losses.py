@@ -25,13 +25,13 @@ KNOWN = [name for name in mechanism_entries() if name != "objective"]
 REACHED = {"output": 0.9, "frank-wolfe": 0.0}
 
 
-def largest(name, design, smaller=1):
+def largest(name, design, smaller=1, claim=None):
     entry = name if isinstance(name, MechanismEntry) else mechanism_entries()[name]
     asked = Question.checked(
         design, PrivacyBudget(1.0, entry.delta), entry.mechanism, entry.settings,
         moments="plain", residual_bound=None, clip_counts=False, grid_bits=16,
     )  # fmt: skip
-    claim = Claim.of(with_curve(Guarantee.promised(design.unit, asked.budget), asked.law))
+    claim = claim or Claim.of(with_curve(Guarantee.promised(design.unit, asked.budget), asked.law))
     if smaller > 1:
         asked = replace(asked, law=replace(asked.law, sigma={k: v // smaller for k, v in asked.law.sigma.items()}))
     found = []
@@ -65,3 +65,7 @@ def test_where_rows_are_exchanged_their_number_is_public(name):
 def test_a_law_without_a_form_of_its_own_has_no_exact_loss():
     assert set(largest("objective", Design("y", COLUMNS))) == {None}
     assert set(largest(WISHART, Design("y", COLUMNS))) == {None}
+
+
+def test_without_a_claimed_curve_there_is_nothing_to_compare_mu_with():
+    assert largest("gaussian", Design("y", COLUMNS), claim=Claim(1.0, 1e-6)) == [None]

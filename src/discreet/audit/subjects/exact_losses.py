@@ -8,7 +8,6 @@ run; the claim must cover it for every run.
 from __future__ import annotations
 
 import copy
-import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
@@ -60,7 +59,7 @@ def exact_loss(
     length = root_up(sum((change * change for change in changes), Fraction(0)))
     if asked.law.family == "k-norm":
         return ExactLoss(name, "epsilon", length, claim.epsilon)
-    return ExactLoss(name, "mu", length, math.inf if claim.mu is None else claim.mu)
+    return None if claim.mu is None else ExactLoss(name, "mu", length, claim.mu)
 
 
 def run_of(asked: Question, sides: tuple[MadeUpRows, MadeUpRows], sampler: Sampler) -> list[tuple[Values, Values]]:
