@@ -58,7 +58,7 @@ _HOMES = {
 }
 
 # rooms that users visit by name; they are no public names of their own
-_ROOMS = ("datasets", "papers", "planning", "primitives", "privacy", "testing")
+_ROOMS = ("audit", "datasets", "papers", "planning", "primitives", "privacy", "testing")
 
 __all__ = [
     "ComputeOptions",

@@ -1,6 +1,21 @@
 """AUDIT: what an attacker would try.
 
-Sees: designs, mechanisms by name.
+Sees: mechanisms and primitives as production runs them, a user's own method, made-up tables.
 Never: a sensitive table.
-Hands on: neighbouring tables on which mechanisms come closest to their claims.
+Hands on: certified lower bounds on epsilon beside claims.
+
+>>> from discreet.audit import audit
+>>> audit(lambda table: len(table), [([1, 2], [1])], claimed=1.0, draws=1000).passed
+False
 """
+
+from __future__ import annotations
+
+from discreet.audit.auditing import audit
+from discreet.audit.pairs.catalogue import worst_pairs
+from discreet.audit.pairs.pair import NeighbourPair
+from discreet.audit.result import AuditedCase, AuditResult
+from discreet.audit.running import run_audit
+from discreet.audit.statistics.claims import Claim
+
+__all__ = ["AuditResult", "AuditedCase", "Claim", "NeighbourPair", "audit", "run_audit", "worst_pairs"]

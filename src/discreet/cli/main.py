@@ -32,6 +32,7 @@ COMMANDS: Final = (
     "report",
     "verify",
     "mechanisms",
+    "audit",
     "reproduce",
 )
 

@@ -1,9 +1,11 @@
-"""A bar on stderr for reads that last, and nothing otherwise."""
+"""Bars on stderr for reads that last and for parts of long work, and nothing otherwise."""
 
 from __future__ import annotations
 
 import sys
 import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import TracebackType
 from typing import TYPE_CHECKING, Final
 
@@ -74,3 +76,18 @@ class ReadProgress:
             self._ended = True
             if self._bar is not None:
                 self._bar.stop()
+
+
+@contextmanager
+def counting_bar() -> Iterator[Callable[[str, int, int], None]]:
+    """A bar of parts that are done, with the time that is left, on a terminal."""
+    if sys.stderr is None or not sys.stderr.isatty():
+        yield lambda name, done, total: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("starting", total=None)
+        yield lambda name, done, total: bar.update(task, description=name, completed=done, total=total)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from textwrap import fill
 from typing import TYPE_CHECKING, Final
 
@@ -50,6 +48,7 @@ def command(
     The verdict is computed from inequalities that were fixed before the run. Everything here is NOT PRIVATE: noise
     comes from fixed seeds, on public tables. A run that was stopped goes on where it ended.
     """
+    from discreet.cli.progress import counting_bar
     from discreet.papers.reproduction import figures, reproduce
 
     if everything and figure is not None:
@@ -65,7 +64,7 @@ def command(
             _print_list(figures())
         return
     session.kept = f"finished cells are kept in {output!r}, and the same command goes on from there"
-    with _bar() as progress:
+    with counting_bar() as progress:
         made = reproduce(
             figure, output=output, quick=quick, data=data, method=method, workers=workers, progress=progress
         )
@@ -122,18 +121,3 @@ def _print_verdicts(made: Reproduction) -> None:
 
 def _seconds(value: object) -> str:
     return f"{value:.0f}" if isinstance(value, int | float) else ""
-
-
-@contextmanager
-def _bar() -> Iterator[Callable[[str, int, int], None]]:
-    """A bar with the time that is left, on a terminal."""
-    if sys.stderr is None or not sys.stderr.isatty():
-        yield lambda name, done, total: None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("starting", total=None)
-        yield lambda name, done, total: bar.update(task, description=name, completed=done, total=total)

@@ -1,0 +1,103 @@
+"""Neighbouring tables on which readers, rules and caps may fail, each with the design it is for.
+
+Whatever a cell holds, one unit may move what is published by no more than the noise covers. So these pairs are for
+every mechanism: an empty table, cells that are no numbers, the place of a row, borders of chunks, levels, and persons.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from discreet.audit.pairs.catalogue import worst_pairs
+from discreet.audit.pairs.pair import NeighbourPair, Table
+from discreet.design.model import Design
+
+_BOUNDS: Final = (-1, 1)
+_RULES: Final[dict[str, object]] = {"drop": "drop", "fill": {"fill": 0.5}}
+_ODD: Final[dict[str, object]] = {
+    "1e300": 1e300, "-1e300": -1e300, "inf": math.inf, "-inf": -math.inf, "NaN": math.nan, "none": None,
+    "text": "1.0", "a large integer": 10**400,
+}  # fmt: skip
+_PLACES: Final = {"first": 0, "in the middle": 2, "last": 4}
+_CHUNK: Final = 16_384
+
+
+@dataclass(frozen=True)
+class Situation:
+    """A pair of neighbouring tables, and the design that they are declared with."""
+
+    design: Design
+    pair: NeighbourPair
+
+
+def situations(mechanism: str) -> tuple[Situation, ...]:
+    """All pairs for a mechanism: its worst ones under both relations, and those on which reading may fail.
+
+    >>> len(situations("gaussian")) > 30
+    True
+    """
+    return (*_worst(mechanism), *_general())
+
+
+def _worst(mechanism: str) -> Iterator[Situation]:
+    for relation in ("add-remove", "replace"):
+        design = Design("y", {"y": _BOUNDS, "x": _BOUNDS}, unit={"neighbours": relation})
+        for pair in worst_pairs(mechanism, design):
+            yield Situation(design, NeighbourPair(f"{relation}: {pair.name}", pair.table, pair.neighbour))
+
+
+def _general() -> Iterator[Situation]:
+    dropping = _design("drop")
+    corner = {"x": [1.0], "y": [1.0]}
+    yield Situation(dropping, NeighbourPair("one row or none", corner, {"x": [], "y": []}))
+    for rule in _RULES:
+        for name, cell in _ODD.items():
+            yield Situation(_design(rule), _added(f"{name} under {rule}", _four_rows(), {"x": cell, "y": 1.0}, 4))
+    for name, place in _PLACES.items():
+        yield Situation(dropping, _added(f"row {name}", _four_rows(), {"x": 1.0, "y": 1.0}, place))
+    for rows in (_CHUNK - 1, _CHUNK, _CHUNK + 1):
+        zeros = {"x": [0.0] * rows, "y": [0.0] * rows}
+        yield Situation(dropping, _added(f"row after {rows:,}", zeros, {"x": 1.0, "y": 1.0}, rows))
+    arrays: dict[str, object] = {name: np.array(cells, dtype=object) for name, cells in _four_rows().items()}
+    odd = {
+        name: np.array([*cells, cell], dtype=object)
+        for (name, cells), cell in zip(_four_rows().items(), (None, 1.0), strict=True)
+    }
+    yield Situation(dropping, NeighbourPair("none in an array of objects", odd, arrays))  # type: ignore[arg-type]
+    levels = Design("y", {"y": _BOUNDS, "g": {"levels": ["a", "b", "c"], "missing": "drop"}})
+    known: dict[str, list[object]] = {"g": ["a", "b", "a"], "y": [0.0, 1.0, -1.0]}
+    for level in ("c", "unknown", None):
+        yield Situation(levels, _added(f"level {level}", known, {"g": level, "y": 1.0}, 3))
+    yield from _persons()
+
+
+def _persons() -> Iterator[Situation]:
+    """A person with as many rows as count, or one more, and a row of nobody."""
+    design = _design("drop", unit={"id": "who", "max_rows": 2})
+    others: dict[str, list[object]] = {"x": [0.0, 0.5], "y": [0.0, 0.5], "who": ["a", "b"]}
+    for rows in (1, 2, 3):
+        added = {
+            name: [*cells, *[one] * rows] for (name, cells), one in zip(others.items(), (1.0, 1.0, "c"), strict=True)
+        }
+        yield Situation(design, NeighbourPair(f"person of {rows} rows, 2 count", added, others))
+    yield Situation(design, _added("row without a person", others, {"x": 1.0, "y": 1.0, "who": None}, 2))
+
+
+def _design(rule: str, **more: object) -> Design:
+    columns = {name: {"bounds": _BOUNDS, "missing": _RULES[rule]} for name in ("y", "x")}
+    return Design("y", columns, **more)  # type: ignore[arg-type]
+
+
+def _four_rows() -> dict[str, list[object]]:
+    return {"x": [0.0, -1.0, 0.5, 0.25], "y": [0.5, 1.0, -1.0, 0.0]}
+
+
+def _added(name: str, table: Table, row: dict[str, object], place: int) -> NeighbourPair:
+    """A table with one row more, at a place, and the table itself."""
+    more = {column: [*cells[:place], row[column], *cells[place:]] for column, cells in table.items()}
+    return NeighbourPair(name, more, table)

@@ -1,0 +1,181 @@
+"""What an audit found: certified lower bounds beside claims, in a table, as JSON and as a picture."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from discreet.audit.statistics.judging import Judgement, Witness
+from discreet.audit.statistics.laws import Check
+from discreet.audit.subjects.subject import ExactLoss
+
+NOT_A_PROOF: Final = (
+    "A pass is not a proof: a black-box audit sees neither events rarer than about one in its draws nor pairs that "
+    "were not tried. A violation is one, up to the stated chance of a false alarm."
+)
+HEADERS: Final = (
+    "subject",
+    "claimed",
+    "certified",
+    "claimed mu",
+    "certified mu",
+    "exact",
+    "draws",
+    "seconds",
+    "verdict",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class AuditedCase:
+    """One subject at one claim, on one pair.
+
+    Attributes
+    ----------
+    name, pair
+        Which subject, and which two tables.
+    judgement
+        What the draws certify.
+    exact
+        Losses of all pairs in exact arithmetic, where they are known.
+    checks
+        Tests of the noise, and of the whole path against sums computed once.
+    draws
+        For each of the two tables.
+    seconds
+        CPU time.
+    """
+
+    name: str
+    pair: str
+    judgement: Judgement
+    exact: tuple[ExactLoss, ...]
+    checks: tuple[Check, ...]
+    draws: int
+    seconds: float
+
+    @property
+    def violations(self) -> tuple[str, ...]:
+        """What contradicts the claim, one sentence each."""
+        return tuple(self._violations())
+
+    @property
+    def verdict(self) -> str:
+        """`pass` or `violation`."""
+        return "violation" if self.violations else "pass"
+
+    def cells(self) -> tuple[str, ...]:
+        """A row of the table."""
+        claim, found = self.judgement.claim, self.judgement
+        delta = f" (delta {claim.delta:g})" if claim.delta else ""
+        exact = max(self.exact, key=lambda one: one.value / one.claimed, default=None)
+        return (
+            self.name,
+            f"{claim.epsilon:g}{delta}",
+            f"{found.certified:.2f}",
+            "" if claim.mu is None else f"{claim.mu:.3f}",
+            "" if found.mu is None else f"{found.mu:.3f}",
+            "" if exact is None else f"{exact.value / exact.claimed:.1%} of {exact.currency}",
+            f"{self.draws:,}",
+            f"{self.seconds:.1f}",
+            self.verdict,
+        )
+
+    def to_dict(self) -> dict[str, object]:
+        """The case as plain values."""
+        found = self.judgement
+        return {
+            "subject": self.name,
+            "pair": self.pair,
+            "claimed": {"epsilon": found.claim.epsilon, "delta": found.claim.delta, "mu": found.claim.mu},
+            "certified": {"epsilon": found.epsilon, "mu": found.mu, "epsilon_of_mu_or_event": found.certified},
+            "event": _shown(found.witness),
+            "mu_event": _shown(found.mu_witness),
+            "exact": [
+                {"pair": one.pair, "currency": one.currency, "value": one.value, "claimed": one.claimed}
+                for one in self.exact
+            ],
+            "checks": [
+                {"name": one.name, "distance": one.distance, "allowed": one.allowed, "passed": one.passed}
+                for one in self.checks
+            ],
+            "draws": self.draws,
+            "seconds": self.seconds,
+            "verdict": self.verdict,
+            "violations": list(self.violations),
+        }
+
+    def _violations(self) -> Iterator[str]:
+        found, claim = self.judgement, self.judgement.claim
+        if found.epsilon > claim.epsilon:
+            yield (
+                f"epsilon is at least {found.epsilon:.3g} at delta = {claim.delta:g}, claimed {claim.epsilon:g} "
+                f"({_shown(found.witness)})"
+            )
+        if found.mu is not None and claim.mu is not None and found.mu > claim.mu:
+            yield f"mu is at least {found.mu:.3g}, claimed {claim.mu:.3g} ({_shown(found.mu_witness)})"
+        for loss in self.exact:
+            if not loss.kept:
+                yield f"the exact {loss.currency} of '{loss.pair}' is {loss.value:.6g}, claimed {loss.claimed:.6g}"
+        for check in self.checks:
+            if not check.passed:
+                yield f"{check.name}: distance {check.distance:.3g}, at most {check.allowed:.3g} expected"
+
+
+@dataclass(frozen=True, slots=True)
+class AuditResult:
+    """All cases of an audit.
+
+    Attributes
+    ----------
+    cases
+        In the order in which they were asked for.
+    confidence
+        All bounds and tests together raise a false alarm with probability of at most 1 - confidence.
+    """
+
+    cases: tuple[AuditedCase, ...]
+    confidence: float
+
+    @property
+    def passed(self) -> bool:
+        """Whether no claim was refuted."""
+        return not any(case.violations for case in self.cases)
+
+    @property
+    def seconds(self) -> float:
+        """CPU time of all cases."""
+        return sum(case.seconds for case in self.cases)
+
+    def summary(self) -> str:
+        """Table, violations, and what a pass says, as text."""
+        rows = [HEADERS, *(case.cells() for case in self.cases)]
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        lines = [_line(row, widths) for row in rows]
+        return "\n".join([*lines, "", *self.sentences(), ""])
+
+    def sentences(self) -> tuple[str, ...]:
+        """Violations, confidence, and what a pass says."""
+        wrong = [f"VIOLATION  {case.name}, {case.pair}: {one}" for case in self.cases for one in case.violations]
+        chance = f"False alarms: at most {1 - self.confidence:.2g} for all {len(self.cases)} cases together."
+        return *wrong, chance, NOT_A_PROOF
+
+    def to_dict(self) -> dict[str, object]:
+        """All of it as plain values."""
+        return {
+            "passed": self.passed,
+            "confidence": self.confidence,
+            "seconds": self.seconds,
+            "cases": [case.to_dict() for case in self.cases],
+            "note": NOT_A_PROOF,
+        }
+
+
+def _line(row: tuple[str, ...], widths: list[int]) -> str:
+    first, *others = zip(row, widths, strict=True)
+    return "  ".join([f"{first[0]:<{first[1]}}", *(f"{cell:>{width}}" for cell, width in others)]).rstrip()
+
+
+def _shown(witness: Witness | None) -> str | None:
+    return None if witness is None else witness.sentence()

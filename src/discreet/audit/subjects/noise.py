@@ -1,0 +1,93 @@
+"""The noise that outputs of a mechanism must hold, and tests of it against the law that the mechanism states."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+import numpy as np
+from scipy.stats import chi2, gamma, laplace, norm
+
+from discreet.audit.statistics.laws import Check, bits_check, law_check
+from discreet.audit.subjects.rows import MadeUpRows
+from discreet.curator.sums.gram import ExactGram
+from discreet.exact.arrays import FloatArray
+from discreet.losses.law import DIAGONAL_BLOCKS, entry_blocks
+from discreet.losses.maps.registry import MOMENTS
+from discreet.workflow import Question
+
+# the lowest bits of noise whose scale is many times larger are uniform to any precision
+_BITS: Final = 4
+_WIDE: Final = 2**12
+
+
+def noise_checks(
+    asked: Question, sides: tuple[MadeUpRows, MadeUpRows], drawn: tuple[FloatArray, FloatArray], alpha: float
+) -> tuple[Check, ...]:
+    """Tests of the law of the noise and of its lowest bits; none where noise cannot be read off what is published.
+
+    Parameters
+    ----------
+    asked
+        The mechanism with its law.
+    sides
+        The two tables.
+    drawn
+        Outputs for each, one in each row.
+    alpha
+        Probability of a false alarm, over all tests together.
+    """
+    if asked.mechanism.name == "objective":
+        terms = np.concatenate([_linear_terms(asked, rows, one) for rows, one in zip(sides, drawn, strict=True)])
+        return (law_check("law of the linear term", terms / asked.law.sd("linear"), norm.cdf, alpha),)
+    if asked.mechanism.name not in MOMENTS:
+        return ()
+    noise = np.concatenate([_moment_noise(asked, rows, one) for rows, one in zip(sides, drawn, strict=True)])
+    steps = np.array([asked.law.sigma[block] for block in _released(asked)], dtype=np.float64)
+    tests = [law_check("law of the noise", *_standard(asked, noise, steps), alpha / 2)]
+    wide = steps >= _WIDE
+    # entries of one vector may depend on each other, but their lowest bits do not where the density is smooth
+    tests.append(bits_check("low-order bits", noise[:, wide].astype(np.int64), _BITS, alpha / 2))
+    return tuple(tests)
+
+
+def _standard(
+    asked: Question, noise: FloatArray, steps: FloatArray
+) -> tuple[FloatArray, Callable[[FloatArray], FloatArray]]:
+    """Independent numbers made of the noise, and the law that they have if it is as stated."""
+    if asked.law.family == "discrete-gaussian":
+        return noise / steps, norm.cdf
+    if asked.law.family == "discrete-laplace":
+        return noise / steps, laplace.cdf
+    if asked.law.family == "k-norm":
+        return np.linalg.norm(noise / steps, axis=1), gamma(asked.law.parameters["dimension"]).cdf
+    degrees = asked.law.parameters["degrees"]
+    diagonal = np.array([block in DIAGONAL_BLOCKS for block in _released(asked)])
+    mean = degrees if asked.settings["debiased"] else 0
+    return noise[:, diagonal] / steps[diagonal] + mean, chi2(degrees).cdf
+
+
+def _released(asked: Question) -> list[str]:
+    """Blocks of the entries that have noise; a count that is public has none."""
+    return [block for block in entry_blocks(len(asked.design.released)) if asked.law.sigma.get(block)]
+
+
+def _moment_noise(asked: Question, rows: MadeUpRows, drawn: FloatArray) -> FloatArray:
+    """What was added to the exact moments."""
+    size = len(asked.design.released)
+    exact = rows.sums(ExactGram(size, asked.domain.grid_bits)).on_grid(asked.law.unit)
+    kept = [float(total) for total, block in zip(exact, entry_blocks(size), strict=True) if block in asked.law.sigma]
+    private = [bool(asked.law.sigma[block]) for block in entry_blocks(size) if block in asked.law.sigma]
+    noise: FloatArray = (drawn[:, : len(kept)] - np.array(kept))[:, private]
+    return noise
+
+
+def _linear_terms(asked: Question, rows: MadeUpRows, drawn: FloatArray) -> FloatArray:
+    """The random linear term for which published coefficients are the minimum: where the gradient vanishes."""
+    scaled = rows.grid / asked.domain.unit
+    z, y = scaled[:-1], scaled[-1]
+    threshold = float(asked.settings["threshold"])
+    strength = asked.law.parameters["strength"] / asked.law.unit
+    bounded = np.clip(y - drawn @ z, -threshold, threshold)
+    terms: FloatArray = bounded @ z.T - strength * drawn
+    return terms

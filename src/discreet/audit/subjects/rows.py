@@ -1,0 +1,50 @@
+"""Rows of a made-up table on the grid, kept in memory, and sums over them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from discreet.audit.pairs.pair import Table
+from discreet.curator.sums.protocol import Sums, Totals
+from discreet.curator.table import accumulate
+from discreet.design.domain import RowDomain
+from discreet.design.model import Design
+from discreet.exact.arrays import FloatArray
+from discreet.tables.files.opening import open_source
+from discreet.tables.source import ComputeOptions
+
+
+class MadeUpRows:
+    """The rows (1, x, y) of a made-up table in grid steps, read by the reader of production and kept.
+
+    >>> from discreet.curator.sums.gram import ExactGram
+    >>> design = Design("y", {"y": (-1, 1), "x": (-1, 1)})
+    >>> rows = MadeUpRows({"x": [1.0, 0.5], "y": [1.0, 1.0]}, design, RowDomain.of(design, 8))
+    >>> rows.sums(ExactGram(3, 8)).values[0] / 4**8
+    2.0
+    """
+
+    def __init__(self, table: Table, design: Design, domain: RowDomain) -> None:
+        kept = _Kept()
+        accumulate(open_source(table), design, domain, ComputeOptions(), kept)
+        self.grid: FloatArray = np.concatenate(kept.chunks, axis=1)
+
+    def sums(self, wanted: Sums) -> Totals:
+        """The exact sums that a mechanism asks for."""
+        wanted.add(self.grid)
+        return Totals(wanted.totals(), wanted.unit, self.grid.shape[1])
+
+
+class _Kept:
+    """Takes the place of sums, and keeps the rows themselves."""
+
+    unit = 1
+
+    def __init__(self) -> None:
+        self.chunks: list[FloatArray] = []
+
+    def add(self, chunk: FloatArray) -> None:
+        self.chunks.append(chunk.copy())
+
+    def totals(self) -> tuple[int, ...]:
+        return ()

@@ -1,0 +1,37 @@
+"""Files of an audit: the JSON document and the picture."""
+
+from __future__ import annotations
+
+import json
+from io import BytesIO
+from pathlib import Path
+
+from discreet.audit.pictures import claimed_against_certified
+from discreet.audit.result import AuditResult
+from discreet.errors import OutputError, shown
+from discreet.files import checked_path, write_bytes
+
+
+def prepared_folder(output: object) -> Path:
+    """The folder to write to, made if there is none; refused before minutes are spent on an audit."""
+    folder = checked_path(output)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OutputError(f"cannot make the folder {shown(str(folder))}: {error.strerror}; choose another") from None
+    # a missing library is found now, too
+    claimed_against_certified(AuditResult((), 0.99))
+    return folder
+
+
+def write_result(result: AuditResult, folder: Path) -> tuple[Path, ...]:
+    """Write `audit.json`, `audit.png` and `audit.svg`, over those of an earlier run; give their paths."""
+    picture = claimed_against_certified(result)
+    contents = {"audit.json": (json.dumps(result.to_dict(), indent=1) + "\n").encode()}
+    for name in ("audit.png", "audit.svg"):
+        written = BytesIO()
+        picture.savefig(written, format=name[-3:], dpi=130)
+        contents[name] = written.getvalue()
+    for name, content in contents.items():
+        write_bytes(folder / name, content, force=True)
+    return tuple(folder / name for name in contents)

@@ -1,0 +1,76 @@
+"""Every registered mechanism is a subject, drawn with the production sampler and calibration.
+
+The production sampler cannot be seeded: a right mechanism fails here by chance with probability of at most 1e-9.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from discreet.audit.pairs.pair import NeighbourPair
+from discreet.audit.subjects import mechanisms
+from discreet.audit.subjects.mechanisms import MechanismEntry, MechanismSubject, mechanism_entries, release_numbers
+from discreet.design.model import Design
+from discreet.mechanisms.registry import HOMES
+from discreet.workflow import release
+
+DESIGN = Design("y", {"y": (-1, 1), "x": (-1, 1)})
+NAMES = list(mechanism_entries())
+
+
+def test_every_registered_mechanism_is_a_subject():
+    assert set(HOMES) <= set(NAMES)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_sums_computed_once_and_the_whole_path_agree(name, monkeypatch):
+    monkeypatch.setattr(mechanisms, "WHOLE_DRAWS", 20)
+    subject = MechanismSubject(mechanism_entries()[name], 4.0, DESIGN)
+    drawn = subject.draws(0, 40), subject.draws(1, 40)
+    assert drawn[0].shape == drawn[1].shape == (40, drawn[0].shape[1])
+    assert all(check.passed for check in subject.checks(drawn, 1e-9))
+    assert all(loss.kept for loss in subject.exact())
+
+
+def test_a_whole_path_that_differs_is_found(monkeypatch):
+    monkeypatch.setattr(mechanisms, "WHOLE_DRAWS", 50)
+    subject = MechanismSubject(mechanism_entries()["gaussian"], 1.0, DESIGN)
+    drawn = subject.draws(0, 400), subject.draws(1, 400)
+    shifted = drawn[0] + 1e15, drawn[1]
+    found = {check.name: check.passed for check in subject.checks(shifted, 1e-9)}
+    assert not found["whole path, table"]
+    assert found["whole path, neighbour"]
+
+
+def test_fewer_draws_of_the_whole_path_where_one_is_slow(monkeypatch):
+    monkeypatch.setattr(mechanisms, "SLOW_SECONDS", 0.0)
+    monkeypatch.setattr(mechanisms, "WHOLE_DRAWS_SLOW", 12)
+    subject = MechanismSubject(mechanism_entries()["laplace"], 1.0, DESIGN)
+    assert len(subject.whole_path(0)) == 12
+
+
+def test_the_pair_of_largest_exact_loss_is_drawn_for():
+    assert MechanismSubject(mechanism_entries()["adassp"], 1.0, DESIGN).pair.startswith("corner row at right angles")
+    one, other = {"x": [0.0], "y": [0.0]}, {"x": [0.0, 1.0], "y": [0.0, 1.0]}
+    given = MechanismSubject(mechanism_entries()["adassp"], 1.0, DESIGN, NeighbourPair("mine", one, other))
+    assert given.pair == "mine"
+    assert [loss.pair for loss in given.exact()] == ["mine"]
+
+
+def test_the_claim_is_that_of_a_release():
+    entry = MechanismEntry("gaussian", "gaussian", 1e-6)
+    claim = MechanismSubject(entry, 1.0, DESIGN).claim
+    guarantee = release({"x": [1.0], "y": [1.0]}, DESIGN, epsilon=1.0, delta=1e-6).guarantee
+    assert (claim.epsilon, claim.delta, claim.mu, claim.gap) == (1.0, 1e-6, guarantee.mu, guarantee.mu_gap)
+    assert MechanismSubject(mechanism_entries()["objective"], 1.0, DESIGN).claim.mu is None
+
+
+def test_all_published_numbers_are_seen():
+    table = {"x": [1.0, 2.0], "y": [1.0, 1.0]}
+    clipped = release(table, DESIGN, epsilon=1.0, delta=1e-6, clip_counts=True)
+    assert len(release_numbers(clipped)) == 6 + 2
+    scalars = release(table, DESIGN, epsilon=1.0, delta=1e-6, mechanism="adassp")
+    assert len(release_numbers(scalars)) == 5 + 1
+    traced = release(table, DESIGN, epsilon=1.0, delta=1e-6, mechanism="gradient", settings={"iterations": 3})
+    assert np.array_equal(release_numbers(traced)[2:], np.ravel(traced.coefficients.trace))

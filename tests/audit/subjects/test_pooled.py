@@ -1,0 +1,33 @@
+"""Variates that are drawn ahead are those of the production sampler, each handed out once."""
+
+from __future__ import annotations
+
+import pytest
+
+from discreet.audit.subjects import pooled
+from discreet.audit.subjects.pooled import PooledSampler
+from discreet.mechanisms.sampling.sampler import ExactSampler
+
+
+@pytest.mark.parametrize("family", ["draw", "laplace"])
+def test_variates_come_from_the_production_sampler_by_scale_and_never_twice(family, monkeypatch):
+    given = iter(range(10**6))
+    asked = []
+
+    def counted(self, scales):
+        asked.append((scales[0], len(scales)))
+        return [next(given) for _ in scales]
+
+    monkeypatch.setattr(ExactSampler, family, counted)
+    monkeypatch.setattr(pooled, "_AT_ONCE", 3)
+    sampler = PooledSampler()
+    drawn = [value for _ in range(4) for value in getattr(sampler, family)([5, 7])]
+    assert len(set(drawn)) == len(drawn) == 8
+    assert asked == [(5, 3), (7, 3), (5, 3), (7, 3)]
+
+
+def test_no_noise_and_bits():
+    sampler = PooledSampler()
+    assert sampler.draw([0, 0]) == sampler.laplace([0, 0]) == [0, 0]
+    assert 0 <= sampler.bits(5) < 32
+    assert sampler.private

@@ -1,0 +1,12 @@
+"""An exact loss is kept if it is no larger than the claim."""
+
+from __future__ import annotations
+
+import pytest
+
+from discreet.audit.subjects.subject import ExactLoss
+
+
+@pytest.mark.parametrize(("value", "kept"), [(0.9, True), (1.0, True), (1.0 + 2**-52, False)])
+def test_an_exact_loss_is_compared_without_tolerance(value, kept):
+    assert ExactLoss("pair", "epsilon", value, 1.0).kept == kept

@@ -1,0 +1,31 @@
+"""Files of an audit."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from discreet.audit.result import AuditedCase, AuditResult
+from discreet.audit.statistics.claims import Claim
+from discreet.audit.statistics.judging import Judgement
+from discreet.audit.writing import prepared_folder, write_result
+from discreet.errors import OutputError
+
+RESULT = AuditResult((AuditedCase("m", "p", Judgement(Claim(1.0), 0.5, None, None, None), (), (), 100, 0.1),), 0.99)
+
+
+def test_document_and_pictures_are_written_and_written_over(tmp_path):
+    folder = prepared_folder(tmp_path / "new" / "folder")
+    for _ in range(2):
+        paths = write_result(RESULT, folder)
+    assert [path.name for path in paths] == ["audit.json", "audit.png", "audit.svg"]
+    assert json.loads(paths[0].read_text())["passed"] is True
+    assert paths[1].read_bytes().startswith(b"\x89PNG")
+    assert "<svg" in paths[2].read_text()
+
+
+def test_a_folder_that_cannot_be_made_is_refused_before_the_audit(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(OutputError, match="cannot make the folder"):
+        prepared_folder(tmp_path / "file" / "folder")

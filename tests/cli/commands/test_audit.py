@@ -1,0 +1,72 @@
+"""`discreet audit`: table, JSON, files, and exit code 1 where a claim is refuted.
+
+The production sampler cannot be seeded: right mechanisms are judged here at a confidence of 1 - 1e-9.
+"""
+
+from __future__ import annotations
+
+import json
+from functools import partial
+
+import pytest
+from click.testing import CliRunner
+
+from discreet.audit import running
+from discreet.cli.main import program
+
+NAME = "primitives.randomised_response"
+
+
+def run(*arguments):
+    return CliRunner().invoke(program, ["audit", *map(str, arguments)])
+
+
+@pytest.fixture(autouse=True)
+def sure(monkeypatch):
+    monkeypatch.setattr("discreet.audit.run_audit", partial(running.run_audit, confidence=1 - 1e-9))
+
+
+@pytest.fixture
+def broken(monkeypatch):
+    """Everybody says the truth."""
+    monkeypatch.setattr("discreet.primitives.response.bernoulli", lambda chance: True)
+
+
+def test_a_pass_prints_a_table_and_says_what_it_is_worth():
+    made = run(NAME, "--workers", 1)
+    assert made.exit_code == 0, made.output
+    lines = made.stdout.splitlines()
+    assert lines[0] == "Certified lower bounds on epsilon beside claims"
+    assert [line.split()[0] for line in lines[2:4]] == [NAME, NAME]
+    assert [line.split()[-1] for line in lines[2:4]] == ["pass", "pass"]
+    assert any(line.startswith("A pass is not a proof") for line in lines)
+    assert lines[-1].startswith("CPU time:")
+
+
+def test_a_violation_ends_with_exit_code_1(broken):
+    made = run(NAME, "--workers", 1)
+    assert made.exit_code == 1
+    assert "VIOLATION  primitives.randomised_response, yes or no: epsilon is at least" in made.stdout
+
+
+def test_json_and_files(broken, tmp_path):
+    made = run(NAME, "--workers", 1, "--json", "-o", tmp_path / "out")
+    assert made.exit_code == 1
+    said = json.loads(made.stdout)
+    assert said["passed"] is False
+    assert [case["verdict"] for case in said["cases"]] == ["violation", "violation"]
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["audit.json", "audit.png", "audit.svg"]
+    assert len(said["written"]) == 3
+
+
+def test_files_are_named_in_the_text(tmp_path, monkeypatch):
+    monkeypatch.setattr(running, "EPSILONS", (1.0,))
+    made = run(NAME, "--workers", 1, "-o", tmp_path)
+    assert made.exit_code == 0, made.output
+    assert f"Written  {tmp_path / 'audit.json'}" in made.stdout
+
+
+def test_an_unknown_name_is_refused():
+    made = run("gausian")
+    assert made.exit_code == 2
+    assert "Did you mean 'gaussian'?" in made.stderr
