@@ -34,7 +34,7 @@ PUBLIC = [
     "report",
     "verify",
 ]
-ROOMS = ["datasets", "papers", "planning", "primitives", "privacy", "testing"]
+ROOMS = ["audit", "datasets", "papers", "planning", "primitives", "privacy", "testing"]
 
 
 def test_public_names_are_the_stored_list():
