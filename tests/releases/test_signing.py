@@ -178,3 +178,14 @@ def test_without_the_library_it_is_named(keys, monkeypatch):
     monkeypatch.setattr(builtins, "__import__", without)
     with pytest.raises(SpecError, match=r"a signature needs 'cryptography'.*discreet\[sign\]"):
         SigningKey.load(keys / "key.pem")
+
+
+def test_a_recorded_release_is_given_again_to_the_key_that_signed_it(keys):
+    books = discreet.Ledger.create(keys / "books.db")
+    books.declare("survey", epsilon=2.0, delta=1e-5)
+    first = signed(keys, spend=books.account("survey"))
+    assert signed(keys, spend=books.account("survey")) == first
+    (keys / "key.pem").write_bytes(private_pem(ed25519.Ed25519PrivateKey.generate()))
+    with pytest.raises(SpecError, match="without a signature by this key"):
+        signed(keys, spend=books.account("survey"))
+    assert books.status("survey").requests == 1

@@ -97,3 +97,9 @@ def test_a_guard_without_noise_or_before_a_mechanism_that_has_none_is_refused():
     stated = replace(wishart, sigma={**wishart.sigma, GUARD: 10**9})
     with pytest.raises(SpecError, match="a mechanism that has none"):
         loss_of("wishart", "1", design, stated, settings, 1.0, 1e-6)
+
+
+def test_counts_are_stated_at_the_promised_epsilon_where_delta_leaves_no_other():
+    design, law, _ = guarded("gaussian", {}, 1e-6, {})
+    assert stopped_loss(design, law, 1.0, 1e-299).epsilon == 1.0
+    assert stopped_loss(design, law, 1.0, 1e-6).epsilon < 0.5
