@@ -5,7 +5,7 @@ from __future__ import annotations
 import cvxpy
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from discreet.analyst.equations.normal import normal_equations
@@ -86,6 +86,8 @@ def gram_problem(size, seed, correlation=0.5):
     size=st.integers(1, 12), seed=st.integers(0, 10**6), share=st.floats(1e-6, 1.2), correlation=st.floats(0, 30),
     warm=st.booleans(),
 )  # fmt: skip
+# columns so close to each other that rounding hides the last descent
+@example(size=12, seed=184434, share=1e-06, correlation=25.625, warm=False)
 def test_the_optimality_conditions_hold(size, seed, share, correlation, warm):
     A, b = gram_problem(size, seed, correlation)
     weights = share * np.abs(b).max() * np.random.default_rng(seed).uniform(0.5, 1.5, size)

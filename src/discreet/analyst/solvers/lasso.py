@@ -53,9 +53,7 @@ def minimise(A: FloatArray, b: FloatArray, weights: FloatArray, start: FloatArra
     jitter = _JITTER * (float(A.diagonal().max()) or largest)
     curvature = np.maximum(A.diagonal(), jitter)
     for _ in range(_ROUNDS):
-        # the minimum of each coordinate is what `steps` has beyond the weights, over its curvature
-        steps = theta * curvature + g
-        beyond = g - np.minimum(np.maximum(steps, -weights), weights)
+        steps, beyond = _beyond(g, weights, theta, curvature)
         if np.abs(beyond).max() <= _TOLERANCE * (largest + size * np.abs(theta).sum()):
             break
         lower = _guessed(A, b, weights, steps, jitter)
@@ -67,9 +65,23 @@ def minimise(A: FloatArray, b: FloatArray, weights: FloatArray, start: FloatArra
             g = b - A @ lower
             reached = _value(b, g, weights, lower)
             if not reached < value:
-                break
+                # rounding hides any further descent; another face may still meet the conditions much better
+                last = _settled(A, b, weights, steps, jitter)
+                _, left = _beyond(b - A @ last, weights, last, curvature)
+                return last if np.abs(left).max() < np.abs(beyond).max() else theta
         theta, value = lower, reached
     return theta
+
+
+def _beyond(
+    g: FloatArray, weights: FloatArray, theta: FloatArray, curvature: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Steps of single coordinates, and by how much g misses the conditions of the minimum.
+
+    The minimum of a coordinate is what its step has beyond the weights, over its curvature.
+    """
+    steps = theta * curvature + g
+    return steps, g - np.minimum(np.maximum(steps, -weights), weights)
 
 
 def _value(b: FloatArray, g: FloatArray, weights: FloatArray, theta: FloatArray) -> float:
@@ -85,6 +97,16 @@ def _guessed(A: FloatArray, b: FloatArray, weights: FloatArray, steps: FloatArra
     guess = np.zeros(len(b))
     guess[active] = np.linalg.solve(face, b[active] - weights[active] * np.sign(steps[active]))
     return guess
+
+
+def _settled(A: FloatArray, b: FloatArray, weights: FloatArray, steps: FloatArray, jitter: float) -> FloatArray:
+    """Guess again and again, without the coefficients whose answers contradict the signs that they were given."""
+    while True:
+        guess = _guessed(A, b, weights, steps, jitter)
+        contradicting = guess * steps < 0
+        if not contradicting.any():
+            return guess
+        steps = np.where(contradicting, 0.0, steps)
 
 
 def _swept(
