@@ -69,7 +69,7 @@ def model_notes(fit: Fit) -> list[str]:
         found += [predicts_a_bound(release), AS_RELEASED, not_converged(release), noise_dominates(release)]
     else:
         found.append(piled_up(release, model))
-    if fit.penalised and (fit.ridge > 0 or fit.l1_ratio is not None or fit.penalty == "lasso"):
+    if fit.penalised and (fit.ridge > 0 or fit.l1_ratio is not None or fit.penalty in ("lasso", "bayes")):
         found.append(PENALISED)
     if fit.repair > 0:
         found.append(REPAIRED.format(shift=fit.repair))
