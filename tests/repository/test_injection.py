@@ -338,3 +338,13 @@ def test_the_command_line_prints_nothing_that_a_terminal_obeys(place, inside, tm
         assert len(done.stderr.splitlines()) <= 1 + done.stderr.count("notice: "), (case, done.stderr)
         check_text(done.stderr.replace("\n", ""))
     assert not [one for one in everything(tmp_path) if "owned" in Path(one).name]
+
+
+def test_the_page_counts_what_is_tried():
+    page = (Path(__file__).parents[2] / "docs" / "promise" / "tried.md").read_text()
+    for words, count in (
+        ("hostile names", len(HOSTILE)),
+        ("places of the Python interface", len(PLACES)),
+        ("places of the command line", len(COMMANDS)),
+    ):
+        assert f"| {words} | {count} |" in page, words

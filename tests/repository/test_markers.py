@@ -584,3 +584,20 @@ def test_the_markers_are_in_the_table():
     assert table["region"].count(LEVEL) == DROPPED
     assert table["person"].count(PERSON) == 1
     assert len(table["remark"]) == ROWS
+
+
+def test_the_page_counts_what_is_tried():
+    page = (Path(__file__).parents[2] / "docs" / "promise" / "tried.md").read_text()
+    counts = {
+        "markers": len(MARKERS),
+        "spellings of a marker": len(SPELLINGS),
+        "sources,": len(SOURCE_CASES),
+        "mechanisms and options": len(list(mechanism_cases())),
+        "readers that fail": 2 * len(FAILING_READERS),
+        "named steps": len(STEPS),
+        # and the ledger
+        "places in which a planted leak is found": len(LEAKS) + 1,
+    }
+    for words, count in counts.items():
+        (line,) = (one for one in page.splitlines() if one.startswith(f"| {words}"))
+        assert line.split("|")[-2].strip() == str(count), words
