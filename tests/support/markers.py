@@ -29,6 +29,8 @@ LEVEL = "ZQXVILLE"
 PERSON = "PERSON-QZX-77113"
 REMARK = "QZX-REMARK-90125"
 ROWS, DROPPED = 1237, 400
+# what a library might say of a cell
+QUOTED = f"cell {VALUE!r} of {LEVEL} and {PERSON}, {REMARK}, in one of {ROWS} rows"
 GRID_BITS = 24
 BOUNDS = (0.0, 1_000_000.0)
 
