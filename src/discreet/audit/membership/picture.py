@@ -26,7 +26,8 @@ _LOOKS: Final = {
     "typical row, measured": ("#009E73", "-.", 1.4),
     "guessing": ("#7F7F7F", ":", 1.2),
 }
-_PANEL: Final = 3.9  # inches
+_PANEL: Final = 4.1  # inches
+_ACROSS: Final = 2  # as wide as a page leaves room for
 _RATES: Final = np.linspace(0, 1, 401)
 _LABEL_X: Final = 0.39
 _LABEL_STEP: Final = 0.064
@@ -45,11 +46,15 @@ def membership_picture(result: MembershipResult) -> Figure:
     except ImportError:
         raise missing_extra("plots", "matplotlib", "the picture of an audit") from None
     budgets = list(dict.fromkeys(one.claim for one in result.attacks if one.claim is not None))
-    picture = Figure(figsize=(_PANEL * max(len(budgets), 1), _PANEL + 0.5), layout="constrained")
+    across = min(max(len(budgets), 1), _ACROSS)
+    down = max(-(-len(budgets) // across), 1)
+    picture = Figure(figsize=(_PANEL * across, _PANEL * down + 0.4), layout="constrained")
     bare = [one for one in result.attacks if one.claim is None]
-    panels = picture.subplots(1, max(len(budgets), 1), squeeze=False)[0]
+    panels = picture.subplots(down, across, squeeze=False).ravel().tolist()
     for axes, claim in zip(panels, budgets, strict=False):
         _panel(axes, claim, [one for one in result.attacks if one.claim == claim], bare)
+    for axes in panels[len(budgets) :]:
+        axes.set_axis_off()
     picture.suptitle(
         f"Who is in the table? {result.table}; measured with limits at {result.confidence:.0%} together", fontsize=10
     )
