@@ -18,6 +18,7 @@ extensions = [
     "numpydoc",
     "commands",
     "mathml",
+    "membership",
     "mechanisms",
     "primitive_pictures",
     "verdicts",

@@ -45,7 +45,7 @@ from discreet.privacy.budget import PrivacyBudget, check_strength
 from discreet.privacy.checks import check_flag, is_number
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.loss import Loss
-from discreet.privacy.spend import AdvisingHook, SpendHook, SpendReceipt, SpendRequest, untracked
+from discreet.privacy.spend import UNTRACKED, AdvisingHook, SpendHook, SpendReceipt, SpendRequest, untracked
 from discreet.releases import GuardPart, NoiseLaw, RatioPart, Release, ResidualPart, Settings
 from discreet.releases.signing import SigningKey
 from discreet.tables.files.charsets import charset_named
@@ -381,11 +381,11 @@ class Question:
         counts: GuardCounts | None = None,
     ) -> Release:
         """The published value with its promise; of the exact sums only the number of units, where it is public."""
-        unit = self.design.unit
+        unit, tracked = self.design.unit, anchor != UNTRACKED
         noisy = published if isinstance(published, NoisyMoments) else None
         return Release(
             design=self.design,
-            guarantee=with_curve(with_origin(Guarantee.promised(unit, self.budget), origin), self.law),
+            guarantee=with_curve(with_origin(Guarantee.promised(unit, self.budget, tracked=tracked), origin), self.law),
             mechanism=self.mechanism.name,
             mechanism_version=self.mechanism.version,
             noise=self.law.without_guard(),

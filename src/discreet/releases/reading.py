@@ -26,8 +26,9 @@ from discreet.losses.law import (
 )
 from discreet.losses.maps.registry import MOMENTS, published_steps
 from discreet.privacy.checks import is_integer
-from discreet.privacy.conditions import checked_sentences, codes_of
+from discreet.privacy.conditions import LEDGER, checked_sentences, codes_of
 from discreet.privacy.guarantee import Guarantee
+from discreet.privacy.spend import UNTRACKED
 from discreet.releases.kept import checked_loss
 from discreet.releases.parts import Coefficients, GuardPart, RatioPart, ResidualPart
 from discreet.text import has_invisible_characters
@@ -151,6 +152,8 @@ def _conditions(body: Mapping[str, Any], design: Design) -> tuple[str, ...]:
     if not isinstance(given, list):
         raise ReleaseFileError("guarantee.conditions must be a list")
     codes = codes_of(list(map(str, given)), design.unit) if body["schema"] == 1 else given
+    if LEDGER in codes and body["anchor"] == UNTRACKED:
+        raise ReleaseFileError("the conditions speak of a ledger, and the release is untracked; do not use it")
     return checked_sentences(codes, design.unit)
 
 
