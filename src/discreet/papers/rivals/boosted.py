@@ -1,7 +1,8 @@
 """Boosted AdaSSP (Tang, Aydore, Kearns, Rho, Roth, Wang, Wang and Wu 2023) with noise that keeps its promise.
 
 The public script draws noise of standard deviation mu where 1/mu is needed, and gives every round the whole budget.
-Here mu^2 is divided in equal parts: the Gram matrix, its smallest eigenvalue, and all rounds together (boosted.proof.md).
+Here mu^2 is divided in equal parts: the Gram matrix, its smallest eigenvalue, and all rounds together. The guarantee
+is proved in boosted.proof.md.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Noisy gradient descent whose clip follows a quantile (Andrew, Thakkar, McMahan and Ramaswamy 2021).
 
 Full batches: every row takes part in every step. The clip follows the median norm of the gradients by a noisy count
-of those below it, multiplied by exp(-rate (share - target)) in every step, with the constants that the paper advises.
+of those below it, multiplied by exp(-rate (share - target)) in every step. Quantile, rate, first clip and momentum are
+those that the paper advises; gradient_descent.proof.md has the guarantee.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 TARGET: Final = 0.5  # quantile of the norms
 RATE: Final = 0.2  # of the clip
 FIRST_CLIP: Final = 0.1
+MOMENTUM: Final = 0.9
 COUNT_SHARE: Final = 0.01  # of mu^2, for the number of rows
 BELOW_SHARE: Final = 0.05  # of mu^2, for the counts below the clip, all steps together
 
@@ -43,7 +45,7 @@ class AdaptiveClipping(BoxedRegressor):
     steps
         How many gradients are released.
     step_size
-        Of the mean clipped gradient; rows in the unit ball make the loss 1-smooth.
+        Of the mean clipped gradient; the loss is 1-smooth on rows in the unit ball, so 1 is stable with momentum.
     """
 
     steps: int = 100
@@ -64,13 +66,14 @@ class AdaptiveClipping(BoxedRegressor):
         count_sd, below_sd, gradient_sd = self.noise()
         rows = max(len(v) + count_sd * rng.standard_normal(), 1.0)  # [P:descent-count]
         lengths = np.linalg.norm(a, axis=1)
-        theta, clip = np.zeros(a.shape[1]), FIRST_CLIP
+        theta, velocity, clip = np.zeros(a.shape[1]), np.zeros(a.shape[1]), FIRST_CLIP
         for _ in range(self.steps):
             residual = v - a @ theta
             norms = np.abs(residual) * lengths
             kept = residual * np.minimum(1.0, clip / np.maximum(norms, 1e-300))
             gradient = a.T @ kept + clip * gradient_sd * rng.standard_normal(len(theta))  # [P:descent-gradient]
             below = np.sum((norms <= clip) - 0.5) + below_sd * rng.standard_normal()  # [P:descent-below]
-            theta = theta + self.step_size * gradient / rows
+            velocity = MOMENTUM * velocity + gradient / rows
+            theta = theta + self.step_size * velocity
             clip = followed(clip, 0.5 + below / rows)
         return theta

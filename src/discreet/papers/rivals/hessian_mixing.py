@@ -52,7 +52,9 @@ def _one_way(epsilon: float, mu: float, degrees: int, gamma: float, side: int) -
     drawn, weights = _chi_square_cells(degrees)
     log_ratio = math.log1p(-1 / gamma)
     # row there: the variate has scale 1, and 1 - 1/gamma in the neighbour; row not there: the other way round
-    loss = degrees / 2 * log_ratio + drawn / 2 / (gamma - 1) if side > 0 else -degrees / 2 * log_ratio - drawn / 2 / gamma
+    loss = (
+        degrees / 2 * log_ratio + drawn / 2 / (gamma - 1) if side > 0 else -degrees / 2 * log_ratio - drawn / 2 / gamma
+    )
     left = epsilon - loss
     # Phi(-e/mu + mu/2) - exp(e) Phi(-e/mu - mu/2), also for negative e
     first, second = log_ndtr(-left / mu + mu / 2), left + log_ndtr(-left / mu - mu / 2)

@@ -17,8 +17,7 @@ class LeastSquares(BoxedRegressor):
 
     def coefficients(self, a: FloatArray, v: FloatArray, rng: np.random.Generator) -> FloatArray:
         """Least squares of least norm."""
-        found: FloatArray = np.linalg.lstsq(a, v, rcond=None)[0]
-        return found
+        return np.asarray(np.linalg.lstsq(a, v, rcond=None)[0], dtype=np.float64)
 
 
 class Ridge(BoxedRegressor):

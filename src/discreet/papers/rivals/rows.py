@@ -48,7 +48,8 @@ class Box:
     def rows(self, x: FloatArray) -> FloatArray:
         """Rows (1, u) / sqrt(d + 1) with u in [-1, 1], whatever the cells hold, so that no norm exceeds 1."""
         u = _cut((np.asarray(x, dtype=float) - self.middle) / self.half)
-        return np.column_stack([np.ones(len(u)), u]) / np.sqrt(len(self.middle) + 1)  # [P:rival-rows]
+        rows: FloatArray = np.column_stack([np.ones(len(u)), u]) / np.sqrt(len(self.middle) + 1)  # [P:rival-rows]
+        return rows
 
     def scaled(self, y: FloatArray) -> FloatArray:
         """Targets in [-1, 1], whatever the cells hold."""

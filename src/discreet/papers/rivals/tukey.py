@@ -113,7 +113,7 @@ def _in_shell(ordered: FloatArray, depth: int, rng: np.random.Generator) -> Floa
     """A uniform point of the box of this depth that lies outside the box of the next."""
     low, high = ordered[depth - 1], ordered[-depth]
     if 2 * depth + 2 > len(ordered):
-        return rng.uniform(low, high)
+        return np.asarray(rng.uniform(low, high), dtype=np.float64)
     inner_low, inner_high = ordered[depth], ordered[-depth - 1]
     with np.errstate(divide="ignore", invalid="ignore"):
         outer, inner = np.log(high - low), np.log(inner_high - inner_low)
@@ -123,7 +123,7 @@ def _in_shell(ordered: FloatArray, depth: int, rng: np.random.Generator) -> Floa
     after = np.concatenate([np.cumsum(outer[::-1])[::-1][1:], [0.0]])
     axis = int(np.argmax(before + ring + after + rng.gumbel(size=len(ring))))  # [P:tukey-shell]
     place = np.arange(len(low))
-    point = np.where(place < axis, rng.uniform(inner_low, inner_high), rng.uniform(low, high))
+    point: FloatArray = np.where(place < axis, rng.uniform(inner_low, inner_high), rng.uniform(low, high))
     left, right = inner_low[axis] - low[axis], high[axis] - inner_high[axis]
     along = rng.uniform(0.0, left + right)
     point[axis] = low[axis] + along if along < left else inner_high[axis] + (along - left)
