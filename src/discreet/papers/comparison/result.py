@@ -89,7 +89,7 @@ class MethodComparisonNotPrivate:
             axes.set_yscale("log")
             plain = FuncFormatter(lambda value, place: f"{value:g}")
             axes.xaxis.set_major_locator(FixedLocator(list(self.protocol.epsilons)))
-            axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+            axes.yaxis.set_major_locator(LogLocator(subs=(1, 1.5, 2, 3, 4, 6, 8)))
             for axis in (axes.xaxis, axes.yaxis):
                 axis.set_major_formatter(plain)
                 axis.set_minor_locator(NullLocator())

@@ -46,10 +46,13 @@ class AdaptiveClipping(BoxedRegressor):
         How many gradients are released.
     step_size
         Of the mean clipped gradient; the loss is 1-smooth on rows in the unit ball, so 1 is stable with momentum.
+    fixed_clip
+        A clip that stays, for comparison; it is public, and the counts below it are still paid for.
     """
 
     steps: int = 100
     step_size: float = 1.0
+    fixed_clip: float | None = None
 
     def noise(self) -> tuple[float, float, float]:
         """Noise of the number of rows, of each count below the clip, and of each gradient in units of the clip."""
@@ -66,7 +69,8 @@ class AdaptiveClipping(BoxedRegressor):
         count_sd, below_sd, gradient_sd = self.noise()
         rows = max(len(v) + count_sd * rng.standard_normal(), 1.0)  # [P:descent-count]
         lengths = np.linalg.norm(a, axis=1)
-        theta, velocity, clip = np.zeros(a.shape[1]), np.zeros(a.shape[1]), FIRST_CLIP
+        theta, velocity = np.zeros(a.shape[1]), np.zeros(a.shape[1])
+        clip = self.fixed_clip or FIRST_CLIP
         for _ in range(self.steps):
             residual = v - a @ theta
             norms = np.abs(residual) * lengths
@@ -75,5 +79,6 @@ class AdaptiveClipping(BoxedRegressor):
             below = np.sum((norms <= clip) - 0.5) + below_sd * rng.standard_normal()  # [P:descent-below]
             velocity = MOMENTUM * velocity + gradient / rows
             theta = theta + self.step_size * velocity
-            clip = followed(clip, 0.5 + below / rows)
+            if self.fixed_clip is None:
+                clip = followed(clip, 0.5 + below / rows)
         return theta
