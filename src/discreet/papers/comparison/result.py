@@ -68,9 +68,7 @@ class MethodComparisonNotPrivate:
 
     def plot(self) -> Picture:
         """A panel for each table, a line for each method through its medians, a band from 10% to 90% of the splits."""
-        from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator
-
-        from discreet.papers.drawing import COLOURS, legend, panels, style
+        from discreet.papers.drawing import COLOURS, legend, panels, plain_scales, style
 
         known = self.numbers.dropna(subset="value")
         known = known.assign(value=known["value"].clip(upper=CAP))
@@ -85,14 +83,7 @@ class MethodComparisonNotPrivate:
                 low, high = (grouped.quantile(one) for one in _BAND)
                 colour = COLOURS[position % len(COLOURS)]
                 axes.fill_between(middle.index, low, high, color=colour, alpha=0.1, linewidth=0)
-            axes.set_xscale("log")
-            axes.set_yscale("log")
-            plain = FuncFormatter(lambda value, place: f"{value:g}")
-            axes.xaxis.set_major_locator(FixedLocator(list(self.protocol.epsilons)))
-            axes.yaxis.set_major_locator(LogLocator(subs=(1, 1.5, 2, 3, 4, 6, 8)))
-            for axis in (axes.xaxis, axes.yaxis):
-                axis.set_major_formatter(plain)
-                axis.set_minor_locator(NullLocator())
+            plain_scales(axes, self.protocol.epsilons)
             axes.set_xlabel("epsilon")
             axes.set_ylabel("1 - R2 on the test part")
         legend(picture, grid, columns=3 if len(titles) == 1 else 5)

@@ -39,7 +39,8 @@ SIGMA_LAW: Final = 1.0  # sd of the log of the norms that a clip follows
 CLIENTS: Final = 100
 
 
-def _method(kind: type[BoxedRegressor], epsilon: float, delta: float, **settings: object) -> Any:  # noqa: ANN401
+# Any: settings of rivals have several types
+def _method(kind: type[BoxedRegressor], epsilon: float, delta: float, **settings: Any) -> BoxedRegressor:  # noqa: ANN401
     """A rival that is given rows in the unit ball and needs no box."""
     return kind(epsilon=epsilon, delta=delta, bounds=[(-1.0, 1.0)], target_bounds=(-1.0, 1.0), **settings)
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final
 
-from discreet.papers.drawing import legend, lines, panels, style
+from discreet.papers.drawing import legend, lines, panels, plain_scales, style
 from discreet.papers.figure import Cell, Criterion, Figure, NumberTable, Outcome, Row, Run
 from discreet.papers.rivals.experiment import (
     ADAPTIVE,
@@ -129,20 +129,21 @@ def _passes(numbers: DataFrame) -> Outcome:
     return Outcome(failed == 0, f"fails in {failed} of {total} draws; with {MODELS[0]} models in {few:.0%}")
 
 
+def _draw_lines(numbers: DataFrame, order: Sequence[str], epsilons: Sequence[float], y_label: str) -> Picture:
+    picture = lines(numbers, order=order, x_label="epsilon", y_label=y_label, centre="median", band=(0.1, 0.9))
+    for axes in picture.axes[: numbers["panel"].nunique()]:
+        plain_scales(axes, epsilons)
+    return picture
+
+
 def _draw_boosted(numbers: DataFrame, run: Run) -> Picture:
     del run
-    return lines(
-        numbers, order=(SINGLE, TEN, HUNDRED, SCRIPT), x_label="epsilon", y_label="test error / variance", log_y=True,
-        centre="median", band=(0.1, 0.9),
-    )  # fmt: skip
+    return _draw_lines(numbers, (SINGLE, TEN, HUNDRED, SCRIPT), EPSILONS, "test error / variance")
 
 
 def _draw_mixing(numbers: DataFrame, run: Run) -> Picture:
     del run
-    return lines(
-        numbers[numbers["line"] != LEAST], order=(MIXING, THIRDS, EXACT), x_label="epsilon", y_label="test error",
-        log_y=True, centre="median", band=(0.1, 0.9),
-    )  # fmt: skip
+    return _draw_lines(numbers, (MIXING, THIRDS, EXACT), MIXING_EPSILONS, "test error")
 
 
 def _draw_descent(numbers: DataFrame, run: Run) -> Picture:
@@ -166,8 +167,7 @@ def _draw_descent(numbers: DataFrame, run: Run) -> Picture:
         for position, line in enumerate((ADAPTIVE, *(f"clip {clip:g}" for clip in CLIPS))):
             middle = inside[inside["line"] == line].groupby("epsilon")["value"].median()
             axes.plot(middle.index, middle.to_numpy(), label=line, **style(position))
-        axes.set_xscale("log")
-        axes.set_yscale("log")
+        plain_scales(axes, EPSILONS)
         axes.set_xlabel("epsilon")
         axes.set_ylabel("1 - R2 on test rows")
     legend(picture, grid[1:], columns=7)
@@ -231,8 +231,8 @@ FIGURES: Final = (
             ),
             Criterion(
                 "script",
-                "Correct noise costs 100 rounds at most 10% of the error that the public script has, on every table, at "
-                "epsilon 0.3, 1 and 3.",
+                "Correct noise costs 100 rounds at most 10% of the error that the public script has, on every table, "
+                "at epsilon 0.3, 1 and 3.",
                 _share_below(HUNDRED, SCRIPT, 1.0, 1.1),
                 "differs",
                 "The script uses mu as noise multiplier where 1/mu is needed, and gives every round the whole budget "
@@ -253,8 +253,8 @@ FIGURES: Final = (
         name="rivals-descent",
         document="rivals",
         title="Gradient descent whose clip follows the median norm",
-        says="A clip that follows the median of the norms tracks it closely, and is about as good as the best fixed clip "
-        "chosen in hindsight (Andrew et al. 2021).",
+        says="A clip that follows the median of the norms tracks it closely, and is about as good as the best fixed "
+        "clip chosen in hindsight (Andrew et al. 2021).",
         cells=_descent_cells,
         criteria=(
             Criterion(
@@ -266,8 +266,8 @@ FIGURES: Final = (
             ),
             Criterion(
                 "hindsight",
-                "1 - R2 with the adaptive clip is at most 0.05 above that of the best fixed clip in hindsight, on every "
-                "table at epsilon 1 and 3.",
+                "1 - R2 with the adaptive clip is at most 0.05 above that of the best fixed clip in hindsight, on "
+                "every table at epsilon 1 and 3.",
                 _near_best,
                 "differs",
                 "On this table the median is too small or too large a clip for linear regression.",
@@ -299,7 +299,8 @@ FIGURES: Final = (
             ),
             Criterion(
                 "exact",
-                "It is also at most that of AdaSSP under exact composition in three quarters of the tables and budgets.",
+                "It is also at most that of AdaSSP under exact composition in three quarters of the tables and "
+                "budgets.",
                 _share_below(MIXING, EXACT, 0.75),
                 "differs",
                 "A part of the gain over AdaSSP is accounting, not the method.",
