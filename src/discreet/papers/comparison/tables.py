@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from discreet.exact.arrays import FloatArray
 
 FEWEST_ROWS: Final = 50
+MOST_LEVELS: Final = 50
 SIMULATED: Final = "simulated-clinical"
 _SIMULATED_ROWS: Final = 5_000
 _SIMULATED_SEED: Final = 15
@@ -150,7 +151,9 @@ def prepared(name: str, frame: DataFrame, target: str) -> PublicTable:
         y = to_numeric(whole[target]).to_numpy(float)
     except (TypeError, ValueError):
         raise SpecError(f"{name}: expected numbers in the target {target!r}, got text") from None
-    wide = get_dummies(whole.drop(columns=target), drop_first=True, dtype=float).astype(float)
+    given = whole.drop(columns=target)
+    _check_columns(name, given)
+    wide = (get_dummies(given, drop_first=True, dtype=float) if given.shape[1] else given).astype(float)
     moving = wide.loc[:, (wide != wide.iloc[0]).any()] if len(wide) else wide
     if constant := [str(column) for column in wide.columns if column not in set(moving.columns)]:
         notes.append(f"{name}: constant columns are left out: {', '.join(constant)}.")
@@ -160,3 +163,16 @@ def prepared(name: str, frame: DataFrame, target: str) -> PublicTable:
             f"{len(y)} rows and {moving.shape[1]} such regressors"
         )
     return PublicTable(name, moving.to_numpy(float), y, tuple(map(str, moving.columns)), tuple(notes))
+
+
+def _check_columns(name: str, frame: DataFrame) -> None:
+    """Refuse a column that is neither numbers nor a few levels, such as names or dates."""
+    from pandas.api.types import is_datetime64_any_dtype, is_numeric_dtype
+
+    for column in frame.columns:
+        values = frame[column]
+        if is_datetime64_any_dtype(values) or (not is_numeric_dtype(values) and values.nunique() > MOST_LEVELS):
+            raise SpecError(
+                f"{name}: expected numbers, or text with at most {MOST_LEVELS} levels, in column {str(column)!r}; leave it "
+                "out of the table"
+            )
