@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 
 import numpy as np
@@ -35,10 +36,10 @@ def test_a_run_prints_tables_notes_and_files_and_says_not_private(call: Call) ->
         "    def fit(self, X, y): self.mean = y.mean()\n"
         "    def predict(self, X): return X[:, 0] * 0 + self.mean\n"
     )
-    given = (
+    given = shlex.split(
         "compare-methods mine.csv --target y --data-is-public --methods mean,gaussian --with own_method_here:Mean "
         "--epsilon 1 --epsilon 2 --splits 2 --delta 1e-5 --workers 1 -o out"
-    ).split()
+    )
     result = call(*given)
     assert result.exit_code == 0, result.output
     for words in (

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from io import BytesIO
 from pathlib import Path
+from textwrap import fill
 from typing import TYPE_CHECKING, Final
 
 from discreet import __version__
@@ -20,6 +21,7 @@ STEM: Final = "compare-methods-NOT-PRIVATE"
 WARNING: Final = "NOT PRIVATE: boxes and errors come from the rows themselves; for public or simulated data only."
 _BAND: Final = (0.1, 0.9)
 _DOTS: Final = 130
+_WIDTH: Final = 120  # of a line of Markdown
 _PANEL: Final = (6.4, 4.2)  # inches
 _MARKS: Final = {"reference": " (no privacy)", "own": " (yours)"}
 
@@ -102,14 +104,14 @@ class MethodComparisonNotPrivate:
 
     def to_markdown(self) -> str:
         """Protocol, ratios and medians as Markdown."""
-        lines = ["# Methods side by side, NOT PRIVATE", "", WARNING, "", self._how(), ""]
+        lines = ["# Methods side by side, NOT PRIVATE", "", WARNING, "", fill(self._how(), _WIDTH), ""]
         lines += [f"## Ratio of excess error to {self.baseline}", ""]
         lines += ["Geometric mean over tables; 1 is the baseline, smaller is better.", ""]
         lines += _markdown(*self.cells(self.ratios().sort_values("all")))
         for table, inside in self.by_table().items():
             lines += ["", f"## 1 - R2 on {table}, median over splits", "", *_markdown(*self.cells(inside))]
         if self.notes:
-            lines += ["", "## Notes", "", *(f"- {note}" for note in self.notes)]
+            lines += ["", "## Notes", "", *(fill(f"- {note}", _WIDTH, subsequent_indent="  ") for note in self.notes)]
         return "\n".join([*lines, ""])
 
     def to_dict(self) -> dict[str, object]:

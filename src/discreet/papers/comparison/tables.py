@@ -173,6 +173,6 @@ def _check_columns(name: str, frame: DataFrame) -> None:
         values = frame[column]
         if is_datetime64_any_dtype(values) or (not is_numeric_dtype(values) and values.nunique() > MOST_LEVELS):
             raise SpecError(
-                f"{name}: expected numbers, or text with at most {MOST_LEVELS} levels, in column {str(column)!r}; leave it "
-                "out of the table"
+                f"{name}: expected numbers, or text with at most {MOST_LEVELS} levels, in column {str(column)!r}; "
+                "leave it out of the table"
             )
