@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from discreet.estimator import PrivateLinearRegression
     from discreet.ledger.ledger import Ledger
     from discreet.pages.page import report
+    from discreet.papers.comparison.comparing import compare_methods
     from discreet.planning import plan
     from discreet.privacy.budget import PrivacyBudget
     from discreet.privacy.unit import PrivacyUnit
@@ -47,6 +48,7 @@ _HOMES = {
     "Release": "discreet.releases",
     "blank_design": "discreet.tables.files.blank_design",
     "check": "discreet.checking",
+    "compare_methods": "discreet.papers.comparison.comparing",
     "compare_models": "discreet.analyst.comparison",
     "diagnose": "discreet.analyst.diagnosis",
     "fit": "discreet.analyst.model",
@@ -72,6 +74,7 @@ __all__ = [
     "Release",
     "blank_design",
     "check",
+    "compare_methods",
     "compare_models",
     "diagnose",
     "fit",

@@ -25,6 +25,7 @@ PUBLIC = [
     "Release",
     "blank_design",
     "check",
+    "compare_methods",
     "compare_models",
     "diagnose",
     "fit",
