@@ -62,6 +62,8 @@ def _general() -> Iterator[Situation]:
     for column in ("x", "y"):
         beyond: dict[str, object] = {"x": 1.0, "y": 1.0, column: 3.0}
         yield Situation(dropping, _added(f"{column} beyond its bounds", _four_rows(), beyond, 4))
+    small: dict[str, list[object]] = {"x": [0.1] * 50, "y": [0.1] * 50}
+    yield Situation(dropping, _added("row larger than all others", small, {"x": 1.0, "y": 1.0}, 50))
     for name, place in _PLACES.items():
         yield Situation(dropping, _added(f"row {name}", _four_rows(), {"x": 1.0, "y": 1.0}, place))
     for rows in (_CHUNK - 1, _CHUNK, _CHUNK + 1):

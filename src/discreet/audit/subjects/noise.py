@@ -53,6 +53,8 @@ def noise_checks(
     wide = steps >= _WIDE
     # entries of one vector may depend on each other, but their lowest bits do not where the density is smooth
     tests.append(bits_check("low-order bits", noise[:, wide].astype(np.int64), _BITS, alpha / 2))
+    # noise that is no integer has low-order bits of its own, and they depend on what it is added to
+    tests.append(Check("on the grid", float(np.mean(noise != np.rint(noise))), 0.0))
     return tuple(tests)
 
 
