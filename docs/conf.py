@@ -19,6 +19,7 @@ extensions = [
     "commands",
     "mathml",
     "mechanisms",
+    "mutants",
     "primitive_pictures",
     "verdicts",
 ]

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from discreet.audit.pairs.situations import situations
-from discreet.audit.subjects.mechanisms import MechanismSubject, mechanism_entries
+from discreet.audit.subjects.entries import mechanism_entries
+from discreet.audit.subjects.mechanisms import MechanismSubject
 
 NAMES = [one.pair.name for one in situations("gaussian")]
 
