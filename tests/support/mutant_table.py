@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import time
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 
 import pytest
 
@@ -11,7 +13,7 @@ from discreet.audit.running import Task, subject_of
 from discreet.audit.statistics.judging import judged
 from discreet.audit.subjects import mechanisms
 from support.mutants import ROOT
-from support.production_mutants import MUTANTS, ProductionMutant
+from support.production_mutants import MUTANTS
 
 TABLE = ROOT / "docs" / "reference" / "mutants.json"
 ENTRIES = ("gaussian", "laplace")
@@ -35,13 +37,13 @@ def false_alarms(name: str, runs: int = RUNS) -> int:
     return alarms
 
 
-def tried(mutant: ProductionMutant) -> dict[str, object]:
-    """What the judge of a mistake finds with it and without it."""
+def tried(name: str) -> dict[str, object]:
+    """What the judge of a mistake finds with it, and whether it passes the program as it is."""
+    mutant = MUTANTS[name]
     start = time.process_time()
     with pytest.MonkeyPatch.context() as patch:
         mutant.apply(patch)
         found = list(mutant.judge.findings())
-    seconds = time.process_time() - start
     return {
         "kind": mutant.kind,
         "where": mutant.where,
@@ -49,19 +51,30 @@ def tried(mutant: ProductionMutant) -> dict[str, object]:
         "on": mutant.judge.name,
         "found": found[0].split(":")[0].split(" is ")[0] if found else "",
         "caught": bool(found),
-        "passes_without": not mutant.judge.findings(),
-        "seconds": round(seconds, 1),
+        "seconds": round(time.process_time() - start, 1),
     }
 
 
+def passes(name: str) -> bool:
+    """Whether the judge of a mistake passes the program as it is."""
+    return not MUTANTS[name].judge.findings()
+
+
 def main() -> None:
-    table = [tried(mutant) for mutant in MUTANTS.values()]
-    alarms = {name: {"runs": RUNS, "level": LEVEL, "alarms": false_alarms(name)} for name in ENTRIES}
-    TABLE.write_text(json.dumps({"mutants": table, "false_alarms": alarms}, indent=1) + "\n", encoding="utf-8")
-    caught = sum(bool(one["caught"]) and bool(one["passes_without"]) for one in table)
-    print(f"{caught} of {len(table)} mistakes are seen by a judge that passes the program as it is")
-    for name, found in alarms.items():
-        print(f"false alarms of {name}: {found['alarms']} of {RUNS} runs at {LEVEL:.0%}")
+    one_each = {(one.judge.kind, one.judge.name): name for name, one in MUTANTS.items()}
+    # a new process each, so that no two share the state of a generator
+    with ProcessPoolExecutor(mp_context=get_context("spawn")) as pool:
+        found, passed = pool.map(tried, MUTANTS), pool.map(passes, one_each.values())
+        counted = pool.map(false_alarms, ENTRIES)
+        table, right = list(found), dict(zip(one_each, passed, strict=True))
+        alarms = dict(zip(ENTRIES, counted, strict=True))
+    rows = [{**one, "passes_without": right[one["judge"], one["on"]]} for one in table]
+    shown = {name: {"runs": RUNS, "level": LEVEL, "alarms": count} for name, count in alarms.items()}
+    TABLE.write_text(json.dumps({"mutants": rows, "false_alarms": shown}, indent=1) + "\n", encoding="utf-8")
+    caught = sum(bool(one["caught"] and one["passes_without"]) for one in rows)
+    print(f"{caught} of {len(rows)} mistakes are seen by a judge that passes the program as it is")
+    for name, count in alarms.items():
+        print(f"false alarms of {name}: {count} of {RUNS} runs at {LEVEL:.0%}")
 
 
 if __name__ == "__main__":

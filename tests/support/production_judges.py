@@ -12,12 +12,14 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
+import pytest
 from scipy import stats
 
 import discreet
 from discreet import primitives
 from discreet.audit.running import Task, audited
 from discreet.audit.statistics.laws import agreement_check
+from discreet.audit.subjects import mechanisms
 from discreet.errors import AfterSpendError, ReleaseFileError
 from discreet.privacy.gaussian import delta_from
 from support.lockstep_pairs import assert_choices_decide, assert_in_step, setup_of, two_runs
@@ -46,9 +48,15 @@ class Judge:
     findings: Callable[[], Sequence[str]]
 
 
-def audit(entry: str, draws: int = 200, epsilon: float = 1.0) -> Judge:
-    """`discreet audit` of one entry."""
-    return Judge("audit", entry, lambda: audited(Task(entry, epsilon, draws, ALPHA)).violations)
+def audit(entry: str, draws: int = 200, *, whole: int = 50) -> Judge:
+    """`discreet audit` of one entry at epsilon = 1, with so many draws of each table, fewer through the whole path."""
+
+    def findings() -> Sequence[str]:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(mechanisms, "WHOLE_DRAWS", whole)
+            return audited(Task(entry, 1.0, draws, ALPHA)).violations
+
+    return Judge("audit", entry, findings)
 
 
 def lockstep(name: str, unit: str = "add-remove", **parts: object) -> Judge:

@@ -199,7 +199,10 @@ def _table() -> list[ProductionMutant]:
         ),
         ProductionMutant("exact sums as threshold", "irls", mistakes.threshold_from_sums, lockstep("irls score")),
         ProductionMutant(
-            "noise reused", "by the next release", mistakes.the_same_for_every_release, audit("gaussian", 3000)
+            "noise reused",
+            "by the next release",
+            mistakes.the_same_for_every_release,
+            audit("gaussian", 1000, whole=200),
         ),
         ProductionMutant("noise reused", "for all entries", mistakes.one_for_all_entries, audit("gaussian")),
         ProductionMutant(
@@ -222,7 +225,10 @@ def _table() -> list[ProductionMutant]:
             "z-scores", "reading", reading_patches.scaled_by(reading_patches.by_mean_and_deviation), audit("gaussian")
         ),
         ProductionMutant(
-            "z-scores", "estimator", reading_patches.standardised_before_fit, audit("gaussian estimator", 1000)
+            "z-scores",
+            "estimator",
+            reading_patches.standardised_before_fit,
+            audit("gaussian estimator", 1000, whole=100),
         ),
         ProductionMutant(
             "type of the whole column", "reading", reading_patches.type_of_the_whole_column, audit("gaussian")
