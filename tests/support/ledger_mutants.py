@@ -86,28 +86,28 @@ MUTANTS: dict[str, Mutant] = {
     ),
     "ledger: losses of other units add up": Mutant("same unit", "unit != books.unit", "False", ACCOUNT),
     "ledger: the budget is not asked": Mutant("route of a request", "if route is None:", "if False:", ACCOUNT),
-    "filter: amounts rounded down": Mutant("steps of an amount", "", "math.floor(value * steps)", FILTER),
+    "filter: amounts rounded down": Mutant("steps of an amount", "", "math.floor(value * steps)", FILTER, "smallest_request"),
     "filter: the failure of a request is free": Mutant(
-        "charge of a loss", "rounded_up(Fraction(loss.failure), CHANCE)", "0", FILTER
+        "charge of a loss", "rounded_up(Fraction(loss.failure), CHANCE)", "0", FILTER, "smallest_request"
     ),
     "filter: deltas do not add up": Mutant(
-        "sum of charges", "self.delta + other.delta", "max(self.delta, other.delta)", FILTER
+        "sum of charges", "self.delta + other.delta", "max(self.delta, other.delta)", FILTER, "no_random_sequence"
     ),
     "filter: one impure request may be among pure ones": Mutant(
-        "sum of charges", "self.pure and other.pure", "self.pure or other.pure", FILTER
+        "sum of charges", "self.pure and other.pure", "self.pure or other.pure", FILTER, "takes_no_delta"
     ),
-    "filter: a part may cost more in one currency": Mutant("part of a charge", "all(", "any(", FILTER),
+    "filter: a part may cost more in one currency": Mutant("part of a charge", "all(", "any(", FILTER, "part_costs"),
     "filter: delta is not looked at": Mutant(
-        "sums of a rule", " and total.delta <= self.delta_units", "", FILTER
+        "sums of a rule", " and total.delta <= self.delta_units", "", FILTER, "takes_no_delta"
     ),
     "filter: what the curve leaves out is free": Mutant(
-        "sums of a rule", "total.rho <= self.rho and total.failure <= self.rest_units", "total.rho <= self.rho", FILTER
+        "sums of a rule", "total.rho <= self.rho and total.failure <= self.rest_units", "total.rho <= self.rho", FILTER, "delta_alone"
     ),
-    "filter: the lattice is free": Mutant("cost of a lattice", "", "0", FILTER),
+    "filter: the lattice is free": Mutant("cost of a lattice", "", "0", FILTER, "lattice_gap"),
     "filter: a budget that is reached is exceeded": Mutant(
-        "pure requests", "total.epsilon <= self.epsilon_units", "total.epsilon < self.epsilon_units", FILTER
+        "pure requests", "total.epsilon <= self.epsilon_units", "total.epsilon < self.epsilon_units", FILTER, "ten_tenths"
     ),
-    "filter: any request may be an only one": Mutant("only request", "requests == 0 and alone", "alone", FILTER),
+    "filter: any request may be an only one": Mutant("only request", "requests == 0 and alone", "alone", FILTER, "only_the_first"),
     "books: what waits for its release is free": Mutant(
         "what was spent", "total + one.charge", "total + (one.charge if one.ending else Charge())", ACCOUNT
     ),
@@ -121,47 +121,47 @@ MUTANTS: dict[str, Mutant] = {
         "chain of events", " or event.hashed().hash != event.hash", "", "tests/ledger/test_chain.py"
     ),
     "storage: an event that was seen may be gone": Mutant(
-        "what was verified", "if seq and [", "if False and [", STORAGE
+        "what was verified", "if seq and [", "if False and [", STORAGE, "last_event_removed"
     ),
     "guard: the mechanism keeps the whole budget": Mutant(
-        "law with a guard", "whole * math.sqrt(1 - share) / ROUNDING", "whole", GUARD
+        "law with a guard", "whole * math.sqrt(1 - share) / ROUNDING", "whole", GUARD, "gaussian_mechanism_together"
     ),
     "guard: the mechanism keeps all of epsilon": Mutant(
         "law with a pure guard", "PrivacyBudget((epsilon - share) / ROUNDING, delta)", "PrivacyBudget(epsilon, delta)",
-        GUARD,
+        GUARD, "hundredth",
     ),
     "guard: counts without noise": Mutant(
-        "noise of a guard", "count * law.unit + variate for", "count * law.unit for", GUARD
+        "noise of a guard", "count * law.unit + variate for", "count * law.unit for", GUARD, "one_variate"
     ),
     "guard: stops at no difference": Mutant(
         "rule of a guard", "counts.other - counts.fitting > factor * law.sigma[GUARD]", "counts.other > counts.fitting",
-        GUARD,
+        GUARD, "half_the_rows",
     ),
     "guard: costs nothing, forwards": Mutant(
         "loss with a guard", "Fraction(mechanism.mu) ** 2 + Fraction(guard.mu) ** 2", "Fraction(mechanism.mu) ** 2",
-        MAPS,
+        MAPS, "half_the_noise",
     ),
     "guard: a stop costs nothing": Mutant(
-        "loss of a stop", "up(stated.over(guard_sensitivity(stated.design.unit), GUARD))", "1e-6", MAPS
+        "loss of a stop", "up(stated.over(guard_sensitivity(stated.design.unit), GUARD))", "1e-6", MAPS, "stopped"
     ),
-    "verify: less noise than promised": Mutant("promise and noise", "", "True", "tests/releases/test_verification.py"),
+    "verify: less noise than promised": Mutant("promise and noise", "", "True", GUARDED, "forged"),
     "verify: the signature is not checked": Mutant(
         "check of a release", "trusted.check(found.signature, found.digest)", "pass",
-        "tests/releases/test_verification.py",
+        "tests/releases/test_signing.py", "valid_for_its_key",
     ),
     "verify: a release without a signature passes": Mutant(
-        "check of a signature", "if signature is None:", "if signature is None and not digest:",
-        "tests/releases/test_signing.py",
+        "check of a signature", "if signature is None:", "if signature is None:\n            return\n        if not digest:",
+        "tests/releases/test_signing.py", "without_a_signature",
     ),
     "verify: a digest of some fields": Mutant(
         "content of a digest", "if name not in SEALS", "if name not in SEALS and name != 'anchor'",
-        "tests/releases/test_canonical.py",
+        "tests/releases/test_release.py", "single_changed",
     ),
     "verify: the digest is not compared": Mutant(
         "reading of a release", 'if body.get("digest") != digest_of(body):', "if False:",
-        "tests/releases/test_release.py",
+        "tests/releases/test_release.py", "single_changed",
     ),
     "verify: a signature that leaves out unknown fields": Mutant(
-        "reading of a release", 'made.digest != body["digest"]', "False", "tests/releases/test_signing.py"
+        "reading of a release", 'made.digest != body["digest"]', "False", "tests/releases/test_signing.py", "does_not_cover"
     ),
 }  # fmt: skip
