@@ -81,12 +81,12 @@ MUTANTS: dict[str, Mutant] = {
     "ledger: the table is no part of the question": Mutant(
         "digest of a request", '"fingerprint": fingerprint,', '"fingerprint": "",', ACCOUNT
     ),
-    "ledger: another table under the same name": Mutant(
-        "same table", "not self.accept_changed_data", "False", ACCOUNT
-    ),
+    "ledger: another table under the same name": Mutant("same table", "not self.accept_changed_data", "False", ACCOUNT),
     "ledger: losses of other units add up": Mutant("same unit", "unit != books.unit", "False", ACCOUNT),
     "ledger: the budget is not asked": Mutant("route of a request", "if route is None:", "if False:", ACCOUNT),
-    "filter: amounts rounded down": Mutant("steps of an amount", "", "math.floor(value * steps)", FILTER, "smallest_request"),
+    "filter: amounts rounded down": Mutant(
+        "steps of an amount", "", "math.floor(value * steps)", FILTER, "smallest_request"
+    ),
     "filter: the failure of a request is free": Mutant(
         "charge of a loss", "rounded_up(Fraction(loss.failure), CHANCE)", "0", FILTER, "smallest_request"
     ),
@@ -101,13 +101,23 @@ MUTANTS: dict[str, Mutant] = {
         "sums of a rule", " and total.delta <= self.delta_units", "", FILTER, "takes_no_delta"
     ),
     "filter: what the curve leaves out is free": Mutant(
-        "sums of a rule", "total.rho <= self.rho and total.failure <= self.rest_units", "total.rho <= self.rho", FILTER, "delta_alone"
+        "sums of a rule",
+        "total.rho <= self.rho and total.failure <= self.rest_units",
+        "total.rho <= self.rho",
+        FILTER,
+        "delta_alone",
     ),
     "filter: the lattice is free": Mutant("cost of a lattice", "", "0", FILTER, "lattice_gap"),
     "filter: a budget that is reached is exceeded": Mutant(
-        "pure requests", "total.epsilon <= self.epsilon_units", "total.epsilon < self.epsilon_units", FILTER, "ten_tenths"
+        "pure requests",
+        "total.epsilon <= self.epsilon_units",
+        "total.epsilon < self.epsilon_units",
+        FILTER,
+        "ten_tenths",
     ),
-    "filter: any request may be an only one": Mutant("only request", "requests == 0 and alone", "alone", FILTER, "only_the_first"),
+    "filter: any request may be an only one": Mutant(
+        "only request", "requests == 0 and alone", "alone", FILTER, "only_the_first"
+    ),
     "books: what waits for its release is free": Mutant(
         "what was spent", "total + one.charge", "total + (one.charge if one.ending else Charge())", ACCOUNT
     ),
@@ -127,41 +137,66 @@ MUTANTS: dict[str, Mutant] = {
         "law with a guard", "whole * math.sqrt(1 - share) / ROUNDING", "whole", GUARD, "gaussian_mechanism_together"
     ),
     "guard: the mechanism keeps all of epsilon": Mutant(
-        "law with a pure guard", "PrivacyBudget((epsilon - share) / ROUNDING, delta)", "PrivacyBudget(epsilon, delta)",
-        GUARD, "hundredth",
+        "law with a pure guard",
+        "PrivacyBudget((epsilon - share) / ROUNDING, delta)",
+        "PrivacyBudget(epsilon, delta)",
+        GUARD,
+        "hundredth",
     ),
     "guard: counts without noise": Mutant(
         "noise of a guard", "count * law.unit + variate for", "count * law.unit for", GUARD, "one_variate"
     ),
     "guard: stops at no difference": Mutant(
-        "rule of a guard", "counts.other - counts.fitting > factor * law.sigma[GUARD]", "counts.other > counts.fitting",
-        GUARD, "half_the_rows",
+        "rule of a guard",
+        "counts.other - counts.fitting > factor * law.sigma[GUARD]",
+        "counts.other > counts.fitting",
+        GUARD,
+        "half_the_rows",
     ),
     "guard: costs nothing, forwards": Mutant(
-        "loss with a guard", "Fraction(mechanism.mu) ** 2 + Fraction(guard.mu) ** 2", "Fraction(mechanism.mu) ** 2",
-        MAPS, "half_the_noise",
+        "loss with a guard",
+        "Fraction(mechanism.mu) ** 2 + Fraction(guard.mu) ** 2",
+        "Fraction(mechanism.mu) ** 2",
+        MAPS,
+        "half_the_noise",
     ),
     "guard: a stop costs nothing": Mutant(
         "loss of a stop", "up(stated.over(guard_sensitivity(stated.design.unit), GUARD))", "1e-6", MAPS, "stopped"
     ),
     "verify: less noise than promised": Mutant("promise and noise", "", "True", GUARDED, "forged"),
     "verify: the signature is not checked": Mutant(
-        "check of a release", "trusted.check(found.signature, found.digest)", "pass",
-        "tests/releases/test_signing.py", "valid_for_its_key",
+        "check of a release",
+        "trusted.check(found.signature, found.digest)",
+        "pass",
+        "tests/releases/test_signing.py",
+        "valid_for_its_key",
     ),
     "verify: a release without a signature passes": Mutant(
-        "check of a signature", "if signature is None:", "if signature is None:\n            return\n        if not digest:",
-        "tests/releases/test_signing.py", "without_a_signature",
+        "check of a signature",
+        "if signature is None:",
+        "if signature is None:\n            return\n        if not digest:",
+        "tests/releases/test_signing.py",
+        "without_a_signature",
     ),
     "verify: a digest of some fields": Mutant(
-        "content of a digest", "if name not in SEALS", "if name not in SEALS and name != 'anchor'",
-        "tests/releases/test_release.py", "single_changed",
+        "content of a digest",
+        "if name not in SEALS",
+        "if name not in SEALS and name != 'anchor'",
+        "tests/releases/test_release.py",
+        "single_changed",
     ),
     "verify: the digest is not compared": Mutant(
-        "reading of a release", 'if body.get("digest") != digest_of(body):', "if False:",
-        "tests/releases/test_release.py", "single_changed",
+        "reading of a release",
+        'if body.get("digest") != digest_of(body):',
+        "if False:",
+        "tests/releases/test_release.py",
+        "single_changed",
     ),
     "verify: a signature that leaves out unknown fields": Mutant(
-        "reading of a release", 'made.digest != body["digest"]', "False", "tests/releases/test_signing.py", "does_not_cover"
+        "reading of a release",
+        'made.digest != body["digest"]',
+        "False",
+        "tests/releases/test_signing.py",
+        "does_not_cover",
     ),
-}  # fmt: skip
+}
