@@ -20,6 +20,7 @@ extensions = [
     "mathml",
     "membership",
     "mechanisms",
+    "mutants",
     "primitive_pictures",
     "verdicts",
 ]

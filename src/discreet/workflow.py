@@ -254,7 +254,7 @@ def release_with(
                 spent = stopped_loss(design, asked.law, request.budget.epsilon, request.budget.delta)
                 return _ended(receipt)(_record(counts, asked.law), spent)
             made = asked.release(run_passes(passes, first, table.sums), first, receipt.anchor, source.origin, counts)
-            made = _with_residuals(made, asked, table.sums, sampler) if asked.robust else made
+            made = with_residuals(made, asked, table.sums, sampler) if asked.robust else made
             made = made if key is None else replace(made, signature=key.signature(made.digest))
             # what is published is what was recorded, read back
             return made if receipt.commit is None else Release.from_json(receipt.commit(made.to_json()))
@@ -458,7 +458,7 @@ def run_passes(passes: Passes, totals: Totals, read: Callable[[Sums], Totals]) -
         totals = read(wanted)
 
 
-def _with_residuals(made: Release, asked: Question, read: Callable[[Sums], Totals], sampler: Sampler) -> Release:
+def with_residuals(made: Release, asked: Question, read: Callable[[Sums], Totals], sampler: Sampler) -> Release:
     """Add what robust standard errors need, from one more pass."""
     # only this needs the analyst's rooms, which plain releases do without
     from discreet.analyst.residual_plan import residual_plan

@@ -8,8 +8,8 @@ import pytest
 
 from discreet.audit.pairs.catalogue import worst_pairs
 from discreet.audit.statistics.claims import Claim
+from discreet.audit.subjects.entries import MechanismEntry, mechanism_entries
 from discreet.audit.subjects.exact_losses import exact_loss
-from discreet.audit.subjects.mechanisms import MechanismEntry, mechanism_entries
 from discreet.audit.subjects.pooled import PooledSampler
 from discreet.audit.subjects.rows import MadeUpRows
 from discreet.design.model import Design

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from discreet.audit.pairs.pair import Table
 from discreet.curator.sums.protocol import Sums, Totals
 from discreet.curator.table import accumulate
 from discreet.design.domain import RowDomain
@@ -24,15 +23,15 @@ class MadeUpRows:
     2.0
     """
 
-    def __init__(self, table: Table, design: Design, domain: RowDomain) -> None:
+    def __init__(self, table: object, design: Design, domain: RowDomain, *, clip_counts: bool = False) -> None:
         kept = _Kept()
-        accumulate(open_source(table), design, domain, ComputeOptions(), kept)
+        self._read = accumulate(open_source(table), design, domain, ComputeOptions(), kept, clip_counts=clip_counts)
         self.grid: FloatArray = np.concatenate(kept.chunks, axis=1)
 
     def sums(self, wanted: Sums) -> Totals:
         """The exact sums that a mechanism asks for."""
         wanted.add(self.grid)
-        return Totals(wanted.totals(), wanted.unit, self.grid.shape[1])
+        return Totals(wanted.totals(), wanted.unit, self.grid.shape[1], self._read.clipped, self._read.fitting)
 
 
 class _Kept:
