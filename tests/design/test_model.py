@@ -29,7 +29,7 @@ REFUSED = [
     (("y", {**COLUMNS, "w": np.array([2.0, 1.0])}), {}, "column 'w': bounds .* reversed"),
     ((None, COLUMNS), {}, "unknown target"),
     (("", COLUMNS), {}, "^target is blank; name the column to explain$"),
-    (("", {**COLUMNS, "w": {"bounds": ["", ""]}}), {}, "^column 'w': bounds are blank"),
+    (("", {**COLUMNS, "w": {"bounds": ["", ""]}}), {}, "^the design has 2 problems\n  column 'w': bounds are blank"),
     (("g", COLUMNS), {}, "categorical; a target is numeric or boolean"),
     (("y", [("y", (0, 1))]), {}, "columns: expected a mapping from names to declarations"),
     (("y", {**COLUMNS, "": (0, 1)}), {}, "has no blanks at its ends"),

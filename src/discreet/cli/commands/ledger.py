@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from discreet.cli.design_file import load_design
 from discreet.cli.options import debug_option, json_option, number, output_options, refuse_overwriting
 from discreet.cli.session import Session
 from discreet.cli.terminal import say, say_json
@@ -187,7 +188,7 @@ def status(
     loss, unit = None, None
     if epsilon is not None:
         given = (number("epsilon", epsilon), number("delta", delta or "0"))
-        loss, unit = _planned(*given, design_path, mechanism or "auto")
+        loss, unit = _planned(*given, design_path, mechanism or "auto", as_json=as_json)
     left: list[Status | None] = [
         None if loss is None or unit not in (None, one.unit) else books.planned(one.dataset, loss) for one in found
     ]
@@ -204,16 +205,17 @@ def status(
             say(planned_text(loss, after, same_unit=unit in (None, one.unit)))
 
 
-def _planned(epsilon: float, delta: float, design_path: str | None, mechanism: str) -> tuple[Loss, PrivacyUnit | None]:
+def _planned(
+    epsilon: float, delta: float, design_path: str | None, mechanism: str, *, as_json: bool
+) -> tuple[Loss, PrivacyUnit | None]:
     """The cost and unit of a release that is only planned; without a design the largest cost of a Gaussian one."""
     if design_path is not None:
         from discreet.design.domain import DEFAULT_GRID_BITS
-        from discreet.design.model import Design
         from discreet.privacy.budget import PrivacyBudget
         from discreet.workflow import Question
 
         asked = Question.checked(
-            Design.load(design_path),
+            load_design(design_path, as_json=as_json),
             PrivacyBudget(epsilon, delta),
             mechanism,
             None,
