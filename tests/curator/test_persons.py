@@ -455,3 +455,10 @@ def test_persons_over_their_cap_are_counted_as_the_cap_counts_them(max_rows):
 def test_a_table_without_rows_has_nobody_over_the_cap():
     with PersonCap(design()) as cap:
         assert cap.over_cap() == (0, 0, 0)
+
+
+@pytest.mark.parametrize("odd", [1.5, object(), [1], b"\xff"])
+def test_an_id_that_is_neither_text_nor_an_integer_is_not_called_missing(odd):
+    table = {"x": [0.5, 0.5], "g": ["a", "b"], "y": [0.0, 0.0], "person": ["a", odd]}
+    with pytest.raises(DataError, match="a cell that is missing or neither text nor an integer; give every row its id"):
+        exact_release(table, design())

@@ -28,8 +28,8 @@ from discreet.design.parts import (
     is_released,
 )
 from discreet.design.problems import Problems
-from discreet.errors import DesignError, OutputError, SpecError
-from discreet.files import checked_path, read_limited
+from discreet.errors import DesignError, SpecError
+from discreet.files import read_limited, write_bytes
 from discreet.privacy.checks import check_flag
 from discreet.privacy.unit import PrivacyUnit
 from discreet.text import escape_control
@@ -235,13 +235,9 @@ class Design:
             problems = with_lines(error.problems, key_lines(text))
         raise DesignError(problems)
 
-    def save(self, path: str | Path) -> None:
-        """Write the design as TOML."""
-        target = checked_path(path)
-        try:
-            target.write_text(self.to_toml(), encoding="utf-8")
-        except OSError as error:
-            raise OutputError(f"cannot write the design {str(target)!r}: {error.strerror}") from None
+    def save(self, path: str | Path, *, force: bool = False) -> None:
+        """Write the design as TOML; an existing file is replaced only with `force`."""
+        write_bytes(path, self.to_toml().encode(), force=force)
 
     @classmethod
     def load(cls, path: str | Path) -> Design:

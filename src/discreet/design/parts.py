@@ -33,8 +33,10 @@ def check_keys(problems: Problems, given: Mapping[str, object]) -> None:
             problems.add(_NO_WEIGHTS, key=key)
         elif not isinstance(key, str) or key not in _KEYS:
             problems.add(SpecError.unknown_name("key", key, _KEYS), key=_text(key))
+    slips = " ".join(problem.message for problem in problems.found)
     for key in ("target", "columns"):
-        if key not in given:
+        # a key that is not known may be a slip for this one
+        if key not in given and f"Did you mean '{key}'?" not in slips:
             problems.add(f"the design has no {key!r}; declare it", key=key)
 
 

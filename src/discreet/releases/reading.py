@@ -287,6 +287,8 @@ def _settings(table: Mapping[str, object]) -> Settings:
     for name, value in table.items():
         if not isinstance(value, bool | int | float | str):
             raise ReleaseFileError(f"mechanism.settings.{name} is not a plain value")
+        if isinstance(value, float) and not math.isfinite(value):
+            raise ReleaseFileError(f"mechanism.settings.{name} is not a finite number")
     return cast("Settings", table)
 
 

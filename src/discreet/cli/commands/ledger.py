@@ -80,28 +80,31 @@ def init(
     The budget belongs to the name: a changed table spends the same one.
     """
     from discreet.cli.ledger_text import status_text
-    from discreet.ledger.ledger import Ledger
+    from discreet.ledger.ledger import Ledger, check_declaration
     from discreet.privacy.unit import PrivacyUnit
 
     given = {"epsilon": number("epsilon", epsilon), "delta": number("delta", delta)}
     share = number("curve-share", curve_share)
     unit = PrivacyUnit(neighbours=neighbours, id=person, max_rows=max_rows)  # type: ignore[arg-type]  # checked there
     new = not Path(ledger).is_symlink() and not Path(ledger).exists()
-    books = Ledger.create(ledger) if new else Ledger(ledger)
-    try:
-        books.declare(
+    if new:
+        # a refused declaration leaves no ledger behind
+        check_declaration(
             dataset,
             **given,
             rule=rule,  # type: ignore[arg-type]  # checked there
-            unit=unit,
             curve_share=share,
             allow_weak_privacy=allow_weak_privacy,
         )
-    except SpecError:
-        if new:
-            # it holds nothing yet
-            Path(ledger).unlink()
-        raise
+    books = Ledger.create(ledger) if new else Ledger(ledger)
+    books.declare(
+        dataset,
+        **given,
+        rule=rule,  # type: ignore[arg-type]  # checked there
+        unit=unit,
+        curve_share=share,
+        allow_weak_privacy=allow_weak_privacy,
+    )
     if as_json:
         say_json({"ledger": books.ledger_id, "new": new, "datasets": [books.status(dataset).to_dict()]})
         return
