@@ -148,7 +148,7 @@ def test_every_source_gives_the_same_persons(tmp_path):
 
 def test_a_row_without_an_id_is_refused_or_left_out():
     rows = [("p", 0.5, "a", 0.0), (None, 0.5, "a", 0.0)]
-    with pytest.raises(DataError, match="id column 'person' has a missing cell"):
+    with pytest.raises(DataError, match="id column 'person' has a cell that is missing"):
         totals(rows, design())
     dropping = {name: {**column.to_dict(), "missing": "drop"} for name, column in design().columns.items()}
     total = Design("y", dropping, unit={"id": "person", "max_rows": 2})
