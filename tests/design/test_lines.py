@@ -88,3 +88,8 @@ def test_problems_without_a_line_come_last() -> None:
     ]
     assert [one.line for one in with_lines(problems, lines)] == [1, 2, 4, None]
     assert not_toml("Cannot do it").line is None
+
+
+def test_the_last_line_need_not_end() -> None:
+    assert key_lines("a = 1") == {("a",): 1}
+    assert key_lines("[a]\nb = {c = [1]}") == {("a",): 1, ("a", "b"): 2, ("a", "b", "c"): 2}
