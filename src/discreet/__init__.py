@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from discreet.analyst.path import path
     from discreet.checking import check
     from discreet.design.model import Design
-    from discreet.errors import DiscreetError
+    from discreet.errors import DesignError, DesignProblem, DiscreetError
     from discreet.estimator import PrivateLinearRegression
     from discreet.ledger.ledger import Ledger
     from discreet.pages.page import report
@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 _HOMES = {
     "ComputeOptions": "discreet.tables.source",
     "Design": "discreet.design.model",
+    "DesignError": "discreet.errors",
+    "DesignProblem": "discreet.errors",
     "DiscreetError": "discreet.errors",
     "Fit": "discreet.analyst.model",
     "Ledger": "discreet.ledger.ledger",
@@ -65,6 +67,8 @@ _ROOMS = ("audit", "datasets", "papers", "planning", "primitives", "privacy", "t
 __all__ = [
     "ComputeOptions",
     "Design",
+    "DesignError",
+    "DesignProblem",
     "DiscreetError",
     "Fit",
     "Ledger",

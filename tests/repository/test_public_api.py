@@ -16,6 +16,8 @@ ROOT = Path(__file__).parents[2]
 PUBLIC = [
     "ComputeOptions",
     "Design",
+    "DesignError",
+    "DesignProblem",
     "DiscreetError",
     "Fit",
     "Ledger",

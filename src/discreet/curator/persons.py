@@ -204,7 +204,7 @@ def known_persons(name: str, values: Array, *, total: bool) -> tuple[Array, npt.
     whole = pa.types.is_integer(kind) or (pa.types.is_decimal(kind) and kind.scale == 0)
     if not (text or whole or pa.types.is_floating(kind) or pa.types.is_null(kind)):
         raise DataError(f"the id column {name!r} has type {kind}; ids are text or integers")
-    problem = "a missing cell; give every row its id"
+    problem = "a cell that is missing or neither text nor an integer; give every row its id"
     if text and not _is_valid(values):
         values = _where_valid(values)
         problem = "a cell that is not valid UTF-8; write ids as text or integers"

@@ -10,7 +10,7 @@ from typing import Any, Final, cast
 
 from discreet.design.domain import MAX_GRID_BITS, MIN_GRID_BITS
 from discreet.design.model import Design
-from discreet.errors import ReleaseFileError, SpecError, shown
+from discreet.errors import DesignError, ReleaseFileError, SpecError, shown
 from discreet.exact.triangle import entry_count
 from discreet.losses.law import (
     BLOCKS,
@@ -96,6 +96,8 @@ def release_fields(body: Mapping[str, Any]) -> dict[str, Any]:
             raise ReleaseFileError("the fields 'guarantee', 'design' and 'private' contradict each other")
         if guarantee is not None:
             guarantee = replace(guarantee, conditions=_conditions(body, design))
+    except DesignError as error:
+        raise ReleaseFileError(f"the release file is inconsistent: {error.on_one_line}") from None
     except SpecError as error:
         raise ReleaseFileError(f"the release file is inconsistent: {error}") from None
     if body["columns"] != list(design.released):
@@ -288,6 +290,8 @@ def _settings(table: Mapping[str, object]) -> Settings:
     for name, value in table.items():
         if not isinstance(value, bool | int | float | str):
             raise ReleaseFileError(f"mechanism.settings.{name} is not a plain value")
+        if isinstance(value, float) and not math.isfinite(value):
+            raise ReleaseFileError(f"mechanism.settings.{name} is not a finite number")
     return cast("Settings", table)
 
 

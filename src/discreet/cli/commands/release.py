@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
+from discreet.cli.design_file import load_design
 from discreet.cli.options import (
     delimiter_sign,
     number,
@@ -115,7 +116,6 @@ def command(
     loss, failure = number("epsilon", epsilon), number("delta", delta)
     bound = None if residual_bound is None else number("residual-bound", residual_bound)
 
-    from discreet.design.model import Design
     from discreet.files import check_output
     from discreet.tables.source import ComputeOptions
     from discreet.workflow import release
@@ -127,7 +127,7 @@ def command(
         new_release=new_release,
         accept_changed_data=accept_changed_data,
     )
-    design = Design.load(design_path)
+    design = load_design(design_path, as_json=as_json)
     refuse_overwriting(output, data, design_path, *filter(None, [ledger_path]))
     # before the data is opened, let alone the budget spent
     if check_output(output, force=force).exists():
