@@ -24,7 +24,7 @@ extensions = [
     "primitive_pictures",
     "verdicts",
 ]
-exclude_patterns = ["_build"]
+exclude_patterns = ["_build", "images/*.md"]
 
 # text
 myst_heading_anchors = 3

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Final
 from discreet import __version__
 from discreet.errors import DiscreetError, OutputError, SpecError
 from discreet.exact.blas_threads import one_blas_thread
-from discreet.files import write_bytes
+from discreet.files import checked_path, write_bytes
 from discreet.papers.catalogue import errata
 from discreet.papers.figure import Cell, Criterion, Erratum, Figure, Outcome, Row, Run, Verdict, verdict_of
 
@@ -83,6 +83,25 @@ def seed_of(figure: str, cell: str) -> int:
     True
     """
     return int.from_bytes(hashlib.sha256(f"{MASTER_SEED}/{figure}/{cell}".encode()).digest()[:8])
+
+
+def check_workers(workers: int | None) -> None:
+    """Refuse a number of processes that is no positive integer.
+
+    >>> check_workers(2)
+    """
+    if workers is not None and (isinstance(workers, bool) or not isinstance(workers, int) or workers < 1):
+        raise SpecError(f"workers: expected a positive integer, got {workers!r}")
+
+
+def output_folder(output: str | os.PathLike[str]) -> Path:
+    """The folder that a run writes to, made if it is not there."""
+    folder = checked_path(output)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OutputError(f"cannot make the folder {str(folder)!r}: {error.strerror}") from None
+    return folder
 
 
 def run_figures(

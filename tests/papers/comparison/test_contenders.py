@@ -39,6 +39,8 @@ def factory(*, epsilon, delta, bounds, target_bounds):
 def test_names_that_nobody_has_are_refused():
     with pytest.raises(SpecError, match=r"unknown method 'gausian'; allowed: ols, .*Did you mean 'gaussian'"):
         check_methods(["gausian"])
+    with pytest.raises(SpecError, match="unknown method 'ols/ridge'"):
+        check_methods(["ols/ridge"])
     with pytest.raises(SpecError, match="cannot import the module"):
         check_methods(["no_such_module:make"])
     with pytest.raises(SpecError, match="expected names of methods, got one of type int"):

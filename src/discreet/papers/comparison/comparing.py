@@ -11,15 +11,14 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from discreet.errors import OutputError, SpecError, missing_extra
-from discreet.files import checked_path
+from discreet.errors import SpecError, missing_extra
 from discreet.papers.comparison.contenders import BASELINE, REFERENCE, check_methods, default_methods, kind_of
 from discreet.papers.comparison.result import MethodComparisonNotPrivate
 from discreet.papers.comparison.scores import EPSILONS, QUICK_SPLITS, SPLITS, Protocol, score_method, scored
 from discreet.papers.comparison.tables import PublicTable, public_tables
 from discreet.papers.figure import Cell, Row
 from discreet.papers.methods import Factory, Regressor, source_digest
-from discreet.papers.runner import KEPT, run_cells, seed_of
+from discreet.papers.runner import KEPT, check_workers, output_folder, run_cells, seed_of
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -116,18 +115,13 @@ def compare_methods(
         test_share,
         widen,
     )
-    if workers is not None and (isinstance(workers, bool) or not isinstance(workers, int) or workers < 1):
-        raise SpecError(f"workers: expected a positive integer, got {workers!r}")
+    check_workers(workers)
     tables = public_tables(data, target)
     if output is None:
         with tempfile.TemporaryDirectory() as passing:
             numbers = _numbers(tables, wanted, mine, protocol, Path(passing), workers, progress)
         return MethodComparisonNotPrivate(numbers, protocol, baseline, _notes(tables, numbers))
-    folder = checked_path(output)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise OutputError(f"cannot make the folder {str(folder)!r}: {error.strerror}") from None
+    folder = output_folder(output)
     numbers = _numbers(tables, wanted, mine, protocol, folder, workers, progress)
     return MethodComparisonNotPrivate(numbers, protocol, baseline, _notes(tables, numbers)).write(folder)
 

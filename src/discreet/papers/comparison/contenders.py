@@ -61,7 +61,7 @@ def check_methods(methods: Sequence[str]) -> None:
             raise SpecError(f"expected names of methods, got one of type {type(method).__name__}")
         if kind_of(method) == "own":
             reader_method(method)
-        elif method.partition("/")[0] not in (*RIVALS, AUTO, *HOMES):
+        elif method not in RIVALS and method.partition("/")[0] not in (AUTO, *HOMES):
             raise SpecError.unknown_name("method", method, (*RIVALS, AUTO, *HOMES, "module:factory"))
 
 
@@ -83,18 +83,6 @@ def trained(
         return rival.fit(x, y)
     if kind_of(method) == "own":
         return reader_model(method, x, y, epsilon=epsilon, delta=delta, bounds=bounds, target_bounds=target_bounds)
-    return _mechanism(method, x, y, epsilon, delta, bounds, target_bounds)
-
-
-def _mechanism(
-    method: str,
-    x: FloatArray,
-    y: FloatArray,
-    epsilon: float,
-    delta: float,
-    bounds: list[tuple[float, float]],
-    target_bounds: tuple[float, float],
-) -> Regressor:
     from discreet.estimator import PrivateLinearRegression
 
     name, _, penalty = method.partition("/")

@@ -276,8 +276,8 @@ FIGURES: Final = (
         draw=_draw_descent,
         not_run=lambda run: [*_missing(run)[:-1], "the federated tasks of the paper, which are no regressions"],
         choices=(
-            "Norms are lognormal, 100 in a round; count noise 1/20, rate 0.2, first clip 0.1 and momentum 0.9 are the "
-            "paper's advice.",
+            "Norms are lognormal, 100 in a round; count noise 1/20, rate 0.2 and first clip 0.1 are the paper's; "
+            "a momentum of 0.9 is customary.",
             "Full batches, 100 steps of size 1; boxes are the range of the table, delta is 1e-6.",
         ),
     ),

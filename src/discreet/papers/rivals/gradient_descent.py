@@ -1,8 +1,8 @@
 """Noisy gradient descent whose clip follows a quantile (Andrew, Thakkar, McMahan and Ramaswamy 2021).
 
 Full batches: every row takes part in every step. The clip follows the median norm of the gradients by a noisy count
-of those below it, multiplied by exp(-rate (share - target)) in every step. Quantile, rate, first clip and momentum are
-those that the paper advises; gradient_descent.proof.md has the guarantee.
+of those below it, multiplied by exp(-rate (share - target)) in every step. Quantile, rate and first clip are those
+that the paper advises, a momentum of 0.9 is customary; gradient_descent.proof.md has the guarantee.
 """
 
 from __future__ import annotations

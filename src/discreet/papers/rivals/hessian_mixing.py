@@ -83,7 +83,7 @@ def calibrated(epsilon: float, delta: float, size: int, rounds: int = ROUNDS) ->
 
     >>> gamma, sd = calibrated(1.0, 1e-6, 5)
     >>> round(gamma), round(sd, 1)
-    (74, 10.3)
+    (102, 10.6)
     """
     rows = sketch_rows(size, delta, rounds)
 
