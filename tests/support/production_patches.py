@@ -29,7 +29,7 @@ from discreet.mechanisms.guard import GuardCounts
 from discreet.mechanisms.moments import gaussian, k_norm, laplace, wishart
 from discreet.mechanisms.moments.adassp import EIGENVALUE
 from discreet.mechanisms.sampling import sampler
-from discreet.primitives import absolute_error, counts, gaussian_noise, laplace_noise, mean, response, selection
+from discreet.primitives import counts, gaussian_noise, laplace_noise, mean, response, selection
 from discreet.primitives import lattice as grids
 from discreet.privacy import lattice
 from discreet.releases import NoiseLaw
@@ -120,13 +120,13 @@ def asked_at_half_the_scale(patch: Patch) -> None:
 
 def primitives_halved(patch: Patch) -> None:
     one, many, normal = grids.laplace_noise, grids.laplace_noises, grids.gaussian_noise
-    for module in (laplace_noise, counts, mean, selection, absolute_error):
-        if hasattr(module, "laplace_noise"):
-            patch.setattr(module, "laplace_noise", lambda scale, times: one(scale / 2, times))
+    for module in (laplace_noise, counts, mean, selection):
+        patch.setattr(module, "laplace_noise", lambda scale, times: one(scale / 2, times))
     patch.setattr(laplace_noise, "laplace_noises", lambda scales: many([scale / 2 for scale in scales]))
     for module in (gaussian_noise, counts):
         patch.setattr(module, "gaussian_noise", lambda sigma, times: normal(max(1, sigma // 2), times))
-    squared = mean.squared_error_draw
+    absolute, squared = mean.absolute_error_draw, mean.squared_error_draw
+    patch.setattr(mean, "absolute_error_draw", lambda total, far, scale: absolute(total, far, scale / 2))
     patch.setattr(mean, "squared_error_draw", lambda place, size, epsilon: squared(place, size, 2 * epsilon))
 
 
