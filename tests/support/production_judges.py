@@ -17,9 +17,12 @@ from scipy import stats
 
 import discreet
 from discreet import primitives
+from discreet.audit.auditing import audit as audit_method
 from discreet.audit.running import Task, audited
+from discreet.audit.statistics.claims import Claim
 from discreet.audit.statistics.laws import agreement_check
 from discreet.audit.subjects import mechanisms
+from discreet.audit.subjects.runs import release_numbers
 from discreet.errors import AfterSpendError, ReleaseFileError
 from discreet.privacy.gaussian import delta_from
 from support.lockstep_pairs import assert_choices_decide, assert_in_step, setup_of, two_runs
@@ -87,6 +90,22 @@ def choices() -> Judge:
         return []
 
     return Judge("lockstep", "frank-wolfe", findings)
+
+
+def standardised_pair() -> Judge:
+    """`discreet.audit.audit` of the estimator, on rows near 0 with or without one far away."""
+    near = [[0.01], [-0.01]] * 1000
+
+    def method(rows: list[list[float]]) -> list[float]:
+        model = discreet.PrivateLinearRegression(epsilon=1.0, delta=1e-6, bounds=(-1, 1), target_bounds=(-1, 1))
+        return release_numbers(model.fit(rows, [0.0] * len(rows)).release_)
+
+    def findings() -> list[str]:
+        pair = ([*near, [1.0]], near)
+        result = audit_method(method, [pair], Claim(1.0, 1e-6), draws=220, confidence=1 - ALPHA)
+        return [one for case in result.cases for one in case.violations]
+
+    return Judge("audit", "gaussian estimator", findings)
 
 
 def verified(mechanism: str, delta: float = 1e-6, **settings: object) -> Judge:

@@ -413,7 +413,7 @@ def exact_sum_among_the_noisy(patch: Patch) -> None:
 
     def leaking(self: Any, published: Any, first: Any, *rest: Any) -> Any:
         made = released(self, published, first, *rest)
-        return replace(made, scalars={**made.scalars, "exact": first.values[0]})
+        return replace(made, scalars={**made.scalars, "exact": sum(first.values)})
 
     patch.setattr(Question, "release", leaking)
 
@@ -423,7 +423,7 @@ def exact_sum_in_the_words(patch: Patch) -> None:
 
     def leaking(self: Any, published: Any, first: Any, *rest: Any) -> Any:
         made = released(self, published, first, *rest)
-        return replace(made, made_by=f"{made.made_by} ({first.values[0]})")
+        return replace(made, made_by=f"{made.made_by} ({sum(first.values)})")
 
     patch.setattr(Question, "release", leaking)
 
