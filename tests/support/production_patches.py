@@ -432,7 +432,7 @@ def exact_sum_in_the_words(patch: Patch) -> None:
 
 
 def wishart_as_published(patch: Patch) -> None:
-    """One more degree of freedom than columns, and a scale of 3/(2 epsilon) in units of a row of length 1."""
+    """The fewest degrees of freedom that a release may state, and a scale of 3/(2 epsilon) for a row of length 1."""
     model = wishart.WishartMoments.noise_model
 
     def published(self: Any, design: Any, domain: Any, budget: Any, settings: Any) -> NoiseLaw:
@@ -442,7 +442,7 @@ def wishart_as_published(patch: Patch) -> None:
         return replace(
             made,
             sigma=scales.blocks(count_public=design.count_public),
-            parameters={"degrees": len(design.released) + 1},
+            parameters={"degrees": len(design.released) + 2},
         )
 
     patch.setattr(wishart.WishartMoments, "noise_model", published)

@@ -36,8 +36,6 @@ from discreet.workflow import Question
 Values: TypeAlias = tuple[int, ...]
 # totals of one pass for the table and for its neighbour
 Answers: TypeAlias = tuple[Totals, Totals]
-# of the chi-square law that the loss of Wishart noise is computed from
-_FEWEST_DEGREES: Final = 2
 # what one pass adds: changes of noisy numbers, each with the scale of its noise
 Changes: TypeAlias = Iterator[tuple[int, int]]
 Compared: TypeAlias = Callable[[Question, int, Values, Values], Changes]
@@ -188,9 +186,6 @@ def _wishart(
         (Fraction(abs(a - b), asked.law.sigma[block]) for (i, j), block, a, b in entries if i == j), Fraction(0)
     )
     degrees = asked.law.parameters["degrees"] - size + 1
-    if degrees <= _FEWEST_DEGREES:
-        # so few are not covered by the bound, and the law by itself keeps no epsilon
-        return ExactLoss(name, "delta", 1.0, claim.delta)
     served = served_epsilon(claim.epsilon, exchanged=False)
     share = best_share(degrees, float(shift), served, exchanged=False)
     delta = max(proved_delta(degrees, shift, served, share, exchanged=False), Decimal(0))
