@@ -105,7 +105,7 @@ MUTANTS: dict[str, Mutant] = {
         "total.rho <= self.rho and total.failure <= self.rest_units",
         "total.rho <= self.rho",
         FILTER,
-        "delta_alone",
+        "no_random_sequence",
     ),
     "filter: the lattice is free": Mutant("cost of a lattice", "", "0", FILTER, "lattice_gap"),
     "filter: a budget that is reached is exceeded": Mutant(

@@ -17,7 +17,16 @@ from discreet.mechanisms.moments import gaussian
 from support import production_patches as mistakes
 from support import reading_patches
 from support.lockstep_pairs import SETTINGS
-from support.production_judges import Judge, audit, choices, coarse_lattice, lockstep, verified, wishart_reference
+from support.production_judges import (
+    Judge,
+    audit,
+    choices,
+    coarse_lattice,
+    lockstep,
+    standardised_pair,
+    verified,
+    wishart_reference,
+)
 
 
 @dataclass(frozen=True)
@@ -228,7 +237,7 @@ def _table() -> list[ProductionMutant]:
             "z-scores",
             "estimator",
             reading_patches.standardised_before_fit,
-            audit("gaussian estimator", 1000, whole=100),
+            standardised_pair(),
         ),
         ProductionMutant(
             "type of the whole column", "reading", reading_patches.type_of_the_whole_column, audit("gaussian")

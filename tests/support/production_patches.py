@@ -29,7 +29,7 @@ from discreet.mechanisms.guard import GuardCounts
 from discreet.mechanisms.moments import gaussian, k_norm, laplace, wishart
 from discreet.mechanisms.moments.adassp import EIGENVALUE
 from discreet.mechanisms.sampling import sampler
-from discreet.primitives import absolute_error, counts, gaussian_noise, laplace_noise, mean, response, selection
+from discreet.primitives import counts, gaussian_noise, laplace_noise, mean, response, selection
 from discreet.primitives import lattice as grids
 from discreet.privacy import lattice
 from discreet.releases import NoiseLaw
@@ -120,13 +120,13 @@ def asked_at_half_the_scale(patch: Patch) -> None:
 
 def primitives_halved(patch: Patch) -> None:
     one, many, normal = grids.laplace_noise, grids.laplace_noises, grids.gaussian_noise
-    for module in (laplace_noise, counts, mean, selection, absolute_error):
-        if hasattr(module, "laplace_noise"):
-            patch.setattr(module, "laplace_noise", lambda scale, times: one(scale / 2, times))
+    for module in (laplace_noise, counts, mean, selection):
+        patch.setattr(module, "laplace_noise", lambda scale, times: one(scale / 2, times))
     patch.setattr(laplace_noise, "laplace_noises", lambda scales: many([scale / 2 for scale in scales]))
     for module in (gaussian_noise, counts):
         patch.setattr(module, "gaussian_noise", lambda sigma, times: normal(max(1, sigma // 2), times))
-    squared = mean.squared_error_draw
+    absolute, squared = mean.absolute_error_draw, mean.squared_error_draw
+    patch.setattr(mean, "absolute_error_draw", lambda total, far, scale: absolute(total, far, scale / 2))
     patch.setattr(mean, "squared_error_draw", lambda place, size, epsilon: squared(place, size, 2 * epsilon))
 
 
@@ -413,7 +413,7 @@ def exact_sum_among_the_noisy(patch: Patch) -> None:
 
     def leaking(self: Any, published: Any, first: Any, *rest: Any) -> Any:
         made = released(self, published, first, *rest)
-        return replace(made, scalars={**made.scalars, "exact": first.values[0]})
+        return replace(made, scalars={**made.scalars, "exact": sum(first.values)})
 
     patch.setattr(Question, "release", leaking)
 
@@ -423,7 +423,7 @@ def exact_sum_in_the_words(patch: Patch) -> None:
 
     def leaking(self: Any, published: Any, first: Any, *rest: Any) -> Any:
         made = released(self, published, first, *rest)
-        return replace(made, made_by=f"{made.made_by} ({first.values[0]})")
+        return replace(made, made_by=f"{made.made_by} ({sum(first.values)})")
 
     patch.setattr(Question, "release", leaking)
 
@@ -432,7 +432,7 @@ def exact_sum_in_the_words(patch: Patch) -> None:
 
 
 def wishart_as_published(patch: Patch) -> None:
-    """One more degree of freedom than columns, and a scale of 3/(2 epsilon) in units of a row of length 1."""
+    """The fewest degrees of freedom that a release may state, and a scale of 3/(2 epsilon) for a row of length 1."""
     model = wishart.WishartMoments.noise_model
 
     def published(self: Any, design: Any, domain: Any, budget: Any, settings: Any) -> NoiseLaw:
@@ -442,7 +442,7 @@ def wishart_as_published(patch: Patch) -> None:
         return replace(
             made,
             sigma=scales.blocks(count_public=design.count_public),
-            parameters={"degrees": len(design.released) + 1},
+            parameters={"degrees": len(design.released) + 2},
         )
 
     patch.setattr(wishart.WishartMoments, "noise_model", published)

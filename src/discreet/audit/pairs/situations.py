@@ -94,14 +94,13 @@ def _persons() -> Iterator[Situation]:
         }
         yield Situation(design, NeighbourPair(f"person of {rows} rows, 2 count", added, others))
     # persons above the cap beside one who is new: which of their rows count is their own affair
-    many: dict[str, list[object]] = {
-        "x": [0.0, 1.0, -1.0, 0.5, -0.5, 0.25] * 2,
-        "y": [0.5, -1.0, 1.0, 0.0, 0.25, 1.0] * 2,
-    }
-    crowded: dict[str, list[object]] = {**many, "who": ["a", "b"] * 6}
-    for name, place in (("first", 0), ("last", 12)):
+    corners = [(x, y, who) for y in (1.0, -1.0) for x in (-1.0, 1.0) for who in "abdefg"]
+    crowded: dict[str, list[object]] = {
+        "x": [x for x, _, _ in corners], "y": [y for _, y, _ in corners], "who": [who for _, _, who in corners],
+    }  # fmt: skip
+    for name, place in (("first", 0), ("last", len(corners))):
         row: dict[str, object] = {"x": 1.0, "y": 1.0, "who": "c"}
-        yield Situation(design, _added(f"person {name} beside two above the cap", crowded, row, place))
+        yield Situation(design, _added(f"person {name} beside others above the cap", crowded, row, place))
     yield Situation(design, _added("row without a person", others, {"x": 1.0, "y": 1.0, "who": None}, 2))
 
 

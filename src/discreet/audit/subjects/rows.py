@@ -26,7 +26,7 @@ class MadeUpRows:
     def __init__(self, table: object, design: Design, domain: RowDomain, *, clip_counts: bool = False) -> None:
         kept = _Kept()
         self._read = accumulate(open_source(table), design, domain, ComputeOptions(), kept, clip_counts=clip_counts)
-        self.grid: FloatArray = np.concatenate(kept.chunks, axis=1)
+        self.grid: FloatArray = np.concatenate([np.empty((len(design.released), 0)), *kept.chunks], axis=1)
 
     def sums(self, wanted: Sums) -> Totals:
         """The exact sums that a mechanism asks for."""
