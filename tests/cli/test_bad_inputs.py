@@ -15,12 +15,10 @@ import pytest
 import discreet
 from discreet.errors import DiscreetError
 from discreet.testing import exact_release
-from support.bad_inputs import containers, environment, files, parameters, releases, texts, values
+from support.bad_inputs import CASES, TABLES, environment, values
 from support.bad_inputs.case import CANARIES, DATASET, LEDGER, PEOPLE, Case, released
 from support.cli_folder import DESIGN, Call, contents
 
-TABLES = (files, texts, values, containers, parameters, environment, releases)
-CASES = [case for table in TABLES for case in table.CASES]
 NOT_APPLICABLE = {number for table in TABLES for number in getattr(table, "NOT_APPLICABLE", {})}
 SPAWNED = {91, 96, 98}
 

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 import discreet
 from discreet.testing import exact_release
 from support import fuzzing
-from support.fuzzing import CANARIES, LONGEST, TOKENS, Readers, mutated, spawned, verdict
+from support.fuzzing import CANARIES, LONGEST, MANY, TOKENS, Readers, mutated, spawned, verdict
 
-QUICK, MANY = 420, 20_400
+QUICK = 420
 MOST_MB = 1000
 TABLE = {"x": [0.1, 0.2, 0.3] * 10, "y": [0.1, 0.2, 0.25] * 10, "g": ["a", "b", "a"] * 10}
 DESIGN = discreet.Design("y", {"x": (0, 1), "y": (0, 1), "g": ["a", "b"]})

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from support import bad_inputs, fuzzing, ledger_mutants, mutants, production_mutants
+
 ROOT = Path(__file__).parents[2]
 LIMITS = (ROOT / "docs" / "promise" / "limits.md").read_text()
 SECURITY = (ROOT / "SECURITY.md").read_text()
@@ -42,3 +44,17 @@ def test_limits_have_one_home():
     for page in ("docs/promise/limits.md", "docs/promise/tried.md"):
         assert f"]({page})" in SECURITY
     assert all(f"**{one}**" in LIMITS for one in CLASSES)
+
+
+def test_the_page_counts_the_mistakes_and_inputs_that_are_tried():
+    page = (ROOT / "docs" / "promise" / "tried.md").read_text()
+    counts = {
+        "mistakes in the production path": len(production_mutants.MUTANTS),
+        "one-line mistakes elsewhere": len(mutants.MUTANTS),
+        "one-line mistakes in ledger": len(ledger_mutants.MUTANTS),
+        "bad and odd inputs": len(bad_inputs.CASES),
+        "random inputs of a full run": fuzzing.MANY,
+    }
+    for words, count in counts.items():
+        (line,) = (one for one in page.splitlines() if one.startswith(f"| {words}"))
+        assert line.split("|")[-2].strip() == f"{count:,}", words

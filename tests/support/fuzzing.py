@@ -25,6 +25,7 @@ from typing import Any, Final
 
 SECONDS: Final = 20  # of CPU time for one input: others may use the machine
 KILLED: Final = 300  # on the clock, for one that waits or does not come back from a library
+MANY = 20_400  # inputs of a full run
 LONGEST: Final = 5000  # characters of a message
 CANARIES: Final = ("918273.5", "SECRETCELL")
 TOKENS: Final[dict[str, tuple[bytes, ...]]] = {
