@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from discreet.audit.subjects.entries import mechanism_entries
+from discreet.audit.subjects.mechanisms import MechanismSubject
 from discreet.audit.subjects.runs import padded, release_numbers, rest_of_release
 from discreet.design.model import Design
 from discreet.workflow import release
@@ -30,6 +32,12 @@ def test_releases_differ_in_their_noisy_numbers_alone():
     for options in ({}, {"clip_counts": True}, {"moments": "robust"}, {"mechanism": "adassp"}, {"mechanism": "output"}):
         assert len({rest_of_release(made(**options)) for _ in range(3)}) == 1
         assert len({tuple(release_numbers(made(**options))) for _ in range(3)}) == 3
+
+
+def test_a_run_that_the_guard_stops_publishes_its_counts_alone(monkeypatch):
+    monkeypatch.setattr("discreet.audit.subjects.runs.stops", lambda counts, law: True)
+    subject = MechanismSubject(mechanism_entries()["gaussian guard"], 1.0, DESIGN)
+    assert subject.draws(0, 3).shape == (3, 2)
 
 
 def test_runs_that_were_stopped_are_padded():

@@ -54,8 +54,8 @@ def release_numbers(made: Release) -> list[float]:
     part = made.residuals
     if part is not None:
         numbers += [*part.coefficients, part.bound, *map(float, part.totals)]
-        if part.ratio is not None:
-            numbers += [part.ratio.ratio, part.ratio.mean, part.ratio.bound, float(part.ratio.total)]
+        ratio = part.ratio
+        numbers += [] if ratio is None else [ratio.ratio, ratio.mean, ratio.bound, float(ratio.total)]
     return numbers
 
 
