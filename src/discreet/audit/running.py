@@ -62,7 +62,7 @@ def run_audit(
     full
         All pairs, with every draw through the whole public path: an hour or more for each mechanism.
     draws
-        For each of two tables.
+        For each of two tables; a fourth of it for a mechanism of many passes.
     confidence
         Over all cases together.
     workers
@@ -79,7 +79,9 @@ def run_audit(
     names = chosen_names(name)
     wanted = [(one, place, epsilon) for one in names for place in _places(one, full=full) for epsilon in EPSILONS]
     alpha = (1 - confidence) / len(wanted)
-    tasks = [Task(one, epsilon, draws, alpha, place) for one, place, epsilon in wanted]
+    entries = mechanism_entries()
+    parts = {one: entries[one].part if one in entries else 1 for one in names}
+    tasks = [Task(one, epsilon, draws // parts[one], alpha, place) for one, place, epsilon in wanted]
     cases = []
     for case in _finished(tasks, min(workers or os.cpu_count() or 1, len(tasks))):
         cases.append(case)

@@ -8,6 +8,7 @@ run; the claim must cover it for every run.
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
@@ -15,6 +16,7 @@ from types import MappingProxyType
 from typing import Final, TypeAlias
 
 from discreet.audit.statistics.claims import Claim
+from discreet.audit.subjects.replay import replayed_square
 from discreet.audit.subjects.rows import MadeUpRows
 from discreet.audit.subjects.subject import ExactLoss
 from discreet.curator.sums.protocol import Sums, Totals
@@ -44,6 +46,10 @@ def exact_loss(
         # an exchanged row is proved in two steps, of which the tables show only the sum
         known = asked.mechanism.name == "wishart" and not asked.design.count_public
         return _wishart(name, asked, claim, sides, sampler) if known else None
+    if asked.mechanism.name == "refined":
+        square = replayed_square(asked, sides, sampler)
+        spent = math.inf if square is None else root_up(square)
+        return None if claim.mu is None else ExactLoss(name, "mu", spent, claim.mu)
     compared = _COMPARED.get(asked.mechanism.name)
     if compared is None:
         return None

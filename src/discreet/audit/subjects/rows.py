@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from discreet.audit.pairs.pair import Table
-from discreet.curator.sums.protocol import Sums, Totals
+from discreet.curator.sums.protocol import CellSums, RecodedSums, Sums, Totals
 from discreet.curator.table import accumulate
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
@@ -30,9 +32,22 @@ class MadeUpRows:
         self.grid: FloatArray = np.concatenate(kept.chunks, axis=1)
 
     def sums(self, wanted: Sums) -> Totals:
-        """The exact sums that a mechanism asks for."""
-        wanted.add(self.grid)
-        return Totals(wanted.totals(), wanted.unit, self.grid.shape[1])
+        """The exact sums over the rows as they were read."""
+        return self.reader()(wanted)
+
+    def reader(self) -> Callable[[Sums], Totals]:
+        """One run's way to the sums that a mechanism asks for: once it has rows written anew, it reads those."""
+        rows = self.grid
+
+        def read(wanted: Sums) -> Totals:
+            nonlocal rows
+            if isinstance(wanted, RecodedSums):
+                rows = wanted.recoded(rows)
+            wanted.add(rows)
+            cells = wanted.cells() if isinstance(wanted, CellSums) else None
+            return Totals(wanted.totals(), wanted.unit, rows.shape[1], cells=cells)
+
+        return read
 
 
 class _Kept:
