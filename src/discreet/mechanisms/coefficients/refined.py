@@ -90,8 +90,6 @@ class RefinedRegression:
 
     def noise_model(self, design: Design, domain: RowDomain, budget: PrivacyBudget, settings: Settings) -> NoiseLaw:
         """The law of the noise: design, budget and settings in, no data."""
-        if len(fitted_indices(design)) == 0:
-            raise SpecError("a model without intercept needs at least one regressor; declare one")
         return triangular(pieces_law(domain, budget, refined_pieces(design)))
 
     def passes(self, context: RunContext) -> Passes:
