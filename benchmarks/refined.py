@@ -129,7 +129,7 @@ def main() -> None:
         by_epsilon = [[r for one in chosen for r in ratios.get((one, e), [])] for e in asked.epsilons]
         if any(by_epsilon):
             words = " ".join(f"{math.exp(np.mean(one)):.4f}" for one in by_epsilon)
-            print(f"ratio, {group}: {words}  over all {math.exp(np.mean(sum(by_epsilon, []))):.4f}")
+            print(f"ratio, {group}: {words}  over all {math.exp(np.mean(np.concatenate(by_epsilon))):.4f}")
     print(f"worse than AdaSSP in {worse} of {cells} cells")
 
 

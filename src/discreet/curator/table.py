@@ -153,7 +153,7 @@ class Table:
         """Write the rows that were set aside anew, sum the new ones, and give the old ones up."""
         anew = self._open.enter_context(KeptRows(1 + recoding.recoded_size))
         for chunk, first in kept.marked_chunks(self._domain.unit, self._chunk_rows):
-            rows = recoding.recoded(self._counted(chunk))
+            rows = recoding.recoded(self._counted(chunk))  # [P:rows-anew]
             gram.add(rows)
             anew.add(first, rows.astype(np.int32))
         kept.close()

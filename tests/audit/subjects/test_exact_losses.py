@@ -22,7 +22,9 @@ COLUMNS = {"y": (-1, 1), "x": (-1, 1)}
 WISHART = MechanismEntry("irls wishart", "irls", 1e-6, {"iterations": 1, "form": "moment", "noise": "wishart"})
 KNOWN = [name for name in mechanism_entries() if name != "objective"]
 # on its pairs the bound of `output` is not reached, and a run of `frank-wolfe` may end where scores differ little
-REACHED = {"output": 0.9, "frank-wolfe": 0.0}
+# noise decides how far `refined` scales a lone row: one run in four loses less than 0.8, all of 24 with chance 1e-14
+REACHED = {"output": 0.9, "frank-wolfe": 0.0, "refined": 0.8}
+RUNS = {"refined": 24}
 
 
 def largest(name, design, smaller=1, claim=None):
@@ -37,7 +39,8 @@ def largest(name, design, smaller=1, claim=None):
     found = []
     for pair in worst_pairs(entry.mechanism, design):
         sides = tuple(MadeUpRows(table, design, asked.domain) for table in (pair.table, pair.neighbour))
-        found.append(exact_loss(pair.name, asked, claim, sides, PooledSampler()))
+        runs = [exact_loss(pair.name, asked, claim, sides, PooledSampler()) for _ in range(RUNS.get(entry.name, 1))]
+        found.append(runs[0] if None in runs else max(runs, key=lambda loss: loss.value))
     return found if None in found else max(found, key=lambda loss: loss.value)
 
 

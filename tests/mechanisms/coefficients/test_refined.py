@@ -188,9 +188,7 @@ def released(x, y, half_x, half_y, epsilon, seed, delta=1e-6, **declared):
     names = [f"x{j}" for j in range(x.shape[1])]
     design = Design("y", {**dict.fromkeys(names, (-half_x, half_x)), "y": (-half_y, half_y)}, **declared)
     table = {**dict(zip(names, x.T, strict=True)), "y": y}
-    return discreet.testing.seeded_release(
-        table, design, seed=seed, epsilon=epsilon, delta=delta, mechanism="refined"
-    )
+    return discreet.testing.seeded_release(table, design, seed=seed, epsilon=epsilon, delta=delta, mechanism="refined")
 
 
 @pytest.mark.parametrize("declared", [{}, {"intercept": False}, {"intercept": False, "radius": 0.8}])
@@ -308,4 +306,3 @@ def test_totals_without_cells_are_refused():
     next(passes)
     with pytest.raises(SpecError, match="counts by cell"):
         passes.send(Totals((), 1, 0))
-

@@ -66,7 +66,13 @@ def model_notes(fit: Fit) -> list[str]:
     release, model = fit.release, fit.model
     found = [clipping_note(release, model), *radius_notes(fit)]
     if fit.fitted_inside:
-        found += [range_note(release), predicts_a_bound(release), AS_RELEASED, not_converged(release), noise_dominates(release)]
+        found += [
+            range_note(release),
+            predicts_a_bound(release),
+            AS_RELEASED,
+            not_converged(release),
+            noise_dominates(release),
+        ]
     else:
         found.append(piled_up(release, model))
     if fit.penalised and (fit.ridge > 0 or fit.l1_ratio is not None or fit.penalty == "lasso"):

@@ -101,4 +101,3 @@ def refined_statistics(design: Design) -> dict[str, Statistic]:
         "below": Statistic(float(rows), 1, STEPS),
     }
     return found | ({"offset": bounded} if design.intercept else {})
-

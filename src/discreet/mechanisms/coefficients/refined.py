@@ -259,9 +259,7 @@ def _offset(
     return bound * released / context.law.unit / pace.many * prior / (prior + error**2)
 
 
-def _published(
-    scaling: Scaling, target: TargetScale, theta: FloatArray, radius: float, offset: float
-) -> Coefficients:
+def _published(scaling: Scaling, target: TargetScale, theta: FloatArray, radius: float, offset: float) -> Coefficients:
     """Scaled coefficients of (1, x), and where x is clipped."""
     slopes = theta[1:] / (radius * np.array(scaling.scales))
     constant = 0.0

@@ -45,9 +45,7 @@ def in_steps(context: RunContext, thirty_seconds: int) -> int:
     return thirty_seconds * (context.law.unit // WHOLE)
 
 
-def search(
-    context: RunContext, block: str, counts_at: CountsAt, rows: int, below: int, columns: int = 1
-) -> list[int]:
+def search(context: RunContext, block: str, counts_at: CountsAt, rows: int, below: int, columns: int = 1) -> list[int]:
     """The index of the grid point where a quantile seems to be, for each column, by noisy binary search.
 
     Parameters
