@@ -86,7 +86,7 @@ class ClippedScores:
         norms = np.sqrt(np.maximum(np.einsum("ij,ij->j", a, a), 1.0))
         most = np.floor(self.unit / norms * _INWARDS)  # [P:score-norm]
         factor = np.copysign(np.minimum(wanted, most), residual)
-        self._sums += (a @ factor).astype(np.int64)  # [P:exact-scores]
+        self._sums += (a @ factor).astype(np.int64)  # [P:exact-clipped-scores]
         self._below += int(np.count_nonzero(wanted <= most))
         self._rows += chunk.shape[1]
 

@@ -124,7 +124,7 @@ class Totals:
         raise AttributeError("totals cannot be changed; add them up instead")
 
     def __add__(self, other: Totals) -> Totals:
-        sizes = [(part.unit, len(part.values), len(part.clipped), np.shape(part.cells)) for part in (self, other)]
+        sizes = [(part.unit, len(part.values), len(part.clipped), _shape(part.cells)) for part in (self, other)]
         if sizes[0] != sizes[1]:
             raise SpecError("these totals have different units or columns; only totals of one design add up")
         values = tuple(a + b for a, b in zip(self.values, other.values, strict=True))
@@ -141,6 +141,10 @@ class Totals:
 
     def __repr__(self) -> str:
         return "<Totals: sensitive, not shown>"
+
+
+def _shape(cells: IntArray | None) -> tuple[int, ...]:
+    return () if cells is None else cells.shape
 
 
 def common_unit(parts: Sequence[Sums]) -> int:

@@ -55,7 +55,8 @@ def searched_columns(design: Design) -> list[int]:
     >>> searched_columns(Design("y", {"y": (0, 1), "b": bool, "x": (0, 1)}))
     [2]
     """
-    found, index = [], 1
+    found: list[int] = []
+    index = 1
     for name in design.regressors:
         width = len(design.columns[name].released(name))
         if isinstance(design.columns[name], Numeric | SplineBasis):

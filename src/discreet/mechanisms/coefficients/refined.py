@@ -96,7 +96,7 @@ class RefinedRegression:
         """One pass for the columns, one for the radius, one that writes shrunk rows, the steps, one for the offset."""
         scaling, target, many = yield from _scaled(context)
         radius = yield from _radius(context, scaling, many)
-        thresholds = [target.span * 2.0 ** ((k - LAST["clip"]) / 4) for k in range(LAST["clip"] + 1)]
+        thresholds = [target.span * math.pow(2, (k - LAST["clip"]) / 4) for k in range(LAST["clip"] + 1)]
         totals = yield ShrunkRows(context.domain, scaling, radius, target.centre, thresholds)
         pace = Pace.of(context, many)
         basis = Preconditioner.of(_noisy_gram(totals, context), context.law.sd("gram_diagonal"))
@@ -189,7 +189,7 @@ def _radius(context: RunContext, scaling: Scaling, many: float) -> Generator[Sum
         return math.sqrt(norm2(context.domain))
     last = LAST["radius"]
     top = math.sqrt(scaling.constant + len(scaling.centres) * min(scaling.clip, 8.0) ** 2)
-    thresholds = [top * 2.0 ** ((k - last) / 6) for k in range(last + 1)]
+    thresholds = [top * math.pow(2, (k - last) / 6) for k in range(last + 1)]
     totals = yield RowNorms(context.domain, scaling, thresholds)
     *counts, rows = totals.values
     below = in_steps(context, RADIUS_QUANTILE)

@@ -103,16 +103,16 @@ def columns_centred(context: RunContext, cells: IntArray, rows: int) -> tuple[li
 
     first = [round(CELLS * (2 * k / LAST["centre"] - 1)) for k in range(LAST["centre"] + 1)]
     coarse = [first[k] for k in quantile("centre", lambda at: counts.up_to([first[k] for k in at]), half)]
-    wide = [round(CELLS * 2.0 ** (1.5 * k - 4)) for k in range(LAST["spread"] + 1)]
+    wide = [round(CELLS * math.pow(2, 1.5 * k - 4)) for k in range(LAST["spread"] + 1)]
     around = quantile("spread", lambda at: counts.around(coarse, [wide[k] for k in at]), three_quarters)
     window = [min(3 * wide[k] // 2, CELLS) for k in around]
 
     def point(column: int, k: int) -> int:
-        at = coarse[column] + round(window[column] * (2 * k / LAST["zoomed_centre"] - 1))
+        at: int = coarse[column] + round(window[column] * (2 * k / LAST["zoomed_centre"] - 1))
         return min(max(at, -CELLS), CELLS)
 
     def width(column: int, k: int) -> int:
-        return round(window[column] * 2.0 ** (2.5 * k / LAST["zoomed_spread"] - 2))
+        return round(window[column] * math.pow(2, 2.5 * k / LAST["zoomed_spread"] - 2))
 
     def points(at: Sequence[int]) -> list[int]:
         return [point(column, k) for column, k in enumerate(at)]
@@ -128,7 +128,7 @@ def columns_centred(context: RunContext, cells: IntArray, rows: int) -> tuple[li
 def columns_scaled(context: RunContext, cells: IntArray, rows: int) -> list[float]:
     """Scale of each column around 0."""
     counts, columns, last = Counts(cells), len(cells), LAST["one_spread"]
-    widths = [round(CELLS * 2.0 ** (4.5 * k / last - 4)) for k in range(last + 1)]
+    widths = [round(CELLS * math.pow(2, 4.5 * k / last - 4)) for k in range(last + 1)]
     found = search(
         context,
         "one_spread",
@@ -184,7 +184,7 @@ def target_centred(context: RunContext, cells: IntArray, rows: int, many: float)
         gain = _TARGET_PRIOR**2 / (_TARGET_PRIOR**2 + error**2)
         centre += round(half * min(max(gain * mean, -1.0), 1.0))
         variance = gain * error**2 * half**2
-    widths = [round(half * 2.0 ** ((k - 14) / 2)) for k in range(LAST["target_spread"] + 1)]
+    widths = [round(half * math.pow(2, (k - 14) / 2)) for k in range(LAST["target_spread"] + 1)]
     (found,) = search(
         context,
         "target_spread",
