@@ -46,9 +46,9 @@ from discreet.releases import Coefficients, NoiseLaw, Settings
 
 # shares of mu^2; what a design does not need, and the rest, goes to the steps
 SHARES: Final = {
-    "count": 0.005, "centre": 0.0675, "spread": 0.0225, "zoomed_centre": 0.0375, "zoomed_spread": 0.0225,
-    "one_spread": 0.15, "target_mean": 0.02, "target_spread": 0.01, "target_zoom": 0.02, "radius": 0.008, "clip": 0.016,
-    "gram": 0.15, "offset": 0.03,
+    "count": 0.005, "centre": 0.045, "spread": 0.015, "zoomed_centre": 0.025, "zoomed_spread": 0.015,
+    "one_spread": 0.1, "target_mean": 0.05, "target_spread": 0.01, "target_zoom": 0.05, "radius": 0.008, "clip": 0.016,
+    "gram": 0.15, "offset": 0.06,
 }  # fmt: skip
 # of what the steps have, the part for counts of the rows that a clip left alone
 BELOW_PART: Final = 0.05
