@@ -4,7 +4,7 @@ BIN := .venv/bin
 COVERED_FULLY := exact privacy ledger design tables curator mechanisms primitives losses releases audit
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check slow bench docs wheel fmt proofs golden clean
+.PHONY: help demo test check slow mutants bench docs wheel fmt proofs golden clean
 
 help:  ## print the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
@@ -42,6 +42,9 @@ test: check  ## set up and run every gate: check, tests, coverage
 
 slow: .venv/dev.stamp  ## statistical studies, large inputs and full sweeps
 	HYPOTHESIS_PROFILE=thorough $(BIN)/python -m pytest -m slow -s
+
+mutants: .venv/dev.stamp  ## mistakes in the production path and who sees them, written for the pages
+	OPENBLAS_NUM_THREADS=1 PYTHONPATH=tests $(BIN)/python -m support.mutant_table
 
 bench: .venv/dev.stamp  ## cost against named rivals, as ratios in one run
 	$(BIN)/python benchmarks/release_against_sklearn.py

@@ -18,11 +18,13 @@ extensions = [
     "numpydoc",
     "commands",
     "mathml",
+    "membership",
     "mechanisms",
+    "mutants",
     "primitive_pictures",
     "verdicts",
 ]
-exclude_patterns = ["_build"]
+exclude_patterns = ["_build", "images/*.md"]
 
 # text
 myst_heading_anchors = 3

@@ -27,7 +27,7 @@ class VerdictTable(Directive):
         names = DOCUMENTS[self.arguments[0]].figures if self.arguments else NAMES
         shipped = _shipped()["figures"]
         rows = [(name, figure_named(name).title, *_found(shipped.get(name, {}))) for name in names]
-        return [_table(("figure", "what it shows", "verdict", "seconds"), rows)]
+        return [plain_table(("figure", "what it shows", "verdict", "seconds"), rows)]
 
 
 class ErrataTable(Directive):
@@ -39,14 +39,15 @@ class ErrataTable(Directive):
             (number, str(one["document"]), str(one["claim"]), str(one["verdict"]), str(one["measured"]))
             for number, one in _shipped()["errata"].items()
         ]
-        return [_table(("number", "document", "claim", "verdict", "measured"), rows)]
+        return [plain_table(("number", "document", "claim", "verdict", "measured"), rows)]
 
 
 def _found(known: dict[str, object]) -> tuple[str, str]:
     return str(known.get("verdict", "not run")), str(known.get("seconds", ""))
 
 
-def _table(names: Sequence[str], rows: Sequence[Sequence[str]]) -> nodes.table:
+def plain_table(names: Sequence[str], rows: Sequence[Sequence[str]]) -> nodes.table:
+    """A table of plain text."""
     table = nodes.table()
     group = nodes.tgroup(cols=len(names))
     table += group

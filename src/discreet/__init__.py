@@ -22,10 +22,11 @@ if TYPE_CHECKING:
     from discreet.analyst.path import path
     from discreet.checking import check
     from discreet.design.model import Design
-    from discreet.errors import DiscreetError
+    from discreet.errors import DesignError, DesignProblem, DiscreetError
     from discreet.estimator import PrivateLinearRegression
     from discreet.ledger.ledger import Ledger
     from discreet.pages.page import report
+    from discreet.papers.comparison.comparing import compare_methods
     from discreet.planning import plan
     from discreet.privacy.budget import PrivacyBudget
     from discreet.privacy.unit import PrivacyUnit
@@ -38,6 +39,8 @@ if TYPE_CHECKING:
 _HOMES = {
     "ComputeOptions": "discreet.tables.source",
     "Design": "discreet.design.model",
+    "DesignError": "discreet.errors",
+    "DesignProblem": "discreet.errors",
     "DiscreetError": "discreet.errors",
     "Fit": "discreet.analyst.model",
     "Ledger": "discreet.ledger.ledger",
@@ -47,6 +50,7 @@ _HOMES = {
     "Release": "discreet.releases",
     "blank_design": "discreet.tables.files.blank_design",
     "check": "discreet.checking",
+    "compare_methods": "discreet.papers.comparison.comparing",
     "compare_models": "discreet.analyst.comparison",
     "diagnose": "discreet.analyst.diagnosis",
     "fit": "discreet.analyst.model",
@@ -63,6 +67,8 @@ _ROOMS = ("audit", "datasets", "papers", "planning", "primitives", "privacy", "t
 __all__ = [
     "ComputeOptions",
     "Design",
+    "DesignError",
+    "DesignProblem",
     "DiscreetError",
     "Fit",
     "Ledger",
@@ -72,6 +78,7 @@ __all__ = [
     "Release",
     "blank_design",
     "check",
+    "compare_methods",
     "compare_models",
     "diagnose",
     "fit",

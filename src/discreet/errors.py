@@ -7,6 +7,7 @@ Once data is open (`DataError`) it names a column or a line of the file, never a
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Final
 
@@ -58,7 +59,85 @@ class SpecError(DiscreetError, ValueError):
         folded = {one.casefold(): one for one in names}
         near = get_close_matches(name.casefold()[:_LONGEST], folded, n=1) if isinstance(name, str) else ()
         hint = f". Did you mean '{folded[near[0]]}'?" if near else ""
-        return cls(f"unknown {what} {shown(name)}{of}; allowed: {', '.join(names)}{hint}")
+        listed = ", ".join(one if len(one) <= _LONGEST else f"{one[: _LONGEST - 3]}..." for one in names)
+        return cls(f"unknown {what} {shown(name)}{of}; allowed: {listed}{hint}")
+
+
+@dataclass(frozen=True, slots=True)
+class DesignProblem:
+    """One thing that is wrong with a design.
+
+    Attributes
+    ----------
+    message
+        What was given, what is allowed, what to do.
+    column
+        Name of the declared column; empty where the problem is not about one column.
+    key
+        Key of the declaration, such as `bounds` or `unit.max_rows`; `name` where the name of the column is wrong, empty
+        where no single key is.
+    line
+        Line of the design file, counted from 1; none where the design is not from a file, or the key is missing.
+
+    Examples
+    --------
+    >>> print(DesignProblem("bounds [90, 18] are reversed", column="age", key="bounds", line=4))
+    line 4, column 'age': bounds [90, 18] are reversed
+    """
+
+    message: str
+    column: str = ""
+    key: str = ""
+    line: int | None = None
+
+    def __str__(self) -> str:
+        column = f"column {shown(self.column)}" if self.column and self.key != "name" else ""
+        place = ", ".join(filter(None, ["" if self.line is None else f"line {self.line}", column]))
+        return f"{place}: {self.message}" if place else self.message
+
+    def to_dict(self) -> dict[str, str | int | None]:
+        """The problem as plain values for JSON."""
+        return {"message": self.message, "column": self.column, "key": self.key, "line": self.line}
+
+
+class DesignError(SpecError):
+    """A design is wrong: all of its problems at once.
+
+    Attributes
+    ----------
+    problems
+        Every problem, as a `DesignProblem`; of a file in the order of its lines.
+    file
+        Name of the design file; empty for a design that is not from a file.
+
+    Examples
+    --------
+    >>> error = DesignError([DesignProblem("the design has no 'target'; declare it", key="target")])
+    >>> print(error, [problem.key for problem in error.problems])
+    the design has no 'target'; declare it ['target']
+    """
+
+    def __init__(self, problems: Iterable[DesignProblem], file: str = "") -> None:
+        self.problems = tuple(problems)
+        self.file = file
+        heading, *details = self.lines
+        super().__init__("\n  ".join([heading, *details]))
+
+    @property
+    def lines(self) -> list[str]:
+        """What is said of them: one problem in one line, several in a line each below a heading."""
+        texts = [str(problem) for problem in self.problems]
+        if len(texts) == 1:
+            return [f"{self.file}: {texts[0]}" if self.file else texts[0]]
+        return [f"{self.file}: {len(texts)} problems" if self.file else f"the design has {len(texts)} problems", *texts]
+
+    @property
+    def on_one_line(self) -> str:
+        """The same in one line, for a message that quotes it."""
+        return "; ".join(self.lines)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return DesignError, (self.problems, self.file)
 
 
 class DataError(DiscreetError, ValueError):

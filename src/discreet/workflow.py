@@ -45,7 +45,7 @@ from discreet.privacy.budget import PrivacyBudget, check_strength
 from discreet.privacy.checks import check_flag, is_number
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.loss import Loss
-from discreet.privacy.spend import AdvisingHook, SpendHook, SpendReceipt, SpendRequest, untracked
+from discreet.privacy.spend import UNTRACKED, AdvisingHook, SpendHook, SpendReceipt, SpendRequest, untracked
 from discreet.releases import GuardPart, NoiseLaw, RatioPart, Release, ResidualPart, Settings
 from discreet.releases.signing import SigningKey
 from discreet.tables.files.charsets import charset_named
@@ -254,7 +254,7 @@ def release_with(
                 spent = stopped_loss(design, asked.law, request.budget.epsilon, request.budget.delta)
                 return _ended(receipt)(_record(counts, asked.law), spent)
             made = asked.release(run_passes(passes, first, table.sums), first, receipt.anchor, source.origin, counts)
-            made = _with_residuals(made, asked, table.sums, sampler) if asked.robust else made
+            made = with_residuals(made, asked, table.sums, sampler) if asked.robust else made
             made = made if key is None else replace(made, signature=key.signature(made.digest))
             # what is published is what was recorded, read back
             return made if receipt.commit is None else Release.from_json(receipt.commit(made.to_json()))
@@ -381,11 +381,11 @@ class Question:
         counts: GuardCounts | None = None,
     ) -> Release:
         """The published value with its promise; of the exact sums only the number of units, where it is public."""
-        unit = self.design.unit
+        unit, tracked = self.design.unit, anchor != UNTRACKED
         noisy = published if isinstance(published, NoisyMoments) else None
         return Release(
             design=self.design,
-            guarantee=with_curve(with_origin(Guarantee.promised(unit, self.budget), origin), self.law),
+            guarantee=with_curve(with_origin(Guarantee.promised(unit, self.budget, tracked=tracked), origin), self.law),
             mechanism=self.mechanism.name,
             mechanism_version=self.mechanism.version,
             noise=self.law.without_guard(),
@@ -458,7 +458,7 @@ def run_passes(passes: Passes, totals: Totals, read: Callable[[Sums], Totals]) -
         totals = read(wanted)
 
 
-def _with_residuals(made: Release, asked: Question, read: Callable[[Sums], Totals], sampler: Sampler) -> Release:
+def with_residuals(made: Release, asked: Question, read: Callable[[Sums], Totals], sampler: Sampler) -> Release:
     """Add what robust standard errors need, from one more pass."""
     # only this needs the analyst's rooms, which plain releases do without
     from discreet.analyst.residual_plan import residual_plan

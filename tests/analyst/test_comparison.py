@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import discreet
-from discreet.analyst.comparison import compare_models
+from discreet.analyst.comparison import ComparedModel, ModelComparison, compare_models
 from discreet.analyst.model import fit
 from discreet.analyst.values.not_estimable import NotEstimable, NotEstimableError
 from discreet.errors import SpecError
@@ -93,3 +93,11 @@ def test_what_is_no_release_is_refused_by_name(wrong):
     with pytest.raises(SpecError, match="compare_models: expected a Release, got") as caught:
         discreet.compare_models(wrong, [["a"]])
     assert caught.value.exit_code == 2
+
+
+def test_an_error_below_zero_is_not_printed_as_a_number():
+    known = [ComparedModel(("x",), 2, 0.5, NotEstimable("no"), error, False) for error in (-3.25, 0.5)]
+    lines = repr(ModelComparison("y", tuple(known))).splitlines()
+    assert lines[1] == "  x: 0.5 [-], not estimable"
+    assert lines[2] == "  x: 0.5 [-], 0.5"
+    assert ModelComparison("y", tuple(known)).best == 0

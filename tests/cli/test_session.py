@@ -20,7 +20,9 @@ def test_a_library_that_makes_an_error_of_its_own_of_a_signal_does_not_hide_it()
 
 def test_after_a_recorded_spend_the_same_command_is_named() -> None:
     assert Session(spent="epsilon = 1").outcome == "the budget was spent (epsilon = 1), but nothing was written"
-    told = Session(spent="epsilon = 1, request march", request="march").outcome
-    assert told.endswith("but nothing was written; the same command finishes it at no further cost")
+    told = Session(spent="epsilon = 1, request march", again="the same command finishes it free").outcome
+    assert told.endswith("but nothing was written; the same command finishes it free")
+    asked = Session(asking=True, again="the same command finishes it free").outcome
+    assert asked == "nothing was written, but the spend may be recorded; the same command finishes it free"
     # a request that was recorded before spends nothing now
     assert Session(request="march", repeated=True).outcome == "nothing was written"

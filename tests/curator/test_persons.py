@@ -148,7 +148,7 @@ def test_every_source_gives_the_same_persons(tmp_path):
 
 def test_a_row_without_an_id_is_refused_or_left_out():
     rows = [("p", 0.5, "a", 0.0), (None, 0.5, "a", 0.0)]
-    with pytest.raises(DataError, match="id column 'person' has a missing cell"):
+    with pytest.raises(DataError, match="id column 'person' has a cell that is missing"):
         totals(rows, design())
     dropping = {name: {**column.to_dict(), "missing": "drop"} for name, column in design().columns.items()}
     total = Design("y", dropping, unit={"id": "person", "max_rows": 2})
@@ -455,3 +455,10 @@ def test_persons_over_their_cap_are_counted_as_the_cap_counts_them(max_rows):
 def test_a_table_without_rows_has_nobody_over_the_cap():
     with PersonCap(design()) as cap:
         assert cap.over_cap() == (0, 0, 0)
+
+
+@pytest.mark.parametrize("odd", [1.5, object(), [1], b"\xff"])
+def test_an_id_that_is_neither_text_nor_an_integer_is_not_called_missing(odd):
+    table = {"x": [0.5, 0.5], "g": ["a", "b"], "y": [0.0, 0.0], "person": ["a", odd]}
+    with pytest.raises(DataError, match="a cell that is missing or neither text nor an integer; give every row its id"):
+        exact_release(table, design())

@@ -58,3 +58,11 @@ def test_the_folder_is_the_one_that_is_named_or_that_of_the_system(tmp_path, mon
     # an empty name is no name
     monkeypatch.setenv("TMPDIR", "")
     assert scratch_folder() == "/of/the/system"
+
+
+def test_a_folder_whose_name_is_not_text_is_refused_before_rows_are_read(tmp_path, monkeypatch):
+    """DuckDB, in which persons wait, ends with an error of its own there."""
+    (tmp_path / "a\udc80b").mkdir()
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "a\udc80b"))
+    with pytest.raises(DataError, match="TMPDIR names a folder whose name is not UTF-8"):
+        discreet.release(TABLE, PERSONS, **BUDGET)

@@ -29,7 +29,7 @@ REFUSED = [
     (("y", {**COLUMNS, "w": np.array([2.0, 1.0])}), {}, "column 'w': bounds .* reversed"),
     ((None, COLUMNS), {}, "unknown target"),
     (("", COLUMNS), {}, "^target is blank; name the column to explain$"),
-    (("", {**COLUMNS, "w": {"bounds": ["", ""]}}), {}, "^column 'w': bounds are blank"),
+    (("", {**COLUMNS, "w": {"bounds": ["", ""]}}), {}, "^the design has 2 problems\n  column 'w': bounds are blank"),
     (("g", COLUMNS), {}, "categorical; a target is numeric or boolean"),
     (("y", [("y", (0, 1))]), {}, "columns: expected a mapping from names to declarations"),
     (("y", {**COLUMNS, "": (0, 1)}), {}, "has no blanks at its ends"),
@@ -205,6 +205,16 @@ def test_levels_and_names_of_any_text_survive_toml(odd):
 
 def test_a_design_that_cannot_be_written_is_refused_in_words(tmp_path):
     design = Design("y", {"y": (0, 1), "x": (0, 1)})
-    for target, reason in ((tmp_path / "none" / "d.toml", "No such file"), (tmp_path, "directory")):
-        with pytest.raises(OutputError, match=f"cannot write the design '.*': .*{reason}"):
+    for target, reason in ((tmp_path / "none" / "d.toml", "does not exist"), (tmp_path, "a link or a folder")):
+        with pytest.raises(OutputError, match=reason):
             design.save(target)
+
+
+def test_a_design_replaces_a_file_only_if_asked_to(tmp_path):
+    design, path = Design("y", {"y": (0, 1), "x": (0, 1)}), tmp_path / "d.toml"
+    path.write_text("precious")
+    with pytest.raises(OutputError, match="exists; choose another name or pass --force"):
+        design.save(path)
+    assert path.read_text() == "precious"
+    design.save(path, force=True)
+    assert Design.load(path) == design

@@ -12,7 +12,7 @@ import discreet
 from discreet.errors import BudgetError, LedgerError, PrivacyNotice, SpecError
 from discreet.ledger.books import as_json
 from discreet.ledger.filter import Charge
-from discreet.ledger.ledger import Ledger
+from discreet.ledger.ledger import Ledger, check_declaration
 from discreet.privacy.loss import Loss
 from discreet.privacy.unit import PrivacyUnit
 from support.spends import DATASET, asking, ledger_of
@@ -292,3 +292,29 @@ def test_the_path_of_a_ledger_may_hold_any_sign(tmp_path):
     ledger.declare("a", epsilon=1.0)
     assert [file.name for file in tmp_path.iterdir()] == [odd.name]
     assert Path(odd).stat().st_size > 0
+
+
+def test_the_budget_behind_an_anchor_is_that_of_its_time(tmp_path):
+    ledger = Ledger.create(tmp_path / "l.db")
+    ledger.declare("trial", epsilon=1.0)
+    first = discreet.release(TABLE, DESIGN, epsilon=0.5, spend=ledger.account("trial"))
+    ledger.grant("trial", epsilon=2.0, reason="more")
+    second = discreet.release(TABLE, DESIGN, epsilon=0.25, spend=ledger.account("trial"))
+    for made in (first, second):
+        ledger.verify(made.anchor)
+        ledger.verify(made)
+    assert first.anchor.endswith(":epsilon=1.0:delta=0.0")
+    ledger.verify(first.anchor.removesuffix(":epsilon=1.0:delta=0.0"))
+    for edited in (":epsilon=2.0:delta=0.0", ":epsilon=1.0", ":anything"):
+        with pytest.raises(LedgerError, match="names another budget than data set 'trial' had at event 2"):
+            ledger.verify(first.anchor.replace(":epsilon=1.0:delta=0.0", edited))
+
+
+def test_a_declaration_is_judged_before_there_is_a_ledger():
+    given = {"epsilon": 1.0, "delta": 0.0, "rule": None, "curve_share": 0.999, "allow_weak_privacy": False}
+    check_declaration("trial", **given)
+    for wrong in ({"epsilon": -1.0}, {"epsilon": 30.0}, {"rule": "best"}, {"curve_share": 2.0, "delta": 1e-6}):
+        with pytest.raises(SpecError):
+            check_declaration("trial", **{**given, **wrong})
+    with pytest.raises(SpecError, match="data set ' ' is not allowed"):
+        check_declaration(" ", **given)

@@ -326,3 +326,10 @@ def test_every_event_has_a_salt_of_its_own(path):
         salts = [event.salt for event in tape.events()]
     assert len(set(salts)) == len(salts) == 5
     assert all(len(salt) == 32 and len(set(salt)) > 4 for salt in salts)
+
+
+@pytest.mark.parametrize("name", ["a?mode=memory", "a#b", "a%20b", "a'b", "a\udc80b"])
+def test_a_name_is_a_name_whatever_addresses_make_of_its_signs(tmp_path, name):
+    Ledger.create(tmp_path / name).declare(DATASET, epsilon=1.0)
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+    assert Ledger(tmp_path / name).status(DATASET).requests == 0

@@ -150,7 +150,7 @@ def test_a_model_that_is_not_estimable_is_shown_as_it_is() -> None:
     page = render(report_view(release, fit(release)))
     assert "The coefficients of this model are not estimable:</strong> the released sums of products" in page
     assert page.count("any value") >= 3
-    assert "--penalty adaptive" in page
+    assert "--penalty bayes" in page
     assert "Penalised coefficients" in render(report_view(release, fit(release, penalty="adaptive")))
 
 

@@ -87,9 +87,9 @@ def test_a_model_without_coefficients_has_any_value_and_says_what_predicts() -> 
     assert not [note for note in view.model.notes if "Any value" in note or "In brackets" in note]
     assert view.usage.commands[0] == "discreet fit R.json --features a,c"
     assert view.usage.commands[1] == (
-        "discreet predict R.json new.csv --features a,c --penalty adaptive -o predictions.csv"
+        "discreet predict R.json new.csv --features a,c --penalty bayes -o predictions.csv"
     )
-    assert view.usage.python[-1] == "discreet.fit(release, features=['a', 'c'], penalty='adaptive').predict(new_rows)"
+    assert view.usage.python[-1] == "discreet.fit(release, features=['a', 'c'], penalty='bayes').predict(new_rows)"
     json.dumps(view.to_dict(), allow_nan=False)
 
 

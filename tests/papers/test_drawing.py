@@ -2,7 +2,7 @@
 
 import pytest
 
-from discreet.papers.drawing import COLOURS, legend, lines, nested, panels, style
+from discreet.papers.drawing import COLOURS, legend, lines, nested, panels, plain_scales, style
 
 pandas = pytest.importorskip("pandas")
 
@@ -53,3 +53,14 @@ def test_linear_axes_can_be_had_and_the_legend_never_covers_a_panel():
     assert not below.overlaps(picture.axes[0].get_window_extent())
     assert picture.axes[0].get_xscale() == "linear"
     legend(picture, picture.axes, columns=1)
+
+
+def test_plain_scales_have_plain_numbers_at_the_given_places():
+    picture, (axes,) = panels(["one"])
+    axes.plot([0.3, 1, 3], [0.2, 0.4, 0.9])
+    plain_scales(axes, (0.3, 1, 3))
+    picture.canvas.draw()
+    assert [label.get_text() for label in axes.get_xticklabels()] == ["0.3", "1", "3"]
+    shown = [label.get_text() for label in axes.get_yticklabels()]
+    assert {"0.2", "0.4", "0.8"} <= set(shown)
+    assert not any("10^" in text for text in shown)

@@ -84,6 +84,23 @@ def test_a_method_that_overwrites_rows_changes_only_copies():
     assert (y == 1).all()
 
 
+def test_a_method_is_given_the_bounds_of_the_caller():
+    given = {"bounds": [(0.0, 5.0)], "target_bounds": (1.0, 2.0)}
+    model = reader_model(InPlace, np.ones((3, 1)), np.ones(3), epsilon=0.5, delta=1e-6, **given)
+    assert model.given == (0.5, 1e-6, [(0.0, 5.0)], (1.0, 2.0))
+
+
+ready = InPlace(epsilon=1, delta=0, bounds=[], target_bounds=())
+
+
+def test_an_object_with_fit_and_predict_is_a_method_too_and_is_copied():
+    for method in (ready, f"{__name__}:ready"):
+        model = reader_model(method, np.ones((3, 1)), np.ones(3), epsilon=0.5, delta=1e-6)
+        assert isinstance(model, InPlace)
+        assert model is not ready
+    assert source_digest(f"{__name__}:ready")
+
+
 class _Predicts:
     def __init__(self, found):
         self._found = found

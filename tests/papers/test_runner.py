@@ -6,9 +6,17 @@ from multiprocessing import active_children
 
 import pytest
 
-from discreet.errors import SpecError
+from discreet.errors import OutputError, SpecError
 from discreet.papers.figure import Run
-from discreet.papers.runner import KEPT, FailedCellError, run_figures, seed_of
+from discreet.papers.runner import (
+    KEPT,
+    FailedCellError,
+    check_workers,
+    output_folder,
+    run_cells,
+    run_figures,
+    seed_of,
+)
 from support.toy_figure import BROKEN, TOY
 
 QUICK = Run(quick=True)
@@ -75,3 +83,26 @@ def test_two_figures_share_the_processes_and_no_seed(tmp_path):
     assert set(results) == {"park-1", "notes-mean"}
     assert not results["park-1"].numbers.equals(results["notes-mean"].numbers)
     assert seed_of("park-1", "a") != seed_of("notes-mean", "a")
+
+
+def test_cells_are_run_and_kept_by_what_they_depend_on(tmp_path):
+    cells = list(TOY.cells(QUICK))
+    first = {cell: done for _, cell, done in run_cells({"a": cells}, tmp_path, depends="x", workers=1)}
+    assert set(first) == {cell.name for cell in cells}
+    again = {cell: done for _, cell, done in run_cells({"a": cells}, tmp_path, depends="x", workers=1)}
+    assert again == first
+    list(run_cells({"a": cells}, tmp_path, depends="y", workers=1))
+    assert len(list((tmp_path / KEPT).rglob("*.json"))) == 2 * len(cells)
+
+
+@pytest.mark.parametrize("workers", [0, -1, True, 1.5, "2"])
+def test_a_number_of_processes_that_is_none_is_refused(workers):
+    with pytest.raises(SpecError, match="workers: expected a positive integer"):
+        check_workers(workers)
+
+
+def test_the_folder_of_a_run_is_made(tmp_path):
+    assert output_folder(tmp_path / "a" / "b").is_dir()
+    (tmp_path / "c").write_text("")
+    with pytest.raises(OutputError, match="cannot make the folder"):
+        output_folder(tmp_path / "c")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from discreet.errors import SpecError
-from discreet.privacy.conditions import ORIGINS, checked_sentences, codes_of, needed_codes, sentence_of
+from discreet.privacy.conditions import LEDGER, ORIGINS, checked_sentences, codes_of, needed_codes, sentence_of
 from discreet.privacy.unit import PrivacyUnit
 
 UNITS = [
@@ -17,8 +17,9 @@ UNITS = [
 
 @pytest.mark.parametrize("unit", UNITS)
 @pytest.mark.parametrize("origin", [(), *((origin,) for origin in ORIGINS)])
-def test_codes_and_sentences_go_both_ways(unit, origin):
-    codes = [*needed_codes(unit), *origin]
+@pytest.mark.parametrize("tracked", [False, True])
+def test_codes_and_sentences_go_both_ways(unit, origin, tracked):
+    codes = [*needed_codes(unit, tracked=tracked), *origin]
     sentences = checked_sentences(codes, unit)
     assert len(set(sentences)) == len(codes) == 3 + (unit.neighbours == "replace") + len(origin)
     assert codes_of(sentences, unit) == codes
@@ -38,11 +39,14 @@ def test_a_sentence_without_a_code_stays():
         ["one-row", "blind-choices", "only-release", "only-release"],
         ["one-row", "blind-choices", "only-release", "query-rows", "stream-rows"],
         ["one-row", "blind-choices", "only-release", "none"],
+        ["one-row", "blind-choices", "only-release", "ledger-budget"],
+        ["one-row", "ledger-budget", "only-release"],
         [1, 2, 3],
     ],
 )
 def test_missing_unknown_and_foreign_conditions_are_refused(codes):
-    with pytest.raises(SpecError, match="a release with this unit has one-row, blind-choices, only-release"):
+    last = LEDGER if LEDGER in codes else "only-release"
+    with pytest.raises(SpecError, match=f"a release with this unit has one-row, blind-choices, {last}"):
         checked_sentences(codes, PrivacyUnit())
 
 

@@ -102,6 +102,9 @@ FORGED = {
     "condition left out": (
         REPLACED, {"guarantee__conditions": ["one-row", "blind-choices", "only-release"]}, "public-rows",
     ),
+    "a ledger that nobody keeps": (
+        GAUSSIAN, {"guarantee__conditions": ["one-row", "blind-choices", "ledger-budget"]}, "the release is untracked",
+    ),
     "conditions that are no list": (GAUSSIAN, {"guarantee__conditions": "none"}, "must be a list"),
     "wider bounds of the unit": (
         PERSONS, {"guarantee__unit__max_rows": 9, "design__unit__max_rows": 9}, STRONGER,

@@ -176,3 +176,10 @@ def test_a_damaged_file_is_refused(tmp_path, name):
     path.write_text(BAD_TEXTS[name](a_release().to_json()))
     with pytest.raises(ReleaseFileError, match=r"r\.json"):
         Release.load(path)
+
+
+def test_a_number_beyond_every_double_is_refused_in_files_of_version_1():
+    body = json.loads(edited(a_release(), schema=1, mechanism__settings={"odd": float("inf")}))
+    text = json.dumps(body).replace("Infinity", "1e400")
+    with pytest.raises(ReleaseFileError, match=r"mechanism.settings.odd is not a finite number"):
+        Release.from_json(text)

@@ -7,7 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from support.mutants import MUTANTS, PLACES, ROOT, mutated_copy, rewritten, tried
+from support import ledger_mutants, mutants
+from support.mutants import ROOT, mutated_copy, place_of, rewritten, tried
+
+MUTANTS = {**mutants.MUTANTS, **ledger_mutants.MUTANTS}
 
 
 @pytest.mark.slow
@@ -34,11 +37,14 @@ def test_the_program_itself_passes_every_test_that_is_named(test, tmp_path):
 @pytest.mark.parametrize("name", MUTANTS)
 def test_every_mutant_still_has_its_place_and_is_another_program(name):
     mutant = MUTANTS[name]
-    module, function = PLACES[mutant.index].split(":")
+    module, function = place_of(mutant)
     source = (ROOT / "src" / Path(*module.split(".")).with_suffix(".py")).read_text(encoding="utf-8")
     changed = rewritten(source, function, mutant.old, mutant.new)
     assert ast.dump(ast.parse(changed)) != ast.dump(ast.parse(source))
 
 
 def test_no_place_is_left_without_a_mutant():
-    assert {mutant.index for mutant in MUTANTS.values()} == set(PLACES)
+    for table in (mutants, ledger_mutants):
+        assert {mutant.index for mutant in table.MUTANTS.values()} == set(table.PLACES)
+    assert not set(mutants.PLACES) & set(ledger_mutants.PLACES)
+    assert len(MUTANTS) == len(mutants.MUTANTS) + len(ledger_mutants.MUTANTS)

@@ -16,6 +16,8 @@ ROOT = Path(__file__).parents[2]
 PUBLIC = [
     "ComputeOptions",
     "Design",
+    "DesignError",
+    "DesignProblem",
     "DiscreetError",
     "Fit",
     "Ledger",
@@ -25,6 +27,7 @@ PUBLIC = [
     "Release",
     "blank_design",
     "check",
+    "compare_methods",
     "compare_models",
     "diagnose",
     "fit",

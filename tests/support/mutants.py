@@ -450,12 +450,21 @@ def rewritten(source: str, name: str, old: str, new: str) -> str:
     return "".join([*lines[:first], changed, *lines[last:]])
 
 
+def place_of(mutant: Mutant) -> tuple[str, str]:
+    """Module and name of the function that a mutant changes."""
+    # that table is made of mutants
+    from support import ledger_mutants
+
+    module, name = (PLACES | ledger_mutants.PLACES)[mutant.index].split(":")
+    return module, name
+
+
 def mutated_copy(folder: Path, mutant: Mutant | None) -> None:
     """A copy of the package with one function changed, or none."""
     shutil.copytree(ROOT / "src" / "discreet", folder / "discreet", ignore=shutil.ignore_patterns("__pycache__"))
     if mutant is None:
         return
-    module, name = PLACES[mutant.index].split(":")
+    module, name = place_of(mutant)
     path = folder / Path(*module.split(".")).with_suffix(".py")
     path.write_text(rewritten(path.read_text(encoding="utf-8"), name, mutant.old, mutant.new), encoding="utf-8")
 

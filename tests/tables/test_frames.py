@@ -327,3 +327,17 @@ def test_a_category_of_pandas_has_no_type_of_its_own() -> None:
     for last in ("c", 0.5):
         values = pd.Categorical(["a", "b", last])
         assert read({"g": values}, "g", column=Categorical(("a", "b")))["g"][:2] == ["a", "b"]
+
+
+@pytest.mark.parametrize("kind", ["sql", "table"])
+def test_a_relation_of_a_closed_connection_is_refused_in_words(kind) -> None:
+    import duckdb
+
+    connection = duckdb.connect()
+    connection.sql("create table t as select 0.5 x, 0.25 y")
+    relation = connection.sql("select x, y from t") if kind == "sql" else connection.table("t")
+    connection.close()
+    design = discreet.Design("y", {"x": (0, 1), "y": (0, 1)})
+    for call in (discreet.check, lambda *given: discreet.release(*given, epsilon=1.0)):
+        with pytest.raises(DataError, match="cannot be turned into Arrow columns"):
+            call(relation, design)

@@ -73,3 +73,9 @@ def test_a_place_is_a_line_or_a_row_and_names_its_file_only_among_several(tmp_pa
     named = [parts.place(row) for batch in parts.batches(columns, 2) for row in range(batch.num_rows)]
     assert named == [*(Place(row, "row", "a.parquet") for row in range(3)), Place(0, "row", "b.parquet")]
     assert parts.numbered == "row"
+
+
+@pytest.mark.parametrize("progress", [5, "often", [print]])
+def test_a_progress_that_cannot_be_called_is_refused_before_anything_is_read(progress):
+    with pytest.raises(SpecError, match="progress: expected a function of one argument, got "):
+        ComputeOptions(progress=progress)

@@ -50,7 +50,8 @@ class ComparedModel:
         Adjusted R^2, and an interval for the R^2 of the population.
     error
         Expected squared prediction error of a row in squared units of the target, corrected for what a noisy residual
-        sum flatters by; `discreet.analyst.solvers.criterion` derives it. It may be negative; only differences count.
+        sum flatters by; `discreet.analyst.solvers.criterion` derives it. It may be negative, which is
+        printed as not estimable; only differences count.
     repaired
         Whether the noise left the sums too close to indefinite for least squares, so that `error` is that of a line
         with the smallest ridge that repairs them.
@@ -114,7 +115,9 @@ class ModelComparison:
             f"Models of {self.target}: adjusted R^2 [interval, assumes Gaussian rows], expected squared error of a row"
         ]
         for one in self.models:
-            ends, error = known(one.rsquared_interval), shown_number(one.error, ".4g")
+            ends, value = known(one.rsquared_interval), known(one.error)
+            # below 0 the noise has outweighed it: only differences between models count then
+            error = "not estimable" if value is not None and value < 0 else shown_number(one.error, ".4g")
             adjusted = shown_rsquared(one.rsquared_adj, one.rsquared_interval)
             interval = "-" if ends is None else f"{ends.lower:.3g} to {ends.upper:.3g}"
             repaired = ", repaired" if one.repaired else ""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from discreet.analyst.diagnostics.notes import notes
-from discreet.analyst.equations.fit_inputs import ErrorBasis, FitInputs, Line, error_basis
+from discreet.analyst.equations.fit_inputs import POSTERIOR, ErrorBasis, FitInputs, Line, error_basis
 from discreet.analyst.equations.normal import NormalEquations
 from discreet.analyst.equations.selection import SubModel
 from discreet.analyst.equations.sums import counted_rows
@@ -233,16 +233,17 @@ def assembled(
 ) -> Fit:
     """Put a fit together from solved coefficients, or why there are none, and what was added to the diagonal for them.
 
-    `penalty_diagonal` has one number for each coefficient; a penalty on absolute values has none.
+    `penalty_diagonal` has one number for each coefficient; a penalty on absolute values and a posterior mean have none.
     """
     exact = solution if isinstance(solution, NothingExcluded) else solution.exact
+    basis = POSTERIOR if spec.penalty == "bayes" else error_basis(equations, exact, penalty_diagonal)
     return _made(
         release,
         model,
         spec,
         equations,
         solution,
-        clustered_basis(release, model, spec.penalty, error_basis(equations, exact, penalty_diagonal)),
+        clustered_basis(release, model, spec.penalty, basis),
         strength=strength,
         ridge=ridge,
         repair=repair,

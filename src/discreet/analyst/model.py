@@ -56,7 +56,8 @@ def fit(
         Whether the model has a free constant; as the design says unless given.
     penalty
         `none`: ordinary least squares. `ridge`, `lasso`, `elastic-net`: with a
-        strength. `adaptive`: a ridge as large as the noise calls for, for prediction.
+        strength. `bayes`: the best predictor from noisy sums, a posterior mean that knows their noise; it has no
+        intervals. `adaptive`: a ridge as large as the noise calls for, with intervals of what it shrinks.
     strength
         As in scikit-learn's elastic net: minimises (1/2n) ||y - X theta||^2 + strength (l1_ratio ||theta||_1 +
         (1 - l1_ratio)/2 ||theta||^2) over the slopes of the scaled columns, n the (noisy) number of rows, at least 1.
@@ -70,9 +71,8 @@ def fit(
     Fit
         Where the released sums of products are not positive definite there are no coefficients: `Fit.estimable` is
         false, `params` and `bse` hold "not estimable" with a reason, every confidence set is "any value" and every
-        p-value 1; `predict` refuses. The penalty `adaptive` still gives predictions there. Where the noise leaves the
-        sums too close to indefinite, a model with a strength is repaired, and
-        `Fit.repair` says by how much.
+        p-value 1; `predict` refuses. The penalties `bayes` and `adaptive` still predict there. Where the noise leaves
+        the sums too close to indefinite, a model with a strength is repaired, and `Fit.repair` says by how much.
 
     Examples
     --------
@@ -174,6 +174,10 @@ def at_strength(release: Release, model: SubModel, problem: SlopeEquations, slop
 
 
 def _without_strength(release: Release, model: SubModel, equations: NormalEquations, spec: PenaltySpec) -> Fit:
+    if spec.penalty == "bayes":
+        from discreet.analyst.solvers.bayes import posterior_solution
+
+        return assembled(release, model, equations, spec, posterior_solution(equations, release.digest))
     A, b = equations.integer_gram, equations.integer_b
     if spec.penalty == "none":
         ridge, penalty_diagonal = 0.0, np.zeros(len(b))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from discreet.errors import SpecError, missing_extra
 from discreet.exact.arrays import FloatArray
-from discreet.files import write_bytes
+from discreet.files import checked_path, write_bytes
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -49,7 +49,7 @@ def path_figure(
 
 def save_figure(figure: Figure, path: str | Path, *, force: bool) -> None:
     """Write a figure in the format that its name ends in."""
-    suffix = Path(path).suffix.lower()
+    suffix = checked_path(path).suffix.lower()
     if suffix not in _FORMATS:
         raise SpecError(f"the file name {str(path)!r} must end in {', '.join(_FORMATS[:-1])} or {_FORMATS[-1]}")
     content = io.BytesIO()

@@ -6,15 +6,16 @@ import os
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from multiprocessing import get_context
 from typing import Final
 
 from discreet.audit.auditing import CONFIDENCE, DRAWS
-from discreet.audit.pairs.situations import situations
+from discreet.audit.pairs.situations import Situation, situations
 from discreet.audit.result import AuditedCase, AuditResult
 from discreet.audit.statistics.judging import judged
-from discreet.audit.subjects.mechanisms import MechanismSubject, mechanism_entries
+from discreet.audit.subjects.entries import MechanismEntry, mechanism_entries
+from discreet.audit.subjects.mechanisms import MechanismSubject
 from discreet.audit.subjects.primitives import PrimitiveSubject, primitive_entries
 from discreet.audit.subjects.subject import Subject
 from discreet.design.model import Design
@@ -24,6 +25,8 @@ from discreet.mechanisms.catalogue import table_row
 
 # power is cheap there, and the code that runs is the same at every epsilon
 EPSILONS: Final = (1.0, 4.0)
+# draws of each table of a pair that goes through the whole public path, beside its exact loss
+WHOLE_PATH_DRAWS: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,9 +63,9 @@ def run_audit(
     name
         A mechanism with all its entries, or one entry; all subjects unless given.
     full
-        All pairs, with every draw through the whole public path: an hour or more for each mechanism.
+        Beside all that, every pair through the whole public path, at epsilon = 1 and with 200 draws of each table.
     draws
-        For each of two tables; a fourth of it for a mechanism of many passes.
+        For each of two tables; fewer where one takes milliseconds, as `most_draws` of an entry says.
     confidence
         Over all cases together.
     workers
@@ -77,11 +80,15 @@ def run_audit(
     (['pass', 'pass'], True)
     """
     names = chosen_names(name)
-    wanted = [(one, place, epsilon) for one in names for place in _places(one, full=full) for epsilon in EPSILONS]
-    alpha = (1 - confidence) / len(wanted)
-    entries = mechanism_entries()
-    parts = {one: entries[one].part if one in entries else 1 for one in names}
-    tasks = [Task(one, epsilon, draws // parts[one], alpha, place) for one, place, epsilon in wanted]
+    wanted = [Task(one, epsilon, _draws(one, draws), 1.0) for one in names for epsilon in EPSILONS]
+    if full:
+        entries = [entry for one, entry in mechanism_entries().items() if one in names]
+        wanted += [
+            Task(entry.name, EPSILONS[0], min(draws, WHOLE_PATH_DRAWS), 1.0, place)
+            for entry in entries
+            for place in _places(entry)
+        ]
+    tasks = [replace(task, alpha=(1 - confidence) / len(wanted)) for task in wanted]
     cases = []
     for case in _finished(tasks, min(workers or os.cpu_count() or 1, len(tasks))):
         cases.append(case)
@@ -123,14 +130,23 @@ def subject_of(task: Task) -> Subject:
     return MechanismSubject(entry, task.epsilon, found.design, found.pair, whole=True)
 
 
-def _places(name: str, *, full: bool) -> list[int | None]:
-    """Pairs of a subject that are tried: its worst, or all; persons of several rows only where they are served."""
+def _draws(name: str, draws: int) -> int:
     entry = mechanism_entries().get(name)
-    if entry is None or not full:
-        return [None]
-    persons = table_row(entry.mechanism).persons
+    return draws if entry is None else min(draws, entry.most_draws)
+
+
+def _places(entry: MechanismEntry) -> list[int]:
+    """Pairs of a mechanism that go through the whole public path: all those that it serves."""
     known = enumerate(situations(entry.mechanism))
-    return [place for place, one in known if persons or one.design.unit.max_rows == 1]
+    return [place for place, one in known if _is_served(entry, one)]
+
+
+def _is_served(entry: MechanismEntry, found: Situation) -> bool:
+    """Wishart noise serves no persons of several rows; the estimator is given lists, and no ids."""
+    if entry.estimator and (found.design.unit.id is not None or not isinstance(found.pair.table, dict)):
+        return False
+    several = table_row(entry.mechanism).persons and entry.settings.get("noise") != "wishart"
+    return several or found.design.unit.max_rows == 1
 
 
 def audited(task: Task) -> AuditedCase:

@@ -1,4 +1,4 @@
-"""Files of an audit: the JSON document and the picture."""
+"""Files of an audit, or of attacks on membership: the JSON document and the picture."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import json
 from io import BytesIO
 from pathlib import Path
 
+from discreet.audit.membership.picture import membership_picture
+from discreet.audit.membership.result import MembershipResult
 from discreet.audit.pictures import claimed_against_certified
 from discreet.audit.result import AuditResult
 from discreet.errors import OutputError, shown
@@ -24,14 +26,17 @@ def prepared_folder(output: object) -> Path:
     return folder
 
 
-def write_result(result: AuditResult, folder: Path) -> tuple[Path, ...]:
-    """Write `audit.json`, `audit.png` and `audit.svg`, over those of an earlier run; give their paths."""
-    picture = claimed_against_certified(result)
-    contents = {"audit.json": (json.dumps(result.to_dict(), indent=1) + "\n").encode()}
-    for name in ("audit.png", "audit.svg"):
+def write_result(result: AuditResult | MembershipResult, folder: Path) -> tuple[Path, ...]:
+    """Write the document and the picture as PNG and SVG, over those of an earlier run; give their paths."""
+    if isinstance(result, MembershipResult):
+        stem, picture = "membership", membership_picture(result)
+    else:
+        stem, picture = "audit", claimed_against_certified(result)
+    contents = {f"{stem}.json": (json.dumps(result.to_dict(), indent=1) + "\n").encode()}
+    for ending in ("png", "svg"):
         written = BytesIO()
-        picture.savefig(written, format=name[-3:], dpi=130)
-        contents[name] = written.getvalue()
+        picture.savefig(written, format=ending, dpi=130)
+        contents[f"{stem}.{ending}"] = written.getvalue()
     for name, content in contents.items():
         write_bytes(folder / name, content, force=True)
     return tuple(folder / name for name in contents)

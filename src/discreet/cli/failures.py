@@ -10,8 +10,8 @@ from typing import Final
 import click
 
 from discreet.cli.session import Session
-from discreet.cli.terminal import complain, discard_stdout
-from discreet.errors import AfterSpendError, DiscreetError
+from discreet.cli.terminal import complain, complain_further, discard_stdout
+from discreet.errors import AfterSpendError, DesignError, DiscreetError
 
 BAD_INPUT: Final = 2
 _PACKAGE: Final = Path(__file__).parents[1]
@@ -29,7 +29,10 @@ def report_failure(error: BaseException, session: Session) -> int:
         for line in trace(error):
             complain("debug", line)
     if isinstance(error, DiscreetError):
-        complain("error", f"{error}; {session.outcome}" if session.written else str(error))
+        heading, *details = error.lines if isinstance(error, DesignError) else [str(error)]
+        complain("error", f"{heading}; {session.outcome}" if session.written else heading)
+        for detail in details:
+            complain_further(detail)
         return AfterSpendError.exit_code if session.spent else error.exit_code
     complain("error", f"unexpected failure ({type(error).__name__}); {session.outcome}. Run with --debug and report it")
     return AfterSpendError.exit_code if session.spent else BAD_INPUT

@@ -18,7 +18,7 @@ from discreet.cli.stopping import Stop
 from discreet.cli.terminal import flush, never_fail_to_encode, notices_on_stderr
 from discreet.errors import SpecError
 
-# each command lives in the module of its name and imports nothing heavy at its top
+# each command lives in the module of its name, with _ for -, and imports nothing heavy at its top
 COMMANDS: Final = (
     "demo",
     "init",
@@ -34,6 +34,7 @@ COMMANDS: Final = (
     "mechanisms",
     "audit",
     "reproduce",
+    "compare-methods",
 )
 
 
@@ -48,7 +49,7 @@ class Program(click.Group):
         """Load a command."""
         if cmd_name not in COMMANDS:
             return None
-        return cast("click.Command", import_module(f"discreet.cli.commands.{cmd_name}").command)
+        return cast("click.Command", import_module(f"discreet.cli.commands.{cmd_name.replace('-', '_')}").command)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Read the arguments; printing help can meet a closed pipe, for which click has an exit code that we need."""

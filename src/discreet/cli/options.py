@@ -111,8 +111,8 @@ def model_options(command: Command) -> Command:
         default="none",
         show_default=True,
         metavar="NAME",
-        help="none (ordinary least squares); ridge, lasso or elastic-net (need --strength); or adaptive (a ridge "
-        "penalty that grows with the noise).",
+        help="none (ordinary least squares); bayes (the best predictor); ridge, lasso or elastic-net (need "
+        "--strength); or adaptive (a ridge penalty that grows with the noise).",
     )(command)
     command = column_options(command)
     return click.option(

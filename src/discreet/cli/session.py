@@ -19,6 +19,10 @@ class Session:
         Whether a trace of our own frames was asked for.
     spent
         The budget that has been spent on private rows, in words; empty if none was.
+    asking
+        Whether a ledger is being asked: the spend may be recorded, though nothing has said so yet.
+    again
+        How to finish what was spent on, at no further cost, in words; empty where nobody keeps count.
     request
         Name under which a ledger has the request; empty without a ledger.
     repeated
@@ -34,6 +38,8 @@ class Session:
     debug: bool = False
     spent: str = ""
     kept: str = ""
+    asking: bool = False
+    again: str = ""
     request: str = ""
     repeated: bool = False
     balance: Callable[[], str] = str
@@ -62,8 +68,10 @@ class Session:
         if self.written:
             files = f"already written: {', '.join(map(repr, self.written))}"
             return f"{spent}; {files}" if spent else files
-        again = "; the same command finishes it at no further cost" if spent and self.request else ""
-        return f"{spent}, but nothing was written{again}" if spent else "nothing was written"
+        again = f"; {self.again}" if self.again else ""
+        if spent:
+            return f"{spent}, but nothing was written{again}"
+        return f"nothing was written, but the spend may be recorded{again}" if self.asking else "nothing was written"
 
 
 def _file_number(output: str) -> int | None:

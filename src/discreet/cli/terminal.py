@@ -40,6 +40,12 @@ def complain(kind: str, text: str) -> None:
         click.echo(escape_control(f"{kind}: {text}"), err=True)
 
 
+def complain_further(text: str) -> None:
+    """Print one more line on stderr that belongs to the complaint above it."""
+    with suppress(OSError, ValueError):
+        click.echo(f"  {escape_control(text)}", err=True)
+
+
 def flush() -> None:
     """Send out what stdout still holds, while a failure can still be reported."""
     with _stdout_failures():

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 import numpy as np
 import numpy.typing as npt
@@ -85,10 +85,10 @@ class PersonCap:
         finally:
             self._folder.close()
         if error is not None and _is_interrupt(error):
-            raise KeyboardInterrupt from None
+            _raise_alone(KeyboardInterrupt())
         if error is not None and _is_of_duckdb(error):
             # nothing but the disk or its memory can fail there, and its own words might hold cells
-            raise no_room() from None
+            _raise_alone(no_room())
 
     def add(self, persons: Array, kept: npt.NDArray[np.bool_] | None, grid: FloatArray) -> None:
         """Take one batch: the person of every row read, which rows are kept, and the kept rows (1, x, y) in steps."""
@@ -204,7 +204,7 @@ def known_persons(name: str, values: Array, *, total: bool) -> tuple[Array, npt.
     whole = pa.types.is_integer(kind) or (pa.types.is_decimal(kind) and kind.scale == 0)
     if not (text or whole or pa.types.is_floating(kind) or pa.types.is_null(kind)):
         raise DataError(f"the id column {name!r} has type {kind}; ids are text or integers")
-    problem = "a missing cell; give every row its id"
+    problem = "a cell that is missing or neither text nor an integer; give every row its id"
     if text and not _is_valid(values):
         values = _where_valid(values)
         problem = "a cell that is not valid UTF-8; write ids as text or integers"
@@ -275,6 +275,14 @@ def _is_of_duckdb(error: BaseException) -> bool:
     import duckdb
 
     return isinstance(error, duckdb.Error)
+
+
+def _raise_alone(problem: BaseException) -> NoReturn:
+    """Raise it without hanging on to the exception at hand, which error trackers would show."""
+    try:
+        raise problem
+    finally:
+        problem.__context__ = None
 
 
 def _is_interrupt(error: BaseException) -> bool:

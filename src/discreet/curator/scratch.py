@@ -19,10 +19,17 @@ def scratch_folder() -> str:
     named = os.environ.get("TMPDIR")
     if named and not (os.path.isdir(named) and os.access(named, os.W_OK | os.X_OK)):
         raise DataError("TMPDIR names a folder that cannot be written to; create it, or set TMPDIR to another")
+    if named and not _is_text(named):
+        # the database of persons has no such name
+        raise DataError("TMPDIR names a folder whose name is not UTF-8; set TMPDIR to another")
     try:
         return named or tempfile.gettempdir()
     except OSError:
         raise DataError("there is no folder for temporary files; set TMPDIR to one that can be written to") from None
+
+
+def _is_text(name: str) -> bool:
+    return not any("\ud800" <= sign <= "\udfff" for sign in name)
 
 
 def no_room(reason: str | None = None) -> DataError:

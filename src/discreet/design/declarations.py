@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from discreet.design.columns import (
+    Base,
     Boolean,
     Categorical,
     Column,
@@ -18,6 +19,7 @@ from discreet.design.columns import (
     SplineBasis,
     checked_bounds,
 )
+from discreet.design.problems import Problems
 from discreet.errors import SpecError, shown
 from discreet.privacy.checks import is_integer, is_number
 
@@ -66,14 +68,21 @@ def _unresolved(column: Column | Derived) -> Column | Derived:
 def _derived_from_table(table: Mapping[str, object]) -> Derived:
     from discreet.design.formulas.formula import parse
 
-    text = table["formula"]
-    if not isinstance(text, str):
-        raise SpecError(f"formula: expected text, got {shown(text)}")
+    problems = Problems()
+    text, bounds, reference = table["formula"], None, None
     for key in table:
         if key not in ("formula", "bounds", "reference"):
-            raise SpecError(f"{key!r} cannot be given for a column with a formula; only bounds and reference can")
-    bounds = checked_bounds(_pair(table["bounds"])) if "bounds" in table else None
-    return Derived(parse(text), bounds, _checked_reference(table.get("reference")))
+            problems.add(f"{key!r} cannot be given for a column with a formula; only bounds and reference can", key=key)
+    with problems.at(key="bounds"):
+        bounds = checked_bounds(_pair(table["bounds"])) if "bounds" in table else None
+    with problems.at(key="reference"):
+        reference = _checked_reference(table.get("reference"))
+    with problems.at(key="formula"):
+        if not isinstance(text, str):
+            raise SpecError(f"formula: expected text, got {shown(text)}")
+        made = Derived(parse(text), bounds, reference)
+    problems.check()
+    return made
 
 
 def _checked_reference(reference: object) -> Level | None:
@@ -83,31 +92,60 @@ def _checked_reference(reference: object) -> Level | None:
 
 
 def _column_from_table(table: Mapping[str, object]) -> Column | Derived:
+    problems = Problems()
     for key in table:
         if key not in COLUMN_KEYS:
-            raise SpecError.unknown_name("key", key, COLUMN_KEYS)
-    if "formula" in table:
-        return _derived_from_table(table)
-    given = [key for key in ("bounds", "levels", "dtype") if key in table]
-    if len(given) != 1:
-        found = " and ".join(given) or "none of them"
-        raise SpecError(f"expected exactly one of bounds, levels, dtype = 'bool' or formula, got {found}")
+            problems.add(SpecError.unknown_name("key", key, COLUMN_KEYS), key=key if isinstance(key, str) else "")
+    with problems.at():
+        if "formula" in table:
+            made: Column | Derived = _derived_from_table({key: table[key] for key in COLUMN_KEYS if key in table})
+        else:
+            given = [key for key in ("bounds", "levels", "dtype") if key in table]
+            if len(given) == 1:
+                made = _base_from_table(table)
+            elif given or not problems.found:
+                # a key that is not known may be a slip for one of these
+                found = " and ".join(given) or "none of them"
+                raise SpecError(f"expected exactly one of bounds, levels, dtype = 'bool' or formula, got {found}")
+    problems.check()
+    return made
+
+
+def _base_from_table(table: Mapping[str, object]) -> Base:
+    problems = Problems()
     if "reference" in table and "levels" not in table:
-        raise SpecError("'reference' is only for a column with levels")
+        problems.add("'reference' is only for a column with levels", key="reference")
     release = table.get("release", True)
     if not isinstance(release, bool) or (not release and "levels" in table):
-        raise SpecError("release must be true or false, and false only for a number or boolean that a formula uses")
-    missing = _missing_from(table.get("missing", "error"))
-    if "bounds" in table:
-        return replace(Numeric(_pair(table["bounds"]), missing), is_released=release)
-    if "levels" in table:
-        levels = _plain_items(table["levels"])
-        if levels is None:
-            raise SpecError(f"levels: expected a list, got {shown(table['levels'])}")
-        return Categorical(levels, _checked_reference(table.get("reference")), missing)
-    if table["dtype"] != "bool":
-        raise SpecError(f"dtype {shown(table['dtype'])} is not known; allowed: 'bool'")
-    return Boolean(missing, is_released=release)
+        problems.add(
+            "release must be true or false, and false only for a number or boolean that a formula uses", key="release"
+        )
+    missing: Missing = "error"
+    with problems.at(key="missing"):
+        missing = _missing_from(table.get("missing", "error"))
+    kind = next(key for key in ("bounds", "levels", "dtype") if key in table)
+    with problems.at(key=kind):
+        column = _of_kind(kind, table[kind])
+        if isinstance(column, Categorical):
+            with problems.at(key="reference"):
+                column = replace(column, reference=_checked_reference(table.get("reference")))
+        with problems.at(key="missing"):
+            column = replace(column, missing=missing)
+    problems.check()
+    return column if isinstance(column, Categorical) else replace(column, is_released=bool(release))
+
+
+def _of_kind(kind: str, value: object) -> Base:
+    if kind == "bounds":
+        return Numeric(_pair(value))
+    if kind == "dtype":
+        if value != "bool":
+            raise SpecError(f"dtype {shown(value)} is not known; allowed: 'bool'")
+        return Boolean()
+    levels = _plain_items(value)
+    if levels is None:
+        raise SpecError(f"levels: expected a list, got {shown(value)}")
+    return Categorical(levels)
 
 
 def _pair(bounds: object) -> tuple[float, float]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from discreet.design.columns import Base, Boolean, Categorical, Column, Derived, Numeric, SplineBasis
+from discreet.design.problems import Problems
 from discreet.errors import SpecError
 from discreet.exact.arrays import FloatArray
 
@@ -16,28 +17,56 @@ if TYPE_CHECKING:
     from discreet.design.formulas.formula import Formula
 
 
-def resolved(columns: Mapping[str, Column | Derived]) -> dict[str, Column]:
-    """Every column with its bounds or levels, those of derived columns from the columns they use, in the same order."""
-    # most designs have no formula, and do without its language
-    from discreet.design.formulas.formula import order
+def resolved(columns: Mapping[str, Column | Derived], wrong: Collection[str] = ()) -> dict[str, Column]:
+    """Every column with its bounds or levels, those of derived columns from the columns they use, in the same order.
 
+    All problems are reported at once; a formula that uses one of the columns called `wrong` is not judged.
+    """
+    problems = Problems()
     derived = {name: column for name, column in columns.items() if isinstance(column, Derived)}
     formulas = {name: column.formula for name, column in derived.items()}
     ranges = {name: _range(column) for name, column in columns.items() if isinstance(column, Numeric | Boolean)}
     ready: dict[str, Column] = {name: column for name, column in columns.items() if not isinstance(column, Derived)}
-    for name in order(formulas, list(ranges)):
-        try:
-            made = _made(derived[name], ranges)
-        except SpecError as error:
-            raise SpecError(f"column {name!r}: {error}") from None
-        ready[name] = made
-        if isinstance(made, Numeric | Boolean):
-            ranges[name] = _range(made)
+    lost = set(wrong)
+    for name in _sequence(problems, formulas, [*ranges, *wrong], lost):
+        if lost.isdisjoint(formulas[name].names):
+            lost.add(name)
+            with problems.at(column=name, key="formula"):
+                ready[name] = made = _made(derived[name], ranges)
+                lost.discard(name)
+                if isinstance(made, Numeric | Boolean):
+                    ranges[name] = _range(made)
     used = {name for formula in formulas.values() for name in formula.names}
     for name, column in ready.items():
-        if isinstance(column, Numeric | Boolean) and not column.is_released and name not in used:
-            raise SpecError(f"column {name!r} is not released and is not used in any formula; delete it or release it")
-    return {name: ready[name] for name in columns}
+        if isinstance(column, Numeric | Boolean) and not column.is_released and name not in used and not wrong:
+            problems.add(
+                "it is not released and is not used in any formula; delete it or release it", column=name, key="release"
+            )
+    problems.check()
+    return {name: ready[name] for name in columns if name in ready}
+
+
+def _sequence(
+    problems: Problems, formulas: Mapping[str, Formula], declared: list[str], lost: set[str]
+) -> tuple[str, ...]:
+    """The formulas that can be judged, in an order of use; those that cannot be are added to `lost`."""
+    # most designs have no formula, and do without its language
+    from discreet.design.formulas.formula import order
+
+    while True:
+        _lose_dependents(formulas, lost)
+        before = len(problems.found)
+        with problems.at():
+            return order({name: formula for name, formula in formulas.items() if name not in lost}, declared)
+        faulty = {problem.column for problem in problems.found[before:]}
+        # a cycle belongs to no single column
+        lost |= set(formulas) if "" in faulty else faulty
+
+
+def _lose_dependents(formulas: Mapping[str, Formula], lost: set[str]) -> None:
+    """A formula that uses what cannot be judged cannot be judged either."""
+    while found := {name for name, one in formulas.items() if name not in lost and not lost.isdisjoint(one.names)}:
+        lost |= found
 
 
 def _made(column: Derived, ranges: Mapping[str, tuple[float, float]]) -> Column:

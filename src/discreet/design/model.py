@@ -2,40 +2,37 @@
 
 from __future__ import annotations
 
-import math
 import re
 import tomllib
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
-from typing import Final
 
 from discreet.design.columns import (
     Base,
-    Boolean,
     Column,
-    Derived,
     Numeric,
     SplineBasis,
 )
-from discreet.design.declarations import column_from
-from discreet.errors import OutputError, SpecError, shown
-from discreet.exact.rounding import nearest
-from discreet.files import checked_path, read_limited
-from discreet.privacy.checks import check_flag, is_number
-from discreet.privacy.unit import PrivacyUnit
-from discreet.text import has_invisible_characters
-
-CONSTANT: Final = "1"
-INTERCEPT: Final = "Intercept"
-_KEYS: Final = ("target", "intercept", "radius", "columns", "unit")
-_NO_WEIGHTS: Final = (
-    "weights is a reserved key; weighted regression is not supported yet, because a weight changes how far one row can "
-    "move the sums; leave it out"
+from discreet.design.lines import key_lines, not_toml, with_lines
+from discreet.design.parts import (
+    CONSTANT,
+    check_keys,
+    check_released,
+    check_target,
+    checked_columns,
+    checked_radius,
+    checked_unit,
+    is_released,
 )
+from discreet.design.problems import Problems
+from discreet.errors import DesignError, SpecError
+from discreet.files import read_limited, write_bytes
+from discreet.privacy.checks import check_flag
+from discreet.privacy.unit import PrivacyUnit
+from discreet.text import escape_control
 
 
 @dataclass(frozen=True)
@@ -84,51 +81,30 @@ class Design:
         *,
         weights: object = None,
     ) -> None:
-        if weights is not None:
-            raise SpecError(_NO_WEIGHTS)
-        if not isinstance(columns, Mapping):
-            raise SpecError(f"columns: expected a mapping from names to declarations, got {type(columns).__name__}")
-        _set = object.__setattr__
-        _set(self, "target", target)
-        declared = {name: _declared(name, what) for name, what in columns.items()}
-        _set(self, "columns", MappingProxyType(_resolved(declared)))
-        _set(self, "intercept", intercept)
-        _set(self, "radius", radius)
-        _set(
-            self, "unit", unit if isinstance(unit, PrivacyUnit) else PrivacyUnit.from_dict({} if unit is None else unit)
-        )
-        self._check()
+        given = {"target": target, "columns": columns, "intercept": intercept, "radius": radius, "unit": unit}
+        self._declare(given if weights is None else given | {"weights": weights})
 
-    def _check(self) -> None:
-        if isinstance(self.target, str) and not self.target:
-            raise SpecError("target is blank; name the column to explain")
-        if not self.columns:
-            raise SpecError(
-                f"no column is declared; declare the target {shown(self.target)} and at least one column besides it"
-            )
-        if not isinstance(self.target, str) or self.target not in self.columns:
-            raise SpecError.unknown_name("target", self.target, self.columns)
-        target = self.columns[self.target]
-        if not isinstance(target, Numeric | Boolean):
-            raise SpecError(f"the target {shown(self.target)} is categorical; a target is numeric or boolean")
-        if not target.is_released:
-            raise SpecError(f"the target {shown(self.target)} is not released; leave out release = false")
-        if not self.regressors:
-            raise SpecError("the design has no regressor; declare at least one column besides the target")
-        check_flag("intercept", self.intercept)
-        if self.unit.id in self.columns:
-            raise SpecError(f"the id column {shown(self.unit.id)} is declared as a column too; an id is never released")
-        if self.radius is not None:
-            if not is_number(self.radius):
-                raise SpecError(f"radius: expected a number, got {shown(self.radius)}")
-            if not 2**-8 <= nearest(self.radius) < math.inf:
-                raise SpecError(
-                    f"radius {shown(self.radius)} is not allowed; declare a finite number of at least 1/256"
-                )
-            object.__setattr__(self, "radius", float(self.radius))
-        twice = [name for name, times in Counter(self.released).items() if times > 1]
-        if twice:
-            raise SpecError(f"two released columns are called {twice[0]!r}; rename one of the declared columns")
+    def _declare(self, given: Mapping[str, object]) -> None:
+        """Check every part, and report all problems at once."""
+        problems = Problems()
+        check_keys(problems, given)
+        named = given.get("columns", {})
+        names = named if isinstance(named, Mapping) else {}
+        columns = checked_columns(problems, named)
+        if "target" in given and "columns" in given and isinstance(named, Mapping):
+            check_target(problems, given["target"], names, columns or {})
+        unit = checked_unit(problems, given.get("unit"), names)
+        intercept = given.get("intercept", True)
+        with problems.at(key="intercept"):
+            check_flag("intercept", intercept)
+        radius = checked_radius(problems, given.get("radius"))
+        if columns:
+            values = {"target": given.get("target"), "columns": MappingProxyType(columns), "intercept": intercept}
+            for name, value in (values | {"radius": radius, "unit": unit}).items():
+                object.__setattr__(self, name, value)
+            if not any(problem.key == "target" for problem in problems.found):
+                check_released(problems, self.regressors, self.released)
+        problems.check()
 
     def __hash__(self) -> int:
         return hash((self.target, tuple(self.columns.items()), self.intercept, self.radius, self.unit))
@@ -150,7 +126,7 @@ class Design:
     @property
     def offered(self) -> tuple[str, ...]:
         """Declared names of everything that is released, in declared order: what a model can be made of."""
-        return tuple(name for name, column in self.columns.items() if _is_released(column))
+        return tuple(name for name, column in self.columns.items() if is_released(column))
 
     @cached_property
     def table_columns(self) -> Mapping[str, Base]:
@@ -221,15 +197,9 @@ class Design:
         """A design from plain values in the shape of design.toml; unknown keys are refused."""
         if not isinstance(table, Mapping):
             raise SpecError(f"a design: expected a table, got {type(table).__name__}")
-        for key in table:
-            if key == "weights":
-                raise SpecError(_NO_WEIGHTS)
-            if key not in _KEYS:
-                raise SpecError.unknown_name("key", key, _KEYS)
-        for key in ("target", "columns"):
-            if key not in table:
-                raise SpecError(f"the design has no {key!r}; declare it")
-        return cls(**table)  # type: ignore[arg-type]  # the constructor checks every value
+        made = cls.__new__(cls)
+        made._declare(table)
+        return made
 
     def to_toml(self) -> str:
         """The text of a design.toml that loads back to this design."""
@@ -254,53 +224,29 @@ class Design:
         try:
             table = tomllib.loads(text)
         except ValueError as error:
-            raise SpecError(f"the design is not valid TOML: {error}") from None
+            raise DesignError([not_toml(str(error))]) from None
         except RecursionError:
             raise SpecError(
                 "the design is nested too deeply; it needs only tables such as [columns.NAME] and [unit]"
             ) from None
-        return cls.from_dict(table)
-
-    def save(self, path: str | Path) -> None:
-        """Write the design as TOML."""
-        target = checked_path(path)
         try:
-            target.write_text(self.to_toml(), encoding="utf-8")
-        except OSError as error:
-            raise OutputError(f"cannot write the design {str(target)!r}: {error.strerror}") from None
+            return cls.from_dict(table)
+        except DesignError as error:
+            problems = with_lines(error.problems, key_lines(text))
+        raise DesignError(problems)
+
+    def save(self, path: str | Path, *, force: bool = False) -> None:
+        """Write the design as TOML; an existing file is replaced only with `force`."""
+        write_bytes(path, self.to_toml().encode(), force=force)
 
     @classmethod
     def load(cls, path: str | Path) -> Design:
         """Read a design.toml."""
         try:
             return cls.from_toml(read_limited(path).decode())
+        except DesignError as error:
+            raise DesignError(error.problems, escape_control(str(path))) from None
         except OSError as error:
             raise SpecError(f"cannot read the design {str(path)!r}: {error.strerror}") from None
         except UnicodeDecodeError:
             raise SpecError(f"the design {str(path)!r} is not UTF-8 text") from None
-
-
-def _is_released(column: Column) -> bool:
-    return not isinstance(column, Numeric | Boolean) or column.is_released
-
-
-def _resolved(declared: Mapping[str, Column | Derived]) -> dict[str, Column]:
-    if not any(isinstance(column, Derived) or not _is_released(column) for column in declared.values()):
-        return {name: column for name, column in declared.items() if not isinstance(column, Derived)}
-    # formulas bring in arrays, which a design without them does not need
-    from discreet.design.derived import resolved
-
-    return resolved(declared)
-
-
-def _declared(name: object, declaration: object) -> Column | Derived:
-    if not isinstance(name, str) or not name or name != name.strip():
-        raise SpecError(f"expected a column name that is not empty and has no blanks at its ends, got {shown(name)}")
-    if has_invisible_characters(name):
-        raise SpecError(f"the column name {shown(name)} has invisible characters; rename the column")
-    if name in (CONSTANT, INTERCEPT):
-        raise SpecError(f"the column name {shown(name)} is a reserved name; rename the column")
-    try:
-        return column_from(declaration)
-    except SpecError as error:
-        raise SpecError(f"column {shown(name)}: {error}") from None

@@ -9,7 +9,7 @@ from typing import Protocol
 from discreet.errors import BudgetError, LedgerError, PrivacyNotice, SpecError, shown
 from discreet.files import checked_path
 from discreet.ledger.account import Account, checked_request
-from discreet.ledger.books import Books, as_json, book, every_book
+from discreet.ledger.books import Books, as_json, book, books_of, budget_words, every_book
 from discreet.ledger.chain import Anchor
 from discreet.ledger.filter import CURVE_SHARE, Rule, Terms
 from discreet.ledger.status import Line, Status, planned_status
@@ -112,7 +112,7 @@ class Ledger:
         name = checked_name("data set", dataset, _LONGEST_NAME)
         for notice in check_strength(PrivacyBudget(epsilon, delta), allow_weak_privacy):
             warnings.warn(notice, PrivacyNotice, stacklevel=2)
-        terms = Terms(("gdp" if delta > 0 else "basic") if rule is None else rule, epsilon, delta, curve_share)
+        terms = declared_terms(epsilon, delta, rule, curve_share)
         unit = PrivacyUnit() if unit is None else unit
         if not isinstance(unit, PrivacyUnit):
             raise SpecError(f"unit: expected a PrivacyUnit, got {type(unit).__name__}")
@@ -251,6 +251,13 @@ class Ledger:
                 raise LedgerError(
                     f"event {anchor.seq} of the anchor is not in this ledger: it is an older copy, or was changed"
                 )
+            if anchor.budget:
+                before = books_of(tape.events("dataset = ? AND seq <= ?", found.dataset, anchor.seq), self.ledger_id)
+                if anchor.budget != budget_words(before[found.dataset].terms):
+                    raise LedgerError(
+                        f"the anchor names another budget than data set {found.dataset!r} had at event {anchor.seq}: "
+                        "it was edited"
+                    )
             if isinstance(given, str) or found.request is None:
                 return
             ending = next(tape.events("request = ? AND kind = 'commit'", found.request), None)
@@ -281,6 +288,33 @@ class Ledger:
 
     def __repr__(self) -> str:
         return f"<Ledger {self._storage.path.name!r}>"
+
+
+def check_declaration(
+    dataset: str,
+    *,
+    epsilon: float,
+    delta: float,
+    rule: Rule | None,
+    curve_share: float,
+    allow_weak_privacy: bool,
+) -> None:
+    """Refuse what `declare` would refuse of every ledger, before there is one.
+
+    >>> check_declaration("trial", epsilon=1.0, delta=0.0, rule=None, curve_share=0.999, allow_weak_privacy=False)
+    """
+    checked_name("data set", dataset, _LONGEST_NAME)
+    check_strength(PrivacyBudget(epsilon, delta), allow_weak_privacy)
+    declared_terms(epsilon, delta, rule, curve_share)
+
+
+def declared_terms(epsilon: float, delta: float, rule: Rule | None, curve_share: float) -> Terms:
+    """The terms of a budget, with the rule that holds unless one is given.
+
+    >>> declared_terms(1.0, 0.0, None, 0.999).rule
+    'basic'
+    """
+    return Terms(("gdp" if delta > 0 else "basic") if rule is None else rule, epsilon, delta, curve_share)
 
 
 def checked_name(what: str, name: object, longest: int) -> str:

@@ -106,7 +106,7 @@ def created(path: object) -> Storage:
 def _connected(path: Path) -> sqlite3.Connection:
     # mode=rw: a ledger that is missing must not be made in silence
     connection = sqlite3.connect(
-        f"file:{quote(str(path.absolute()))}?mode=rw", uri=True, timeout=BUSY_SECONDS, isolation_level=None
+        f"file:{quote(os.fsencode(path.absolute()))}?mode=rw", uri=True, timeout=BUSY_SECONDS, isolation_level=None
     )
     try:
         for setting in ("synchronous = EXTRA", "trusted_schema = OFF", "fullfsync = ON", "cell_size_check = ON"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from discreet.design.model import INTERCEPT
+from discreet.design.parts import INTERCEPT
 from discreet.releases import Release
 
 WIDTH: Final = 180

@@ -10,6 +10,7 @@ from typing import Final
 
 from discreet.analyst.equations.selection import choose
 from discreet.analyst.fitted import Fit
+from discreet.analyst.values.not_estimable import REMEDY
 from discreet.releases import NOT_PRIVATE_SUFFIX, Release
 
 _ABOUT: Final = {
@@ -40,7 +41,7 @@ def usage(release: Release, fit: Fit | None) -> Usage:
     file = "R.json" if release.private else f"R{NOT_PRIVATE_SUFFIX}"
     flags, arguments = ([], []) if fit is None else (_flags(fit), _arguments(fit))
     # where least squares has no coefficients, only a penalised model predicts
-    predicting = flags if fit is None or fit.estimable else [*_flags(fit, penalty=False), "--penalty", "adaptive"]
+    predicting = flags if fit is None or fit.estimable else [*_flags(fit, penalty=False), "--penalty", REMEDY]
     commands = [
         ["discreet", "fit", file, *flags],
         ["discreet", "predict", file, "new.csv", *predicting, "-o", "predictions.csv"],
@@ -48,7 +49,7 @@ def usage(release: Release, fit: Fit | None) -> Usage:
     ]
     read = _READ[release.kind]
     if fit is not None and not fit.estimable:
-        again = ", ".join(["release", *_arguments(fit, penalty=False), "penalty='adaptive'"])
+        again = ", ".join(["release", *_arguments(fit, penalty=False), f"penalty={REMEDY!r}"])
         read = (_WITH_ERRORS[0], f"discreet.fit({again}).predict(new_rows)")
     python = (
         "import discreet",

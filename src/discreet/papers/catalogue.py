@@ -68,6 +68,14 @@ DOCUMENTS: Final[Mapping[str, Document]] = MappingProxyType(
                 "M. Park and M. Welling, A note on privacy preserving iteratively reweighted least squares, 2016",
                 ("park-1",),
             ),
+            Document(
+                "rivals",
+                "Rivals: S. Tang et al., Improved differentially private regression via gradient boosting, 2023; "
+                "G. Andrew et al., Differentially private learning with adaptive clipping, 2021; O. Lev et al., "
+                "Near-optimal private linear regression via iterative Hessian mixing, 2026; K. Amin et al., Easy "
+                "differentially private linear regression, 2023",
+                ("rivals-boosted", "rivals-descent", "rivals-mixing", "rivals-tukey"),
+            ),
         )
     }
 )

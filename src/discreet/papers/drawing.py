@@ -74,6 +74,20 @@ def legend(picture: Picture, axes: Sequence[Axes], *, columns: int = 3) -> None:
     )
 
 
+def plain_scales(axes: Axes, places: Sequence[float]) -> None:
+    """Logarithmic scales on both axes with plain numbers: the given places below, a few in each decade on the left."""
+    from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator
+
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    axes.xaxis.set_major_locator(FixedLocator(list(places)))
+    low, high = axes.get_ylim()
+    axes.yaxis.set_major_locator(LogLocator(subs=(1, 1.5, 2, 3, 4, 6, 8) if high < 10 * low else (1, 3)))
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_major_formatter(FuncFormatter(lambda value, place: f"{value:.3g}"))
+        axis.set_minor_locator(NullLocator())
+
+
 def lines(
     numbers: DataFrame,
     *,

@@ -156,7 +156,7 @@ class Erratum:
     Attributes
     ----------
     number
-        Number in the table of errata, 1 to 28.
+        Number in the table of errata, 1 to 30.
     document
         Key in `catalogue.DOCUMENTS`.
     where

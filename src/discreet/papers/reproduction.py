@@ -10,11 +10,19 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
-from discreet.errors import OutputError, SpecError, missing_extra
+from discreet.errors import SpecError, missing_extra
 from discreet.files import checked_path
 from discreet.papers.catalogue import DOCUMENTS, NAMES, figure_named, shipped_verdicts
 from discreet.papers.figure import Run
-from discreet.papers.runner import Result, ShownErratum, check_method, run_errata, run_figures
+from discreet.papers.runner import (
+    Result,
+    ShownErratum,
+    check_method,
+    check_workers,
+    output_folder,
+    run_errata,
+    run_figures,
+)
 from discreet.papers.writing import verdicts, write_figure, write_verdicts
 
 _NEEDS: Final = ("matplotlib", "pandas", "sklearn", "cvxpy", "statsmodels")
@@ -113,15 +121,10 @@ def reproduce(
     _check_installed()
     wanted = [figure_named(name) for name in _wanted(names)]
     run = Run(quick=quick, data=_folder(data), method=method)
-    if workers is not None and (isinstance(workers, bool) or not isinstance(workers, int) or workers < 1):
-        raise SpecError(f"workers: expected a positive integer, got {workers!r}")
+    check_workers(workers)
     if method is not None:
         check_method(wanted, method)
-    folder = checked_path(output)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise OutputError(f"cannot make the folder {str(folder)!r}: {error.strerror}") from None
+    folder = output_folder(output)
     results: dict[str, Result] = {}
     written: dict[str, tuple[Path, ...]] = {}
     with closing(run_figures(wanted, run, folder, workers=workers, progress=progress)) as found:

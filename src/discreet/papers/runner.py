@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Final
 from discreet import __version__
 from discreet.errors import DiscreetError, OutputError, SpecError
 from discreet.exact.blas_threads import one_blas_thread
-from discreet.files import write_bytes
+from discreet.files import checked_path, write_bytes
 from discreet.papers.catalogue import errata
 from discreet.papers.figure import Cell, Criterion, Erratum, Figure, Outcome, Row, Run, Verdict, verdict_of
 
@@ -85,6 +85,25 @@ def seed_of(figure: str, cell: str) -> int:
     return int.from_bytes(hashlib.sha256(f"{MASTER_SEED}/{figure}/{cell}".encode()).digest()[:8])
 
 
+def check_workers(workers: int | None) -> None:
+    """Refuse a number of processes that is no positive integer.
+
+    >>> check_workers(2)
+    """
+    if workers is not None and (isinstance(workers, bool) or not isinstance(workers, int) or workers < 1):
+        raise SpecError(f"workers: expected a positive integer, got {workers!r}")
+
+
+def output_folder(output: str | os.PathLike[str]) -> Path:
+    """The folder that a run writes to, made if it is not there."""
+    folder = checked_path(output)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OutputError(f"cannot make the folder {str(folder)!r}: {error.strerror}") from None
+    return folder
+
+
 def run_figures(
     figures: Sequence[Figure],
     run: Run,
@@ -106,14 +125,14 @@ def run_figures(
     """
     if run.method is not None:
         check_method(figures, run.method)
-    kept = _Kept(folder / KEPT, run)
+    depends = f"{_tables_digest(run.data)} {_method_digest(run.method)}"
     works = {figure.name: list(figure.cells(run)) for figure in figures}
     total = sum(map(len, works.values()))
     left = {figure.name: {cell.name for cell in works[figure.name]} for figure in figures}
-    found: dict[str, dict[str, _Done]] = {figure.name: {} for figure in figures}
+    found: dict[str, dict[str, Done]] = {figure.name: {} for figure in figures}
     by_name = {figure.name: figure for figure in figures}
     # closed by name: whoever stops a run while a figure is written stops the processes too
-    with closing(_finished(works, kept, workers)) as finished:
+    with closing(run_cells(works, folder, depends=depends, workers=workers)) as finished:
         for done, (name, cell, rows) in enumerate(finished, start=1):
             found[name][cell] = rows
             left[name].discard(cell)
@@ -132,12 +151,14 @@ def run_errata() -> Iterator[ShownErratum]:
 
 
 @dataclass(frozen=True)
-class _Done:
+class Done:
+    """What a cell gave, and the seconds that it took."""
+
     rows: list[Row]
     seconds: float
 
 
-def _result(figure: Figure, run: Run, cells: Sequence[_Done]) -> Result:
+def _result(figure: Figure, run: Run, cells: Sequence[Done]) -> Result:
     from pandas import DataFrame
 
     numbers = DataFrame([row for cell in cells for row in cell.rows])
@@ -156,10 +177,23 @@ def check_method(figures: Sequence[Figure], method: str) -> None:
     reader_method(method)
 
 
-def _finished(
-    works: Mapping[str, Sequence[Cell]], kept: _Kept, workers: int | None
-) -> Generator[tuple[str, str, _Done], None, None]:
-    """Every cell with its rows: first those that were kept, then the others as they finish."""
+def run_cells(
+    works: Mapping[str, Sequence[Cell]], folder: Path, *, depends: str = "", workers: int | None = None
+) -> Generator[tuple[str, str, Done], None, None]:
+    """Every cell with its rows: first those that were kept, then the others as they finish.
+
+    Parameters
+    ----------
+    works
+        Cells by the name of what they belong to; seeds are derived from both names.
+    folder
+        Finished cells are kept here.
+    depends
+        What the cells depend on beside the program, their names and their arguments.
+    workers
+        Number of processes; all cores unless given.
+    """
+    kept = _Kept(folder / KEPT, depends)
     todo: list[tuple[str, Cell]] = []
     for name, cells in works.items():
         for cell in cells:
@@ -170,7 +204,7 @@ def _finished(
     if not todo:
         return
     with _pool(min(workers or os.cpu_count() or 1, len(todo))) as pool:
-        running: dict[Future[_Done], tuple[str, Cell]] = {
+        running: dict[Future[Done], tuple[str, Cell]] = {
             pool.submit(_work, cell, seed_of(name, cell.name)): (name, cell) for name, cell in todo
         }
         while running:
@@ -183,7 +217,7 @@ def _finished(
                 yield name, cell.name, rows
 
 
-def _rows(future: Future[_Done], name: str, cell: Cell) -> _Done:
+def _rows(future: Future[Done], name: str, cell: Cell) -> Done:
     try:
         return future.result()
     except DiscreetError:
@@ -224,29 +258,29 @@ def _leave_signals_to_parent() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
-def _work(cell: Cell, seed: int) -> _Done:
+def _work(cell: Cell, seed: int) -> Done:
     began = time.perf_counter()
     with one_blas_thread():
         rows = cell.work(seed=seed, **cell.arguments)
-    return _Done(rows, time.perf_counter() - began)
+    return Done(rows, time.perf_counter() - began)
 
 
 class _Kept:
     """Finished cells on disk, each under a digest of everything that it depends on."""
 
-    def __init__(self, folder: Path, run: Run) -> None:
+    def __init__(self, folder: Path, depends: str) -> None:
         self._folder = folder
-        self._depends = f"{__version__} {_source_digest()} {_tables_digest(run.data)} {_method_digest(run.method)}"
+        self._depends = f"{__version__} {_source_digest()} {depends}"
 
-    def read(self, figure: str, cell: Cell) -> _Done | None:
+    def read(self, figure: str, cell: Cell) -> Done | None:
         try:
             found = json.loads(self._path(figure, cell).read_text(encoding="utf-8"))
-            return _Done(found["rows"], found["seconds"])
+            return Done(found["rows"], found["seconds"])
         except (OSError, ValueError, KeyError, TypeError):
             # absent, or cut off by a crash of the machine: the cell is run again
             return None
 
-    def write(self, figure: str, cell: Cell, done: _Done) -> None:
+    def write(self, figure: str, cell: Cell, done: Done) -> None:
         path = self._path(figure, cell)
         try:
             path.parent.mkdir(parents=True, exist_ok=True)

@@ -14,17 +14,21 @@ _QUERY: Final = {
 }
 # where the rows come from adds a condition; at most one of these
 ORIGINS: Final = tuple(_QUERY)
+# takes the place of `only-release` where a ledger counts
+LEDGER: Final = "ledger-budget"
 
 
-def needed_codes(unit: PrivacyUnit) -> tuple[str, ...]:
-    """Codes of the conditions that every release with this unit has.
+def needed_codes(unit: PrivacyUnit, *, tracked: bool = False) -> tuple[str, ...]:
+    """Codes of the conditions that every release with this unit has; a tracked one is not the only one.
 
     >>> needed_codes(PrivacyUnit(neighbours="replace"))
     ('one-row', 'blind-choices', 'only-release', 'public-rows')
+    >>> needed_codes(PrivacyUnit(), tracked=True)
+    ('one-row', 'blind-choices', 'ledger-budget')
     """
     one_row = unit.id is None
     public = ("public-rows" if one_row else "public-persons",) if unit.neighbours == "replace" else ()
-    return ("one-row" if one_row else "one-id", "blind-choices", "only-release", *public)
+    return ("one-row" if one_row else "one-id", "blind-choices", LEDGER if tracked else "only-release", *public)
 
 
 def sentence_of(code: str, unit: PrivacyUnit) -> str:
@@ -38,6 +42,8 @@ def sentence_of(code: str, unit: PrivacyUnit) -> str:
         "one-id": f"each person has one value of {unit.id!r}",
         "blind-choices": "bounds, levels, rules and settings were chosen without looking at the data",
         "only-release": "no other release is made from the same table (privacy losses add up)",
+        LEDGER: "every other release about the same people is charged to the same data set of the same ledger, whose "
+        "budget holds for all of them together (privacy losses add up)",
         "public-rows": "the number of rows in the table is public",
         "public-persons": "the number of persons in the table is public",
         **{origin: _origin_sentence(read, unit) for origin, read in _QUERY.items()},
@@ -53,7 +59,7 @@ def codes_of(conditions: Sequence[str], unit: PrivacyUnit) -> list[str]:
     >>> codes_of(["each person appears in at most one row"], PrivacyUnit())
     ['one-row']
     """
-    known = {sentence_of(code, unit): code for code in (*needed_codes(unit), *ORIGINS)}
+    known = {sentence_of(code, unit): code for code in (*needed_codes(unit), LEDGER, *ORIGINS)}
     return [known.get(sentence, sentence) for sentence in conditions]
 
 
@@ -63,8 +69,8 @@ def checked_sentences(codes: Sequence[object], unit: PrivacyUnit) -> tuple[str, 
     >>> checked_sentences(["one-row", "blind-choices", "only-release"], PrivacyUnit())[0]
     'each person appears in at most one row'
     """
-    needed = needed_codes(unit)
     given = list(codes)
+    needed = needed_codes(unit, tracked=LEDGER in given)
     if (
         given[: len(needed)] != list(needed)
         or len(given) > len(needed) + 1

@@ -103,15 +103,17 @@ class Guarantee:
             object.__setattr__(self, "mu_gap", probability_below_one("mu_gap", self.mu_gap, advice=_ADVICE))
 
     @classmethod
-    def promised(cls, unit: PrivacyUnit, budget: PrivacyBudget) -> Guarantee:
+    def promised(cls, unit: PrivacyUnit, budget: PrivacyBudget, *, tracked: bool = False) -> Guarantee:
         """The promise of any mechanism that keeps the budget, with the conditions it holds under.
+
+        `tracked`: a ledger counts what else is released.
 
         Examples
         --------
         >>> Guarantee.promised(PrivacyUnit(), PrivacyBudget(1.0, 1e-6)).epsilon
         1.0
         """
-        return cls(budget.epsilon, budget.delta, unit, checked_sentences(needed_codes(unit), unit))
+        return cls(budget.epsilon, budget.delta, unit, checked_sentences(needed_codes(unit, tracked=tracked), unit))
 
     @property
     def neighbours(self) -> Neighbours:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Protocol, runtime_checkable
+from typing import Final, Protocol, runtime_checkable
 
 from discreet.privacy.budget import PrivacyBudget
 from discreet.privacy.loss import Loss
 from discreet.privacy.unit import PrivacyUnit
+
+# the anchor of a release that nobody counts
+UNTRACKED: Final = "untracked"
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +136,7 @@ def untracked(request: SpendRequest) -> SpendReceipt:
     >>> untracked(SpendRequest("gaussian", PrivacyBudget(1.0, 1e-6), PrivacyUnit(), "income on age")).anchor
     'untracked'
     """
-    return SpendReceipt(anchor="untracked")
+    return SpendReceipt(anchor=UNTRACKED)
 
 
 class ObservedHook:

@@ -10,7 +10,7 @@ from typing import Any, Final, cast
 
 from discreet.design.domain import MAX_GRID_BITS, MIN_GRID_BITS
 from discreet.design.model import Design
-from discreet.errors import ReleaseFileError, SpecError, shown
+from discreet.errors import DesignError, ReleaseFileError, SpecError, shown
 from discreet.exact.triangle import entry_count
 from discreet.losses.law import (
     BLOCKS,
@@ -26,8 +26,9 @@ from discreet.losses.law import (
 )
 from discreet.losses.maps.registry import MOMENTS, published_steps
 from discreet.privacy.checks import is_integer
-from discreet.privacy.conditions import checked_sentences, codes_of
+from discreet.privacy.conditions import LEDGER, checked_sentences, codes_of
 from discreet.privacy.guarantee import Guarantee
+from discreet.privacy.spend import UNTRACKED
 from discreet.releases.kept import checked_loss
 from discreet.releases.parts import Coefficients, GuardPart, RatioPart, ResidualPart
 from discreet.text import has_invisible_characters
@@ -95,6 +96,8 @@ def release_fields(body: Mapping[str, Any]) -> dict[str, Any]:
             raise ReleaseFileError("the fields 'guarantee', 'design' and 'private' contradict each other")
         if guarantee is not None:
             guarantee = replace(guarantee, conditions=_conditions(body, design))
+    except DesignError as error:
+        raise ReleaseFileError(f"the release file is inconsistent: {error.on_one_line}") from None
     except SpecError as error:
         raise ReleaseFileError(f"the release file is inconsistent: {error}") from None
     if body["columns"] != list(design.released):
@@ -151,6 +154,8 @@ def _conditions(body: Mapping[str, Any], design: Design) -> tuple[str, ...]:
     if not isinstance(given, list):
         raise ReleaseFileError("guarantee.conditions must be a list")
     codes = codes_of(list(map(str, given)), design.unit) if body["schema"] == 1 else given
+    if LEDGER in codes and body["anchor"] == UNTRACKED:
+        raise ReleaseFileError("the conditions speak of a ledger, and the release is untracked; do not use it")
     return checked_sentences(codes, design.unit)
 
 
@@ -298,6 +303,8 @@ def _settings(table: Mapping[str, object]) -> Settings:
     for name, value in table.items():
         if not isinstance(value, bool | int | float | str):
             raise ReleaseFileError(f"mechanism.settings.{name} is not a plain value")
+        if isinstance(value, float) and not math.isfinite(value):
+            raise ReleaseFileError(f"mechanism.settings.{name} is not a finite number")
     return cast("Settings", table)
 
 

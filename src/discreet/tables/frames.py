@@ -64,8 +64,13 @@ def origin(data: object) -> Origin | None:
     (None, 'stream')
     """
     if type(data).__module__.partition(".")[0] in _DUCKDB:
+        try:
+            kind = getattr(data, "type", None)
+        except Exception:
+            # of a connection that is closed; reading it says so
+            kind = None
         # only this type is a scan of one stored table; of all others it is not known what they compute
-        return None if getattr(data, "type", None) == "TABLE_RELATION" else "query"
+        return None if kind == "TABLE_RELATION" else "query"
     return "stream" if reads_once(data) else None
 
 

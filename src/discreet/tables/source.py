@@ -94,6 +94,8 @@ class ComputeOptions:
             value = getattr(self, name)
             if not is_integer(value) or not value > 0:
                 raise SpecError(f"{name} {shown(value)} is not allowed; choose a positive integer")
+        if self.progress is not None and not callable(self.progress):
+            raise SpecError(f"progress: expected a function of one argument, got {type(self.progress).__name__}")
 
     def report_progress(self, source: Source) -> None:
         """Report how far the source is read."""

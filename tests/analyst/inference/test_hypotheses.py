@@ -59,6 +59,7 @@ def test_several_equations_mappings_and_weights():
         ({"aeg": 0}, "unknown coefficient 'aeg'"),
         ({}, "got no hypothesis"),
         ({"age": "old"}, "is not understood"),
+        ({"age": []}, "is not understood"),
         ({"age": float("nan")}, "not finite"),
         ([1, 2], r"each row needs one weight for each of: Intercept, age"),
         (np.zeros((0, 5)), "each row needs one weight"),

@@ -9,6 +9,7 @@ import pytest
 
 from discreet.analyst.values.confidence_sets import ConfidenceSet, SetArray, any_value, quadratic_sets
 from discreet.analyst.values.not_estimable import NotEstimableError
+from discreet.errors import SpecError
 
 
 def test_an_interval_unpacks_and_no_other_kind_does():
@@ -94,3 +95,17 @@ def test_an_end_that_leaves_double_precision_excludes_nothing():
     assert kept.kind.tolist() == kinds.tolist()
     assert kept.lower.tolist() == [1.0, 1.0, 1.0, -math.inf, -math.inf]
     assert kept.upper.tolist() == [5.0, 5.0, math.inf, 5.0, math.inf]
+
+
+@pytest.mark.parametrize("value", ["x", None, True, 1j, [1.0]])
+def test_what_is_no_number_is_in_no_question(value):
+    with pytest.raises(SpecError, match="value: expected a number, got "):
+        ConfidenceSet("interval", -1.0, 1.0).contains(value)
+
+
+def test_numbers_beyond_every_double_are_outside_and_those_of_numpy_are_numbers():
+    one = ConfidenceSet("interval", -1.0, 1.0)
+    assert (one.contains(10**400), one.contains(-(10**400))) == (False, False)
+    assert ConfidenceSet("outside", -1.0, 1.0).contains(-(10**400))
+    assert one.contains(np.float64(0.5))
+    assert one.contains(np.int64(1))

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import kstest, norm
 
-from discreet.audit.statistics.laws import Check, agreement_check, bits_check, law_check
+from discreet.audit.statistics.laws import Check, agreement_check, bits_check, integer_law_check, law_check
 
 
 def test_the_distance_is_that_of_kolmogorov_and_smirnov():
@@ -21,6 +21,23 @@ def test_another_scale_is_rejected(factor):
     draws = np.random.default_rng(1).normal(size=60_000)
     assert law_check("noise", draws, norm.cdf, 1e-9).passed
     assert not law_check("noise", factor * draws, norm.cdf, 1e-9).passed
+
+
+@pytest.mark.parametrize("scale", [1, 3, 5000])
+@pytest.mark.parametrize("family", ["gaussian", "laplace"])
+def test_discrete_laws_are_told_from_those_of_another_scale_or_family(family, scale):
+    sums = np.arange(-80 * scale, 80 * scale + 1, dtype=float)
+    shape = {"gaussian": lambda z: -(z**2) / (2 * scale**2), "laplace": lambda z: -np.abs(z) / scale}[family]
+    chances = np.exp(shape(sums))
+    draws = np.random.default_rng(5).choice(sums, 20_000, p=chances / chances.sum())
+    other = {"gaussian": "laplace", "laplace": "gaussian"}[family]
+    assert integer_law_check("noise", {(family, scale): draws}, 1e-9).passed
+    assert not integer_law_check("noise", {(family, 2 * scale): draws}, 1e-9).passed
+    assert not integer_law_check("noise", {(family, scale): draws, (other, scale): draws}, 1e-9).passed
+
+
+def test_outputs_of_other_widths_do_not_agree():
+    assert not agreement_check("path", np.zeros((20, 3)), np.zeros((50, 2)), 1e-9).passed
 
 
 def test_bits_that_are_not_uniform_are_rejected():

@@ -8,8 +8,8 @@ import pytest
 
 from discreet.audit.pairs.catalogue import worst_pairs
 from discreet.audit.statistics.claims import Claim
+from discreet.audit.subjects.entries import MechanismEntry, mechanism_entries
 from discreet.audit.subjects.exact_losses import exact_loss
-from discreet.audit.subjects.mechanisms import MechanismEntry, mechanism_entries
 from discreet.audit.subjects.pooled import PooledSampler
 from discreet.audit.subjects.rows import MadeUpRows
 from discreet.design.model import Design
@@ -20,10 +20,11 @@ from discreet.workflow import Question
 
 COLUMNS = {"y": (-1, 1), "x": (-1, 1)}
 WISHART = MechanismEntry("irls wishart", "irls", 1e-6, {"iterations": 1, "form": "moment", "noise": "wishart"})
-KNOWN = [name for name in mechanism_entries() if name != "objective"]
-# on its pairs the bound of `output` is not reached, and a run of `frank-wolfe` may end where scores differ little
+KNOWN = [name for name in mechanism_entries() if name not in ("objective", "irls wishart")]
+# on its pairs the bound of `output` is not reached, a run of `frank-wolfe` may end where scores differ little, a corner
+# row has a small weight in weighted moments, and not every run has residuals as large as their bound
 # noise decides how far `refined` scales a lone row: one run in four loses less than 0.8, all of 24 with chance 1e-14
-REACHED = {"output": 0.9, "frank-wolfe": 0.0, "refined": 0.8}
+REACHED = {"output": 0.9, "frank-wolfe": 0.0, "irls moment": 0.0, "gaussian robust": 0.8, "refined": 0.8}
 RUNS = {"refined": 24}
 
 
@@ -31,21 +32,26 @@ def largest(name, design, smaller=1, claim=None):
     entry = name if isinstance(name, MechanismEntry) else mechanism_entries()[name]
     asked = Question.checked(
         design, PrivacyBudget(1.0, entry.delta), entry.mechanism, entry.settings,
-        moments="plain", residual_bound=None, clip_counts=False, grid_bits=16,
+        moments=entry.moments, residual_bound=None, clip_counts=entry.clip_counts, grid_bits=16, guard=entry.guard,
     )  # fmt: skip
     claim = claim or Claim.of(with_curve(Guarantee.promised(design.unit, asked.budget), asked.law))
     if smaller > 1:
         asked = replace(asked, law=replace(asked.law, sigma={k: v // smaller for k, v in asked.law.sigma.items()}))
     found = []
-    for pair in worst_pairs(entry.mechanism, design):
-        sides = tuple(MadeUpRows(table, design, asked.domain) for table in (pair.table, pair.neighbour))
+    for pair in worst_pairs(entry.mechanism, design, clip_counts=entry.clip_counts):
+        sides = tuple(
+            MadeUpRows(table, design, asked.domain, clip_counts=entry.clip_counts)
+            for table in (pair.table, pair.neighbour)
+        )
         runs = [exact_loss(pair.name, asked, claim, sides, PooledSampler()) for _ in range(RUNS.get(entry.name, 1))]
         found.append(runs[0] if None in runs else max(runs, key=lambda loss: loss.value))
     return found if None in found else max(found, key=lambda loss: loss.value)
 
 
-@pytest.mark.parametrize("intercept", [True, False])
-@pytest.mark.parametrize("name", KNOWN)
+@pytest.mark.parametrize(
+    ("name", "intercept"),
+    [(name, intercept) for name in KNOWN for intercept in (True, False) if intercept or name != "gaussian robust"],
+)
 def test_the_loss_is_within_the_claim_and_reaches_it(name, intercept):
     found = largest(name, Design("y", COLUMNS, intercept=intercept))
     assert found.kept
@@ -55,7 +61,7 @@ def test_the_loss_is_within_the_claim_and_reaches_it(name, intercept):
 
 
 # scales of Wishart noise are products, and one choice of a vertex need not lose what it may
-@pytest.mark.parametrize("name", [name for name in KNOWN if name not in ("wishart", "frank-wolfe")])
+@pytest.mark.parametrize("name", [name for name in KNOWN if name not in ("wishart", "frank-wolfe", "irls moment")])
 def test_with_half_the_noise_the_loss_exceeds_the_claim(name):
     assert not largest(name, Design("y", COLUMNS), smaller=2).kept
 

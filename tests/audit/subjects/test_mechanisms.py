@@ -5,12 +5,12 @@ The production sampler cannot be seeded: a right mechanism fails here by chance 
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 
 from discreet.audit.pairs.pair import NeighbourPair
 from discreet.audit.subjects import mechanisms
-from discreet.audit.subjects.mechanisms import MechanismEntry, MechanismSubject, mechanism_entries, release_numbers
+from discreet.audit.subjects.entries import MechanismEntry, mechanism_entries
+from discreet.audit.subjects.mechanisms import MechanismSubject
 from discreet.design.model import Design
 from discreet.mechanisms.registry import HOMES
 from discreet.workflow import release
@@ -66,11 +66,17 @@ def test_the_claim_is_that_of_a_release():
     assert MechanismSubject(mechanism_entries()["objective"], 1.0, DESIGN).claim.mu is None
 
 
-def test_all_published_numbers_are_seen():
-    table = {"x": [1.0, 2.0], "y": [1.0, 1.0]}
-    clipped = release(table, DESIGN, epsilon=1.0, delta=1e-6, clip_counts=True)
-    assert len(release_numbers(clipped)) == 6 + 2
-    scalars = release(table, DESIGN, epsilon=1.0, delta=1e-6, mechanism="adassp")
-    assert len(release_numbers(scalars)) == 5 + 1
-    traced = release(table, DESIGN, epsilon=1.0, delta=1e-6, mechanism="gradient", settings={"iterations": 3})
-    assert np.array_equal(release_numbers(traced)[2:], np.ravel(traced.coefficients.trace))
+def test_a_release_file_that_differs_beside_its_noise_is_found(monkeypatch):
+    monkeypatch.setattr(mechanisms, "WHOLE_DRAWS", 20)
+    subject = MechanismSubject(mechanism_entries()["gaussian"], 1.0, DESIGN)
+    drawn = subject.draws(0, 40), subject.draws(1, 40)
+    assert all(check.passed for check in subject.checks(drawn, 1e-9))
+    subject._path.rests.add("another text")
+    found = {check.name: check.passed for check in subject.checks(drawn, 1e-9)}
+    assert not found["rest of the release"]
+
+
+def test_every_way_of_reading_is_among_the_exact_losses_of_two_entries():
+    known = {loss.pair for loss in MechanismSubject(mechanism_entries()["laplace"], 1.0, DESIGN).exact()}
+    assert {"none in arrow", "person of 3 rows, 2 count", "x beyond its bounds"} < known
+    assert len(MechanismSubject(mechanism_entries()["ssp"], 1.0, DESIGN).exact()) == 1

@@ -8,8 +8,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from discreet.audit.subjects.mechanisms import MechanismSubject, mechanism_entries
-from discreet.audit.subjects.noise import noise_checks
+from discreet.audit.subjects.entries import mechanism_entries
+from discreet.audit.subjects.mechanisms import MechanismSubject
+from discreet.audit.subjects.noise import noise_checks, sampler_checks
+from discreet.audit.subjects.pooled import PooledSampler
 from discreet.design.model import Design
 
 DRAWS = 600
@@ -31,7 +33,7 @@ def test_the_noise_has_its_law_and_half_of_it_does_not(name):
     drawn = one.draws(0, DRAWS), one.draws(1, DRAWS)
     found = checks(one, drawn)
     assert [check.passed for check in found] == [True] * len(found)
-    assert len(found) == (1 if name == "objective" else 2)
+    assert len(found) == (1 if name == "objective" else 3)
     # half the distance from what is published on average: of moments half the noise
     halved = tuple(np.rint((side + side.mean(axis=0)) / 2) if name != "objective" else side / 2 for side in drawn)
     assert not checks(one, halved)[0].passed
@@ -40,9 +42,26 @@ def test_the_noise_has_its_law_and_half_of_it_does_not(name):
 def test_even_noise_is_rejected_by_its_bits():
     one = subject("gaussian")
     drawn = tuple(np.rint(one.draws(side, DRAWS) / 2) * 2 for side in (0, 1))
-    law, bits = checks(one, drawn)
+    law, bits, grid = checks(one, drawn)
     assert law.passed
     assert not bits.passed
+    assert grid.passed
+
+
+def test_noise_that_is_no_integer_is_rejected():
+    one = subject("gaussian")
+    drawn = tuple(one.draws(side, DRAWS) + 0.25 for side in (0, 1))
+    assert [check.passed for check in checks(one, drawn)] == [True, True, False]
+
+
+def test_draws_have_the_stated_scales_and_their_law():
+    one = subject("irls")
+    one.draws(0, 50)
+    assert all(check.passed for check in sampler_checks(one._asked, one._sampler, 1e-9))
+    one._sampler.laplace([12345])
+    beside, law = sampler_checks(one._asked, one._sampler, 1e-9)
+    assert (beside.distance, beside.passed, law.passed) == (1.0, False, True)
+    assert sampler_checks(one._asked, PooledSampler(), 1e-9) == ()
 
 
 def test_a_public_count_has_no_noise_to_test():

@@ -26,6 +26,20 @@ def test_variates_come_from_the_production_sampler_by_scale_and_never_twice(fami
     assert asked == [(5, 3), (7, 3), (5, 3), (7, 3)]
 
 
+def test_the_first_variates_of_every_scale_are_kept_equally_many_whatever_was_used(monkeypatch):
+    monkeypatch.setattr(pooled, "_AT_ONCE", 3)
+    monkeypatch.setattr(pooled, "FIRST_DRAWN", 7)
+    sampler = PooledSampler()
+    used = [sampler.draw([50])[0] for _ in range(10)] + [sampler.laplace([60])[0]]
+    kept = sampler.first_drawn()
+    assert set(kept) == {("gaussian", 50), ("laplace", 60)}
+    assert {len(drawn) for drawn in kept.values()} == {7}
+    # each block is handed out from its end
+    assert sorted(kept["gaussian", 50][:6]) == sorted(used[:6])
+    # what is drawn for the test is used later
+    assert [sampler.laplace([60])[0] for _ in range(3)]
+
+
 def test_no_noise_and_bits():
     sampler = PooledSampler()
     assert sampler.draw([0, 0]) == sampler.laplace([0, 0]) == [0, 0]

@@ -11,8 +11,10 @@ from functools import partial
 import pytest
 from click.testing import CliRunner
 
-from discreet.audit import running
+from discreet.audit import membership_attack, running
+from discreet.audit.subjects import pooled
 from discreet.cli.main import program
+from discreet.mechanisms.sampling.sampler import ExactSampler
 
 NAME = "primitives.randomised_response"
 
@@ -24,6 +26,8 @@ def run(*arguments):
 @pytest.fixture(autouse=True)
 def sure(monkeypatch):
     monkeypatch.setattr("discreet.audit.run_audit", partial(running.run_audit, confidence=1 - 1e-9))
+    quick = partial(membership_attack, epsilons=(4.0,), draws=1000, confidence=1 - 1e-9)
+    monkeypatch.setattr("discreet.audit.membership_attack", quick)
 
 
 @pytest.fixture
@@ -70,3 +74,32 @@ def test_an_unknown_name_is_refused():
     made = run("gausian")
     assert made.exit_code == 2
     assert "Did you mean 'gaussian'?" in made.stderr
+
+
+def test_membership_prints_what_an_attacker_gets_beside_what_is_allowed():
+    made = run("--membership")
+    assert made.exit_code == 0, made.output
+    lines = made.stdout.splitlines()
+    assert lines[0] == "Who is in the table? Rows found, beside what is allowed"
+    assert [line.startswith("least squares, NOT PRIVATE") for line in lines[2:6]] == [True, True, False, False]
+    assert [line.split()[-1] for line in lines[2:6]] == ["promise", "promise", "pass", "pass"]
+
+
+def test_membership_with_too_little_noise_ends_with_exit_code_1(monkeypatch, tmp_path):
+    class NoNoise(ExactSampler):
+        def draw(self, sigmas):
+            return [0] * len(sigmas)
+
+    monkeypatch.setattr(pooled, "ExactSampler", NoNoise)
+    made = run("--membership", "--json", "-o", tmp_path)
+    assert made.exit_code == 1
+    said = json.loads(made.stdout)
+    assert said["passed"] is False
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["membership.json", "membership.png", "membership.svg"]
+
+
+@pytest.mark.parametrize("more", [["gaussian"], ["--full"], ["--workers", 1]])
+def test_membership_goes_alone(more):
+    made = run("--membership", *more)
+    assert made.exit_code == 2
+    assert "--membership goes with --json and -o alone" in made.stderr

@@ -233,7 +233,7 @@ PYTHON_WORDS = re.compile(r"\b\w+=['\"\[\w]|\w\(\)|discreet\.\w+\(")
 
 def test_what_a_refusal_advises_can_be_typed(hopeless: str, inside: str, call: Call) -> None:
     for words, advice in (
-        (("predict", hopeless, "no.csv", "-o", "o.csv"), 'penalty "adaptive" or "ridge" (--penalty adaptive)'),
+        (("predict", hopeless, "no.csv", "-o", "o.csv"), 'penalty "bayes" (--penalty bayes)'),
         (("fit", inside, "--robust"), "(--mechanism gaussian --robust)"),
         (("fit", PATH, "--penalty", "ridge"), "(--strength 0.1)"),
         (("fit", PATH, "--penalty", "ridge"), "(--strength criterion)"),

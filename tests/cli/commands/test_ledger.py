@@ -322,3 +322,18 @@ def test_the_group_explains_itself(call: Call) -> None:
     for name in ("init", "grant", "status", "history", "verify", "export"):
         assert f"\n  {name} " in result.stdout
     assert call("ledger", "inti").exit_code == 2
+
+
+def test_a_refused_declaration_neither_makes_nor_removes_a_ledger(folder: Path, call: Call) -> None:
+    for wrong in (
+        ("--epsilon", "-1"),
+        ("--rule", "best"),
+        ("--dataset", " "),
+        ("--curve-share", "2", "--delta", "1e-6"),
+    ):
+        assert call(*INIT, *wrong).exit_code == 2
+        assert not (folder / "books.db").exists()
+    assert call(*INIT).exit_code == 0
+    before = (folder / "books.db").read_bytes()
+    assert call(*INIT).exit_code == 2
+    assert (folder / "books.db").read_bytes() == before

@@ -330,9 +330,9 @@ def test_a_fit_without_coefficients_predicts_nothing_and_says_what_does(folder: 
     before = contents(folder)
     result = call("predict", "hopeless.NOT-PRIVATE.json", "rows.csv", "-o", "out.csv")
     assert result.exit_code == 2
-    assert "(--penalty adaptive)" in result.stderr
+    assert "(--penalty bayes)" in result.stderr
     assert contents(folder) == before
-    again = call("predict", "hopeless.NOT-PRIVATE.json", "rows.csv", "--penalty", "adaptive", "-o", "out.csv")
+    again = call("predict", "hopeless.NOT-PRIVATE.json", "rows.csv", "--penalty", "bayes", "-o", "out.csv")
     assert again.exit_code == 0
 
 

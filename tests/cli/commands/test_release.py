@@ -12,6 +12,7 @@ import pytest
 import discreet.workflow
 from discreet.errors import OutputError
 from discreet.releases import Release
+from discreet.testing.kill_points import calling
 from support.cli_folder import CANARY, DESIGN, PEOPLE, SECRET, Call, contents
 
 COMMAND = ("release", "people.csv", "--design", "design.toml", "--epsilon", "1", "--delta", "1e-6", "-o", "out.json")
@@ -253,3 +254,49 @@ def test_robust_standard_errors_are_paid_for_by_a_flag(folder: Path, call: Call)
     refused = call(*words, "--residual-bound", "0.5", "-o", "plain.json")
     assert refused.exit_code == 2
     assert "without moments" in refused.stderr
+
+
+@pytest.mark.parametrize(
+    ("more", "how"),
+    [
+        ((), "the same command finishes it at no further cost"),
+        (("--new-release",), "discreet ledger history shows it, and --request-id with its name finishes it free"),
+    ],
+)
+@pytest.mark.parametrize("step", ["summed", "reserving", "reserved"])
+def test_an_interrupt_while_the_ledger_is_asked_says_that_the_spend_may_be_recorded(
+    folder: Path, call: Call, step: str, more: tuple[str, ...], how: str
+) -> None:
+    def stop(reached: str) -> None:
+        if reached == step:
+            raise KeyboardInterrupt
+
+    discreet.Ledger.create("books.db").declare("people", epsilon=5.0, delta=1e-5)
+    tracked = (*COMMAND, "--ledger", "books.db", "--dataset", "people")
+    with calling(stop):
+        result = call(*tracked, *more)
+    assert result.exit_code == 130
+    assert result.stderr == f"error: interrupted; nothing was written, but the spend may be recorded; {how}\n"
+    # what it says is so: one spend, and a release for it
+    waiting = discreet.Ledger("books.db").status("people").waiting
+    assert len(waiting) == (step == "reserved")
+    resumed = call(*tracked, *(("--request-id", waiting[0]) if more and waiting else ()))
+    assert resumed.exit_code == 0, resumed.stderr
+    assert discreet.Ledger("books.db").status("people").requests == 1
+
+
+def test_after_the_spend_a_new_release_is_finished_by_its_id(folder: Path, call: Call) -> None:
+    def stop(reached: str) -> None:
+        if reached == "drawn":
+            raise KeyboardInterrupt
+
+    discreet.Ledger.create("books.db").declare("people", epsilon=5.0, delta=1e-5)
+    tracked = (*COMMAND, "--ledger", "books.db", "--dataset", "people")
+    with calling(stop):
+        result = call(*tracked, "--new-release")
+    (name,) = discreet.Ledger("books.db").status("people").waiting
+    assert f"--request-id {name} in place of --new-release finishes it free\n" in result.stderr
+    assert call(*tracked, "--request-id", name).exit_code == 0
+    assert discreet.Ledger("books.db").status("people").requests == 1
+    promise = json.loads((folder / COMMAND[COMMAND.index("-o") + 1]).read_text())["guarantee"]["conditions"]
+    assert promise == ["one-row", "blind-choices", "ledger-budget"]

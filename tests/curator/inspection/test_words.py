@@ -69,3 +69,13 @@ def test_an_empty_table_and_a_column_of_fill_values_are_named() -> None:
     notes = below(discreet.check({"y": [0.5, 0.5, 0.5], "x": ["a", None, 1]}, design))
     assert "x: more than half of its cells would be replaced by the fill value." in notes
     assert not any("fill value" in note for note in below(discreet.check({"y": [0.5, 0.5], "x": ["a", 1]}, design)))
+
+
+def test_one_line_is_one_line_however_many_cells_it_has(tmp_path) -> None:
+    from discreet.curator.inspection.tally import Finding
+    from discreet.curator.inspection.words import _where
+    from discreet.tables.source import Place
+
+    assert _where(Finding(3, (Place(2, "line", "a.csv"),))) == "3, first in line 2 of 'a.csv'"
+    assert _where(Finding(1, (Place(2, "line"),))) == "1, in line 2"
+    assert _where(Finding(2, (Place(2, "row"), Place(4, "row")))) == "2, in rows 2, 4"

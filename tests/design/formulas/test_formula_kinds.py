@@ -126,7 +126,7 @@ def test_a_long_chain_of_formulas_is_ordered():
         ({"b": "c + 1", "c": "d * age", "d": "b"}, "form a cycle"),
         ({"g": "cut(age, 30)", "b": "g + 1"}, "column 'b': formula \"g + 1\": 'g' is made by cut or spline and is not "
          "a number; use the column it is made from"),
-        ({"age": "wage + 1"}, "column 'age' has both a formula and a declaration of its own; keep one"),
+        ({"age": "wage + 1"}, "column 'age': it has both a formula and a declaration of its own; keep one"),
     ],
 )  # fmt: skip
 def test_formulas_that_cannot_be_ordered_say_why(formulas, message):

@@ -22,7 +22,7 @@ from discreet.analyst.equations.selection import SubModel, choose
 from discreet.analyst.equations.sums import counted_rows
 from discreet.analyst.inference.released_model import no_errors
 from discreet.analyst.values.not_estimable import known
-from discreet.design.model import INTERCEPT
+from discreet.design.parts import INTERCEPT
 from discreet.exact.arrays import FloatArray
 from discreet.releases import Release
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from discreet.analyst.inference.coefficient_noise import known_before
 from discreet.analyst.inference.reference_law import DEFAULT_LEVEL
 from discreet.analyst.values.estimates import bounded, unbounded
-from discreet.analyst.values.not_estimable import known_values, missing_values
+from discreet.analyst.values.not_estimable import REMEDY, known_values, missing_values
 
 if TYPE_CHECKING:
     from discreet.analyst.fitted import Fit
@@ -22,6 +22,10 @@ PENALISED_INTERVALS: Final = (
 )
 BRACKETS: Final = (
     "In brackets: the release does not bound these coefficients, so the number means little; read their sets instead."
+)
+NOTHING_BOUNDED: Final = (
+    f"The release bounds none of the coefficients. For predictions use discreet.fit(release, penalty={REMEDY!r}) "
+    f"(--penalty {REMEDY})."
 )
 SCORE: Final = (
     "Column 't' is coef / std err. Column 'p' and the confidence sets come from the score test (score_z), which uses "
@@ -68,6 +72,8 @@ def set_notes(fit: Fit, level: float = DEFAULT_LEVEL, score: str = SCORE) -> lis
     out = [score] if len(weak) < len(sets) or (sets and fit.estimable) else []
     if weak and fit.estimable:
         out.append(BRACKETS)
+    if weak and len(weak) == len(sets) and fit.estimable and not fit.penalised:
+        out.append(NOTHING_BOUNDED)
     why = reasons(fit, level)
     for words, whole in (("Any value is possible", True), ("The set is unbounded", False)):
         names = [name for name, ends in weak.items() if (ends.kind == "everything") == whole]

@@ -75,7 +75,7 @@ def model_notes(fit: Fit) -> list[str]:
         ]
     else:
         found.append(piled_up(release, model))
-    if fit.penalised and (fit.ridge > 0 or fit.l1_ratio is not None or fit.penalty == "lasso"):
+    if fit.penalised and (fit.ridge > 0 or fit.l1_ratio is not None or fit.penalty in ("lasso", "bayes")):
         found.append(PENALISED)
     if fit.repair > 0:
         found.append(REPAIRED.format(shift=fit.repair))

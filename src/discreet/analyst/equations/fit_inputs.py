@@ -18,6 +18,10 @@ L1: Final = NotEstimable(
     "there are no intervals for a penalty on absolute values; "
     'use the penalty "none", "ridge" or "adaptive" (--penalty none)'
 )
+POSTERIOR: Final = NotEstimable(
+    "there are no intervals for a posterior mean, which shrinks towards 0 by as much as the noise calls for; "
+    'use the penalty "none", "ridge" or "adaptive" (--penalty none)'
+)
 
 
 @dataclass(frozen=True, eq=False)

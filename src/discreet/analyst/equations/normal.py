@@ -69,24 +69,25 @@ class NormalEquations(Units):
         return self.whole[:-1, -1]
 
     @cached_property
-    def _moments(self) -> FloatArray:
+    def moments(self) -> FloatArray:
+        """Sums of products of the regressors and the target, shape (k+1, k+1)."""
         moments: FloatArray = (self.whole / self.unit).astype(np.float64)
         return moments
 
     @property
     def A(self) -> FloatArray:
         """Gram of the regressors, shape (k, k)."""
-        return self._moments[:-1, :-1]
+        return self.moments[:-1, :-1]
 
     @property
     def b(self) -> FloatArray:
         """Regressors times target, shape (k,)."""
-        return self._moments[:-1, -1]
+        return self.moments[:-1, -1]
 
     @property
     def c(self) -> float:
         """Sum of squares of the target; only where it was released."""
-        return float(self._moments[-1, -1])
+        return float(self.moments[-1, -1])
 
 
 def normal_equations(release: Release, model: SubModel) -> NormalEquations:

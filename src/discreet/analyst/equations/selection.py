@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from discreet.design.columns import Boolean, Numeric
-from discreet.design.model import INTERCEPT, Design
+from discreet.design.model import Design
+from discreet.design.parts import INTERCEPT
 from discreet.errors import SpecError, shown
 from discreet.privacy.checks import listed
 from discreet.releases import Release

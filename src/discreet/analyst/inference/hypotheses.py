@@ -67,6 +67,8 @@ def _from_mapping(spec: Mapping[str, float], names: Sequence[str]) -> Hypotheses
         raise SpecError("got no hypothesis; name a coefficient and the value it is tested against, as in {'age': 0}")
     weights = np.array([[float(name == other) for other in names] for name in spec])
     values = _numbers(list(spec.values()))
+    if values.ndim != 1:
+        raise SpecError(f"the hypothesis {shown(dict(spec))} is not understood; {_HELP}")
     labels = [f"{name} = {value:g}" for name, value in zip(spec, values, strict=True)]
     return Hypotheses(tuple(labels), weights, values)
 

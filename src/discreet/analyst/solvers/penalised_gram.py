@@ -22,8 +22,12 @@ class PenalisedGram:
 
     Attributes
     ----------
-    gram, right
-        Shapes (m, m) and (m,), in released units.
+    gram, right, square
+        Sums of products of their columns, of these with the target, and of the target with itself, in released units;
+        shapes (m, m) and (m,).
+    noise_map
+        Shape (m+1, k+1): what these columns and the target are of the released ones, (1, features, target), to first
+        order.
     noise_norm
         95% quantile of the operator norm of the noise in `gram`; 0 where there is none.
     smallest
@@ -34,6 +38,8 @@ class PenalisedGram:
 
     gram: FloatArray
     right: FloatArray
+    square: float
+    noise_map: FloatArray
     noise_norm: float
     smallest: float
     penalised: npt.NDArray[np.bool_]
@@ -53,30 +59,33 @@ def penalised_gram(equations: NormalEquations, digest: str) -> PenalisedGram:
     digest
         Fingerprint of the release, which seeds the simulated quantile.
     """
-    A = equations.A
-    size = len(A)
-    penalised = np.ones(size, dtype=np.bool_)
-    gram, right = A, equations.b
+    count = equations.A[0, 0] if equations.intercept else 0.0
+    penalised = np.ones(len(equations.A), dtype=np.bool_)
     if not equations.intercept:
-        noise_map = np.column_stack([equations.shift[:-1], np.eye(size)])
-    elif A[0, 0] > _ROWS_IN_SDS * equations.nobs_sd:
+        moments = equations.moments
+        noise_map = np.column_stack([equations.shift, np.eye(len(moments))])
+    elif count > _ROWS_IN_SDS * equations.nobs_sd:
         penalised[0] = False
-        gram, right = _partialled(equations)
-        means = A[0, 1:] / A[0, 0]
+        moments = _partialled(equations)
+        means = equations.moments[0, 1:] / count
         # the true means lie in the public range; noisy ones beyond it would overstate the noise
-        noise_map = np.column_stack([-np.clip(means, equations.low, 1.0), np.eye(size - 1)])
+        noise_map = np.column_stack([-np.clip(means, np.append(equations.low, -1.0), 1.0), np.eye(len(moments))])
     else:
-        noise_map = np.eye(size)
+        moments = equations.moments
+        noise_map = np.eye(len(moments))
+    gram, right, square = moments[:-1, :-1], moments[:-1, -1], float(moments[-1, -1])
     if len(gram) == 0:
-        return PenalisedGram(gram, right, 0.0, math.inf, penalised)
-    noise_norm = noise_norm_quantile(equations.block_sd[:-1, :-1], noise_map, digest, equations.law)
-    return PenalisedGram(gram, right, noise_norm, float(np.linalg.eigvalsh(gram)[0]), penalised)
+        return PenalisedGram(gram, right, square, noise_map, 0.0, math.inf, penalised)
+    feature_map = noise_map[:-1, :-1]
+    noise_norm = noise_norm_quantile(equations.block_sd[:-1, :-1], feature_map, digest, equations.law)
+    smallest = float(np.linalg.eigvalsh(gram)[0])
+    return PenalisedGram(gram, right, square, noise_map, noise_norm, smallest, penalised)
 
 
-def _partialled(equations: NormalEquations) -> tuple[FloatArray, FloatArray]:
+def _partialled(equations: NormalEquations) -> FloatArray:
     """Take the means out in integers: in doubles a narrow column inside wide bounds would lose its digits."""
     whole = equations.whole
     count = whole[0, 0]
     times_count = whole[1:, 1:] * count - np.outer(whole[1:, 0], whole[0, 1:])
     moments: FloatArray = (times_count / (count * equations.unit)).astype(np.float64)
-    return moments[:-1, :-1], moments[:-1, -1]
+    return moments

@@ -10,7 +10,7 @@ import numpy as np
 
 from discreet.errors import SpecError, shown
 
-Penalty = Literal["none", "ridge", "lasso", "elastic-net", "adaptive"]
+Penalty = Literal["none", "ridge", "lasso", "elastic-net", "adaptive", "bayes"]
 PENALTIES: Final[tuple[Penalty, ...]] = get_args(Penalty)
 WITH_STRENGTH: Final[tuple[Penalty, ...]] = ("ridge", "lasso", "elastic-net")
 Criterion = Literal["criterion"]

@@ -9,12 +9,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from numbers import Real
 from typing import Final, Literal, TypeAlias, get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from discreet.analyst.values.not_estimable import NotEstimableError
+from discreet.errors import SpecError, shown
 from discreet.exact.arrays import FloatArray
 
 SetKind = Literal["interval", "outside", "everything", "above", "below"]
@@ -66,7 +68,12 @@ class ConfidenceSet:
         value
             In the units of the set.
         """
-        number = float(value)
+        if not isinstance(value, Real) or isinstance(value, bool):
+            raise SpecError(f"value: expected a number, got {shown(value)}")
+        try:
+            number = float(value)
+        except OverflowError:
+            number = math.inf if value > 0 else -math.inf
         if math.isnan(number):
             return False
         if self.kind == "outside":

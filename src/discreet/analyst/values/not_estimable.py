@@ -13,7 +13,7 @@ from discreet.releases.not_estimable import shown_number as shown_number
 
 Known = TypeVar("Known")
 Result = TypeVar("Result")
-REMEDY: Final = "adaptive"  # the penalty that predicts where least squares has no minimum
+REMEDY: Final = "bayes"  # the penalty that predicts best, also where least squares has no minimum
 
 
 class NotEstimableError(DiscreetError):
@@ -29,7 +29,8 @@ class NotEstimableError(DiscreetError):
         if ridge is None:
             return cls(
                 "not estimable: the released sums of products are not positive definite, so least squares has no "
-                f'minimum; {cause}. Use the penalty "{REMEDY}" or "ridge" (--penalty {REMEDY}), or {others}'
+                f'minimum; {cause}. For predictions use the penalty "{REMEDY}" (--penalty {REMEDY}); for '
+                f"coefficients {others}"
             )
         return cls(
             f"not estimable: with the ridge {ridge:g} the released sums of products are still not positive definite; "

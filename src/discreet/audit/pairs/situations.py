@@ -14,6 +14,7 @@ from typing import Final
 import numpy as np
 
 from discreet.audit.pairs.catalogue import worst_pairs
+from discreet.audit.pairs.containers import container_pairs
 from discreet.audit.pairs.pair import NeighbourPair, Table
 from discreet.design.model import Design
 
@@ -58,6 +59,11 @@ def _general() -> Iterator[Situation]:
     for rule in _RULES:
         for name, cell in _ODD.items():
             yield Situation(_design(rule), _added(f"{name} under {rule}", _four_rows(), {"x": cell, "y": 1.0}, 4))
+    for column in ("x", "y"):
+        beyond: dict[str, object] = {"x": 1.0, "y": 1.0, column: 3.0}
+        yield Situation(dropping, _added(f"{column} beyond its bounds", _four_rows(), beyond, 4))
+    small: dict[str, list[object]] = {"x": [0.1] * 50, "y": [0.1] * 50}
+    yield Situation(dropping, _added("row larger than all others", small, {"x": 1.0, "y": 1.0}, 50))
     for name, place in _PLACES.items():
         yield Situation(dropping, _added(f"row {name}", _four_rows(), {"x": 1.0, "y": 1.0}, place))
     for rows in (_CHUNK - 1, _CHUNK, _CHUNK + 1):
@@ -69,6 +75,8 @@ def _general() -> Iterator[Situation]:
         for (name, cells), cell in zip(_four_rows().items(), (None, 1.0), strict=True)
     }
     yield Situation(dropping, NeighbourPair("none in an array of objects", odd, arrays))  # type: ignore[arg-type]
+    for pair in container_pairs():
+        yield Situation(dropping, pair)
     levels = Design("y", {"y": _BOUNDS, "g": {"levels": ["a", "b", "c"], "missing": "drop"}})
     known: dict[str, list[object]] = {"g": ["a", "b", "a"], "y": [0.0, 1.0, -1.0]}
     for level in ("c", "unknown", None):
@@ -85,6 +93,14 @@ def _persons() -> Iterator[Situation]:
             name: [*cells, *[one] * rows] for (name, cells), one in zip(others.items(), (1.0, 1.0, "c"), strict=True)
         }
         yield Situation(design, NeighbourPair(f"person of {rows} rows, 2 count", added, others))
+    # persons above the cap beside one who is new: which of their rows count is their own affair
+    corners = [(x, y, who) for y in (1.0, -1.0) for x in (-1.0, 1.0) for who in "abdefg"]
+    crowded: dict[str, list[object]] = {
+        "x": [x for x, _, _ in corners], "y": [y for _, y, _ in corners], "who": [who for _, _, who in corners],
+    }  # fmt: skip
+    for name, place in (("first", 0), ("last", len(corners))):
+        row: dict[str, object] = {"x": 1.0, "y": 1.0, "who": "c"}
+        yield Situation(design, _added(f"person {name} beside others above the cap", crowded, row, place))
     yield Situation(design, _added("row without a person", others, {"x": 1.0, "y": 1.0, "who": None}, 2))
 
 

@@ -8,8 +8,10 @@ run; the claim must cover it for every run.
 from __future__ import annotations
 
 import copy
+import itertools
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from types import MappingProxyType
@@ -18,21 +20,24 @@ from typing import Final, TypeAlias
 from discreet.audit.statistics.claims import Claim
 from discreet.audit.subjects.replay import replayed_square
 from discreet.audit.subjects.rows import MadeUpRows
+from discreet.audit.subjects.runs import one_run
 from discreet.audit.subjects.subject import ExactLoss
 from discreet.curator.sums.protocol import Sums, Totals
 from discreet.exact.eigenvalue import smallest_eigenvalue
 from discreet.exact.rounding import root_up, up
 from discreet.exact.triangle import pairs as places
-from discreet.exact.triangle import position
+from discreet.exact.triangle import position, size_of
 from discreet.losses.chi_square import best_share, proved_delta, served_epsilon
-from discreet.losses.law import entry_blocks
+from discreet.losses.law import CLIPPED, GUARD, RATIO_BLOCK, entry_blocks
 from discreet.mechanisms.coefficients.ball_ridge import normal_equations, ridge_in_ball
 from discreet.mechanisms.coefficients.iterates import fitted_indices
 from discreet.mechanisms.moments.adassp import EIGENVALUE, regressor_gram
 from discreet.mechanisms.sampling.sampler import Sampler
-from discreet.workflow import Question, run_passes
+from discreet.workflow import Question
 
 Values: TypeAlias = tuple[int, ...]
+# totals of one pass for the table and for its neighbour
+Answers: TypeAlias = tuple[Totals, Totals]
 # what one pass adds: changes of noisy numbers, each with the scale of its noise
 Changes: TypeAlias = Iterator[tuple[int, int]]
 Compared: TypeAlias = Callable[[Question, int, Values, Values], Changes]
@@ -53,11 +58,9 @@ def exact_loss(
     compared = _COMPARED.get(asked.mechanism.name)
     if compared is None:
         return None
-    asking = run_of(asked, sides, sampler)
     changes = [
         Fraction(abs(change), scale)
-        for step, (one, other) in enumerate(asking)
-        for change, scale in compared(asked, step, one, other)
+        for change, scale in _all_changes(asked, compared, run_of(asked, sides, sampler))
         if change
     ]
     if asked.law.family == "discrete-laplace":
@@ -68,21 +71,47 @@ def exact_loss(
     return None if claim.mu is None else ExactLoss(name, "mu", length, claim.mu)
 
 
-def run_of(asked: Question, sides: tuple[MadeUpRows, MadeUpRows], sampler: Sampler) -> list[tuple[Values, Values]]:
-    """One run on the first table, with the same questions put to its neighbour: totals on the grid of the noise."""
-    answers: list[tuple[Values, Values]] = []
+def run_of(asked: Question, sides: tuple[MadeUpRows, MadeUpRows], sampler: Sampler) -> list[Answers]:
+    """One run on the first table, with the same questions put to its neighbour."""
+    answers: list[Answers] = []
 
     def read(wanted: Sums) -> Totals:
         again = copy.deepcopy(wanted)
-        totals = sides[0].sums(wanted)
-        answers.append((totals.on_grid(asked.law.unit), sides[1].sums(again).on_grid(asked.law.unit)))
-        return totals
+        answers.append((sides[0].sums(wanted), sides[1].sums(again)))
+        return answers[-1][0]
 
-    passes = asked.mechanism.passes(asked.context(sampler))
-    first = read(next(passes))
     if asked.rereads:
-        run_passes(passes, first, read)
+        one_run(unguarded(asked), sampler, read)
+    else:
+        read(next(asked.mechanism.passes(asked.context(sampler))))
     return answers
+
+
+def unguarded(asked: Question) -> Question:
+    """The question as it goes on where a guard does not stop it."""
+    return replace(asked, law=asked.law.without_guard())
+
+
+def _all_changes(asked: Question, compared: Compared, answers: Sequence[Answers]) -> Changes:
+    """What is released in every pass of the mechanism, beside the first one, and after the last."""
+    unit, sigma = asked.law.unit, asked.law.sigma
+    for block, counted in ((CLIPPED, "clipped"), (GUARD, "fitting")):
+        if block in sigma:
+            counts = (getattr(side, counted) for side in answers[0])
+            yield from (((a - b) * unit, sigma[block]) for a, b in zip(*counts, strict=True))
+    of_mechanism, residuals = (answers[:-1], answers[-1:]) if asked.robust else (answers, [])
+    for step, (one, other) in enumerate(of_mechanism):
+        yield from compared(asked, step, one.on_grid(unit), other.on_grid(unit))
+    for one, other in residuals:
+        yield from _residuals(asked, one.on_grid(unit), other.on_grid(unit))
+
+
+def _residuals(asked: Question, one: Values, other: Values) -> Changes:
+    """Products of residual rows, and the sum that the interval of R^2 needs."""
+    size = size_of(len(one) - 1)
+    blocks = ["residual_diagonal" if i == j else "residual_off_diagonal" for i, j in places(size)]
+    scales = [asked.law.sigma[block] for block in (*blocks, RATIO_BLOCK)]
+    return ((a - b, scale) for a, b, scale in zip(one, other, scales, strict=True))
 
 
 def _moments(asked: Question, step: int, one: Values, other: Values) -> Changes:
@@ -109,14 +138,25 @@ def _choice(asked: Question, step: int, one: Values, other: Values) -> Changes:
 
 
 def _reweighted(asked: Question, step: int, one: Values, other: Values) -> Changes:
-    """The Gram of (1, x) first, then scores."""
-    if step:
-        return _scores(asked, one, other)
+    """The Gram of (1, x) first, then scores; or weighted products of (1, x) with itself and with y in every pass."""
+    if asked.settings["form"] == "moment":
+        return itertools.chain(_gram(asked, one, other), _cross(asked, one, other))
+    return _scores(asked, one, other) if step else _gram(asked, one, other)
+
+
+def _gram(asked: Question, one: Values, other: Values) -> Changes:
     indices, sigma = fitted_indices(asked.design), asked.law.sigma
     inside = [(i, j) for i in indices for j in indices if i <= j]
     at = [position(i, j, indices[-1] + 2) for i, j in inside]
     scales = [sigma["gram_diagonal" if i == j else "gram_off_diagonal"] for i, j in inside]
     return ((one[k] - other[k], scale) for k, scale in zip(at, scales, strict=True))
+
+
+def _cross(asked: Question, one: Values, other: Values) -> Changes:
+    indices = fitted_indices(asked.design)
+    target = indices[-1] + 1
+    at = [position(index, target, target + 1) for index in indices]
+    return ((one[k] - other[k], asked.law.sigma["cross"]) for k in at)
 
 
 def _descent(asked: Question, step: int, one: Values, other: Values) -> Changes:
@@ -145,7 +185,7 @@ def _wishart(
 ) -> ExactLoss:
     """Delta at the claimed epsilon for the squared length of the row that is added, each column over its scale."""
     size = len(asked.design.released)
-    ((one, other),) = run_of(asked, sides, sampler)
+    ((one, other),) = ([side.on_grid(asked.law.unit) for side in answer] for answer in run_of(asked, sides, sampler))
     # the diagonal of z z' over that of the scales: the count, the squares of x, and that of y
     entries = zip(places(size), entry_blocks(size), one, other, strict=True)
     shift = sum(

@@ -8,11 +8,12 @@ from typing import Final
 import numpy as np
 from scipy.stats import chi2, gamma, laplace, norm
 
-from discreet.audit.statistics.laws import Check, bits_check, law_check
+from discreet.audit.statistics.laws import Check, bits_check, integer_law_check, law_check
+from discreet.audit.subjects.pooled import PooledSampler
 from discreet.audit.subjects.rows import MadeUpRows
 from discreet.curator.sums.gram import ExactGram
 from discreet.exact.arrays import FloatArray
-from discreet.losses.law import DIAGONAL_BLOCKS, entry_blocks
+from discreet.losses.law import DIAGONAL_BLOCKS, GUARD, GUARD_COUNTS, entry_blocks
 from discreet.losses.maps.registry import MOMENTS
 from discreet.workflow import Question
 
@@ -42,13 +43,34 @@ def noise_checks(
         return (law_check("law of the linear term", terms / asked.law.sd("linear"), norm.cdf, alpha),)
     if asked.mechanism.name not in MOMENTS:
         return ()
+    if GUARD in asked.law.sigma:
+        # the counts of the guard are first; it has stopped some releases, whatever their noise would have been
+        drawn = drawn[0][:, GUARD_COUNTS:], drawn[1][:, GUARD_COUNTS:]
+        drawn = drawn[0][np.isfinite(drawn[0][:, 0])], drawn[1][np.isfinite(drawn[1][:, 0])]
     noise = np.concatenate([_moment_noise(asked, rows, one) for rows, one in zip(sides, drawn, strict=True)])
     steps = np.array([asked.law.sigma[block] for block in _released(asked)], dtype=np.float64)
     tests = [law_check("law of the noise", *_standard(asked, noise, steps), alpha / 2)]
     wide = steps >= _WIDE
     # entries of one vector may depend on each other, but their lowest bits do not where the density is smooth
     tests.append(bits_check("low-order bits", noise[:, wide].astype(np.int64), _BITS, alpha / 2))
+    # noise that is no integer has low-order bits of its own, and they depend on what it is added to
+    tests.append(Check("on the grid", float(np.mean(noise != np.rint(noise))), 0.0))
     return tuple(tests)
+
+
+def sampler_checks(asked: Question, sampler: PooledSampler, alpha: float) -> tuple[Check, ...]:
+    """Whether variates were drawn at scales and of the family that the law states, and have the law of their scale.
+
+    None for noise that is formed of uniform bits.
+    """
+    drawn = sampler.first_drawn()
+    if not drawn:
+        return ()
+    stated = {(asked.law.family.removeprefix("discrete-"), scale) for scale in asked.law.sigma.values()}
+    return (
+        Check("draws beside the stated law", float(len(set(drawn) - stated)), 0.0),
+        integer_law_check("law of the draws", drawn, alpha),
+    )
 
 
 def _standard(

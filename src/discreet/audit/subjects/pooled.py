@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from discreet.mechanisms.sampling.sampler import ExactSampler
 
 _AT_ONCE: Final = 2000
+# of each scale, for a test of their law: a number that nothing drawn decides
+FIRST_DRAWN: Final = 4000
 
 
 class PooledSampler:
@@ -25,23 +27,39 @@ class PooledSampler:
     def __init__(self) -> None:
         self._source = ExactSampler()
         self._waiting: dict[tuple[str, int], list[int]] = {}
+        # by family and scale, in the order in which they were drawn
+        self._drawn: dict[tuple[str, int], list[int]] = {}
 
     def draw(self, sigmas: Sequence[int]) -> list[int]:
         """Discrete Gaussian variates."""
-        return [self._next("gaussian", sigma, self._source.draw) for sigma in sigmas]
+        return [self._next("gaussian", sigma) for sigma in sigmas]
 
     def laplace(self, scales: Sequence[int]) -> list[int]:
         """Discrete Laplace variates."""
-        return [self._next("laplace", scale, self._source.laplace) for scale in scales]
+        return [self._next("laplace", scale) for scale in scales]
 
     def bits(self, how_many: int) -> int:
         """Uniform bits from the operating system."""
         return self._source.bits(how_many)
 
-    def _next(self, family: str, scale: int, more: Callable[[Sequence[int]], list[int]]) -> int:
+    def _next(self, family: str, scale: int) -> int:
         if scale == 0:
             return 0
         waiting = self._waiting.setdefault((family, scale), [])
         if not waiting:
-            waiting += more([scale] * _AT_ONCE)
+            waiting += self._more(family, scale)
         return waiting.pop()
+
+    def first_drawn(self) -> dict[tuple[str, int], list[int]]:
+        """For each family and scale that was asked for the first variates drawn, equally many whatever was used."""
+        for family, scale in self._drawn:
+            while len(self._drawn[family, scale]) < FIRST_DRAWN:
+                self._waiting[family, scale] += self._more(family, scale)
+        return {key: drawn[:FIRST_DRAWN] for key, drawn in self._drawn.items()}
+
+    def _more(self, family: str, scale: int) -> list[int]:
+        source = self._source.draw if family == "gaussian" else self._source.laplace
+        drawn = source([scale] * _AT_ONCE)
+        kept = self._drawn.setdefault((family, scale), [])
+        kept += drawn[: FIRST_DRAWN - len(kept)]
+        return drawn

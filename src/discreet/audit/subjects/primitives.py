@@ -14,9 +14,11 @@ from functools import partial
 from typing import Final, TypeAlias
 
 import numpy as np
+from scipy.special import ndtr
+from scipy.stats import truncexpon, truncnorm
 
 from discreet.audit.statistics.claims import Claim
-from discreet.audit.statistics.laws import Check
+from discreet.audit.statistics.laws import Check, integer_law_check, law_check
 from discreet.audit.subjects.subject import ExactLoss
 from discreet.exact.arrays import FloatArray
 from discreet.exact.rounding import up
@@ -30,6 +32,8 @@ from discreet.privacy.lattice import lattice_curve
 
 # one draw, or many at once, at this epsilon, for the table (0) or its neighbour (1)
 Drawn: TypeAlias = Callable[[float, int, int], object]
+# outputs at this epsilon for the table (0) or its neighbour (1) against their law, at a level
+LawTest: TypeAlias = Callable[[float, int, FloatArray, float], Check]
 
 _DELTA: Final = 1e-6
 # numbers in one call of `laplace`, whose cost grows with their square
@@ -52,6 +56,8 @@ class PrimitiveEntry:
         Of the claim.
     scaled
         From epsilon to the exact loss of the pair, where the output states its noise.
+    law
+        Test of outputs for one input against the stated law of the noise, where events say little of it.
     """
 
     name: str
@@ -59,6 +65,7 @@ class PrimitiveEntry:
     drawn: Drawn
     delta: float = 0.0
     scaled: Callable[[float], float] | None = None
+    law: LawTest | None = None
 
 
 class PrimitiveSubject:
@@ -90,8 +97,11 @@ class PrimitiveSubject:
         return (ExactLoss(self.pair, "mu", value, self.claim.mu),)
 
     def checks(self, drawn: tuple[FloatArray, FloatArray], alpha: float) -> tuple[Check, ...]:
-        """None: draws are calls of the public function already."""
-        return ()
+        """The law of the noise; draws are calls of the public function already."""
+        if self._entry.law is None:
+            return ()
+        epsilon = self.claim.epsilon
+        return tuple(self._entry.law(epsilon, side, one[:, 0], alpha / 2) for side, one in enumerate(drawn))
 
 
 def _laplace(epsilon: float, side: int, how_many: int) -> object:
@@ -165,12 +175,49 @@ def _scores(side: int) -> list[int]:
     return [1 - side] + [side] * (_SCORES - 1)
 
 
+def _discrete_laplace_law(epsilon: float, side: int, drawn: FloatArray, alpha: float) -> Check:
+    scale = discrete_laplace([5], 1, epsilon).scale
+    return integer_law_check("law of the noise", {("laplace", scale): drawn - (5 + side)}, alpha)
+
+
+def _rounded_counts_law(epsilon: float, side: int, drawn: FloatArray, alpha: float) -> Check:
+    """Noise on a grid that is fine beside a count, then rounded: a count is reached from half a step below it on."""
+    sigma = counting_queries([5], epsilon, delta=_DELTA, max_memberships=1).scale
+    jitter = np.random.default_rng(0).uniform(-0.5, 0.5, len(drawn))
+    return law_check("law of the noise", drawn - (5 + side) + jitter, partial(_rounded_cdf, sigma=sigma), alpha)
+
+
+def _rounded_cdf(places: FloatArray, sigma: float) -> FloatArray:
+    """A normal variate rounded to an integer, plus a uniform one from -1/2 to 1/2."""
+    below = np.floor(places + 0.5) - 0.5
+    low, high = ndtr(below / sigma), ndtr((below + 1) / sigma)
+    return np.asarray(low + (places - below) * (high - low))
+
+
+def _absolute_law(epsilon: float, side: int, drawn: FloatArray, alpha: float) -> Check:
+    """Density proportional to exp(-s |t - value|) on [0, 1], s = log((1 + e^epsilon) / 2)."""
+    rate = math.log((1 + math.exp(epsilon)) / 2)
+    return law_check("law of the mean", np.abs(drawn - side), truncexpon(rate, scale=1 / rate).cdf, alpha)
+
+
+def _squared_law(epsilon: float, side: int, drawn: FloatArray, alpha: float) -> Check:
+    """Density proportional to exp(-(epsilon / 2) (t - value)^2) on [0, 1]."""
+    scale = 1 / math.sqrt(epsilon)
+    return law_check("law of the mean", np.abs(drawn - side), truncnorm(0, 1 / scale, scale=scale).cdf, alpha)
+
+
 _ONE: Final = "0 or 1"
 _PERSON: Final = "one person more"
 _FALL: Final = "one score falls, the others rise"
 _ENTRIES: Final = (
     PrimitiveEntry("primitives.laplace", _ONE, _laplace, scaled=_laplace_loss),
-    PrimitiveEntry("primitives.discrete_laplace", _PERSON, _discrete_laplace, scaled=_discrete_laplace_loss),
+    PrimitiveEntry(
+        "primitives.discrete_laplace",
+        _PERSON,
+        _discrete_laplace,
+        scaled=_discrete_laplace_loss,
+        law=_discrete_laplace_law,
+    ),
     PrimitiveEntry("primitives.gaussian", _ONE, _gaussian, _DELTA, _gaussian_loss),
     PrimitiveEntry("primitives.counting_queries", _PERSON, _counts, scaled=_counts_loss),
     PrimitiveEntry(
@@ -179,17 +226,23 @@ _ENTRIES: Final = (
         partial(_counts, delta=_DELTA),
         _DELTA,
         partial(_counts_loss, delta=_DELTA),
+        _rounded_counts_law,
     ),
     PrimitiveEntry("primitives.private_mean", "nobody or one person", _mean),
     PrimitiveEntry("primitives.private_mean replace", _ONE, _mean_of_one),
     PrimitiveEntry(
-        "primitives.private_mean absolute-error", _ONE, partial(_mean_of_one, method="absolute-error")
+        "primitives.private_mean absolute-error",
+        _ONE,
+        partial(_mean_of_one, method="absolute-error"),
+        law=_absolute_law,
     ),
-    PrimitiveEntry("primitives.private_mean squared-error", _ONE, partial(_mean_of_one, method="squared-error")),
+    PrimitiveEntry(
+        "primitives.private_mean squared-error", _ONE, partial(_mean_of_one, method="squared-error"), law=_squared_law
+    ),
     PrimitiveEntry("primitives.randomised_response", "yes or no", _response, scaled=_response_loss),
     PrimitiveEntry("primitives.report_noisy_max", _FALL, _noisy_max, scaled=_noisy_max_loss),
     PrimitiveEntry("primitives.exponential_mechanism", _FALL, _exponential),
-)  # fmt: skip
+)
 
 
 def primitive_entries() -> dict[str, PrimitiveEntry]:

@@ -6,7 +6,6 @@ from collections.abc import Callable
 
 import numpy as np
 
-from discreet.audit.pairs.pair import Table
 from discreet.curator.sums.protocol import CellSums, RecodedSums, Sums, Totals
 from discreet.curator.table import accumulate
 from discreet.design.domain import RowDomain
@@ -26,10 +25,10 @@ class MadeUpRows:
     2.0
     """
 
-    def __init__(self, table: Table, design: Design, domain: RowDomain) -> None:
+    def __init__(self, table: object, design: Design, domain: RowDomain, *, clip_counts: bool = False) -> None:
         kept = _Kept()
-        accumulate(open_source(table), design, domain, ComputeOptions(), kept)
-        self.grid: FloatArray = np.concatenate(kept.chunks, axis=1)
+        self._read = accumulate(open_source(table), design, domain, ComputeOptions(), kept, clip_counts=clip_counts)
+        self.grid: FloatArray = np.concatenate([np.empty((len(design.released), 0)), *kept.chunks], axis=1)
 
     def sums(self, wanted: Sums) -> Totals:
         """The exact sums over the rows as they were read."""
@@ -45,7 +44,7 @@ class MadeUpRows:
                 rows = wanted.recoded(rows)
             wanted.add(rows)
             cells = wanted.cells() if isinstance(wanted, CellSums) else None
-            return Totals(wanted.totals(), wanted.unit, rows.shape[1], cells=cells)
+            return Totals(wanted.totals(), wanted.unit, rows.shape[1], self._read.clipped, self._read.fitting, cells)
 
         return read
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from discreet.cli.design_file import load_design
 from discreet.cli.options import delimiter_sign, output_options, reading_options, refuse_overwriting
 from discreet.cli.progress import ReadProgress
 from discreet.cli.session import Session
@@ -46,11 +47,10 @@ def command(
     """
     from discreet.checking import check
     from discreet.curator.inspection.result import check_name
-    from discreet.design.model import Design
     from discreet.files import check_output
     from discreet.tables.source import ComputeOptions
 
-    design = Design.load(design_path)
+    design = load_design(design_path, as_json=as_json)
     if output is not None:
         check_name(output)
         refuse_overwriting(output, data, design_path)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from discreet.cli.design_file import load_design
 from discreet.cli.options import debug_option, json_option, number, output_options, refuse_overwriting
 from discreet.cli.session import Session
 from discreet.cli.terminal import say, say_json
@@ -79,28 +80,31 @@ def init(
     The budget belongs to the name: a changed table spends the same one.
     """
     from discreet.cli.ledger_text import status_text
-    from discreet.ledger.ledger import Ledger
+    from discreet.ledger.ledger import Ledger, check_declaration
     from discreet.privacy.unit import PrivacyUnit
 
     given = {"epsilon": number("epsilon", epsilon), "delta": number("delta", delta)}
     share = number("curve-share", curve_share)
     unit = PrivacyUnit(neighbours=neighbours, id=person, max_rows=max_rows)  # type: ignore[arg-type]  # checked there
     new = not Path(ledger).is_symlink() and not Path(ledger).exists()
-    books = Ledger.create(ledger) if new else Ledger(ledger)
-    try:
-        books.declare(
+    if new:
+        # a refused declaration leaves no ledger behind
+        check_declaration(
             dataset,
             **given,
             rule=rule,  # type: ignore[arg-type]  # checked there
-            unit=unit,
             curve_share=share,
             allow_weak_privacy=allow_weak_privacy,
         )
-    except SpecError:
-        if new:
-            # it holds nothing yet
-            Path(ledger).unlink()
-        raise
+    books = Ledger.create(ledger) if new else Ledger(ledger)
+    books.declare(
+        dataset,
+        **given,
+        rule=rule,  # type: ignore[arg-type]  # checked there
+        unit=unit,
+        curve_share=share,
+        allow_weak_privacy=allow_weak_privacy,
+    )
     if as_json:
         say_json({"ledger": books.ledger_id, "new": new, "datasets": [books.status(dataset).to_dict()]})
         return
@@ -187,7 +191,7 @@ def status(
     loss, unit = None, None
     if epsilon is not None:
         given = (number("epsilon", epsilon), number("delta", delta or "0"))
-        loss, unit = _planned(*given, design_path, mechanism or "auto")
+        loss, unit = _planned(*given, design_path, mechanism or "auto", as_json=as_json)
     left: list[Status | None] = [
         None if loss is None or unit not in (None, one.unit) else books.planned(one.dataset, loss) for one in found
     ]
@@ -204,16 +208,17 @@ def status(
             say(planned_text(loss, after, same_unit=unit in (None, one.unit)))
 
 
-def _planned(epsilon: float, delta: float, design_path: str | None, mechanism: str) -> tuple[Loss, PrivacyUnit | None]:
+def _planned(
+    epsilon: float, delta: float, design_path: str | None, mechanism: str, *, as_json: bool
+) -> tuple[Loss, PrivacyUnit | None]:
     """The cost and unit of a release that is only planned; without a design the largest cost of a Gaussian one."""
     if design_path is not None:
         from discreet.design.domain import DEFAULT_GRID_BITS
-        from discreet.design.model import Design
         from discreet.privacy.budget import PrivacyBudget
         from discreet.workflow import Question
 
         asked = Question.checked(
-            Design.load(design_path),
+            load_design(design_path, as_json=as_json),
             PrivacyBudget(epsilon, delta),
             mechanism,
             None,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from discreet.cli.assumption_options import assume_table, assumption_options, correlation_table
+from discreet.cli.design_file import load_design
 from discreet.cli.options import number, output_options, settings_table
 from discreet.cli.plan_text import percent, print_over, print_plan, print_plans
 from discreet.cli.session import Session
@@ -121,13 +122,12 @@ def command(
         )
     if (coefficient is None) != (width is None):
         raise SpecError("--coefficient and --width go together; pass both")
-    from discreet.design.model import Design
     from discreet.files import check_output
     from discreet.planning import plan, smallest_epsilon, smallest_rows
 
     if plot is not None:
         check_output(plot, force=force)
-    design = Design.load(design_path)
+    design = load_design(design_path, as_json=as_json)
     options: dict[str, Any] = {
         "assume": assume_table(words, design.columns),
         "correlation": correlation_table(correlation_words),

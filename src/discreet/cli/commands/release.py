@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
+from discreet.cli.design_file import load_design
 from discreet.cli.options import (
     delimiter_sign,
     number,
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     from discreet.releases import NoisyCount, Release
 
 _LABEL: Final = 12  # columns of the words on the left
+_AGAIN: Final = "the same command finishes it at no further cost"
+_LOOK: Final = "discreet ledger history shows it, and --request-id with its name finishes it free"
 
 
 @click.command("release", short_help="Publish a table's noisy moments; spends budget.")
@@ -113,7 +116,6 @@ def command(
     loss, failure = number("epsilon", epsilon), number("delta", delta)
     bound = None if residual_bound is None else number("residual-bound", residual_bound)
 
-    from discreet.design.model import Design
     from discreet.files import check_output
     from discreet.tables.source import ComputeOptions
     from discreet.workflow import release
@@ -125,7 +127,7 @@ def command(
         new_release=new_release,
         accept_changed_data=accept_changed_data,
     )
-    design = Design.load(design_path)
+    design = load_design(design_path, as_json=as_json)
     refuse_overwriting(output, data, design_path, *filter(None, [ledger_path]))
     # before the data is opened, let alone the budget spent
     if check_output(output, force=force).exists():
@@ -198,7 +200,13 @@ def spending(session: Session, account: Account | None) -> SpendHook:
     """Give a hook that remembers that the spend was made, whether or not a ledger does."""
     from discreet.privacy.spend import ObservedHook, untracked
 
+    def asked(request: SpendRequest) -> None:
+        if account is not None:
+            session.asking = True
+            session.again = _LOOK if account.new_release else _AGAIN
+
     def remember(request: SpendRequest, receipt: SpendReceipt) -> None:
+        session.asking = False
         session.request = receipt.request_id
         session.balance = receipt.balance or session.balance
         session.repeated = receipt.stored is not None or receipt.stopped is not None
@@ -207,8 +215,10 @@ def spending(session: Session, account: Account | None) -> SpendHook:
         session.spent = f"epsilon = {request.budget.epsilon:g}, delta = {request.budget.delta:g}"
         if receipt.request_id:
             session.spent += f", request {receipt.request_id}"
+        if account is not None and account.new_release:
+            session.again = f"--request-id {receipt.request_id} in place of --new-release finishes it free"
 
-    return ObservedHook(untracked if account is None else account, after=remember)
+    return ObservedHook(untracked if account is None else account, before=asked, after=remember)
 
 
 def recorded_words(session: Session) -> str:

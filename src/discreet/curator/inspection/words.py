@@ -120,7 +120,7 @@ def _where(finding: Finding) -> str:
     """
     places = ", ".join(_place(place) for place in finding.first)
     only = finding.count == len(finding.first)
-    kind = finding.first[0].kind + ("" if finding.count == 1 else "s")
+    kind = finding.first[0].kind + ("" if len(finding.first) == 1 else "s")
     return f"{finding.count:,}, {'in' if only else 'first in'} {kind} {places}"
 
 

@@ -26,6 +26,7 @@ from discreet.design.formulas.evaluation import range_of, range_text, values_of
 from discreet.design.formulas.syntax import tree_of
 from discreet.design.formulas.tokens import shown
 from discreet.design.formulas.tree import Cut, Spline, Tree, is_condition, names_in, number_text, text_of
+from discreet.design.problems import Problems
 from discreet.errors import SpecError
 from discreet.exact.arrays import FloatArray
 from discreet.exact.ranges import Interval
@@ -268,18 +269,22 @@ def order(formulas: Mapping[str, Formula], declared: Collection[str]) -> tuple[s
     """
     usable = {name: formula for name, formula in formulas.items() if formula.kind in ("numeric", "boolean")}
     allowed = [*declared, *usable]
+    problems = Problems()
     for column, formula in formulas.items():
         if column in declared:
-            raise SpecError(f"column {column!r} has both a formula and a declaration of its own; keep one")
+            problems.add("it has both a formula and a declaration of its own; keep one", column=column, key="formula")
         for name in formula.names:
             if name in formulas and name not in usable:
-                raise SpecError(
-                    f"column {column!r}: {shown(formula.text)}: {name!r} is made by cut or spline and is not a number; "
-                    "use the column it is made from"
+                problems.add(
+                    f"{shown(formula.text)}: {name!r} is made by cut or spline and is not a number; use the column it "
+                    "is made from",
+                    column=column,
+                    key="formula",
                 )
-            if name not in allowed:
+            elif name not in allowed:
                 unknown = SpecError.unknown_name("numeric or boolean column", name, allowed)
-                raise SpecError(f"column {column!r}: {shown(formula.text)}: {unknown}")
+                problems.add(f"{shown(formula.text)}: {unknown}", column=column, key="formula")
+    problems.check()
     needs = {column: [name for name in formula.names if name in formulas] for column, formula in formulas.items()}
     try:
         return tuple(TopologicalSorter(needs).static_order())

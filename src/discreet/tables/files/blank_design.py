@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from discreet.design.model import Design
-from discreet.errors import DataError, SpecError, shown
+from discreet.errors import DataError, DesignError, SpecError, shown
 from discreet.files import check_suffix, path_text, write_bytes
 from discreet.tables.files.header import column_names_and_types
 from discreet.tables.files.opening import ReadOptions
@@ -168,8 +168,8 @@ def _why_not(name: str, kind: str | None, times: int) -> str | None:
     try:
         # the design itself is the judge of names; the second column is there because a design needs two
         Design(name, {name: bool, f"{name}.": bool})
-    except SpecError as error:
-        return str(error)
+    except DesignError as error:
+        return error.problems[0].message
     if kind in (None, "number", "boolean", "text"):
         return None
     return f"its type {kind} is neither numbers nor true and false nor text; convert it first"

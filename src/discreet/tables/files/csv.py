@@ -96,6 +96,9 @@ class CsvFile:
         raw.seek(0)
         line = 1
         for block in self._whole_lines(raw):
+            if raw.tell() > size:
+                # a file that grows as fast as it is read would have no end
+                raise DataError(f"the file {self.path.name!r} changed while it was read; wait until it is complete")
             if _ROW_BEGIN.search(block):
                 self._check(block, line)
                 yield block, min(1.0, raw.tell() / size), line

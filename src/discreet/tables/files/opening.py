@@ -182,7 +182,8 @@ class FileSource:
             digest.update(state.st_size.to_bytes(8, "big"))
             try:
                 with path.open("rb") as file:
-                    while block := file.read(_BLOCK):
+                    # no further than it was long at first: it may grow as fast as it is read
+                    while file.tell() <= state.st_size and (block := file.read(_BLOCK)):
                         digest.update(block)
             except OSError as error:
                 problem: DataError | None = DataError(f"the file {path.name!r} cannot be read: {error.strerror}")

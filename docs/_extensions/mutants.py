@@ -1,0 +1,54 @@
+"""The directives `mutant-table` and `false-alarm-table`: what `make mutants` found in its last run."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from docutils import nodes
+from docutils.parsers.rst import Directive
+from sphinx.application import Sphinx
+from verdicts import plain_table
+
+_FOUND = Path(__file__).parents[1] / "reference" / "mutants.json"
+
+
+def _shipped() -> dict[str, object]:
+    return json.loads(_FOUND.read_text(encoding="utf-8"))
+
+
+class MutantTable(Directive):
+    """A row for each kind of mistake and judge."""
+
+    def run(self) -> list[nodes.Node]:
+        """Give the table."""
+        groups: dict[tuple[str, str], list[dict[str, object]]] = {}
+        for one in _shipped()["mutants"]:
+            groups.setdefault((one["kind"], one["judge"]), []).append(one)
+        rows = []
+        for (kind, judge), members in groups.items():
+            found = sorted({str(one["found"]) for one in members})
+            caught = sum(bool(one["caught"]) for one in members)
+            where = ", ".join(str(one["where"]) for one in members)
+            slowest = max(float(one["seconds"]) for one in members)
+            rows.append((kind, where, judge, "; ".join(found), f"{caught} of {len(members)}", f"{slowest:.1f}"))
+        return [plain_table(("mistake", "in", "seen by", "what it says", "seen", "seconds, at most"), rows)]
+
+
+class FalseAlarmTable(Directive):
+    """A row for each entry that was run again and again as it is."""
+
+    def run(self) -> list[nodes.Node]:
+        """Give the table."""
+        rows = [
+            (name, str(one["runs"]), f"{one['level']:.0%}", str(one["alarms"]))
+            for name, one in _shipped()["false_alarms"].items()
+        ]
+        return [plain_table(("entry", "runs", "false alarms stated, at most", "false alarms"), rows)]
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Give Sphinx the directives."""
+    app.add_directive("mutant-table", MutantTable)
+    app.add_directive("false-alarm-table", FalseAlarmTable)
+    return {"parallel_read_safe": True}

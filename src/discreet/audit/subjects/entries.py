@@ -1,0 +1,87 @@
+"""Which mechanisms are audited, with which public settings and extra parts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+from typing import Final, Literal
+
+from discreet.mechanisms.registry import HOMES, mechanism_named
+
+
+@dataclass(frozen=True)
+class MechanismEntry:
+    """A mechanism with public settings.
+
+    Attributes
+    ----------
+    name
+        Name of the entry.
+    mechanism
+        Name of the mechanism.
+    delta
+        Of its claim.
+    settings
+        Public settings; those that make a draw cheap leave the code that runs the same.
+    moments, clip_counts, guard
+        As in `discreet.release`: further parts that are published beside the moments.
+    estimator
+        Whether the whole path is that of `discreet.PrivateLinearRegression`.
+    most_draws
+        For each table, where a draw takes milliseconds.
+    """
+
+    name: str
+    mechanism: str
+    delta: float
+    settings: Mapping[str, object] = field(default_factory=dict)
+    moments: Literal["plain", "robust"] = "plain"
+    clip_counts: bool = False
+    guard: bool = False
+    estimator: bool = False
+    most_draws: int = 10_000
+
+
+def mechanism_entries() -> dict[str, MechanismEntry]:
+    """Every registered mechanism by name, then other noise and further parts; the estimator where it is installed.
+
+    >>> mechanism_entries()["gradient"].settings, mechanism_entries()["gaussian robust"].moments
+    ({'iterations': 3}, 'robust')
+    """
+    entries = []
+    for name in HOMES:
+        delta = _DELTA if mechanism_named(name).info.notion == "approximate" else 0.0
+        draws = _MOST_DRAWS.get(name, MechanismEntry.most_draws)
+        entries.append(MechanismEntry(name, name, delta, _SETTINGS.get(name, {}), most_draws=draws))
+    entries += _VARIANTS
+    if find_spec("sklearn") is not None:
+        entries.append(_ESTIMATOR)
+    return {entry.name: entry for entry in entries}
+
+
+_DELTA: Final = 1e-6
+_SETTINGS: Final[Mapping[str, Mapping[str, object]]] = {
+    "wishart": {"degrees": 200},
+    "dpme": {"bins": 2},
+    "frank-wolfe": {"iterations": 3},
+    "irls": {"iterations": 3},
+    "gradient": {"iterations": 3},
+}
+# many passes, which no setting makes fewer
+_MOST_DRAWS: Final[Mapping[str, int]] = {"refined": 2000}
+_BY_MOMENTS: Final = {"iterations": 3, "form": "moment"}
+_VARIANTS: Final = (
+    MechanismEntry("dpme gaussian", "dpme", _DELTA, {"bins": 2, "noise": "gaussian"}),
+    MechanismEntry("irls gaussian", "irls", _DELTA, {"iterations": 3}),
+    MechanismEntry("irls moment", "irls", _DELTA, _BY_MOMENTS),
+    MechanismEntry(
+        "irls wishart", "irls", _DELTA, {**_BY_MOMENTS, "iterations": 1, "noise": "wishart"}, most_draws=500
+    ),
+    MechanismEntry("gaussian robust", "gaussian", _DELTA, moments="robust", most_draws=2000),
+    MechanismEntry("gaussian clip counts", "gaussian", _DELTA, clip_counts=True, most_draws=5000),
+    MechanismEntry("laplace clip counts", "laplace", 0.0, clip_counts=True, most_draws=5000),
+    MechanismEntry("gaussian guard", "gaussian", _DELTA, guard=True, most_draws=5000),
+    MechanismEntry("laplace guard", "laplace", 0.0, guard=True, most_draws=5000),
+)
+_ESTIMATOR: Final = MechanismEntry("gaussian estimator", "gaussian", _DELTA, estimator=True, most_draws=2000)

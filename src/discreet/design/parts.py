@@ -1,0 +1,150 @@
+"""The parts of a design, each checked by itself, so that every problem is found and not only the first."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from discreet.design.columns import Boolean, Column, Derived, Numeric
+from discreet.design.declarations import column_from
+from discreet.design.problems import Problems
+from discreet.errors import SpecError, shown
+from discreet.exact.rounding import nearest
+from discreet.privacy.checks import is_number
+from discreet.privacy.unit import PrivacyUnit
+from discreet.text import has_invisible_characters
+
+CONSTANT: Final = "1"
+INTERCEPT: Final = "Intercept"
+_KEYS: Final = ("target", "intercept", "radius", "columns", "unit")
+_UNIT_KEYS: Final = ("neighbours", "id", "max_rows")
+_NO_WEIGHTS: Final = (
+    "weights is a reserved key; weighted regression is not supported yet, because a weight changes how far one row can "
+    "move the sums; leave it out"
+)
+
+
+def check_keys(problems: Problems, given: Mapping[str, object]) -> None:
+    """Refuse keys that a design does not have, and find those that it needs."""
+    for key in given:
+        if isinstance(key, str) and key == "weights":
+            problems.add(_NO_WEIGHTS, key=key)
+        elif not isinstance(key, str) or key not in _KEYS:
+            problems.add(SpecError.unknown_name("key", key, _KEYS), key=_text(key))
+    slips = " ".join(problem.message for problem in problems.found)
+    for key in ("target", "columns"):
+        # a key that is not known may be a slip for this one
+        if key not in given and f"Did you mean '{key}'?" not in slips:
+            problems.add(f"the design has no {key!r}; declare it", key=key)
+
+
+def checked_columns(problems: Problems, given: object) -> dict[str, Column] | None:
+    """Every column with its bounds or levels; none if any of them is wrong."""
+    if not isinstance(given, Mapping):
+        problems.add(
+            f"columns: expected a mapping from names to declarations, got {type(given).__name__}", key="columns"
+        )
+        return None
+    declared: dict[str, Column | Derived] = {}
+    for name, declaration in given.items():
+        with problems.at(column=_text(name), key="name"):
+            _check_name(name)
+            with problems.at(column=name):
+                declared[name] = column_from(declaration)
+    columns = None
+    with problems.at():
+        columns = _resolved(declared, [name for name in given if isinstance(name, str) and name not in declared])
+    return columns if len(declared) == len(given) else None
+
+
+def check_target(problems: Problems, target: object, names: Iterable[object], columns: Mapping[str, Column]) -> None:
+    """Find the target among the declared names; what it is shows only where its declaration is right."""
+    with problems.at(key="target"):
+        declared = [name for name in names if isinstance(name, str)]
+        if isinstance(target, str) and not target:
+            raise SpecError("target is blank; name the column to explain")
+        if not declared:
+            raise SpecError(
+                f"no column is declared; declare the target {shown(target)} and at least one column besides it"
+            )
+        if not isinstance(target, str) or target not in declared:
+            raise SpecError.unknown_name("target", target, declared)
+        column = columns.get(target, Boolean())
+        if not isinstance(column, Numeric | Boolean):
+            raise SpecError(f"the target {shown(target)} is categorical; a target is numeric or boolean")
+        if not column.is_released:
+            raise SpecError(f"the target {shown(target)} is not released; leave out release = false")
+
+
+def checked_unit(problems: Problems, given: object, names: Iterable[object]) -> PrivacyUnit:
+    """The privacy unit, whose id is no declared column."""
+    unit = given if isinstance(given, PrivacyUnit) else PrivacyUnit()
+    if isinstance(given, Mapping):
+        before = len(problems.found)
+        for key, value in given.items():
+            with problems.at(key=f"unit.{_text(key)}"):
+                # a number of rows is judged by itself where an id is wrong
+                PrivacyUnit.from_dict({"id": "id", key: value} if key == "max_rows" else {key: value})
+        if len(problems.found) == before:
+            with problems.at(key="unit.max_rows"):
+                unit = PrivacyUnit.from_dict(given)
+    elif given is not None and not isinstance(given, PrivacyUnit):
+        with problems.at(key="unit"):
+            PrivacyUnit.from_dict(given)  # type: ignore[arg-type]  # refused there
+    person = given.get("id") if isinstance(given, Mapping) else unit.id
+    if isinstance(person, str) and person in names:
+        problems.add(
+            f"the id column {shown(person)} is declared as a column too; an id is never released", key="unit.id"
+        )
+    return unit
+
+
+def checked_radius(problems: Problems, radius: object) -> float | None:
+    """The radius of the ball, if there is one."""
+    with problems.at(key="radius"):
+        if radius is None:
+            return None
+        if not is_number(radius):
+            raise SpecError(f"radius: expected a number, got {shown(radius)}")
+        if not 2**-8 <= nearest(radius) < math.inf:
+            raise SpecError(f"radius {shown(radius)} is not allowed; declare a finite number of at least 1/256")
+        return float(radius)
+    return None
+
+
+def check_released(problems: Problems, regressors: Iterable[str], released: Iterable[str]) -> None:
+    """Refuse a design without a regressor, and two released columns of one name."""
+    if not list(regressors):
+        problems.add("the design has no regressor; declare at least one column besides the target", key="columns")
+    for name, times in Counter(released).items():
+        if times > 1:
+            problems.add(f"two released columns are called {name!r}; rename one of the declared columns", key="columns")
+
+
+def is_released(column: Column | Derived) -> bool:
+    """Whether a column is more than an ingredient of formulas."""
+    return not isinstance(column, Numeric | Boolean) or column.is_released
+
+
+def _check_name(name: object) -> None:
+    if not isinstance(name, str) or not name or name != name.strip():
+        raise SpecError(f"expected a column name that is not empty and has no blanks at its ends, got {shown(name)}")
+    if has_invisible_characters(name):
+        raise SpecError(f"the column name {shown(name)} has invisible characters; rename the column")
+    if name in (CONSTANT, INTERCEPT):
+        raise SpecError(f"the column name {shown(name)} is a reserved name; rename the column")
+
+
+def _resolved(declared: Mapping[str, Column | Derived], wrong: list[str]) -> dict[str, Column]:
+    if not any(isinstance(column, Derived) or not is_released(column) for column in declared.values()):
+        return {name: column for name, column in declared.items() if not isinstance(column, Derived)}
+    # formulas bring in arrays, which a design without them does not need
+    from discreet.design.derived import resolved
+
+    return resolved(declared, wrong)
+
+
+def _text(name: object) -> str:
+    return name if isinstance(name, str) else shown(name)

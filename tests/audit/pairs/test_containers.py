@@ -1,0 +1,30 @@
+"""Tables of every library with one odd cell: the other rows are read as if it were not there."""
+
+from __future__ import annotations
+
+import pytest
+
+from discreet.audit.pairs import containers
+from discreet.audit.pairs.containers import container_pairs
+from discreet.audit.subjects.rows import MadeUpRows
+from discreet.design.domain import RowDomain
+from discreet.design.model import Design
+
+DESIGN = Design("y", {name: {"bounds": (-1, 1), "missing": "drop"} for name in ("y", "x")})
+PAIRS = {pair.name: pair for pair in container_pairs()}
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_the_other_rows_are_read_as_before(name):
+    one, other = (
+        MadeUpRows(table, DESIGN, RowDomain.of(DESIGN)).grid for table in (PAIRS[name].table, PAIRS[name].neighbour)
+    )
+    assert other.shape[1] == 4
+    assert (one[:, :4] == other).all()
+    assert one.shape[1] in (4, 5)
+
+
+def test_libraries_that_are_not_installed_are_left_out(monkeypatch):
+    assert {name.rpartition(" ")[2] for name in PAIRS} == {"arrow", "pandas", "polars"}
+    monkeypatch.setattr(containers, "find_spec", lambda name: None)
+    assert {pair.name.rpartition(" ")[2] for pair in container_pairs()} == {"arrow"}

@@ -1,0 +1,40 @@
+"""The whole public path: releases, the estimator, and counts of a guard that stopped one."""
+
+from __future__ import annotations
+
+import pytest
+
+from discreet.audit.subjects.entries import mechanism_entries
+from discreet.audit.subjects.public_path import PublicPath
+from discreet.design.model import Design
+from discreet.mechanisms import guard
+from discreet.privacy.budget import PrivacyBudget
+from discreet.workflow import Question
+
+DESIGN = Design("y", {"y": (-1, 1), "x": (-1, 1)})
+TABLE = {"x": [1.0, 0.5], "y": [1.0, 1.0]}
+
+
+def path(name):
+    entry = mechanism_entries()[name]
+    asked = Question.checked(
+        DESIGN, PrivacyBudget(1.0, entry.delta), entry.mechanism, entry.settings, moments=entry.moments,
+        residual_bound=None, clip_counts=entry.clip_counts, grid_bits=16, guard=entry.guard,
+    )  # fmt: skip
+    return PublicPath(entry, asked)
+
+
+@pytest.mark.parametrize(
+    ("name", "numbers"),
+    [("gaussian", 6), ("gaussian estimator", 6), ("gaussian clip counts", 8), ("gaussian robust", 16), ("output", 2)],
+)
+def test_all_numbers_of_a_release(name, numbers):
+    made = path(name)
+    assert len(made.numbers(TABLE)) == len(made.numbers(TABLE)) == numbers
+    assert len(made.rests) == 1
+
+
+@pytest.mark.parametrize(("factor", "numbers"), [(1e9, 8), (-1e9, 2)])
+def test_a_guard_lets_go_on_or_leaves_its_counts(factor, numbers, monkeypatch):
+    monkeypatch.setattr(guard, "GAUSSIAN_FACTOR", factor)
+    assert len(path("gaussian guard").numbers(TABLE)) == numbers

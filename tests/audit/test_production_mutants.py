@@ -1,0 +1,55 @@
+"""Mistakes in the production path are seen by a public judge, and the judge passes the program as it is.
+
+Judges that draw noise raise a false alarm with probability of at most 1e-9 each.
+"""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from support.mutants import ROOT
+from support.production_mutants import MUTANTS
+
+SLOW = [name for name, mutant in MUTANTS.items() if not mutant.quick]
+QUICK = [name for name, mutant in MUTANTS.items() if mutant.quick]
+JUDGES = {(mutant.judge.kind, mutant.judge.name): mutant.judge for mutant in MUTANTS.values()}
+QUICK_JUDGES = {(MUTANTS[name].judge.kind, MUTANTS[name].judge.name) for name in QUICK}
+
+
+def found_by_its_judge(name):
+    mutant = MUTANTS[name]
+    with pytest.MonkeyPatch.context() as patch:
+        mutant.apply(patch)
+        return mutant.judge.findings()
+
+
+@pytest.mark.parametrize("name", QUICK)
+def test_a_mistake_is_seen(name):
+    assert found_by_its_judge(name)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SLOW)
+def test_every_mistake_is_seen(name):
+    assert found_by_its_judge(name)
+
+
+@pytest.mark.parametrize("judge", sorted(QUICK_JUDGES), ids=" ".join)
+def test_the_same_judge_passes_the_program_as_it_is(judge):
+    assert not JUDGES[judge].findings()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("judge", sorted(set(JUDGES) - QUICK_JUDGES), ids=" ".join)
+def test_every_judge_passes_the_program_as_it_is(judge):
+    assert not JUDGES[judge].findings()
+
+
+def test_the_table_in_the_documentation_is_that_of_these_mistakes():
+    """`make mutants` writes it; a mistake that is new, gone or has another judge is missing there until then."""
+    shown = json.loads((ROOT / "docs" / "reference" / "mutants.json").read_text(encoding="utf-8"))["mutants"]
+    assert {(one["kind"], one["where"]) for one in shown} == {(one.kind, one.where) for one in MUTANTS.values()}
+    assert {(one["judge"], one["on"]) for one in shown} == set(JUDGES)
+    assert all(one["caught"] and one["passes_without"] for one in shown)

@@ -1,0 +1,149 @@
+"""All problems of a design are reported at once, each with its place."""
+
+from __future__ import annotations
+
+import pickle
+
+import pytest
+
+import discreet
+from discreet.design.problems import Problems
+from discreet.errors import DesignError, DesignProblem, SpecError
+
+WRONG = """\
+# every line with a fault has a number in the test
+target = "incom"
+radius = -1
+intercept = "yes"
+wieghts = 3
+
+[columns.income]
+bounds = [0, 100]
+missing = "ignore"
+boundz = 3
+[columns.age]
+bounds = [90,
+  18]
+[columns."a b"]
+formula = "agee + 1"
+[columns.log]
+formula = "log(hours - 5)"
+[columns.uses_age]
+formula = "age + 1"
+[columns.hours]
+bounds = [0, 80]
+release = "no"
+reference = "x"
+[columns.wide]
+bounds = [0, 9]
+[columns.root]
+formula = "sqrt(wide - 5)"
+missing = "drop"
+[columns.Intercept]
+bounds = [0, 1]
+[columns]
+r = {levels = ["a", "b"], reference = "c", missing = {fill = "d"}}
+[unit]
+id = "income"
+neighbors = "replace"
+max_rows = 0
+"""
+PLACES = [
+    (2, "", "target"), (3, "", "radius"), (4, "", "intercept"), (5, "", "wieghts"), (9, "income", "missing"),
+    (10, "income", "boundz"), (12, "age", "bounds"), (15, "a b", "formula"), (22, "hours", "release"),
+    (23, "hours", "reference"), (28, "root", "missing"), (29, "Intercept", "name"), (32, "r", "reference"),
+    (32, "r", "missing"), (34, "", "unit.id"), (35, "", "unit.neighbors"), (36, "", "unit.max_rows"),
+]  # fmt: skip
+
+
+def refused(*given: object, **more: object) -> tuple[DesignProblem, ...]:
+    with pytest.raises(DesignError) as caught:
+        discreet.Design(*given, **more)  # type: ignore[arg-type]
+    return caught.value.problems
+
+
+def test_every_problem_of_a_file_has_its_place(tmp_path) -> None:
+    path = tmp_path / "d.toml"
+    path.write_text(WRONG)
+    with pytest.raises(DesignError) as caught:
+        discreet.Design.load(path)
+    assert [(one.line, one.column, one.key) for one in caught.value.problems] == PLACES
+    heading, *details = str(caught.value).split("\n")
+    assert heading == f"{path}: {len(PLACES)} problems"
+    assert details[6] == "  line 12, column 'age': bounds [90, 18] are reversed; the first must be below the second"
+    names = "wide, income, age, hours, root, Intercept, r, a b"
+    assert details[7].endswith(f"column 'agee'; allowed: {names}. Did you mean 'age'?")
+    assert caught.value.exit_code == 2
+
+
+def test_one_problem_is_told_in_one_line(tmp_path) -> None:
+    with pytest.raises(DesignError, match=r"^column 'x': bounds \[2, 1\] are reversed") as caught:
+        discreet.Design("y", {"y": (0, 1), "x": (2, 1)})
+    assert caught.value.problems[0].line is None
+    text = 'target = "y"\n[columns]\ny = {bounds = [0, 1]}\nx = {bounds = [2, 1]}\n'
+    with pytest.raises(DesignError, match=r"^line 4, column 'x': bounds \[2, 1\] are reversed"):
+        discreet.Design.from_toml(text)
+    (tmp_path / "d\x1b.toml").write_text(text)
+    with pytest.raises(DesignError, match=r"d\\x1b.toml: line 4, column 'x': bounds"):
+        discreet.Design.load(tmp_path / "d\x1b.toml")
+
+
+def test_text_that_is_not_toml_has_the_line_of_the_parser() -> None:
+    with pytest.raises(DesignError, match=r"^line 3: the design is not valid TOML: .* \(at column 5\)$") as caught:
+        discreet.Design.from_toml('target = "y"\n\nx = = 3\n')
+    assert caught.value.problems[0].line == 3
+    with pytest.raises(DesignError, match=r"^the design is not valid TOML: .*end of document") as caught:
+        discreet.Design.from_toml('target = "y')
+    assert caught.value.problems[0].line is None
+
+
+def test_formulas_are_judged_where_what_they_use_is_right() -> None:
+    columns: dict[str, object] = {
+        "y": (0, 1), "x": (2, 1), "z": (1, 2), "h": {"bounds": [0, 1], "release": False},
+        "uses x": {"formula": "x + 1"}, "uses that": {"formula": "`uses x` ** 2"}, "lg": {"formula": "log(z - 2)"},
+        "uses lg": {"formula": "lg + 1"}, "unknown": {"formula": "q + 1"}, "uses it": {"formula": "unknown + 1"},
+        "fine": {"formula": "z ** 2"},
+    }  # fmt: skip
+    assert [one.column for one in refused("y", columns)] == ["x", "unknown", "lg"]
+    columns["x"] = (1, 2)
+    assert [one.column for one in refused("y", columns)] == ["unknown", "lg", "h"]
+    del columns["lg"], columns["uses lg"]
+    cycle = {"a": {"formula": "b + 1"}, "b": {"formula": "a + 1"}}
+    found = refused("y", columns | cycle)
+    assert [one.column for one in found] == ["unknown", "", "h"]
+    assert "form a cycle" in found[1].message
+
+
+def test_what_is_missing_is_listed_with_what_is_wrong() -> None:
+    with pytest.raises(DesignError) as caught:
+        discreet.Design.from_dict({"radius": "1", "unit": 3})
+    assert [one.key for one in caught.value.problems] == ["target", "columns", "unit", "radius"]
+    with pytest.raises(DesignError) as caught:
+        discreet.Design.from_dict({"columns": {"x": (2, 1), 3: (0, 1)}})  # type: ignore[dict-item]
+    assert [(one.column, one.key) for one in caught.value.problems] == [("", "target"), ("x", ""), ("3", "name")]
+    assert [one.key for one in refused("y", 5, unit={"max_rows": 2}, weights="w")] == [
+        "weights", "columns", "unit.max_rows",
+    ]  # fmt: skip
+    assert [one.key for one in refused("y", {"y": (0, 1)}, radius=0)] == ["radius", "columns"]
+    released = {"y": (0, 1), "g": ["a", "b"], "g[b]": (0, 1), "h": ["a", "b"], "h[b]": (0, 1)}
+    assert ["'g[b]'" in one.message for one in refused("y", released)] == [True, False]
+    assert [one.key for one in refused("g", {"y": (0, 1), "g": ["a", "b"]})] == ["target"]
+
+
+def test_an_error_survives_a_pickle_and_fits_on_one_line() -> None:
+    error = DesignError([DesignProblem("a", line=1), DesignProblem("b", "x", "bounds")], "d.toml")
+    again = pickle.loads(pickle.dumps(error))
+    assert (again.problems, again.file, str(again)) == (error.problems, error.file, str(error))
+    assert error.on_one_line == "d.toml: 2 problems; line 1: a; column 'x': b"
+    assert error.problems[1].to_dict() == {"message": "b", "column": "x", "key": "bounds", "line": None}
+
+
+def test_a_place_that_is_known_is_kept() -> None:
+    problems = Problems()
+    with problems.at(column="outer", key="bounds"), problems.at(key="missing"):
+        raise SpecError("wrong")
+    with problems.at(column="outer", key="bounds"):
+        raise DesignError([DesignProblem("wrong", key="missing")])
+    assert [(one.column, one.key) for one in problems.found] == [("", "missing"), ("outer", "missing")]
+    with pytest.raises(DesignError):
+        problems.check()

@@ -1,0 +1,202 @@
+"""Small changes of ledger, guard, signatures and verification, and the test that each of them fails."""
+
+from __future__ import annotations
+
+from support.mutants import Mutant
+
+ACCOUNT = "tests/ledger/test_account.py"
+FILTER = "tests/ledger/test_filter.py"
+LEDGER = "tests/ledger/test_ledger.py"
+STORAGE = "tests/ledger/test_storage.py"
+GUARD = "tests/mechanisms/test_guard.py"
+GUARDED = "tests/mechanisms/test_guarded_release.py"
+MAPS = "tests/losses/maps/test_guard.py"
+WORKFLOW = "tests/test_workflow.py"
+
+PLACES = {
+    "spending": "discreet.ledger.account:Account.__call__",
+    "receipt": "discreet.ledger.account:Account._receipt",
+    "end of a request": "discreet.ledger.account:Account._ended",
+    "digest of a request": "discreet.ledger.account:Account._digest",
+    "same table": "discreet.ledger.account:Account._check_same_table",
+    "same unit": "discreet.ledger.account:_check_unit",
+    "route of a request": "discreet.ledger.account:_route",
+    "charge of a loss": "discreet.ledger.filter:Charge.of",
+    "sum of charges": "discreet.ledger.filter:Charge.__add__",
+    "part of a charge": "discreet.ledger.filter:Charge.covers",
+    "sums of a rule": "discreet.ledger.filter:Terms.within_sums",
+    "pure requests": "discreet.ledger.filter:Terms.within_pure",
+    "only request": "discreet.ledger.filter:Terms.route",
+    "cost of a lattice": "discreet.ledger.filter:Terms.lattice_units",
+    "what was spent": "discreet.ledger.books:Books.spent",
+    "hash of an event": "discreet.ledger.chain:Event.hashed",
+    "chain of events": "discreet.ledger.chain:checked_chain",
+    "what was verified": "discreet.ledger.storage:Storage._follow",
+    "steps of an amount": "discreet.ledger.units:rounded_up",
+    "order of a release": "discreet.workflow:release_with",
+    "law with a guard": "discreet.mechanisms.guard:_joint",
+    "law with a pure guard": "discreet.mechanisms.guard:_pure",
+    "noise of a guard": "discreet.mechanisms.guard:guard_counts",
+    "rule of a guard": "discreet.mechanisms.guard:stops",
+    "loss with a guard": "discreet.losses.maps.guard:with_guard",
+    "loss of a stop": "discreet.losses.maps.guard:guard_loss",
+    "promise and noise": "discreet.losses.promise:keeps",
+    "content of a digest": "discreet.releases.canonical:digest_of",
+    "check of a signature": "discreet.releases.signing:VerifyKey.check",
+    "check of a release": "discreet.releases.verification:verify",
+    "reading of a release": "discreet.releases.release:Release.from_json",
+}
+
+MUTANTS: dict[str, Mutant] = {
+    "ledger: noise before the reservation": Mutant(
+        "order of a release",
+        "receipt = _recorded(spend(replace(request, fingerprint=fingerprint)))",
+        "drawn = sampler.draw([1]); receipt = _recorded(spend(replace(request, fingerprint=fingerprint)))",
+        WORKFLOW,
+    ),
+    "ledger: a request is reserved for nothing": Mutant(
+        "spending", '"charge": charge.to_dict()', '"charge": Charge().to_dict()', ACCOUNT
+    ),
+    "ledger: another question under a known request id": Mutant(
+        "spending", "if known.digest != digest:", "if False:", ACCOUNT
+    ),
+    "ledger: the request id of another data set": Mutant(
+        "spending", 'next(tape.events("request = ?", name), None) is not None', "False", ACCOUNT
+    ),
+    "ledger: a release that is there is drawn once more": Mutant(
+        "receipt", "return replace(receipt, stored=known.content)", "pass", ACCOUNT
+    ),
+    "ledger: a stop that costs more than was reserved": Mutant(
+        "receipt", "not known.whole.covers(charge)", "False", ACCOUNT
+    ),
+    "ledger: an only request gives its rest back": Mutant(
+        "receipt", 'known.whole if known.route == "first" else charge', "charge", ACCOUNT
+    ),
+    "ledger: twins are both recorded": Mutant(
+        "end of a request", "if next(tape.events(ends, known.request), None) is None:", "if True:", ACCOUNT
+    ),
+    "ledger: what is published is not what is recorded": Mutant(
+        "end of a request", "return str(event.content)", "return text", ACCOUNT
+    ),
+    "ledger: the table is no part of the question": Mutant(
+        "digest of a request", '"fingerprint": fingerprint,', '"fingerprint": "",', ACCOUNT
+    ),
+    "ledger: another table under the same name": Mutant("same table", "not self.accept_changed_data", "False", ACCOUNT),
+    "ledger: losses of other units add up": Mutant("same unit", "unit != books.unit", "False", ACCOUNT),
+    "ledger: the budget is not asked": Mutant("route of a request", "if route is None:", "if False:", ACCOUNT),
+    "filter: amounts rounded down": Mutant(
+        "steps of an amount", "", "math.floor(value * steps)", FILTER, "smallest_request"
+    ),
+    "filter: the failure of a request is free": Mutant(
+        "charge of a loss", "rounded_up(Fraction(loss.failure), CHANCE)", "0", FILTER, "smallest_request"
+    ),
+    "filter: deltas do not add up": Mutant(
+        "sum of charges", "self.delta + other.delta", "max(self.delta, other.delta)", FILTER, "no_random_sequence"
+    ),
+    "filter: one impure request may be among pure ones": Mutant(
+        "sum of charges", "self.pure and other.pure", "self.pure or other.pure", FILTER, "takes_no_delta"
+    ),
+    "filter: a part may cost more in one currency": Mutant("part of a charge", "all(", "any(", FILTER, "part_costs"),
+    "filter: delta is not looked at": Mutant(
+        "sums of a rule", " and total.delta <= self.delta_units", "", FILTER, "takes_no_delta"
+    ),
+    "filter: what the curve leaves out is free": Mutant(
+        "sums of a rule",
+        "total.rho <= self.rho and total.failure <= self.rest_units",
+        "total.rho <= self.rho",
+        FILTER,
+        "no_random_sequence",
+    ),
+    "filter: the lattice is free": Mutant("cost of a lattice", "", "0", FILTER, "lattice_gap"),
+    "filter: a budget that is reached is exceeded": Mutant(
+        "pure requests",
+        "total.epsilon <= self.epsilon_units",
+        "total.epsilon < self.epsilon_units",
+        FILTER,
+        "ten_tenths",
+    ),
+    "filter: any request may be an only one": Mutant(
+        "only request", "requests == 0 and alone", "alone", FILTER, "only_the_first"
+    ),
+    "books: what waits for its release is free": Mutant(
+        "what was spent", "total + one.charge", "total + (one.charge if one.ending else Charge())", ACCOUNT
+    ),
+    "chain: content is not hashed": Mutant(
+        "hash of an event", "self.body, self.content,", "self.body, None,", "tests/ledger/test_chain.py"
+    ),
+    "chain: the event before is not looked at": Mutant(
+        "chain of events", "event.previous != last or ", "", "tests/ledger/test_chain.py"
+    ),
+    "chain: hashes are not computed anew": Mutant(
+        "chain of events", " or event.hashed().hash != event.hash", "", "tests/ledger/test_chain.py"
+    ),
+    "storage: an event that was seen may be gone": Mutant(
+        "what was verified", "if seq and [", "if False and [", STORAGE, "last_event_removed"
+    ),
+    "guard: the mechanism keeps the whole budget": Mutant(
+        "law with a guard", "whole * math.sqrt(1 - share) / ROUNDING", "whole", GUARD, "gaussian_mechanism_together"
+    ),
+    "guard: the mechanism keeps all of epsilon": Mutant(
+        "law with a pure guard",
+        "PrivacyBudget((epsilon - share) / ROUNDING, delta)",
+        "PrivacyBudget(epsilon, delta)",
+        GUARD,
+        "hundredth",
+    ),
+    "guard: counts without noise": Mutant(
+        "noise of a guard", "count * law.unit + variate for", "count * law.unit for", GUARD, "one_variate"
+    ),
+    "guard: stops at no difference": Mutant(
+        "rule of a guard",
+        "counts.other - counts.fitting > factor * law.sigma[GUARD]",
+        "counts.other > counts.fitting",
+        GUARD,
+        "half_the_rows",
+    ),
+    "guard: costs nothing, forwards": Mutant(
+        "loss with a guard",
+        "Fraction(mechanism.mu) ** 2 + Fraction(guard.mu) ** 2",
+        "Fraction(mechanism.mu) ** 2",
+        MAPS,
+        "half_the_noise",
+    ),
+    "guard: a stop costs nothing": Mutant(
+        "loss of a stop", "up(stated.over(guard_sensitivity(stated.design.unit), GUARD))", "1e-6", MAPS, "stopped"
+    ),
+    "verify: less noise than promised": Mutant("promise and noise", "", "True", GUARDED, "forged"),
+    "verify: the signature is not checked": Mutant(
+        "check of a release",
+        "trusted.check(found.signature, found.digest)",
+        "pass",
+        "tests/releases/test_signing.py",
+        "valid_for_its_key",
+    ),
+    "verify: a release without a signature passes": Mutant(
+        "check of a signature",
+        "if signature is None:",
+        "if signature is None:\n            return\n        if not digest:",
+        "tests/releases/test_signing.py",
+        "without_a_signature",
+    ),
+    "verify: a digest of some fields": Mutant(
+        "content of a digest",
+        "if name not in SEALS",
+        "if name not in SEALS and name != 'anchor'",
+        "tests/releases/test_release.py",
+        "single_changed",
+    ),
+    "verify: the digest is not compared": Mutant(
+        "reading of a release",
+        'if body.get("digest") != digest_of(body):',
+        "if False:",
+        "tests/releases/test_release.py",
+        "single_changed",
+    ),
+    "verify: a signature that leaves out unknown fields": Mutant(
+        "reading of a release",
+        'made.digest != body["digest"]',
+        "False",
+        "tests/releases/test_signing.py",
+        "does_not_cover",
+    ),
+}
