@@ -20,6 +20,9 @@ from support.lockstep_pairs import (
     UNITS,
     assert_choices_decide,
     assert_in_step,
+    assert_replayed,
+    refined_setup,
+    replayed_release,
     setup_of,
     two_runs,
     unrelated,
@@ -201,32 +204,17 @@ def first_and_last(run: Run):
 # -- searches, each comparison of which depends on the one before ------------------------------------------------------
 
 
-def replayed_release(setup: Setup, data: object, sampler: ReplaySampler) -> tuple[str, list[object]]:
-    """The release of a table with the noise of a replay, and every question that was put to the table."""
-    run = Run(lambda *_: [])
-    run.draw = sampler.draw
-    release = watched_release(setup, data, run)
-    return release.to_json(), [one.question for one in run.passes]
-
-
 @pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize(("unit", "intercept"), [(unit, intercept) for unit in UNITS for intercept in (True, False)])
 def test_refined_publishes_a_function_of_its_noisy_numbers(unit, intercept, seed):
-    design = discreet.Design("y", COLUMNS, unit=UNITS[unit], intercept=intercept)
-    setup = Setup("refined", design)
-    first = ReplaySampler(SeededSampler(seed))
-    second = ReplaySampler(SeededSampler(seed), first)
-    kept, asked = replayed_release(setup, unrelated(0, unit), first)
-    again, asked_again = replayed_release(setup, unrelated(1, unit), second)
-    assert kept == again
-    assert asked == asked_again, "the second table was asked another question"
-    assert first.scales == second.scales
-    # the exact numbers differ, or the test would show nothing
-    assert sum(a != b for a, b in zip(first.exact, second.exact, strict=True)) > len(first.exact) / 2
+    first = assert_replayed(unit, seed, intercept=intercept)
     # negative control: one noisy score that is off by ten of its scales
+    setup = refined_setup(unit, intercept=intercept)
     third = ReplaySampler(SeededSampler(seed), first)
+    kept, _ = replayed_release(setup, unrelated(1, unit), third)
     index = first.scales.index(law_of(setup).sigma["score"])
     first.noisy[index] += 10 * first.scales[index]
+    third = ReplaySampler(SeededSampler(seed), first)
     assert replayed_release(setup, unrelated(1, unit), third)[0] != kept
 
 
