@@ -23,6 +23,8 @@ def test_all_published_numbers_are_seen():
     assert len(release_numbers(made(mechanism="adassp"))) == 5 + 1
     traced = made(mechanism="gradient", settings={"iterations": 3})
     assert np.array_equal(release_numbers(traced)[2:], np.ravel(traced.coefficients.trace))
+    ranged = made(mechanism="refined")
+    assert np.array_equal(release_numbers(ranged)[2:], np.ravel(ranged.coefficients.ranges))
     robust = made(moments="robust")
     assert release_numbers(robust)[-1] == robust.residuals.ratio.total
     assert len(release_numbers(robust)) == 6 + 2 + 1 + 3 + 4

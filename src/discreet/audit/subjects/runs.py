@@ -41,7 +41,7 @@ def published_numbers(published: Published) -> list[float]:
     if isinstance(published, NoisyMoments):
         released = [total for total in published.totals if total is not None]
         return [float(value) for value in (*released, *published.scalars.values(), *published.clipped)]
-    return [*published.values, *(value for step in published.trace for value in step)]
+    return [*published.values, *(value for part in (*published.trace, *published.ranges) for value in part)]
 
 
 def release_numbers(made: Release) -> list[float]:
