@@ -99,6 +99,17 @@ def _table() -> list[ProductionMutant]:
         if name != "irls wishart"
     ]
     made += [
+        ProductionMutant("noise halved after the draw", where, apply, audit(entry), quick)
+        for where, apply, entry, quick in (
+            ("guard", mistakes.guard_halved, "gaussian guard", False),
+            ("guard of laplace", mistakes.guard_halved, "laplace guard", True),
+            ("clip counts", mistakes.clips_halved, "gaussian clip counts", True),
+            ("clip counts of laplace", mistakes.clips_halved, "laplace clip counts", False),
+            ("residuals", mistakes.residuals_halved, "gaussian robust", False),
+            ("count in gradient", mistakes.count_halved_in_gradient, "gradient", False),
+        )
+    ]
+    made += [
         ProductionMutant(
             "noise halved", f"primitives.{name}", mistakes.primitives_halved, audit(f"primitives.{name}", 10_000)
         )

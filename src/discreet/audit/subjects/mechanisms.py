@@ -14,6 +14,7 @@ from discreet.audit.statistics.claims import Claim
 from discreet.audit.statistics.laws import Check, agreement_check
 from discreet.audit.subjects.entries import MechanismEntry
 from discreet.audit.subjects.exact_losses import exact_loss
+from discreet.audit.subjects.lockstep import lockstep_checks
 from discreet.audit.subjects.noise import noise_checks, sampler_checks
 from discreet.audit.subjects.pooled import PooledSampler
 from discreet.audit.subjects.public_path import PublicPath
@@ -115,16 +116,17 @@ class MechanismSubject:
         return *known, *(self._reading_losses() if self._entry.name in READ_EVERY_WAY and not self._whole else ())
 
     def checks(self, drawn: tuple[FloatArray, FloatArray], alpha: float) -> tuple[Check, ...]:
-        """The law of the noise, and whether the whole public path gives outputs of the same law."""
+        """The law of the noise, tables in lockstep, and whether the whole public path gives outputs of the same law."""
         found = noise_checks(self._asked, self._sides(self._worst), drawn, alpha / 2)
         if self._whole:
             return *found, self._rest()
         sampled = sampler_checks(self._asked, self._sampler, alpha / 4)
+        in_step = lockstep_checks(self._asked, self._sides(self._worst)[0], self._sampler)
         whole = [
             agreement_check(f"whole path, {which}", self.whole_path(side), drawn[side], alpha / 8)
             for side, which in enumerate(("table", "neighbour"))
         ]
-        return *found, *sampled, *whole, self._rest()
+        return *found, *sampled, *in_step, *whole, self._rest()
 
     def whole_path(self, side: int) -> FloatArray:
         """Outputs of the public path on the table itself, for the test of agreement."""
