@@ -15,7 +15,7 @@ from discreet.losses.law import CLIPPED
 from discreet.mechanisms.coefficients import frank_wolfe, gradient, irls
 from discreet.mechanisms.moments import gaussian
 from support import production_patches as mistakes
-from support import reading_patches
+from support import reading_patches, sensitivity_patches
 from support.lockstep_pairs import SETTINGS
 from support.production_judges import (
     Judge,
@@ -237,6 +237,16 @@ def _table() -> list[ProductionMutant]:
         ),
         ProductionMutant(
             "clip forgotten on one column", "reading", reading_patches.not_clipped, audit("gaussian"), True
+        ),
+        ProductionMutant("ball forgotten", "reading", reading_patches.ball_forgotten, audit("gaussian"), True),
+        ProductionMutant(
+            "exchanged rows charged as added",
+            "gradient",
+            sensitivity_patches.exchanged_scores_as_added,
+            audit("gradient"),
+        ),
+        ProductionMutant(
+            "dropped rows not charged", "gaussian", sensitivity_patches.dropped_rows_forgotten, audit("gaussian")
         ),
         ProductionMutant(
             "scaled by the data", "reading", reading_patches.scaled_by(reading_patches.by_largest), audit("gaussian")

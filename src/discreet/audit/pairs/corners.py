@@ -1,4 +1,4 @@
-"""Neighbouring tables on which sums of products move farthest: corner rows, added or exchanged."""
+"""Neighbouring tables on which sums of products move farthest: corner rows, added, exchanged or dropped."""
 
 from __future__ import annotations
 
@@ -10,7 +10,14 @@ from discreet.design.model import Design
 
 
 def corner_pairs(design: Design) -> tuple[NeighbourPair, ...]:
-    """Corner rows: one added beside its twin, or replaced by rows that flip signs, levels and target."""
+    """Corner rows: one added beside its twin, or replaced by rows that flip signs, levels and target.
+
+    Where a rule drops rows, a row is also replaced by one that is dropped: the table that counts loses a row.
+
+    >>> declared = {name: {"dtype": "bool", "missing": "drop"} for name in ("y", "b")}
+    >>> corner_pairs(Design("y", declared, unit={"neighbours": "replace"}))[-1].neighbour
+    {'y': [None], 'b': [True]}
+    """
     corner = _corner(design, flipped=frozenset())
     if design.unit.neighbours == "add-remove":
         twice = {name: [*values, *values] for name, values in corner.items()}
@@ -30,6 +37,9 @@ def corner_pairs(design: Design) -> tuple[NeighbourPair, ...]:
                 other = _corner(design, flipped=frozenset(flipped))
                 label = f"replace {', '.join(name for name in names if name in flipped)}"
                 pairs.append(NeighbourPair(label, corner, other))
+    dropping = [name for name, column in design.table_columns.items() if column.missing == "drop"]
+    if dropping:
+        pairs.append(NeighbourPair("replace by a row that is dropped", corner, {**corner, dropping[0]: [None]}))
     return tuple(pairs)
 
 

@@ -87,7 +87,7 @@ def _differing(asked: Question, compared: Compared, sides: tuple[MadeUpRows, Mad
     again = one_run(asked, second, second.read)
     # as they are written to a file, where -0.0 is another text than 0.0
     pairs = itertools.zip_longest(map(repr, published), map(repr, again))
-    return sum(one != other for one, other in pairs) + second.strayed()
+    return sum(bool(one != other) for one, other in pairs) + second.strayed()
 
 
 class _First:
