@@ -246,6 +246,9 @@ def _table() -> list[ProductionMutant]:
             audit("gradient"),
         ),
         ProductionMutant(
+            "volume not charged", "objective", sensitivity_patches.volume_forgotten, audit("objective"), True
+        ),
+        ProductionMutant(
             "dropped rows not charged", "gaussian", sensitivity_patches.dropped_rows_forgotten, audit("gaussian")
         ),
         ProductionMutant(

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
+from discreet.losses.maps import fitted, iterative
 from discreet.losses.maps import gaussian as gaussian_map
-from discreet.losses.maps import iterative
 from discreet.mechanisms.calibration import blocks
-from discreet.mechanisms.coefficients import gradient, irls
+from discreet.mechanisms.coefficients import gradient, irls, objective
 
 Patch = pytest.MonkeyPatch
 
@@ -35,3 +35,9 @@ def dropped_rows_forgotten(patch: Patch) -> None:
 
     for module in (blocks, gaussian_map):
         patch.setattr(module, "weighted_loss", staying)
+
+
+def volume_forgotten(patch: Patch) -> None:
+    """What a row does to the curvature of a loss is not charged."""
+    for module in (objective, fitted):
+        patch.setattr(module, "volume_loss", lambda rows, norm, size, strength: 0.0)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Final, TypeAlias
 
-from discreet.audit.pairs.corners import across_pairs, clipped_pairs, corner_pairs
+from discreet.audit.pairs.corners import across_pairs, clipped_pairs, corner_pairs, opposed_pairs
 from discreet.audit.pairs.pair import NeighbourPair
 from discreet.audit.pairs.part_way import l1_pairs
 from discreet.audit.pairs.right_angles import right_angle_pairs
@@ -47,9 +47,9 @@ def _output_pairs(design: Design) -> Pairs:
 
 
 def _objective_pairs(design: Design) -> Pairs:
-    """Corner rows, beside a row at right angles, or beside rows that steer coefficients of the squared loss."""
+    """Corner rows, beside a row at right angles, beside opposite ones, or beside rows that steer the squared loss."""
     steered = steered_pairs(design, _ball("strength"), _ball("bound"))
-    return (*across_pairs(design), *corner_pairs(design), *steered)
+    return (*across_pairs(design), *corner_pairs(design), *opposed_pairs(design), *steered)
 
 
 def _ball(setting: str) -> float:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import itertools
+from typing import Final
 
 from discreet.audit.pairs.pair import NeighbourPair
 from discreet.design.columns import Base, Boolean, Numeric
 from discreet.design.model import Design
+
+_OPPOSED: Final = (4, 16)
 
 
 def corner_pairs(design: Design) -> tuple[NeighbourPair, ...]:
@@ -86,6 +89,27 @@ def across_pairs(design: Design) -> tuple[NeighbourPair, ...]:
     corner = _corner(design, flipped=frozenset())
     added = {name: [*values, *corner[name]] for name, values in beside.items()}
     return (NeighbourPair("corner row beside one at right angles", added, beside),)
+
+
+def opposed_pairs(design: Design) -> tuple[NeighbourPair, ...]:
+    """A corner row added beside rows that are like it but for the opposite target, and pull coefficients away from it.
+
+    Where noise brings the coefficients back to the corner row, it changes both the loss and its curvature most. How
+    many rows that takes depends on the noise, so there are several pairs. None where rows are exchanged.
+
+    >>> design = Design("y", {"y": (-1, 1), "b": (0, 10)})
+    >>> [pair.table["y"].count(-1) for pair in opposed_pairs(design)]
+    [4, 16]
+    """
+    if design.unit.neighbours != "add-remove":
+        return ()
+    corner, opposite = (_corner(design, flipped=frozenset(flipped)) for flipped in ((), (design.target,)))
+    pairs = []
+    for rows in _OPPOSED:
+        rest = {name: values * rows for name, values in opposite.items()}
+        added = {name: [*values, *corner[name]] for name, values in rest.items()}
+        pairs.append(NeighbourPair(f"corner row beside {rows} of the opposite target", added, rest))
+    return tuple(pairs)
 
 
 def _corner(design: Design, *, flipped: frozenset[str]) -> dict[str, list[object]]:

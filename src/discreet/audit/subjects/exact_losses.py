@@ -17,6 +17,7 @@ from types import MappingProxyType
 from typing import Final, TypeAlias
 
 from discreet.audit.statistics.claims import Claim
+from discreet.audit.subjects.objective_loss import objective_loss
 from discreet.audit.subjects.rows import MadeUpRows
 from discreet.audit.subjects.runs import one_run
 from discreet.audit.subjects.subject import ExactLoss
@@ -49,6 +50,8 @@ def exact_loss(
         # an exchanged row is proved in two steps, of which the tables show only the sum
         known = asked.mechanism.name == "wishart" and not asked.design.count_public
         return _wishart(name, asked, claim, sides, sampler) if known else None
+    if asked.mechanism.name == "objective":
+        return objective_loss(name, asked, claim, sides)
     compared = COMPARED.get(asked.mechanism.name)
     if compared is None:
         return None
