@@ -114,6 +114,7 @@ def _table() -> list[ProductionMutant]:
             ("clip counts of laplace", mistakes.clips_halved, "laplace clip counts", False),
             ("residuals", mistakes.residuals_halved, "gaussian robust", False),
             ("count in gradient", mistakes.count_halved_in_gradient, "gradient", False),
+            ("minimum of objective", mistakes.point_noise_halved, "objective", False),
         )
     ]
     made += [

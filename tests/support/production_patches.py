@@ -131,6 +131,16 @@ def count_halved_in_gradient(patch: Patch) -> None:
     )
 
 
+def point_noise_halved(patch: Patch) -> None:
+    context = Question.context
+
+    def smaller(self: Any, source: Any) -> Any:
+        point = self.law.sigma["coefficients"]
+        return context(self, Changed(source, lambda values, scales: half(values, ()) if point in scales else values))
+
+    patch.setattr(Question, "context", smaller)
+
+
 class AtHalfTheScale(Changed):
     def draw(self, scales: Sequence[int]) -> list[int]:
         return self._source.draw([scale // 2 for scale in scales])

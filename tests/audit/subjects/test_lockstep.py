@@ -14,7 +14,7 @@ from discreet.audit.subjects.mechanisms import MechanismSubject
 from discreet.design.model import Design
 from support import production_patches as mistakes
 
-WITHOUT = ("k-norm", "wishart", "frank-wolfe", "objective", "irls wishart")
+WITHOUT = ("k-norm", "wishart", "frank-wolfe", "irls wishart")
 KEPT = [name for name in mechanism_entries() if name not in WITHOUT]
 
 
@@ -46,6 +46,7 @@ def test_noise_that_is_halved_after_the_draw_shows(name, monkeypatch):
         ("laplace clip counts", mistakes.clips_halved),
         ("gaussian robust", mistakes.residuals_halved),
         ("gradient", mistakes.count_halved_in_gradient),
+        ("objective", mistakes.point_noise_halved),
         ("irls", mistakes.the_same_in_every_pass),
         ("irls gaussian", mistakes.exact_preconditioner),
         ("irls gaussian", mistakes.threshold_from_sums),
@@ -65,6 +66,14 @@ def test_noise_that_is_not_added_to_numbers_one_by_one_is_left_to_other_checks(n
     assert found(name) == ()
 
 
+def test_a_minimum_without_an_intercept_is_compared_coefficient_by_coefficient(monkeypatch):
+    (check,) = found("objective", intercept=False)
+    assert (check.name, check.passed) == ("noise on the point", True)
+    mistakes.point_noise_halved(monkeypatch)
+    (check,) = found("objective", intercept=False)
+    assert check.distance == 1
+
+
 def test_where_the_number_of_rows_is_public_there_is_no_check():
     assert found("gaussian", unit={"neighbours": "replace"}) == ()
 
@@ -79,17 +88,21 @@ def test_every_kind_of_column_is_in_the_other_table():
     assert check.passed
 
 
-def test_more_draws_than_before_show(monkeypatch):
-    """A mechanism that draws by what it sees: one variate more where the exact sum is large."""
+@pytest.mark.parametrize("which", ["_First", "_Second"])
+def test_a_draw_that_one_of_the_tables_has_alone_shows(which, monkeypatch):
     one_run = lockstep.one_run
 
     def drawing(asked, source, read):
         numbers = one_run(asked, source, read)
-        if numbers != getattr(drawing, "before", None):
+        if type(source).__name__ == which:
             source.draw([7])
-        drawing.before = numbers
         return numbers
 
     monkeypatch.setattr(lockstep, "one_run", drawing)
     (check,) = found("gaussian")
-    assert not check.passed
+    assert check.distance == 1
+
+
+def test_noise_of_uniform_bits_cannot_be_kept_in_step():
+    with pytest.raises(NotImplementedError, match="8 bits"):
+        lockstep._Repeated([]).bits(8)
