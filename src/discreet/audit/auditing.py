@@ -158,7 +158,7 @@ def _double(part: object, published: object) -> float:
     # what is not equal to itself is no number, and a double says so
     if double != value and value == value:
         raise SpecError(
-            f"got {shown(value)} from the method, which has more digits than a double holds; give parts of it, such as "
-            "divmod(value, 2**32), as numbers of their own"
+            f"got {shown(value)} from the method, which has more digits than a double holds; publish float(value), or "
+            "parts such as divmod(value, 2**32) as numbers of their own"
         )
     return double
