@@ -28,7 +28,7 @@ def corner_pairs(design: Design) -> tuple[NeighbourPair, ...]:
     names = list(design.table_columns)
     numeric = [name for name in names if isinstance(design.columns[name], Numeric) and name != design.target]
     others = [name for name in names if name not in (*numeric, design.target)]
-    pairs = []
+    pairs: list[NeighbourPair] = []
     for flips in range(len(numeric) + 1):
         for with_others, with_target in itertools.product((False, True), repeat=2):
             flipped = {
@@ -36,10 +36,9 @@ def corner_pairs(design: Design) -> tuple[NeighbourPair, ...]:
                 *(others if with_others else ()),
                 *((design.target,) if with_target else ()),
             }
-            if flipped:
-                other = _corner(design, flipped=frozenset(flipped))
-                label = f"replace {', '.join(name for name in names if name in flipped)}"
-                pairs.append(NeighbourPair(label, corner, other))
+            label = f"replace {', '.join(name for name in names if name in flipped)}"
+            if flipped and label not in [pair.name for pair in pairs]:
+                pairs.append(NeighbourPair(label, corner, _corner(design, flipped=frozenset(flipped))))
     dropping = [name for name, column in design.table_columns.items() if column.missing == "drop"]
     if dropping:
         pairs.append(NeighbourPair("replace by a row that is dropped", corner, {**corner, dropping[0]: [None]}))
