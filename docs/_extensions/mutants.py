@@ -1,4 +1,4 @@
-"""The directives `mutant-table` and `false-alarm-table`: what `make mutants` found in its last run."""
+"""The directives `mutant-table`, `false-alarm-table` and `mutant-run`: what the last `make mutants` found, and when."""
 
 from __future__ import annotations
 
@@ -41,14 +41,29 @@ class FalseAlarmTable(Directive):
     def run(self) -> list[nodes.Node]:
         """Give the table."""
         rows = [
-            (name, str(one["runs"]), f"{one['level']:.0%}", str(one["alarms"]))
+            (name, str(one["runs"]), f"{one['level']:.0%}", f"{one['runs'] * one['level']:g}", str(one["alarms"]))
             for name, one in _shipped()["false_alarms"].items()
         ]
-        return [plain_table(("entry", "runs", "false alarms stated, at most", "false alarms"), rows)]
+        names = ("entry", "runs", "level", "false alarms allowed, on average", "false alarms seen")
+        return [plain_table(names, rows)]
+
+
+class MutantRun(Directive):
+    """A sentence on the run that the figures are from."""
+
+    def run(self) -> list[nodes.Node]:
+        """Give the sentence."""
+        one = _shipped()["run"]
+        words = (
+            f"Figures of {one['date']}: discreet {one['version']} ({one['commit']}), Python {one['python']}, "
+            f"{one['machine']}."
+        )
+        return [nodes.paragraph("", words)]
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Give Sphinx the directives."""
     app.add_directive("mutant-table", MutantTable)
     app.add_directive("false-alarm-table", FalseAlarmTable)
+    app.add_directive("mutant-run", MutantRun)
     return {"parallel_read_safe": True}

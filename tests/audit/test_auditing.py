@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from decimal import Decimal
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -71,6 +73,9 @@ def test_nested_outputs_are_flattened_and_missing_ones_are_values():
         (len, [PAIR], {"confidence": 1.0}, "confidence: expected a number from 0.5 to below 1"),
         (len, [PAIR], {"confidence": "high"}, "confidence: expected a number"),
         (len, [], {}, "at least one pair"),
+        (len, 5, {}, "pairs: expected a list of pairs"),
+        (len, None, {}, "pairs: expected a list of pairs"),
+        (len, "ab", {}, "pairs: expected a list of pairs"),
         (len, [3], {}, "expected .table, neighbour."),
         (len, [(1, 2, 3)], {}, "expected .table, neighbour."),
         (lambda table: "many", [PAIR], {}, "expected numbers from the method"),
@@ -87,3 +92,81 @@ def test_outputs_of_changing_length_are_refused():
     lengths = iter(range(1, 100))
     with pytest.raises(SpecError, match="equally many numbers from every call"):
         audit(lambda table: [0.0] * next(lengths), [PAIR], 1.0, draws=20)
+
+
+@pytest.mark.parametrize(
+    "published",
+    [None, [None], [1.0, None], "12", ["1", "2"], b"12", [b"1"], np.array(["1.5"]), np.array(["2020-01-01"], "M8[D]"),
+     1j, [1.0, 2j], [np.zeros((2, 2)), np.zeros((2, 3))], {1.0}, {"a": 1.0}, [[1.0], [2.0, 3.0]],
+     iter([1.0]), Decimal("0.1")],
+    ids=repr,
+)  # fmt: skip
+def test_what_is_no_number_is_refused(published):
+    with pytest.raises(SpecError, match="expected numbers from the method, got"):
+        audit(lambda table: published, [PAIR], 1.0, draws=20)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [2**53 + 1, 2**60 + 1, 10**400, -(10**400), np.int64(2**60 + 1), np.uint64(2**64 - 1), Fraction(1, 3)],
+)
+def test_a_number_that_a_double_does_not_hold_is_refused(value):
+    for published in (value, [value], [value, 0.5], np.array([value])):
+        with pytest.raises(SpecError, match="more digits than a double holds"):
+            audit(lambda table, given=published: given, [PAIR], 1.0, draws=20)
+
+
+@pytest.mark.parametrize(
+    "published",
+    [3, 2**53, 2**60, True, 1.5, math.nan, -math.inf, Fraction(3, 4), np.float32(0.1), np.int64(-3), np.array(2.0),
+     [1, 0.5, np.float64(2.0)], [[1.0, 2.0], [3.0, 4.0]], np.arange(4), np.arange(3, dtype=np.float32),
+     [np.array([1.0]), np.array([2])]],
+    ids=repr,
+)  # fmt: skip
+def test_numbers_of_every_kind_are_taken(published):
+    assert audit(lambda table: published, [PAIR], 1.0, draws=20).passed
+
+
+def test_the_sign_of_zero_is_published_too():
+    rng = np.random.default_rng(0)
+    told = audit(lambda table: [-0.0 if len(table) == 3 else 0.0, rng.normal()], [PAIR], 1.0, draws=200)
+    assert not told.passed
+    assert "low-order bits" in told.cases[0].violations[0]
+    assert not audit(lambda table: -0.0 if len(table) == 3 else 0.0, [PAIR], 1.0, draws=200).passed
+
+
+def test_a_method_that_empties_its_table_gets_a_new_one_each_time():
+    def consuming(table):
+        total = sum(table)
+        table.clear()
+        return [total]
+
+    table, neighbour = [1.0, 2.0, 3.0], [1.0, 2.0]
+    assert not audit(consuming, [(table, neighbour)], 1.0, draws=200).passed
+    assert (table, neighbour) == ([1.0, 2.0, 3.0], [1.0, 2.0])
+    assert not audit(sum, [(iter(table), iter(neighbour))], 1.0, draws=200).passed
+
+
+def test_a_table_that_cannot_be_copied_is_refused():
+    with pytest.raises(SpecError, match="the table of 'pair 1' cannot be copied"):
+        audit(sum, [((value for value in range(3)), [1.0])], 1.0, draws=20)
+    with pytest.raises(SpecError, match="the neighbour of 'pair 1' cannot be copied"):
+        audit(sum, [([1.0], (value for value in range(3)))], 1.0, draws=20)
+
+
+def test_an_array_that_the_method_uses_again_is_kept_as_it_was():
+    kept, rng = np.empty(1), np.random.default_rng(0)
+
+    def reusing(table):
+        kept[0] = len(table) if rng.random() < 0.9 else 7.0
+        return kept
+
+    assert not audit(reusing, [PAIR], 1.0, draws=200).passed
+
+
+@pytest.mark.filterwarnings("error")
+def test_the_largest_doubles_raise_no_warning():
+    rng = np.random.default_rng(0)
+    far = audit(lambda table: 1.7e308 * rng.choice([-1, 1]), [PAIR], 1.0, draws=200)
+    assert far.passed
+    assert not audit(lambda table: 1.7e308 if len(table) == 3 else -1.7e308, [PAIR], 1.0, draws=200).passed

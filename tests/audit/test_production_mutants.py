@@ -1,4 +1,4 @@
-"""Mistakes in the production path are seen by a public judge, and the judge passes the program as it is.
+"""Mistakes in the production path are seen by a judge, and the judge passes the program as it is.
 
 Judges that draw noise raise a false alarm with probability of at most 1e-9 each.
 """
@@ -9,7 +9,9 @@ import json
 
 import pytest
 
+from support.mutant_table import said
 from support.mutants import ROOT
+from support.production_judges import choices, lockstep
 from support.production_mutants import MUTANTS
 
 SLOW = [name for name, mutant in MUTANTS.items() if not mutant.quick]
@@ -49,7 +51,20 @@ def test_every_judge_passes_the_program_as_it_is(judge):
 
 def test_the_table_in_the_documentation_is_that_of_these_mistakes():
     """`make mutants` writes it; a mistake that is new, gone or has another judge is missing there until then."""
-    shown = json.loads((ROOT / "docs" / "reference" / "mutants.json").read_text(encoding="utf-8"))["mutants"]
+    document = json.loads((ROOT / "docs" / "reference" / "mutants.json").read_text(encoding="utf-8"))
+    shown = document["mutants"]
     assert {(one["kind"], one["where"]) for one in shown} == {(one.kind, one.where) for one in MUTANTS.values()}
     assert {(one["judge"], one["on"]) for one in shown} == set(JUDGES)
     assert all(one["caught"] and one["passes_without"] for one in shown)
+    # what a judge says, and not the first word of it
+    assert not {one["found"] for one in shown} & {"", "what", "the"}
+    assert set(document["run"]) == {"date", "version", "commit", "python", "machine"}
+
+
+def test_what_is_found_is_shown_without_its_figures():
+    assert said("the exact mu of 'second corner row' is 0.5, claimed 0.2", "audit") == (
+        "the exact mu of 'second corner row'"
+    )
+    assert said("tables in lockstep: distance 3, at most 0 expected", "audit") == "tables in lockstep"
+    for judge in (lockstep("irls score of a power"), choices()):
+        assert said("what is published is no function of the choices", judge.kind).endswith("the choices")

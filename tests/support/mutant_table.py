@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
+import platform
+import subprocess
 import time
 from concurrent.futures import ProcessPoolExecutor
+from datetime import UTC, datetime
 from multiprocessing import get_context
 
 import pytest
 
+import discreet
 from discreet.audit.running import Task, subject_of
 from discreet.audit.statistics.judging import judged
 from discreet.audit.subjects import mechanisms
@@ -49,9 +54,39 @@ def tried(name: str) -> dict[str, object]:
         "where": mutant.where,
         "judge": mutant.judge.kind,
         "on": mutant.judge.name,
-        "found": found[0].split(":")[0].split(" is ")[0] if found else "",
+        "found": said(found[0], mutant.judge.kind) if found else "",
         "caught": bool(found),
         "seconds": round(time.process_time() - start, 1),
+    }
+
+
+def said(sentence: str, judge: str) -> str:
+    """What was found, without the figures that are new in each run.
+
+    >>> said("the exact mu of 'second corner row' is 0.5, claimed 0.2", "audit")
+    "the exact mu of 'second corner row'"
+    >>> said("what is published is no function of the noisy sums", "lockstep")
+    'what is published is no function of the noisy sums'
+    """
+    head = sentence.split(": ")[0]
+    return head.partition(" is ")[0] if judge == "audit" else head
+
+
+def stamp() -> dict[str, object]:
+    """When the figures were made, with what, and on what."""
+    commit = subprocess.run(
+        ["git", "describe", "--always", "--dirty"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    ).stdout.strip()
+    return {
+        "date": datetime.now(UTC).date().isoformat(),
+        "version": discreet.__version__,
+        "commit": commit,
+        "python": platform.python_version(),
+        "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores",
     }
 
 
@@ -70,7 +105,8 @@ def main() -> None:
         alarms = dict(zip(ENTRIES, counted, strict=True))
     rows = [{**one, "passes_without": right[one["judge"], one["on"]]} for one in table]
     shown = {name: {"runs": RUNS, "level": LEVEL, "alarms": count} for name, count in alarms.items()}
-    TABLE.write_text(json.dumps({"mutants": rows, "false_alarms": shown}, indent=1) + "\n", encoding="utf-8")
+    document = {"run": stamp(), "mutants": rows, "false_alarms": shown}
+    TABLE.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
     caught = sum(bool(one["caught"] and one["passes_without"]) for one in rows)
     print(f"{caught} of {len(rows)} mistakes are seen by a judge that passes the program as it is")
     for name, count in alarms.items():

@@ -1,6 +1,7 @@
-"""Public judges of a program that may be broken: each gives what it found, and nothing for a program that is right.
+"""Judges of a program that may be broken: each gives what it found, and nothing for a program that is right.
 
-A judge runs `discreet.release`, the estimator or the primitives. What is patched is none of its business.
+A judge runs `discreet.release`, the estimator or the primitives. What is patched is none of its business. Judges of the
+kinds `audit` and `verify` are commands that anybody can run; `lockstep` and `exact` belong to the tests.
 """
 
 from __future__ import annotations
@@ -62,9 +63,9 @@ def audit(entry: str, draws: int = 200, *, whole: int = 50) -> Judge:
     return Judge("audit", entry, findings)
 
 
-def lockstep(name: str, unit: str = "add-remove", **parts: object) -> Judge:
-    """Two unrelated tables with equal noisy sums publish the same bits."""
-    return Judge("lockstep", " ".join([name, *parts]), partial(_out_of_step, name, unit, parts))
+def lockstep(name: str) -> Judge:
+    """Two unrelated tables with equal noisy sums publish the same bits, through `release` with noise from a seed."""
+    return Judge("lockstep", name, partial(_out_of_step, name))
 
 
 def replay(seeds: int = 6) -> Judge:
@@ -77,8 +78,8 @@ def replay(seeds: int = 6) -> Judge:
     return Judge("lockstep", "refined", partial(_not_in_step, all_in_step))
 
 
-def _out_of_step(name: str, unit: str, parts: dict[str, object]) -> list[str]:
-    return _not_in_step(lambda: assert_in_step(*two_runs(setup_of(name, unit, intercept=True, **parts), unit)))
+def _out_of_step(name: str) -> list[str]:
+    return _not_in_step(lambda: assert_in_step(*two_runs(setup_of(name, "add-remove", intercept=True), "add-remove")))
 
 
 def _not_in_step(two_tables: Callable[[], object]) -> list[str]:

@@ -1,4 +1,4 @@
-"""Mistakes put into the production path while it runs, and the public judge that sees each of them.
+"""Mistakes put into the production path while it runs, and the judge that sees each of them.
 
 A mutant is a patch of what `discreet.release`, the estimator and the primitives run; no judge looks at the patched
 line. Right code passes the very same judge.
@@ -15,8 +15,7 @@ from discreet.losses.law import CLIPPED
 from discreet.mechanisms.coefficients import frank_wolfe, gradient, irls
 from discreet.mechanisms.moments import gaussian
 from support import production_patches as mistakes
-from support import reading_patches, refined_patches
-from support.lockstep_pairs import SETTINGS
+from support import reading_patches, refined_patches, sensitivity_patches
 from support.production_judges import (
     Judge,
     audit,
@@ -93,11 +92,31 @@ def _table() -> list[ProductionMutant]:
             "noise halved after the draw",
             name,
             mistakes.formed_halved if name in ("k-norm", "wishart") else mistakes.variates_changed(mistakes.half),
-            lockstep(name),
+            audit(name),
             name == "gaussian",
         )
-        for name in SETTINGS
-        if name != "irls wishart"
+        for name in (*_MECHANISMS, *_OTHER_NOISE)
+        if name != "frank-wolfe"
+    ]
+    made.append(
+        ProductionMutant(
+            "noise halved after the draw",
+            "irls with another power",
+            mistakes.variates_changed(mistakes.half),
+            lockstep("irls score of a power"),
+        )
+    )
+    made += [
+        ProductionMutant("noise halved after the draw", where, apply, audit(entry), quick)
+        for where, apply, entry, quick in (
+            ("guard", mistakes.guard_halved, "gaussian guard", False),
+            ("guard of laplace", mistakes.guard_halved, "laplace guard", True),
+            ("clip counts", mistakes.clips_halved, "gaussian clip counts", True),
+            ("clip counts of laplace", mistakes.clips_halved, "laplace clip counts", False),
+            ("residuals", mistakes.residuals_halved, "gaussian robust", False),
+            ("count in gradient", mistakes.count_halved_in_gradient, "gradient", False),
+            ("minimum of objective", mistakes.point_noise_halved, "objective", False),
+        )
     ]
     made.append(
         ProductionMutant("noise halved after the draw", "refined", mistakes.variates_changed(mistakes.half), replay())
@@ -116,7 +135,7 @@ def _table() -> list[ProductionMutant]:
             audit("primitives.randomised_response", 10_000),
         ),
         ProductionMutant(
-            "noisy max with mistakes.half the noise",
+            "noisy max with half the noise",
             "primitives.report_noisy_max",
             mistakes.primitives_halved,
             audit("primitives.report_noisy_max", 10_000),
@@ -173,22 +192,18 @@ def _table() -> list[ProductionMutant]:
             "first step without noise",
             "gradient",
             mistakes.score_without_noise(gradient, 0),
-            lockstep("gradient"),
+            audit("gradient"),
             True,
         ),
         ProductionMutant("first step without noise", "refined", refined_patches.step_without_noise, replay(), True),
         ProductionMutant(
             "one comparison without noise", "refined", refined_patches.comparison_without_noise, replay(), True
         ),
+        ProductionMutant("one pass without noise", "irls", mistakes.score_without_noise(irls, 1), audit("irls")),
         ProductionMutant(
-            "one pass without noise", "irls", mistakes.score_without_noise(irls, 1), lockstep("irls laplace")
+            "one pass without noise", "irls gaussian", mistakes.score_without_noise(irls, 2), audit("irls gaussian")
         ),
-        ProductionMutant(
-            "one pass without noise", "irls gaussian", mistakes.score_without_noise(irls, 3), lockstep("irls score")
-        ),
-        ProductionMutant(
-            "one pass without noise", "residuals", mistakes.residuals_exact, lockstep("gaussian", moments="robust")
-        ),
+        ProductionMutant("one pass without noise", "residuals", mistakes.residuals_exact, audit("gaussian robust")),
         ProductionMutant(
             "last choice without noise", "frank-wolfe", mistakes.last_choice_without_noise, choices(), True
         ),
@@ -214,16 +229,14 @@ def _table() -> list[ProductionMutant]:
         ProductionMutant(
             "one number without noise", "clip counts", mistakes.clips_exact, audit("gaussian clip counts")
         ),
+        ProductionMutant("one number without noise", "empty cells", mistakes.empty_cells_exact, audit("dpme")),
         ProductionMutant(
-            "one number without noise", "empty cells", mistakes.empty_cells_exact, lockstep("dpme laplace")
-        ),
-        ProductionMutant(
-            "exact sums as preconditioner", "irls", mistakes.exact_preconditioner, lockstep("irls score"), True
+            "exact sums as preconditioner", "irls", mistakes.exact_preconditioner, audit("irls gaussian"), True
         ),
         ProductionMutant("exact sums as preconditioner", "refined", refined_patches.exact_gram, replay()),
         ProductionMutant("exact sums as scaling", "refined", refined_patches.exact_scaling, replay(), True),
         ProductionMutant("exact sums as threshold", "refined", refined_patches.exact_clip, replay()),
-        ProductionMutant("exact sums as threshold", "irls", mistakes.threshold_from_sums, lockstep("irls score")),
+        ProductionMutant("exact sums as threshold", "irls", mistakes.threshold_from_sums, audit("irls gaussian")),
         ProductionMutant(
             "noise reused",
             "by the next release",
@@ -232,7 +245,7 @@ def _table() -> list[ProductionMutant]:
         ),
         ProductionMutant("noise reused", "for all entries", mistakes.one_for_all_entries, audit("gaussian")),
         ProductionMutant(
-            "noise reused", "in the next pass", mistakes.the_same_in_every_pass, lockstep("irls score"), True
+            "noise reused", "in the next pass", mistakes.the_same_in_every_pass, audit("irls gaussian"), True
         ),
         ProductionMutant("floating-point noise", "gaussian", mistakes.doubles_in_moments, audit("gaussian")),
         ProductionMutant(
@@ -243,6 +256,19 @@ def _table() -> list[ProductionMutant]:
         ),
         ProductionMutant(
             "clip forgotten on one column", "reading", reading_patches.not_clipped, audit("gaussian"), True
+        ),
+        ProductionMutant("ball forgotten", "reading", reading_patches.ball_forgotten, audit("gaussian"), True),
+        ProductionMutant(
+            "exchanged rows charged as added",
+            "gradient",
+            sensitivity_patches.exchanged_scores_as_added,
+            audit("gradient"),
+        ),
+        ProductionMutant(
+            "volume not charged", "objective", sensitivity_patches.volume_forgotten, audit("objective"), True
+        ),
+        ProductionMutant(
+            "dropped rows not charged", "gaussian", sensitivity_patches.dropped_rows_forgotten, audit("gaussian")
         ),
         ProductionMutant(
             "scaled by the data", "reading", reading_patches.scaled_by(reading_patches.by_largest), audit("gaussian")

@@ -105,6 +105,42 @@ def half(values: list[int], scales: Sequence[int]) -> list[int]:
     return [value // 2 for value in values]
 
 
+def guard_halved(patch: Patch) -> None:
+    counts = workflow.guard_counts
+    for module in (workflow, runs):
+        patch.setattr(module, "guard_counts", lambda fitting, law, source: counts(fitting, law, Changed(source, half)))
+
+
+def clips_halved(patch: Patch) -> None:
+    for module in (gaussian, laplace):
+        grid = module.on_product_grid
+        patch.setattr(module, "on_product_grid", lambda found, noise, law, grid=grid: grid(found, half(noise, ()), law))
+
+
+def residuals_halved(patch: Patch) -> None:
+    noisy = workflow.residuals_with_noise
+    patch.setattr(workflow, "residuals_with_noise", lambda sums, law, source: noisy(sums, law, Changed(source, half)))
+
+
+def count_halved_in_gradient(patch: Patch) -> None:
+    bound = gradient.row_bound
+    patch.setattr(
+        gradient,
+        "row_bound",
+        lambda ones, context: bound(ones, replace(context, sampler=Changed(context.sampler, half))),
+    )
+
+
+def point_noise_halved(patch: Patch) -> None:
+    context = Question.context
+
+    def smaller(self: Any, source: Any) -> Any:
+        point = self.law.sigma["coefficients"]
+        return context(self, Changed(source, lambda values, scales: half(values, ()) if point in scales else values))
+
+    patch.setattr(Question, "context", smaller)
+
+
 class AtHalfTheScale(Changed):
     def draw(self, scales: Sequence[int]) -> list[int]:
         return self._source.draw([scale // 2 for scale in scales])

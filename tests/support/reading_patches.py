@@ -93,3 +93,7 @@ def place_decides(patch: Patch) -> None:
         "row_digests",
         lambda values, key: (np.arange(values.shape[1]) * values.shape[1] % 11).astype(np.uint64),
     )
+
+
+def ball_forgotten(patch: Patch) -> None:
+    patch.setattr(rows, "shrink_to_ball", lambda block, norm2: None)

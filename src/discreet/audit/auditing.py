@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import time
 from collections.abc import Callable, Iterable, Sequence
+from numbers import Real
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -14,7 +16,7 @@ from discreet.audit.statistics.claims import Claim
 from discreet.audit.statistics.judging import FEWEST_DRAWS, judged
 from discreet.errors import SpecError, shown
 from discreet.exact.arrays import FloatArray
-from discreet.privacy.checks import is_integer, is_number
+from discreet.privacy.checks import is_integer, is_number, listed
 
 if TYPE_CHECKING:
     from discreet.privacy.budget import PrivacyBudget
@@ -41,7 +43,8 @@ def audit(
     Parameters
     ----------
     method
-        Takes a table and gives numbers: all that it publishes, always equally many. Each call must draw new noise.
+        Takes a table and gives numbers: all that it publishes, always equally many. Each call is given a copy of the
+        table and must draw new noise. Text is no number, and an integer must be one that a double holds.
     pairs
         Neighbouring tables, made up for the purpose: `(table, neighbour)`, or `NeighbourPair` values with a name.
     claimed
@@ -74,7 +77,10 @@ def audit(
     if not is_number(confidence) or not 0.5 <= confidence < 1:
         raise SpecError(f"confidence: expected a number from 0.5 to below 1, got {shown(confidence)}")
     claim = Claim.of(claimed)
-    named = [_named(pair, index) for index, pair in enumerate(pairs)]
+    given = listed(pairs)
+    if given is None:
+        raise SpecError(f"pairs: expected a list of pairs [(table, neighbour)], got {shown(pairs)}")
+    named = [_named(pair, index) for index, pair in enumerate(given)]
     if not named:
         raise SpecError("pairs: expected at least one pair of neighbouring tables, got none")
     name, alpha = getattr(method, "__name__", type(method).__name__), (1 - confidence) / len(named)
@@ -93,7 +99,8 @@ def _case(
     name: str, method: Callable[[Any], Any], pair: NeighbourPair, claim: Claim, draws: int, alpha: float
 ) -> AuditedCase:
     start = time.process_time()
-    one, other = (_drawn(method, table, draws) for table in (pair.table, pair.neighbour))
+    one = _drawn(method, pair.table, f"the table of '{pair.name}'", draws)
+    other = _drawn(method, pair.neighbour, f"the neighbour of '{pair.name}'", draws)
     if one.shape[1] != other.shape[1]:
         raise SpecError(
             f"the method gave {one.shape[1]} numbers for one table of '{pair.name}' and {other.shape[1]} for the "
@@ -103,17 +110,55 @@ def _case(
     return AuditedCase(name, pair.name, found, (), (), draws, time.process_time() - start)
 
 
-def _drawn(method: Callable[[Any], Any], table: Any, draws: int) -> FloatArray:  # noqa: ANN401
-    outputs = []
+def _drawn(method: Callable[[Any], Any], table: object, what: str, draws: int) -> FloatArray:
+    outputs: list[list[float]] = []
     for _ in range(draws):
-        published = method(table)
-        try:
-            outputs.append(np.asarray(published, dtype=np.float64).ravel())
-        except (TypeError, ValueError):
-            raise SpecError(f"expected numbers from the method, got {shown(published)}") from None
+        outputs.append(_numbers(method(_copied(table, what))))
         if len(outputs[-1]) != len(outputs[0]) or len(outputs[0]) == 0:
             raise SpecError(
                 f"expected equally many numbers from every call, at least one, got {len(outputs[0])} and "
                 f"{len(outputs[-1])}; pad with NaN"
             )
     return np.array(outputs)
+
+
+def _copied(table: object, what: str) -> object:
+    """A table for one call: a method that empties the one that it is given would see nothing the next time."""
+    try:
+        return copy.deepcopy(table)
+    except Exception:
+        raise SpecError(
+            f"{what} cannot be copied for each call: {shown(table)}; give lists or arrays, no generator, no open file"
+        ) from None
+
+
+def _numbers(published: object) -> list[float]:
+    """All numbers of an output, as doubles that hold them."""
+    if isinstance(published, np.ndarray) and published.dtype == np.float64:
+        found: list[float] = published.ravel().tolist()
+        return found
+    try:
+        # one by one: a common type of several numbers may hold fewer digits than each of them
+        parts = np.array(published, dtype=object).ravel().tolist()
+    except ValueError:
+        parts = [published]
+    return [part if type(part) is float else _double(part, published) for part in parts]
+
+
+def _double(part: object, published: object) -> float:
+    value = part.item() if isinstance(part, np.generic) else part
+    if not isinstance(value, Real):
+        raise SpecError(
+            f"expected numbers from the method, got {shown(published)}; return all that is published, as numbers"
+        )
+    try:
+        double = float(value)
+    except OverflowError:
+        double = np.inf
+    # what is not equal to itself is no number, and a double says so
+    if double != value and value == value:
+        raise SpecError(
+            f"got {shown(value)} from the method, which has more digits than a double holds; publish float(value), or "
+            "parts such as divmod(value, 2**32) as numbers of their own"
+        )
+    return double

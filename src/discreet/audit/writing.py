@@ -15,10 +15,14 @@ from discreet.files import checked_path, write_bytes
 
 
 def prepared_folder(output: object) -> Path:
-    """The folder to write to, made if there is none; refused before minutes are spent on an audit."""
+    """The folder to write to, made inside one that is there; refused before minutes are spent on an audit."""
     folder = checked_path(output)
+    if not str(output).strip():
+        raise OutputError(f"expected the name of a folder such as 'findings', got {shown(output)}")
+    if not folder.parent.is_dir():
+        raise OutputError(f"the folder {str(folder.parent)!r} does not exist; create it first")
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(exist_ok=True)
     except OSError as error:
         raise OutputError(f"cannot make the folder {shown(str(folder))}: {error.strerror}; choose another") from None
     # a missing library is found now, too

@@ -49,3 +49,10 @@ def test_part_of_the_way_is_farther_than_from_corner_to_corner():
     best = max(map(l1_change, l1_pairs(design)))
     assert 0.98 * largest < best <= largest + 1e-12
     assert max(map(l1_change, corner_pairs(design))) < 0.98 * largest
+
+
+def test_no_two_pairs_are_the_same():
+    for columns in (COLUMNS, {"b": bool, "y": bool}, {"x": (-1, 1), "y": (-1, 1)}):
+        pairs = l1_pairs(Design("y", columns, unit={"neighbours": "replace"}))
+        rows = [tuple(map(tuple, pair.neighbour.values())) for pair in pairs]
+        assert len({pair.name for pair in pairs}) == len(set(rows)) == len(pairs)

@@ -11,10 +11,12 @@ from discreet.audit.subjects.mechanisms import MechanismSubject
 NAMES = [one.pair.name for one in situations("gaussian")]
 
 
-def losses(name, places=None):
+def losses(name):
     entry = mechanism_entries()[name]
     known = situations(entry.mechanism)
-    for one in known if places is None else [known[place] for place in places]:
+    for one in known:
+        if not entry.serves(one.design):
+            continue
         subject = MechanismSubject(entry, 1.0, one.design, one.pair, whole=True)
         (loss,) = subject.exact()
         yield loss

@@ -20,11 +20,19 @@ from discreet.workflow import Question
 
 COLUMNS = {"y": (-1, 1), "x": (-1, 1)}
 WISHART = MechanismEntry("irls wishart", "irls", 1e-6, {"iterations": 1, "form": "moment", "noise": "wishart"})
-KNOWN = [name for name in mechanism_entries() if name not in ("objective", "irls wishart")]
+KNOWN = [name for name in mechanism_entries() if name != "irls wishart"]
 # on its pairs the bound of `output` is not reached, a run of `frank-wolfe` may end where scores differ little, a corner
-# row has a small weight in weighted moments, and not every run has residuals as large as their bound
+# row has a small weight in weighted moments, not every run has residuals as large as their bound, and no pair is known
+# on which the bound of `objective` is reached
 # noise decides how far `refined` scales a lone row: one run in four loses less than 0.8, all of 24 with chance 1e-14
-REACHED = {"output": 0.9, "frank-wolfe": 0.0, "irls moment": 0.0, "gaussian robust": 0.8, "refined": 0.8}
+REACHED = {
+    "output": 0.9,
+    "objective": 0.7,
+    "frank-wolfe": 0.0,
+    "irls moment": 0.0,
+    "gaussian robust": 0.8,
+    "refined": 0.8,
+}
 RUNS = {"refined": 24}
 
 
@@ -43,9 +51,10 @@ def largest(name, design, smaller=1, claim=None):
             MadeUpRows(table, design, asked.domain, clip_counts=entry.clip_counts)
             for table in (pair.table, pair.neighbour)
         )
-        runs = [exact_loss(pair.name, asked, claim, sides, PooledSampler()) for _ in range(RUNS.get(entry.name, 1))]
-        found.append(runs[0] if None in runs else max(runs, key=lambda loss: loss.value))
-    return found if None in found else max(found, key=lambda loss: loss.value)
+        runs = RUNS.get(entry.name, 1)
+        found += [exact_loss(pair.name, asked, claim, sides, PooledSampler()) for _ in range(runs)]
+    known = [loss for loss in found if loss is not None]
+    return max(known, key=lambda loss: loss.value, default=None)
 
 
 @pytest.mark.parametrize(
@@ -72,9 +81,8 @@ def test_where_rows_are_exchanged_their_number_is_public(name):
 
 
 def test_a_law_without_a_form_of_its_own_has_no_exact_loss():
-    assert set(largest("objective", Design("y", COLUMNS))) == {None}
-    assert set(largest(WISHART, Design("y", COLUMNS))) == {None}
+    assert largest(WISHART, Design("y", COLUMNS)) is None
 
 
 def test_without_a_claimed_curve_there_is_nothing_to_compare_mu_with():
-    assert largest("gaussian", Design("y", COLUMNS), claim=Claim(1.0, 1e-6)) == [None]
+    assert largest("gaussian", Design("y", COLUMNS), claim=Claim(1.0, 1e-6)) is None

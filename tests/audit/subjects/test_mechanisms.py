@@ -14,6 +14,7 @@ from discreet.audit.subjects.mechanisms import MechanismSubject
 from discreet.design.model import Design
 from discreet.mechanisms.registry import HOMES
 from discreet.workflow import release
+from support import reading_patches, sensitivity_patches
 
 DESIGN = Design("y", {"y": (-1, 1), "x": (-1, 1)})
 NAMES = list(mechanism_entries())
@@ -79,4 +80,42 @@ def test_a_release_file_that_differs_beside_its_noise_is_found(monkeypatch):
 def test_every_way_of_reading_is_among_the_exact_losses_of_two_entries():
     known = {loss.pair for loss in MechanismSubject(mechanism_entries()["laplace"], 1.0, DESIGN).exact()}
     assert {"none in arrow", "person of 3 rows, 2 count", "x beyond its bounds"} < known
-    assert len(MechanismSubject(mechanism_entries()["ssp"], 1.0, DESIGN).exact()) == 1
+    assert not {"none in arrow"} & {loss.pair for loss in losses("ssp")}
+
+
+def losses(name):
+    return MechanismSubject(mechanism_entries()[name], 1.0, DESIGN).exact()
+
+
+RELATIONS = {"replace", "replace, rows dropped", "ball"}
+
+
+# of an exchanged row Wishart noise has no exact loss, and a histogram takes no ball
+@pytest.mark.parametrize(
+    ("name", "relations"),
+    [
+        ("ssp", RELATIONS),
+        ("dpme", RELATIONS - {"ball"}),
+        ("wishart", RELATIONS - {"replace"}),
+        ("laplace clip counts", RELATIONS - {"replace, rows dropped"}),
+        ("gaussian estimator", {"replace"}),
+    ],
+)
+def test_every_relation_and_a_ball_are_among_the_exact_losses(name, relations):
+    found = losses(name)
+    assert {loss.pair.partition(": ")[0] for loss in found if ": " in loss.pair} == relations
+    assert all(loss.kept for loss in found)
+
+
+@pytest.mark.parametrize(
+    ("name", "mistake", "relation"),
+    [
+        ("ssp", reading_patches.ball_forgotten, "ball"),
+        ("gradient", sensitivity_patches.exchanged_scores_as_added, "replace"),
+        ("ssp", sensitivity_patches.dropped_rows_forgotten, "replace, rows dropped"),
+    ],
+)
+def test_what_is_forgotten_under_one_relation_is_seen_there(name, mistake, relation, monkeypatch):
+    mistake(monkeypatch)
+    seen = {loss.pair.partition(": ")[0] for loss in losses(name) if not loss.kept}
+    assert relation in seen <= RELATIONS

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Final, TypeAlias
 
-from discreet.audit.pairs.corners import across_pairs, clipped_pairs, corner_pairs
+from discreet.audit.pairs.corners import across_pairs, clipped_pairs, corner_pairs, opposed_pairs
 from discreet.audit.pairs.pair import NeighbourPair
 from discreet.audit.pairs.part_way import l1_pairs
 from discreet.audit.pairs.right_angles import right_angle_pairs
@@ -33,13 +33,6 @@ def _eigenvalue_pairs(design: Design) -> Pairs:
     return (*corner_pairs(design), *right_angle_pairs(design))
 
 
-def _reweighted_pairs(design: Design) -> Pairs:
-    """Corner rows, worst for Gaussian and Wishart noise; and rows part of the way between them, worst for Laplace."""
-    corners = corner_pairs(design)
-    known = [(pair.table, pair.neighbour) for pair in corners]
-    return (*corners, *(pair for pair in l1_pairs(design) if (pair.table, pair.neighbour) not in known))
-
-
 def _output_pairs(design: Design) -> Pairs:
     """Corner rows; and a corner row beside rows that hold the coefficients where its residual is largest."""
     strength = float(mechanism_named("output").info.settings["strength"].default)
@@ -47,9 +40,9 @@ def _output_pairs(design: Design) -> Pairs:
 
 
 def _objective_pairs(design: Design) -> Pairs:
-    """Corner rows, beside a row at right angles, or beside rows that steer coefficients of the squared loss."""
+    """Corner rows, beside a row at right angles, beside opposite ones, or beside rows that steer the squared loss."""
     steered = steered_pairs(design, _ball("strength"), _ball("bound"))
-    return (*across_pairs(design), *corner_pairs(design), *steered)
+    return (*across_pairs(design), *corner_pairs(design), *opposed_pairs(design), *steered)
 
 
 def _ball(setting: str) -> float:
@@ -68,7 +61,8 @@ _PAIRS: Final[Mapping[str, Callable[[Design], Pairs]]] = MappingProxyType({
     "adassp": _eigenvalue_pairs,
     "dpme": corner_pairs,
     "frank-wolfe": corner_pairs,
-    "irls": _reweighted_pairs,
+    # corner rows, worst for Gaussian and Wishart noise, and rows part of the way between them, worst for Laplace
+    "irls": l1_pairs,
     "gradient": corner_pairs,
     "output": _output_pairs,
     "objective": _objective_pairs,

@@ -1,16 +1,26 @@
-"""Neighbouring tables on which sums of products move farthest: corner rows, added or exchanged."""
+"""Neighbouring tables on which sums of products move farthest: corner rows, added, exchanged or dropped."""
 
 from __future__ import annotations
 
 import itertools
+from typing import Final
 
 from discreet.audit.pairs.pair import NeighbourPair
 from discreet.design.columns import Base, Boolean, Numeric
 from discreet.design.model import Design
 
+_OPPOSED: Final = (4, 16)
+
 
 def corner_pairs(design: Design) -> tuple[NeighbourPair, ...]:
-    """Corner rows: one added beside its twin, or replaced by rows that flip signs, levels and target."""
+    """Corner rows: one added beside its twin, or replaced by rows that flip signs, levels and target.
+
+    Where a rule drops rows, a row is also replaced by one that is dropped: the table that counts loses a row.
+
+    >>> declared = {name: {"dtype": "bool", "missing": "drop"} for name in ("y", "b")}
+    >>> corner_pairs(Design("y", declared, unit={"neighbours": "replace"}))[-1].neighbour
+    {'y': [None], 'b': [True]}
+    """
     corner = _corner(design, flipped=frozenset())
     if design.unit.neighbours == "add-remove":
         twice = {name: [*values, *values] for name, values in corner.items()}
@@ -18,7 +28,7 @@ def corner_pairs(design: Design) -> tuple[NeighbourPair, ...]:
     names = list(design.table_columns)
     numeric = [name for name in names if isinstance(design.columns[name], Numeric) and name != design.target]
     others = [name for name in names if name not in (*numeric, design.target)]
-    pairs = []
+    pairs: list[NeighbourPair] = []
     for flips in range(len(numeric) + 1):
         for with_others, with_target in itertools.product((False, True), repeat=2):
             flipped = {
@@ -26,10 +36,12 @@ def corner_pairs(design: Design) -> tuple[NeighbourPair, ...]:
                 *(others if with_others else ()),
                 *((design.target,) if with_target else ()),
             }
-            if flipped:
-                other = _corner(design, flipped=frozenset(flipped))
-                label = f"replace {', '.join(name for name in names if name in flipped)}"
-                pairs.append(NeighbourPair(label, corner, other))
+            label = f"replace {', '.join(name for name in names if name in flipped)}"
+            if flipped and label not in [pair.name for pair in pairs]:
+                pairs.append(NeighbourPair(label, corner, _corner(design, flipped=frozenset(flipped))))
+    dropping = [name for name, column in design.table_columns.items() if column.missing == "drop"]
+    if dropping:
+        pairs.append(NeighbourPair("replace by a row that is dropped", corner, {**corner, dropping[0]: [None]}))
     return tuple(pairs)
 
 
@@ -76,6 +88,27 @@ def across_pairs(design: Design) -> tuple[NeighbourPair, ...]:
     corner = _corner(design, flipped=frozenset())
     added = {name: [*values, *corner[name]] for name, values in beside.items()}
     return (NeighbourPair("corner row beside one at right angles", added, beside),)
+
+
+def opposed_pairs(design: Design) -> tuple[NeighbourPair, ...]:
+    """A corner row added beside rows that are like it but for the opposite target, and pull coefficients away from it.
+
+    Where noise brings the coefficients back to the corner row, it changes both the loss and its curvature most. How
+    many rows that takes depends on the noise, so there are several pairs. None where rows are exchanged.
+
+    >>> design = Design("y", {"y": (-1, 1), "b": (0, 10)})
+    >>> [pair.table["y"].count(-1) for pair in opposed_pairs(design)]
+    [4, 16]
+    """
+    if design.unit.neighbours != "add-remove":
+        return ()
+    corner, opposite = (_corner(design, flipped=frozenset(flipped)) for flipped in ((), (design.target,)))
+    pairs = []
+    for rows in _OPPOSED:
+        rest = {name: values * rows for name, values in opposite.items()}
+        added = {name: [*values, *corner[name]] for name, values in rest.items()}
+        pairs.append(NeighbourPair(f"corner row beside {rows} of the opposite target", added, rest))
+    return tuple(pairs)
 
 
 def _corner(design: Design, *, flipped: frozenset[str]) -> dict[str, list[object]]:

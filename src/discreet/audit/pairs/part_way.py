@@ -35,7 +35,12 @@ def l1_pairs(design: Design) -> tuple[NeighbourPair, ...]:
         for x, y in itertools.product(_WAYS, _WAYS)
         if x or y
     ]
-    return (*corners, *part_way)
+    # booleans and levels go all of the way or none, so that many of the rows are the same
+    pairs = list(corners)
+    for pair in part_way:
+        if pair.neighbour not in [one.neighbour for one in pairs]:
+            pairs.append(pair)
+    return tuple(pairs)
 
 
 def _moved(column: Base, way: float, corner: object) -> object:

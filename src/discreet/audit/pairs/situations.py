@@ -1,7 +1,8 @@
-"""Neighbouring tables on which readers, rules and caps may fail, each with the design it is for.
+"""Neighbouring tables on which relations, a ball, readers, rules and caps may fail, each with the design it is for.
 
 Whatever a cell holds, one unit may move what is published by no more than the noise covers. So these pairs are for
-every mechanism: an empty table, cells that are no numbers, the place of a row, borders of chunks, levels, and persons.
+every mechanism: rows that are exchanged, dropped or outside a ball, an empty table, cells that are no numbers, the
+place of a row, borders of chunks, levels, and persons.
 """
 
 from __future__ import annotations
@@ -37,22 +38,41 @@ class Situation:
 
 
 def situations(mechanism: str) -> tuple[Situation, ...]:
-    """All pairs for a mechanism: its worst ones under both relations, and those on which reading may fail.
+    """All pairs for a mechanism: its worst ones under every relation, and those on which reading may fail.
 
     >>> len(situations("gaussian")) > 30
     True
     """
-    return (*_worst(mechanism), *_general())
+    return (*_worst(mechanism), *reading_situations())
+
+
+def relation_designs() -> dict[str, Design]:
+    """Designs in which a row is added, exchanged, exchanged for one that is dropped, or outside a ball, by name.
+
+    >>> [name for name, design in relation_designs().items() if design.count_public]
+    ['replace']
+    """
+    box = {"y": _BOUNDS, "x": _BOUNDS}
+    # of booleans no exchange moves sums as far as a row that is dropped
+    dropped = {name: {"dtype": "bool", "missing": "drop"} for name in ("y", "b")}
+    exchanged = {"neighbours": "replace"}
+    return {
+        "add-remove": Design("y", box),
+        "replace": Design("y", box, unit=exchanged),
+        "replace, rows dropped": Design("y", dropped, unit=exchanged),
+        # the corner of the box is farther out than the ball
+        "ball": Design("y", {**box, "z": _BOUNDS}, radius=1.0),
+    }
 
 
 def _worst(mechanism: str) -> Iterator[Situation]:
-    for relation in ("add-remove", "replace"):
-        design = Design("y", {"y": _BOUNDS, "x": _BOUNDS}, unit={"neighbours": relation})
+    for kind, design in relation_designs().items():
         for pair in worst_pairs(mechanism, design):
-            yield Situation(design, NeighbourPair(f"{relation}: {pair.name}", pair.table, pair.neighbour))
+            yield Situation(design, NeighbourPair(f"{kind}: {pair.name}", pair.table, pair.neighbour))
 
 
-def _general() -> Iterator[Situation]:
+def reading_situations() -> Iterator[Situation]:
+    """Pairs on which reading may fail, for every mechanism."""
     dropping = _design("drop")
     corner = {"x": [1.0], "y": [1.0]}
     yield Situation(dropping, NeighbourPair("one row or none", corner, {"x": [], "y": []}))

@@ -12,8 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import ndtri
-from scipy.stats import beta
+from scipy.special import betainccinv, betaincinv, ndtri
 
 from discreet.audit.statistics.claims import Claim
 from discreet.exact.arrays import FloatArray, IntArray
@@ -65,13 +64,13 @@ def limits(hits: npt.ArrayLike, draws: int, other_hits: npt.ArrayLike, other_dra
 def lower_limit(hits: npt.ArrayLike, draws: int, alpha: float) -> FloatArray:
     """A lower limit of a probability, too high with probability of at most alpha."""
     counted: IntArray = np.asarray(hits)
-    return np.where(counted > 0, beta.ppf(alpha, np.maximum(counted, 1), draws - counted + 1), 0.0)
+    return np.where(counted > 0, betaincinv(np.maximum(counted, 1), draws - counted + 1, alpha), 0.0)
 
 
 def upper_limit(hits: npt.ArrayLike, draws: int, alpha: float) -> FloatArray:
     """An upper limit of a probability, too low with probability of at most alpha."""
     counted: IntArray = np.asarray(hits)
-    return np.where(counted < draws, beta.isf(alpha, counted + 1, np.maximum(draws - counted, 1)), 1.0)
+    return np.where(counted < draws, betainccinv(counted + 1, np.maximum(draws - counted, 1), alpha), 1.0)
 
 
 def _above_zero(bound: FloatArray) -> FloatArray:

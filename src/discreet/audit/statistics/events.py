@@ -147,17 +147,18 @@ def _number(draws: FloatArray, index: int) -> FloatArray:
 def _whole(draws: FloatArray) -> FloatArray:
     """A number for each output as a whole, the same for the same bits."""
     weights = np.random.default_rng(0).integers(1, 2**63, draws.shape[1], dtype=np.uint64) | np.uint64(1)
-    mixed = (np.ascontiguousarray(draws + 0.0).view(np.uint64) * weights).sum(axis=1, dtype=np.uint64)
+    mixed = (np.ascontiguousarray(draws).view(np.uint64) * weights).sum(axis=1, dtype=np.uint64)
     return np.asarray(mixed >> np.uint64(11), dtype=np.float64)
 
 
 def _lowest_bit(draws: FloatArray, index: int) -> FloatArray:
-    """The exponent of the lowest bit that is set; one more than any for 0, and for what is not a number."""
+    """The exponent of the lowest bit that is set; more than any for 0 and what is not a number, and again for -0."""
     values = draws[:, index]
     fraction, exponent = np.frexp(np.where(np.isfinite(values), values, 0.0))
     mantissa = np.abs(np.ldexp(fraction, 53)).astype(np.int64)
     lowest = np.log2(np.maximum(mantissa & -mantissa, 1).astype(np.float64)) + exponent - 53
-    return np.where(mantissa == 0, _NO_BIT, lowest)
+    none = np.where(np.signbit(values) & (values == 0), _NO_BIT + 1, _NO_BIT)
+    return np.where(mantissa == 0, none, lowest)
 
 
 def _compared(feature: Score, compare: Callable[..., Truths], cut: float, draws: FloatArray) -> Truths:

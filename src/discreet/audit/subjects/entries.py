@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from importlib.util import find_spec
 from typing import Final, Literal
 
+from discreet.design.columns import Numeric
+from discreet.design.model import Design
 from discreet.mechanisms.registry import HOMES, mechanism_named
 
 
@@ -41,6 +43,18 @@ class MechanismEntry:
     guard: bool = False
     estimator: bool = False
     most_draws: int = 10_000
+
+    def serves(self, design: Design) -> bool:
+        """Whether the entry takes a design of this shape: a ball, or columns that are all booleans.
+
+        >>> mechanism_entries()["dpme"].serves(Design("y", {"y": (0, 1), "x": (0, 1)}, radius=0.5))
+        False
+        """
+        if design.radius is not None and mechanism_named(self.mechanism).info.domain == "box":
+            return False
+        if self.estimator and not (design.radius is None and isinstance(design.columns[design.target], Numeric)):
+            return False
+        return bool(design.clippable) or not self.clip_counts
 
 
 def mechanism_entries() -> dict[str, MechanismEntry]:

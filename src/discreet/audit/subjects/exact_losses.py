@@ -18,6 +18,7 @@ from types import MappingProxyType
 from typing import Final, TypeAlias
 
 from discreet.audit.statistics.claims import Claim
+from discreet.audit.subjects.objective_loss import objective_loss
 from discreet.audit.subjects.replay import replayed_square
 from discreet.audit.subjects.rows import MadeUpRows
 from discreet.audit.subjects.runs import one_run
@@ -55,7 +56,9 @@ def exact_loss(
         square = replayed_square(asked, sides, sampler)
         spent = math.inf if square is None else root_up(square)
         return None if claim.mu is None else ExactLoss(name, "mu", spent, claim.mu)
-    compared = _COMPARED.get(asked.mechanism.name)
+    if asked.mechanism.name == "objective":
+        return objective_loss(name, asked, claim, sides)
+    compared = COMPARED.get(asked.mechanism.name)
     if compared is None:
         return None
     changes = [
@@ -93,17 +96,31 @@ def unguarded(asked: Question) -> Question:
 
 
 def _all_changes(asked: Question, compared: Compared, answers: Sequence[Answers]) -> Changes:
-    """What is released in every pass of the mechanism, beside the first one, and after the last."""
-    unit, sigma = asked.law.unit, asked.law.sigma
-    for block, counted in ((CLIPPED, "clipped"), (GUARD, "fitting")):
-        if block in sigma:
-            counts = (getattr(side, counted) for side in answers[0])
-            yield from (((a - b) * unit, sigma[block]) for a, b in zip(*counts, strict=True))
-    of_mechanism, residuals = (answers[:-1], answers[-1:]) if asked.robust else (answers, [])
-    for step, (one, other) in enumerate(of_mechanism):
-        yield from compared(asked, step, one.on_grid(unit), other.on_grid(unit))
-    for one, other in residuals:
+    """What is released in every pass of the mechanism, and after the last."""
+    last = len(answers) - 1
+    for step, (one, other) in enumerate(answers):
+        yield from pass_changes(asked, compared, step, one, other, residuals=asked.robust and step == last)
+
+
+def pass_changes(
+    asked: Question, compared: Compared, step: int, one: Totals, other: Totals, *, residuals: bool
+) -> Changes:
+    """What is released after one pass, in the order in which noise is drawn for it."""
+    unit = asked.law.unit
+    if residuals:
         yield from _residuals(asked, one.on_grid(unit), other.on_grid(unit))
+        return
+    if step == 0:
+        yield from _counts(asked, GUARD, one.fitting, other.fitting)
+    yield from compared(asked, step, one.on_grid(unit), other.on_grid(unit))
+    if step == 0:
+        yield from _counts(asked, CLIPPED, one.clipped, other.clipped)
+
+
+def _counts(asked: Question, block: str, one: Values, other: Values) -> Changes:
+    """Counts that are released beside the first pass, if they are."""
+    if block in asked.law.sigma:
+        yield from (((a - b) * asked.law.unit, asked.law.sigma[block]) for a, b in zip(one, other, strict=True))
 
 
 def _residuals(asked: Question, one: Values, other: Values) -> Changes:
@@ -198,7 +215,7 @@ def _wishart(
     return ExactLoss(name, "delta", up(delta), claim.delta)
 
 
-_COMPARED: Final[Mapping[str, Compared]] = MappingProxyType({
+COMPARED: Final[Mapping[str, Compared]] = MappingProxyType({
     "gaussian": _moments,
     "laplace": _moments,
     "k-norm": _moments,

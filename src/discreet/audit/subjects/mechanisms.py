@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import cached_property, partial
 from typing import Final
 
 from discreet.audit.pairs.catalogue import worst_pairs
 from discreet.audit.pairs.pair import NeighbourPair
-from discreet.audit.pairs.situations import situations
+from discreet.audit.pairs.situations import reading_situations, relation_designs
 from discreet.audit.statistics.claims import Claim
 from discreet.audit.statistics.laws import Check, agreement_check
 from discreet.audit.subjects.entries import MechanismEntry
 from discreet.audit.subjects.exact_losses import exact_loss
+from discreet.audit.subjects.lockstep import lockstep_checks
 from discreet.audit.subjects.noise import noise_checks, sampler_checks
 from discreet.audit.subjects.pooled import PooledSampler
 from discreet.audit.subjects.public_path import PublicPath
@@ -33,8 +35,9 @@ from discreet.workflow import Question
 WHOLE_DRAWS: Final = 200
 WHOLE_DRAWS_SLOW: Final = 50
 SLOW_SECONDS: Final = 0.02
-# runs whose exact loss is computed, where one question depends on the answer before
+# runs whose exact loss is computed, where one question depends on the answer before; fewer for pairs of other designs
 RUNS: Final = 20
+OTHER_RUNS: Final = 3
 # entries for which the quick audit computes the loss of every pair, also of those on which reading may fail
 READ_EVERY_WAY: Final = ("gaussian", "laplace")
 # draws after which the cost of one is known
@@ -56,6 +59,8 @@ class MechanismSubject:
         The pair to draw for; unless given, the one of largest exact loss.
     whole
         Whether every draw goes through `discreet.release`, and not those of a test alone.
+    runs
+        Whose exact loss is computed, where one question depends on the answer before.
 
     Examples
     --------
@@ -73,8 +78,10 @@ class MechanismSubject:
         pair: NeighbourPair | None = None,
         *,
         whole: bool = False,
+        runs: int = RUNS,
     ) -> None:
         self._whole = whole
+        self._runs = runs
         self.name = entry.name
         self._entry = entry
         self._epsilon = epsilon
@@ -95,6 +102,7 @@ class MechanismSubject:
         self._sampler = PooledSampler()
         self._path = PublicPath(entry, self._asked)
         worst = partial(worst_pairs, entry.mechanism, design, clip_counts=entry.clip_counts)
+        self._given = pair is not None
         self._pairs = worst() if pair is None else (pair,)
 
     @property
@@ -110,21 +118,25 @@ class MechanismSubject:
         return padded([one_run(self._asked, self._sampler, rows.reader()) for _ in range(how_many)])
 
     def exact(self) -> tuple[ExactLoss, ...]:
-        """Losses of all pairs; where tables are read in every way, of those on which reading may fail too."""
-        known = [loss for loss in self._losses if loss is not None]
-        return *known, *(self._reading_losses() if self._entry.name in READ_EVERY_WAY and not self._whole else ())
+        """Losses of the pair that was given, or of all pairs, also of other designs."""
+        return self.own_losses() if self._given else (*self.own_losses(), *self._other_losses())
+
+    def own_losses(self) -> tuple[ExactLoss, ...]:
+        """Losses of all pairs of its design."""
+        return tuple(loss for loss in self._losses if loss is not None)
 
     def checks(self, drawn: tuple[FloatArray, FloatArray], alpha: float) -> tuple[Check, ...]:
-        """The law of the noise, and whether the whole public path gives outputs of the same law."""
+        """The law of the noise, tables in lockstep, and whether the whole public path gives outputs of the same law."""
         found = noise_checks(self._asked, self._sides(self._worst), drawn, alpha / 2)
         if self._whole:
             return *found, self._rest()
         sampled = sampler_checks(self._asked, self._sampler, alpha / 4)
+        in_step = lockstep_checks(self._asked, self._sides(self._worst)[0], self._sampler)
         whole = [
             agreement_check(f"whole path, {which}", self.whole_path(side), drawn[side], alpha / 8)
             for side, which in enumerate(("table", "neighbour"))
         ]
-        return *found, *sampled, *whole, self._rest()
+        return *found, *sampled, *in_step, *whole, self._rest()
 
     def whole_path(self, side: int) -> FloatArray:
         """Outputs of the public path on the table itself, for the test of agreement."""
@@ -143,9 +155,15 @@ class MechanismSubject:
         """Beside its noisy numbers every release says the same, whichever table it is of."""
         return Check("rest of the release", float(len(self._path.rests) - 1), 0.0)
 
-    def _reading_losses(self) -> Iterator[ExactLoss]:
-        for found in situations(self._entry.mechanism):
-            yield from MechanismSubject(self._entry, self._epsilon, found.design, found.pair, whole=True).exact()
+    def _other_losses(self) -> Iterator[ExactLoss]:
+        """Losses of the worst pairs under other relations and inside a ball, and of those on which reading may fail."""
+        of_entry = partial(MechanismSubject, self._entry, self._epsilon, runs=OTHER_RUNS)
+        for kind, design in relation_designs().items():
+            if design != self._design and self._entry.serves(design):
+                yield from (replace(loss, pair=f"{kind}: {loss.pair}") for loss in of_entry(design).own_losses())
+        if self._entry.name in READ_EVERY_WAY:
+            for found in reading_situations():
+                yield from of_entry(found.design, found.pair).own_losses()
 
     @cached_property
     def _losses(self) -> tuple[ExactLoss | None, ...]:
@@ -153,7 +171,7 @@ class MechanismSubject:
 
     def _loss(self, pair: NeighbourPair) -> ExactLoss | None:
         """The largest loss of some runs, where runs differ."""
-        runs = RUNS if self._asked.rereads else 1
+        runs = self._runs if self._asked.rereads else 1
         found = [exact_loss(pair.name, self._asked, self.claim, self._sides(pair), self._sampler) for _ in range(runs)]
         return max((loss for loss in found if loss is not None), key=lambda loss: loss.value, default=None)
 
