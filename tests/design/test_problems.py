@@ -104,13 +104,13 @@ def test_formulas_are_judged_where_what_they_use_is_right() -> None:
         "uses lg": {"formula": "lg + 1"}, "unknown": {"formula": "q + 1"}, "uses it": {"formula": "unknown + 1"},
         "fine": {"formula": "z ** 2"},
     }  # fmt: skip
-    assert [one.column for one in refused("y", columns)] == ["x", "unknown", "lg"]
+    assert [one.column for one in refused("y", columns)] == ["x", "unknown", "lg", "h"]
     columns["x"] = (1, 2)
     assert [one.column for one in refused("y", columns)] == ["unknown", "lg", "h"]
     del columns["lg"], columns["uses lg"]
     cycle = {"a": {"formula": "b + 1"}, "b": {"formula": "a + 1"}}
     found = refused("y", columns | cycle)
-    assert [one.column for one in found] == ["unknown", "", "h"]
+    assert [one.column for one in found] == ["unknown", "a", "h"]
     assert "form a cycle" in found[1].message
 
 
@@ -120,7 +120,9 @@ def test_what_is_missing_is_listed_with_what_is_wrong() -> None:
     assert [one.key for one in caught.value.problems] == ["target", "columns", "unit", "radius"]
     with pytest.raises(DesignError) as caught:
         discreet.Design.from_dict({"columns": {"x": (2, 1), 3: (0, 1)}})  # type: ignore[dict-item]
-    assert [(one.column, one.key) for one in caught.value.problems] == [("", "target"), ("x", ""), ("3", "name")]
+    assert [(one.column, one.key) for one in caught.value.problems] == [
+        ("", "target"), ("x", "bounds"), ("3", "name"),
+    ]  # fmt: skip
     assert [one.key for one in refused("y", 5, unit={"max_rows": 2}, weights="w")] == [
         "weights", "columns", "unit.max_rows",
     ]  # fmt: skip
@@ -147,3 +149,83 @@ def test_a_place_that_is_known_is_kept() -> None:
     assert [(one.column, one.key) for one in problems.found] == [("", "missing"), ("outer", "missing")]
     with pytest.raises(DesignError):
         problems.check()
+
+
+Y: dict[str, object] = {"y": (0, 1)}
+# two or more faults beside each other, and where each is
+TOGETHER: dict[str, tuple[tuple[object, object], dict[str, object], list[tuple[str, str]]]] = {
+    "a categorical target, bounds": (
+        ("g", {"g": {"levels": ["a", "b"]}, "x": {"bounds": [2, 1]}}), {}, [("x", "bounds"), ("", "target")],
+    ),
+    "a target that is not released, a formula": (
+        ("y", {"y": {"bounds": [0, 1], "release": False}, "z": {"formula": "1 / y"}, "w": (0, 1)}), {},
+        [("z", "formula"), ("", "target")],
+    ),
+    "no id, neighbours": (
+        ("y", Y | {"x": (0, 1)}), {"unit": {"neighbours": "swap", "max_rows": 3}},
+        [("", "unit.neighbours"), ("", "unit.max_rows")],
+    ),
+    "no id, too many rows": (
+        ("y", Y | {"x": (0, 1)}), {"unit": {"max_rows": 20_000}}, [("", "unit.max_rows"), ("", "unit.max_rows")],
+    ),
+    "a slip for id": (("y", Y | {"x": (0, 1)}), {"unit": {"Id": "p", "max_rows": 3}}, [("", "unit.Id")]),
+    "missing, two kinds of which one is wrong": (
+        ("y", Y | {"x": {"bounds": [2, 1], "levels": ["a", "b"], "missing": "no", "release": 3}}), {},
+        [("x", "release"), ("x", "missing"), ("x", ""), ("x", "bounds")],
+    ),
+    "missing, a slip for bounds": (
+        ("y", Y | {"x": {"bound": [0, 1], "missing": "no"}}), {}, [("x", "bound"), ("x", "missing")],
+    ),
+    "reference, a level twice, fill": (
+        ("y", Y | {"x": {"levels": ["a", "a", "b\x07"], "reference": "c", "missing": {"fill": "d"}}}), {},
+        [("x", "levels"), ("x", "levels"), ("x", "reference"), ("x", "missing")],
+    ),
+    "levels of several kinds, reference": (
+        ("y", Y | {"x": {"levels": ["a", 2.5, [1]], "reference": "c"}}), {}, [("x", "levels"), ("x", "reference")],
+    ),
+    "bounds, a fill value that is no number": (
+        ("y", Y | {"x": {"bounds": [2, 1], "missing": {"fill": "d"}}}), {}, [("x", "bounds"), ("x", "missing")],
+    ),
+    "target, columns": ((5, []), {}, [("", "columns"), ("", "target")]),
+    "a blank target, columns": (("", 3), {}, [("", "columns"), ("", "target")]),
+    "target, no column": ((5, {}), {}, [("", "target"), ("", "target")]),
+    "two cycles, a formula without a value": (
+        ("y", Y | {
+            "a": {"formula": "b + 1"}, "b": {"formula": "a + 1"}, "c": {"formula": "d + 1"}, "d": {"formula": "c + y"},
+            "e": {"formula": "1 / y"}, "f": {"formula": "a + 1"},
+        }), {}, [("a", "formula"), ("c", "formula"), ("e", "formula")],
+    ),
+    "what a formula may not have, no value": (
+        ("y", Y | {"x": {"formula": "cut(1 / y, 2)", "bounds": [0, 1], "reference": "a"}}), {},
+        [("x", "bounds"), ("x", "reference"), ("x", "formula")],
+    ),
+    "a formula that takes neither": (
+        ("y", Y | {"x": {"formula": "y > 0.5", "bounds": [0, 1], "reference": "a"}}), {},
+        [("x", "bounds"), ("x", "reference")],
+    ),
+    "dtype, a fill value": (
+        ("y", Y | {"x": {"dtype": "bool", "missing": {"fill": 2}}, "z": {"bounds": 3}}), {},
+        [("x", "missing"), ("z", "bounds")],
+    ),
+    "a name and its bounds": (("y", Y | {"Intercept": (2, 1)}), {}, [("Intercept", "name"), ("Intercept", "bounds")]),
+    "a name twice wrong": (("y", Y | {" \u202e": (0, 1)}), {}, [(" \u202e", "name"), (" \u202e", "name")]),
+    "no regressor, bounds": (("y", {"y": (2, 1)}), {}, [("y", "bounds"), ("", "columns")]),
+    "two released columns of one name, bounds": (
+        ("y", Y | {"x": (2, 1), "g": ["a", "b"], "g[b]": (0, 1)}), {}, [("x", "bounds"), ("", "columns")],
+    ),
+    "a column that nothing uses, bounds": (
+        ("y", Y | {"x": (2, 1), "h": {"bounds": [0, 1], "release": False}}), {}, [("x", "bounds"), ("h", "release")],
+    ),
+    "a column that a wrong formula uses": (
+        ("y", Y | {"x": {"formula": "h +"}, "h": {"bounds": [0, 1], "release": False}}), {}, [("x", "formula")],
+    ),
+    "a column that a slip for a formula uses": (
+        ("y", Y | {"x": {"formla": "h + 1"}, "h": {"bounds": [0, 1], "release": False}}), {}, [("x", "formla")],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", TOGETHER)
+def test_no_fault_hides_another(name: str) -> None:
+    given, more, places = TOGETHER[name]
+    assert [(one.column, one.key) for one in refused(*given, **more)] == places

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
+from discreet.design.problems import Problems
 from discreet.errors import SpecError, shown
 from discreet.exact.rounding import nearest
 from discreet.privacy.checks import is_number
@@ -59,12 +62,18 @@ class Numeric(_OneNumber):
     is_released: bool = field(default=True, repr=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "bounds", checked_bounds(self.bounds))
+        problems = Problems()
+        bounds = None
+        with problems.at(key="bounds"):
+            bounds = checked_bounds(self.bounds)
+            object.__setattr__(self, "bounds", bounds)
         if isinstance(self.missing, Fill):
-            low, high = self.bounds
             value = self.missing.value
+            low, high = bounds or (-math.inf, math.inf)
             if not is_number(value) or not low <= value <= high:
-                raise SpecError(f"the fill value {shown(value)} is not a number inside the bounds [{low:g}, {high:g}]")
+                inside = f" inside the bounds [{low:g}, {high:g}]" if bounds else ""
+                problems.add(f"the fill value {shown(value)} is not a number{inside}", key="missing")
+        problems.check()
 
     @property
     def mid(self) -> float:
@@ -92,8 +101,11 @@ class Boolean(_OneNumber):
     is_released: bool = field(default=True, repr=False)
 
     def __post_init__(self) -> None:
+        problems = Problems()
         if isinstance(self.missing, Fill) and self.missing.value not in (0, 1):
-            raise SpecError(f"the fill value {shown(self.missing.value)} of a boolean column is neither true nor false")
+            value = shown(self.missing.value)
+            problems.add(f"the fill value {value} of a boolean column is neither true nor false", key="missing")
+        problems.check()
 
     def to_dict(self) -> dict[str, object]:
         """The table `[columns.NAME]` of design.toml."""
@@ -115,29 +127,18 @@ class Categorical:
     formula: Formula | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
+        problems = Problems()
         levels = tuple(self.levels)
-        if not levels:
-            raise SpecError("levels are blank; fill in every value that can occur from public knowledge")
-        if len(levels) < 2:
-            raise SpecError(f"expected at least two levels for a categorical column, got {len(levels)}")
-        kinds = {type(level) for level in levels}
-        if kinds not in ({str}, {int}):
-            raise SpecError("levels must be all text or all integers; write the others as text")
-        if any(isinstance(level, int) and abs(level) >= _LARGEST_LEVEL for level in levels):
-            raise SpecError("a level is 2**53 or more, where doubles skip integers; write the levels as text")
-        hidden = next((level for level in levels if isinstance(level, str) and has_invisible_characters(level)), None)
-        if hidden is not None:
-            raise SpecError(f"the level {shown(hidden)} has invisible characters; rename it")
-        if len(set(levels)) != len(levels):
-            twice = next(level for level in levels if levels.count(level) > 1)
-            raise SpecError(f"the level {shown(twice)} is listed twice; list each level once")
+        plain = [level for level in levels if type(level) in (str, int)]
+        for fault in _level_faults(levels, plain):
+            problems.add(fault, key="levels")
+        if plain and self.reference is not None and self.reference not in plain:
+            problems.add(SpecError.unknown_name("reference level", self.reference, map(str, plain)), key="reference")
+        if plain and isinstance(self.missing, Fill) and self.missing.value not in plain:
+            problems.add(SpecError.unknown_name("fill level", self.missing.value, map(str, plain)), key="missing")
+        problems.check()
         object.__setattr__(self, "levels", levels)
-        reference = levels[0] if self.reference is None else self.reference
-        if reference not in levels:
-            raise SpecError.unknown_name("reference level", reference, map(str, levels))
-        object.__setattr__(self, "reference", reference)
-        if isinstance(self.missing, Fill) and self.missing.value not in levels:
-            raise SpecError.unknown_name("fill level", self.missing.value, map(str, levels))
+        object.__setattr__(self, "reference", levels[0] if self.reference is None else self.reference)
 
     @property
     def fill(self) -> float | None:
@@ -242,6 +243,24 @@ def _missing_entry(missing: Missing) -> dict[str, object]:
     if missing == "error":
         return {}
     return {"missing": {"fill": missing.value} if isinstance(missing, Fill) else missing}
+
+
+def _level_faults(levels: tuple[Level, ...], plain: list[Level]) -> Iterator[str]:
+    """What is wrong with levels, of which `plain` are text or integers."""
+    if not levels:
+        yield "levels are blank; fill in every value that can occur from public knowledge"
+        return
+    if len(levels) < 2:
+        yield f"expected at least two levels for a categorical column, got {len(levels)}"
+    if len(plain) < len(levels) or len({type(level) for level in plain}) > 1:
+        yield "levels must be all text or all integers; write the others as text"
+    if any(isinstance(level, int) and abs(level) >= _LARGEST_LEVEL for level in plain):
+        yield "a level is 2**53 or more, where doubles skip integers; write the levels as text"
+    for level, times in Counter(plain).items():
+        if isinstance(level, str) and has_invisible_characters(level):
+            yield f"the level {shown(level)} has invisible characters; rename it"
+        if times > 1:
+            yield f"the level {shown(level)} is listed twice; list each level once"
 
 
 def checked_bounds(bounds: tuple[float, float]) -> tuple[float, float]:

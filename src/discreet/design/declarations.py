@@ -65,10 +65,9 @@ def _unresolved(column: Column | Derived) -> Column | Derived:
     return Derived(column.formula, bounds, reference)
 
 
-def _derived_from_table(table: Mapping[str, object]) -> Derived:
+def _derived_from_table(problems: Problems, table: Mapping[str, object]) -> Derived:
     from discreet.design.formulas.formula import parse
 
-    problems = Problems()
     text, bounds, reference = table["formula"], None, None
     for key in table:
         if key not in ("formula", "bounds", "reference"):
@@ -96,56 +95,49 @@ def _column_from_table(table: Mapping[str, object]) -> Column | Derived:
     for key in table:
         if key not in COLUMN_KEYS:
             problems.add(SpecError.unknown_name("key", key, COLUMN_KEYS), key=key if isinstance(key, str) else "")
-    with problems.at():
-        if "formula" in table:
-            made: Column | Derived = _derived_from_table({key: table[key] for key in COLUMN_KEYS if key in table})
-        else:
-            given = [key for key in ("bounds", "levels", "dtype") if key in table]
-            if len(given) == 1:
-                made = _base_from_table(table)
-            elif given or not problems.found:
-                # a key that is not known may be a slip for one of these
-                found = " and ".join(given) or "none of them"
-                raise SpecError(f"expected exactly one of bounds, levels, dtype = 'bool' or formula, got {found}")
-    problems.check()
-    return made
+    known = {key: table[key] for key in COLUMN_KEYS if key in table}
+    return _derived_from_table(problems, known) if "formula" in known else _base_from_table(problems, known)
 
 
-def _base_from_table(table: Mapping[str, object]) -> Base:
-    problems = Problems()
-    if "reference" in table and "levels" not in table:
-        problems.add("'reference' is only for a column with levels", key="reference")
+def _base_from_table(problems: Problems, table: Mapping[str, object]) -> Base:
+    # a key that is not known may be a slip for one that is needed
+    slips = bool(problems.found)
+    kinds = [kind for kind in ("bounds", "levels", "dtype") if kind in table]
+    reference: Level | None = None
+    with problems.at(key="reference"):
+        if kinds and "levels" not in kinds and "reference" in table:
+            raise SpecError("'reference' is only for a column with levels")
+        reference = _checked_reference(table.get("reference"))
     release = table.get("release", True)
-    if not isinstance(release, bool) or (not release and "levels" in table):
+    if not isinstance(release, bool) or (not release and "levels" in kinds):
         problems.add(
             "release must be true or false, and false only for a number or boolean that a formula uses", key="release"
         )
     missing: Missing = "error"
     with problems.at(key="missing"):
         missing = _missing_from(table.get("missing", "error"))
-    kind = next(key for key in ("bounds", "levels", "dtype") if key in table)
-    with problems.at(key=kind):
-        column = _of_kind(kind, table[kind])
-        if isinstance(column, Categorical):
-            with problems.at(key="reference"):
-                column = replace(column, reference=_checked_reference(table.get("reference")))
-        with problems.at(key="missing"):
-            column = replace(column, missing=missing)
+    if len(kinds) != 1 and (kinds or not slips):
+        found = " and ".join(kinds) or "none of them"
+        problems.add(f"expected exactly one of bounds, levels, dtype = 'bool' or formula, got {found}")
+    for kind in kinds:
+        with problems.at(key=kind):
+            # which of several kinds a fill value is meant for is not known
+            column = _of_kind(kind, table[kind], missing if len(kinds) == 1 else "error", reference)
     problems.check()
     return column if isinstance(column, Categorical) else replace(column, is_released=bool(release))
 
 
-def _of_kind(kind: str, value: object) -> Base:
+def _of_kind(kind: str, value: object, missing: Missing, reference: Level | None) -> Base:
     if kind == "bounds":
-        return Numeric(_pair(value))
+        return Numeric(_pair(value), missing)
     if kind == "dtype":
         if value != "bool":
             raise SpecError(f"dtype {shown(value)} is not known; allowed: 'bool'")
-        return Boolean()
+        return Boolean(missing)
     levels = _plain_items(value)
     if levels is None:
         raise SpecError(f"levels: expected a list, got {shown(value)}")
-    return Categorical(levels)
+    return Categorical(levels, reference, missing)
 
 
 def _pair(bounds: object) -> tuple[float, float]:

@@ -88,23 +88,22 @@ class Design:
         """Check every part, and report all problems at once."""
         problems = Problems()
         check_keys(problems, given)
-        named = given.get("columns", {})
+        named = given.get("columns")
         names = named if isinstance(named, Mapping) else {}
-        columns = checked_columns(problems, named)
-        if "target" in given and "columns" in given and isinstance(named, Mapping):
-            check_target(problems, given["target"], names, columns or {})
+        columns = checked_columns(problems, named) if "columns" in given else {}
+        if "target" in given:
+            check_target(problems, given["target"], names, columns)
         unit = checked_unit(problems, given.get("unit"), names)
         intercept = given.get("intercept", True)
         with problems.at(key="intercept"):
             check_flag("intercept", intercept)
         radius = checked_radius(problems, given.get("radius"))
-        if columns:
-            values = {"target": given.get("target"), "columns": MappingProxyType(columns), "intercept": intercept}
-            for name, value in (values | {"radius": radius, "unit": unit}).items():
-                object.__setattr__(self, name, value)
-            if not any(problem.key == "target" for problem in problems.found):
-                check_released(problems, self.regressors, self.released)
+        if isinstance(named, Mapping):
+            check_released(problems, given.get("target"), names, columns)
         problems.check()
+        values = {"target": given["target"], "columns": MappingProxyType(columns), "intercept": intercept}
+        for name, value in (values | {"radius": radius, "unit": unit}).items():
+            object.__setattr__(self, name, value)
 
     def __hash__(self) -> int:
         return hash((self.target, tuple(self.columns.items()), self.intercept, self.radius, self.unit))
