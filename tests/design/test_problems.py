@@ -229,3 +229,16 @@ TOGETHER: dict[str, tuple[tuple[object, object], dict[str, object], list[tuple[s
 def test_no_fault_hides_another(name: str) -> None:
     given, more, places = TOGETHER[name]
     assert [(one.column, one.key) for one in refused(*given, **more)] == places
+
+
+def test_a_cycle_and_a_name_that_is_empty_have_a_line() -> None:
+    columns = ["y = {bounds = [0, 1]}", '"" = {bounds = [2, 1]}', 'a.formula = "b"', 'b.formula = "a + 1"']
+    text = "\n".join(['target = "y"', "[columns]", *columns])
+    with pytest.raises(DesignError) as caught:
+        discreet.Design.from_toml(text)
+    assert [(one.line, one.column, one.key) for one in caught.value.problems] == [
+        (4, "", "name"), (4, "", "bounds"), (5, "a", "formula"),
+    ]  # fmt: skip
+    with pytest.raises(DesignError, match="exactly one of bounds") as caught:
+        discreet.Design.from_toml(text.replace("bounds = [2, 1]", ""))
+    assert [one.line for one in caught.value.problems] == [4, 4, 5]

@@ -133,5 +133,7 @@ def _line(problem: DesignProblem, lines: Mapping[Path, int]) -> int | None:
         places: list[Path] = [("columns", problem.column, problem.key), ("columns", problem.column)]
     else:
         parts = tuple(problem.key.split("."))
-        places = [(problem.key,), parts, parts[:1]]
+        # the last two are of a column whose name is empty
+        unnamed: list[Path] = [("columns", "")] if problem.key in ("", "name") else []
+        places = [(problem.key,), parts, parts[:1], ("columns", "", problem.key), *unnamed]
     return next((lines[place] for place in places if place in lines), None)
