@@ -242,3 +242,61 @@ def test_a_cycle_and_a_name_that_is_empty_have_a_line() -> None:
     with pytest.raises(DesignError, match="exactly one of bounds") as caught:
         discreet.Design.from_toml(text.replace("bounds = [2, 1]", ""))
     assert [one.line for one in caught.value.problems] == [4, 4, 5]
+
+
+ODD_VALUES = {
+    "y = {bounds = [true, false]}": "bounds: expected a pair of numbers [low, high], got [true, false]",
+    "y = {bounds = [2026-11-17, 07:32:00]}": "[low, high], got [2026-11-17, 07:32:00]",
+    "y = {bounds = 2026-11-17T07:32:00Z}": "bounds: expected a pair [low, high], got 2026-11-17T07:32:00+00:00",
+    "y = {dtype = true}": "dtype true is not known; allowed: 'bool'",
+    "y = {bounds = [0, 1], missing = {fill = 2026-11-17}}": "missing = {fill = 2026-11-17} is not known",
+    "y = {dtype = 'bool', missing = {fil = [{a = false}]}}": "missing = {fil = [{a = false}]} is not known",
+    "y = 2026-11-17": "a list of levels, bool or a table, got 2026-11-17",
+    "y = {levels = [1, 2], reference = true}": "reference: expected one of the levels, got true",
+    "y = {formula = true}": "formula: expected text, got true",
+    "[unit]\nid = 2026-11-17": "unit id is 2026-11-17; it must be the name of a column",
+    "[unit]\nid = 'p'\nmax_rows = true": "max_rows: expected an integer of at least 1, got true",
+    "[unit]\nneighbours = false": "unknown neighbours false; allowed: add-remove, replace",
+}
+
+
+@pytest.mark.parametrize("line", ODD_VALUES)
+def test_a_value_is_repeated_as_the_file_has_it(line: str) -> None:
+    with pytest.raises(DesignError) as caught:
+        discreet.Design.from_toml(f'target = "x"\n[columns]\nx = {{bounds = [0, 1]}}\n{line}\n')
+    assert ODD_VALUES[line] in str(caught.value)
+
+
+@pytest.mark.parametrize(("line", "said"), [
+    ("radius = true", "radius: expected a number, got true"),
+    ("intercept = 2026-11-17", "intercept: expected true or false, got 2026-11-17"),
+    ("target = 2026-11-17", "unknown target 2026-11-17; allowed: x"),
+    ("unit = [true]", "unit is [true]; it must be a table of named values"),
+])  # fmt: skip
+def test_so_is_one_at_the_top(line: str, said: str) -> None:
+    with pytest.raises(DesignError) as caught:
+        discreet.Design.from_toml(f"{line}\n[columns]\nx = {{bounds = [0, 1]}}\n")
+    assert said in str(caught.value)
+
+
+def test_a_byte_order_mark_is_no_part_of_a_design(tmp_path) -> None:
+    text = 'target = "y"\n[columns]\ny = {bounds = [0, 1]}\nx = {bounds = [0, 1]}\n'
+    (tmp_path / "d.toml").write_text(text, encoding="utf-8-sig")
+    assert discreet.Design.load(tmp_path / "d.toml") == discreet.Design.from_toml(text)
+    (tmp_path / "d.toml").write_text(text.replace("[0, 1]", "[1, 0]", 1), encoding="utf-8-sig")
+    with pytest.raises(DesignError, match="line 3, column 'y'"):
+        discreet.Design.load(tmp_path / "d.toml")
+    (tmp_path / "d.toml").write_text(text, encoding="utf-16")
+    with pytest.raises(SpecError, match="is not UTF-8 text; save it as UTF-8"):
+        discreet.Design.load(tmp_path / "d.toml")
+
+
+@pytest.mark.parametrize("sign", ["", "-", "+"])
+def test_an_integer_of_too_many_digits_has_its_line(sign: str) -> None:
+    nines = "9" * 4000 + "_" + "9" * 1000
+    before = f'# {nines}\ntarget = "{nines}"\nradius = {nines}.5\nintercept = {nines}e1\n'
+    with pytest.raises(DesignError) as caught:
+        discreet.Design.from_toml(f"{before}[columns]\ny = {{bounds = [0,\n {sign}{nines}]}}\n")
+    assert [str(one) for one in caught.value.problems] == [
+        "line 7: an integer has 5000 digits, and no double more than 309; write a smaller number"
+    ]

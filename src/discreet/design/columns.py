@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from discreet.design.problems import Problems
-from discreet.errors import SpecError, shown
+from discreet.errors import SpecError, written
 from discreet.exact.rounding import nearest
 from discreet.privacy.checks import is_number
 from discreet.text import has_invisible_characters
@@ -72,7 +72,7 @@ class Numeric(_OneNumber):
             low, high = bounds or (-math.inf, math.inf)
             if not is_number(value) or not low <= value <= high:
                 inside = f" inside the bounds [{low:g}, {high:g}]" if bounds else ""
-                problems.add(f"the fill value {shown(value)} is not a number{inside}", key="missing")
+                problems.add(f"the fill value {written(value)} is not a number{inside}", key="missing")
         problems.check()
 
     @property
@@ -103,7 +103,7 @@ class Boolean(_OneNumber):
     def __post_init__(self) -> None:
         problems = Problems()
         if isinstance(self.missing, Fill) and self.missing.value not in (0, 1):
-            value = shown(self.missing.value)
+            value = written(self.missing.value)
             problems.add(f"the fill value {value} of a boolean column is neither true nor false", key="missing")
         problems.check()
 
@@ -258,9 +258,9 @@ def _level_faults(levels: tuple[Level, ...], plain: list[Level]) -> Iterator[str
         yield "a level is 2**53 or more, where doubles skip integers; write the levels as text"
     for level, times in Counter(plain).items():
         if isinstance(level, str) and has_invisible_characters(level):
-            yield f"the level {shown(level)} has invisible characters; rename it"
+            yield f"the level {written(level)} has invisible characters; rename it"
         if times > 1:
-            yield f"the level {shown(level)} is listed twice; list each level once"
+            yield f"the level {written(level)} is listed twice; list each level once"
 
 
 def checked_bounds(bounds: tuple[float, float]) -> tuple[float, float]:
@@ -268,7 +268,7 @@ def checked_bounds(bounds: tuple[float, float]) -> tuple[float, float]:
     if any(isinstance(bound, str) and not bound for bound in bounds):
         raise SpecError("bounds are blank; fill in the lowest and highest value from public knowledge")
     if len(bounds) != 2 or not all(is_number(bound) for bound in bounds):
-        raise SpecError(f"bounds: expected a pair of numbers [low, high], got {shown(bounds)}")
+        raise SpecError(f"bounds: expected a pair of numbers [low, high], got {written(bounds)}")
     low, high = nearest(bounds[0]), nearest(bounds[1])
     if not (math.isfinite(low) and math.isfinite(high)):
         raise SpecError(f"bounds [{low:g}, {high:g}] are not finite; declare two finite numbers")
@@ -279,7 +279,7 @@ def checked_bounds(bounds: tuple[float, float]) -> tuple[float, float]:
     # narrower, the distance between neighbouring doubles would coarsen the grid, or grid steps per unit overflow
     if not (math.isfinite(half) and half > max(2**-26 * max(abs(low), abs(high)), _NARROWEST)):
         raise SpecError(
-            f"bounds [{shown(low)}, {shown(high)}] are too wide or too narrow for double precision; "
+            f"bounds [{written(low)}, {written(high)}] are too wide or too narrow for double precision; "
             "shift or rescale the column before declaring it"
         )
     return low, high

@@ -20,7 +20,7 @@ from discreet.design.columns import (
     checked_bounds,
 )
 from discreet.design.problems import Problems
-from discreet.errors import SpecError, shown
+from discreet.errors import SpecError, written
 from discreet.privacy.checks import is_integer, is_number
 
 COLUMN_KEYS: Final = ("bounds", "levels", "reference", "dtype", "missing", "formula", "release")
@@ -51,7 +51,7 @@ def column_from(declaration: object) -> Column | Derived:
             return Numeric(items)
         if items and all(isinstance(item, str) or type(item) is int for item in items):
             return Categorical(items)
-    raise SpecError(f"expected a pair of bounds, a list of levels, bool or a table, got {shown(declaration)}")
+    raise SpecError(f"expected a pair of bounds, a list of levels, bool or a table, got {written(declaration)}")
 
 
 def _unresolved(column: Column | Derived) -> Column | Derived:
@@ -78,7 +78,7 @@ def _derived_from_table(problems: Problems, table: Mapping[str, object]) -> Deri
         reference = _checked_reference(table.get("reference"))
     with problems.at(key="formula"):
         if not isinstance(text, str):
-            raise SpecError(f"formula: expected text, got {shown(text)}")
+            raise SpecError(f"formula: expected text, got {written(text)}")
         made = Derived(parse(text), bounds, reference)
     problems.check()
     return made
@@ -87,7 +87,7 @@ def _derived_from_table(problems: Problems, table: Mapping[str, object]) -> Deri
 def _checked_reference(reference: object) -> Level | None:
     if reference is None or isinstance(reference, str) or is_integer(reference):
         return reference
-    raise SpecError(f"reference: expected one of the levels, got {shown(reference)}")
+    raise SpecError(f"reference: expected one of the levels, got {written(reference)}")
 
 
 def _column_from_table(table: Mapping[str, object]) -> Column | Derived:
@@ -132,18 +132,18 @@ def _of_kind(kind: str, value: object, missing: Missing, reference: Level | None
         return Numeric(_pair(value), missing)
     if kind == "dtype":
         if value != "bool":
-            raise SpecError(f"dtype {shown(value)} is not known; allowed: 'bool'")
+            raise SpecError(f"dtype {written(value)} is not known; allowed: 'bool'")
         return Boolean(missing)
     levels = _plain_items(value)
     if levels is None:
-        raise SpecError(f"levels: expected a list, got {shown(value)}")
+        raise SpecError(f"levels: expected a list, got {written(value)}")
     return Categorical(levels, reference, missing)
 
 
 def _pair(bounds: object) -> tuple[float, float]:
     items = _plain_items(bounds)
     if items is None or len(items) != 2:
-        raise SpecError(f"bounds: expected a pair [low, high], got {shown(bounds)}")
+        raise SpecError(f"bounds: expected a pair [low, high], got {written(bounds)}")
     return items[0], items[1]
 
 
@@ -171,4 +171,4 @@ def _missing_from(rule: object) -> Missing:
         value = rule["fill"]
         if isinstance(value, str | int | float):
             return Fill(value)
-    raise SpecError(f"missing = {shown(rule)} is not known; allowed: 'error', 'drop' or {{fill = VALUE}}")
+    raise SpecError(f"missing = {written(rule)} is not known; allowed: 'error', 'drop' or {{fill = VALUE}}")

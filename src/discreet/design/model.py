@@ -16,7 +16,7 @@ from discreet.design.columns import (
     Numeric,
     SplineBasis,
 )
-from discreet.design.lines import key_lines, not_toml, with_lines
+from discreet.design.lines import key_lines, not_toml, too_many_digits, with_lines
 from discreet.design.parts import (
     CONSTANT,
     check_keys,
@@ -220,10 +220,14 @@ class Design:
         """
         if not isinstance(text, str):
             raise SpecError(f"expected the text of a design file, got {type(text).__name__}")
+        # some editors put a byte order mark before the first line
+        text = text.removeprefix("\ufeff")
         try:
             table = tomllib.loads(text)
-        except ValueError as error:
+        except tomllib.TOMLDecodeError as error:
             raise DesignError([not_toml(str(error))]) from None
+        except ValueError:
+            raise DesignError([too_many_digits(text)]) from None
         except RecursionError:
             raise SpecError(
                 "the design is nested too deeply; it needs only tables such as [columns.NAME] and [unit]"
@@ -248,4 +252,4 @@ class Design:
         except OSError as error:
             raise SpecError(f"cannot read the design {str(path)!r}: {error.strerror}") from None
         except UnicodeDecodeError:
-            raise SpecError(f"the design {str(path)!r} is not UTF-8 text") from None
+            raise SpecError(f"the design {str(path)!r} is not UTF-8 text; save it as UTF-8") from None

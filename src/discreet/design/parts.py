@@ -10,7 +10,7 @@ from typing import Final, cast
 from discreet.design.columns import Boolean, Column, Derived, Numeric
 from discreet.design.declarations import column_from
 from discreet.design.problems import Problems
-from discreet.errors import SpecError, shown
+from discreet.errors import SpecError, written
 from discreet.exact.rounding import nearest
 from discreet.privacy.checks import is_integer, is_number
 from discreet.privacy.unit import PrivacyUnit
@@ -69,12 +69,12 @@ def check_target(problems: Problems, target: object, names: Iterable[object], co
         if declared and (not isinstance(target, str) or target not in declared):
             raise SpecError.unknown_name("target", target, declared)
         if not isinstance(target, str):
-            raise SpecError(f"target: expected the name of a column, got {shown(target)}")
+            raise SpecError(f"target: expected the name of a column, got {written(target)}")
         column = columns.get(target, Boolean())
         if not isinstance(column, Numeric | Boolean):
-            raise SpecError(f"the target {shown(target)} is categorical; a target is numeric or boolean")
+            raise SpecError(f"the target {written(target)} is categorical; a target is numeric or boolean")
         if not column.is_released:
-            raise SpecError(f"the target {shown(target)} is not released; leave out release = false")
+            raise SpecError(f"the target {written(target)} is not released; leave out release = false")
 
 
 def check_released(
@@ -86,7 +86,7 @@ def check_released(
     """
     regressors = [name for name in names if name not in columns or is_released(columns[cast("str", name)])]
     if not names:
-        named = f" {shown(target)}" if isinstance(target, str) and target else ""
+        named = f" {written(target)}" if isinstance(target, str) and target else ""
         problems.add(
             f"no column is declared; declare the target{named} and at least one column besides it", key="target"
         )
@@ -121,7 +121,7 @@ def checked_unit(problems: Problems, given: object, names: Iterable[object]) -> 
     person = given.get("id") if isinstance(given, Mapping) else unit.id
     if isinstance(person, str) and person in names:
         problems.add(
-            f"the id column {shown(person)} is declared as a column too; an id is never released", key="unit.id"
+            f"the id column {written(person)} is declared as a column too; an id is never released", key="unit.id"
         )
     return unit
 
@@ -132,9 +132,9 @@ def checked_radius(problems: Problems, radius: object) -> float | None:
         if radius is None:
             return None
         if not is_number(radius):
-            raise SpecError(f"radius: expected a number, got {shown(radius)}")
+            raise SpecError(f"radius: expected a number, got {written(radius)}")
         if not 2**-8 <= nearest(radius) < math.inf:
-            raise SpecError(f"radius {shown(radius)} is not allowed; declare a finite number of at least 1/256")
+            raise SpecError(f"radius {written(radius)} is not allowed; declare a finite number of at least 1/256")
         return float(radius)
     return None
 
@@ -146,11 +146,11 @@ def is_released(column: Column | Derived) -> bool:
 
 def _name_faults(name: object) -> Iterator[str]:
     if not isinstance(name, str) or not name or name != name.strip():
-        yield f"expected a column name that is not empty and has no blanks at its ends, got {shown(name)}"
+        yield f"expected a column name that is not empty and has no blanks at its ends, got {written(name)}"
     if isinstance(name, str) and has_invisible_characters(name):
-        yield f"the column name {shown(name)} has invisible characters; rename the column"
+        yield f"the column name {written(name)} has invisible characters; rename the column"
     if name in (CONSTANT, INTERCEPT):
-        yield f"the column name {shown(name)} is a reserved name; rename the column"
+        yield f"the column name {written(name)} is a reserved name; rename the column"
 
 
 def _resolved(
@@ -165,4 +165,4 @@ def _resolved(
 
 
 def _text(name: object) -> str:
-    return name if isinstance(name, str) else shown(name)
+    return name if isinstance(name, str) else written(name)
