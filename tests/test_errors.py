@@ -10,7 +10,7 @@ from discreet import errors
 from discreet.errors import CellError, DataError, DiscreetError, SpecError, missing_extra, shown, written
 
 CODES = {
-    "SpecError": 2, "DataError": 2, "CellError": 2, "ReleaseFileError": 2, "OutputError": 2,
+    "SpecError": 2, "DesignError": 2, "DataError": 2, "CellError": 2, "ReleaseFileError": 2, "OutputError": 2,
     "BudgetError": 3, "LedgerError": 4, "AfterSpendError": 5, "GuardStop": 5,
 }  # fmt: skip
 

@@ -12,8 +12,11 @@ import pytest
 import discreet
 from discreet.curator.persons import PersonCap, row_digests
 from discreet.curator.rows import GridRows
+from discreet.curator.sums.clipped_scores import ClippedScores
+from discreet.curator.sums.column_cells import ColumnCells
 from discreet.curator.sums.gram import ExactGram
 from discreet.curator.sums.residuals import ResidualGram
+from discreet.curator.sums.scaled_rows import Scaling, ShrunkRows
 from discreet.curator.table import Table, accumulate
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
@@ -273,3 +276,27 @@ def test_rows_are_digested_only_where_that_is_asked_for():
     assert made[0] is None
     assert made[1] is not None
     assert made[1] == made[2]
+
+
+@pytest.mark.parametrize("unit", [{}, {"id": "who", "max_rows": 2}])
+def test_rows_that_were_written_anew_are_what_later_passes_see(unit):
+    design = Design("y", {"y": (-1, 1), "x": (-1, 1)}, unit=unit)
+    domain, rng = RowDomain.of(design), np.random.default_rng(1)
+    table = {"x": rng.uniform(-1, 1, 50), "y": rng.uniform(-1, 1, 50), "who": [f"p{k // 2}" for k in range(50)]}
+    scaling = Scaling((0.1,), (0.25,), 4.0, 1)
+    found = []
+    for chunk_rows in (7, 1000):
+        options = ComputeOptions(batch_rows=11, chunk_rows=chunk_rows)
+        with Table(open_source(table), design, domain, options, again=True) as rows:
+            cells = rows.sums(ColumnCells(domain, [1])).cells
+            shrunk = rows.sums(ShrunkRows(domain, scaling, 2.0, 0.0, [0.5])).values
+            scores = [rows.sums(ClippedScores(domain, [0, 0], 0.25)).values for _ in range(2)]
+        assert scores[0] == scores[1]
+        found.append((cells.tolist(), shrunk, scores[0]))
+    assert found[0] == found[1]
+    assert found[0][1][-1] == found[0][2][-1] == 50 * 4**16
+    # the same in one piece
+    grid = np.rint(np.stack([np.ones(50), table["x"], table["y"]]) * 2**16)
+    sums = ClippedScores(domain, [0, 0], 0.25)
+    sums.add(ShrunkRows(domain, scaling, 2.0, 0.0, [0.5]).recoded(grid))
+    assert sums.totals() == found[0][2]

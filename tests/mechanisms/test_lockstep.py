@@ -8,6 +8,10 @@ import numpy as np
 import pytest
 
 import discreet
+from discreet.audit.subjects.replay import ReplaySampler
+from discreet.losses.law import NoiseLaw
+from discreet.planning import noise_law_for
+from discreet.testing.not_private import SeededSampler
 from support.iterative_runs import grid_rows
 from support.lockstep import Run, Setup, seeded, shifted, watched_release
 from support.lockstep_pairs import (
@@ -16,6 +20,9 @@ from support.lockstep_pairs import (
     UNITS,
     assert_choices_decide,
     assert_in_step,
+    assert_replayed,
+    refined_setup,
+    replayed_release,
     setup_of,
     two_runs,
     unrelated,
@@ -192,3 +199,24 @@ def first_and_last(run: Run):
     drawn = [draw for one in run.passes for draw in one.draws]
     assert len(drawn) == 2
     return drawn
+
+
+# -- searches, each comparison of which depends on the one before ------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize(("unit", "intercept"), [(unit, intercept) for unit in UNITS for intercept in (True, False)])
+def test_refined_publishes_a_function_of_its_noisy_numbers(unit, intercept, seed):
+    first = assert_replayed(unit, seed, intercept=intercept)
+    # negative control: one noisy score that is off by ten of its scales
+    setup = refined_setup(unit, intercept=intercept)
+    third = ReplaySampler(SeededSampler(seed), first)
+    kept, _ = replayed_release(setup, unrelated(1, unit), third)
+    index = first.scales.index(law_of(setup).sigma["score"])
+    first.noisy[index] += 10 * first.scales[index]
+    third = ReplaySampler(SeededSampler(seed), first)
+    assert replayed_release(setup, unrelated(1, unit), third)[0] != kept
+
+
+def law_of(setup: Setup) -> NoiseLaw:
+    return noise_law_for(setup.design, setup.epsilon, setup.delta, mechanism=setup.mechanism)

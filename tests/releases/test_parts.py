@@ -114,3 +114,33 @@ def test_the_law_of_a_release_with_clip_counts_can_be_checked_from_public_number
     options = {"moments": moments, "clip_counts": True, "grid_bits": 20}
     made = discreet.release(table, design, epsilon=1.0, delta=1e-6, **options)
     assert noise_law_for(design, 1.0, 1e-6, **options) == made.noise
+
+
+def test_ranges_are_read_back_and_ranges_that_cannot_be_are_refused():
+    design = discreet.Design("y", {"x": (0, 1), "b": bool, "y": (0, 1)})
+    table = {"x": [0.1, 0.9], "b": [True, False], "y": [0.3, 0.4]}
+    made = discreet.release(table, design, epsilon=1.0, delta=1e-6, mechanism="refined")
+    assert Release.from_json(made.to_json()) == made
+    assert len(made.coefficients.ranges) == 2
+    jsonschema.validate(json.loads(made.to_json()), SCHEMA)
+    for ranges, message in (
+        ([[-1.0, 1.0]], "must be 2 pairs of numbers"),
+        (3, "must be 2 pairs of numbers"),
+        ([[-1.0, 1.0], [0.5]], "a pair of coefficients.ranges must be 2 numbers"),
+        ([[-1.0, 1.0], [0.5, 0.25]], "a lower and an upper end, both from -1 to 1"),
+        ([[-1.0, 1.5], [0.0, 1.0]], "a lower and an upper end, both from -1 to 1"),
+    ):
+        with pytest.raises(ReleaseFileError, match=message):
+            Release.from_json(edited(made, coefficients__ranges=ranges))
+    with pytest.raises(ReleaseFileError, match="schema version 2 has no"):
+        Release.from_json(edited(made, schema=2))
+
+
+def test_files_of_the_version_before_are_read_and_keep_their_digest():
+    design = discreet.Design("y", {"x": (0, 1), "y": (0, 1)})
+    made = discreet.release({"x": [0.1, 0.9], "y": [0.3, 0.4]}, design, epsilon=1.0, delta=1e-6, mechanism="irls")
+    before = Release.from_json(edited(made, schema=2))
+    assert (before.schema, made.schema) == (2, 3)
+    assert before.digest == json.loads(edited(made, schema=2))["digest"] != made.digest
+    assert before.coefficients == made.coefficients
+    assert before.coefficients.ranges == ()

@@ -61,6 +61,7 @@ VARIANTS: dict[str, tuple[str, dict[str, float], dict[str, object]]] = {
     "irls without delta": ("irls", PURE, {"iterations": 3}),
     "irls wishart": ("irls", BUDGET, {"iterations": 2, "form": "moment", "noise": "wishart"}),
     "gradient": ("gradient", BUDGET, {"iterations": 6}),
+    "refined": ("refined", BUDGET, {}),
     "output": ("output", BUDGET, {}),
     "objective": ("objective", BUDGET, {}),
     "objective squared": ("objective", BUDGET, {"loss": "squared"}),

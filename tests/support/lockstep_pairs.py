@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 import discreet
+from discreet.audit.subjects.replay import ReplaySampler
+from discreet.testing.not_private import SeededSampler
 from discreet.workflow import release_with
 from support.lockstep import Run, Setup, seeded, shifted, watched_release
 
@@ -110,3 +112,30 @@ def watched_release_of_choices(setup: Setup, data: object, chosen: Chosen) -> di
         chosen, data, setup.design, epsilon=setup.epsilon, delta=0.0, mechanism=setup.mechanism,
         settings=setup.settings, moments="plain", residual_bound=None, grid_bits=setup.grid_bits,
     )  # fmt: skip
+
+
+def refined_setup(unit: str, *, intercept: bool) -> Setup:
+    return Setup("refined", discreet.Design("y", COLUMNS, unit=UNITS[unit], intercept=intercept))
+
+
+def replayed_release(setup: Setup, data: object, sampler: ReplaySampler) -> tuple[str, list[object]]:
+    """The release of a table with the noise of a replay, and every question that was put to the table."""
+    run = Run(lambda *_: [])
+    run.draw = sampler.draw
+    release = watched_release(setup, data, run)
+    return release.to_json(), [one.question for one in run.passes]
+
+
+def assert_replayed(unit: str, seed: int, *, intercept: bool) -> ReplaySampler:
+    """`refined` publishes a function of its noisy numbers: each comparison of its searches depends on those before."""
+    setup = refined_setup(unit, intercept=intercept)
+    first = ReplaySampler(SeededSampler(seed))
+    second = ReplaySampler(SeededSampler(seed), first)
+    kept, asked = replayed_release(setup, unrelated(0, unit), first)
+    again, asked_again = replayed_release(setup, unrelated(1, unit), second)
+    assert kept == again
+    assert asked == asked_again, "the second table was asked another question"
+    assert first.scales == second.scales
+    # the exact numbers differ, or the test would show nothing
+    assert sum(a != b for a, b in zip(first.exact, second.exact, strict=True)) > len(first.exact) / 2
+    return first

@@ -15,7 +15,7 @@ from discreet.losses.law import CLIPPED
 from discreet.mechanisms.coefficients import frank_wolfe, gradient, irls
 from discreet.mechanisms.moments import gaussian
 from support import production_patches as mistakes
-from support import reading_patches
+from support import reading_patches, refined_patches
 from support.lockstep_pairs import SETTINGS
 from support.production_judges import (
     Judge,
@@ -23,6 +23,7 @@ from support.production_judges import (
     choices,
     coarse_lattice,
     lockstep,
+    replay,
     standardised_pair,
     verified,
     wishart_reference,
@@ -62,7 +63,7 @@ class ProductionMutant:
 
 _MECHANISMS = (
     "gaussian", "laplace", "k-norm", "wishart", "functional", "ssp", "adassp", "dpme", "frank-wolfe", "irls",
-    "gradient", "output", "objective",
+    "gradient", "output", "objective", "refined",
 )  # fmt: skip
 _OTHER_NOISE = ("dpme gaussian", "irls gaussian", "irls moment")
 _MOMENTS = ("gaussian", "laplace", "k-norm", "wishart", "functional", "ssp", "adassp")
@@ -98,6 +99,9 @@ def _table() -> list[ProductionMutant]:
         for name in SETTINGS
         if name != "irls wishart"
     ]
+    made.append(
+        ProductionMutant("noise halved after the draw", "refined", mistakes.variates_changed(mistakes.half), replay())
+    )
     made += [
         ProductionMutant(
             "noise halved", f"primitives.{name}", mistakes.primitives_halved, audit(f"primitives.{name}", 10_000)
@@ -146,9 +150,15 @@ def _table() -> list[ProductionMutant]:
             mistakes.one_pass_less(frank_wolfe, "epsilon_of_a_choice"),
             verified("frank-wolfe", delta=0.0, iterations=3),
         ),
+        ProductionMutant("one pass uncharged", "refined", refined_patches.one_time_less("score"), verified("refined")),
+        ProductionMutant(
+            "one comparison uncharged", "refined", refined_patches.one_time_less("radius"), verified("refined")
+        ),
+        ProductionMutant("Gram uncharged", "refined", refined_patches.part_free("gram"), audit("refined")),
         ProductionMutant("one pass uncharged", "residuals", mistakes.residual_pass_free, audit("gaussian robust")),
         ProductionMutant("count uncharged", "laplace", mistakes.count_free_in_laplace, audit("laplace")),
         ProductionMutant("count uncharged", "gradient", mistakes.count_free_in_gradient, audit("gradient")),
+        ProductionMutant("count uncharged", "refined", refined_patches.part_free("count"), verified("refined")),
         ProductionMutant("count uncharged", "guard", mistakes.guard_free, audit("gaussian guard")),
         ProductionMutant(
             "count uncharged",
@@ -165,6 +175,10 @@ def _table() -> list[ProductionMutant]:
             mistakes.score_without_noise(gradient, 0),
             lockstep("gradient"),
             True,
+        ),
+        ProductionMutant("first step without noise", "refined", refined_patches.step_without_noise, replay(), True),
+        ProductionMutant(
+            "one comparison without noise", "refined", refined_patches.comparison_without_noise, replay(), True
         ),
         ProductionMutant(
             "one pass without noise", "irls", mistakes.score_without_noise(irls, 1), lockstep("irls laplace")
@@ -206,6 +220,9 @@ def _table() -> list[ProductionMutant]:
         ProductionMutant(
             "exact sums as preconditioner", "irls", mistakes.exact_preconditioner, lockstep("irls score"), True
         ),
+        ProductionMutant("exact sums as preconditioner", "refined", refined_patches.exact_gram, replay()),
+        ProductionMutant("exact sums as scaling", "refined", refined_patches.exact_scaling, replay(), True),
+        ProductionMutant("exact sums as threshold", "refined", refined_patches.exact_clip, replay()),
         ProductionMutant("exact sums as threshold", "irls", mistakes.threshold_from_sums, lockstep("irls score")),
         ProductionMutant(
             "noise reused",

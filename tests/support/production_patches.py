@@ -408,12 +408,16 @@ def doubles_in_a_primitive(patch: Patch) -> None:
 # -- exact numbers in the file -----------------------------------------------------------------------------------------
 
 
+def exact_number(first: Any) -> int:
+    return sum(first.values) + (0 if first.cells is None else int(first.cells.sum()))
+
+
 def exact_sum_among_the_noisy(patch: Patch) -> None:
     released = Question.release
 
     def leaking(self: Any, published: Any, first: Any, *rest: Any) -> Any:
         made = released(self, published, first, *rest)
-        return replace(made, scalars={**made.scalars, "exact": sum(first.values)})
+        return replace(made, scalars={**made.scalars, "exact": exact_number(first)})
 
     patch.setattr(Question, "release", leaking)
 
@@ -423,7 +427,7 @@ def exact_sum_in_the_words(patch: Patch) -> None:
 
     def leaking(self: Any, published: Any, first: Any, *rest: Any) -> Any:
         made = released(self, published, first, *rest)
-        return replace(made, made_by=f"{made.made_by} ({sum(first.values)})")
+        return replace(made, made_by=f"{made.made_by} ({exact_number(first)})")
 
     patch.setattr(Question, "release", leaking)
 

@@ -222,7 +222,7 @@ def test_an_index_beyond_its_dictionary_is_refused_where_a_missing_cell_is() -> 
     with pytest.raises(CellError, match="column 'x' has a cell"):
         exact_release({"x": coded([0, 5], pa.int8(), ["a", "b"]), "y": CELLS[:2]}, design)
     persons = discreet.Design("y", {"z": (0, 9), "y": DROP}, unit={"id": "x", "max_rows": 2})
-    with pytest.raises(DataError, match="the id column 'x' has a missing cell"):
+    with pytest.raises(DataError, match="the id column 'x' has a cell that is missing"):
         exact_release({"x": coded([0, 5], pa.int8(), ["a", "b"]), "y": CELLS[:2], "z": CELLS[:2]}, persons)
 
 

@@ -129,7 +129,8 @@ class Fit(InferenceMixin):
 
         Numbers outside their bounds are clipped, as they were for the release, and rows outside the `radius` of the
         design are shrunk to it. A model without all regressors of the design cannot know how long a row is: it takes
-        rows without the radius.
+        rows without the radius. Where the mechanism published closer ranges, as `refined` does, numbers are clipped to
+        those, and predictions to the bounds of the target.
 
         Parameters
         ----------
@@ -144,17 +145,18 @@ class Fit(InferenceMixin):
             One float for each row. A missing cell, or a level that is not declared, follows the rule of its column:
             `error` refuses the table, a fill value replaces the cell, and `drop` leaves NaN in the place of that row.
         """
-        from discreet.analyst.prediction.prediction import predict_frame  # Arrow is slow to import and only needed here
+        # Arrow is slow to import and only needed here
+        from discreet.analyst.prediction.prediction import Limits, predict_frame
 
-        line = self._solved
-        return predict_frame(frame, self.release.design, self.features, line.constant, line.gains)
+        line, limits = self._solved, Limits.of(self.release)
+        return predict_frame(frame, self.release.design, self.features, line.constant, line.gains, limits)
 
     def predict_arrays(self, arrays: Sequence[FloatArray]) -> FloatArray:
         """Predict from a float64 array for each of `table_columns`: numbers, 0/1 or level positions; see `predict`."""
-        from discreet.analyst.prediction.prediction import predict_columns
+        from discreet.analyst.prediction.prediction import Limits, predict_columns
 
-        line = self._solved
-        return predict_columns(arrays, self.release.design, self.features, line.constant, line.gains)
+        line, limits = self._solved, Limits.of(self.release)
+        return predict_columns(arrays, self.release.design, self.features, line.constant, line.gains, limits)
 
     def summary(self, level: float | None = None, *, alpha: float | None = None) -> str:
         """Coefficients with their errors and intervals, number of rows, penalty and guarantee as plain text.

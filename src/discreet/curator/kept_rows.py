@@ -46,6 +46,10 @@ class KeptRows:
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Give the rows up."""
         # what could not be written is not needed any more, and must not hide why the work ended
         with suppress(OSError):
             self._file.close()
@@ -64,14 +68,14 @@ class KeptRows:
 
     def chunks(self, unit: int, chunk_rows: int) -> Iterator[FloatArray]:
         """All rows, as chunks of shape (columns, rows) with `unit` for the constant."""
-        for chunk, _ in self._read(unit, chunk_rows):
+        for chunk, _ in self.marked_chunks(unit, chunk_rows):
             yield chunk
 
     def whole_persons(self, unit: int, chunk_rows: int) -> Iterator[tuple[FloatArray, npt.NDArray[np.intp]]]:
         """All rows, as chunks of whole persons with the place of each one's first row."""
         held = np.empty((self._columns, 0))
         held_first = np.empty(0, dtype=np.bool_)
-        for chunk, chunk_first in self._read(unit, chunk_rows):
+        for chunk, chunk_first in self.marked_chunks(unit, chunk_rows):
             rows = np.concatenate([held, chunk], axis=1)
             first = np.concatenate([held_first, chunk_first])
             # the last person may go on in the next chunk
@@ -82,7 +86,8 @@ class KeptRows:
         if held.shape[1]:
             yield held, np.flatnonzero(held_first)
 
-    def _read(self, unit: int, chunk_rows: int) -> Iterator[tuple[FloatArray, npt.NDArray[np.bool_]]]:
+    def marked_chunks(self, unit: int, chunk_rows: int) -> Iterator[tuple[FloatArray, npt.NDArray[np.bool_]]]:
+        """All rows as `chunks` gives them, each chunk with which of its rows are the first of a person."""
         self._file.seek(0)
         while block := self._file.read(chunk_rows * self._columns * _CELL.itemsize):
             rows = np.frombuffer(block, dtype=_CELL).reshape(-1, self._columns)

@@ -15,7 +15,7 @@ from discreet.curator.row_digest import RowDigest
 from discreet.curator.rows import GridRows
 from discreet.curator.sums.clips import ClipCounter
 from discreet.curator.sums.gram import ExactGram, chunk_rows
-from discreet.curator.sums.protocol import PersonSums, Sums, Totals
+from discreet.curator.sums.protocol import CellSums, PersonSums, RecodedSums, Sums, Totals
 from discreet.design.columns import Identifier
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
@@ -78,6 +78,7 @@ class Table:
         self._chunk_rows = chunk_rows(options.chunk_rows, self._size, domain.grid_bits)
         self._open = ExitStack()
         self._kept: tuple[KeptRows, int] | None = None
+        self._recoded = False
 
     def __enter__(self) -> Table:
         remove_abandoned()
@@ -106,7 +107,8 @@ class Table:
         if self._clipped is None:
             # of the first pass: later ones see the same rows again
             self._clipped = () if self._clips is None else self._clips.totals()
-        return Totals(gram.totals(), gram.unit, units, self._clipped, self._fitting)
+        cells = gram.cells() if isinstance(gram, CellSums) else None
+        return Totals(gram.totals(), gram.unit, units, self._clipped, self._fitting, cells)
 
     @property
     def _marks(self) -> int:
@@ -137,7 +139,9 @@ class Table:
 
     def _sum_kept(self, gram: Sums, kept: KeptRows, units: int) -> int:
         """Sum the rows that were set aside; give the number of units read from the source."""
-        if self._design.unit.id is not None and isinstance(gram, PersonSums):
+        if isinstance(gram, RecodedSums):
+            self._kept = self._sum_recoded(gram, gram, kept), units
+        elif self._design.unit.id is not None and isinstance(gram, PersonSums):
             for chunk, starts in kept.whole_persons(self._domain.unit, self._chunk_rows):
                 gram.add_persons(self._counted(chunk), starts)
         else:
@@ -145,8 +149,21 @@ class Table:
                 gram.add(self._counted(chunk))
         return units
 
+    def _sum_recoded(self, gram: Sums, recoding: RecodedSums, kept: KeptRows) -> KeptRows:
+        """Write the rows that were set aside anew, sum the new ones, and give the old ones up."""
+        anew = self._open.enter_context(KeptRows(1 + recoding.recoded_size))
+        for chunk, first in kept.marked_chunks(self._domain.unit, self._chunk_rows):
+            rows = recoding.recoded(self._counted(chunk))  # [P:rows-anew]
+            gram.add(rows)
+            anew.add(first, rows.astype(np.int32))
+        kept.close()
+        self._recoded = True
+        return anew
+
     def _counted(self, chunk: FloatArray) -> FloatArray:
-        """The rows (1, x, y) of a chunk; the marks behind them, if any, are counted."""
+        """The rows (1, x, y) of a chunk, or the rows they became; marks behind them, if any, are counted."""
+        if self._recoded:
+            return chunk[1:]
         if self._clips is not None and self._design.unit.id is not None:
             self._clips.add(chunk[self._size :])
         return chunk[: self._size]

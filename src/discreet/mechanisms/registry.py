@@ -25,6 +25,7 @@ HOMES: Final[Mapping[str, tuple[str, str]]] = MappingProxyType({
     "gradient": ("coefficients.gradient", "NoisyGradientDescent"),
     "output": ("coefficients.output", "OutputPerturbation"),
     "objective": ("coefficients.objective", "ObjectivePerturbation"),
+    "refined": ("coefficients.refined", "RefinedRegression"),
 })  # fmt: skip
 
 # methods that people may ask for by name, with why they are left out and what to take

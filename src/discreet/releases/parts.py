@@ -15,10 +15,14 @@ class Coefficients:
         Scaled coefficients of (1, x), the constant first; the constant is 0 in a design without intercept.
     trace
         Released coefficients after each pass, in order, where the mechanism publishes its way.
+    ranges
+        Where the mechanism clipped each released column of x, in scaled units, in order, if it did so closer than the
+        declared bounds. A prediction clips there too, and is itself cut to the bounds of the target.
     """
 
     values: tuple[float, ...]
     trace: tuple[tuple[float, ...], ...] = ()
+    ranges: tuple[tuple[float, float], ...] = ()
 
 
 @dataclass(frozen=True)

@@ -34,7 +34,7 @@ from discreet.releases.parts import Coefficients, GuardPart, RatioPart, Residual
 from discreet.text import has_invisible_characters
 
 FORMAT: Final = "discreet-release"
-SCHEMA_VERSION: Final = 2
+SCHEMA_VERSION: Final = 3
 FIELDS: Final = frozenset((
     "format", "schema", "kind", "private", "design", "guarantee", "mechanism", "columns", "noise", "totals",
     "units_public", "anchor", "made_by",
@@ -246,7 +246,20 @@ def _coefficients(
     steps = tuple(_floats(step, size, "coefficients.trace") for step in trace)
     if not design.intercept and any(constant for constant, *_ in (values, *steps)):
         raise ReleaseFileError("the model has no intercept, but 'coefficients' gives one")
-    return {"totals": (), "coefficients": Coefficients(values, steps)}
+    ranges = _ranges(table["ranges"], size - 1, body["schema"]) if "ranges" in table else ()
+    return {"totals": (), "coefficients": Coefficients(values, steps, ranges)}
+
+
+def _ranges(given: object, size: int, schema: object) -> tuple[tuple[float, float], ...]:
+    """Where each column of x is clipped, in scaled units; files before version 3 have none."""
+    if schema in (1, 2):
+        raise ReleaseFileError(f"a release file of schema version {schema} has no coefficients.ranges")
+    if not isinstance(given, list) or len(given) != size:
+        raise ReleaseFileError(f"coefficients.ranges must be {size} pairs of numbers")
+    ends = [_floats(pair, 2, "a pair of coefficients.ranges") for pair in given]
+    if any(not -1 <= low <= high <= 1 for low, high in ends):
+        raise ReleaseFileError("coefficients.ranges: expected a lower and an upper end, both from -1 to 1")
+    return tuple((low, high) for low, high in ends)
 
 
 def _guard_part(table: Mapping[str, object]) -> GuardPart:

@@ -277,7 +277,10 @@ class Release:
             body["residuals"] = residuals
         if self.coefficients is not None:
             fitted = self.coefficients
-            body["coefficients"] = {"values": list(fitted.values), "trace": [list(step) for step in fitted.trace]}
+            coefficients = {"values": list(fitted.values), "trace": [list(step) for step in fitted.trace]}
+            if fitted.ranges:
+                coefficients["ranges"] = [list(ends) for ends in fitted.ranges]
+            body["coefficients"] = coefficients
         if self.scalars:
             body["scalars"] = {name: str(value) for name, value in self.scalars.items()}
         if self.guard is not None:

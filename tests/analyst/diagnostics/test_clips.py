@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import discreet
-from discreet.analyst.diagnostics.clips import COUNTING, clipped_columns, clipped_shares, clipping_note
+from discreet.analyst.diagnostics.clips import COUNTING, clipped_columns, clipped_shares, clipping_note, range_note
 from discreet.analyst.diagnostics.diagnostics import findings
 from discreet.analyst.equations.selection import choose
 from discreet.design.model import Design
@@ -186,3 +188,24 @@ def test_the_estimator_and_the_command_line_count_too(tmp_path):
 def test_the_mechanisms_that_are_said_to_count_are_those_whose_card_says_so():
     assert set(COUNTING) == {name for name, one in mechanisms().items() if one.info.clip_counts}
     assert set(COUNTING) < set(mechanisms()), "not every mechanism counts, so the comparison can fail"
+
+
+def test_ranges_that_were_searched_are_named_in_the_units_of_their_columns():
+    design = Design("y", {"y": (0, 10), "x": (0, 4), "w": (-1, 1), "flag": bool})
+    data = {"y": [1.0, 2.0], "x": [1.0, 2.0], "w": [0.0, 0.5], "flag": [True, False]}
+    made = seeded_release(data, design, seed=1, mechanism="refined", **BUDGET)
+
+    def note(*ranges):
+        return range_note(replace(made, coefficients=replace(made.coefficients, ranges=ranges)))
+
+    whole = (-1.0, 1.0)
+    assert note((-0.5, 0.25), whole, whole).endswith("cut to the bounds of y (x: 1 to 2.5).")
+    assert note(whole, whole, whole).endswith("cut to the bounds of y.")
+    assert note() is None
+    assert range_note(exact_release(data, design)) is None
+    many = Design("y", {"y": (0, 1), **{f"x{j}": (0, 1) for j in range(9)}})
+    rows = {name: [0.5] for name in many.columns}
+    wide = seeded_release(rows, many, seed=1, mechanism="refined", **BUDGET)
+    text = range_note(replace(wide, coefficients=replace(wide.coefficients, ranges=((-0.5, 0.5),) * 9)))
+    assert "x7: 0.25 to 0.75; and more)" in text
+    assert "searched privately" in words(discreet.fit(made))

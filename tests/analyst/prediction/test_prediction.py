@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -10,6 +12,7 @@ import pytest
 
 import discreet
 from discreet.analyst.model import fit
+from discreet.analyst.prediction.prediction import Limits
 from discreet.design.model import Design
 from discreet.errors import ColumnNotice, DataError, PrivacyNotice, SpecError
 from support.made_releases import made
@@ -277,3 +280,31 @@ def test_a_mean_is_predicted_for_arrays_and_empty_tables(release):
     assert len(result.predict({})) == 0
     with pytest.raises(SpecError, match="its prediction is its intercept"):
         result.predict_arrays([])
+
+
+def test_limits_clip_features_and_predictions_and_only_where_they_were_released():
+    design = Design("y", {"y": (0, 10), "x": (0, 4), "flag": bool})
+    rng = np.random.default_rng(0)
+    x, flag = rng.uniform(0, 4, 400), rng.random(400) < 0.5
+    table = {"x": x, "flag": flag, "y": 2 * x + flag}
+    made = discreet.testing.seeded_release(table, design, seed=1, epsilon=5.0, delta=1e-6, mechanism="irls")
+    limited = replace(made, coefficients=replace(made.coefficients, ranges=((-0.5, 0.25), (-1.0, 1.0))))
+    wide, close = fit(made), fit(limited)
+    assert Limits.of(made) is None
+    assert Limits.of(limited) == Limits(((-0.5, 0.25), (-1.0, 1.0)), (0.0, 10.0))
+    assert Limits.of(discreet.testing.exact_release(table, design)) is None
+    # -0.5 is 1 and 0.25 is 2.5 in the units of x
+    new = {"x": [0.0, 1.0, 2.0, 2.5, 4.0], "flag": [False] * 5}
+    got = close.predict(new)
+    assert got.tolist() == wide.predict({"x": [1.0, 1.0, 2.0, 2.5, 2.5], "flag": [False] * 5}).tolist()
+    assert close.predict_arrays([np.array(new["x"]), np.zeros(5)]).tolist() == got.tolist()
+    steep = replace(limited, coefficients=replace(limited.coefficients, values=(0.0, 90.0, 0.0)))
+    assert fit(steep).predict(new).tolist() == [0.0, 0.0, 5.0, 10.0, 10.0]
+
+
+def test_predictions_of_a_boolean_target_are_cut_to_its_two_values():
+    design = Design("y", {"y": bool, "x": (-1, 1)})
+    table = {"x": [0.1, 0.9], "y": [True, False]}
+    made = discreet.testing.seeded_release(table, design, seed=1, epsilon=5.0, delta=1e-6, mechanism="refined")
+    steep = replace(made, coefficients=replace(made.coefficients, values=(0.0, 90.0), ranges=((-1.0, 1.0),)))
+    assert fit(steep).predict({"x": [-1.0, 1.0]}).tolist() == [0.0, 1.0]

@@ -5,7 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from discreet.audit.subjects.rows import MadeUpRows
+from discreet.curator.sums.clipped_scores import ClippedScores
+from discreet.curator.sums.column_cells import ColumnCells
 from discreet.curator.sums.gram import ExactGram
+from discreet.curator.sums.scaled_rows import Scaling, ShrunkRows
 from discreet.curator.table import accumulate
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
@@ -23,3 +26,16 @@ def test_sums_are_those_of_the_table_however_often_they_are_asked_for():
     for _ in range(2):
         found = rows.sums(ExactGram(4, 16))
         assert (found.values, found.unit, found.count) == (whole.values, whole.unit, 50)
+
+
+def test_a_run_reads_rows_that_it_has_had_written_anew_and_the_next_run_does_not():
+    design = Design("y", {"y": (-1, 1), "x": (-1, 1)})
+    domain = RowDomain.of(design)
+    rows = MadeUpRows({"x": [0.5, -0.25], "y": [0.0, 1.0]}, design, domain)
+    for _ in range(2):
+        read = rows.reader()
+        assert read(ColumnCells(domain, [1])).cells.sum() == 2
+        scaling = Scaling((0.0,), (0.5,), 4.0, 1)
+        first = read(ShrunkRows(domain, scaling, 2.0, 0.0, [1.0]))
+        assert first.values[-1] == 2 * 4**16
+        assert read(ClippedScores(domain, [0, 0], 1.0)).values[-1] == 2 * 4**16

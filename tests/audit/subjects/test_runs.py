@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from discreet.audit.subjects.entries import mechanism_entries
+from discreet.audit.subjects.mechanisms import MechanismSubject
 from discreet.audit.subjects.runs import padded, release_numbers, rest_of_release
 from discreet.design.model import Design
 from discreet.workflow import release
@@ -21,6 +23,8 @@ def test_all_published_numbers_are_seen():
     assert len(release_numbers(made(mechanism="adassp"))) == 5 + 1
     traced = made(mechanism="gradient", settings={"iterations": 3})
     assert np.array_equal(release_numbers(traced)[2:], np.ravel(traced.coefficients.trace))
+    ranged = made(mechanism="refined")
+    assert np.array_equal(release_numbers(ranged)[2:], np.ravel(ranged.coefficients.ranges))
     robust = made(moments="robust")
     assert release_numbers(robust)[-1] == robust.residuals.ratio.total
     assert len(release_numbers(robust)) == 6 + 2 + 1 + 3 + 4
@@ -30,6 +34,12 @@ def test_releases_differ_in_their_noisy_numbers_alone():
     for options in ({}, {"clip_counts": True}, {"moments": "robust"}, {"mechanism": "adassp"}, {"mechanism": "output"}):
         assert len({rest_of_release(made(**options)) for _ in range(3)}) == 1
         assert len({tuple(release_numbers(made(**options))) for _ in range(3)}) == 3
+
+
+def test_a_run_that_the_guard_stops_publishes_its_counts_alone(monkeypatch):
+    monkeypatch.setattr("discreet.audit.subjects.runs.stops", lambda counts, law: True)
+    subject = MechanismSubject(mechanism_entries()["gaussian guard"], 1.0, DESIGN)
+    assert subject.draws(0, 3).shape == (3, 2)
 
 
 def test_runs_that_were_stopped_are_padded():

@@ -246,7 +246,7 @@ def test_what_a_refusal_advises_can_be_typed(hopeless: str, inside: str, call: C
             'without moments "robust" (--robust)',
         ),
     ):
-        Design("y", {"x": (0, 1), "y": (0, 1)}).save("d.toml")
+        Design("y", {"x": (0, 1), "y": (0, 1)}).save("d.toml", force=True)
         result = call(*words)
         assert result.exit_code == 2, words
         assert advice in result.stderr

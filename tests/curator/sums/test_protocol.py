@@ -129,3 +129,11 @@ def test_sums_of_one_pass_have_one_unit():
         common_unit([gram, scores])
     with pytest.raises(SpecError, match="expected sums in one unit, got 2 units"):
         _ = CombinedSums([gram, scores]).unit
+
+
+def test_counts_by_cell_add_up_and_others_have_none():
+    one, two = Totals((), 1, 3, cells=np.array([[1, 2]])), Totals((), 1, 4, cells=np.array([[0, 4]]))
+    assert (one + two).cells.tolist() == [[1, 6]]
+    assert (Totals((1,), 1, 1) + Totals((2,), 1, 1)).cells is None
+    with pytest.raises(SpecError, match="different units"):
+        one + Totals((), 1, 1)

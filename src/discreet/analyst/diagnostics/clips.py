@@ -27,6 +27,29 @@ _LARGE: Final = 1e9  # degrees of freedom: the noise alone, whose size is known
 _COUNTED: Final = 3.0  # standard deviations of its noise that the number of rows must be above to divide by it
 
 
+RANGES: Final = (
+    "Numbers were clipped to ranges that were searched privately; predictions clip new rows there, and are themselves "
+    "cut to the bounds of {target}"
+)
+
+
+def range_note(release: Release) -> str | None:
+    """Say where numbers were clipped closer than their bounds, as far as a sentence can; nothing where none was."""
+    fitted, design = release.coefficients, release.design
+    if fitted is None or not fitted.ranges:
+        return None
+    ends = dict(zip(design.released[1:-1], fitted.ranges, strict=True))
+    closer = [name for name in design.clippable if name in ends and ends[name] != (-1.0, 1.0)]
+    words = [_range(name, cast("Numeric", design.columns[name]), ends[name]) for name in closer]
+    listed = "; ".join([*words[:_NAMED], *(["and more"] if len(words) > _NAMED else [])])
+    return f"{RANGES.format(target=design.target)}{f' ({listed})' if listed else ''}."
+
+
+def _range(name: str, column: Numeric, ends: tuple[float, float]) -> str:
+    low, high = (column.mid + column.half * end for end in ends)
+    return f"{name}: {low:.4g} to {high:.4g}"
+
+
 @dataclass(frozen=True, slots=True)
 class ClippedShare:
     """What share of the rows was clipped in one column.

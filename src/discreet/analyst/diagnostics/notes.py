@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from discreet.analyst.diagnostics.clips import clipping_note
+from discreet.analyst.diagnostics.clips import clipping_note, range_note
 from discreet.analyst.diagnostics.convergence import noise_dominates, not_converged
 from discreet.analyst.diagnostics.error_notes import SCORE_PAGE, error_notes, set_notes
 from discreet.analyst.diagnostics.piles import piled_up, predicts_a_bound
@@ -66,7 +66,13 @@ def model_notes(fit: Fit) -> list[str]:
     release, model = fit.release, fit.model
     found = [clipping_note(release, model), *radius_notes(fit)]
     if fit.fitted_inside:
-        found += [predicts_a_bound(release), AS_RELEASED, not_converged(release), noise_dominates(release)]
+        found += [
+            range_note(release),
+            predicts_a_bound(release),
+            AS_RELEASED,
+            not_converged(release),
+            noise_dominates(release),
+        ]
     else:
         found.append(piled_up(release, model))
     if fit.penalised and (fit.ridge > 0 or fit.l1_ratio is not None or fit.penalty in ("lasso", "bayes")):

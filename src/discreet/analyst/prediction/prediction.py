@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Final
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import numpy.typing as npt
 
 from discreet.analyst.equations.selection import has_all_regressors
-from discreet.design.columns import Identifier
+from discreet.design.columns import Identifier, Numeric
 from discreet.design.derived import completed, needed
 from discreet.design.model import Design
 from discreet.errors import ColumnNotice, DataError, SpecError
@@ -19,18 +20,44 @@ from discreet.tables.arrow import declared_arrays
 from discreet.tables.encoder import settle_missing, shrink_scaled, write_scaled
 from discreet.tables.frames import frame_batches, is_frame, position_notice
 
+if TYPE_CHECKING:
+    from discreet.releases import Release
+
 _BATCH_ROWS: Final = 2**16
 
 
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Where a mechanism clipped each scaled column of x, and the bounds of the target in its own units."""
+
+    ranges: tuple[tuple[float, float], ...]
+    target: tuple[float, float]
+
+    @classmethod
+    def of(cls, release: Release) -> Limits | None:
+        """Those of a release whose mechanism clips closer than the declared bounds; none otherwise."""
+        fitted, design = release.coefficients, release.design
+        if fitted is None or not fitted.ranges:
+            return None
+        target = design.columns[design.target]
+        return cls(fitted.ranges, target.bounds if isinstance(target, Numeric) else (0.0, 1.0))
+
+
 def predict_frame(
-    frame: object, design: Design, features: Sequence[str], constant: float, gains: FloatArray
+    frame: object,
+    design: Design,
+    features: Sequence[str],
+    constant: float,
+    gains: FloatArray,
+    limits: Limits | None = None,
 ) -> FloatArray:
     """One prediction for each row of an in-memory table; see `predict_columns`."""
     check_frame(frame, design, features)
     if not features:
         return np.full(row_count(frame), constant)
     parts = [
-        predict_columns(arrays, design, features, constant, gains) for arrays in array_batches(frame, design, features)
+        predict_columns(arrays, design, features, constant, gains, limits)
+        for arrays in array_batches(frame, design, features)
     ]
     return np.concatenate([np.empty(0), *parts])
 
@@ -59,7 +86,12 @@ def array_batches(frame: object, design: Design, features: Sequence[str]) -> Ite
 
 
 def predict_columns(
-    arrays: Sequence[FloatArray], design: Design, features: Sequence[str], constant: float, gains: FloatArray
+    arrays: Sequence[FloatArray],
+    design: Design,
+    features: Sequence[str],
+    constant: float,
+    gains: FloatArray,
+    limits: Limits | None = None,
 ) -> FloatArray:
     """`constant + gains' z` for each row, z the scaled features.
 
@@ -73,6 +105,8 @@ def predict_columns(
         their rule. With all regressors of the design, rows outside its radius are shrunk to it.
     constant, gains
         In the units of the target; one gain for each released column of the features.
+    limits
+        Where the scaled features and the prediction are clipped, if closer than the declared bounds.
 
     Returns
     -------
@@ -80,7 +114,12 @@ def predict_columns(
         Shape (m,); NaN holds the place of a row that its rule drops.
     """
     scaled, keep = encoded_columns(arrays, design, features, len(gains))
+    if limits is not None:
+        lower, upper = np.array(limits.ranges).T
+        np.clip(scaled, lower[:, None], upper[:, None], out=scaled)
     predicted: FloatArray = gains @ scaled + constant
+    if limits is not None:
+        np.clip(predicted, *limits.target, out=predicted)
     if keep is None:
         return predicted
     out = np.full(len(keep), np.nan)

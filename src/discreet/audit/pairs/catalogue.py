@@ -72,4 +72,5 @@ _PAIRS: Final[Mapping[str, Callable[[Design], Pairs]]] = MappingProxyType({
     "gradient": corner_pairs,
     "output": _output_pairs,
     "objective": _objective_pairs,
+    "refined": corner_pairs,
 })  # fmt: skip

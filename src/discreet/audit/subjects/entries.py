@@ -52,7 +52,8 @@ def mechanism_entries() -> dict[str, MechanismEntry]:
     entries = []
     for name in HOMES:
         delta = _DELTA if mechanism_named(name).info.notion == "approximate" else 0.0
-        entries.append(MechanismEntry(name, name, delta, _SETTINGS.get(name, {})))
+        draws = _MOST_DRAWS.get(name, MechanismEntry.most_draws)
+        entries.append(MechanismEntry(name, name, delta, _SETTINGS.get(name, {}), most_draws=draws))
     entries += _VARIANTS
     if find_spec("sklearn") is not None:
         entries.append(_ESTIMATOR)
@@ -67,6 +68,8 @@ _SETTINGS: Final[Mapping[str, Mapping[str, object]]] = {
     "irls": {"iterations": 3},
     "gradient": {"iterations": 3},
 }
+# many passes, which no setting makes fewer
+_MOST_DRAWS: Final[Mapping[str, int]] = {"refined": 500}
 _BY_MOMENTS: Final = {"iterations": 3, "form": "moment"}
 _VARIANTS: Final = (
     MechanismEntry("dpme gaussian", "dpme", _DELTA, {"bins": 2, "noise": "gaussian"}),

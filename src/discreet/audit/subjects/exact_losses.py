@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import copy
 import itertools
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
@@ -17,6 +18,7 @@ from types import MappingProxyType
 from typing import Final, TypeAlias
 
 from discreet.audit.statistics.claims import Claim
+from discreet.audit.subjects.replay import replayed_square
 from discreet.audit.subjects.rows import MadeUpRows
 from discreet.audit.subjects.runs import one_run
 from discreet.audit.subjects.subject import ExactLoss
@@ -49,6 +51,10 @@ def exact_loss(
         # an exchanged row is proved in two steps, of which the tables show only the sum
         known = asked.mechanism.name == "wishart" and not asked.design.count_public
         return _wishart(name, asked, claim, sides, sampler) if known else None
+    if asked.mechanism.name == "refined":
+        square = replayed_square(asked, sides, sampler)
+        spent = math.inf if square is None else root_up(square)
+        return None if claim.mu is None else ExactLoss(name, "mu", spent, claim.mu)
     compared = _COMPARED.get(asked.mechanism.name)
     if compared is None:
         return None

@@ -187,11 +187,11 @@ class _FirstOnce:
 
     def reader(self) -> Callable[[Sums], Totals]:
         """What answers the questions of one run."""
-        waiting = [True]
+        waiting, later = [True], self._rows.reader()
 
         def read(wanted: Sums) -> Totals:
             if not waiting:
-                return self._rows.sums(wanted)
+                return later(wanted)
             waiting.clear()
             if self._first is None:
                 self._first = self._rows.sums(wanted)

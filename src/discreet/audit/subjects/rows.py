@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
-from discreet.curator.sums.protocol import Sums, Totals
+from discreet.curator.sums.protocol import CellSums, RecodedSums, Sums, Totals
 from discreet.curator.table import accumulate
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
@@ -29,9 +31,22 @@ class MadeUpRows:
         self.grid: FloatArray = np.concatenate([np.empty((len(design.released), 0)), *kept.chunks], axis=1)
 
     def sums(self, wanted: Sums) -> Totals:
-        """The exact sums that a mechanism asks for."""
-        wanted.add(self.grid)
-        return Totals(wanted.totals(), wanted.unit, self.grid.shape[1], self._read.clipped, self._read.fitting)
+        """The exact sums over the rows as they were read."""
+        return self.reader()(wanted)
+
+    def reader(self) -> Callable[[Sums], Totals]:
+        """One run's way to the sums that a mechanism asks for: once it has rows written anew, it reads those."""
+        rows = self.grid
+
+        def read(wanted: Sums) -> Totals:
+            nonlocal rows
+            if isinstance(wanted, RecodedSums):
+                rows = wanted.recoded(rows)
+            wanted.add(rows)
+            cells = wanted.cells() if isinstance(wanted, CellSums) else None
+            return Totals(wanted.totals(), wanted.unit, rows.shape[1], self._read.clipped, self._read.fitting, cells)
+
+        return read
 
 
 class _Kept:

@@ -41,7 +41,7 @@ def published_numbers(published: Published) -> list[float]:
     if isinstance(published, NoisyMoments):
         released = [total for total in published.totals if total is not None]
         return [float(value) for value in (*released, *published.scalars.values(), *published.clipped)]
-    return [*published.values, *(value for step in published.trace for value in step)]
+    return [*published.values, *(value for part in (*published.trace, *published.ranges) for value in part)]
 
 
 def release_numbers(made: Release) -> list[float]:
@@ -54,8 +54,8 @@ def release_numbers(made: Release) -> list[float]:
     part = made.residuals
     if part is not None:
         numbers += [*part.coefficients, part.bound, *map(float, part.totals)]
-        if part.ratio is not None:
-            numbers += [part.ratio.ratio, part.ratio.mean, part.ratio.bound, float(part.ratio.total)]
+        ratio = part.ratio
+        numbers += [] if ratio is None else [ratio.ratio, ratio.mean, ratio.bound, float(ratio.total)]
     return numbers
 
 

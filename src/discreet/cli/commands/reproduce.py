@@ -87,7 +87,7 @@ def _print_list(found: Sequence[dict[str, object]]) -> None:
         if one["document"] != document:
             document = one["document"]
             say()
-            say(fill(str(one["citation"]), width, subsequent_indent="  "))
+            say(fill(str(one["citation"]), width, subsequent_indent="  ", break_on_hyphens=False))
         start = f"{one['name']:<{names}}  {one['verdict']:<{verdicts}}  {_seconds(one['seconds']):>7}  "
         say(fill(str(one["says"]), width, initial_indent=start, subsequent_indent=" " * len(start)))
     say()

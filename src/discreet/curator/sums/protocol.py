@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.errors import SpecError
-from discreet.exact.arrays import FloatArray
+from discreet.exact.arrays import FloatArray, IntArray
 
 
 class Sums(Protocol):
@@ -38,6 +38,29 @@ class PersonSums(Protocol):
         ...
 
 
+@runtime_checkable
+class CellSums(Protocol):
+    """Sums that are too many for integers one by one: counts by cell, as an array."""
+
+    def cells(self) -> IntArray:
+        """The exact counts."""
+        ...
+
+
+@runtime_checkable
+class RecodedSums(Protocol):
+    """Sums over rows that are written anew: this pass sums the new rows, and later passes see them alone."""
+
+    @property
+    def recoded_size(self) -> int:
+        """Number of integers in a new row."""
+        ...
+
+    def recoded(self, chunk: FloatArray) -> FloatArray:
+        """The new rows of a chunk of rows (1, x, y): integers of 32 bits, each row a function of its own old row."""
+        ...
+
+
 class Totals:
     """Exact sums over the rows of a table. Sensitive: handed to a mechanism and to nothing else.
 
@@ -57,15 +80,18 @@ class Totals:
     fitting
         Number of rows that count, and number of rows that a rule drops; of one person no more than its cap in both
         together, those that count first.
+    cells
+        Counts by cell, of sums that have them.
     """
 
-    __slots__ = ("clipped", "count", "fitting", "unit", "values")
+    __slots__ = ("cells", "clipped", "count", "fitting", "unit", "values")
 
     values: tuple[int, ...]
     unit: int
     count: int
     clipped: tuple[int, ...]
     fitting: tuple[int, int]
+    cells: IntArray | None
 
     def __init__(
         self,
@@ -74,6 +100,7 @@ class Totals:
         count: int,
         clipped: tuple[int, ...] = (),
         fitting: tuple[int, int] = (0, 0),
+        cells: IntArray | None = None,
     ) -> None:
         _set = object.__setattr__
         _set(self, "values", values)
@@ -81,6 +108,7 @@ class Totals:
         _set(self, "count", count)
         _set(self, "clipped", clipped)
         _set(self, "fitting", fitting)
+        _set(self, "cells", cells)
 
     def on_grid(self, unit: int) -> tuple[int, ...]:
         """The values in steps of a grid as fine or finer, on which noise is added: `unit` steps in one scaled unit."""
@@ -96,13 +124,14 @@ class Totals:
         raise AttributeError("totals cannot be changed; add them up instead")
 
     def __add__(self, other: Totals) -> Totals:
-        sizes = [(part.unit, len(part.values), len(part.clipped)) for part in (self, other)]
+        sizes = [(part.unit, len(part.values), len(part.clipped), _shape(part.cells)) for part in (self, other)]
         if sizes[0] != sizes[1]:
             raise SpecError("these totals have different units or columns; only totals of one design add up")
         values = tuple(a + b for a, b in zip(self.values, other.values, strict=True))
         clipped = tuple(a + b for a, b in zip(self.clipped, other.clipped, strict=True))
         fitting = self.fitting[0] + other.fitting[0], self.fitting[1] + other.fitting[1]
-        return Totals(values, self.unit, self.count + other.count, clipped, fitting)
+        cells = None if self.cells is None or other.cells is None else self.cells + other.cells
+        return Totals(values, self.unit, self.count + other.count, clipped, fitting, cells)
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("totals are sensitive and are never serialised; publish a release instead")
@@ -112,6 +141,10 @@ class Totals:
 
     def __repr__(self) -> str:
         return "<Totals: sensitive, not shown>"
+
+
+def _shape(cells: IntArray | None) -> tuple[int, ...]:
+    return () if cells is None else cells.shape
 
 
 def common_unit(parts: Sequence[Sums]) -> int:

@@ -11,7 +11,7 @@ from discreet.design.model import Design
 from discreet.errors import SpecError, shown
 from discreet.losses.composition import iteration_count
 from discreet.losses.law import GUARD, NoiseLaw, Settings
-from discreet.losses.maps import fitted, gaussian, iterative, pure, wishart
+from discreet.losses.maps import fitted, gaussian, iterative, pure, refined, wishart
 from discreet.losses.maps.guard import guard_loss, with_guard
 from discreet.losses.maps.stated import Stated
 from discreet.privacy.loss import Loss
@@ -31,6 +31,7 @@ MAPS: Final[Mapping[tuple[str, str], LossMap]] = MappingProxyType({
     ("gradient", "2"): iterative.gradient,
     ("output", "1"): fitted.perturbed_output,
     ("objective", "2"): fitted.perturbed_objective,
+    ("refined", "1"): refined.refined,
 })  # fmt: skip
 
 

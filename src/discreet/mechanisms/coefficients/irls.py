@@ -85,14 +85,14 @@ class PrivateIRLS:
         iterations = iteration_count(settings, pure=pure)
         if pure:
             _check_pure(settings)
-            return _triangular(pure_score_law(design, domain, budget, iterations))
+            return triangular(pure_score_law(design, domain, budget, iterations))
         if settings["noise"] == "wishart":
             return wishart_law(design, domain, budget, iterations, _wishart_rule(settings))
         if settings["form"] == "score":
             pieces = score_pieces(design, domain, iterations)
         else:
             pieces = moment_pieces(design, domain, iterations, joint=rule in JOINT_RULES)
-        return _triangular(pieces_law(domain, budget, pieces, rule))
+        return triangular(pieces_law(domain, budget, pieces, rule))
 
     def passes(self, context: RunContext) -> Passes:
         """The passes of the form that was chosen, then the mean of the last iterates."""
@@ -246,7 +246,7 @@ def _loss(context: RunContext) -> RobustLoss:
     return RobustLoss(float(context.settings["power"]), float(context.settings["threshold"]))
 
 
-def _triangular(law: NoiseLaw) -> NoiseLaw:
+def triangular(law: NoiseLaw) -> NoiseLaw:
     """The Gram's noise with its off-diagonal scale, smaller by sqrt(2) because such an entry counts for two."""
     diagonal = law.sigma["gram"]
     off = rounded_up(math.isqrt((diagonal**2 + 1) // 2 - 1) + 1)  # [P:off-diagonal]

@@ -1,0 +1,273 @@
+"""One model by clipped scores on privately scaled rows, without anything to tune. Proof: refined.proof.md."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Generator
+from dataclasses import dataclass
+from statistics import NormalDist
+from typing import Final, Literal, TypeAlias
+
+import numpy as np
+
+from discreet.curator.sums.clipped_scores import ClippedScores, OffsetSum, coefficient_bits, on_grid
+from discreet.curator.sums.column_cells import ColumnCells
+from discreet.curator.sums.protocol import Sums, Totals
+from discreet.curator.sums.scaled_rows import RowNorms, Scaling, ShrunkRows
+from discreet.design.domain import RowDomain, norm2
+from discreet.design.model import Design
+from discreet.errors import SpecError
+from discreet.exact.arrays import FloatArray
+from discreet.exact.triangle import pairs, position, symmetric
+from discreet.losses.sensitivity.refined import (
+    LAST,
+    RADIUS_QUANTILE,
+    STEPS,
+    in_declared_ball,
+    refined_statistics,
+    searched_columns,
+)
+from discreet.mechanisms.calibration.pieces import Piece, pieces_law
+from discreet.mechanisms.coefficients.irls import triangular
+from discreet.mechanisms.coefficients.iterates import fitted_indices
+from discreet.mechanisms.coefficients.searches import (
+    TargetScale,
+    columns_centred,
+    columns_scaled,
+    in_steps,
+    noisy,
+    search,
+    target_centred,
+)
+from discreet.mechanisms.coefficients.shrinkage import Preconditioner, shrunk
+from discreet.mechanisms.interface.protocol import MechanismInfo, Passes, RunContext
+from discreet.privacy.budget import PrivacyBudget
+from discreet.releases import Coefficients, NoiseLaw, Settings
+
+# shares of mu^2; what a design does not need, and the rest, goes to the steps
+SHARES: Final = {
+    "count": 0.005, "centre": 0.045, "spread": 0.015, "zoomed_centre": 0.025, "zoomed_spread": 0.015,
+    "one_spread": 0.1, "target_mean": 0.05, "target_spread": 0.01, "target_zoom": 0.05, "radius": 0.008, "clip": 0.016,
+    "gram": 0.15, "offset": 0.06,
+}  # fmt: skip
+# of what the steps have, the part for counts of the rows that a clip left alone
+BELOW_PART: Final = 0.05
+# coordinates are clipped at so many scales, and farther out where so many rows per noise pay for it
+_CLIP, _MANY = 4.0, 3000.0
+# an indicator is not searched: it stays where it is, twice as large
+_INDICATOR_SCALE: Final = 0.5
+# the clip of scores: at least these parts of how far a target can be off, and of its spread
+_LEAST_OF_SPAN, _LEAST_OF_SPREAD = 1 / 64, 0.15
+# how many of the last iterates are averaged, and how much noisier their mean is than the scores' noise says
+_LAST_ITERATES: Final = 8
+_CORRELATED: Final = 3.0
+# what the offset may be beyond the doubt about the centre, as a part of its bound
+_OFFSET_PRIOR: Final = 0.05
+
+_Scaled: TypeAlias = Generator[Sums, Totals, tuple[Scaling, TargetScale, float]]
+
+
+class RefinedRegression:
+    """Centres, scales and a radius by noisy searches, then steps along noisy sums of clipped scores, then shrinkage."""
+
+    name: Final = "refined"
+    version: Final = "1"
+    kind: Final[Literal["coefficients"]] = "coefficients"
+    info: Final = MechanismInfo(
+        summary="Best predictions: columns are scaled privately, then clipped-score steps; nothing to tune.",
+        document="this library, from noisy gradient descent and private quantiles",
+        notion="approximate",
+        numerics="exact",
+        references=(
+            "Song, Chaudhuri & Sarwate 2013",
+            "Andrew, Thakkar, McMahan & Ramaswamy 2021",
+            "Balle & Wang 2018",
+            "Dong, Roth & Su 2022",
+        ),
+        reads_again=True,
+        main="score",
+    )
+
+    def noise_model(self, design: Design, domain: RowDomain, budget: PrivacyBudget, settings: Settings) -> NoiseLaw:
+        """The law of the noise: design, budget and settings in, no data."""
+        return triangular(pieces_law(domain, budget, refined_pieces(design)))
+
+    def passes(self, context: RunContext) -> Passes:
+        """One pass for the columns, one for the radius, one that writes shrunk rows, the steps, one for the offset."""
+        scaling, target, many = yield from _scaled(context)
+        radius = yield from _radius(context, scaling, many)
+        thresholds = [target.span * math.pow(2, (k - LAST["clip"]) / 4) for k in range(LAST["clip"] + 1)]
+        totals = yield ShrunkRows(context.domain, scaling, radius, target.centre, thresholds)
+        pace = Pace.of(context, many)
+        basis = Preconditioner.of(_noisy_gram(totals, context), context.law.sd("gram_diagonal"))
+        least = min(max(_LEAST_OF_SPAN * target.span, _LEAST_OF_SPREAD * target.spread), target.span)
+        bounds = least, target.span
+        clip = _within(thresholds[_first_clip(totals, context, pace)], bounds)
+        theta, clip = yield from _steps(context, pace, basis, clip, bounds)
+        offset = 0.0
+        if context.design.intercept:
+            offset = yield from _offset(context, pace, theta, radius, clip, target)
+        return _published(scaling, target, theta, radius, offset)
+
+
+def refined_pieces(design: Design) -> dict[str, Piece]:
+    """What is released with its share of mu^2, the steps with what the rest leaves."""
+    statistics = refined_statistics(design)
+    steps = 1 - math.fsum(SHARES[name] for name in statistics if name in SHARES)
+    shares = SHARES | {"score": steps * (1 - BELOW_PART), "below": steps * BELOW_PART}
+    return {
+        name: Piece(one.sensitivity, shares[name], one.entries, one.times)  # [P:refined-pieces]
+        for name, one in statistics.items()
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How bold the steps are, from released numbers.
+
+    Attributes
+    ----------
+    many
+        Released number of rows.
+    quantile
+        Part of the rows whose scores the clip is to leave alone.
+    rate
+        Part of a full step that is taken.
+    """
+
+    many: float
+    quantile: float
+    rate: float
+
+    @classmethod
+    def of(cls, context: RunContext, many: float) -> Pace:
+        """The more rows there are for the noise of all steps together, the wider the clip and the longer the steps."""
+        strength = _strength(context, many)
+        quantile = min(max(1 - 40 / strength, 0.7), 0.995)
+        return cls(many, quantile, strength / (strength + 30))
+
+
+def _strength(context: RunContext, many: float) -> float:
+    """Rows over the noise that all steps together have in one coordinate, and over the root of their number."""
+    all_steps = context.law.sd("score") * math.sqrt((1 - BELOW_PART) / STEPS)
+    return many / (all_steps * math.sqrt(len(fitted_indices(context.design))))
+
+
+def _scaled(context: RunContext) -> _Scaled:
+    """Scaling of the columns, scale of the target and number of rows, all with noise, from one pass."""
+    design = context.design
+    searched = [] if in_declared_ball(design) else searched_columns(design)
+    totals = yield ColumnCells(context.domain, [*searched, len(design.released) - 1])
+    cells = totals.cells
+    if cells is None:
+        raise SpecError("expected counts by cell in the totals of the first pass, got none")
+    rows = int(cells[-1].sum())
+    many = float(rows)
+    if not design.count_public:
+        (count,) = noisy(context, "count", [rows * context.law.unit])
+        many = count / context.law.unit
+    many = max(many, 20.0)
+    size = len(design.released) - 2
+    declared = in_declared_ball(design)
+    centres, scales = [0.0] * size, [1.0 if declared else _INDICATOR_SCALE] * size
+    if searched and design.intercept:
+        found, widths = columns_centred(context, cells[:-1], rows)
+    else:
+        found = [0.0] * len(searched)
+        widths = columns_scaled(context, cells[:-1], rows) if searched else []
+    for column, centre, scale in zip(searched, found, widths, strict=True):
+        centres[column - 1], scales[column - 1] = centre, scale
+    target = target_centred(context, cells[-1], rows, many)
+    steps = 1 - math.fsum(SHARES[name] for name in refined_statistics(design) if name in SHARES)
+    clip = _CLIP * max(1.0, math.sqrt(_strength(context, many) / math.sqrt(steps) / _MANY))
+    return Scaling(tuple(centres), tuple(scales), clip, int(design.intercept)), target, many
+
+
+def _radius(context: RunContext, scaling: Scaling, many: float) -> Generator[Sums, Totals, float]:
+    """Radius that four tenths of the rows seem to keep, or the declared one."""
+    if in_declared_ball(context.design):
+        return math.sqrt(norm2(context.domain))
+    last = LAST["radius"]
+    top = math.sqrt(scaling.constant + len(scaling.centres) * min(scaling.clip, 8.0) ** 2)
+    thresholds = [top * math.pow(2, (k - last) / 6) for k in range(last + 1)]
+    totals = yield RowNorms(context.domain, scaling, thresholds)
+    *counts, rows = totals.values
+    below = in_steps(context, RADIUS_QUANTILE)
+    (found,) = search(context, "radius", lambda at: [counts[k] for k in at], rows, below)
+    return max(thresholds[found], 1.0)
+
+
+def _noisy_gram(totals: Totals, context: RunContext) -> FloatArray:
+    """The products of the fitted columns of shrunk rows, with noise; in scaled units."""
+    indices, size = fitted_indices(context.design), len(context.design.released) - 1
+    exact = totals.on_grid(context.law.unit)
+    entries = [exact[position(indices[i], indices[j], size)] for i, j in pairs(len(indices))]
+    diagonal, off = context.law.sigma["gram_diagonal"], context.law.sigma["gram_off_diagonal"]
+    noise = context.sampler.draw([diagonal if i == j else off for i, j in pairs(len(indices))])
+    released = [total + variate for total, variate in zip(entries, noise, strict=True)]  # [P:refined-gram]
+    return symmetric((value / context.law.unit for value in released), len(indices))
+
+
+def _first_clip(totals: Totals, context: RunContext, pace: Pace) -> int:
+    """Index of the threshold below which the wanted part of the first scores seems to be."""
+    unit = context.law.unit
+    *counts, rows = (value // unit for value in totals.on_grid(unit)[-LAST["clip"] - 2 :])
+    (found,) = search(context, "clip", lambda at: [counts[k] for k in at], rows, round(pace.quantile * unit))
+    return found
+
+
+def _steps(
+    context: RunContext, pace: Pace, basis: Preconditioner, clip: float, bounds: tuple[float, float]
+) -> Generator[Sums, Totals, tuple[FloatArray, float]]:
+    """Steps along noisy sums of clipped scores; the mean of the last iterates, shrunk, and the last clip."""
+    indices, unit = fitted_indices(context.design), context.law.unit
+    theta, iterates = np.zeros(len(context.design.released) - 1), []
+    for _ in range(STEPS):
+        totals = yield ClippedScores(context.domain, on_grid(theta, context.domain), clip)
+        *scores, below, all_rows = totals.on_grid(unit)
+        score = np.array(noisy(context, "score", scores[indices[0] :])) / unit
+        # all rows times the quantile, row by row
+        centred = below - round(pace.quantile * unit) * (all_rows // unit)
+        (left,) = noisy(context, "below", [centred])
+        theta = theta.copy()
+        theta[indices[0] :] += pace.rate * basis.step(clip / pace.quantile * score)
+        theta = released_coefficients(theta, context.domain)
+        iterates.append(theta[indices[0] :])
+        excess = left / unit / (0.6 * min(pace.quantile, 1 - pace.quantile) * pace.many)
+        clip = _within(clip * math.exp(-0.3 * min(max(excess, -1.0), 1.0)), bounds)
+    mean = np.mean(iterates[-_LAST_ITERATES:], axis=0)
+    noise = context.law.sd("score") * math.sqrt(_CORRELATED / (_LAST_ITERATES * pace.quantile**2)) * clip
+    theta = np.concatenate([np.zeros(indices[0]), shrunk(mean, basis, noise)])
+    return released_coefficients(theta, context.domain), clip
+
+
+def released_coefficients(theta: FloatArray, domain: RowDomain) -> FloatArray:
+    """Coefficients rounded to the grid on which residuals are exact, inside their box."""
+    return np.array(on_grid(theta, domain)) * 2.0 ** -coefficient_bits(domain, len(theta))
+
+
+def _offset(
+    context: RunContext, pace: Pace, theta: FloatArray, radius: float, clip: float, target: TargetScale
+) -> Generator[Sums, Totals, float]:
+    """What predictions for rows without weights are off on average, shrunk by what is known of it."""
+    residual_sd = clip / NormalDist().inv_cdf((1 + pace.quantile) / 2)
+    bound = max(3 * residual_sd, min(target.spread, target.high - target.low))
+    totals = yield OffsetSum(context.domain, on_grid(theta, context.domain), radius, bound)
+    (released,) = noisy(context, "offset", totals.on_grid(context.law.unit))
+    error = bound * context.law.sd("offset") / pace.many
+    prior = target.variance + (_OFFSET_PRIOR * bound) ** 2
+    return bound * released / context.law.unit / pace.many * prior / (prior + error**2)
+
+
+def _published(scaling: Scaling, target: TargetScale, theta: FloatArray, radius: float, offset: float) -> Coefficients:
+    """Scaled coefficients of (1, x), and where x is clipped."""
+    slopes = theta[1:] / (radius * np.array(scaling.scales))
+    constant = 0.0
+    if scaling.constant:
+        constant = target.centre + offset + float(theta[0]) / radius
+        constant -= math.fsum(slope * centre for slope, centre in zip(slopes, scaling.centres, strict=True))
+    return Coefficients((constant, *slopes.tolist()), ranges=scaling.ranges())
+
+
+def _within(value: float, bounds: tuple[float, float]) -> float:
+    return min(max(value, bounds[0]), bounds[1])

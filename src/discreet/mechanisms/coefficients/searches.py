@@ -1,0 +1,213 @@
+"""Centres and scales of columns and target by noisy searches on counts. Proof: refined.proof.md."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+import numpy as np
+
+from discreet.curator.sums.column_cells import CELLS
+from discreet.exact.arrays import IntArray
+from discreet.losses.sensitivity.refined import (
+    HALF,
+    LAST,
+    TARGET_QUANTILE,
+    THREE_QUARTERS,
+    WHOLE,
+    comparisons,
+)
+from discreet.mechanisms.interface.protocol import RunContext
+
+# the number of rows up to the point at an index of a grid, for each of several columns
+CountsAt: TypeAlias = Callable[[Sequence[int]], Sequence[int]]
+
+# the 75% quantile of abs(z) of a standard normal z
+_NORMAL_SPREAD: Final = 1.15
+# no scale is smaller, in scaled units: of a column that is mostly one value the quantile says nothing
+NARROWEST: Final = 1 / 32
+# how far the mean of a target is from the middle of its range, as a standard deviation, in half ranges
+_TARGET_PRIOR: Final = 0.35
+# bits of the grid of a cell's value in a sum of clipped targets; every product grid is as fine
+_VALUE_BITS: Final = 16
+
+
+def noisy(context: RunContext, block: str, exact: Sequence[int]) -> list[int]:
+    """Exact sums in steps of the product grid with independent noise of a block's scale."""
+    noise = context.sampler.draw([context.law.sigma[block]] * len(exact))
+    return [total + variate for total, variate in zip(exact, noise, strict=True)]  # [P:refined-noise]
+
+
+def in_steps(context: RunContext, thirty_seconds: int) -> int:
+    """A quantile in steps of the product grid."""
+    return thirty_seconds * (context.law.unit // WHOLE)
+
+
+def search(context: RunContext, block: str, counts_at: CountsAt, rows: int, below: int, columns: int = 1) -> list[int]:
+    """The index of the grid point where a quantile seems to be, for each column, by noisy binary search.
+
+    Parameters
+    ----------
+    block
+        Names the grid, and the noise of a comparison.
+    counts_at
+        Exact numbers of rows up to grid points, one for each column.
+    rows, below
+        Number of rows, exactly, and the quantile in steps of the product grid. Only the sum over rows of
+        1[value up to the point] - quantile is used, with noise.
+    columns
+        How many are searched at once. All comparisons are made, whatever they say.
+    """
+    unit, low, high = context.law.unit, [0] * columns, [LAST[block]] * columns
+    for _ in range(comparisons(block)):
+        middle = [(a + b) // 2 for a, b in zip(low, high, strict=True)]
+        exact = [count * unit - below * rows for count in counts_at(middle)]  # [P:centred-count]
+        for column, value in enumerate(noisy(context, block, exact)):
+            if low[column] < high[column]:
+                if value >= 0:
+                    high[column] = middle[column]
+                else:
+                    low[column] = middle[column] + 1
+    return high
+
+
+class Counts:
+    """Numbers of rows up to any cell of each column, from counts by cell. Sensitive."""
+
+    def __init__(self, cells: IntArray) -> None:
+        # before the first cell there is none
+        self._up_to = np.concatenate([np.zeros((len(cells), 1), dtype=np.int64), np.cumsum(cells, axis=1)], axis=1)
+
+    def up_to(self, cells: Sequence[int]) -> list[int]:
+        """Rows up to a cell, one for each column."""
+        indices = np.clip(np.asarray(cells, dtype=np.int64), -CELLS - 1, CELLS) + CELLS + 1
+        found: list[int] = self._up_to[np.arange(len(indices)), indices].tolist()
+        return found
+
+    def around(self, centres: Sequence[int], widths: Sequence[int]) -> list[int]:
+        """Rows in the cells within a width of a centre, one for each column."""
+        upper = self.up_to([c + w for c, w in zip(centres, widths, strict=True)])
+        lower = self.up_to([c - w for c, w in zip(centres, widths, strict=True)])
+        return [a - b for a, b in zip(upper, lower, strict=True)]
+
+
+def columns_centred(context: RunContext, cells: IntArray, rows: int) -> tuple[list[float], list[float]]:
+    """Centre and scale of each column: a coarse search, then a finer one around what it found."""
+    counts, columns = Counts(cells), len(cells)
+    half, three_quarters = in_steps(context, HALF), in_steps(context, THREE_QUARTERS)
+
+    def quantile(block: str, counts_at: CountsAt, below: int) -> list[int]:
+        return search(context, block, counts_at, rows, below, columns)
+
+    first = [round(CELLS * (2 * k / LAST["centre"] - 1)) for k in range(LAST["centre"] + 1)]
+    coarse = [first[k] for k in quantile("centre", lambda at: counts.up_to([first[k] for k in at]), half)]
+    wide = [round(CELLS * math.pow(2, 1.5 * k - 4)) for k in range(LAST["spread"] + 1)]
+    around = quantile("spread", lambda at: counts.around(coarse, [wide[k] for k in at]), three_quarters)
+    window = [min(3 * wide[k] // 2, CELLS) for k in around]
+
+    def point(column: int, k: int) -> int:
+        at: int = coarse[column] + round(window[column] * (2 * k / LAST["zoomed_centre"] - 1))
+        return min(max(at, -CELLS), CELLS)
+
+    def width(column: int, k: int) -> int:
+        return round(window[column] * math.pow(2, 2.5 * k / LAST["zoomed_spread"] - 2))
+
+    def points(at: Sequence[int]) -> list[int]:
+        return [point(column, k) for column, k in enumerate(at)]
+
+    def widths(at: Sequence[int]) -> list[int]:
+        return [width(column, k) for column, k in enumerate(at)]
+
+    centres = points(quantile("zoomed_centre", lambda at: counts.up_to(points(at)), half))
+    spreads = widths(quantile("zoomed_spread", lambda at: counts.around(centres, widths(at)), three_quarters))
+    return [centre / CELLS for centre in centres], [_scale(spread) for spread in spreads]
+
+
+def columns_scaled(context: RunContext, cells: IntArray, rows: int) -> list[float]:
+    """Scale of each column around 0."""
+    counts, columns, last = Counts(cells), len(cells), LAST["one_spread"]
+    widths = [round(CELLS * math.pow(2, 4.5 * k / last - 4)) for k in range(last + 1)]
+    found = search(
+        context,
+        "one_spread",
+        lambda at: counts.around([0] * columns, [widths[k] for k in at]),
+        rows,
+        in_steps(context, THREE_QUARTERS),
+        columns,
+    )
+    return [_scale(widths[k]) for k in found]
+
+
+def _scale(spread: int) -> float:
+    return max(spread / CELLS / _NORMAL_SPREAD, NARROWEST)
+
+
+@dataclass(frozen=True, slots=True)
+class TargetScale:
+    """Released numbers about the target, in scaled units.
+
+    Attributes
+    ----------
+    low, high
+        Its public range.
+    centre, variance
+        Where its mean seems to be, and how far off that may be.
+    spread
+        Within which nine tenths of the values seem to be.
+    """
+
+    low: float
+    high: float
+    centre: float
+    variance: float
+    spread: float
+
+    @property
+    def span(self) -> float:
+        """How far a value can be from the centre."""
+        return max(self.high - self.centre, self.centre - self.low)
+
+
+def target_centred(context: RunContext, cells: IntArray, rows: int, many: float) -> TargetScale:
+    """Centre of the target: a noisy mean, a search for the spread, and a noisy mean of what is not far off.
+
+    `many` is the released number of rows.
+    """
+    low = 0 if context.domain.target_nonnegative else -CELLS
+    middle, half = (low + CELLS) // 2, (CELLS - low) // 2
+    counts, values = Counts(cells[None, :]), np.arange(-CELLS, CELLS + 1) - middle
+    centre, variance = middle, 0.0
+    if context.design.intercept:
+        mean, error = _mean(context, "target_mean", cells, values, half, many)
+        gain = _TARGET_PRIOR**2 / (_TARGET_PRIOR**2 + error**2)
+        centre += round(half * min(max(gain * mean, -1.0), 1.0))
+        variance = gain * error**2 * half**2
+    widths = [round(half * math.pow(2, (k - 14) / 2)) for k in range(LAST["target_spread"] + 1)]
+    (found,) = search(
+        context,
+        "target_spread",
+        lambda at: counts.around([centre], [widths[k] for k in at]),
+        rows,
+        in_steps(context, TARGET_QUANTILE),
+    )
+    exact = float(centre)
+    if context.design.intercept:
+        width = math.ceil(min(max(1.5 * widths[found], 2 * math.sqrt(variance)), 2 * half))
+        mean, error = _mean(context, "target_zoom", cells, values - (centre - middle), width, many)
+        gain = variance / (variance + (width * error) ** 2)
+        exact = min(max(centre + gain * mean * width, low), CELLS)
+        variance = gain * (width * error) ** 2
+    return TargetScale(low / CELLS, 1.0, exact / CELLS, variance / CELLS**2, widths[found] / CELLS)
+
+
+def _mean(
+    context: RunContext, block: str, cells: IntArray, values: IntArray, width: int, many: float
+) -> tuple[float, float]:
+    """Noisy mean of values over a width, cut to [-1, 1], with the standard deviation of its noise."""
+    cut = np.clip(values, -width, width) << _VALUE_BITS
+    parts = np.sign(cut) * (np.abs(cut) // width)  # [P:value-of-a-cell]
+    total = int(cells @ parts) * (context.law.unit >> _VALUE_BITS)
+    (released,) = noisy(context, block, [total])
+    return released / context.law.unit / many, context.law.sd(block) / many

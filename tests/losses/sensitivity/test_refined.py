@@ -1,0 +1,71 @@
+"""Sensitivities of what `refined` releases; whole runs on neighbouring tables are in tests/mechanisms."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from discreet.design.model import Design
+from discreet.losses.sensitivity.refined import (
+    comparisons,
+    in_declared_ball,
+    refined_statistics,
+    searched_columns,
+)
+
+COLUMNS = {"x": (-1, 1), "z": (-2, 2), "b": bool, "y": (-1, 1)}
+
+
+def test_numbers_and_splines_are_searched_and_indicators_are_not():
+    columns = {
+        "b": bool, "x": (0, 9), "g": ["a", "b", "c"], "y": (0, 1), "s": {"formula": "spline(x, 3)"}, "v": (0, 1),
+    }  # fmt: skip
+    design = Design("y", columns)
+    names = [design.released[index] for index in searched_columns(design)]
+    assert names[0] == "x"
+    assert names[-1] == "v"
+    assert {name.split("[")[0] for name in names} == {"x", "s", "v"}
+
+
+@pytest.mark.parametrize("grid", ["centre", "spread", "zoomed_centre", "radius", "clip", "one_spread"])
+def test_as_many_comparisons_as_a_binary_search_needs(grid):
+    points = {"centre": 32, "spread": 4, "zoomed_centre": 16, "radius": 25, "clip": 49, "one_spread": 8}[grid]
+    assert comparisons(grid) == math.ceil(math.log2(points))
+
+
+def test_sensitivities_are_those_of_the_proof():
+    added, replaced = (refined_statistics(Design("y", COLUMNS, unit={"neighbours": one})) for one in RELATIONS)
+    assert {name: one.sensitivity for name, one in added.items()} == pytest.approx({
+        "count": 1, "centre": math.sqrt(2) / 2, "spread": 0.75 * math.sqrt(2), "zoomed_centre": math.sqrt(2) / 2,
+        "zoomed_spread": 0.75 * math.sqrt(2), "target_mean": 1, "target_spread": 29 / 32, "target_zoom": 1,
+        "radius": 19 / 32, "clip": 1, "gram": 1, "score": 1, "below": 1, "offset": 1,
+    })  # fmt: skip
+    assert {name: one.sensitivity for name, one in replaced.items()} == pytest.approx({
+        "centre": math.sqrt(2), "spread": math.sqrt(2), "zoomed_centre": math.sqrt(2), "zoomed_spread": math.sqrt(2),
+        "target_mean": 2, "target_spread": 1, "target_zoom": 2, "radius": 1, "clip": 1, "gram": math.sqrt(2),
+        "score": 2, "below": 1, "offset": 2,
+    })  # fmt: skip
+    assert all(one.sensitivity >= {"gram": math.sqrt(2)}.get(name, 0) for name, one in replaced.items())
+
+
+RELATIONS = ("add-remove", "replace")
+
+
+@pytest.mark.parametrize("neighbours", RELATIONS)
+def test_persons_with_three_rows_move_three_times_as_much(neighbours):
+    one = refined_statistics(Design("y", COLUMNS, unit={"neighbours": neighbours}))
+    three = refined_statistics(Design("y", COLUMNS, unit={"neighbours": neighbours, "id": "p", "max_rows": 3}))
+    assert three["count"].sensitivity == 3
+    assert all(three[name].sensitivity == pytest.approx(3 * one[name].sensitivity) for name in one)
+
+
+def test_a_model_through_the_origin_centres_nothing_and_a_declared_ball_scales_nothing():
+    origin = Design("y", COLUMNS, intercept=False)
+    assert set(refined_statistics(origin)) == {
+        "count", "one_spread", "target_spread", "radius", "clip", "gram", "score", "below",
+    }  # fmt: skip
+    ball = Design("y", COLUMNS, intercept=False, radius=1.0)
+    assert in_declared_ball(ball)
+    assert set(refined_statistics(ball)) == {"count", "target_spread", "clip", "gram", "score", "below"}
+    assert not in_declared_ball(Design("y", COLUMNS, radius=1.0))

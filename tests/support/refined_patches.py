@@ -1,0 +1,120 @@
+"""Mistakes that can be put into the mechanism `refined` while it runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from discreet.curator.sums.column_cells import CELLS
+from discreet.exact.triangle import pairs, position, symmetric
+from discreet.losses.sensitivity.refined import LAST
+from discreet.mechanisms.coefficients import refined, searches
+from discreet.mechanisms.coefficients.iterates import fitted_indices
+from discreet.releases import NoiseLaw
+
+Patch = pytest.MonkeyPatch
+
+
+# -- parts that are not charged ----------------------------------------------------------------------------------------
+
+
+def part_free(name: str) -> Callable[[Patch], None]:
+    """The account of all other parts is that without one of them, which keeps its noise."""
+
+    def apply(patch: Patch) -> None:
+        law = refined.pieces_law
+
+        def free(domain: Any, budget: Any, given: Any) -> NoiseLaw:
+            made = law(domain, budget, given)
+            alone = law(domain, budget, {one: piece for one, piece in given.items() if one != name})
+            return replace(alone, sigma={**alone.sigma, name: made.sigma[name]})
+
+        patch.setattr(refined, "pieces_law", free)
+
+    return apply
+
+
+def one_time_less(name: str) -> Callable[[Patch], None]:
+    """The account of a part is that of one release less."""
+
+    def apply(patch: Patch) -> None:
+        counted = refined.refined_pieces
+
+        def fewer(design: Any) -> Any:
+            found = counted(design)
+            return found | {name: replace(found[name], times=found[name].times - 1)}
+
+        patch.setattr(refined, "refined_pieces", fewer)
+
+    return apply
+
+
+# -- exact numbers -----------------------------------------------------------------------------------------------------
+
+
+def without_noise(module: Any, block: str, which: int) -> Callable[[Patch], None]:
+    """One of the sums of a kind that a run releases, counted from 0, as it is; its noise is drawn and thrown away."""
+
+    def apply(patch: Patch) -> None:
+        noisy, seen = module.noisy, {}
+
+        def exact_once(context: Any, name: str, exact: Sequence[int]) -> list[int]:
+            found = noisy(context, name, exact)
+            if name != block:
+                return found
+            at = seen[id(context)] = seen.get(id(context), -1) + 1
+            return list(exact) if at == which else found
+
+        patch.setattr(module, "noisy", exact_once)
+
+    return apply
+
+
+def step_without_noise(patch: Patch) -> None:
+    without_noise(refined, "score", 0)(patch)
+
+
+def comparison_without_noise(patch: Patch) -> None:
+    without_noise(searches, "centre", 0)(patch)
+
+
+def exact_gram(patch: Patch) -> None:
+    noisy = refined._noisy_gram
+
+    def gram(totals: Any, context: Any) -> np.ndarray:
+        noisy(totals, context)
+        indices, size = fitted_indices(context.design), len(context.design.released) - 1
+        exact = totals.on_grid(context.law.unit)
+        at = [position(indices[i], indices[j], size) for i, j in pairs(len(indices))]
+        return symmetric((exact[k] / context.law.unit for k in at), len(indices))
+
+    patch.setattr(refined, "_noisy_gram", gram)
+
+
+def exact_scaling(patch: Patch) -> None:
+    """Medians and median distances from them, as they are."""
+    noisy = refined.columns_centred
+
+    def centred(context: Any, cells: Any, rows: int) -> tuple[list[float], list[float]]:
+        noisy(context, cells, rows)
+        values = [np.repeat(np.arange(-CELLS, CELLS + 1), column) / CELLS for column in cells]
+        centres = [float(np.median(column)) for column in values]
+        spreads = [np.median(abs(column - centre)) for column, centre in zip(values, centres, strict=True)]
+        return centres, [max(float(spread), searches.NARROWEST) for spread in spreads]
+
+    patch.setattr(refined, "columns_centred", centred)
+
+
+def exact_clip(patch: Patch) -> None:
+    noisy = refined._first_clip
+
+    def first_clip(totals: Any, context: Any, pace: Any) -> int:
+        noisy(totals, context, pace)
+        *counts, rows = totals.on_grid(context.law.unit)[-LAST["clip"] - 2 :]
+        return next(k for k, count in enumerate(counts) if count >= pace.quantile * rows or k == LAST["clip"])
+
+    patch.setattr(refined, "_first_clip", first_clip)
