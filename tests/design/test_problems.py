@@ -300,3 +300,46 @@ def test_an_integer_of_too_many_digits_has_its_line(sign: str) -> None:
     assert [str(one) for one in caught.value.problems] == [
         "line 7: an integer has 5000 digits, and no double more than 309; write a smaller number"
     ]
+
+
+COMPOSED, DECOMPOSED = "caf\u00e9", "cafe\u0301"
+ALIKE = {
+    "columns": (
+        ("y", Y | {COMPOSED: (0, 1), DECOMPOSED: (0, 2)}), {}, (DECOMPOSED, "name"),
+        r"the columns 'caf\xe9' and 'cafe\u0301' look the same and differ only in Unicode form; rename one",
+    ),
+    "a column and a formula": (
+        ("y", Y | {COMPOSED: (0, 1), DECOMPOSED: {"formula": "y + 1"}}), {"unit": {"id": "p"}}, (DECOMPOSED, "name"), "look the same",
+    ),
+    "levels": (
+        ("y", Y | {"g": [COMPOSED, DECOMPOSED]}), {}, ("g", "levels"),
+        r"the levels 'caf\xe9' and 'cafe\u0301' look the same and differ only in Unicode form; rename one",
+    ),
+    "id and column": (
+        ("y", Y | {COMPOSED: (0, 1)}), {"unit": {"id": DECOMPOSED}}, ("", "unit.id"),
+        r"the id 'cafe\u0301' and the column 'caf\xe9' look the same and differ only in Unicode form; rename one",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ALIKE)
+def test_names_that_look_the_same_are_refused(name: str) -> None:
+    given, more, place, said = ALIKE[name]
+    (found,) = refused(*given, **more)
+    assert (found.column, found.key) == place
+    assert said in found.message
+
+
+def test_names_that_differ_to_the_eye_are_left_to_the_table() -> None:
+    design = discreet.Design("y", Y | {"x": (0, 1), "X": (0, 1), "x2": (0, 1), "x²": {"formula": "x ** 2"}})
+    assert design.regressors == ("x", "X", "x2", "x²")
+
+
+@pytest.mark.parametrize("level", ["", " ", "\u00a0"])
+def test_a_level_that_is_blank_is_refused(level: str) -> None:
+    (found,) = refused("y", Y | {"g": ["a", level]})
+    assert (found.column, found.key) == ("g", "levels")
+    assert found.message == (
+        f"the level {level!r} is blank, and an empty cell is a missing one; leave it out and declare what missing = "
+        "does with such cells"
+    )

@@ -12,7 +12,7 @@ from discreet.design.problems import Problems
 from discreet.errors import SpecError, written
 from discreet.exact.rounding import nearest
 from discreet.privacy.checks import is_number
-from discreet.text import has_invisible_characters
+from discreet.text import has_invisible_characters, twins
 
 if TYPE_CHECKING:
     from discreet.design.formulas.formula import Formula
@@ -201,6 +201,7 @@ Base: TypeAlias = Numeric | Boolean | Categorical
 Column: TypeAlias = Base | SplineBasis
 Readable: TypeAlias = Base | Identifier
 
+TWINS: Final = "look the same and differ only in Unicode form; rename one"
 _NARROWEST: Final = 1e-250
 # integers from here on are not all doubles, and levels are compared as doubles
 _LARGEST_LEVEL: Final = 2**53
@@ -259,8 +260,15 @@ def _level_faults(levels: tuple[Level, ...], plain: list[Level]) -> Iterator[str
     for level, times in Counter(plain).items():
         if isinstance(level, str) and has_invisible_characters(level):
             yield f"the level {written(level)} has invisible characters; rename it"
+        if isinstance(level, str) and not level.strip():
+            yield (
+                f"the level {written(level)} is blank, and an empty cell is a missing one; leave it out and declare "
+                "what missing = does with such cells"
+            )
         if times > 1:
             yield f"the level {written(level)} is listed twice; list each level once"
+    for one, other in twins(level for level in plain if isinstance(level, str)):
+        yield f"the levels {one!a} and {other!a} {TWINS}"
 
 
 def checked_bounds(bounds: tuple[float, float]) -> tuple[float, float]:

@@ -7,14 +7,14 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Final, cast
 
-from discreet.design.columns import Boolean, Column, Derived, Numeric
+from discreet.design.columns import TWINS, Boolean, Column, Derived, Numeric
 from discreet.design.declarations import column_from
 from discreet.design.problems import Problems
 from discreet.errors import SpecError, written
 from discreet.exact.rounding import nearest
 from discreet.privacy.checks import is_integer, is_number
 from discreet.privacy.unit import PrivacyUnit
-from discreet.text import has_invisible_characters
+from discreet.text import has_invisible_characters, twins
 
 CONSTANT: Final = "1"
 INTERCEPT: Final = "Intercept"
@@ -56,6 +56,8 @@ def checked_columns(problems: Problems, given: object) -> dict[str, Column]:
             column = column_from(declaration)
             if not faults:
                 declared[name] = column
+    for one, other in twins(name for name in given if isinstance(name, str)):
+        problems.add(f"the columns {one!a} and {other!a} {TWINS}", column=other, key="name")
     wrong = {name: given[name] for name in given if isinstance(name, str) and name not in declared}
     return _resolved(problems, declared, wrong)
 
@@ -123,6 +125,10 @@ def checked_unit(problems: Problems, given: object, names: Iterable[object]) -> 
         problems.add(
             f"the id column {written(person)} is declared as a column too; an id is never released", key="unit.id"
         )
+    elif isinstance(person, str):
+        for one, other in twins([person, *(name for name in names if isinstance(name, str))]):
+            if one == person:
+                problems.add(f"the id {one!a} and the column {other!a} {TWINS}", key="unit.id")
     return unit
 
 

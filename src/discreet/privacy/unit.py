@@ -65,12 +65,13 @@ class PrivacyUnit:
         # read as plain objects: what comes from a file has whatever type it has
         name: object = self.id
         rows: object = self.max_rows
-        if name is not None and not (isinstance(name, str) and name):
-            raise SpecError(
-                f"unit id is {written(name)}; it must be the name of a column; leave it out if the unit is one row"
-            )
         if isinstance(name, str) and has_invisible_characters(name):
             raise SpecError(f"unit id {written(name)} has invisible characters; rename the column")
+        if name is not None and not (isinstance(name, str) and name and name == name.strip()):
+            raise SpecError(
+                f"unit id is {written(name)}; it must be the name of a column, without blanks at its ends; leave it "
+                "out if the unit is one row"
+            )
         if not is_integer(rows) or rows < 1:
             raise SpecError(f"max_rows: expected an integer of at least 1, got {written(rows)}")
         if self.max_rows > 1 and self.id is None:
