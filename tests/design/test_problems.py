@@ -309,7 +309,8 @@ ALIKE = {
         r"the columns 'caf\xe9' and 'cafe\u0301' look the same and differ only in Unicode form; rename one",
     ),
     "a column and a formula": (
-        ("y", Y | {COMPOSED: (0, 1), DECOMPOSED: {"formula": "y + 1"}}), {"unit": {"id": "p"}}, (DECOMPOSED, "name"), "look the same",
+        ("y", Y | {COMPOSED: (0, 1), DECOMPOSED: {"formula": "y + 1"}}), {"unit": {"id": "p"}}, (DECOMPOSED, "name"),
+        "look the same",
     ),
     "levels": (
         ("y", Y | {"g": [COMPOSED, DECOMPOSED]}), {}, ("g", "levels"),
