@@ -12,7 +12,7 @@ from discreet.audit.subjects.subject import ExactLoss
 
 NOT_A_PROOF: Final = (
     "A pass is not a proof: a black-box audit sees neither events rarer than about one in its draws nor pairs that "
-    "were not tried. A violation is one, up to the stated chance of a false alarm."
+    "were not tried. A violation does refute the claim, up to the stated chance of a false alarm."
 )
 HEADERS: Final = (
     "subject",
