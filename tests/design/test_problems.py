@@ -50,9 +50,10 @@ max_rows = 0
 """
 PLACES = [
     (2, "", "target"), (3, "", "radius"), (4, "", "intercept"), (5, "", "wieghts"), (9, "income", "missing"),
-    (10, "income", "boundz"), (12, "age", "bounds"), (15, "a b", "formula"), (22, "hours", "release"),
-    (23, "hours", "reference"), (28, "root", "missing"), (29, "Intercept", "name"), (32, "r", "reference"),
-    (32, "r", "missing"), (34, "", "unit.id"), (35, "", "unit.neighbors"), (36, "", "unit.max_rows"),
+    (10, "income", "boundz"), (12, "age", "bounds"), (15, "a b", "formula"), (17, "log", "formula"),
+    (22, "hours", "release"), (23, "hours", "reference"), (27, "root", "formula"), (28, "root", "missing"),
+    (29, "Intercept", "name"), (32, "r", "reference"), (32, "r", "missing"),
+    (34, "", "unit.id"), (35, "", "unit.neighbors"), (36, "", "unit.max_rows"),
 ]  # fmt: skip
 
 
@@ -71,7 +72,7 @@ def test_every_problem_of_a_file_has_its_place(tmp_path) -> None:
     heading, *details = str(caught.value).split("\n")
     assert heading == f"{path}: {len(PLACES)} problems"
     assert details[6] == "  line 12, column 'age': bounds [90, 18] are reversed; the first must be below the second"
-    names = "wide, income, age, hours, root, Intercept, r, a b"
+    names = "income, hours, wide, Intercept, age, a b, log, root"
     assert details[7].endswith(f"column 'agee'; allowed: {names}. Did you mean 'age'?")
     assert caught.value.exit_code == 2
 

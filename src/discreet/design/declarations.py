@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from discreet.design.columns import (
     Base,
@@ -39,12 +40,29 @@ def column_from(declaration: object) -> Column | Derived:
     >>> column_from(bool)
     Boolean(missing='error')
     """
+    problems = Problems()
+    column = usable_column(problems, declaration)
+    problems.check()
+    return cast("Column | Derived", column)
+
+
+def usable_column(problems: Problems, declaration: object) -> Column | Derived | None:
+    """The same, as far as others depend on it: its bounds, levels or formula; none where these are wrong.
+
+    >>> problems = Problems()
+    >>> usable_column(problems, {"bounds": [0, 1], "missing": "ignore"}), problems.found[0].key
+    (Numeric(bounds=(0.0, 1.0), missing='error'), 'missing')
+    """
+    with problems.at():
+        return _column_from_table(problems, declaration) if isinstance(declaration, Mapping) else _short(declaration)
+    return None
+
+
+def _short(declaration: object) -> Column | Derived:
     if isinstance(declaration, Numeric | Boolean | Categorical | SplineBasis | Derived):
         return _unresolved(declaration)
     if declaration is bool or (isinstance(declaration, str) and declaration == "bool"):
         return Boolean()
-    if isinstance(declaration, Mapping):
-        return _column_from_table(declaration)
     items = _plain_items(declaration)
     if items is not None:
         if len(items) == 2 and all(is_number(item) for item in items):
@@ -65,7 +83,7 @@ def _unresolved(column: Column | Derived) -> Column | Derived:
     return Derived(column.formula, bounds, reference)
 
 
-def _derived_from_table(problems: Problems, table: Mapping[str, object]) -> Derived:
+def _derived_from_table(problems: Problems, table: Mapping[str, object]) -> Derived | None:
     from discreet.design.formulas.formula import parse
 
     text, bounds, reference = table["formula"], None, None
@@ -79,9 +97,8 @@ def _derived_from_table(problems: Problems, table: Mapping[str, object]) -> Deri
     with problems.at(key="formula"):
         if not isinstance(text, str):
             raise SpecError(f"formula: expected text, got {written(text)}")
-        made = Derived(parse(text), bounds, reference)
-    problems.check()
-    return made
+        return Derived(parse(text), bounds, reference)
+    return None
 
 
 def _checked_reference(reference: object) -> Level | None:
@@ -90,8 +107,7 @@ def _checked_reference(reference: object) -> Level | None:
     raise SpecError(f"reference: expected one of the levels, got {written(reference)}")
 
 
-def _column_from_table(table: Mapping[str, object]) -> Column | Derived:
-    problems = Problems()
+def _column_from_table(problems: Problems, table: Mapping[str, object]) -> Column | Derived | None:
     for key in table:
         if key not in COLUMN_KEYS:
             problems.add(SpecError.unknown_name("key", key, COLUMN_KEYS), key=key if isinstance(key, str) else "")
@@ -99,7 +115,7 @@ def _column_from_table(table: Mapping[str, object]) -> Column | Derived:
     return _derived_from_table(problems, known) if "formula" in known else _base_from_table(problems, known)
 
 
-def _base_from_table(problems: Problems, table: Mapping[str, object]) -> Base:
+def _base_from_table(problems: Problems, table: Mapping[str, object]) -> Base | None:
     # a key that is not known may be a slip for one that is needed
     slips = bool(problems.found)
     kinds = [kind for kind in ("bounds", "levels", "dtype") if kind in table]
@@ -119,15 +135,22 @@ def _base_from_table(problems: Problems, table: Mapping[str, object]) -> Base:
     if len(kinds) != 1 and (kinds or not slips):
         found = " and ".join(kinds) or "none of them"
         problems.add(f"expected exactly one of bounds, levels, dtype = 'bool' or formula, got {found}")
-    for kind in kinds:
-        with problems.at(key=kind):
-            # which of several kinds a fill value is meant for is not known
-            column = _of_kind(kind, table[kind], missing if len(kinds) == 1 else "error", reference)
-    problems.check()
-    return column if isinstance(column, Categorical) else replace(column, is_released=bool(release))
+    if len(kinds) != 1:
+        for kind in kinds:
+            with problems.at(key=kind):
+                # which of them a fill value or a reference is meant for is not known
+                _of_kind(kind, table[kind])
+        return None
+    column = None
+    with problems.at(key=kinds[0]):
+        column = _of_kind(kinds[0], table[kinds[0]], missing, reference)
+    if column is None:
+        with suppress(SpecError):
+            column = _of_kind(kinds[0], table[kinds[0]])
+    return replace(column, is_released=bool(release)) if isinstance(column, Numeric | Boolean) else column
 
 
-def _of_kind(kind: str, value: object, missing: Missing, reference: Level | None) -> Base:
+def _of_kind(kind: str, value: object, missing: Missing = "error", reference: Level | None = None) -> Base:
     if kind == "bounds":
         return Numeric(_pair(value), missing)
     if kind == "dtype":

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from discreet.design.columns import Base, Boolean, Categorical, Column, Derived, Numeric, SplineBasis, checked_bounds
 from discreet.design.problems import Problems
-from discreet.errors import SpecError
+from discreet.errors import DesignError, DesignProblem, SpecError
 from discreet.exact.arrays import FloatArray
 
 if TYPE_CHECKING:
@@ -25,7 +25,9 @@ def resolved(
     Columns whose formula is wrong are left out. `wrong` holds what was declared for columns that are wrong by
     themselves; a formula that uses one of them is not judged.
     """
-    derived = {name: column for name, column in columns.items() if isinstance(column, Derived)}
+    derived = {
+        name: _of_its_kind(problems, name, column) for name, column in columns.items() if isinstance(column, Derived)
+    }
     formulas = {name: column.formula for name, column in derived.items()}
     ranges = {name: _range(column) for name, column in columns.items() if isinstance(column, Numeric | Boolean)}
     ready: dict[str, Column] = {name: column for name, column in columns.items() if not isinstance(column, Derived)}
@@ -76,19 +78,23 @@ def _lose_dependents(formulas: Mapping[str, Formula], lost: set[str]) -> None:
         lost |= found
 
 
+def _of_its_kind(problems: Problems, name: str, column: Derived) -> Derived:
+    """The column without what a formula of its kind does not take, which is a problem whatever the columns it uses."""
+    kind, bounds, reference = column.formula.kind, column.bounds, column.reference
+    if kind != "numeric" and bounds is not None:
+        problems.add(f"a formula of kind {kind!r} takes no bounds; leave them out", column=name, key="bounds")
+        bounds = None
+    if reference is not None:
+        with problems.at(column=name, key="reference"):
+            if kind != "levels":
+                raise SpecError("'reference' is only for a column with levels, such as cut(...)")
+            return Derived(column.formula, None, Categorical(column.formula.levels(), reference).reference)
+    return Derived(column.formula, bounds)
+
+
 def _made(column: Derived, ranges: Mapping[str, tuple[float, float]]) -> Column:
     formula = column.formula
-    problems = Problems()
-    if formula.kind != "numeric" and column.bounds is not None:
-        problems.add(f"a formula of kind {formula.kind!r} takes no bounds; leave them out", key="bounds")
-    if formula.kind != "levels" and column.reference is not None:
-        problems.add("'reference' is only for a column with levels, such as cut(...)", key="reference")
-    if formula.kind == "levels":
-        with problems.at():
-            Categorical(formula.levels(), column.reference)
-    with problems.at(key="formula"):
-        low, high = formula.interval(ranges)
-    problems.check()
+    low, high = formula.interval(ranges)
     if formula.kind == "levels":
         return Categorical(formula.levels(), column.reference, formula=formula)
     if formula.kind == "spline":
@@ -98,10 +104,11 @@ def _made(column: Derived, ranges: Mapping[str, tuple[float, float]]) -> Column:
     if column.bounds is None:
         return Numeric(checked_bounds((low, high)), formula=formula)
     if not low <= column.bounds[0] < column.bounds[1] <= high:
-        raise SpecError(
+        said = (
             f"the bounds [{column.bounds[0]:g}, {column.bounds[1]:g}] are not inside [{low:g}, {high:g}], "
             "the range of the formula; declare bounds inside that range"
         )
+        raise DesignError([DesignProblem(said, key="bounds")])
     return Numeric(column.bounds, formula=formula)
 
 

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Final, cast
 
 from discreet.design.columns import TWINS, Boolean, Column, Derived, Numeric
-from discreet.design.declarations import column_from
+from discreet.design.declarations import usable_column
 from discreet.design.problems import Problems
 from discreet.errors import SpecError, written
 from discreet.exact.rounding import nearest
@@ -41,7 +41,7 @@ def check_keys(problems: Problems, given: Mapping[str, object]) -> None:
 
 
 def checked_columns(problems: Problems, given: object) -> dict[str, Column]:
-    """Every column whose declaration is right, with its bounds or levels."""
+    """Every column whose bounds, levels or formula are right; nothing that is wrong with another part hides them."""
     if not isinstance(given, Mapping):
         problems.add(
             f"columns: expected a mapping from names to declarations, got {type(given).__name__}", key="columns"
@@ -49,13 +49,14 @@ def checked_columns(problems: Problems, given: object) -> dict[str, Column]:
         return {}
     declared: dict[str, Column | Derived] = {}
     for name, declaration in given.items():
-        faults = list(_name_faults(name))
-        for fault in faults:
+        for fault in _name_faults(name):
             problems.add(fault, column=_text(name), key="name")
+        found = Problems()
+        column = usable_column(found, declaration)
         with problems.at(column=_text(name)):
-            column = column_from(declaration)
-            if not faults:
-                declared[name] = column
+            found.check()
+        if column is not None and isinstance(name, str):
+            declared[name] = column
     for one, other in twins(name for name in given if isinstance(name, str)):
         problems.add(f"the columns {one!a} and {other!a} {TWINS}", column=other, key="name")
     wrong = {name: given[name] for name in given if isinstance(name, str) and name not in declared}
