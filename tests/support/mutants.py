@@ -64,7 +64,7 @@ PLACES = {
     "domain of a design": "discreet.design.domain:RowDomain.of",
     "grid rows": "discreet.curator.rows:GridRows._write",
     "shrunk rows": "discreet.exact.ball:shrink_to_ball",
-    "kept rows": "discreet.curator.kept_rows:KeptRows._read",
+    "kept rows": "discreet.curator.kept_rows:KeptRows.marked_chunks",
     "rows set aside": "discreet.curator.kept_rows:KeptRows.add",
     "whole persons": "discreet.curator.kept_rows:KeptRows.whole_persons",
     "rows of a person": "discreet.curator.persons:PersonCap.keep",

@@ -61,7 +61,7 @@ class ClippedScores:
     >>> scores = ClippedScores(domain, on_grid([0.0], domain), clip=0.5)
     >>> scores.add(np.array([[128.0, 256.0], [2.0**22, 2.0**24]]))
     >>> [total / 4**8 for total in scores.totals()]
-    [1.25, 1.0, 2.0]
+    [1.24609375, 1.0, 2.0]
     """
 
     def __init__(self, domain: RowDomain, theta: Sequence[int], clip: float) -> None:

@@ -144,7 +144,7 @@ class ShrunkRows:
     >>> scaling = Scaling((0.0,), (0.5,), 4.0, 1)
     >>> rows = ShrunkRows(RowDomain(1, 0, 0, None, False, 8), scaling, 2.0, 0.5, [1.0])
     >>> rows.recoded(np.array([[256.0, 256.0], [0.0, 256.0], [128.0, 256.0]])).tolist()
-    [[128.0, 114.0], [0.0, 229.0], [0.0, 7502998.0]]
+    [[128.0, 114.0], [0.0, 229.0], [0.0, 7502999.0]]
     """
 
     def __init__(
