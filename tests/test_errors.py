@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import datetime
+
 import pytest
 
 from discreet import errors
-from discreet.errors import CellError, DataError, DiscreetError, SpecError, missing_extra, shown
+from discreet.errors import CellError, DataError, DiscreetError, SpecError, missing_extra, shown, written
 
 CODES = {
     "SpecError": 2, "DesignError": 2, "DataError": 2, "CellError": 2, "ReleaseFileError": 2, "OutputError": 2,
@@ -91,5 +93,14 @@ class Name(str):
     ids=lambda value: type(value).__name__,
 )
 def test_a_message_repeats_any_object_on_one_line_of_bounded_length(given, said):
-    assert shown(given) == said
+    assert shown(given) == written(given) == said
     assert str(SpecError.unknown_name("column", given, ["age"])) == f"unknown column {said}; allowed: age"
+
+
+def test_a_declared_value_is_repeated_as_a_design_file_writes_it():
+    assert written((0, True, "a", datetime.date(2026, 11, 17))) == "[0, true, 'a', 2026-11-17]"
+    assert written({"fill": {"a": [False]}}) == "{fill = {a = [false]}}"
+    assert written(datetime.date) == "<class 'datetime.date'>"
+    endless: list[object] = []
+    endless.append(endless)
+    assert written(endless) == "an object of type list"

@@ -6,7 +6,7 @@ Once data is open (`DataError`) it names a column or a line of the file, never a
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Final
@@ -20,13 +20,43 @@ def shown(value: object) -> str:
     >>> print(shown([1, "two"]), shown("x" * 200)[-9:], shown("\x1b[31m"))
     [1, 'two'] xxxxxx... '\x1b[31m'
     """
+    return _one_line(value, _in_python)
+
+
+def written(value: object) -> str:
+    """The same of a value that was declared: as a design file writes it.
+
+    >>> print(written((True, "a")), written({"fill": [False, 1.5]}), written(float))
+    [true, 'a'] {fill = [false, 1.5]} <class 'float'>
+    """
+    return _one_line(value, _in_toml)
+
+
+def _one_line(value: object, text_of: Callable[[object], str]) -> str:
     try:
-        text = str.__repr__(value) if isinstance(value, str) else repr(value)
+        text = text_of(value)
     except Exception:
         # also an integer of too many digits
         return f"an object of type {type(value).__name__}"
     text = text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
     return "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in text)
+
+
+def _in_python(value: object) -> str:
+    return str.__repr__(value) if isinstance(value, str) else repr(value)
+
+
+def _in_toml(value: object) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(_in_toml, value))}]"
+    if isinstance(value, dict):
+        return f"{{{', '.join(f'{key} = {_in_toml(one)}' for key, one in value.items())}}}"
+    # dates and times; the classes have the method too
+    if hasattr(value, "isoformat") and not isinstance(value, type):
+        return str(value.isoformat())
+    return _in_python(value)
 
 
 class DiscreetError(Exception):
@@ -60,7 +90,7 @@ class SpecError(DiscreetError, ValueError):
         near = get_close_matches(name.casefold()[:_LONGEST], folded, n=1) if isinstance(name, str) else ()
         hint = f". Did you mean '{folded[near[0]]}'?" if near else ""
         listed = ", ".join(one if len(one) <= _LONGEST else f"{one[: _LONGEST - 3]}..." for one in names)
-        return cls(f"unknown {what} {shown(name)}{of}; allowed: {listed}{hint}")
+        return cls(f"unknown {what} {written(name)}{of}; allowed: {listed}{hint}")
 
 
 @dataclass(frozen=True, slots=True)

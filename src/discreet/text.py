@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 # control, format (which has the bidirectional marks), surrogate, private use, unassigned, line and paragraph separator
@@ -30,6 +30,19 @@ def has_invisible_characters(text: str) -> bool:
     (False, True)
     """
     return not text.isprintable() and any(unicodedata.category(sign) in ("Cc", "Cf", "Cs") for sign in text)
+
+
+def twins(texts: Iterable[str]) -> Iterator[tuple[str, str]]:
+    r"""Pairs of texts that no reader can tell apart: an accent may be a part of its letter or a character of its own.
+
+    >>> [[ascii(text) for text in pair] for pair in twins(["caf\xe9", "cafe\u0301", "cafe"])]
+    [["'caf\\xe9'", "'cafe\\u0301'"]]
+    """
+    first: dict[str, str] = {}
+    for text in texts:
+        other = first.setdefault(unicodedata.normalize("NFC", text), text)
+        if other != text:
+            yield other, text
 
 
 def html_table(title: str, headers: Sequence[str], rows: Sequence[Sequence[str]], notes: Sequence[str]) -> str:

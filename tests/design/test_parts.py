@@ -27,7 +27,7 @@ def test_parts_that_are_right_are_given_back() -> None:
     assert checked_unit(problems, None, []) == PrivacyUnit()
     assert checked_radius(problems, 2) == 2.0
     assert checked_radius(problems, None) is None
-    check_released(problems, ["x"], ["1", "x", "y"])
+    check_released(problems, "y", ["x", "y"], {"y": Numeric((0, 1)), "x": Numeric((0, 1))})
     assert problems.found == []
     assert not is_released(Numeric((0, 1), is_released=False))
 

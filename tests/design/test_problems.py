@@ -50,9 +50,10 @@ max_rows = 0
 """
 PLACES = [
     (2, "", "target"), (3, "", "radius"), (4, "", "intercept"), (5, "", "wieghts"), (9, "income", "missing"),
-    (10, "income", "boundz"), (12, "age", "bounds"), (15, "a b", "formula"), (22, "hours", "release"),
-    (23, "hours", "reference"), (28, "root", "missing"), (29, "Intercept", "name"), (32, "r", "reference"),
-    (32, "r", "missing"), (34, "", "unit.id"), (35, "", "unit.neighbors"), (36, "", "unit.max_rows"),
+    (10, "income", "boundz"), (12, "age", "bounds"), (15, "a b", "formula"), (17, "log", "formula"),
+    (22, "hours", "release"), (23, "hours", "reference"), (27, "root", "formula"), (28, "root", "missing"),
+    (29, "Intercept", "name"), (32, "r", "reference"), (32, "r", "missing"),
+    (34, "", "unit.id"), (35, "", "unit.neighbors"), (36, "", "unit.max_rows"),
 ]  # fmt: skip
 
 
@@ -71,7 +72,7 @@ def test_every_problem_of_a_file_has_its_place(tmp_path) -> None:
     heading, *details = str(caught.value).split("\n")
     assert heading == f"{path}: {len(PLACES)} problems"
     assert details[6] == "  line 12, column 'age': bounds [90, 18] are reversed; the first must be below the second"
-    names = "wide, income, age, hours, root, Intercept, r, a b"
+    names = "income, hours, wide, Intercept, age, a b, log, root"
     assert details[7].endswith(f"column 'agee'; allowed: {names}. Did you mean 'age'?")
     assert caught.value.exit_code == 2
 
@@ -104,13 +105,13 @@ def test_formulas_are_judged_where_what_they_use_is_right() -> None:
         "uses lg": {"formula": "lg + 1"}, "unknown": {"formula": "q + 1"}, "uses it": {"formula": "unknown + 1"},
         "fine": {"formula": "z ** 2"},
     }  # fmt: skip
-    assert [one.column for one in refused("y", columns)] == ["x", "unknown", "lg"]
+    assert [one.column for one in refused("y", columns)] == ["x", "unknown", "lg", "h"]
     columns["x"] = (1, 2)
     assert [one.column for one in refused("y", columns)] == ["unknown", "lg", "h"]
     del columns["lg"], columns["uses lg"]
     cycle = {"a": {"formula": "b + 1"}, "b": {"formula": "a + 1"}}
     found = refused("y", columns | cycle)
-    assert [one.column for one in found] == ["unknown", "", "h"]
+    assert [one.column for one in found] == ["unknown", "a", "h"]
     assert "form a cycle" in found[1].message
 
 
@@ -120,7 +121,9 @@ def test_what_is_missing_is_listed_with_what_is_wrong() -> None:
     assert [one.key for one in caught.value.problems] == ["target", "columns", "unit", "radius"]
     with pytest.raises(DesignError) as caught:
         discreet.Design.from_dict({"columns": {"x": (2, 1), 3: (0, 1)}})  # type: ignore[dict-item]
-    assert [(one.column, one.key) for one in caught.value.problems] == [("", "target"), ("x", ""), ("3", "name")]
+    assert [(one.column, one.key) for one in caught.value.problems] == [
+        ("", "target"), ("x", "bounds"), ("3", "name"),
+    ]  # fmt: skip
     assert [one.key for one in refused("y", 5, unit={"max_rows": 2}, weights="w")] == [
         "weights", "columns", "unit.max_rows",
     ]  # fmt: skip
@@ -147,3 +150,198 @@ def test_a_place_that_is_known_is_kept() -> None:
     assert [(one.column, one.key) for one in problems.found] == [("", "missing"), ("outer", "missing")]
     with pytest.raises(DesignError):
         problems.check()
+
+
+Y: dict[str, object] = {"y": (0, 1)}
+# two or more faults beside each other, and where each is
+TOGETHER: dict[str, tuple[tuple[object, object], dict[str, object], list[tuple[str, str]]]] = {
+    "a categorical target, bounds": (
+        ("g", {"g": {"levels": ["a", "b"]}, "x": {"bounds": [2, 1]}}), {}, [("x", "bounds"), ("", "target")],
+    ),
+    "a target that is not released, a formula": (
+        ("y", {"y": {"bounds": [0, 1], "release": False}, "z": {"formula": "1 / y"}, "w": (0, 1)}), {},
+        [("z", "formula"), ("", "target")],
+    ),
+    "no id, neighbours": (
+        ("y", Y | {"x": (0, 1)}), {"unit": {"neighbours": "swap", "max_rows": 3}},
+        [("", "unit.neighbours"), ("", "unit.max_rows")],
+    ),
+    "no id, too many rows": (
+        ("y", Y | {"x": (0, 1)}), {"unit": {"max_rows": 20_000}}, [("", "unit.max_rows"), ("", "unit.max_rows")],
+    ),
+    "a slip for id": (("y", Y | {"x": (0, 1)}), {"unit": {"Id": "p", "max_rows": 3}}, [("", "unit.Id")]),
+    "missing, two kinds of which one is wrong": (
+        ("y", Y | {"x": {"bounds": [2, 1], "levels": ["a", "b"], "missing": "no", "release": 3}}), {},
+        [("x", "release"), ("x", "missing"), ("x", ""), ("x", "bounds")],
+    ),
+    "missing, a slip for bounds": (
+        ("y", Y | {"x": {"bound": [0, 1], "missing": "no"}}), {}, [("x", "bound"), ("x", "missing")],
+    ),
+    "reference, a level twice, fill": (
+        ("y", Y | {"x": {"levels": ["a", "a", "b\x07"], "reference": "c", "missing": {"fill": "d"}}}), {},
+        [("x", "levels"), ("x", "levels"), ("x", "reference"), ("x", "missing")],
+    ),
+    "levels of several kinds, reference": (
+        ("y", Y | {"x": {"levels": ["a", 2.5, [1]], "reference": "c"}}), {}, [("x", "levels"), ("x", "reference")],
+    ),
+    "bounds, a fill value that is no number": (
+        ("y", Y | {"x": {"bounds": [2, 1], "missing": {"fill": "d"}}}), {}, [("x", "bounds"), ("x", "missing")],
+    ),
+    "target, columns": ((5, []), {}, [("", "columns"), ("", "target")]),
+    "a blank target, columns": (("", 3), {}, [("", "columns"), ("", "target")]),
+    "target, no column": ((5, {}), {}, [("", "target"), ("", "target")]),
+    "two cycles, a formula without a value": (
+        ("y", Y | {
+            "a": {"formula": "b + 1"}, "b": {"formula": "a + 1"}, "c": {"formula": "d + 1"}, "d": {"formula": "c + y"},
+            "e": {"formula": "1 / y"}, "f": {"formula": "a + 1"},
+        }), {}, [("a", "formula"), ("c", "formula"), ("e", "formula")],
+    ),
+    "what a formula may not have, no value": (
+        ("y", Y | {"x": {"formula": "cut(1 / y, 2)", "bounds": [0, 1], "reference": "a"}}), {},
+        [("x", "bounds"), ("x", "reference"), ("x", "formula")],
+    ),
+    "a formula that takes neither": (
+        ("y", Y | {"x": {"formula": "y > 0.5", "bounds": [0, 1], "reference": "a"}}), {},
+        [("x", "bounds"), ("x", "reference")],
+    ),
+    "dtype, a fill value": (
+        ("y", Y | {"x": {"dtype": "bool", "missing": {"fill": 2}}, "z": {"bounds": 3}}), {},
+        [("x", "missing"), ("z", "bounds")],
+    ),
+    "a name and its bounds": (("y", Y | {"Intercept": (2, 1)}), {}, [("Intercept", "name"), ("Intercept", "bounds")]),
+    "a name twice wrong": (("y", Y | {" \u202e": (0, 1)}), {}, [(" \u202e", "name"), (" \u202e", "name")]),
+    "no regressor, bounds": (("y", {"y": (2, 1)}), {}, [("y", "bounds"), ("", "columns")]),
+    "two released columns of one name, bounds": (
+        ("y", Y | {"x": (2, 1), "g": ["a", "b"], "g[b]": (0, 1)}), {}, [("x", "bounds"), ("", "columns")],
+    ),
+    "a column that nothing uses, bounds": (
+        ("y", Y | {"x": (2, 1), "h": {"bounds": [0, 1], "release": False}}), {}, [("x", "bounds"), ("h", "release")],
+    ),
+    "a column that a wrong formula uses": (
+        ("y", Y | {"x": {"formula": "h +"}, "h": {"bounds": [0, 1], "release": False}}), {}, [("x", "formula")],
+    ),
+    "a column that a slip for a formula uses": (
+        ("y", Y | {"x": {"formla": "h + 1"}, "h": {"bounds": [0, 1], "release": False}}), {}, [("x", "formla")],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", TOGETHER)
+def test_no_fault_hides_another(name: str) -> None:
+    given, more, places = TOGETHER[name]
+    assert [(one.column, one.key) for one in refused(*given, **more)] == places
+
+
+def test_a_cycle_and_a_name_that_is_empty_have_a_line() -> None:
+    columns = ["y = {bounds = [0, 1]}", '"" = {bounds = [2, 1]}', 'a.formula = "b"', 'b.formula = "a + 1"']
+    text = "\n".join(['target = "y"', "[columns]", *columns])
+    with pytest.raises(DesignError) as caught:
+        discreet.Design.from_toml(text)
+    assert [(one.line, one.column, one.key) for one in caught.value.problems] == [
+        (4, "", "name"), (4, "", "bounds"), (5, "a", "formula"),
+    ]  # fmt: skip
+    with pytest.raises(DesignError, match="exactly one of bounds") as caught:
+        discreet.Design.from_toml(text.replace("bounds = [2, 1]", ""))
+    assert [one.line for one in caught.value.problems] == [4, 4, 5]
+
+
+ODD_VALUES = {
+    "y = {bounds = [true, false]}": "bounds: expected a pair of numbers [low, high], got [true, false]",
+    "y = {bounds = [2026-11-17, 07:32:00]}": "[low, high], got [2026-11-17, 07:32:00]",
+    "y = {bounds = 2026-11-17T07:32:00Z}": "bounds: expected a pair [low, high], got 2026-11-17T07:32:00+00:00",
+    "y = {dtype = true}": "dtype true is not known; allowed: 'bool'",
+    "y = {bounds = [0, 1], missing = {fill = 2026-11-17}}": "missing = {fill = 2026-11-17} is not known",
+    "y = {dtype = 'bool', missing = {fil = [{a = false}]}}": "missing = {fil = [{a = false}]} is not known",
+    "y = 2026-11-17": "a list of levels, bool or a table, got 2026-11-17",
+    "y = {levels = [1, 2], reference = true}": "reference: expected one of the levels, got true",
+    "y = {formula = true}": "formula: expected text, got true",
+    "[unit]\nid = 2026-11-17": "unit id is 2026-11-17; it must be the name of a column",
+    "[unit]\nid = 'p'\nmax_rows = true": "max_rows: expected an integer of at least 1, got true",
+    "[unit]\nneighbours = false": "unknown neighbours false; allowed: add-remove, replace",
+}
+
+
+@pytest.mark.parametrize("line", ODD_VALUES)
+def test_a_value_is_repeated_as_the_file_has_it(line: str) -> None:
+    with pytest.raises(DesignError) as caught:
+        discreet.Design.from_toml(f'target = "x"\n[columns]\nx = {{bounds = [0, 1]}}\n{line}\n')
+    assert ODD_VALUES[line] in str(caught.value)
+
+
+@pytest.mark.parametrize(("line", "said"), [
+    ("radius = true", "radius: expected a number, got true"),
+    ("intercept = 2026-11-17", "intercept: expected true or false, got 2026-11-17"),
+    ("target = 2026-11-17", "unknown target 2026-11-17; allowed: x"),
+    ("unit = [true]", "unit is [true]; it must be a table of named values"),
+])  # fmt: skip
+def test_so_is_one_at_the_top(line: str, said: str) -> None:
+    with pytest.raises(DesignError) as caught:
+        discreet.Design.from_toml(f"{line}\n[columns]\nx = {{bounds = [0, 1]}}\n")
+    assert said in str(caught.value)
+
+
+def test_a_byte_order_mark_is_no_part_of_a_design(tmp_path) -> None:
+    text = 'target = "y"\n[columns]\ny = {bounds = [0, 1]}\nx = {bounds = [0, 1]}\n'
+    (tmp_path / "d.toml").write_text(text, encoding="utf-8-sig")
+    assert discreet.Design.load(tmp_path / "d.toml") == discreet.Design.from_toml(text)
+    (tmp_path / "d.toml").write_text(text.replace("[0, 1]", "[1, 0]", 1), encoding="utf-8-sig")
+    with pytest.raises(DesignError, match="line 3, column 'y'"):
+        discreet.Design.load(tmp_path / "d.toml")
+    (tmp_path / "d.toml").write_text(text, encoding="utf-16")
+    with pytest.raises(SpecError, match="is not UTF-8 text; save it as UTF-8"):
+        discreet.Design.load(tmp_path / "d.toml")
+
+
+@pytest.mark.parametrize("sign", ["", "-", "+"])
+def test_an_integer_of_too_many_digits_has_its_line(sign: str) -> None:
+    nines = "9" * 4000 + "_" + "9" * 1000
+    before = f'# {nines}\ntarget = "{nines}"\nradius = {nines}.5\nintercept = {nines}e1\n'
+    with pytest.raises(DesignError) as caught:
+        discreet.Design.from_toml(f"{before}[columns]\ny = {{bounds = [0,\n {sign}{nines}]}}\n")
+    assert [str(one) for one in caught.value.problems] == [
+        "line 7: an integer has 5000 digits, and no double more than 309; write a smaller number"
+    ]
+
+
+COMPOSED, DECOMPOSED = "caf\u00e9", "cafe\u0301"
+ALIKE = {
+    "columns": (
+        ("y", Y | {COMPOSED: (0, 1), DECOMPOSED: (0, 2)}), {}, (DECOMPOSED, "name"),
+        r"the columns 'caf\xe9' and 'cafe\u0301' look the same and differ only in Unicode form; rename one",
+    ),
+    "a column and a formula": (
+        ("y", Y | {COMPOSED: (0, 1), DECOMPOSED: {"formula": "y + 1"}}), {"unit": {"id": "p"}}, (DECOMPOSED, "name"),
+        "look the same",
+    ),
+    "levels": (
+        ("y", Y | {"g": [COMPOSED, DECOMPOSED]}), {}, ("g", "levels"),
+        r"the levels 'caf\xe9' and 'cafe\u0301' look the same and differ only in Unicode form; rename one",
+    ),
+    "id and column": (
+        ("y", Y | {COMPOSED: (0, 1)}), {"unit": {"id": DECOMPOSED}}, ("", "unit.id"),
+        r"the id 'cafe\u0301' and the column 'caf\xe9' look the same and differ only in Unicode form; rename one",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ALIKE)
+def test_names_that_look_the_same_are_refused(name: str) -> None:
+    given, more, place, said = ALIKE[name]
+    (found,) = refused(*given, **more)
+    assert (found.column, found.key) == place
+    assert said in found.message
+
+
+def test_names_that_differ_to_the_eye_are_left_to_the_table() -> None:
+    design = discreet.Design("y", Y | {"x": (0, 1), "X": (0, 1), "x2": (0, 1), "x²": {"formula": "x ** 2"}})
+    assert design.regressors == ("x", "X", "x2", "x²")
+
+
+@pytest.mark.parametrize("level", ["", " ", "\u00a0"])
+def test_a_level_that_is_blank_is_refused(level: str) -> None:
+    (found,) = refused("y", Y | {"g": ["a", level]})
+    assert (found.column, found.key) == ("g", "levels")
+    assert found.message == (
+        f"the level {level!r} is blank, and an empty cell is a missing one; leave it out and declare what missing = "
+        "does with such cells"
+    )

@@ -17,6 +17,13 @@ def test_an_id_that_cannot_be_seen_is_refused(name):
         PrivacyUnit(id=name)
 
 
+@pytest.mark.parametrize("name", ["", " ", "  ", " person", "person ", "\u00a0"])
+def test_an_id_is_a_column_name_without_blanks_at_its_ends(name):
+    with pytest.raises(SpecError, match="the name of a column, without blanks at its ends; leave it out if the unit"):
+        PrivacyUnit(id=name)
+    assert PrivacyUnit(id="the person").id == "the person"
+
+
 def test_a_unit_is_one_row_added_or_removed_by_default():
     assert PrivacyUnit() == PrivacyUnit(neighbours="add-remove", id=None, max_rows=1)
 

@@ -9,7 +9,9 @@ import pytest
 import discreet
 from discreet.errors import ReleaseFileError, SpecError
 from discreet.mechanisms.registry import mechanisms
+from discreet.releases import Release
 from discreet.testing import exact_release
+from support.release_edits import edited
 
 DESIGN = discreet.Design("y", {"x": (0, 1), "y": (0, 1)})
 TABLE = {"x": [0.1, 0.9], "y": [0.3, 0.4]}
@@ -34,6 +36,23 @@ def test_what_cannot_be_seen_is_said():
     found = discreet.verify(discreet.release(TABLE, DESIGN, epsilon=1.0, delta=1e-6))
     assert "numbers were changed" in found.cannot_see[0]
     assert any("drawn at all" in line for line in found.cannot_see)
+
+
+def test_whether_a_ledger_has_the_release_is_not_seen(tmp_path):
+    untracked = discreet.verify(discreet.release(TABLE, DESIGN, epsilon=1.0, delta=1e-6))
+    assert untracked.anchor == untracked.to_dict()["anchor"] == "untracked"
+    assert not any("ledger" in line for line in untracked.cannot_see)
+    ledger = discreet.Ledger.create(tmp_path / "books.db")
+    ledger.declare("people", epsilon=1.0, delta=1e-6)
+    made = discreet.release(TABLE, DESIGN, epsilon=1.0, delta=1e-6, spend=ledger.account("people"))
+    tracked = discreet.verify(made)
+    assert tracked.anchor == made.anchor
+    assert any("discreet ledger verify LEDGER R.json" in line for line in tracked.cannot_see)
+    for anchor in ("x", "9" * 5000, made.anchor.replace(":", ";")):
+        text = edited(made, anchor=anchor)
+        (line,) = (line for line in discreet.verify(Release.from_json(text)).cannot_see if "anchor" in line)
+        assert "is not of a ledger of discreet" in line
+        assert len(line) < 300
 
 
 def test_what_promises_nothing_is_refused():

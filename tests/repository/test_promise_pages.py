@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import discreet
 from support import bad_inputs, fuzzing, ledger_mutants, mutants, production_mutants
 
 ROOT = Path(__file__).parents[2]
@@ -58,3 +59,8 @@ def test_the_page_counts_the_mistakes_and_inputs_that_are_tried():
     for words, count in counts.items():
         (line,) = (one for one in page.splitlines() if one.startswith(f"| {words}"))
         assert line.split("|")[-2].strip() == f"{count:,}", words
+
+
+def test_the_run_that_the_page_speaks_of_is_of_this_version():
+    page = (ROOT / "docs" / "promise" / "tried.md").read_text()
+    assert f"That run was of version {discreet.__version__}: `make test`" in page

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
-from discreet.errors import SpecError, shown
+from discreet.design.problems import Problems
+from discreet.errors import SpecError, written
 from discreet.exact.rounding import nearest
 from discreet.privacy.checks import is_number
-from discreet.text import has_invisible_characters
+from discreet.text import has_invisible_characters, twins
 
 if TYPE_CHECKING:
     from discreet.design.formulas.formula import Formula
@@ -59,12 +62,18 @@ class Numeric(_OneNumber):
     is_released: bool = field(default=True, repr=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "bounds", checked_bounds(self.bounds))
+        problems = Problems()
+        bounds = None
+        with problems.at(key="bounds"):
+            bounds = checked_bounds(self.bounds)
+            object.__setattr__(self, "bounds", bounds)
         if isinstance(self.missing, Fill):
-            low, high = self.bounds
             value = self.missing.value
+            low, high = bounds or (-math.inf, math.inf)
             if not is_number(value) or not low <= value <= high:
-                raise SpecError(f"the fill value {shown(value)} is not a number inside the bounds [{low:g}, {high:g}]")
+                inside = f" inside the bounds [{low:g}, {high:g}]" if bounds else ""
+                problems.add(f"the fill value {written(value)} is not a number{inside}", key="missing")
+        problems.check()
 
     @property
     def mid(self) -> float:
@@ -92,8 +101,11 @@ class Boolean(_OneNumber):
     is_released: bool = field(default=True, repr=False)
 
     def __post_init__(self) -> None:
+        problems = Problems()
         if isinstance(self.missing, Fill) and self.missing.value not in (0, 1):
-            raise SpecError(f"the fill value {shown(self.missing.value)} of a boolean column is neither true nor false")
+            value = written(self.missing.value)
+            problems.add(f"the fill value {value} of a boolean column is neither true nor false", key="missing")
+        problems.check()
 
     def to_dict(self) -> dict[str, object]:
         """The table `[columns.NAME]` of design.toml."""
@@ -115,29 +127,18 @@ class Categorical:
     formula: Formula | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
+        problems = Problems()
         levels = tuple(self.levels)
-        if not levels:
-            raise SpecError("levels are blank; fill in every value that can occur from public knowledge")
-        if len(levels) < 2:
-            raise SpecError(f"expected at least two levels for a categorical column, got {len(levels)}")
-        kinds = {type(level) for level in levels}
-        if kinds not in ({str}, {int}):
-            raise SpecError("levels must be all text or all integers; write the others as text")
-        if any(isinstance(level, int) and abs(level) >= _LARGEST_LEVEL for level in levels):
-            raise SpecError("a level is 2**53 or more, where doubles skip integers; write the levels as text")
-        hidden = next((level for level in levels if isinstance(level, str) and has_invisible_characters(level)), None)
-        if hidden is not None:
-            raise SpecError(f"the level {shown(hidden)} has invisible characters; rename it")
-        if len(set(levels)) != len(levels):
-            twice = next(level for level in levels if levels.count(level) > 1)
-            raise SpecError(f"the level {shown(twice)} is listed twice; list each level once")
+        plain = [level for level in levels if type(level) in (str, int)]
+        for fault in _level_faults(levels, plain):
+            problems.add(fault, key="levels")
+        if plain and self.reference is not None and self.reference not in plain:
+            problems.add(SpecError.unknown_name("reference level", self.reference, map(str, plain)), key="reference")
+        if plain and isinstance(self.missing, Fill) and self.missing.value not in plain:
+            problems.add(SpecError.unknown_name("fill level", self.missing.value, map(str, plain)), key="missing")
+        problems.check()
         object.__setattr__(self, "levels", levels)
-        reference = levels[0] if self.reference is None else self.reference
-        if reference not in levels:
-            raise SpecError.unknown_name("reference level", reference, map(str, levels))
-        object.__setattr__(self, "reference", reference)
-        if isinstance(self.missing, Fill) and self.missing.value not in levels:
-            raise SpecError.unknown_name("fill level", self.missing.value, map(str, levels))
+        object.__setattr__(self, "reference", levels[0] if self.reference is None else self.reference)
 
     @property
     def fill(self) -> float | None:
@@ -200,6 +201,7 @@ Base: TypeAlias = Numeric | Boolean | Categorical
 Column: TypeAlias = Base | SplineBasis
 Readable: TypeAlias = Base | Identifier
 
+TWINS: Final = "look the same and differ only in Unicode form; rename one"
 _NARROWEST: Final = 1e-250
 # integers from here on are not all doubles, and levels are compared as doubles
 _LARGEST_LEVEL: Final = 2**53
@@ -244,12 +246,37 @@ def _missing_entry(missing: Missing) -> dict[str, object]:
     return {"missing": {"fill": missing.value} if isinstance(missing, Fill) else missing}
 
 
+def _level_faults(levels: tuple[Level, ...], plain: list[Level]) -> Iterator[str]:
+    """What is wrong with levels, of which `plain` are text or integers."""
+    if not levels:
+        yield "levels are blank; fill in every value that can occur from public knowledge"
+        return
+    if len(levels) < 2:
+        yield f"expected at least two levels for a categorical column, got {len(levels)}"
+    if len(plain) < len(levels) or len({type(level) for level in plain}) > 1:
+        yield "levels must be all text or all integers; write the others as text"
+    if any(isinstance(level, int) and abs(level) >= _LARGEST_LEVEL for level in plain):
+        yield "a level is 2**53 or more, where doubles skip integers; write the levels as text"
+    for level, times in Counter(plain).items():
+        if isinstance(level, str) and has_invisible_characters(level):
+            yield f"the level {written(level)} has invisible characters; rename it"
+        if isinstance(level, str) and not level.strip():
+            yield (
+                f"the level {written(level)} is blank, and an empty cell is a missing one; leave it out and declare "
+                "what missing = does with such cells"
+            )
+        if times > 1:
+            yield f"the level {written(level)} is listed twice; list each level once"
+    for one, other in twins(level for level in plain if isinstance(level, str)):
+        yield f"the levels {one!a} and {other!a} {TWINS}"
+
+
 def checked_bounds(bounds: tuple[float, float]) -> tuple[float, float]:
     """Two finite increasing numbers, far enough apart for double precision."""
     if any(isinstance(bound, str) and not bound for bound in bounds):
         raise SpecError("bounds are blank; fill in the lowest and highest value from public knowledge")
     if len(bounds) != 2 or not all(is_number(bound) for bound in bounds):
-        raise SpecError(f"bounds: expected a pair of numbers [low, high], got {shown(bounds)}")
+        raise SpecError(f"bounds: expected a pair of numbers [low, high], got {written(bounds)}")
     low, high = nearest(bounds[0]), nearest(bounds[1])
     if not (math.isfinite(low) and math.isfinite(high)):
         raise SpecError(f"bounds [{low:g}, {high:g}] are not finite; declare two finite numbers")
@@ -260,7 +287,7 @@ def checked_bounds(bounds: tuple[float, float]) -> tuple[float, float]:
     # narrower, the distance between neighbouring doubles would coarsen the grid, or grid steps per unit overflow
     if not (math.isfinite(half) and half > max(2**-26 * max(abs(low), abs(high)), _NARROWEST)):
         raise SpecError(
-            f"bounds [{shown(low)}, {shown(high)}] are too wide or too narrow for double precision; "
+            f"bounds [{written(low)}, {written(high)}] are too wide or too narrow for double precision; "
             "shift or rescale the column before declaring it"
         )
     return low, high

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from discreet.design.columns import (
     Base,
@@ -20,7 +21,7 @@ from discreet.design.columns import (
     checked_bounds,
 )
 from discreet.design.problems import Problems
-from discreet.errors import SpecError, shown
+from discreet.errors import SpecError, written
 from discreet.privacy.checks import is_integer, is_number
 
 COLUMN_KEYS: Final = ("bounds", "levels", "reference", "dtype", "missing", "formula", "release")
@@ -39,19 +40,36 @@ def column_from(declaration: object) -> Column | Derived:
     >>> column_from(bool)
     Boolean(missing='error')
     """
+    problems = Problems()
+    column = usable_column(problems, declaration)
+    problems.check()
+    return cast("Column | Derived", column)
+
+
+def usable_column(problems: Problems, declaration: object) -> Column | Derived | None:
+    """The same, as far as others depend on it: its bounds, levels or formula; none where these are wrong.
+
+    >>> problems = Problems()
+    >>> usable_column(problems, {"bounds": [0, 1], "missing": "ignore"}), problems.found[0].key
+    (Numeric(bounds=(0.0, 1.0), missing='error'), 'missing')
+    """
+    with problems.at():
+        return _column_from_table(problems, declaration) if isinstance(declaration, Mapping) else _short(declaration)
+    return None
+
+
+def _short(declaration: object) -> Column | Derived:
     if isinstance(declaration, Numeric | Boolean | Categorical | SplineBasis | Derived):
         return _unresolved(declaration)
     if declaration is bool or (isinstance(declaration, str) and declaration == "bool"):
         return Boolean()
-    if isinstance(declaration, Mapping):
-        return _column_from_table(declaration)
     items = _plain_items(declaration)
     if items is not None:
         if len(items) == 2 and all(is_number(item) for item in items):
             return Numeric(items)
         if items and all(isinstance(item, str) or type(item) is int for item in items):
             return Categorical(items)
-    raise SpecError(f"expected a pair of bounds, a list of levels, bool or a table, got {shown(declaration)}")
+    raise SpecError(f"expected a pair of bounds, a list of levels, bool or a table, got {written(declaration)}")
 
 
 def _unresolved(column: Column | Derived) -> Column | Derived:
@@ -65,10 +83,9 @@ def _unresolved(column: Column | Derived) -> Column | Derived:
     return Derived(column.formula, bounds, reference)
 
 
-def _derived_from_table(table: Mapping[str, object]) -> Derived:
+def _derived_from_table(problems: Problems, table: Mapping[str, object]) -> Derived | None:
     from discreet.design.formulas.formula import parse
 
-    problems = Problems()
     text, bounds, reference = table["formula"], None, None
     for key in table:
         if key not in ("formula", "bounds", "reference"):
@@ -79,79 +96,77 @@ def _derived_from_table(table: Mapping[str, object]) -> Derived:
         reference = _checked_reference(table.get("reference"))
     with problems.at(key="formula"):
         if not isinstance(text, str):
-            raise SpecError(f"formula: expected text, got {shown(text)}")
-        made = Derived(parse(text), bounds, reference)
-    problems.check()
-    return made
+            raise SpecError(f"formula: expected text, got {written(text)}")
+        return Derived(parse(text), bounds, reference)
+    return None
 
 
 def _checked_reference(reference: object) -> Level | None:
     if reference is None or isinstance(reference, str) or is_integer(reference):
         return reference
-    raise SpecError(f"reference: expected one of the levels, got {shown(reference)}")
+    raise SpecError(f"reference: expected one of the levels, got {written(reference)}")
 
 
-def _column_from_table(table: Mapping[str, object]) -> Column | Derived:
-    problems = Problems()
+def _column_from_table(problems: Problems, table: Mapping[str, object]) -> Column | Derived | None:
     for key in table:
         if key not in COLUMN_KEYS:
             problems.add(SpecError.unknown_name("key", key, COLUMN_KEYS), key=key if isinstance(key, str) else "")
-    with problems.at():
-        if "formula" in table:
-            made: Column | Derived = _derived_from_table({key: table[key] for key in COLUMN_KEYS if key in table})
-        else:
-            given = [key for key in ("bounds", "levels", "dtype") if key in table]
-            if len(given) == 1:
-                made = _base_from_table(table)
-            elif given or not problems.found:
-                # a key that is not known may be a slip for one of these
-                found = " and ".join(given) or "none of them"
-                raise SpecError(f"expected exactly one of bounds, levels, dtype = 'bool' or formula, got {found}")
-    problems.check()
-    return made
+    known = {key: table[key] for key in COLUMN_KEYS if key in table}
+    return _derived_from_table(problems, known) if "formula" in known else _base_from_table(problems, known)
 
 
-def _base_from_table(table: Mapping[str, object]) -> Base:
-    problems = Problems()
-    if "reference" in table and "levels" not in table:
-        problems.add("'reference' is only for a column with levels", key="reference")
+def _base_from_table(problems: Problems, table: Mapping[str, object]) -> Base | None:
+    # a key that is not known may be a slip for one that is needed
+    slips = bool(problems.found)
+    kinds = [kind for kind in ("bounds", "levels", "dtype") if kind in table]
+    reference: Level | None = None
+    with problems.at(key="reference"):
+        if kinds and "levels" not in kinds and "reference" in table:
+            raise SpecError("'reference' is only for a column with levels")
+        reference = _checked_reference(table.get("reference"))
     release = table.get("release", True)
-    if not isinstance(release, bool) or (not release and "levels" in table):
+    if not isinstance(release, bool) or (not release and "levels" in kinds):
         problems.add(
             "release must be true or false, and false only for a number or boolean that a formula uses", key="release"
         )
     missing: Missing = "error"
     with problems.at(key="missing"):
         missing = _missing_from(table.get("missing", "error"))
-    kind = next(key for key in ("bounds", "levels", "dtype") if key in table)
-    with problems.at(key=kind):
-        column = _of_kind(kind, table[kind])
-        if isinstance(column, Categorical):
-            with problems.at(key="reference"):
-                column = replace(column, reference=_checked_reference(table.get("reference")))
-        with problems.at(key="missing"):
-            column = replace(column, missing=missing)
-    problems.check()
-    return column if isinstance(column, Categorical) else replace(column, is_released=bool(release))
+    if len(kinds) != 1 and (kinds or not slips):
+        found = " and ".join(kinds) or "none of them"
+        problems.add(f"expected exactly one of bounds, levels, dtype = 'bool' or formula, got {found}")
+    if len(kinds) != 1:
+        for kind in kinds:
+            with problems.at(key=kind):
+                # which of them a fill value or a reference is meant for is not known
+                _of_kind(kind, table[kind])
+        return None
+    column = None
+    with problems.at(key=kinds[0]):
+        column = _of_kind(kinds[0], table[kinds[0]], missing, reference)
+    if column is None:
+        with suppress(SpecError):
+            column = _of_kind(kinds[0], table[kinds[0]])
+    return replace(column, is_released=bool(release)) if isinstance(column, Numeric | Boolean) else column
 
 
-def _of_kind(kind: str, value: object) -> Base:
+def _of_kind(kind: str, value: object, missing: Missing = "error", reference: Level | None = None) -> Base:
     if kind == "bounds":
-        return Numeric(_pair(value))
+        return Numeric(_pair(value), missing)
     if kind == "dtype":
         if value != "bool":
-            raise SpecError(f"dtype {shown(value)} is not known; allowed: 'bool'")
-        return Boolean()
+            raise SpecError(f"dtype {written(value)} is not known; allowed: 'bool'")
+        return Boolean(missing)
     levels = _plain_items(value)
     if levels is None:
-        raise SpecError(f"levels: expected a list, got {shown(value)}")
-    return Categorical(levels)
+        raise SpecError(f"levels: expected a list, got {written(value)}")
+    return Categorical(levels, reference, missing)
 
 
 def _pair(bounds: object) -> tuple[float, float]:
     items = _plain_items(bounds)
     if items is None or len(items) != 2:
-        raise SpecError(f"bounds: expected a pair [low, high], got {shown(bounds)}")
+        raise SpecError(f"bounds: expected a pair [low, high], got {written(bounds)}")
     return items[0], items[1]
 
 
@@ -179,4 +194,4 @@ def _missing_from(rule: object) -> Missing:
         value = rule["fill"]
         if isinstance(value, str | int | float):
             return Fill(value)
-    raise SpecError(f"missing = {shown(rule)} is not known; allowed: 'error', 'drop' or {{fill = VALUE}}")
+    raise SpecError(f"missing = {written(rule)} is not known; allowed: 'error', 'drop' or {{fill = VALUE}}")

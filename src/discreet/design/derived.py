@@ -2,28 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
 import numpy.typing as npt
 
-from discreet.design.columns import Base, Boolean, Categorical, Column, Derived, Numeric, SplineBasis
+from discreet.design.columns import Base, Boolean, Categorical, Column, Derived, Numeric, SplineBasis, checked_bounds
 from discreet.design.problems import Problems
-from discreet.errors import SpecError
+from discreet.errors import DesignError, DesignProblem, SpecError
 from discreet.exact.arrays import FloatArray
 
 if TYPE_CHECKING:
     from discreet.design.formulas.formula import Formula
 
 
-def resolved(columns: Mapping[str, Column | Derived], wrong: Collection[str] = ()) -> dict[str, Column]:
+def resolved(
+    problems: Problems, columns: Mapping[str, Column | Derived], wrong: Mapping[str, object]
+) -> dict[str, Column]:
     """Every column with its bounds or levels, those of derived columns from the columns they use, in the same order.
 
-    All problems are reported at once; a formula that uses one of the columns called `wrong` is not judged.
+    Columns whose formula is wrong are left out. `wrong` holds what was declared for columns that are wrong by
+    themselves; a formula that uses one of them is not judged.
     """
-    problems = Problems()
-    derived = {name: column for name, column in columns.items() if isinstance(column, Derived)}
+    derived = {
+        name: _of_its_kind(problems, name, column) for name, column in columns.items() if isinstance(column, Derived)
+    }
     formulas = {name: column.formula for name, column in derived.items()}
     ranges = {name: _range(column) for name, column in columns.items() if isinstance(column, Numeric | Boolean)}
     ready: dict[str, Column] = {name: column for name, column in columns.items() if not isinstance(column, Derived)}
@@ -38,11 +42,11 @@ def resolved(columns: Mapping[str, Column | Derived], wrong: Collection[str] = (
                     ranges[name] = _range(made)
     used = {name for formula in formulas.values() for name in formula.names}
     for name, column in ready.items():
-        if isinstance(column, Numeric | Boolean) and not column.is_released and name not in used and not wrong:
+        unreleased = isinstance(column, Numeric | Boolean) and not column.is_released
+        if unreleased and name not in used and not any(_mentions(one, name) for one in wrong.values()):
             problems.add(
                 "it is not released and is not used in any formula; delete it or release it", column=name, key="release"
             )
-    problems.check()
     return {name: ready[name] for name in columns if name in ready}
 
 
@@ -58,9 +62,14 @@ def _sequence(
         before = len(problems.found)
         with problems.at():
             return order({name: formula for name, formula in formulas.items() if name not in lost}, declared)
-        faulty = {problem.column for problem in problems.found[before:]}
-        # a cycle belongs to no single column
-        lost |= set(formulas) if "" in faulty else faulty
+        # of a cycle one column is named, and all others depend on it
+        lost |= {problem.column for problem in problems.found[before:]}
+
+
+def _mentions(declaration: object, name: str) -> bool:
+    """Whether a declaration that is wrong may use a column: in a formula, or in what was meant as one."""
+    texts = declaration.values() if isinstance(declaration, Mapping) else ()
+    return any(isinstance(text, str) and name in text for text in texts)
 
 
 def _lose_dependents(formulas: Mapping[str, Formula], lost: set[str]) -> None:
@@ -69,13 +78,23 @@ def _lose_dependents(formulas: Mapping[str, Formula], lost: set[str]) -> None:
         lost |= found
 
 
+def _of_its_kind(problems: Problems, name: str, column: Derived) -> Derived:
+    """The column without what a formula of its kind does not take, which is a problem whatever the columns it uses."""
+    kind, bounds, reference = column.formula.kind, column.bounds, column.reference
+    if kind != "numeric" and bounds is not None:
+        problems.add(f"a formula of kind {kind!r} takes no bounds; leave them out", column=name, key="bounds")
+        bounds = None
+    if reference is not None:
+        with problems.at(column=name, key="reference"):
+            if kind != "levels":
+                raise SpecError("'reference' is only for a column with levels, such as cut(...)")
+            return Derived(column.formula, None, Categorical(column.formula.levels(), reference).reference)
+    return Derived(column.formula, bounds)
+
+
 def _made(column: Derived, ranges: Mapping[str, tuple[float, float]]) -> Column:
     formula = column.formula
     low, high = formula.interval(ranges)
-    if formula.kind != "numeric" and column.bounds is not None:
-        raise SpecError(f"a formula of kind {formula.kind!r} takes no bounds; leave them out")
-    if formula.kind != "levels" and column.reference is not None:
-        raise SpecError("'reference' is only for a column with levels, such as cut(...)")
     if formula.kind == "levels":
         return Categorical(formula.levels(), column.reference, formula=formula)
     if formula.kind == "spline":
@@ -83,12 +102,13 @@ def _made(column: Derived, ranges: Mapping[str, tuple[float, float]]) -> Column:
     if formula.kind == "boolean":
         return Boolean(formula=formula)
     if column.bounds is None:
-        return Numeric((low, high), formula=formula)
+        return Numeric(checked_bounds((low, high)), formula=formula)
     if not low <= column.bounds[0] < column.bounds[1] <= high:
-        raise SpecError(
+        said = (
             f"the bounds [{column.bounds[0]:g}, {column.bounds[1]:g}] are not inside [{low:g}, {high:g}], "
             "the range of the formula; declare bounds inside that range"
         )
+        raise DesignError([DesignProblem(said, key="bounds")])
     return Numeric(column.bounds, formula=formula)
 
 
@@ -135,7 +155,7 @@ def unclipped(
 ) -> FloatArray:
     """Values of a numeric column before they are clipped; a formula sees values inside their bounds.
 
-    >>> columns = resolved({"x": Numeric((1, 9)), "r": Numeric((0, 1))})
+    >>> columns = resolved(Problems(), {"x": Numeric((1, 9)), "r": Numeric((0, 1))}, {})
     >>> unclipped(columns, columns["x"], "x", {"x": np.array([0.5, 12.0])}, {}).tolist()
     [0.5, 12.0]
     """

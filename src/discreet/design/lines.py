@@ -24,19 +24,19 @@ class _Scanner:
 
     def __init__(self, text: str) -> None:
         self.found: dict[Path, int] = {}
-        self._tokens: list[tuple[str, str, int]] = []
+        self.tokens: list[tuple[str, str, int]] = []
         line = 1
         for match in _TOKEN.finditer(text):
             if match.lastgroup != "comment":
-                self._tokens.append((str(match.lastgroup), match[0], line))
+                self.tokens.append((str(match.lastgroup), match[0], line))
             line += match[0].count("\n")
         self._at = 0
 
     def read(self) -> dict[Path, int]:
         """The line of every table and key."""
         table: Path = ()
-        while self._at < len(self._tokens):
-            kind, text, _ = self._tokens[self._at]
+        while self._at < len(self.tokens):
+            kind, text, _ = self.tokens[self._at]
             if kind == "end":
                 self._at += 1
             elif text == "[":
@@ -52,8 +52,8 @@ class _Scanner:
     def _key(self, table: Path) -> Path:
         """A key up to what ends it; the line of the first part is that of all."""
         parts: list[str] = []
-        line = self._tokens[self._at][2]
-        while (token := self._tokens[self._at])[1] not in ("=", "]") or token[0] != "sign":
+        line = self.tokens[self._at][2]
+        while (token := self.tokens[self._at])[1] not in ("=", "]") or token[0] != "sign":
             kind, text, _ = token
             if kind == "string":
                 parts.append(str(tomllib.loads(f"key = {text}")["key"]))
@@ -69,8 +69,8 @@ class _Scanner:
     def _value(self, path: Path) -> None:
         """A value up to its end: a plain token, a list or a table on one line."""
         depth = 0
-        while self._at < len(self._tokens):
-            kind, text, _ = self._tokens[self._at]
+        while self._at < len(self.tokens):
+            kind, text, _ = self.tokens[self._at]
             if depth == 0 and (kind == "end" or (kind == "sign" and text in ",}")):
                 return
             self._at += 1
@@ -82,8 +82,8 @@ class _Scanner:
                 depth -= 1
 
     def _inline(self, table: Path) -> None:
-        while self._tokens[self._at][1] != "}" or self._tokens[self._at][0] != "sign":
-            if self._tokens[self._at][0] == "end" or self._tokens[self._at][1] == ",":
+        while self.tokens[self._at][1] != "}" or self.tokens[self._at][0] != "sign":
+            if self.tokens[self._at][0] == "end" or self.tokens[self._at][1] == ",":
                 self._at += 1
                 continue
             self._key(table)
@@ -91,7 +91,7 @@ class _Scanner:
         self._at += 1
 
     def _skip_line(self) -> None:
-        while self._at < len(self._tokens) and self._tokens[self._at][0] != "end":
+        while self._at < len(self.tokens) and self.tokens[self._at][0] != "end":
             self._at += 1
 
 
@@ -118,6 +118,23 @@ def not_toml(message: str) -> DesignProblem:
     return DesignProblem(f"the design is not valid TOML: {rest}", line=int(place[1]))
 
 
+def too_many_digits(text: str) -> DesignProblem:
+    """The problem of a text with an integer that Python does not read, at its place.
+
+    >>> print(too_many_digits("radius = " + "9" * 5000))
+    line 1: an integer has 5000 digits, and no double more than 309; write a smaller number
+    """
+    tokens = [("", "", 0), *_Scanner(text).tokens, ("", "", 0)]
+    length, line = max(
+        (sum(sign.isdigit() for sign in word), line)
+        for (_, before, _), (kind, word, line), (_, after, _) in zip(tokens, tokens[1:], tokens[2:], strict=False)
+        # beside a point it is a part of a number that is no integer
+        if kind == "word" and "." not in (before, after) and re.fullmatch("[+-]?[0-9_]+", word)
+    )
+    said = f"an integer has {length} digits, and no double more than 309; write a smaller number"
+    return DesignProblem(said, line=line)
+
+
 def with_lines(problems: Iterable[DesignProblem], lines: Mapping[Path, int]) -> list[DesignProblem]:
     """The problems with the lines of their keys, in the order of the lines; those without a line come last.
 
@@ -133,5 +150,7 @@ def _line(problem: DesignProblem, lines: Mapping[Path, int]) -> int | None:
         places: list[Path] = [("columns", problem.column, problem.key), ("columns", problem.column)]
     else:
         parts = tuple(problem.key.split("."))
-        places = [(problem.key,), parts, parts[:1]]
+        # the last two are of a column whose name is empty
+        unnamed: list[Path] = [("columns", "")] if problem.key in ("", "name") else []
+        places = [(problem.key,), parts, parts[:1], ("columns", "", problem.key), *unnamed]
     return next((lines[place] for place in places if place in lines), None)

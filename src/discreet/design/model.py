@@ -16,7 +16,7 @@ from discreet.design.columns import (
     Numeric,
     SplineBasis,
 )
-from discreet.design.lines import key_lines, not_toml, with_lines
+from discreet.design.lines import key_lines, not_toml, too_many_digits, with_lines
 from discreet.design.parts import (
     CONSTANT,
     check_keys,
@@ -88,23 +88,22 @@ class Design:
         """Check every part, and report all problems at once."""
         problems = Problems()
         check_keys(problems, given)
-        named = given.get("columns", {})
+        named = given.get("columns")
         names = named if isinstance(named, Mapping) else {}
-        columns = checked_columns(problems, named)
-        if "target" in given and "columns" in given and isinstance(named, Mapping):
-            check_target(problems, given["target"], names, columns or {})
+        columns = checked_columns(problems, named) if "columns" in given else {}
+        if "target" in given:
+            check_target(problems, given["target"], names, columns)
         unit = checked_unit(problems, given.get("unit"), names)
         intercept = given.get("intercept", True)
         with problems.at(key="intercept"):
             check_flag("intercept", intercept)
         radius = checked_radius(problems, given.get("radius"))
-        if columns:
-            values = {"target": given.get("target"), "columns": MappingProxyType(columns), "intercept": intercept}
-            for name, value in (values | {"radius": radius, "unit": unit}).items():
-                object.__setattr__(self, name, value)
-            if not any(problem.key == "target" for problem in problems.found):
-                check_released(problems, self.regressors, self.released)
+        if isinstance(named, Mapping):
+            check_released(problems, given.get("target"), names, columns)
         problems.check()
+        values = {"target": given["target"], "columns": MappingProxyType(columns), "intercept": intercept}
+        for name, value in (values | {"radius": radius, "unit": unit}).items():
+            object.__setattr__(self, name, value)
 
     def __hash__(self) -> int:
         return hash((self.target, tuple(self.columns.items()), self.intercept, self.radius, self.unit))
@@ -221,10 +220,14 @@ class Design:
         """
         if not isinstance(text, str):
             raise SpecError(f"expected the text of a design file, got {type(text).__name__}")
+        # some editors put a byte order mark before the first line
+        text = text.removeprefix("\ufeff")
         try:
             table = tomllib.loads(text)
-        except ValueError as error:
+        except tomllib.TOMLDecodeError as error:
             raise DesignError([not_toml(str(error))]) from None
+        except ValueError:
+            raise DesignError([too_many_digits(text)]) from None
         except RecursionError:
             raise SpecError(
                 "the design is nested too deeply; it needs only tables such as [columns.NAME] and [unit]"
@@ -249,4 +252,4 @@ class Design:
         except OSError as error:
             raise SpecError(f"cannot read the design {str(path)!r}: {error.strerror}") from None
         except UnicodeDecodeError:
-            raise SpecError(f"the design {str(path)!r} is not UTF-8 text") from None
+            raise SpecError(f"the design {str(path)!r} is not UTF-8 text; save it as UTF-8") from None

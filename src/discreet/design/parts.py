@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from typing import Final
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import Final, cast
 
-from discreet.design.columns import Boolean, Column, Derived, Numeric
-from discreet.design.declarations import column_from
+from discreet.design.columns import TWINS, Boolean, Column, Derived, Numeric
+from discreet.design.declarations import usable_column
 from discreet.design.problems import Problems
-from discreet.errors import SpecError, shown
+from discreet.errors import SpecError, written
 from discreet.exact.rounding import nearest
-from discreet.privacy.checks import is_number
+from discreet.privacy.checks import is_integer, is_number
 from discreet.privacy.unit import PrivacyUnit
-from discreet.text import has_invisible_characters
+from discreet.text import has_invisible_characters, twins
 
 CONSTANT: Final = "1"
 INTERCEPT: Final = "Intercept"
@@ -40,23 +40,27 @@ def check_keys(problems: Problems, given: Mapping[str, object]) -> None:
             problems.add(f"the design has no {key!r}; declare it", key=key)
 
 
-def checked_columns(problems: Problems, given: object) -> dict[str, Column] | None:
-    """Every column with its bounds or levels; none if any of them is wrong."""
+def checked_columns(problems: Problems, given: object) -> dict[str, Column]:
+    """Every column whose bounds, levels or formula are right; nothing that is wrong with another part hides them."""
     if not isinstance(given, Mapping):
         problems.add(
             f"columns: expected a mapping from names to declarations, got {type(given).__name__}", key="columns"
         )
-        return None
+        return {}
     declared: dict[str, Column | Derived] = {}
     for name, declaration in given.items():
-        with problems.at(column=_text(name), key="name"):
-            _check_name(name)
-            with problems.at(column=name):
-                declared[name] = column_from(declaration)
-    columns = None
-    with problems.at():
-        columns = _resolved(declared, [name for name in given if isinstance(name, str) and name not in declared])
-    return columns if len(declared) == len(given) else None
+        for fault in _name_faults(name):
+            problems.add(fault, column=_text(name), key="name")
+        found = Problems()
+        column = usable_column(found, declaration)
+        with problems.at(column=_text(name)):
+            found.check()
+        if column is not None and isinstance(name, str):
+            declared[name] = column
+    for one, other in twins(name for name in given if isinstance(name, str)):
+        problems.add(f"the columns {one!a} and {other!a} {TWINS}", column=other, key="name")
+    wrong = {name: given[name] for name in given if isinstance(name, str) and name not in declared}
+    return _resolved(problems, declared, wrong)
 
 
 def check_target(problems: Problems, target: object, names: Iterable[object], columns: Mapping[str, Column]) -> None:
@@ -65,17 +69,36 @@ def check_target(problems: Problems, target: object, names: Iterable[object], co
         declared = [name for name in names if isinstance(name, str)]
         if isinstance(target, str) and not target:
             raise SpecError("target is blank; name the column to explain")
-        if not declared:
-            raise SpecError(
-                f"no column is declared; declare the target {shown(target)} and at least one column besides it"
-            )
-        if not isinstance(target, str) or target not in declared:
+        if declared and (not isinstance(target, str) or target not in declared):
             raise SpecError.unknown_name("target", target, declared)
+        if not isinstance(target, str):
+            raise SpecError(f"target: expected the name of a column, got {written(target)}")
         column = columns.get(target, Boolean())
         if not isinstance(column, Numeric | Boolean):
-            raise SpecError(f"the target {shown(target)} is categorical; a target is numeric or boolean")
+            raise SpecError(f"the target {written(target)} is categorical; a target is numeric or boolean")
         if not column.is_released:
-            raise SpecError(f"the target {shown(target)} is not released; leave out release = false")
+            raise SpecError(f"the target {written(target)} is not released; leave out release = false")
+
+
+def check_released(
+    problems: Problems, target: object, names: Collection[object], columns: Mapping[str, Column]
+) -> None:
+    """Refuse a design without a regressor, and two released columns of one name.
+
+    A declared column whose declaration is wrong counts as a regressor.
+    """
+    regressors = [name for name in names if name not in columns or is_released(columns[cast("str", name)])]
+    if not names:
+        named = f" {written(target)}" if isinstance(target, str) and target else ""
+        problems.add(
+            f"no column is declared; declare the target{named} and at least one column besides it", key="target"
+        )
+    elif target in names and not [name for name in regressors if name != target]:
+        problems.add("the design has no regressor; declare at least one column besides the target", key="columns")
+    released = [one for name, column in columns.items() if is_released(column) for one in column.released(name)]
+    for name, times in Counter(released).items():
+        if times > 1:
+            problems.add(f"two released columns are called {name!r}; rename one of the declared columns", key="columns")
 
 
 def checked_unit(problems: Problems, given: object, names: Iterable[object]) -> PrivacyUnit:
@@ -87,17 +110,26 @@ def checked_unit(problems: Problems, given: object, names: Iterable[object]) -> 
             with problems.at(key=f"unit.{_text(key)}"):
                 # a number of rows is judged by itself where an id is wrong
                 PrivacyUnit.from_dict({"id": "id", key: value} if key == "max_rows" else {key: value})
-        if len(problems.found) == before:
+        rows = given.get("max_rows")
+        # a key that is not known may be a slip for the id
+        slips = any("Did you mean 'id'?" in problem.message for problem in problems.found[before:])
+        if given.get("id") is None and is_integer(rows) and rows > 1 and not slips:
             with problems.at(key="unit.max_rows"):
-                unit = PrivacyUnit.from_dict(given)
+                PrivacyUnit(max_rows=rows)
+        if len(problems.found) == before:
+            unit = PrivacyUnit.from_dict(given)
     elif given is not None and not isinstance(given, PrivacyUnit):
         with problems.at(key="unit"):
             PrivacyUnit.from_dict(given)  # type: ignore[arg-type]  # refused there
     person = given.get("id") if isinstance(given, Mapping) else unit.id
     if isinstance(person, str) and person in names:
         problems.add(
-            f"the id column {shown(person)} is declared as a column too; an id is never released", key="unit.id"
+            f"the id column {written(person)} is declared as a column too; an id is never released", key="unit.id"
         )
+    elif isinstance(person, str):
+        for one, other in twins([person, *(name for name in names if isinstance(name, str))]):
+            if one == person:
+                problems.add(f"the id {one!a} and the column {other!a} {TWINS}", key="unit.id")
     return unit
 
 
@@ -107,20 +139,11 @@ def checked_radius(problems: Problems, radius: object) -> float | None:
         if radius is None:
             return None
         if not is_number(radius):
-            raise SpecError(f"radius: expected a number, got {shown(radius)}")
+            raise SpecError(f"radius: expected a number, got {written(radius)}")
         if not 2**-8 <= nearest(radius) < math.inf:
-            raise SpecError(f"radius {shown(radius)} is not allowed; declare a finite number of at least 1/256")
+            raise SpecError(f"radius {written(radius)} is not allowed; declare a finite number of at least 1/256")
         return float(radius)
     return None
-
-
-def check_released(problems: Problems, regressors: Iterable[str], released: Iterable[str]) -> None:
-    """Refuse a design without a regressor, and two released columns of one name."""
-    if not list(regressors):
-        problems.add("the design has no regressor; declare at least one column besides the target", key="columns")
-    for name, times in Counter(released).items():
-        if times > 1:
-            problems.add(f"two released columns are called {name!r}; rename one of the declared columns", key="columns")
 
 
 def is_released(column: Column | Derived) -> bool:
@@ -128,23 +151,25 @@ def is_released(column: Column | Derived) -> bool:
     return not isinstance(column, Numeric | Boolean) or column.is_released
 
 
-def _check_name(name: object) -> None:
+def _name_faults(name: object) -> Iterator[str]:
     if not isinstance(name, str) or not name or name != name.strip():
-        raise SpecError(f"expected a column name that is not empty and has no blanks at its ends, got {shown(name)}")
-    if has_invisible_characters(name):
-        raise SpecError(f"the column name {shown(name)} has invisible characters; rename the column")
+        yield f"expected a column name that is not empty and has no blanks at its ends, got {written(name)}"
+    if isinstance(name, str) and has_invisible_characters(name):
+        yield f"the column name {written(name)} has invisible characters; rename the column"
     if name in (CONSTANT, INTERCEPT):
-        raise SpecError(f"the column name {shown(name)} is a reserved name; rename the column")
+        yield f"the column name {written(name)} is a reserved name; rename the column"
 
 
-def _resolved(declared: Mapping[str, Column | Derived], wrong: list[str]) -> dict[str, Column]:
+def _resolved(
+    problems: Problems, declared: Mapping[str, Column | Derived], wrong: Mapping[str, object]
+) -> dict[str, Column]:
     if not any(isinstance(column, Derived) or not is_released(column) for column in declared.values()):
         return {name: column for name, column in declared.items() if not isinstance(column, Derived)}
     # formulas bring in arrays, which a design without them does not need
     from discreet.design.derived import resolved
 
-    return resolved(declared, wrong)
+    return resolved(problems, declared, wrong)
 
 
 def _text(name: object) -> str:
-    return name if isinstance(name, str) else shown(name)
+    return name if isinstance(name, str) else written(name)

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from numbers import Real
 from typing import Any, TypeGuard
 
-from discreet.errors import SpecError, shown
+from discreet.errors import SpecError, shown, written
 
 
 def positive(name: str, value: object, *, advice: str) -> float:
@@ -81,7 +81,7 @@ def check_flag(name: str, value: object) -> None:
     >>> check_flag("clip_counts", False)
     """
     if not isinstance(value, bool):
-        raise SpecError(f"{name}: expected true or false, got {shown(value)}")
+        raise SpecError(f"{name}: expected true or false, got {written(value)}")
 
 
 def listed(given: object) -> list[Any] | None:
@@ -123,7 +123,7 @@ def known_fields(what: str, mapping: object, fields: Iterable[str]) -> Mapping[s
     {}
     """
     if not isinstance(mapping, Mapping):
-        raise SpecError(f"{what} is {shown(mapping)}; it must be a table of named values; write name = value pairs")
+        raise SpecError(f"{what} is {written(mapping)}; it must be a table of named values; write name = value pairs")
     names = list(fields)
     for key in mapping:
         if key not in names:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from discreet.errors import SpecError, shown
+from discreet.errors import SpecError, written
 from discreet.privacy.checks import is_integer, known_fields
 from discreet.text import has_invisible_characters
 
@@ -65,18 +65,19 @@ class PrivacyUnit:
         # read as plain objects: what comes from a file has whatever type it has
         name: object = self.id
         rows: object = self.max_rows
-        if name is not None and not (isinstance(name, str) and name):
-            raise SpecError(
-                f"unit id is {shown(name)}; it must be the name of a column; leave it out if the unit is one row"
-            )
         if isinstance(name, str) and has_invisible_characters(name):
-            raise SpecError(f"unit id {shown(name)} has invisible characters; rename the column")
+            raise SpecError(f"unit id {written(name)} has invisible characters; rename the column")
+        if name is not None and not (isinstance(name, str) and name and name == name.strip()):
+            raise SpecError(
+                f"unit id is {written(name)}; it must be the name of a column, without blanks at its ends; leave it "
+                "out if the unit is one row"
+            )
         if not is_integer(rows) or rows < 1:
-            raise SpecError(f"max_rows: expected an integer of at least 1, got {shown(rows)}")
+            raise SpecError(f"max_rows: expected an integer of at least 1, got {written(rows)}")
         if self.max_rows > 1 and self.id is None:
-            raise SpecError(f"max_rows = {shown(self.max_rows)} needs an id column to count rows by; name it with id")
+            raise SpecError(f"max_rows = {written(self.max_rows)} needs an id column to count rows by; name it with id")
         if self.max_rows > _MOST_ROWS:
-            raise SpecError(f"max_rows is {shown(self.max_rows)}; noise grows with it; choose at most {_MOST_ROWS}")
+            raise SpecError(f"max_rows is {written(self.max_rows)}; noise grows with it; choose at most {_MOST_ROWS}")
 
     @property
     def sentence(self) -> str:

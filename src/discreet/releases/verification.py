@@ -6,10 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
 
-from discreet.errors import ReleaseFileError, SpecError
+from discreet.errors import LedgerError, ReleaseFileError, SpecError, shown
+from discreet.ledger.chain import Anchor
 from discreet.losses.promise import epsilon_given
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.loss import Loss
+from discreet.privacy.spend import UNTRACKED
 from discreet.releases.kept import checked_loss, given_in_words
 from discreet.releases.release import Release
 from discreet.releases.signing import VerifyKey
@@ -39,6 +41,8 @@ class Verification:
         Fingerprint of the content, which matches.
     signature
         `none`, `not checked` (there is one, and no key was given), or `valid` for the given key.
+    anchor
+        Where the release says that its spend is recorded, or `untracked`; not checked, as that needs the ledger.
     cannot_see
         What no check of the file can find, in words.
     """
@@ -48,6 +52,7 @@ class Verification:
     epsilon_given: float
     digest: str
     signature: Literal["none", "not checked", "valid"]
+    anchor: str
     cannot_see: tuple[str, ...]
 
     def given(self) -> str:
@@ -70,6 +75,7 @@ class Verification:
             },
             "digest": self.digest,
             "signature": self.signature,
+            "anchor": self.anchor,
             "cannot_see": list(self.cannot_see),
         }
 
@@ -127,5 +133,20 @@ def verify(release: Release | str | Path, *, key: str | Path | None = None) -> V
         epsilon_given=epsilon_given(loss, guarantee.epsilon, guarantee.delta),
         digest=found.digest,
         signature=unsigned if trusted is None else "valid",
-        cannot_see=(*(() if trusted is not None else (_CHANGED,)), _NEVER_DRAWN, _CONDITIONS, _OTHERS),
-    )
+        anchor=found.anchor,
+        cannot_see=(
+            *(() if trusted is not None else (_CHANGED,)), _NEVER_DRAWN, _CONDITIONS, *_not_recorded(found.anchor),
+            _OTHERS,
+        ),
+    )  # fmt: skip
+
+
+def _not_recorded(anchor: str) -> tuple[str, ...]:
+    """What cannot be seen of a spend that is said to be recorded; a hook of one's own has anchors of its own form."""
+    if anchor == UNTRACKED:
+        return ()
+    try:
+        Anchor.parsed(anchor)
+    except LedgerError:
+        return (f"whether the spend is recorded anywhere: its anchor {shown(anchor)} is not of a ledger of discreet",)
+    return ("whether the ledger that its anchor names has this release: discreet ledger verify LEDGER R.json shows it",)

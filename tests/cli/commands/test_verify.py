@@ -84,3 +84,21 @@ def test_without_a_signature_a_key_refuses(folder):
     assert "changed numbers would not be noticed" in run("verify", folder / "r.json").stdout
     assert run("verify", folder / "r.json", "--key", folder / "pub.pem").exit_code == 2
     assert run("verify", folder / "none.json").exit_code == 2
+
+
+def test_the_ledger_that_a_release_names_is_said_not_to_be_checked(folder):
+    assert released(folder).exit_code == 0
+    assert (
+        "\nLedger      untracked: nobody counts further releases of the table\n"
+        in run("verify", folder / "r.json").stdout
+    )
+    ledger = discreet.Ledger.create(folder / "books.db")
+    ledger.declare("people", epsilon=1.0, delta=1e-6)
+    made = discreet.release(TABLE, DESIGN, epsilon=1.0, delta=1e-6, spend=ledger.account("people"))
+    for anchor in (made.anchor, "9" * 5000):
+        (folder / "r.json").write_text(edited(made, anchor=anchor))
+        found = run("verify", folder / "r.json")
+        assert found.exit_code == 0
+        assert f"\nLedger      not checked: '{anchor[:50]}" in found.stdout
+        assert "9" * 100 not in found.stdout
+        assert json.loads(run("verify", folder / "r.json", "--json").stdout)["anchor"] == anchor

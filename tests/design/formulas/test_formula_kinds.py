@@ -10,7 +10,7 @@ import pytest
 
 from discreet.design.formulas import splines
 from discreet.design.formulas.formula import order, parse
-from discreet.errors import SpecError
+from discreet.errors import DesignError, SpecError
 
 
 def test_ranges_of_the_other_kinds():
@@ -137,8 +137,10 @@ def test_formulas_that_cannot_be_ordered_say_why(formulas, message):
 
 def test_a_cycle_is_named_in_the_order_of_its_needs():
     formulas = {"b": parse("c + 1"), "c": parse("d * age"), "d": parse("b")}
-    with pytest.raises(SpecError) as caught:
+    with pytest.raises(DesignError) as caught:
         order(formulas, ["age"])
-    names = str(caught.value).removeprefix("the formulas ").split(" form a cycle")[0].replace("'", "").split(" -> ")
+    (found,) = caught.value.problems
+    assert (found.column, found.key) == ("b", "formula")
+    names = found.message.removeprefix("the formulas ").split(" form a cycle")[0].replace("'", "").split(" -> ")
     assert names[0] == names[-1]
     assert all(following in formulas[name].names for name, following in itertools.pairwise(names))

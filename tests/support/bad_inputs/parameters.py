@@ -80,4 +80,5 @@ CASES: Final = [
         Case(82, f"max_rows {text}", designed(f'{DESIGN}[unit]\nid = "who"\nmax_rows = {text}\n'), 2, "max_rows")
         for text in ("0", "-1", "1.5", "true", "10001")
     ),
+    Case(82, "blank id", designed(f'{DESIGN}[unit]\nid = "  "\n'), 2, "without blanks at its ends"),
 ]

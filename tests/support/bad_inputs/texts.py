@@ -25,6 +25,13 @@ CASES: Final = [
     Case(21, "name twice", csv(PEOPLE.replace("remark", "age", 1)), 2, "'age' twice"),
     Case(22, "names alike in case", csv(PEOPLE.replace("remark", "AGE", 1)), 2, "case, blanks or Unicode"),
     Case(22, "names alike in Unicode form", csv(PEOPLE.replace("remark", "ａge", 1)), 2, "case, blanks or Unicode"),
+    Case(
+        22,
+        "declared names alike in Unicode form",
+        designed(f'{DESIGN}[columns."caf\u00e9"]\nbounds = [0, 1]\n[columns."cafe\u0301"]\nbounds = [0, 1]\n'),
+        2,
+        "differ only in Unicode form",
+    ),
     Case(22, "name with a blank", csv(PEOPLE.replace("age", " age", 1)), 2, "no column 'age'"),
     Case(23, "empty name that is not used", csv(PEOPLE.replace("remark", "", 1)), 0, "Published", twin()),
     Case(

@@ -123,6 +123,9 @@ CASES: Final = [
         "",
         twin(HEADER + "1000000,90,south,x\n" * 5),
     ),
+    Case(
+        49, "empty level", designed(DESIGN.replace('["north", "south"]', '["north", ""]')), 2, "the level '' is blank"
+    ),
     Case(49, "level that is not declared", csv(PEOPLE + f"1,44,{SECRET},x\n"), 2, "'region'"),
     Case(
         49,

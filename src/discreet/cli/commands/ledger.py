@@ -261,14 +261,10 @@ def verify(ledger: str, release: str | None, as_json: bool) -> None:
 
     A ledger that was restored from an older copy is whole by itself: only a newer release shows it.
     """
-    from discreet.errors import LedgerError, ReleaseFileError
     from discreet.ledger.ledger import Ledger
     from discreet.releases import Release
 
-    try:
-        given = None if release is None else Release.load(release)
-    except ReleaseFileError as error:
-        raise LedgerError(str(error)) from None
+    given = None if release is None else Release.load(release)
     head = Ledger(ledger).verify(given)
     if as_json:
         say_json({"ledger": ledger, "verified": True, "events": head.seq, "anchor": str(head), "release": release})

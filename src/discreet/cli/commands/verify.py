@@ -8,6 +8,7 @@ import click
 
 from discreet.cli.options import debug_option, json_option
 from discreet.cli.terminal import say, say_json
+from discreet.errors import shown
 
 if TYPE_CHECKING:
     from discreet.releases.verification import Verification
@@ -18,6 +19,7 @@ _SIGNATURE: Final = {
     "not checked": "there is one; give --key to check it",
     "valid": "valid for the given key",
 }
+_UNTRACKED: Final = "untracked: nobody counts further releases of the table"
 
 
 @click.command("verify", short_help="Check a release's promise against its noise, and its signature.")
@@ -46,6 +48,7 @@ def command(release_path: str, key: str | None, as_json: bool) -> None:
 def summary(found: Verification) -> str:
     """Say what was checked, what was found, and what cannot be seen."""
     from discreet.cli.render import labelled
+    from discreet.privacy.spend import UNTRACKED
 
     promised = found.promised
     fields = [
@@ -53,6 +56,7 @@ def summary(found: Verification) -> str:
         ("Noise", f"{found.given()}: the promise is kept"),
         ("Digest", "matches the content"),
         ("Signature", _SIGNATURE[found.signature]),
+        ("Ledger", _UNTRACKED if found.anchor == UNTRACKED else f"not checked: {shown(found.anchor)}"),
         *(("Not seen", line) for line in found.cannot_see),
     ]
     return "\n".join(labelled(*field, _LABEL) for field in fields)

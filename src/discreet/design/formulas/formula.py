@@ -27,7 +27,7 @@ from discreet.design.formulas.syntax import tree_of
 from discreet.design.formulas.tokens import shown
 from discreet.design.formulas.tree import Cut, Spline, Tree, is_condition, names_in, number_text, text_of
 from discreet.design.problems import Problems
-from discreet.errors import SpecError
+from discreet.errors import DesignError, DesignProblem, SpecError
 from discreet.exact.arrays import FloatArray
 from discreet.exact.ranges import Interval
 
@@ -290,8 +290,11 @@ def order(formulas: Mapping[str, Formula], declared: Collection[str]) -> tuple[s
         return tuple(TopologicalSorter(needs).static_order())
     except CycleError as error:
         # each of these is needed by the next
-        cycle = " -> ".join(repr(name) for name in reversed(error.args[1]))
-        raise SpecError(f"the formulas {cycle} form a cycle; define one of them without the others") from None
+        names = list(reversed(error.args[1]))
+        first = next(column for column in formulas if column in names)
+        cycle = " -> ".join(map(repr, names))
+        message = f"the formulas {cycle} form a cycle; define one of them without the others"
+        raise DesignError([DesignProblem(message, first, "formula")]) from None
 
 
 def _blocks(rows: int) -> Iterator[slice]:
