@@ -68,8 +68,8 @@ def said(sentence: str, judge: str) -> str:
     >>> said("what is published is no function of the noisy sums", "lockstep")
     'what is published is no function of the noisy sums'
     """
-    head = sentence.split(": ")[0]
-    return head.partition(" is ")[0] if judge == "audit" else head
+    exact = judge == "audit" and sentence.startswith("the exact")
+    return sentence.partition(" is " if exact else ": ")[0]
 
 
 def stamp() -> dict[str, object]:

@@ -26,7 +26,7 @@ from discreet.audit.subjects import mechanisms
 from discreet.audit.subjects.runs import release_numbers
 from discreet.errors import AfterSpendError, ReleaseFileError
 from discreet.privacy.gaussian import delta_from
-from support.lockstep_pairs import assert_choices_decide, assert_in_step, assert_replayed, setup_of, two_runs
+from support.lockstep_pairs import assert_choices_decide, assert_in_step, setup_of, two_runs
 
 # false alarms of a judge that draws noise, each time it is run
 ALPHA = 1e-9
@@ -68,23 +68,9 @@ def lockstep(name: str) -> Judge:
     return Judge("lockstep", name, partial(_out_of_step, name))
 
 
-def replay(seeds: int = 6) -> Judge:
-    """The same for `refined`, whose searches ask for noise one comparison after another; what they give is coarse."""
-
-    def all_in_step() -> None:
-        for seed in range(seeds):
-            assert_replayed("add-remove", seed, intercept=True)
-
-    return Judge("lockstep", "refined", partial(_not_in_step, all_in_step))
-
-
 def _out_of_step(name: str) -> list[str]:
-    return _not_in_step(lambda: assert_in_step(*two_runs(setup_of(name, "add-remove", intercept=True), "add-remove")))
-
-
-def _not_in_step(two_tables: Callable[[], object]) -> list[str]:
     try:
-        two_tables()
+        assert_in_step(*two_runs(setup_of(name, "add-remove", intercept=True), "add-remove"))
     except (AssertionError, AfterSpendError) as error:
         if "unexpected failure" in str(error) and "AssertionError" not in str(error):
             # a mistake of the mistake's own shows nothing

@@ -22,7 +22,6 @@ from support.production_judges import (
     choices,
     coarse_lattice,
     lockstep,
-    replay,
     standardised_pair,
     verified,
     wishart_reference,
@@ -118,9 +117,6 @@ def _table() -> list[ProductionMutant]:
             ("minimum of objective", mistakes.point_noise_halved, "objective", False),
         )
     ]
-    made.append(
-        ProductionMutant("noise halved after the draw", "refined", mistakes.variates_changed(mistakes.half), replay())
-    )
     made += [
         ProductionMutant(
             "noise halved", f"primitives.{name}", mistakes.primitives_halved, audit(f"primitives.{name}", 10_000)
@@ -195,9 +191,9 @@ def _table() -> list[ProductionMutant]:
             audit("gradient"),
             True,
         ),
-        ProductionMutant("first step without noise", "refined", refined_patches.step_without_noise, replay(), True),
+        ProductionMutant("first step without noise", "refined", refined_patches.step_without_noise, audit("refined"), True),
         ProductionMutant(
-            "one comparison without noise", "refined", refined_patches.comparison_without_noise, replay(), True
+            "one comparison without noise", "refined", refined_patches.comparison_without_noise, audit("refined"), True
         ),
         ProductionMutant("one pass without noise", "irls", mistakes.score_without_noise(irls, 1), audit("irls")),
         ProductionMutant(
@@ -233,9 +229,9 @@ def _table() -> list[ProductionMutant]:
         ProductionMutant(
             "exact sums as preconditioner", "irls", mistakes.exact_preconditioner, audit("irls gaussian"), True
         ),
-        ProductionMutant("exact sums as preconditioner", "refined", refined_patches.exact_gram, replay()),
-        ProductionMutant("exact sums as scaling", "refined", refined_patches.exact_scaling, replay(), True),
-        ProductionMutant("exact sums as threshold", "refined", refined_patches.exact_clip, replay()),
+        ProductionMutant("exact sums as preconditioner", "refined", refined_patches.exact_gram, audit("refined")),
+        ProductionMutant("exact sums as scaling", "refined", refined_patches.exact_scaling, audit("refined"), True),
+        ProductionMutant("exact sums as threshold", "refined", refined_patches.exact_clip, audit("refined")),
         ProductionMutant("exact sums as threshold", "irls", mistakes.threshold_from_sums, audit("irls gaussian")),
         ProductionMutant(
             "noise reused",
