@@ -68,14 +68,14 @@ def law_check(name: str, draws: FloatArray, cdf: Callable[[FloatArray], npt.Arra
 def integer_law_check(
     name: str, draws: Mapping[tuple[str, int], npt.ArrayLike] | Mapping[tuple[str, float], npt.ArrayLike], alpha: float
 ) -> Check:
-    """Independent integers against the discrete Gaussian or Laplace law of their scale, for many scales at once.
+    """Independent integers against the law of their family and scale, for many scales at once.
 
     Parameters
     ----------
     name
         What is tested.
     draws
-        Variates by family, `gaussian` or `laplace`, and scale.
+        Variates by family, `gaussian`, `laplace` or `rounded gaussian`, and scale.
     alpha
         Probability of a false alarm, over all scales together.
 
@@ -107,7 +107,7 @@ def integer_law_check(
 def _from_law(family: str, scale: float, draws: FloatArray) -> float:
     """The largest distance between the distribution functions of integers and of their law: at one of the integers."""
     known, counts = np.unique(draws, return_counts=True)
-    cdf = _laplace_cdf if family == "laplace" else _gaussian_cdf
+    cdf = _INTEGER_CDFS[family]
     above = np.cumsum(counts) / len(draws)
     below = np.concatenate([[0.0], above[:-1]])
     return float(max(np.max(np.abs(above - cdf(known, scale))), np.max(np.abs(below - cdf(known - 1, scale)))))
@@ -123,11 +123,19 @@ def _laplace_cdf(places: FloatArray, scale: float) -> FloatArray:
 def _gaussian_cdf(places: FloatArray, sigma: float) -> FloatArray:
     """P(z <= place) for P(z) proportional to exp(-z^2 / (2 sigma^2)); the sum is an integral where steps are fine."""
     if sigma >= _FINE:
-        return np.asarray(ndtr((places + 0.5) / sigma))
+        return _rounded_cdf(places, sigma)
     integers = np.arange(-math.ceil(40 * sigma), math.ceil(40 * sigma) + 1)
     weights = np.cumsum(np.exp(-(integers**2) / (2 * sigma**2)))
     at = np.clip(places, integers[0], integers[-1]).astype(np.int64) - integers[0]
     return np.asarray(weights[at] / weights[-1])
+
+
+def _rounded_cdf(places: FloatArray, sigma: float) -> FloatArray:
+    """P(z <= place) for a normal variate rounded to an integer: all that lies less than half a step above."""
+    return np.asarray(ndtr((places + 0.5) / sigma))
+
+
+_INTEGER_CDFS: Final = {"laplace": _laplace_cdf, "gaussian": _gaussian_cdf, "rounded gaussian": _rounded_cdf}
 
 
 def bits_check(name: str, integers: npt.NDArray[np.int64], bits: int, alpha: float) -> Check:

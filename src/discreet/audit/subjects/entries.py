@@ -87,8 +87,8 @@ _MOST_DRAWS: Final[Mapping[str, int]] = {"refined": 500}
 _BY_MOMENTS: Final = {"iterations": 3, "form": "moment"}
 _VARIANTS: Final = (
     MechanismEntry("dpme gaussian", "dpme", _DELTA, {"bins": 2, "noise": "gaussian"}),
-    MechanismEntry("irls gaussian", "irls", _DELTA, {"iterations": 3}),
-    MechanismEntry("irls moment", "irls", _DELTA, _BY_MOMENTS),
+    MechanismEntry("irls gaussian", "irls", _DELTA, {"iterations": 3}, most_draws=5000),
+    MechanismEntry("irls moment", "irls", _DELTA, _BY_MOMENTS, most_draws=2000),
     MechanismEntry(
         "irls wishart", "irls", _DELTA, {**_BY_MOMENTS, "iterations": 1, "noise": "wishart"}, most_draws=500
     ),

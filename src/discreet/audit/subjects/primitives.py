@@ -14,7 +14,6 @@ from functools import partial
 from typing import Final, TypeAlias
 
 import numpy as np
-from scipy.special import ndtr
 from scipy.stats import truncexpon, truncnorm
 
 from discreet.audit.statistics.claims import Claim
@@ -181,17 +180,8 @@ def _discrete_laplace_law(epsilon: float, side: int, drawn: FloatArray, alpha: f
 
 
 def _rounded_counts_law(epsilon: float, side: int, drawn: FloatArray, alpha: float) -> Check:
-    """Noise on a grid that is fine beside a count, then rounded: a count is reached from half a step below it on."""
     sigma = counting_queries([5], epsilon, delta=_DELTA, max_memberships=1).scale
-    jitter = np.random.default_rng(0).uniform(-0.5, 0.5, len(drawn))
-    return law_check("law of the noise", drawn - (5 + side) + jitter, partial(_rounded_cdf, sigma=sigma), alpha)
-
-
-def _rounded_cdf(places: FloatArray, sigma: float) -> FloatArray:
-    """A normal variate rounded to an integer, plus a uniform one from -1/2 to 1/2."""
-    below = np.floor(places + 0.5) - 0.5
-    low, high = ndtr(below / sigma), ndtr((below + 1) / sigma)
-    return np.asarray(low + (places - below) * (high - low))
+    return integer_law_check("law of the noise", {("rounded gaussian", sigma): drawn - (5 + side)}, alpha)
 
 
 def _absolute_law(epsilon: float, side: int, drawn: FloatArray, alpha: float) -> Check:
