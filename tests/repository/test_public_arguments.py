@@ -310,5 +310,5 @@ def test_a_huge_bound_is_not_finite() -> None:
             declared(bounds=(low, high))
     with pytest.raises(SpecError, match="radius 1000"):
         discreet.Design("y", {"x": (0, 1), "y": (0, 1)}, radius=10**400)
-    with pytest.raises(SpecError, match="not valid TOML"):
+    with pytest.raises(SpecError, match="an integer has 5001 digits, and no double more than 309"):
         discreet.Design.from_toml(f"target = 1{'0' * 5000}")

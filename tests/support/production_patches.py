@@ -255,7 +255,7 @@ def count_free_in_gradient(patch: Patch) -> None:
     def free(domain: Any, budget: Any, given: Any) -> NoiseLaw:
         made = law(domain, budget, given)
         alone = law(domain, budget, {"score": replace(given["score"], share=1.0)})
-        return replace(alone, sigma={**alone.sigma, "count": made.sigma["count"]})
+        return replace(alone, sigma={**made.sigma, **alone.sigma})
 
     assert pieces is gradient.gradient_pieces
     patch.setattr(gradient, "pieces_law", free)
@@ -294,7 +294,9 @@ def score_without_noise(module: Any, which: int) -> Callable[[Patch], None]:
         noisy, seen = module.noisy_score, {}
 
         def score(sums: Any, context: Any) -> np.ndarray:
-            step = seen[id(context)] = seen.get(id(context), -1) + 1
+            # kept beside its step, so that no later context gets its id
+            step = seen.get(id(context), (context, -1))[1] + 1
+            seen[id(context)] = context, step
             found = noisy(sums, context)
             return exact_scores(sums, context) if step == which else found
 

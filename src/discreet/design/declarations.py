@@ -154,7 +154,7 @@ def _of_kind(kind: str, value: object, missing: Missing = "error", reference: Le
     if kind == "bounds":
         return Numeric(_pair(value), missing)
     if kind == "dtype":
-        if value != "bool":
+        if not isinstance(value, str) or value != "bool":
             raise SpecError(f"dtype {written(value)} is not known; allowed: 'bool'")
         return Boolean(missing)
     levels = _plain_items(value)

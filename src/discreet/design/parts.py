@@ -93,7 +93,7 @@ def check_released(
         problems.add(
             f"no column is declared; declare the target{named} and at least one column besides it", key="target"
         )
-    elif target in names and not [name for name in regressors if name != target]:
+    elif isinstance(target, str) and target in names and not [name for name in regressors if name != target]:
         problems.add("the design has no regressor; declare at least one column besides the target", key="columns")
     released = [one for name, column in columns.items() if is_released(column) for one in column.released(name)]
     for name, times in Counter(released).items():

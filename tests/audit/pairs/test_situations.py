@@ -48,6 +48,6 @@ def test_no_pair_costs_more_than_is_claimed(name):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [name for name in mechanism_entries() if name not in ("objective", "wishart")])
+@pytest.mark.parametrize("name", [name for name in mechanism_entries() if name not in ("objective", "wishart", "irls wishart")])
 def test_no_pair_costs_more_than_is_claimed_with_any_mechanism(name):
     assert [loss.pair for loss in losses(name) if not loss.kept] == []

@@ -8,8 +8,9 @@ from discreet.audit.subjects.rows import MadeUpRows
 from discreet.curator.sums.clipped_scores import ClippedScores
 from discreet.curator.sums.column_cells import ColumnCells
 from discreet.curator.sums.gram import ExactGram
+from discreet.curator.sums.residuals import ResidualGram
 from discreet.curator.sums.scaled_rows import Scaling, ShrunkRows
-from discreet.curator.table import accumulate
+from discreet.curator.table import Table, accumulate
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.tables.files.opening import open_source
@@ -39,3 +40,23 @@ def test_a_run_reads_rows_that_it_has_had_written_anew_and_the_next_run_does_not
         first = read(ShrunkRows(domain, scaling, 2.0, 0.0, [1.0]))
         assert first.values[-1] == 2 * 4**16
         assert read(ClippedScores(domain, [0, 0], 1.0)).values[-1] == 2 * 4**16
+
+
+def test_rows_of_a_person_are_summed_together_as_a_release_sums_them():
+    design = Design("y", {"y": (-1, 1), "x": (-1, 1)}, unit={"id": "who", "max_rows": 2})
+    domain = RowDomain.of(design)
+    table = {"x": [1.0, 0.5, 1.0, -1.0], "y": [1.0, -1.0, 1.0, 0.0], "who": ["a", "b", "a", "c"]}
+    rows = MadeUpRows(table, design, domain)
+    with Table(open_source(table), design, domain, ComputeOptions(), again=True) as whole:
+        whole.sums(None)
+        expected = whole.sums(ResidualGram(domain, 2, [0.0, 0.0], 1.0, 2)).values
+    assert rows.sums(ResidualGram(domain, 2, [0.0, 0.0], 1.0, 2)).values == expected
+    # one person of two equal rows counts as one row
+    assert expected[0] == (1 + 0.25) * 4**16
+    nobody = MadeUpRows({"x": [None], "y": [1.0], "who": ["a"]}, _dropping(), domain)
+    assert nobody.sums(ResidualGram(domain, 2, [0.0, 0.0], 1.0, 2)).values == (0, 0, 0)
+
+
+def _dropping():
+    columns = {name: {"bounds": (-1, 1), "missing": "drop"} for name in ("y", "x")}
+    return Design("y", columns, unit={"id": "who", "max_rows": 2})

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+import numpy.typing as npt
 
-from discreet.curator.sums.protocol import CellSums, RecodedSums, Sums, Totals
+from discreet.curator.sums.protocol import CellSums, PersonSums, RecodedSums, Sums, Totals
 from discreet.curator.table import accumulate
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
@@ -29,6 +30,8 @@ class MadeUpRows:
         kept = _Kept()
         self._read = accumulate(open_source(table), design, domain, ComputeOptions(), kept, clip_counts=clip_counts)
         self.grid: FloatArray = np.concatenate([np.empty((len(design.released), 0)), *kept.chunks], axis=1)
+        # where the rows of each person begin
+        self._starts = None if design.unit.id is None else np.array(kept.starts, dtype=np.intp)
 
     def sums(self, wanted: Sums) -> Totals:
         """The exact sums over the rows as they were read."""
@@ -42,7 +45,10 @@ class MadeUpRows:
             nonlocal rows
             if isinstance(wanted, RecodedSums):
                 rows = wanted.recoded(rows)
-            wanted.add(rows)
+            if self._starts is None or not isinstance(wanted, PersonSums):
+                wanted.add(rows)
+            elif len(self._starts):
+                wanted.add_persons(rows, self._starts)
             cells = wanted.cells() if isinstance(wanted, CellSums) else None
             return Totals(wanted.totals(), wanted.unit, rows.shape[1], self._read.clipped, self._read.fitting, cells)
 
@@ -56,9 +62,15 @@ class _Kept:
 
     def __init__(self) -> None:
         self.chunks: list[FloatArray] = []
+        self.starts: list[int] = []
 
     def add(self, chunk: FloatArray) -> None:
         self.chunks.append(chunk.copy())
+
+    def add_persons(self, chunk: FloatArray, starts: npt.NDArray[np.intp]) -> None:
+        before = sum(one.shape[1] for one in self.chunks)
+        self.starts += (starts + before).tolist()
+        self.add(chunk)
 
     def totals(self) -> tuple[int, ...]:
         return ()
