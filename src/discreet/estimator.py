@@ -15,6 +15,7 @@ from scipy.sparse import issparse
 
 from discreet.analyst.model import Fit, fit
 from discreet.analyst.values.not_estimable import REMEDY
+from discreet.design.bounds import HOW_TO_DECLARE, declared_bounds
 from discreet.design.columns import Base, Numeric
 from discreet.design.domain import DEFAULT_GRID_BITS
 from discreet.design.model import Design
@@ -24,7 +25,6 @@ from discreet.ledger.session import SESSION, is_worker
 from discreet.mechanisms.choice import AUTO, predicting_mechanism
 from discreet.mechanisms.registry import HOMES, mechanism_named
 from discreet.privacy.budget import PrivacyBudget
-from discreet.privacy.checks import listed
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.spend import ObservedHook, SpendHook, SpendReceipt, SpendRequest, untracked
 from discreet.releases import BLOCKS, NoiseLaw, Release
@@ -48,7 +48,6 @@ _RELEASE_OPTIONS: Final = (
 )  # fmt: skip
 _FIT_OPTIONS: Final = ("penalty", "strength", "l1_ratio")
 _ROWS: Final = 2**16
-_ADVICE: Final = "they are never read from the data; declare them from what is known without it, such as"
 
 
 class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
@@ -381,8 +380,8 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
 
     def _design(self, names: Sequence[str], target: str) -> Design:
         if self.target_bounds is None:
-            raise SpecError(f"target_bounds are missing; {_ADVICE} target_bounds=(0, 200_000)")
-        declared = {**_declarations(self.bounds, names), target: self.target_bounds}
+            raise SpecError(f"target_bounds are missing; {HOW_TO_DECLARE} target_bounds=(0, 200_000)")
+        declared = {**declared_bounds(self.bounds, names), target: self.target_bounds}
         unit = {"neighbours": self.neighbours}
         made = partial(Design, target, intercept=self.fit_intercept, radius=self.radius, unit=unit)
         columns = made(columns=declared).columns
@@ -451,42 +450,6 @@ def _target(y: object, features: Mapping[str, object]) -> tuple[str, Any]:
         advice = "A column-vector y was passed when a 1d array was expected; give y the shape (n_samples,)"
         warnings.warn(advice, DataConversionWarning, stacklevel=3)
     return name, values
-
-
-def _declarations(bounds: Any, names: Sequence[str]) -> dict[str, object]:  # noqa: ANN401  # checked here
-    """One declaration for each column, in column order, from any of the three forms of `bounds`."""
-    if bounds is None:
-        raise SpecError(f"bounds are missing; {_ADVICE} bounds={{{names[0]!r}: (18, 90)}}, or (low, high) for all")
-    if isinstance(bounds, Mapping):
-        unknown, silent = [name for name in bounds if name not in names], [name for name in names if name not in bounds]
-        if unknown or silent:
-            found = f"in bounds but not in X: {shown(unknown)}; in X but not in bounds: {shown(silent)}"
-            raise SpecError(
-                f"bounds and X differ in their columns; {found}. Declare every column of X and no other, such as "
-                "bounds={'age': (18, 90), 'ward': ['icu', 'surgery'], 'urgent': bool}"
-            )
-        return {name: bounds[name] for name in names}
-    if len(names) == 2 and _is_two_pairs(bounds):
-        table = ", ".join(f"{name!r}: (low, high)" for name in names)
-        raise SpecError(
-            "bounds are two plain pairs, which may be (lows, highs) or a pair for each of the two columns; write a "
-            f"table, bounds={{{table}}}, or two NumPy arrays, bounds=(np.array(lows), np.array(highs))"
-        )
-    try:
-        sides = [np.asarray(side, dtype=np.float64) for side in listed(bounds) or ()]
-    except (TypeError, ValueError):
-        sides = []
-    if len(sides) != 2 or any(side.shape not in ((), (len(names),)) for side in sides):
-        arrays = f"two arrays (lows, highs) of {len(names)} numbers"
-        forms = f"a mapping from names to declarations, a pair (low, high), or {arrays}"
-        raise SpecError(f"bounds: expected {forms}, got another {type(bounds).__name__}; prefer the mapping")
-    lows, highs = (np.broadcast_to(side, len(names)).tolist() for side in sides)
-    return dict(zip(names, zip(lows, highs, strict=True), strict=True))
-
-
-def _is_two_pairs(bounds: object) -> bool:
-    pairs = bounds if isinstance(bounds, list | tuple) else ()
-    return len(pairs) == 2 and all(isinstance(pair, list | tuple) and len(pair) == 2 for pair in pairs)
 
 
 def _check_rows(design: Design, table: Mapping[str, Any]) -> None:
