@@ -110,7 +110,7 @@ def test_everything_about_errors_names_the_mechanism_that_has_them():
         " ".join(fitted.summary().split()),
     ]  # fmt: skip
     assert len(said) >= 15
-    assert all('release with mechanism="gaussian"' in str(one) for one in said)
+    assert all('release with the mechanism "gaussian"' in str(one) for one in said)
     release = fitted.release
     for call in (
         lambda: release.moments,
@@ -118,7 +118,7 @@ def test_everything_about_errors_names_the_mechanism_that_has_them():
         lambda: discreet.path(release),
         lambda: discreet.compare_models(release, ["y ~ x0", "y ~ x1"]),
     ):
-        with pytest.raises(SpecError, match='release with mechanism="gaussian"'):
+        with pytest.raises(SpecError, match='release with the mechanism "gaussian"'):
             call()
 
 

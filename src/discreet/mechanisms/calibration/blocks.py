@@ -18,6 +18,8 @@ from discreet.releases import BLOCKS, RATIO_BLOCK, Calibration, NoiseLaw
 
 # shares of mu^2: within 1.19-1.27 of the least coefficient variance for d = 1, 5, 20; an equal split is 2.1-2.5
 DEFAULT_SHARES: Final = Blocks(count=0.03, sum_x=0.12, gram=0.35, sum_y=0.10, cross=0.35, target_square=0.05)
+# no block gets less, whatever the costs say
+_LEAST_SHARE: Final = 0.02
 # share of mu^2 that robust standard errors take for their own sums, and the part of it for the interval of R^2
 ROBUST_SHARE: Final = 0.3
 RATIO_SHARE: Final = 0.03
@@ -75,6 +77,65 @@ def block_sigmas(
     return Blocks(**{
         name: scale / math.sqrt(getattr(weights, name)) if share[name] else math.inf for name in names
     })  # fmt: skip
+
+
+def block_shares(domain: RowDomain, neighbours: Neighbours, columns: int) -> Blocks:
+    """Shares of mu^2, or of a squared norm, that bring the least variance to the normal equations, with a floor.
+
+    Every entry has the same law up to its scale, so the total is a sum over blocks of cost * sensitivity^2 / share, and
+    is least at shares proportional to sensitivity * sqrt(cost), the sensitivity of the block. The costs take scaled
+    slopes of length 1 and an intercept of 1/2; each of the equations counts alike.
+
+    >>> shares = block_shares(RowDomain(20, 0, 0, None, False, 16), "add-remove", 20)
+    >>> round(shares.gram, 2), round(shares.cross, 2), round(shares.count, 2)
+    (0.66, 0.2, 0.02)
+    """
+    d = float(columns)
+    costs = Blocks(count=0.25, sum_x=d / 4 + 1, gram=(d + 1) / 2, sum_y=1.0, cross=d, target_square=0.25)
+    sensitivity = block_maxima(domain, neighbours)
+    best = {
+        block.name: getattr(sensitivity, block.name) * math.sqrt(getattr(costs, block.name)) for block in fields(Blocks)
+    }
+    total = math.fsum(best.values())
+    return Blocks(**{name: max(_LEAST_SHARE, share / total) for name, share in best.items()})
+
+
+def shares_by_design(domain: RowDomain, neighbours: Neighbours, columns: int, *, count_public: bool) -> Blocks:
+    """Shares of mu^2 for a design: those of `block_shares` or the fixed ones, whichever leave the slopes less noise.
+
+    Parameters
+    ----------
+    columns
+        How many columns of regressors are released.
+    count_public
+        Whether the count is exact, and so takes no share.
+
+    Examples
+    --------
+    >>> one, many = (
+    ...     shares_by_design(RowDomain(d, 0, 0, None, False, 16), "add-remove", d, count_public=False) for d in (1, 20)
+    ... )
+    >>> one == DEFAULT_SHARES, round(many.gram, 2)
+    (True, 0.66)
+    """
+    both = (DEFAULT_SHARES, block_shares(domain, neighbours, columns))
+    charged = [replace(shares, count=0.0) if count_public else shares for shares in both]
+
+    def noise(shares: Blocks) -> float:
+        sigmas = block_sigmas(domain, neighbours, 1.0, shares, count_public=count_public)
+        return slope_variance(sigmas, columns)
+
+    return min(charged, key=noise)
+
+
+def slope_variance(sigmas: Blocks, columns: int) -> float:
+    """Mean variance that noise brings to the normal equations of slopes of length 1, with an intercept of 1/2.
+
+    >>> slope_variance(Blocks(1.0, 1.0, 1.0, 1.0, 1.0, 1.0), 1)
+    2.25
+    """
+    gram = (columns + 1) / (2 * columns)
+    return sigmas.cross**2 + gram * sigmas.gram**2 + sigmas.sum_x**2 / 4
 
 
 def noise_law(
