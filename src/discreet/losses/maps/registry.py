@@ -19,7 +19,7 @@ from discreet.privacy.loss import Loss
 LossMap: TypeAlias = Callable[[Stated], Loss]
 MAPS: Final[Mapping[tuple[str, str], LossMap]] = MappingProxyType({
     ("gaussian", "1"): gaussian.all_moments,
-    ("gaussian", "2"): gaussian.all_moments,
+    ("gaussian", "2"): gaussian.moments_but_zeros,
     ("laplace", "1"): pure.all_moments,
     ("k-norm", "1"): pure.k_norm,
     ("wishart", "1"): wishart.all_moments,
