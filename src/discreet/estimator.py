@@ -14,16 +14,17 @@ import numpy.typing as npt
 from scipy.sparse import issparse
 
 from discreet.analyst.model import Fit, fit
+from discreet.analyst.values.not_estimable import REMEDY
+from discreet.design.bounds import HOW_TO_DECLARE, declared_bounds
 from discreet.design.columns import Base, Numeric
 from discreet.design.domain import DEFAULT_GRID_BITS
 from discreet.design.model import Design
 from discreet.errors import CellError, DiscreetError, PrivacyNotice, SpecError, missing_extra, shown
 from discreet.ledger.ledger import Ledger
 from discreet.ledger.session import SESSION, is_worker
-from discreet.mechanisms.choice import AUTO
-from discreet.mechanisms.registry import mechanism_named
+from discreet.mechanisms.choice import AUTO, predicting_mechanism
+from discreet.mechanisms.registry import HOMES, mechanism_named
 from discreet.privacy.budget import PrivacyBudget
-from discreet.privacy.checks import listed
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.spend import ObservedHook, SpendHook, SpendReceipt, SpendRequest, untracked
 from discreet.releases import BLOCKS, NoiseLaw, Release
@@ -43,21 +44,20 @@ except ImportError as error:
 
 _Result = TypeVar("_Result")
 _RELEASE_OPTIONS: Final = (
-    "epsilon", "delta", "mechanism", "settings", "clip_counts", "grid_bits", "allow_weak_privacy",
+    "epsilon", "delta", "settings", "clip_counts", "grid_bits", "allow_weak_privacy",
 )  # fmt: skip
 _FIT_OPTIONS: Final = ("penalty", "strength", "l1_ratio")
 _ROWS: Final = 2**16
-_ADVICE: Final = "they are never read from the data; declare them from what is known without it, such as"
 
 
 class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     """Differentially private linear regression behind scikit-learn's interface.
 
-    `fit` publishes noisy moments of the rows under the stated budget and solves a linear model from them; the
-    estimator keeps that release and neither `X` nor `y`. Every `fit` is a new release and spends again: a second fit of
-    one estimator, and every fit of a clone (as `cross_val_score` and `GridSearchCV` make them), says so with a
-    `PrivacyNotice` that adds up all fits of the process. To try other penalties at no further cost, call `refit`.
-    The noise has no seed, so there is no `random_state`.
+    `fit` publishes one model for prediction, or noisy moments from which models are solved, under the stated budget;
+    the estimator keeps that release and neither `X` nor `y`. Every `fit` is a new release and spends again: a second
+    fit of one estimator, and every fit of a clone (as `cross_val_score` and `GridSearchCV` make them), says so with a
+    `PrivacyNotice` that adds up all fits of the process. With `mechanism="gaussian"` there are intervals, and `refit`
+    tries other penalties at no further cost. The noise has no seed, so there is no `random_state`.
 
     The promise covers what `fit` publishes about its rows. A score is not private for the rows it is computed on, nor
     is what a scaler or another step before this one in a pipeline learns from them; `bounds` do the scaling.
@@ -79,8 +79,14 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
     fit_intercept, radius, neighbours
         As in `discreet.Design` (`intercept`, `radius`, `unit`).
     penalty, strength, l1_ratio
-        As in `discreet.fit`. A mechanism of kind `coefficients` fits its own model, and the penalty is not used.
-    mechanism, settings, clip_counts, grid_bits, allow_weak_privacy
+        As in `discreet.fit`. Without a penalty: the best predictor that the release has, `bayes` from moments, the
+        published model where a mechanism of kind `coefficients` has fitted it; such a mechanism takes no penalty.
+    mechanism
+        As in `discreet.release`, but for `auto`: with delta above 0 it is `refined`, which predicts best and publishes
+        one model, unless `penalty`, `strength`, `l1_ratio`, `settings` or `clip_counts` are given, or the model has no
+        intercept and bounds that are not symmetric around 0. Then, and with delta = 0, it is what `discreet.release`
+        takes, which publishes moments. No cell has a say in it.
+    settings, clip_counts, grid_bits, allow_weak_privacy
         As in `discreet.release`.
     dataset
         Name of the data set that the rows belong to. Fits under one name are added up; without a name, all of the
@@ -105,7 +111,7 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
     >>> model.predict([[30.0], [50.0]]).shape
     (2,)
     >>> model.release_
-    <Release of x0, y: gaussian, epsilon=1, delta=1e-06, add-remove>
+    <Release of x0, y: refined, epsilon=1, delta=1e-06, add-remove>
     """
 
     _cloned = False
@@ -117,7 +123,7 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
         delta: float = 0.0,
         bounds: object = None,
         target_bounds: object = None,
-        penalty: str = "adaptive",
+        penalty: str | None = None,
         strength: float | str | None = None,
         l1_ratio: float | None = None,
         fit_intercept: bool = True,
@@ -160,32 +166,39 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
         if refused:
             raise SpecError(f"fit got {', '.join(refused)}; it takes X and y only: {_why_refused(refused)}")
         PrivacyBudget(self.epsilon, self.delta)
-        options = self._fit_options()
+        self._check_fit_options()
         table = self._columns(X, reset=True)
         target, values = _target(y, table)
         design = self._design(list(table), target)
+        mechanism = self._mechanism(design)
+        self._check_penalty("moments" if mechanism == AUTO else mechanism_named(mechanism).kind, mechanism)
         table[target] = values
         _check_rows(design, table)
         hook = ObservedHook(self._account(), before=self._say_what_is_spent, after=self._count)
-        released = partial(release, table, design, **{name: getattr(self, name) for name in _RELEASE_OPTIONS})
+        given = {name: getattr(self, name) for name in _RELEASE_OPTIONS}
+        released = partial(release, table, design, mechanism=mechanism, **given)
         self.release_ = _in_familiar_words(target, partial(released, spend=hook))
         self.guarantee_ = self._counted_guarantee()
-        return self._fit_release(options)
+        return self._fit_release()
 
     def refit(
-        self, penalty: str = "adaptive", *, strength: float | str | None = None, l1_ratio: float | None = None
+        self, penalty: str | None = None, *, strength: float | str | None = None, l1_ratio: float | None = None
     ) -> Self:
         """Fit the release that is there once more, with another penalty; costs nothing.
+
+        It needs a release of moments, as `mechanism="gaussian"` makes it. A release of coefficients holds one model,
+        and every penalty is refused.
 
         Parameters
         ----------
         penalty, strength, l1_ratio
-            As in `discreet.fit`; all three become those of the estimator.
+            As in `discreet.fit`; all three become those of the estimator. Without a penalty: the best predictor.
 
         Examples
         --------
         >>> X, y = [[20.0], [40.0], [60.0]] * 100, [1.0, 2.0, 3.0] * 100
-        >>> model = PrivateLinearRegression(epsilon=1, delta=1e-6, bounds=(0, 80), target_bounds=(0, 5)).fit(X, y)
+        >>> declared = {"bounds": (0, 80), "target_bounds": (0, 5), "mechanism": "gaussian"}
+        >>> model = PrivateLinearRegression(epsilon=1, delta=1e-6, **declared).fit(X, y)
         >>> model.refit("ridge", strength=0.1).fit_.penalty
         'ridge'
         """
@@ -193,13 +206,16 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
         before = {name: getattr(self, name) for name in _FIT_OPTIONS}
         self.set_params(penalty=penalty, strength=strength, l1_ratio=l1_ratio)
         try:
-            return self._fit_release(self._fit_options())
+            self._check_fit_options()
+            self._check_penalty(self.release_.kind, self.release_.mechanism)
+            return self._fit_release()
         except DiscreetError:
             self.set_params(**before)
             raise
 
-    def _fit_release(self, options: Mapping[str, Any]) -> Self:
+    def _fit_release(self) -> Self:
         """Fit the model to the release."""
+        options = self._fit_options() if self.release_.kind == "moments" else {}
         for stale in ("fit_", "coef_", "intercept_"):
             self.__dict__.pop(stale, None)
         try:
@@ -263,21 +279,39 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
             raise AttributeError(f"{name} is {next(iter(self.fit_.params.values()))!r}")
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
+    def _mechanism(self, design: Design) -> str:
+        """The mechanism that the next fit takes, from parameters and declarations alone."""
+        asked = (self.penalty, self.strength, self.l1_ratio)
+        if not isinstance(self.mechanism, str):
+            raise SpecError.unknown_name("mechanism", self.mechanism, (AUTO, *HOMES))
+        if self.mechanism == AUTO and all(one is None for one in asked) and not (self.settings or self.clip_counts):
+            return predicting_mechanism(design, self.delta)
+        return self.mechanism
+
     def _fit_options(self) -> dict[str, Any]:
-        """How the release will be fitted, checked before the spend; nothing for a mechanism that fits by itself."""
-        options = {name: getattr(self, name) for name in _FIT_OPTIONS}
-        _try_options(options)
-        if (isinstance(self.mechanism, str) and self.mechanism == AUTO) or mechanism_named(
-            self.mechanism
-        ).kind == "moments":
-            return options
-        if self.penalty not in ("adaptive", "none"):
+        """How a release of moments is fitted."""
+        return {name: getattr(self, name) for name in _FIT_OPTIONS} | {
+            "penalty": REMEDY if self.penalty is None else self.penalty
+        }
+
+    def _check_fit_options(self) -> None:
+        """Refuse what no release can be fitted with, before the spend."""
+        for name, value in (("strength", self.strength), ("l1_ratio", self.l1_ratio)):
+            if self.penalty is None and value is not None:
+                raise SpecError(
+                    f"got {name}={shown(value)} without a penalty; name the one it belongs to, such as "
+                    "penalty='elastic-net', or leave it out"
+                )
+        _try_options(self._fit_options())
+
+    def _check_penalty(self, kind: str, mechanism: str) -> None:
+        """Refuse a penalty for a mechanism that fits its model by itself."""
+        if kind != "moments" and self.penalty not in (None, "none"):
             raise SpecError(
-                f"got penalty={shown(self.penalty)} with mechanism={shown(self.mechanism)}, "
-                "which fits one model by itself and "
-                "leaves nothing to penalise; leave the penalty out, or choose a mechanism of kind 'moments'"
+                f"got penalty={shown(self.penalty)}, but the mechanism {mechanism!r} publishes the coefficients of one "
+                'model and leaves nothing to penalise; leave the penalty out, or fit with mechanism="gaussian", which '
+                "publishes moments: any penalty can be fitted to them, at no further cost, and they have intervals"
             )
-        return {}
 
     def predict(self, X: object) -> npt.NDArray[np.float64]:
         """Predict the target, row for row, from features clipped to their bounds.
@@ -346,8 +380,8 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
 
     def _design(self, names: Sequence[str], target: str) -> Design:
         if self.target_bounds is None:
-            raise SpecError(f"target_bounds are missing; {_ADVICE} target_bounds=(0, 200_000)")
-        declared = {**_declarations(self.bounds, names), target: self.target_bounds}
+            raise SpecError(f"target_bounds are missing; {HOW_TO_DECLARE} target_bounds=(0, 200_000)")
+        declared = {**declared_bounds(self.bounds, names), target: self.target_bounds}
         unit = {"neighbours": self.neighbours}
         made = partial(Design, target, intercept=self.fit_intercept, radius=self.radius, unit=unit)
         columns = made(columns=declared).columns
@@ -387,7 +421,7 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
 
 
 def _try_options(options: Mapping[str, Any]) -> None:
-    """Fit a made-up release with these options, as a refusal after the spend would come too late."""
+    """Fit a made-up release of moments with these options, as a refusal after the spend would come too late."""
     design = Design("y", {"y": (-1, 1), "x": (-1, 1)})
     law, totals = NoiseLaw(8, dict.fromkeys(BLOCKS, 0), "none"), (4**9, 0, 0, 4**9, 4**8, 4**9)
     stand_in = Release(design, None, "none", "0", law, totals, None, "untracked", "a stand-in")
@@ -416,42 +450,6 @@ def _target(y: object, features: Mapping[str, object]) -> tuple[str, Any]:
         advice = "A column-vector y was passed when a 1d array was expected; give y the shape (n_samples,)"
         warnings.warn(advice, DataConversionWarning, stacklevel=3)
     return name, values
-
-
-def _declarations(bounds: Any, names: Sequence[str]) -> dict[str, object]:  # noqa: ANN401  # checked here
-    """One declaration for each column, in column order, from any of the three forms of `bounds`."""
-    if bounds is None:
-        raise SpecError(f"bounds are missing; {_ADVICE} bounds={{{names[0]!r}: (18, 90)}}, or (low, high) for all")
-    if isinstance(bounds, Mapping):
-        unknown, silent = [name for name in bounds if name not in names], [name for name in names if name not in bounds]
-        if unknown or silent:
-            found = f"in bounds but not in X: {shown(unknown)}; in X but not in bounds: {shown(silent)}"
-            raise SpecError(
-                f"bounds and X differ in their columns; {found}. Declare every column of X and no other, such as "
-                "bounds={'age': (18, 90), 'ward': ['icu', 'surgery'], 'urgent': bool}"
-            )
-        return {name: bounds[name] for name in names}
-    if len(names) == 2 and _is_two_pairs(bounds):
-        table = ", ".join(f"{name!r}: (low, high)" for name in names)
-        raise SpecError(
-            "bounds are two plain pairs, which may be (lows, highs) or a pair for each of the two columns; write a "
-            f"table, bounds={{{table}}}, or two NumPy arrays, bounds=(np.array(lows), np.array(highs))"
-        )
-    try:
-        sides = [np.asarray(side, dtype=np.float64) for side in listed(bounds) or ()]
-    except (TypeError, ValueError):
-        sides = []
-    if len(sides) != 2 or any(side.shape not in ((), (len(names),)) for side in sides):
-        arrays = f"two arrays (lows, highs) of {len(names)} numbers"
-        forms = f"a mapping from names to declarations, a pair (low, high), or {arrays}"
-        raise SpecError(f"bounds: expected {forms}, got another {type(bounds).__name__}; prefer the mapping")
-    lows, highs = (np.broadcast_to(side, len(names)).tolist() for side in sides)
-    return dict(zip(names, zip(lows, highs, strict=True), strict=True))
-
-
-def _is_two_pairs(bounds: object) -> bool:
-    pairs = bounds if isinstance(bounds, list | tuple) else ()
-    return len(pairs) == 2 and all(isinstance(pair, list | tuple) and len(pair) == 2 for pair in pairs)
 
 
 def _check_rows(design: Design, table: Mapping[str, Any]) -> None:

@@ -218,3 +218,15 @@ def test_a_design_replaces_a_file_only_if_asked_to(tmp_path):
     assert path.read_text() == "precious"
     design.save(path, force=True)
     assert Design.load(path) == design
+
+
+def test_factors_are_blocks_of_several_indicators():
+    columns = {
+        "a": (0, 4), "g": ["k", "l", "m"], "y": (0, 1), "b": bool, "h": ["u", "v"], "c": {"formula": "cut(a, 1, 2, 3)"},
+        "s": {"formula": "spline(a, 2)"},
+    }  # fmt: skip
+    design = Design("y", columns)
+    found = [design.released[first : last + 1] for first, last in design.factors]
+    assert [len(one) for one in found] == [2, 3]
+    assert [one[0].partition("[")[0] for one in found] == ["g", "c"]
+    assert Design("y", {"y": (0, 1), "x": (0, 1), "b": bool}).factors == ()

@@ -9,6 +9,7 @@ import pickle
 import numpy as np
 import pytest
 
+from discreet.exact.triangle import pairs
 from discreet.losses.law import entry_blocks
 from discreet.releases import BLOCKS, NoiseLaw
 from support.small_releases import fitted_inside
@@ -72,3 +73,20 @@ def test_a_block_that_is_not_released_has_no_standard_deviation():
     assert (law.sd("count"), law.sd("cross")) == (0.0, 2.0)
     assert math.isnan(law.sd("sum_x"))
     assert np.isnan(law.entry_sd(3)).sum() == 6
+
+
+def test_products_of_two_indicators_of_one_factor_have_no_noise():
+    law = NoiseLaw(16, {block: (k + 1) * 4**16 for k, block in enumerate(BLOCKS)}, "gaussian", factors=((2, 4),))
+    plain = NoiseLaw(16, law.sigma, "gaussian")
+    sd, steps, size = law.entry_sd(6), law.steps(6), 6
+    inside = {(2, 3), (2, 4), (3, 4)}
+    assert law.zeros == len(inside) == 3
+    for (i, j), step, other in zip(pairs(size), steps, plain.steps(6), strict=True):
+        assert step == (0 if (i, j) in inside else other) > -1
+        assert law.is_zero(i, j) == law.is_zero(j, i) == ((i, j) in inside)
+        assert sd[i, j] == sd[j, i] == step / law.unit
+    assert plain.zeros == 0
+    assert min(plain.steps(6)) > 0
+    assert pickle.loads(pickle.dumps(law)) == copy.deepcopy(law) == law != plain
+    assert law.to_dict()["factors"] == [[2, 4]]
+    assert "factors" not in plain.to_dict()

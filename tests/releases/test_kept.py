@@ -10,8 +10,11 @@ from tempfile import TemporaryDirectory
 import pytest
 
 import discreet
+from discreet.design.domain import RowDomain
 from discreet.errors import ReleaseFileError
 from discreet.losses.maps.registry import MAPS
+from discreet.mechanisms.calibration.blocks import noise_law
+from discreet.privacy.budget import PrivacyBudget
 from discreet.privacy.lattice import lattice_curve
 from discreet.privacy.zcdp import rho_from
 from discreet.releases import Release
@@ -93,7 +96,9 @@ FORGED = {
     ),
     "account": (GAUSSIAN, no_curve(noise__calibration="bound"), "the calibration of the noise is 'bound'"),
     "unknown mechanism": (GAUSSIAN, {"mechanism__name": "magic"}, "makes no release of kind"),
-    "another mechanism": (GAUSSIAN, {"mechanism__name": "laplace"}, "the family of the noise"),
+    "another mechanism": (
+        GAUSSIAN, {"mechanism__name": "laplace", "mechanism__version": "1"}, "the family of the noise",
+    ),
     "unknown version": (GAUSSIAN, {"mechanism__version": "9"}, "has the version '9'"),
     "empty conditions": (GAUSSIAN, {"guarantee__conditions": []}, "a release with this unit has one-row"),
     "unknown condition": (
@@ -241,3 +246,23 @@ def test_noise_without_an_epsilon_is_said_to_have_none():
     wild = discreet.verify(GAUSSIAN).loss
     assert "no epsilon" in given_in_words(replace(wild, mu=1e7, rho=1e13), GAUSSIAN.guarantee)
     assert "delta = " in discreet.verify(WISHART).given()
+
+
+@pytest.mark.parametrize("neighbours", ["add-remove", "replace"])
+def test_a_release_of_moments_of_the_first_version_is_still_read(neighbours):
+    """Version 1 of `gaussian` shared its budget by fixed parts, whatever the columns."""
+    declared = {"y": (0, 1)} | {f"x{k}": (0, 1) for k in range(6)}
+    design = discreet.Design("y", declared, unit={"neighbours": neighbours})
+    made = discreet.release({name: [0.5, 0.25] for name in declared}, design, epsilon=1.0, delta=1e-6)
+    law = noise_law(
+        RowDomain.of(design), neighbours, 8, PrivacyBudget(1.0, 1e-6), count_public=design.count_public
+    )  # fmt: skip
+    assert (made.mechanism_version, made.noise != law) == ("2", True)
+    old = replace(made, mechanism_version="1", noise=law)
+    assert discreet.Release.from_json(old.to_json()) == old
+    assert 0.99 < discreet.verify(old).epsilon_given <= 1
+    # the promise is judged by the noise: nine tenths of it are too little for either version
+    less = replace(law, sigma={block: sigma * 9 // 10 for block, sigma in law.sigma.items()})
+    for version in ("1", "2"):
+        with pytest.raises(ReleaseFileError):
+            discreet.Release.from_json(replace(old, mechanism_version=version, noise=less).to_json())

@@ -15,7 +15,13 @@ from support.release_edits import DELETE, SCHEMA, edited
 from support.small_releases import a_release, fitted_inside
 
 BAD_CHANGES = {
-    "newer": ({"schema": 4}, "schema version 4, but this version of discreet reads versions up to 3; update discreet"),
+    "newer": ({"schema": 5}, "schema version 5, but this version of discreet reads versions up to 4; update discreet"),
+    "factors of an earlier version": ({"schema": 3}, "a release file of schema version 3 has no noise.factors"),
+    "factors of another design": ({"noise__factors": [[2, 3]]}, "not the first and last columns of the factors"),
+    "factors that are none": ({"noise__factors": [3, 4]}, "not the first and last columns of the factors"),
+    "no factors": ({"noise__factors": DELETE}, r"leaves out products of the factors \[\]; expected \[\(3, 4\)\]"),
+    "factors of version 1": ({"mechanism__version": "1"}, r"of the factors \[\(3, 4\)\]; expected \[\]"),
+    "two levels in one row": ({"totals": [str(4**20)] * 21}, "a product of two indicators of one factor that is not 0"),
     "no version": ({"schema": True}, "no schema version"),
     "other kind": ({"kind": "samples"}, "kind 'samples' is not known to this version"),
     "kind without its part": ({"kind": "coefficients"}, "a release of coefficients has no sums"),
@@ -179,7 +185,7 @@ def test_a_damaged_file_is_refused(tmp_path, name):
 
 
 def test_a_number_beyond_every_double_is_refused_in_files_of_version_1():
-    body = json.loads(edited(a_release(), schema=1, mechanism__settings={"odd": float("inf")}))
+    body = json.loads(edited(a_release(), schema=1, noise__factors=DELETE, mechanism__settings={"odd": float("inf")}))
     text = json.dumps(body).replace("Infinity", "1e400")
     with pytest.raises(ReleaseFileError, match=r"mechanism.settings.odd is not a finite number"):
         Release.from_json(text)

@@ -24,7 +24,7 @@ def fitted_inside(**options) -> Release:
     law = noise_law_for(any_columns, 1.0, 1e-6, mechanism="frank-wolfe", settings={"iterations": 2})
     promise = replace(plain.guarantee, mu=None, mu_gap=None)
     return replace(
-        plain, guarantee=promise, mechanism="frank-wolfe", noise=law, totals=(),
+        plain, guarantee=promise, mechanism="frank-wolfe", mechanism_version="1", noise=law, totals=(),
         coefficients=Coefficients(values, (values, values)),
         settings={"iterations": 2, "averaged": True, "rate": 0.5, "loss": "huber"}, numerics="idealised",
     )  # fmt: skip

@@ -12,6 +12,7 @@ from types import MappingProxyType
 
 from discreet.design.columns import (
     Base,
+    Categorical,
     Column,
     Numeric,
     SplineBasis,
@@ -154,6 +155,20 @@ class Design:
         from discreet.design.derived import has_own_bounds
 
         return has_own_bounds(self.columns, column)
+
+    @cached_property
+    def factors(self) -> tuple[tuple[int, int], ...]:
+        """First and last released column of every factor with several indicators; a row has at most one of them.
+
+        >>> Design("y", {"y": (0, 1), "b": bool, "g": ["k", "l", "m"], "h": ["u", "v"]}).factors
+        ((2, 3),)
+        """
+        found, next_one = [], 1
+        for name in self.regressors:
+            first, next_one = next_one, next_one + len(self.columns[name].released(name))
+            if isinstance(self.columns[name], Categorical) and next_one - first > 1:
+                found.append((first, next_one - 1))
+        return tuple(found)
 
     @property
     def count_public(self) -> bool:

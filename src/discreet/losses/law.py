@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Final, Literal, TypeAlias
+
+import numpy as np
 
 from discreet.exact.arrays import FloatArray
 from discreet.exact.triangle import pairs, symmetric
@@ -59,6 +61,9 @@ class NoiseLaw:
         `parameters["degrees"]` degrees of freedom, less their mean, rounded.
     parameters
         What else the family needs, as integers.
+    factors
+        First and last column of every factor whose indicators have no noise on their products with each other: those
+        are 0 in every row. Empty where they have noise as other products have.
     """
 
     grid_bits: int
@@ -66,6 +71,7 @@ class NoiseLaw:
     calibration: Calibration
     family: NoiseFamily = "discrete-gaussian"
     parameters: Mapping[str, int] = field(default_factory=dict)
+    factors: tuple[tuple[int, int], ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "sigma", MappingProxyType(dict(self.sigma)))
@@ -73,7 +79,8 @@ class NoiseLaw:
 
     def __reduce__(self) -> tuple[object, ...]:
         # read-only mappings do not travel by themselves
-        return NoiseLaw, (self.grid_bits, dict(self.sigma), self.calibration, self.family, dict(self.parameters))
+        plain = self.grid_bits, dict(self.sigma), self.calibration, self.family, dict(self.parameters), self.factors
+        return NoiseLaw, plain
 
     def with_guard(self, sigma: int) -> NoiseLaw:
         """The law of a mechanism and of the guard before it."""
@@ -86,7 +93,8 @@ class NoiseLaw:
 
     def to_dict(self) -> dict[str, object]:
         """The law as plain values for JSON, integers as decimal text."""
-        return {
+        factors = {"factors": [list(one) for one in self.factors]} if self.factors else {}
+        return factors | {
             "family": self.family,
             "calibration": self.calibration,
             "grid_bits": self.grid_bits,
@@ -100,8 +108,25 @@ class NoiseLaw:
         return 1 << 2 * self.grid_bits
 
     def steps(self, size: int) -> list[int]:
-        """Scale of every entry of the upper triangle, row by row, for `size` columns; 0 where none is released."""
-        return [self.sigma.get(block, 0) for block in entry_blocks(size)]
+        """Scale of every entry of the upper triangle, row by row, for `size` columns; 0 where there is no noise."""
+        return [
+            0 if self.is_zero(i, j) else self.sigma.get(block, 0)
+            for (i, j), block in zip(pairs(size), entry_blocks(size), strict=True)
+        ]
+
+    def is_zero(self, i: int, j: int) -> bool:
+        """Whether the entry (i, j) is the product of two indicators of one factor, which is 0 and has no noise.
+
+        >>> law = NoiseLaw(8, {}, "none", factors=((2, 3),))
+        >>> law.is_zero(2, 3), law.is_zero(3, 3), law.is_zero(1, 2)
+        (True, False, False)
+        """
+        return i != j and any(first <= min(i, j) and max(i, j) <= last for first, last in self.factors)
+
+    @property
+    def zeros(self) -> int:
+        """How many entries of the upper triangle are 0 and have no noise."""
+        return structural_zeros(self.factors)
 
     def sd(self, block: str) -> float:
         """Standard deviation of a block's noise in scaled units; NaN for a block that is not released."""
@@ -112,7 +137,11 @@ class NoiseLaw:
     def entry_sd(self, size: int) -> FloatArray:
         """Standard deviation of every entry in scaled units, shape (size, size); NaN where none is released."""
         by_block = {block: self.sd(block) for block in BLOCKS}
-        return symmetric([by_block[block] for block in entry_blocks(size)], size)
+        out = symmetric([by_block[block] for block in entry_blocks(size)], size)
+        for first, last in self.factors:
+            inside = out[first : last + 1, first : last + 1]
+            inside[~np.eye(len(inside), dtype=np.bool_)] = 0.0
+        return out
 
     def _factor(self, block: str) -> float:
         if self.family == "discrete-laplace" or (block == GUARD and self.family != "discrete-gaussian"):
@@ -122,6 +151,15 @@ class NoiseLaw:
         if self.family == "wishart":
             return math.sqrt(self.parameters["degrees"] * (2 if block in DIAGONAL_BLOCKS else 1))
         return 1.0
+
+
+def structural_zeros(factors: Iterable[tuple[int, int]]) -> int:
+    """How many products of two indicators of one factor there are, given the first and last column of each.
+
+    >>> structural_zeros([(2, 4), (6, 7)])
+    4
+    """
+    return sum((last - first + 1) * (last - first) // 2 for first, last in factors)
 
 
 def entry_blocks(size: int) -> list[Block]:

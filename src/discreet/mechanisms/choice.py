@@ -19,6 +19,8 @@ from discreet.privacy.budget import PrivacyBudget
 from discreet.releases import NoiseLaw, Settings
 
 AUTO: Final = "auto"
+# predicts best where bounds are wider than the data, and publishes one model
+_PREDICTS: Final = "refined"
 # general-purpose mechanisms that need no delta
 _PURE: Final = ("laplace", "k-norm")
 # say by themselves why they need delta
@@ -57,6 +59,21 @@ def chosen_mechanism(
     return min(made, key=lambda one: predicted_error(one[2], len(design.released)))
 
 
+def predicting_mechanism(design: Design, delta: float) -> str:
+    """The mechanism to take where one model for prediction is all that is wanted; `auto` where it is one of moments.
+
+    >>> design = Design("y", {"y": (0, 1), "x": (0, 1)})
+    >>> predicting_mechanism(design, 1e-6), predicting_mechanism(design, 0.0)
+    ('refined', 'auto')
+    """
+    return _PREDICTS if delta > 0 and _fits_its_line(design) else AUTO
+
+
+def _fits_its_line(design: Design) -> bool:
+    """Whether a line in scaled columns can be the declared model: not if it has to pass through an origin elsewhere."""
+    return design.intercept or design.centred
+
+
 def _counting(name: str, budget: PrivacyBudget) -> Mechanism:
     """The mechanism of that name that also counts clipped rows; with `auto` the one for the budget."""
     chosen = ("laplace" if budget.delta == 0 else "gaussian") if name == AUTO else mechanism_named(name).name
@@ -82,7 +99,7 @@ def _prepared(
             f"the mechanism {mechanism.name!r} needs delta above 0, for instance delta = 1e-6; got delta = 0; "
             f"mechanisms that publish {mechanism.kind} with delta = 0: {', '.join(others)}"
         )
-    if mechanism.kind == "coefficients" and not design.intercept and not design.centred:
+    if mechanism.kind == "coefficients" and not _fits_its_line(design):
         raise SpecError(
             f"got intercept = false with bounds that are not symmetric around 0; the line that {mechanism.name!r} fits "
             "would miss the origin; declare bounds such as (-90, 90), keep the intercept, or choose a mechanism of "

@@ -11,7 +11,7 @@ from typing import Any, Final, cast
 from discreet.design.domain import MAX_GRID_BITS, MIN_GRID_BITS
 from discreet.design.model import Design
 from discreet.errors import DesignError, ReleaseFileError, SpecError, shown
-from discreet.exact.triangle import entry_count
+from discreet.exact.triangle import entry_count, pairs
 from discreet.losses.law import (
     BLOCKS,
     CALIBRATIONS,
@@ -34,7 +34,7 @@ from discreet.releases.parts import Coefficients, GuardPart, RatioPart, Residual
 from discreet.text import has_invisible_characters
 
 FORMAT: Final = "discreet-release"
-SCHEMA_VERSION: Final = 3
+SCHEMA_VERSION: Final = 4
 FIELDS: Final = frozenset((
     "format", "schema", "kind", "private", "design", "guarantee", "mechanism", "columns", "noise", "totals",
     "units_public", "anchor", "made_by",
@@ -111,7 +111,7 @@ def release_fields(body: Mapping[str, Any]) -> dict[str, Any]:
     numerics = mechanism.get("numerics", "exact")
     if numerics not in ("exact", "idealised"):
         raise ReleaseFileError("mechanism.numerics must be 'exact' or 'idealised'")
-    noise = _noise_law(_table(body["noise"], "noise"))
+    noise = _noise_law(_table(body["noise"], "noise"), design, body["schema"])
     read = _moments if body["kind"] == "moments" else _coefficients
     name, version = (_text(mechanism.get(field), f"mechanism.{field}") for field in ("name", "version"))
     settings = _settings(_table(mechanism.get("settings", {}), "mechanism.settings"))
@@ -214,6 +214,8 @@ def _moments(
         if (total is None) != (block not in noise.sigma):
             raise ReleaseFileError(f"'totals' and noise.sigma differ on whether the block {block!r} is released")
     whole = tuple(None if total is None else _integer(total, "totals") for total in totals)
+    if any(total and noise.is_zero(i, j) for (i, j), total in zip(pairs(size), whole, strict=True)):
+        raise ReleaseFileError("'totals' has a product of two indicators of one factor that is not 0, as in every row")
     if private and design.count_public and whole[0] != cast("int", units) * 4**noise.grid_bits:
         raise ReleaseFileError("the public number of units is not the number of rows in 'totals'")
     return {"totals": whole, "residuals": residuals, "scalars": scalars, "clipped": clipped}
@@ -317,7 +319,7 @@ def _ordered(table: Mapping[str, object]) -> dict[str, object]:
     return rest | {"columns": {name: columns[name] for name in order}}
 
 
-def _noise_law(table: Mapping[str, object]) -> NoiseLaw:
+def _noise_law(table: Mapping[str, object], design: Design, schema: int) -> NoiseLaw:
     bits, calibration, family = table.get("grid_bits"), table.get("calibration"), table.get("family")
     if family not in FAMILIES or calibration not in CALIBRATIONS:
         raise ReleaseFileError("this version does not know the noise distribution in the file")
@@ -329,7 +331,17 @@ def _noise_law(table: Mapping[str, object]) -> NoiseLaw:
     parameters = _integers_of(_table(table.get("parameters", {}), "noise.parameters"), "noise.parameters")
     if not _NEEDED.get(family, set()) <= set(parameters) or any(value < 1 for value in parameters.values()):
         raise ReleaseFileError(f"noise.parameters are not those of the family {family!r}")
-    return NoiseLaw(grid_bits=bits, sigma=sigma, calibration=calibration, family=family, parameters=parameters)
+    factors = _factors(table["factors"], design, schema) if "factors" in table else ()
+    return NoiseLaw(bits, sigma, calibration, family, parameters, factors)
+
+
+def _factors(given: object, design: Design, schema: int) -> tuple[tuple[int, int], ...]:
+    """Factors whose products have no noise: all of the design; files before version 4 have none."""
+    if schema < 4:
+        raise ReleaseFileError(f"a release file of schema version {schema} has no noise.factors")
+    if not design.factors or given != [list(one) for one in design.factors]:
+        raise ReleaseFileError("noise.factors are not the first and last columns of the factors of the design")
+    return design.factors
 
 
 def _table(value: object, name: str) -> Mapping[str, object]:

@@ -134,7 +134,8 @@ class Release:
         if self.kind != "moments":
             raise SpecError(
                 f"a release by {self.mechanism!r} holds the coefficients of one model and no moments; "
-                "read release.coefficients or fit it, or release with a mechanism of kind 'moments'"
+                'read release.coefficients or fit it, or release with the mechanism "gaussian" (--mechanism gaussian) '
+                "or another of kind 'moments'"
             )
 
     def describe(self) -> Description:

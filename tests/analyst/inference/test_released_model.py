@@ -69,7 +69,7 @@ WRONG = {
 def test_every_other_model_is_refused_with_what_to_do(name):
     with pytest.raises(
         SpecError,
-        match=r"only the coefficients of the declared model: .* leave .* out, or release with a mechanism of kind",
+        match=r"only the coefficients of the declared model: .* leave .* out, or release with the mechanism .gaussian.",
     ):
         fit(fitted_inside(), **WRONG[name])
 

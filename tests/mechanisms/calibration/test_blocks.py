@@ -4,10 +4,23 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 
 from discreet.design.domain import RowDomain
-from discreet.mechanisms.calibration.blocks import DEFAULT_SHARES, noise_law, variates
+from discreet.design.model import Design
+from discreet.losses.sensitivity.l2_sensitivity import Blocks, block_maxima
+from discreet.mechanisms.calibration.blocks import (
+    DEFAULT_SHARES,
+    block_shares,
+    block_sigmas,
+    noise_law,
+    shares_by_design,
+    slope_variance,
+    variates,
+)
+from discreet.mechanisms.choice import predicted_error
+from discreet.mechanisms.moments.gaussian import GaussianMoments
 from discreet.privacy.budget import PrivacyBudget
 from discreet.privacy.lattice import lattice_gap
 from discreet.privacy.zcdp import delta_from_rho
@@ -45,3 +58,66 @@ def test_where_the_lattice_gap_is_not_small_the_discrete_law_is_calibrated_itsel
     mu2 = float(exact_mu2(domain, law))
     assert delta_from_rho(epsilon, mu2 / 2) <= delta
     assert delta_from_rho(epsilon, mu2 * 1.01 / 2) > delta
+
+
+def test_the_shares_are_the_best_ones_where_no_floor_holds():
+    domain = RowDomain(1, 0, 0, None, False, 16)
+    shares = block_shares(domain, "add-remove", 1)
+    sensitivity = block_maxima(domain, "add-remove")
+    costs = Blocks(count=0.25, sum_x=1.25, gram=1.0, sum_y=1.0, cross=1.0, target_square=0.25)
+
+    def error(tried) -> float:
+        total = sum(getattr(tried, name) for name in Blocks.__slots__)
+        return sum(
+            getattr(costs, name) * getattr(sensitivity, name) ** 2 * total / getattr(tried, name)
+            for name in Blocks.__slots__
+        )
+
+    rng = np.random.default_rng(3)
+    best = error(shares)
+    for _ in range(500):
+        factors = np.exp(rng.normal(0, 0.3, 6))
+        other = Blocks(*(getattr(shares, name) * f for name, f in zip(Blocks.__slots__, factors, strict=True)))
+        assert error(other) > best
+
+
+@pytest.mark.parametrize(
+    ("neighbours", "columns", "factor"),
+    [
+        ("add-remove", 1, 1.0), ("add-remove", 2, 1.0), ("add-remove", 3, 0.9946), ("add-remove", 5, 0.9348),
+        ("add-remove", 10, 0.8755), ("add-remove", 20, 0.8265), ("add-remove", 50, 0.7647),
+        ("replace", 1, 1.0), ("replace", 2, 1.0), ("replace", 5, 0.9584), ("replace", 20, 0.9232),
+    ],
+)  # fmt: skip
+def test_shares_by_design_take_noise_off_the_equations_of_the_slopes(neighbours, columns, factor):
+    """Standard deviation against the fixed shares, under one promise: 6.5% less with 5 columns, 17% with 20."""
+    declared = {"y": (0, 1)} | {f"x{k}": (0, 1) for k in range(columns)}
+    design = Design("y", declared, unit={"neighbours": neighbours})
+    domain, budget = RowDomain.of(design), PrivacyBudget(1.0, 1e-6)
+    law = GaussianMoments().noise_model(design, domain, budget, {})
+    fixed = noise_law(domain, neighbours, columns + 2, budget, count_public=design.count_public)
+    errors = [predicted_error(one, columns + 2) for one in (law, fixed)]
+    assert math.sqrt(errors[0] / errors[1]) == pytest.approx(factor, abs=5e-5)
+
+
+@pytest.mark.parametrize("count_public", [False, True])
+@pytest.mark.parametrize("columns", [1, 7])
+def test_the_shares_are_those_of_less_noise(columns, count_public):
+    domain = RowDomain(columns, 0, 0, None, False, 16)
+    neighbours = "replace" if count_public else "add-remove"
+    chosen = shares_by_design(domain, neighbours, columns, count_public=count_public)
+    assert (chosen.count == 0) == count_public
+
+    def noise(shares):
+        return slope_variance(block_sigmas(domain, neighbours, 1.0, shares, count_public=count_public), columns)
+
+    tried = [noise(shares) for shares in (DEFAULT_SHARES, block_shares(domain, neighbours, columns))]
+    assert noise(chosen) == pytest.approx(min(tried), rel=1e-12)
+    assert chosen.gram == (DEFAULT_SHARES.gram if columns == 1 else block_shares(domain, neighbours, columns).gram)
+
+
+def test_the_predicted_noise_of_slopes_is_that_of_the_law():
+    law = noise_law(UNIT_BALL, "add-remove", 7, PrivacyBudget(1.0, 1e-6), count_public=False)
+    names = {"count": "count", "sum_x": "sum_x", "gram": "gram_diagonal", "sum_y": "sum_y", "cross": "cross"}
+    sigmas = Blocks(**{name: law.sd(block) for name, block in names.items()}, target_square=law.sd("target_square"))
+    assert slope_variance(sigmas, 5) == pytest.approx(predicted_error(law, 7), rel=1e-8)

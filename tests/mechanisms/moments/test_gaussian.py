@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 import pytest
 from scipy import stats
 
+import discreet
 from discreet.audit.pairs.catalogue import worst_pairs
 from discreet.curator.sums.protocol import Totals
 from discreet.curator.table import accumulate
@@ -16,8 +18,10 @@ from discreet.design.declarations import column_from
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.errors import SpecError
+from discreet.exact.triangle import pairs as entries_of
 from discreet.losses.sensitivity.l2_sensitivity import Blocks
-from discreet.mechanisms.calibration.blocks import block_sigmas, noise_law, variates
+from discreet.mechanisms.calibration.blocks import block_sigmas, noise_law, shares_by_design, variates
+from discreet.mechanisms.choice import predicted_error
 from discreet.mechanisms.moments.gaussian import GaussianMoments
 from discreet.mechanisms.sampling.sampler import MAX_SIGMA, ExactSampler, rounded_up
 from discreet.privacy.budget import PrivacyBudget
@@ -27,8 +31,9 @@ from discreet.privacy.lattice import lattice_gap
 from discreet.releases import BLOCKS
 from discreet.tables.files.opening import open_source
 from discreet.tables.source import ComputeOptions
+from discreet.testing.not_private import seeded_release
 from support.joint_loss import exact_mu2
-from support.tables import CALIBRATED
+from support.tables import CALIBRATED, random_table
 
 UNIT_BALL = RowDomain(5, 0, 0, 1.0, False, 16)
 # a statistical test below alarms falsely with probability at most this
@@ -61,10 +66,9 @@ def mu2_of_pair(design, law, table, neighbour) -> Fraction:
         accumulate(open_source(rows), design, RowDomain.of(design), ComputeOptions()).values
         for rows in (table, neighbour)
     ]
-    return sum(
-        (Fraction((a - b) ** 2, sigma**2) for a, b, sigma in zip(*moments, law.steps(size), strict=True) if sigma),
-        start=Fraction(0),
-    )
+    entries = list(zip(*moments, law.steps(size), strict=True))
+    assert all(a == b for a, b, sigma in entries if not sigma), "a sum without noise differs between neighbours"
+    return sum((Fraction((a - b) ** 2, sigma**2) for a, b, sigma in entries if sigma), start=Fraction(0))
 
 
 @pytest.mark.parametrize("columns", CALIBRATED.values(), ids=CALIBRATED)
@@ -249,3 +253,84 @@ def test_joint_release_needs_far_less_noise_than_algorithm_3_of_the_thesis():
     assert ratios["diagonal"] >= 2.2
     assert ratios["cross"] >= 2.2
     assert ratios["off"] >= 3.1
+
+
+FACTORS = {"y": (0, 1), "x": (-1, 1), "g": ["k", "l", "m", "n"], "b": bool, "h": ["u", "v", "w"], "two": ["p", "q"]}
+
+
+@pytest.mark.parametrize("radius", [None, 0.7])
+@pytest.mark.parametrize("missing", ["drop", {"fill": "l"}])
+def test_products_of_two_levels_are_zero_in_every_table(radius, missing):
+    """Whatever the cells: levels, cells that are none of them, rows that a ball shrinks."""
+    design = Design("y", FACTORS | {"g": {"levels": FACTORS["g"], "missing": missing}}, radius=radius)
+    law = gaussian_law(design, PrivacyBudget(1.0, 1e-6))
+    assert law.factors == design.factors == ((2, 4), (6, 7))
+    table = random_table(design, 60, np.random.default_rng(3))
+    table["g"] = [None if k % 7 == 0 else "z" if k % 11 == 0 else cell for k, cell in enumerate(table["g"])]
+    totals = accumulate(open_source(table), design, RowDomain.of(design), ComputeOptions()).values
+    inside = [
+        total for (i, j), total in zip(entries_of(len(design.released)), totals, strict=True) if law.is_zero(i, j)
+    ]
+    assert inside == [0] * 4
+    # the squares beside them are sums of what is there
+    assert sum(total > 0 for total in totals) > 20
+
+
+@pytest.mark.parametrize("options", [{}, {"moments": "robust"}, {"clip_counts": True}])
+@pytest.mark.parametrize("neighbours", ["add-remove", "replace"])
+def test_what_is_zero_in_every_row_is_published_as_it_is(neighbours, options):
+    design = Design("y", FACTORS, unit={"neighbours": neighbours})
+    table = random_table(design, 40, np.random.default_rng(3))
+    made = discreet.release(table, design, epsilon=1.0, delta=1e-6, **options)
+    zero = np.zeros_like(made.noise_sd, dtype=bool)
+    for i, j in ((2, 3), (2, 4), (3, 4), (6, 7)):
+        zero[i, j] = zero[j, i] = True
+    assert (made.moments[zero] == 0).all()
+    assert (made.noise_sd[zero] == 0).all()
+    zero[0, 0] = design.count_public
+    assert (made.noise_sd[~zero] > 0).all()
+    # each is 0 or an integer by chance with probability below 1e-8, as its noise has more than 2^28 steps
+    assert np.count_nonzero(made.moments[~zero] % 1) == np.count_nonzero(~zero)
+    assert discreet.Release.from_json(made.to_json()) == made
+    assert 0.99 < discreet.verify(made).epsilon_given <= 1
+
+
+@pytest.mark.parametrize(
+    ("neighbours", "columns", "factor", "since_version_1"),
+    [
+        ("add-remove", {"g": 3}, 0.9482, 0.9482), ("add-remove", {"g": 5}, 0.9169, 0.9169),
+        ("add-remove", {"g": 10}, 0.8359, 0.8349), ("add-remove", {"x": 0, "z": 0, "g": 5, "h": 4}, 0.9499, 0.8920),
+        ("add-remove", {"g": 51}, 0.7556, 0.7021), ("add-remove", {"x": 0, "z": 0}, 1.0, 1.0),
+        ("replace", {"g": 5}, 0.8943, 0.8519), ("replace", {"x": 0, "z": 0, "g": 5, "h": 4}, 0.9503, 0.8966),
+    ],
+)  # fmt: skip
+def test_zeros_without_noise_take_noise_off_the_equations(neighbours, columns, factor, since_version_1):
+    """Standard deviation in the equation of a slope, under one promise, by the number of levels; 0 is a number."""
+    declared = {name: [f"l{k}" for k in range(levels)] if levels else (0, 1) for name, levels in columns.items()}
+    design = Design("y", {"y": (0, 1), **declared}, unit={"neighbours": neighbours})
+    domain, size, budget = RowDomain.of(design), len(design.released), PrivacyBudget(1.0, 1e-6)
+    law = gaussian_law(design, budget)
+    public = design.count_public
+    shares = shares_by_design(domain, neighbours, size - 2, count_public=public)
+    noisy = noise_law(domain, neighbours, size, budget, count_public=public, shares=shares)
+    first = noise_law(domain, neighbours, size, budget, count_public=public)
+    errors = [math.sqrt(predicted_error(one, size)) for one in (law, noisy, first)]
+    assert errors[0] / errors[1] == pytest.approx(factor, abs=5e-5)
+    assert errors[0] / errors[2] == pytest.approx(since_version_1, abs=5e-5)
+
+
+def test_errors_of_a_model_with_a_factor_count_what_has_noise_and_no_more():
+    """What noise does to coefficients over 600 seeds, and what a fit says of it; noise on zeros would be more."""
+    rng = np.random.default_rng(5)
+    levels = ["k", "l", "m", "n", "o"]
+    design = Design("y", {"y": (-4, 4), "g": levels})
+    codes = rng.integers(0, 5, 20_000)
+    table = {"g": [levels[code] for code in codes], "y": codes * 0.8 - 1.6 + rng.normal(0, 0.5, 20_000)}
+    made = [seeded_release(table, design, seed=seed, epsilon=2.0, delta=1e-6) for seed in range(600)]
+    fits = [discreet.fit(release) for release in made]
+    noisy = [discreet.fit(replace(one, noise=replace(one.noise, factors=()))) for one in made[:50]]
+    spread = np.std([fit.coefficients for fit in fits], axis=0)
+    said, wrong = (np.median([list(fit.privacy_sd.values()) for fit in some], axis=0) for some in (fits, noisy))
+    # the standard error of a spread of 600 draws is 2.9% of it, of their mean less
+    assert np.mean(spread / said) == pytest.approx(1.0, abs=0.04)
+    assert np.mean(spread / wrong) < 0.95

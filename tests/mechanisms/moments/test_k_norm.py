@@ -17,9 +17,8 @@ from discreet.design.declarations import column_from
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.errors import SpecError
-from discreet.losses.sensitivity.l2_sensitivity import Blocks, block_maxima
 from discreet.mechanisms.interface.protocol import RunContext
-from discreet.mechanisms.moments.k_norm import KNormMoments, block_shares, k_norm_noise
+from discreet.mechanisms.moments.k_norm import KNormMoments, k_norm_noise
 from discreet.mechanisms.sampling.sampler import ExactSampler
 from discreet.privacy.budget import PrivacyBudget
 from discreet.releases import BLOCKS
@@ -232,27 +231,6 @@ def test_the_count_is_exact_only_where_it_is_public(neighbours, missing, person)
     law = law_of(design, 1.0)
     assert (law.sigma["count"] == 0) == (neighbours == "replace" and missing == "error" and person is None)
     assert all(law.sigma[block] > 0 for block in BLOCKS if block != "count")
-
-
-def test_the_shares_are_the_best_ones_where_no_floor_holds():
-    domain = RowDomain(1, 0, 0, None, False, 16)
-    shares = block_shares(domain, "add-remove", 1)
-    sensitivity = block_maxima(domain, "add-remove")
-    costs = Blocks(count=0.25, sum_x=1.25, gram=1.0, sum_y=1.0, cross=1.0, target_square=0.25)
-
-    def error(tried) -> float:
-        total = sum(getattr(tried, name) for name in Blocks.__slots__)
-        return sum(
-            getattr(costs, name) * getattr(sensitivity, name) ** 2 * total / getattr(tried, name)
-            for name in Blocks.__slots__
-        )
-
-    rng = np.random.default_rng(3)
-    best = error(shares)
-    for _ in range(500):
-        factors = np.exp(rng.normal(0, 0.3, 6))
-        other = Blocks(*(getattr(shares, name) * f for name, f in zip(Blocks.__slots__, factors, strict=True)))
-        assert error(other) > best
 
 
 def test_a_ball_of_radius_one_takes_far_less_noise_than_the_box():

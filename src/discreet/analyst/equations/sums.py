@@ -30,8 +30,8 @@ def check_moments(release: Release, what: str) -> None:
     if release.kind != "moments":
         raise SpecError(
             f"{what} needs sums of products, but the mechanism {release.mechanism!r} published only the coefficients "
-            "of one model; read that one with `discreet fit` or discreet.fit, or release with a mechanism of kind "
-            "'moments'"
+            "of one model; read that one with `discreet fit` or discreet.fit, or release with the mechanism "
+            "\"gaussian\" (--mechanism gaussian) or another of kind 'moments'"
         )
 
 

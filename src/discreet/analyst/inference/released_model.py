@@ -17,8 +17,8 @@ from discreet.errors import SpecError, shown
 from discreet.releases import Release
 
 _ELSE: Final = (
-    "no other model can be fitted to this release; leave {name} out, or release with a mechanism of kind 'moments', "
-    "to which any model can be fitted"
+    'no other model can be fitted to this release; leave {name} out, or release with the mechanism "gaussian" '
+    "(--mechanism gaussian) or another of kind 'moments', to which any model can be fitted"
 )
 
 
@@ -48,11 +48,13 @@ def no_errors(release: Release) -> NotEstimable:
         return NotEstimable(
             f"the mechanism {release.mechanism!r} publishes coefficients and no sums, so sampling errors cannot "
             "be estimated; what its noise adds is known (privacy_sd, table_conf_int); for standard errors, tests and "
-            "intervals for a population release with a mechanism of kind 'moments'"
+            'intervals for a population release with the mechanism "gaussian" (--mechanism gaussian) or another of '
+            "kind 'moments'"
         )
     return NotEstimable(
         f"the mechanism {release.mechanism!r} publishes coefficients and no sums, so their errors cannot be "
-        "estimated; for intervals release with a mechanism of kind 'moments'"
+        'estimated; for standard errors, tests and intervals release with the mechanism "gaussian" (--mechanism '
+        "gaussian) or another of kind 'moments'"
     )
 
 

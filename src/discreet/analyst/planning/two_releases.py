@@ -6,7 +6,7 @@ import math
 from dataclasses import replace
 
 from discreet.analyst.inference.reference_law import family_of
-from discreet.losses.law import entry_blocks
+from discreet.losses.law import NoiseFamily, entry_blocks
 from discreet.releases import NoiseLaw, Release
 
 
@@ -24,7 +24,9 @@ def both_laws(first: NoiseLaw, second: NoiseLaw) -> NoiseLaw:
         sds = [law.sd(block) for law in (first, second) if block in law.sigma]
         together = 0.0 if 0.0 in sds else sum(sd**-2 for sd in sds) ** -0.5
         sigma[block] = round(together * unit / (math.sqrt(2) if laplace else 1.0))
-    return NoiseLaw(first.grid_bits, sigma, "none", "discrete-laplace" if laplace else "discrete-gaussian")
+    family: NoiseFamily = "discrete-laplace" if laplace else "discrete-gaussian"
+    # a sum that one of them has without noise has none in their mean
+    return NoiseLaw(first.grid_bits, sigma, "none", family, factors=first.factors or second.factors)
 
 
 def with_law(release: Release, law: NoiseLaw) -> Release:

@@ -70,6 +70,8 @@ def reach(rows: FloatArray, law: NoiseLaw, unit: int) -> FloatArray:
     entry_sd = law.entry_sd(len(rows))
     squares = np.zeros(rows.shape[1])
     for i, j in places(len(rows)):
-        squares += (scaled[i] * scaled[j] / entry_sd[i, j]) ** 2
+        # what has no noise is the same for every row
+        if entry_sd[i, j] > 0:
+            squares += (scaled[i] * scaled[j] / entry_sd[i, j]) ** 2
     found: FloatArray = np.sqrt(squares)
     return found

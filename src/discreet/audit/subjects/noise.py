@@ -90,8 +90,9 @@ def _standard(
 
 
 def _released(asked: Question) -> list[str]:
-    """Blocks of the entries that have noise; a count that is public has none."""
-    return [block for block in entry_blocks(len(asked.design.released)) if asked.law.sigma.get(block)]
+    """Blocks of the entries that have noise; a count that is public has none, nor a product that is always 0."""
+    size = len(asked.design.released)
+    return [block for block, step in zip(entry_blocks(size), asked.law.steps(size), strict=True) if step]
 
 
 def _moment_noise(asked: Question, rows: MadeUpRows, drawn: FloatArray) -> FloatArray:
@@ -99,7 +100,8 @@ def _moment_noise(asked: Question, rows: MadeUpRows, drawn: FloatArray) -> Float
     size = len(asked.design.released)
     exact = rows.sums(ExactGram(size, asked.domain.grid_bits)).on_grid(asked.law.unit)
     kept = [float(total) for total, block in zip(exact, entry_blocks(size), strict=True) if block in asked.law.sigma]
-    private = [bool(asked.law.sigma[block]) for block in entry_blocks(size) if block in asked.law.sigma]
+    steps = zip(entry_blocks(size), asked.law.steps(size), strict=True)
+    private = [step > 0 for block, step in steps if block in asked.law.sigma]
     noise: FloatArray = (drawn[:, : len(kept)] - np.array(kept))[:, private]
     return noise
 

@@ -73,6 +73,8 @@ class PublicPath:
             epsilon=budget.epsilon,
             delta=budget.delta,
             mechanism=self._entry.mechanism,
+            # what is audited is the release, not the model read from it
+            penalty="none",
             bounds={f"x{index}": design.columns[name] for index, name in enumerate(design.regressors)},
             target_bounds=given["bounds"],
             missing=given.get("missing", "error"),

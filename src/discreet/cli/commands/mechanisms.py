@@ -22,7 +22,11 @@ FIGURES: Final = (
     "standard deviation of the noise at epsilon = 1 and delta = 1e-6 (0 where delta is none), in scaled units, for 5 "
     "and 20 regressors; figures for different statistics cannot be compared"
 )
-_AUTO: Final = "gaussian where delta is above 0; otherwise laplace or k-norm, whichever has the smaller predicted error"
+_AUTO: Final = (
+    "gaussian where delta is above 0; otherwise laplace or k-norm, whichever has the smaller predicted error. The "
+    "scikit-learn estimator, which is for predictions, takes refined where delta is above 0 and nothing asks for "
+    "moments"
+)
 _DELTA: Final = {"pure": "none", "approximate": "needed", "both": "optional"}
 
 

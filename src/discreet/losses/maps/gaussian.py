@@ -23,12 +23,22 @@ CLOSE: Final = 1e-6
 
 
 def all_moments(stated: Stated) -> Loss:
-    """Map of `gaussian`: all moments, with or without sums over residuals and counts of clipped rows."""
+    """Map of version 1 of `gaussian`: all moments have noise, products of two indicators of one factor too."""
+    return _all_moments(stated, ())
+
+
+def moments_but_zeros(stated: Stated) -> Loss:
+    """Map of `gaussian`: all moments but those that are 0 in every table."""
+    return _all_moments(stated, stated.design.factors)  # [P:forward-zeros]
+
+
+def _all_moments(stated: Stated, factors: tuple[tuple[int, int], ...]) -> Loss:
+    """Moments with or without sums over residuals and counts of clipped rows."""
     sigma = stated.law.sigma
     blocks = stated.moments_blocks()
     robust = any(block in sigma for block in (*RESIDUAL_BLOCKS, RATIO_BLOCK))
     beside = [*(RESIDUAL_BLOCKS if robust else ()), *(name for name in (RATIO_BLOCK, CLIPPED) if name in sigma)]
-    stated.check("discrete-gaussian", JOINT, [*blocks, *beside])
+    stated.check("discrete-gaussian", JOINT, [*blocks, *beside], factors=factors)
     square, variates = _moments(stated)
     x = stated.size - 2
     if robust:
@@ -107,7 +117,8 @@ def joint_square(stated: Stated) -> Fraction:
 
 def _moments(stated: Stated) -> tuple[Fraction, list[tuple[int, int]]]:
     x = stated.size - 2
-    entries = {"sum_x": x, "gram_diagonal": x, "gram_off_diagonal": x * (x - 1) // 2, "cross": x}
+    products = x * (x - 1) // 2 - stated.law.zeros
+    entries = {"sum_x": x, "gram_diagonal": x, "gram_off_diagonal": products, "cross": x}
     blocks = stated.moments_blocks()
     variates = [(entries.get(block, 1), stated.law.sigma[block]) for block in blocks if block in stated.law.sigma]
     return joint_square(stated), variates

@@ -19,6 +19,7 @@ from discreet.privacy.loss import Loss
 LossMap: TypeAlias = Callable[[Stated], Loss]
 MAPS: Final[Mapping[tuple[str, str], LossMap]] = MappingProxyType({
     ("gaussian", "1"): gaussian.all_moments,
+    ("gaussian", "2"): gaussian.moments_but_zeros,
     ("laplace", "1"): pure.all_moments,
     ("k-norm", "1"): pure.k_norm,
     ("wishart", "1"): wishart.all_moments,
@@ -64,7 +65,7 @@ def loss_of(
     >>> from discreet.planning import noise_law_for
     >>> design = Design("y", {"y": (0, 10), "x": (0, 5)})
     >>> law = noise_law_for(design, 1.0, 1e-6)
-    >>> loss = loss_of("gaussian", "1", design, law, {}, 1.0, 1e-6)
+    >>> loss = loss_of("gaussian", "2", design, law, {}, 1.0, 1e-6)
     >>> 0.99e-6 < loss.delta <= 1e-6, round(loss.mu, 4)
     (True, 0.2367)
     """

@@ -58,9 +58,17 @@ class Stated:
         calibrations: Iterable[Calibration],
         blocks: Iterable[str],
         parameters: Iterable[str] = (),
+        factors: tuple[tuple[int, int], ...] = (),
     ) -> None:
-        """Refuse noise of another family or account, a missing or unknown block or parameter, or no noise at all."""
+        """Refuse noise of another family or account, a missing or unknown block or parameter, or no noise at all.
+
+        `factors` are those between whose indicators the mechanism adds no noise.
+        """
         law = self.law
+        if law.factors != factors:
+            raise SpecError(
+                f"the noise leaves out products of the factors {list(law.factors)}; expected {list(factors)}"
+            )
         _same("the family of the noise", law.family, (family,))
         _same("the calibration of the noise", law.calibration, tuple(calibrations))
         _same_names("scale", law.sigma, blocks)

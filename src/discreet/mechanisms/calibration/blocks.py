@@ -18,6 +18,8 @@ from discreet.releases import BLOCKS, RATIO_BLOCK, Calibration, NoiseLaw
 
 # shares of mu^2: within 1.19-1.27 of the least coefficient variance for d = 1, 5, 20; an equal split is 2.1-2.5
 DEFAULT_SHARES: Final = Blocks(count=0.03, sum_x=0.12, gram=0.35, sum_y=0.10, cross=0.35, target_square=0.05)
+# no block gets less, whatever the costs say
+_LEAST_SHARE: Final = 0.02
 # share of mu^2 that robust standard errors take for their own sums, and the part of it for the interval of R^2
 ROBUST_SHARE: Final = 0.3
 RATIO_SHARE: Final = 0.03
@@ -77,6 +79,70 @@ def block_sigmas(
     })  # fmt: skip
 
 
+def block_shares(domain: RowDomain, neighbours: Neighbours, columns: int, zeros: int = 0) -> Blocks:
+    """Shares of mu^2, or of a squared norm, that bring the least variance to the normal equations, with a floor.
+
+    Every entry has the same law up to its scale, so the total is a sum over blocks of cost * sensitivity^2 / share, and
+    is least at shares proportional to sensitivity * sqrt(cost), the sensitivity of the block. The costs take scaled
+    slopes of length 1 and an intercept of 1/2; each of the equations counts alike. `zeros` products off the diagonal
+    have no noise.
+
+    >>> shares = block_shares(RowDomain(20, 0, 0, None, False, 16), "add-remove", 20)
+    >>> round(shares.gram, 2), round(shares.cross, 2), round(shares.count, 2)
+    (0.66, 0.2, 0.02)
+    """
+    d = float(columns)
+    costs = Blocks(count=0.25, sum_x=d / 4 + 1, gram=(d + 1) / 2 - zeros / d, sum_y=1.0, cross=d, target_square=0.25)
+    sensitivity = block_maxima(domain, neighbours)
+    best = {
+        block.name: getattr(sensitivity, block.name) * math.sqrt(getattr(costs, block.name)) for block in fields(Blocks)
+    }
+    total = math.fsum(best.values())
+    return Blocks(**{name: max(_LEAST_SHARE, share / total) for name, share in best.items()})
+
+
+def shares_by_design(
+    domain: RowDomain, neighbours: Neighbours, columns: int, *, count_public: bool, zeros: int = 0
+) -> Blocks:
+    """Shares of mu^2 for a design: those of `block_shares` or the fixed ones, whichever leave the slopes less noise.
+
+    Parameters
+    ----------
+    columns
+        How many columns of regressors are released.
+    count_public
+        Whether the count is exact, and so takes no share.
+    zeros
+        How many products of two columns have no noise.
+
+    Examples
+    --------
+    >>> one, many = (
+    ...     shares_by_design(RowDomain(d, 0, 0, None, False, 16), "add-remove", d, count_public=False) for d in (1, 20)
+    ... )
+    >>> one == DEFAULT_SHARES, round(many.gram, 2)
+    (True, 0.66)
+    """
+    both = (DEFAULT_SHARES, block_shares(domain, neighbours, columns, zeros))
+    charged = [replace(shares, count=0.0) if count_public else shares for shares in both]
+
+    def noise(shares: Blocks) -> float:
+        sigmas = block_sigmas(domain, neighbours, 1.0, shares, count_public=count_public)
+        return slope_variance(sigmas, columns, zeros)
+
+    return min(charged, key=noise)
+
+
+def slope_variance(sigmas: Blocks, columns: int, zeros: int = 0) -> float:
+    """Mean variance that noise brings to the normal equations of slopes of length 1, with an intercept of 1/2.
+
+    >>> slope_variance(Blocks(1.0, 1.0, 1.0, 1.0, 1.0, 1.0), 1)
+    2.25
+    """
+    gram = (columns + 1) / (2 * columns) - zeros / columns**2
+    return sigmas.cross**2 + gram * sigmas.gram**2 + sigmas.sum_x**2 / 4
+
+
 def noise_law(
     domain: RowDomain,
     neighbours: Neighbours,
@@ -88,12 +154,14 @@ def noise_law(
     robust: bool = False,
     shares: Blocks = DEFAULT_SHARES,
     beside: ExtraStatistic | None = None,
+    factors: tuple[tuple[int, int], ...] = (),
 ) -> NoiseLaw:
     """The law of the noise for a budget, from public quantities alone.
 
     The count is left exact only where the number of rows that count is public. A block with share 0 is not released:
     it has no noise, costs nothing and is absent from the law. With `robust` a share of mu^2 goes to sums over residuals
-    (residuals.proof.md), with `beside` a share to one more statistic; the moments get the rest.
+    (residuals.proof.md), with `beside` a share to one more statistic; the moments get the rest. Products of two
+    indicators of one of `factors` have no noise.
     """
     spent_elsewhere = (ROBUST_SHARE if robust else 0.0) + (0.0 if beside is None else beside.share)
 
@@ -106,7 +174,7 @@ def noise_law(
             steps |= residual_steps(domain, neighbours, mu)
         if beside is not None:
             steps[beside.name] = in_steps(beside.name, beside.sensitivity / (mu * math.sqrt(beside.share)), domain)
-        return NoiseLaw(domain.grid_bits, steps, calibration)
+        return NoiseLaw(domain.grid_bits, steps, calibration, factors=factors)
 
     mu, rule = gaussian_mu(budget, lambda mu: variates(law(mu, "gaussian"), size, beside))
     return law(mu, rule)
@@ -116,7 +184,7 @@ def variates(law: NoiseLaw, size: int, beside: ExtraStatistic | None = None) -> 
     """How many variates of a law have which standard deviation, for moments of `size` columns (1, x, y)."""
     x = size - 2
     entries = {
-        "sum_x": x, "gram_diagonal": x, "gram_off_diagonal": x * (x - 1) // 2, "cross": x,
+        "sum_x": x, "gram_diagonal": x, "gram_off_diagonal": x * (x - 1) // 2 - law.zeros, "cross": x,
         "residual_diagonal": x + 1, "residual_off_diagonal": x * (x + 1) // 2,
     }  # fmt: skip
     if beside is not None:

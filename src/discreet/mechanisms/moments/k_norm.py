@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import Final, Literal
 
 from discreet.curator.sums.gram import ExactGram
@@ -12,20 +12,17 @@ from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.errors import SpecError
 from discreet.exact.triangle import entry_count
-from discreet.losses.sensitivity.l2_sensitivity import Blocks, block_maxima
-from discreet.mechanisms.calibration.blocks import block_sigmas, by_block
+from discreet.losses.sensitivity.l2_sensitivity import Blocks
+from discreet.mechanisms.calibration.blocks import block_shares, block_sigmas, by_block
 from discreet.mechanisms.interface.protocol import MechanismInfo, NoisyMoments, Passes, RunContext
 from discreet.mechanisms.sampling.refinement import Uniforms, refined
 from discreet.mechanisms.sampling.sampler import Sampler
 from discreet.privacy.budget import PrivacyBudget, as_pair
 from discreet.privacy.lattice import ROUNDING
-from discreet.privacy.unit import Neighbours
 from discreet.releases import BLOCKS, NoiseLaw, Settings
 
 # no sum of a table that exists is as large as this many steps
 _MOST_STEPS: Final = 2**100
-# no block gets less of the squared norm, whatever the costs say
-_LEAST_SHARE: Final = 0.02
 # digits beyond the binary point at which a second run is rarer than one in 2**80
 _SPARE_BITS: Final = 96
 
@@ -76,27 +73,6 @@ class KNormMoments:
         noise = k_norm_noise(context.law.steps(size), context.sampler)
         exact = moments.on_grid(context.law.unit)
         return NoisyMoments(tuple(total + part for total, part in zip(exact, noise, strict=True)))  # [P:k-norm-sum]
-
-
-def block_shares(domain: RowDomain, neighbours: Neighbours, columns: int) -> Blocks:
-    """Shares of the squared norm that bring the least variance to the normal equations, with a floor.
-
-    Every entry has the same law up to its scale, so the total is a sum over blocks of cost * sensitivity^2 / share, as
-    for Gaussian noise, and is least at shares proportional to sensitivity * sqrt(cost), the sensitivity of the block.
-    The costs take scaled slopes of length 1 and an intercept of 1/2; each of the equations counts alike.
-
-    >>> shares = block_shares(RowDomain(20, 0, 0, None, False, 16), "add-remove", 20)
-    >>> round(shares.gram, 2), round(shares.cross, 2), round(shares.count, 2)
-    (0.66, 0.2, 0.02)
-    """
-    d = float(columns)
-    costs = Blocks(count=0.25, sum_x=d / 4 + 1, gram=(d + 1) / 2, sum_y=1.0, cross=d, target_square=0.25)
-    sensitivity = block_maxima(domain, neighbours)
-    best = {
-        block.name: getattr(sensitivity, block.name) * math.sqrt(getattr(costs, block.name)) for block in fields(Blocks)
-    }
-    total = math.fsum(best.values())
-    return Blocks(**{name: max(_LEAST_SHARE, share / total) for name, share in best.items()})
 
 
 def k_norm_noise(scales: Sequence[int], sampler: Sampler) -> list[int]:

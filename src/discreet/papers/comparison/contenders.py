@@ -21,6 +21,8 @@ REFERENCE: Final = "ols"
 BASELINE: Final = "adassp-published"
 # for few columns, and slow with many; by name it takes part
 _ON_REQUEST: Final = ("dpme", "ridge")
+# of a mechanism of moments that is named alone
+_MOMENTS_PENALTY: Final = "adaptive"
 # penalties whose strength is then chosen from the release
 _WITH_STRENGTH: Final = ("ridge", "lasso", "elastic-net")
 
@@ -88,6 +90,8 @@ def trained(
     name, _, penalty = method.partition("/")
     # Any: keywords of an estimator have many types
     given: dict[str, Any] = {"penalty": penalty} if penalty else {}
+    if not penalty and name != AUTO and mechanism_named(name).kind == "moments":
+        given["penalty"] = _MOMENTS_PENALTY
     if penalty in _WITH_STRENGTH:
         given["strength"] = "criterion"
     lows, highs = np.array(bounds).T
