@@ -14,7 +14,7 @@ import numpy.typing as npt
 from scipy.sparse import issparse
 
 from discreet.analyst.model import Fit, fit
-from discreet.design.columns import Base, Numeric
+from discreet.design.columns import PRIVATE, Base, Numeric
 from discreet.design.domain import DEFAULT_GRID_BITS
 from discreet.design.model import Design
 from discreet.errors import CellError, DiscreetError, PrivacyNotice, SpecError, missing_extra, shown
@@ -70,9 +70,10 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
         Declarations of the columns of `X`, made without looking at them; values outside are clipped. Name to
         `(low, high)`, list of levels, `bool` or anything else that `Design` takes; or one pair `(low, high)` for all
         columns; or a pair of arrays `(lows, highs)` in column order, of NumPy where there are two columns. Columns
-        without names are called x0, x1, ...
+        without names are called x0, x1, ... The word "private", for one column or for all, has `fit` find bounds, for
+        5% of its budget; where they are not found, it stops with `BoundsNotFound`.
     target_bounds
-        `(low, high)` of `y`, or `bool`.
+        `(low, high)` of `y`, `bool` or "private".
     missing
         Cells that are missing, not finite or of another kind: `error`, `drop` or `{"fill": VALUE}`, unless `bounds` say
         drop or fill. Where every cell has a rule to drop or fill, no cell is an error.
@@ -431,6 +432,8 @@ def _declarations(bounds: Any, names: Sequence[str]) -> dict[str, object]:  # no
                 "bounds={'age': (18, 90), 'ward': ['icu', 'surgery'], 'urgent': bool}"
             )
         return {name: bounds[name] for name in names}
+    if isinstance(bounds, str) and bounds == PRIVATE:
+        return dict.fromkeys(names, PRIVATE)
     if len(names) == 2 and _is_two_pairs(bounds):
         table = ", ".join(f"{name!r}: (low, high)" for name in names)
         raise SpecError(

@@ -123,6 +123,7 @@ class _TableColumn:
             clipped_low=self._low.finding,
             clipped_high=self._high.finding,
             problem=self._problem,
+            searched=isinstance(self.declared, Numeric) and self.declared.is_searched,
             **misread,
         )
 
