@@ -276,3 +276,56 @@ def test_two_unrelated_tables_with_equal_noisy_numbers_publish_the_same_bits():
     # negative control: with its own noise the other table has other bounds
     assert len(sums) == len(entry_blocks(len(made.columns)))
     assert with_noise(Moved(), other).found_bounds != made.found_bounds
+
+
+# -- what people are told --------------------------------------------------------------------------------------------
+
+
+def test_fits_descriptions_and_pages_say_which_bounds_were_found():
+    low, high = MADE.found_bounds["x"]
+    text = " ".join(discreet.fit(MADE).summary().split())
+    assert f"Bounds found privately, from noisy counts in this release: y [{MADE.found_bounds['y'][0]:g}," in text
+    assert f"x [{low:g}, {high:g}]. Values outside were clipped, which biases coefficients" in text
+    assert "declared bounds" not in text
+    alone = " ".join(discreet.fit(MADE, target="b", features=["x"]).summary().split())
+    assert f"in this release: x [{low:g}, {high:g}]. Values" in alone
+    described = MADE.describe()
+    assert "clipped to their bounds" in repr(described)
+    assert "Bounds found privately: y, x." in repr(described)
+    assert described.to_dict()["found_bounds"] == ["y", "x"]
+    assert f"{low:g} to {high:g}, found privately" in discreet.report(MADE).html
+    plain = discreet.release(table(), MADE.design, epsilon=4.0, delta=1e-6)
+    assert "found privately" not in discreet.fit(plain).summary()
+    assert "found_bounds" not in plain.describe().to_dict()
+
+
+def test_a_check_copes_and_a_plan_refuses():
+    found = discreet.check(table(), DESIGN)
+    assert found.column("x").searched
+    assert "Private bounds: y, x." in " ".join(repr(found).split())
+    assert found.column("x").to_dict()["searched"]
+    assert "searched" not in found.column("b").to_dict()
+    for plan in (
+        lambda: discreet.plan(DESIGN, rows=100, epsilon=1.0),
+        lambda: discreet.planning.noise_law_for(DESIGN, 1.0, 1e-6),
+        lambda: discreet.planning.smallest_rows(DESIGN, "x", 1.0, epsilon=1.0),
+    ):
+        with pytest.raises(SpecError, match="the bounds of 'y', 'x' are private, and what a release gives depends on"):
+            plan()
+    assert discreet.planning.second_release(MADE, epsilon=1.0, delta=1e-6).both.epsilon == 5.0
+
+
+@pytest.mark.parametrize("bounds", ["private", {"x0": "private", "x1": {"bounds": "private", "within": (0, 64)}}])
+@pytest.mark.parametrize("mechanism", ["auto", "refined"])
+def test_the_estimator_finds_bounds_too(bounds, mechanism):
+    rng = np.random.default_rng(3)
+    rows = rng.uniform(1, 20, (5000, 2))
+    target = rows @ [1.0, 0.5] + rng.normal(0, 1, 5000)
+    model = discreet.PrivateLinearRegression(
+        epsilon=4.0, delta=1e-6, bounds=bounds, target_bounds="private", mechanism=mechanism
+    ).fit(rows, target)
+    assert set(model.release_.found_bounds) == {"x0", "x1", "y"}
+    assert model.score(rows, target) > 0.8
+    few = discreet.PrivateLinearRegression(epsilon=0.5, delta=1e-6, bounds="private", target_bounds="private")
+    with pytest.raises(BoundsNotFound):
+        few.fit(2.0 ** rng.uniform(-18, 18, (300, 6)), 2.0 ** rng.uniform(-18, 18, 300))

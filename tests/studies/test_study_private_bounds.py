@@ -56,8 +56,8 @@ def test_study_share_of_columns_found_and_of_values_clipped(epsilon, rows, colum
         clipped += [float(np.mean((one < ends[0]) | (one > ends[1]))) for one, ends in known]
     ends = np.quantile(clipped, [0.1, 0.5, 0.9]) if clipped else np.full(3, np.nan)
     print(
-        f"\nepsilon {epsilon:g}, {rows:,} rows, {columns} columns: found {np.mean(found_shares):.1%} of columns, all of "
-        f"them in {complete / RUNS:.1%} of releases; clipped of a found column: median {ends[1]:.1%} "
+        f"\nepsilon {epsilon:g}, {rows:,} rows, {columns} columns: found {np.mean(found_shares):.1%} of columns, all "
+        f"of them in {complete / RUNS:.1%} of releases; clipped of a found column: median {ends[1]:.1%} "
         f"(10% to 90% of columns: {ends[0]:.1%} to {ends[2]:.1%}), at most {max(clipped, default=0):.1%}"
     )
     if rows == 10_000:

@@ -153,8 +153,9 @@ def many_clipped(release: Release, model: SubModel) -> Iterator[tuple[ClippedSha
             share = f"About {one.share:.1%} of the rows (95% interval {one.low:.1%} to {one.high:.1%})"
             text = (
                 f"{share} have a value of {one.name}, {what}, outside its {_word(release)} [{low:g}, {high:g}] and "
-                "were clipped to them. Coefficients, intervals and R^2 describe the clipped rows: slopes are most often too "
-                f"near 0 and residuals too small. The next release should declare wider bounds for {one.name}."
+                "were clipped to them. Coefficients, intervals and R^2 describe the clipped rows: slopes are most "
+                "often too near 0 and residuals too small. The next release should declare wider bounds for "
+                f"{one.name}."
             )
             yield one, text
 
