@@ -39,7 +39,7 @@ from discreet.mechanisms.interface.protocol import (
 )
 from discreet.mechanisms.moments.residuals import checked_bound, residuals_with_noise
 from discreet.mechanisms.sampling.sampler import ExactSampler, Sampler
-from discreet.mechanisms.verdicts import bounds_record, guard_record, stop_of
+from discreet.mechanisms.verdicts import bounds_record, guard_record, how_to_stop, stop_of
 from discreet.privacy.budget import PrivacyBudget, check_strength
 from discreet.privacy.checks import check_flag
 from discreet.privacy.guarantee import Guarantee
@@ -250,7 +250,7 @@ def release_with(
         def build() -> Release | str:
             counts = guard_counts(first.fitting, asked.law, sampler) if guard else None
             if counts is not None and stops(counts, asked.law):
-                return _ended(receipt)(guard_record(counts, asked.law), asked.stopped())
+                return how_to_stop(receipt)(guard_record(counts, asked.law), asked.stopped())
             found = discovered(first, design, asked.law, sampler) if passes is None else None
             if found is not None and (lost := asked.not_found(found)):
                 spent = asked.stopped(found_nothing=True)
@@ -447,13 +447,6 @@ def _recorded(receipt: object) -> SpendReceipt:
     if has_invisible_characters(receipt.anchor):
         raise LedgerError(f"the spend hook gave an anchor with invisible characters; {_NOT_DRAWN}")
     return receipt
-
-
-def _ended(receipt: SpendReceipt) -> Callable[[str, Loss], str]:
-    """How the hook records a stop; one that cannot is refused."""
-    if receipt.stop is None:
-        raise LedgerError("the spend hook cannot record that a guard stopped the release")
-    return receipt.stop
 
 
 def _after_spend(made: Callable[[], Release | str], request_id: str) -> Release | str:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from discreet.errors import BoundsNotFound, GuardStop
+import pytest
+
+from discreet.errors import BoundsNotFound, GuardStop, LedgerError
 from discreet.losses.law import GUARD, NoiseLaw
 from discreet.mechanisms.guard import GuardCounts
-from discreet.mechanisms.verdicts import bounds_record, guard_record, stop_of
+from discreet.mechanisms.verdicts import bounds_record, guard_record, how_to_stop, stop_of
 from discreet.privacy.loss import Loss
 from discreet.privacy.spend import SpendReceipt
 
@@ -31,3 +33,9 @@ def test_columns_whose_bounds_were_not_found_are_named_with_what_to_do():
         assert words in str(stop)
     alone = str(stop_of(record, SpendReceipt("untracked")))
     assert "The search has spent epsilon = 0.05, delta = 0 by itself, which nobody counts" in alone
+
+
+def test_a_hook_that_cannot_record_a_verdict_is_refused():
+    with pytest.raises(LedgerError, match="cannot record that a guard stopped the release"):
+        how_to_stop(SpendReceipt("here"))
+    assert how_to_stop(SpendReceipt("here", stop=lambda record, loss: record))("said", Loss.pure(1.0)) == "said"

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
-from discreet.errors import AfterSpendError, BoundsNotFound, GuardStop
+from discreet.errors import AfterSpendError, BoundsNotFound, GuardStop, LedgerError
 from discreet.losses.law import GUARD, NoiseLaw
 from discreet.mechanisms.guard import GuardCounts
 from discreet.privacy.loss import Loss
@@ -22,6 +22,13 @@ def bounds_record(names: Sequence[str], spent: Loss) -> str:
     """The verdict that bounds of some columns were not found, and what it cost by itself."""
     found = {"not_found": list(names), "epsilon": spent.epsilon, "delta": spent.delta}
     return json.dumps(found, sort_keys=True)
+
+
+def how_to_stop(receipt: SpendReceipt) -> Callable[[str, Loss], str]:
+    """How the hook records a verdict; one that cannot is refused."""
+    if receipt.stop is None:
+        raise LedgerError("the spend hook cannot record that a guard stopped the release")
+    return receipt.stop
 
 
 def stop_of(record: str, receipt: SpendReceipt) -> AfterSpendError:

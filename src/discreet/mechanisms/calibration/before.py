@@ -114,7 +114,8 @@ class _Shared:
     def _check_gap(self, law: NoiseLaw, epsilon: float, delta: float) -> None:
         """Refuse a lattice whose step costs more than its share of the part of delta that is left for the counts."""
         gap = lattice_gap(epsilon, [(self.counts.numbers, law.sigma[self.counts.block])])
-        if gap > LATTICE_SHARE * delta:  # [P:before-gap]
+        allowed = LATTICE_SHARE * delta
+        if gap > allowed:  # [P:before-gap]
             what, otherwise = _WORDS[self.counts.block]
             raise SpecError(
                 f"the lattice of grid_bits = {self.domain.grid_bits} is too coarse for {what} at this epsilon and "
