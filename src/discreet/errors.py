@@ -223,6 +223,25 @@ class GuardStop(AfterSpendError):  # noqa: N818  # a verdict, not a failure
     """The guard of a release stopped it: two noisy counts were spent, and nothing else was published."""
 
 
+class BoundsNotFound(AfterSpendError):  # noqa: N818  # as above
+    """Bounds were to be found and were not: the noisy counts were spent, and nothing was published.
+
+    Attributes
+    ----------
+    columns
+        Whose bounds were not found.
+
+    Examples
+    --------
+    >>> BoundsNotFound("the bounds of 'x' were not found", columns=["x"]).columns
+    ('x',)
+    """
+
+    def __init__(self, message: str, *, columns: Iterable[str] = ()) -> None:
+        super().__init__(message)
+        self.columns = tuple(columns)
+
+
 class PrivacyNotice(UserWarning):
     """Something about a budget that a careful person should hear, though it is allowed."""
 

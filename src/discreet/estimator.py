@@ -70,9 +70,10 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
         Declarations of the columns of `X`, made without looking at them; values outside are clipped. Name to
         `(low, high)`, list of levels, `bool` or anything else that `Design` takes; or one pair `(low, high)` for all
         columns; or a pair of arrays `(lows, highs)` in column order, of NumPy where there are two columns. Columns
-        without names are called x0, x1, ...
+        without names are called x0, x1, ... The word "private", for one column or for all, has `fit` find bounds, for
+        5% of its budget; where they are not found, it stops with `BoundsNotFound`.
     target_bounds
-        `(low, high)` of `y`, or `bool`.
+        `(low, high)` of `y`, `bool` or "private".
     missing
         Cells that are missing, not finite or of another kind: `error`, `drop` or `{"fill": VALUE}`, unless `bounds` say
         drop or fill. Where every cell has a rule to drop or fill, no cell is an error.

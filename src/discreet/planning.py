@@ -108,6 +108,7 @@ def plan(
     """
     if not isinstance(design, Design):
         raise SpecError(f"expected a Design, got {type(design).__name__}; use Design(...) or Design.load(path)")
+    _check_known(design)
     stated = read_assumptions(
         design,
         rows,
@@ -163,6 +164,7 @@ def _chosen(
 ) -> tuple[Mechanism, NoiseLaw]:
     if not isinstance(moments, str) or moments not in ("plain", "robust"):
         raise SpecError.unknown_name("moments", moments, ("plain", "robust"))
+    _check_known(design)
     budget = PrivacyBudget(epsilon, delta)
     for notice in check_strength(budget, allow_weak_privacy):
         warnings.warn(notice, PrivacyNotice, stacklevel=3)
@@ -172,6 +174,16 @@ def _chosen(
         mechanism, design, domain, budget, settings, robust=robust, clip_counts=clip_counts
     )
     return chosen, law
+
+
+def _check_known(design: Design) -> None:
+    """Refuse bounds that only a release finds: what it gives depends on them."""
+    if design.searched:
+        names = ", ".join(map(repr, design.searched))
+        raise SpecError(
+            f"the bounds of {names} are private, and what a release gives depends on those that it finds; declare for "
+            "the plan the bounds that you expect; the search takes 5% of mu^2, or of epsilon without delta"
+        )
 
 
 def smallest_epsilon(

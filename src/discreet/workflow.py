@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -10,25 +9,24 @@ from pathlib import Path
 from typing import Final, Literal
 
 from discreet import __version__
+from discreet.curator.sums.dyadic_cells import DyadicCells
 from discreet.curator.sums.protocol import Sums, Totals
 from discreet.curator.sums.residuals import RatioSquares, ResidualGram, ResidualPass
 from discreet.curator.table import Table
-from discreet.design.columns import Numeric
 from discreet.design.domain import DEFAULT_GRID_BITS, RowDomain
 from discreet.design.model import Design
 from discreet.errors import (
     AfterSpendError,
     ColumnNotice,
     DiscreetError,
-    GuardStop,
     LedgerError,
     PrivacyNotice,
     SpecError,
-    shown,
 )
 from discreet.losses.law import GUARD
 from discreet.losses.maps.registry import loss_of, stopped_loss
 from discreet.mechanisms.choice import AUTO, chosen_mechanism
+from discreet.mechanisms.discovery import discovered, discovered_law
 from discreet.mechanisms.guard import GuardCounts, guard_counts, guarded_law, stops
 from discreet.mechanisms.interface.promise import with_curve, with_origin
 from discreet.mechanisms.interface.protocol import (
@@ -39,14 +37,16 @@ from discreet.mechanisms.interface.protocol import (
     RunContext,
     clipped_by_name,
 )
-from discreet.mechanisms.moments.residuals import residuals_with_noise
+from discreet.mechanisms.moments.residuals import checked_bound, residuals_with_noise
 from discreet.mechanisms.sampling.sampler import ExactSampler, Sampler
+from discreet.mechanisms.verdicts import bounds_record, guard_record, how_to_stop, stop_of
 from discreet.privacy.budget import PrivacyBudget, check_strength
-from discreet.privacy.checks import check_flag, is_number
+from discreet.privacy.checks import check_flag
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.loss import Loss
 from discreet.privacy.spend import UNTRACKED, AdvisingHook, SpendHook, SpendReceipt, SpendRequest, untracked
 from discreet.releases import GuardPart, NoiseLaw, RatioPart, Release, ResidualPart, Settings
+from discreet.releases.discovery import DiscoveryPart, found_bounds
 from discreet.releases.signing import SigningKey
 from discreet.tables.files.charsets import charset_named
 from discreet.tables.files.opening import ReadOptions, open_source
@@ -91,7 +91,8 @@ def release(
         touch many rows or put many persons into one. So a relation that is not a plain scan of a table, or a stream,
         adds to the guarantee the condition that each row stands for one person and depends on that person alone.
     design
-        Bounds, levels and rules, declared without looking at the data.
+        Bounds, levels and rules, declared without looking at the data. Bounds that are "private" are found first, for
+        5% of the budget; where they are not, the release stops with `BoundsNotFound`, and a ledger gets the rest back.
     epsilon, delta
         The budget. With `delta` = 0 the promise is pure, and the noise larger.
     mechanism
@@ -192,6 +193,8 @@ def release_with(
     guard: bool = False,
 ) -> Release:
     """The line itself, whatever the source of the noise; without a promise unless that source is private."""
+    # what an earlier release found is public by now
+    design = design.redeclared()
     asked = Question.checked(
         design,
         PrivacyBudget(epsilon, delta),
@@ -214,11 +217,7 @@ def release_with(
     reading = ReadOptions(encoding=encoding, delimiter=delimiter)
     source = open_source(data, reading=reading)
     books = spend if isinstance(spend, AdvisingHook) else None
-    if guard and books is None:
-        raise SpecError(
-            "a guard needs a ledger, which keeps its verdict: without one a stopped release could be tried again until "
-            "it passes; give --ledger and --dataset, or spend=Ledger(path).account(name), or leave the guard out"
-        )
+    _check_books(books, guard=guard)
     # the same bytes that are read otherwise are another question
     read_as = {"encoding": charset_named(reading.encoding), "delimiter": reading.delimiter}
     request = replace(asked.request, specification=asked.specification | {"read_as": read_as})
@@ -234,14 +233,14 @@ def release_with(
         digest=books is not None and source.fingerprint is None,
     )
     with table:
-        passes = asked.mechanism.passes(asked.context(sampler))
+        passes = None if design.searched else asked.mechanism.passes(asked.context(sampler))
         # an error in the table costs nothing
-        first = table.sums(next(passes))
+        first = table.sums(DyadicCells(design) if passes is None else next(passes))
         # recorded before the draw: a crash must not give a free answer
         fingerprint = None if books is None else source.fingerprint or table.fingerprint
         receipt = _recorded(spend(replace(request, fingerprint=fingerprint)))
         if receipt.stopped is not None:
-            raise _stopped(receipt.stopped, receipt)
+            raise stop_of(receipt.stopped, receipt)
         if receipt.stored is not None:
             stored = Release.from_json(receipt.stored)
             if key is not None:
@@ -251,17 +250,25 @@ def release_with(
         def build() -> Release | str:
             counts = guard_counts(first.fitting, asked.law, sampler) if guard else None
             if counts is not None and stops(counts, asked.law):
-                spent = stopped_loss(design, asked.law, request.budget.epsilon, request.budget.delta)
-                return _ended(receipt)(_record(counts, asked.law), spent)
-            made = asked.release(run_passes(passes, first, table.sums), first, receipt.anchor, source.origin, counts)
-            made = with_residuals(made, asked, table.sums, sampler) if asked.robust else made
+                return how_to_stop(receipt)(guard_record(counts, asked.law), asked.stopped())
+            found = discovered(first, design, asked.law, sampler) if passes is None else None
+            if found is not None and (lost := asked.not_found(found)):
+                spent = asked.stopped(found_nothing=True)
+                record = bounds_record(lost, spent)
+                return record if receipt.stop is None else receipt.stop(record, spent)
+            known = asked.resolved(found)
+            published = (
+                _on_found_bounds(known, table, sampler) if passes is None else run_passes(passes, first, table.sums)
+            )
+            made = known.release(published, first, receipt.anchor, source.origin, counts, found)
+            made = with_residuals(made, known, table.sums, sampler) if asked.robust else made
             made = made if key is None else replace(made, signature=key.signature(made.digest))
             # what is published is what was recorded, read back
             return made if receipt.commit is None else Release.from_json(receipt.commit(made.to_json()))
 
         made = _after_spend(build, receipt.request_id)
         if isinstance(made, str):
-            raise _stopped(made, receipt)
+            raise stop_of(made, receipt)
         return made if sampler.private else replace(made, guarantee=None, signature=None)
 
 
@@ -274,7 +281,7 @@ class Question:
     budget
         What is promised: without delta where the noise keeps epsilon alone.
     settings, law
-        Public settings of the mechanism, and its noise, with that of a guard if there is one.
+        Public settings of the mechanism, and its noise, with that of what is released before it.
     robust, residual_bound
         Whether sums over residuals are released too, and where residuals are clipped, in scaled units of the target.
     """
@@ -304,7 +311,7 @@ class Question:
     ) -> Question:
         """The question, or a refusal that says what to change."""
         domain = RowDomain.of(design, grid_bits)
-        bound = _checked_bound(design, moments, residual_bound)
+        bound = checked_bound(design, moments, residual_bound)
         check_flag("clip_counts", clip_counts)
         robust = moments == "robust"
         chosen, public, law = chosen_mechanism(
@@ -321,10 +328,15 @@ class Question:
             # kept without delta, so none is promised away
             budget = PrivacyBudget(budget.epsilon)
         check_flag("guard", guard)
-        if guard:
-            law = guarded_law(
-                design.unit, domain, budget, lambda part: chosen.noise_model(design, domain, part, public)
-            )
+
+        def law_for(part: PrivacyBudget) -> NoiseLaw:
+            return chosen.noise_model(design, domain, part, public)
+
+        def searched_law(part: PrivacyBudget) -> NoiseLaw:
+            return discovered_law(design, domain, part, law_for) if design.searched else law_for(part)
+
+        if guard or design.searched:
+            law = guarded_law(design, domain, budget, searched_law) if guard else searched_law(budget)
         return cls(design, domain, budget, chosen, public, law, robust, bound)
 
     @property
@@ -353,6 +365,22 @@ class Question:
         )
         return replace(found, epsilon=epsilon, delta=delta, failure=min(found.failure, delta))
 
+    def stopped(self, *, found_nothing: bool = False) -> Loss:
+        """What is spent where the counts of a guard, or of a discovery that found nothing, stop the release."""
+        return stopped_loss(self.design, self.law, self.budget.epsilon, self.budget.delta, found_nothing=found_nothing)
+
+    def not_found(self, part: DiscoveryPart) -> list[str]:
+        """Columns whose bounds the noisy counts do not show."""
+        found = found_bounds(part, self.design, self.law.family)
+        return [name for name, ends in found.items() if ends is None]
+
+    def resolved(self, part: DiscoveryPart | None) -> Question:
+        """The question with the bounds that were found; the law of the noise does not depend on them."""
+        if part is None:
+            return self
+        found = found_bounds(part, self.design, self.law.family)
+        return replace(self, design=self.design.with_found({name: ends for name, ends in found.items() if ends}))
+
     @property
     def specification(self) -> dict[str, object]:
         """Everything public that decides what is published."""
@@ -370,7 +398,7 @@ class Question:
 
     def context(self, sampler: Sampler) -> RunContext:
         """What the mechanism runs with."""
-        return RunContext(self.design, self.domain, self.law.without_guard(), self.settings, sampler)
+        return RunContext(self.design, self.domain, self.law.without_before(), self.settings, sampler)
 
     def release(
         self,
@@ -379,6 +407,7 @@ class Question:
         anchor: str,
         origin: Origin | None,
         counts: GuardCounts | None = None,
+        discovery: DiscoveryPart | None = None,
     ) -> Release:
         """The published value with its promise; of the exact sums only the number of units, where it is public."""
         unit, tracked = self.design.unit, anchor != UNTRACKED
@@ -388,8 +417,9 @@ class Question:
             guarantee=with_curve(with_origin(Guarantee.promised(unit, self.budget, tracked=tracked), origin), self.law),
             mechanism=self.mechanism.name,
             mechanism_version=self.mechanism.version,
-            noise=self.law.without_guard(),
+            noise=self.law.without_before(),
             guard=None if counts is None else GuardPart(self.law.sigma[GUARD], counts.fitting, counts.other),
+            discovery=discovery,
             totals=() if noisy is None else noisy.totals,
             units_public=first.count if unit.neighbours == "replace" else None,
             anchor=anchor,
@@ -402,6 +432,14 @@ class Question:
         )
 
 
+def _check_books(books: AdvisingHook | None, *, guard: bool) -> None:
+    if guard and books is None:
+        raise SpecError(
+            "a guard needs a ledger, which keeps its verdict: without one a stopped release could be tried again until "
+            "it passes; give --ledger and --dataset, or spend=Ledger(path).account(name), or leave the guard out"
+        )
+
+
 def _recorded(receipt: object) -> SpendReceipt:
     """The receipt of a spend; a hook that does not say where it is recorded gets no noise drawn."""
     if not (isinstance(receipt, SpendReceipt) and isinstance(receipt.anchor, str) and receipt.anchor):
@@ -409,29 +447,6 @@ def _recorded(receipt: object) -> SpendReceipt:
     if has_invisible_characters(receipt.anchor):
         raise LedgerError(f"the spend hook gave an anchor with invisible characters; {_NOT_DRAWN}")
     return receipt
-
-
-def _ended(receipt: SpendReceipt) -> Callable[[str, Loss], str]:
-    """How the hook records a stop; one that cannot is refused."""
-    if receipt.stop is None:
-        raise LedgerError("the spend hook cannot record that a guard stopped the release")
-    return receipt.stop
-
-
-def _record(counts: GuardCounts, law: NoiseLaw) -> str:
-    """The verdict of a guard, as it is recorded: the two noisy counts in rows, and the sd of their noise."""
-    found = {"fitting": counts.fitting / law.unit, "other": counts.other / law.unit, "sd": law.sd(GUARD)}
-    return json.dumps(found, sort_keys=True)
-
-
-def _stopped(record: str, receipt: SpendReceipt) -> GuardStop:
-    found = json.loads(record)
-    balance = "" if receipt.balance is None else f". {receipt.balance()}"
-    return GuardStop(
-        f"the guard stopped this release: about {found['fitting']:,.0f} rows fit the design and about "
-        f"{found['other']:,.0f} do not (noisy counts, standard deviation {found['sd']:.3g}){balance}. See why with "
-        "`discreet check`; the same request gives the same verdict, and a corrected design or table is a new one"
-    )
 
 
 def _after_spend(made: Callable[[], Release | str], request_id: str) -> Release | str:
@@ -458,6 +473,13 @@ def run_passes(passes: Passes, totals: Totals, read: Callable[[Sums], Totals]) -
         totals = read(wanted)
 
 
+def _on_found_bounds(known: Question, table: Table, sampler: Sampler) -> Published:
+    """Run the mechanism on rows clipped to the bounds that were found."""
+    table.resolve(known.design)
+    passes = known.mechanism.passes(known.context(sampler))
+    return run_passes(passes, table.sums(next(passes)), table.sums)
+
+
 def with_residuals(made: Release, asked: Question, read: Callable[[Sums], Totals], sampler: Sampler) -> Release:
     """Add what robust standard errors need, from one more pass."""
     # only this needs the analyst's rooms, which plain releases do without
@@ -470,28 +492,3 @@ def with_residuals(made: Release, asked: Question, read: Callable[[Sums], Totals
     *noisy, square = residuals_with_noise(again, made.noise, sampler)
     ratio = RatioPart(plan.ratio, plan.mean, plan.ratio_bound, square)
     return replace(made, residuals=ResidualPart(plan.coefficients, plan.bound, tuple(noisy), ratio))
-
-
-def _checked_bound(design: Design, moments: str, residual_bound: float | None) -> float | None:
-    """The declared bound of a residual in scaled units of the target, if there is one."""
-    if not isinstance(moments, str) or moments not in ("plain", "robust"):
-        raise SpecError.unknown_name("moments", moments, ("plain", "robust"))
-    if moments == "plain":
-        if residual_bound is not None:
-            raise SpecError('got a residual bound without moments "robust" (--robust); leave it out')
-        return None
-    if not design.intercept:
-        raise SpecError("robust standard errors are for a model with an intercept; leave out intercept = false")
-    target = design.columns[design.target]
-    half = target.half if isinstance(target, Numeric) else 1.0
-    if residual_bound is None:
-        return None
-    if not is_number(residual_bound):
-        raise SpecError(f"residual bound: expected a number, got {shown(residual_bound)}")
-    if not 1e-6 * half <= residual_bound <= 4 * half:
-        raise SpecError(
-            f"the residual bound {shown(residual_bound)} is not allowed; "
-            f"choose a positive number of at most {4 * half:g}, "
-            "twice the width of the target's bounds"
-        )
-    return float(residual_bound) / half

@@ -54,7 +54,7 @@ def rows_that_count(table, plan, domain):
     rows = GridRows(plan, domain, 1)
     cells = [np.array([table[name][at] for at in complete], dtype=float) for name in ("x", "y")]
     grid = rows.encoded(cells).astype(np.int64)
-    with PersonCap(plan) as cap:
+    with PersonCap(plan, len(plan.released) - 1) as cap:
         digests = row_digests(grid[1:].astype(np.int32), cap._key)
     of_person = defaultdict(list)
     for index, at in enumerate(complete):

@@ -6,9 +6,9 @@ import math
 
 import pytest
 
-from discreet.design.columns import Boolean, Categorical, Fill, Numeric
+from discreet.design.columns import WIDEST, Boolean, Categorical, Fill, Numeric
 from discreet.design.declarations import column_from
-from discreet.errors import SpecError
+from discreet.errors import DesignError, SpecError
 
 INF, NAN = math.inf, math.nan
 REFUSED = [
@@ -80,3 +80,44 @@ def test_short_forms_mean_what_they_look_like():
     assert column_from(bool) == column_from("bool") == Boolean()
     assert column_from([1, 2, 3]) == Categorical((1, 2, 3))
     assert column_from({"bounds": [0, 1], "missing": Fill(0.5)}).fill == 0.5
+
+
+# -- bounds that a release finds ---------------------------------------------------------------------------------------
+
+
+def test_private_bounds_have_a_range_and_keep_it_once_they_are_found():
+    short, table = column_from("private"), column_from({"bounds": "private", "within": [0, 8]})
+    assert (short.is_searched, short.within, table.within, table.bounds) == (True, WIDEST, (0.0, 8.0), (0.0, 8.0))
+    found = column_from({"bounds": [1, 2], "within": [0, 8], "found": True})
+    assert (found.bounds, found.is_searched, found.within) == ((1.0, 2.0), False, (0.0, 8.0))
+    for column in (short, table, found, column_from({"bounds": [1, 2], "found": True})):
+        assert column_from(column.to_dict()) == column
+    assert short.to_dict() == {"bounds": "private"}
+
+
+@pytest.mark.parametrize(
+    ("declaration", "key", "words"),
+    [
+        ({"bounds": "private", "within": [3, 1]}, "within", "reversed"),
+        ({"bounds": "private", "within": 3}, "within", "within: expected a pair [low, high], got 3"),
+        ({"bounds": [0, 1], "within": [0, 2]}, "within", "'within' is only for bounds = 'private'; leave it out"),
+        ({"bounds": "private", "found": True}, "found", "true only beside the bounds that a release found"),
+        ({"bounds": [0, 1], "found": 1}, "found", "found must be true or false"),
+        ({"dtype": "bool", "within": [0, 1]}, "within", "only for a number whose bounds a release finds"),
+        ({"levels": ["a", "b"], "found": True}, "found", "only for a number whose bounds a release finds"),
+        ({"bounds": "private", "missing": {"fill": 2e6}}, "missing", "not a number inside the range [-1.04858e+06"),
+        ({"bounds": "privat"}, "bounds", "expected a pair [low, high], or 'private', got 'privat'"),
+        ({"formula": "a + 1", "bounds": "private"}, "bounds", "cannot be private; leave them out"),
+    ],
+)
+def test_what_does_not_go_with_private_bounds_is_refused_in_words(declaration, key, words):
+    with pytest.raises(DesignError) as refused:
+        column_from(declaration)
+    assert [problem.key for problem in refused.value.problems] == [key]
+    assert words in str(refused.value)
+
+
+def test_of_two_kinds_both_are_judged_also_where_bounds_are_private():
+    with pytest.raises(DesignError, match="got bounds and levels") as refused:
+        column_from({"bounds": "private", "levels": []})
+    assert len(refused.value.problems) == 2

@@ -230,3 +230,38 @@ def test_factors_are_blocks_of_several_indicators():
     assert [len(one) for one in found] == [2, 3]
     assert [one[0].partition("[")[0] for one in found] == ["g", "c"]
     assert Design("y", {"y": (0, 1), "x": (0, 1), "b": bool}).factors == ()
+
+
+# -- bounds that a release finds ---------------------------------------------------------------------------------------
+
+
+SEARCHED = {"y": "private", "x": {"bounds": "private", "within": (0, 9), "missing": {"fill": 7}}, "z": (0, 1)}
+
+
+def test_a_design_with_private_bounds_travels_and_becomes_one_without():
+    design = Design("y", SEARCHED, unit={"neighbours": "replace"})
+    assert design.searched == ("y", "x")
+    assert Design.from_toml(design.to_toml()) == pickle.loads(pickle.dumps(design)) == design
+    found = design.with_found({"y": (-4.0, 4.0), "x": (1.0, 2.0)})
+    assert (found.searched, dict(found.ranges)) == ((), dict(design.ranges))
+    assert Design.from_toml(found.to_toml()) == pickle.loads(pickle.dumps(found)) == found
+    plain = found.redeclared()
+    assert plain == Design(
+        "y", {**SEARCHED, "y": (-4, 4), "x": {"bounds": (1, 2), "missing": {"fill": 2.0}}}, unit=design.unit
+    )
+    assert plain.redeclared() is plain
+
+
+def test_the_geometry_of_a_row_does_not_depend_on_bounds_that_are_found():
+    design = Design("y", SEARCHED, radius=0.5)
+    for ends in ((0.0, 1.0), (-8.0, 8.0)):
+        assert RowDomain.of(design.with_found({"y": ends, "x": ends})) == RowDomain.of(design)
+
+
+def test_a_model_without_intercept_and_formulas_need_bounds_that_are_known():
+    with pytest.raises(SpecError, match="those of 'y' are private; keep the intercept, or declare the bounds"):
+        Design("y", SEARCHED, intercept=False)
+    assert not Design("y", SEARCHED).with_found({"y": (0.0, 1.0), "x": (0.0, 1.0)}).searched
+    for formula in ("x ** 2", "x > 3", "cut(x, 2)", "z + x"):
+        with pytest.raises(SpecError, match="the formula uses 'x', whose bounds are private"):
+            Design("y", {**SEARCHED, "f": {"formula": formula}})

@@ -252,7 +252,7 @@ ODD_VALUES = {
     "y = {dtype = true}": "dtype true is not known; allowed: 'bool'",
     "y = {bounds = [0, 1], missing = {fill = 2026-11-17}}": "missing = {fill = 2026-11-17} is not known",
     "y = {dtype = 'bool', missing = {fil = [{a = false}]}}": "missing = {fil = [{a = false}]} is not known",
-    "y = 2026-11-17": "a list of levels, bool or a table, got 2026-11-17",
+    "y = 2026-11-17": "a list of levels, bool, 'private' or a table, got 2026-11-17",
     "y = {levels = [1, 2], reference = true}": "reference: expected one of the levels, got true",
     "y = {formula = true}": "formula: expected text, got true",
     "[unit]\nid = 2026-11-17": "unit id is 2026-11-17; it must be the name of a column",

@@ -36,7 +36,7 @@ def law_for(name: str, design: Design, bits: int = 16, **settings: object):
 def guarded(name: str, budget: PrivacyBudget, unit: PrivacyUnit, bits: int = 16, **settings: object) -> NoiseLaw:
     design = Design("y", COLUMNS, unit=unit)
     domain, law = law_for(name, design, bits, **settings)
-    return guarded_law(unit, domain, budget, law)
+    return guarded_law(design, domain, budget, law)
 
 
 @pytest.mark.parametrize(
@@ -47,7 +47,7 @@ def test_guard_and_gaussian_mechanism_together_keep_the_budget(unit, budget):
     """The mechanism's share is read off by how much its noise grew; gaussian.proof.md says what it had alone."""
     design = Design("y", COLUMNS, unit=unit)
     domain, law = law_for("gaussian", design)
-    alone, joint = law(budget), guarded_law(unit, domain, budget, law)
+    alone, joint = law(budget), guarded_law(design, domain, budget, law)
     assert joint.calibration == "gaussian"
     grown = min(joint.sigma[block] / alone.sigma[block] for block in alone.sigma if alone.sigma[block])
     # alone it has at most the mu of the whole budget
@@ -67,8 +67,9 @@ def test_guard_and_gaussian_mechanism_together_keep_the_budget(unit, budget):
 def test_without_delta_the_guard_takes_a_hundredth_of_epsilon(name):
     budget = PrivacyBudget(1.0)
     unit = PrivacyUnit(neighbours="replace")
-    domain, law = law_for(name, Design("y", COLUMNS, unit=unit))
-    alone, joint = law(budget), guarded_law(unit, domain, budget, law)
+    design = Design("y", COLUMNS, unit=unit)
+    domain, law = law_for(name, design)
+    alone, joint = law(budget), guarded_law(design, domain, budget, law)
     spent = guard_l1_sensitivity(unit) * joint.unit / joint.sigma[GUARD]
     grown = min(joint.sigma[block] / alone.sigma[block] for block in alone.sigma)
     assert spent + 1 / grown <= 1 + 1e-9
@@ -77,8 +78,9 @@ def test_without_delta_the_guard_takes_a_hundredth_of_epsilon(name):
 
 def test_under_concentrated_accounting_the_guard_gets_what_the_mechanism_leaves():
     unit, budget = PrivacyUnit(), PrivacyBudget(1.0, 1e-12)
-    domain, law = law_for("gaussian", Design("y", COLUMNS), bits=8)
-    alone, joint = law(budget), guarded_law(unit, domain, budget, law)
+    design = Design("y", COLUMNS)
+    domain, law = law_for("gaussian", design, bits=8)
+    alone, joint = law(budget), guarded_law(design, domain, budget, law)
     assert joint.calibration == "discrete-zcdp"
     grown = min(joint.sigma[block] / alone.sigma[block] for block in alone.sigma)
     mechanism = rho_from(1.0, 1e-12) / grown**2
@@ -108,7 +110,7 @@ def test_a_mechanism_that_is_proved_as_a_whole_only_is_refused(name, settings):
 
 @pytest.mark.parametrize("options", [{}, {"composition": "basic", "iterations": 1}])
 def test_a_lattice_that_is_too_coarse_for_the_counts_is_refused(options, monkeypatch):
-    monkeypatch.setattr("discreet.mechanisms.guard.lattice_gap", lambda *_: 1.0)
+    monkeypatch.setattr("discreet.mechanisms.calibration.before.lattice_gap", lambda *_: 1.0)
     with pytest.raises(SpecError, match="raise grid_bits"):
         guarded("irls", BUDGET, PrivacyUnit(), **options)
 

@@ -180,7 +180,7 @@ def test_study_share_of_tables_stopped(rows):
 
     domain = RowDomain.of(DESIGN)
     budget = PrivacyBudget(1.0, 1e-6)
-    law = guarded_law(DESIGN.unit, domain, budget, lambda b: GaussianMoments().noise_model(DESIGN, domain, b, {}))
+    law = guarded_law(DESIGN, domain, budget, lambda b: GaussianMoments().noise_model(DESIGN, domain, b, {}))
     shares = {}
     for fitting in (0.3, 0.5, 0.7):
         kept = round(rows * fitting)

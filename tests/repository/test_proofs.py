@@ -25,6 +25,7 @@ SECOND_SENTENCE = re.compile(r".\w[.?!] (?=[A-Z])")
 NO_PROOF_NEEDED = {
     "mechanisms/registry.py": "names to mechanisms, each of which has its proof",
     "mechanisms/choice.py": "picks a mechanism from public numbers",
+    "mechanisms/verdicts.py": "writes down and says what released counts have decided",
     "mechanisms/catalogue.py": "the table of mechanisms that is printed",
     "privacy/composition.py": "adds up what several releases cost; no release calls it",
     **{

@@ -10,7 +10,7 @@ LEDGER = "tests/ledger/test_ledger.py"
 STORAGE = "tests/ledger/test_storage.py"
 GUARD = "tests/mechanisms/test_guard.py"
 GUARDED = "tests/mechanisms/test_guarded_release.py"
-MAPS = "tests/losses/maps/test_guard.py"
+MAPS = "tests/losses/maps/test_before.py"
 WORKFLOW = "tests/test_workflow.py"
 
 PLACES = {
@@ -34,12 +34,12 @@ PLACES = {
     "what was verified": "discreet.ledger.storage:Storage._follow",
     "steps of an amount": "discreet.ledger.units:rounded_up",
     "order of a release": "discreet.workflow:release_with",
-    "law with a guard": "discreet.mechanisms.guard:_joint",
-    "law with a pure guard": "discreet.mechanisms.guard:_pure",
-    "noise of a guard": "discreet.mechanisms.guard:guard_counts",
+    "law with a guard": "discreet.mechanisms.calibration.before:_Shared.joint",
+    "law with a pure guard": "discreet.mechanisms.calibration.before:_Shared.pure",
+    "noise of a guard": "discreet.mechanisms.noisy_counts:noisy_counts",
     "rule of a guard": "discreet.mechanisms.guard:stops",
-    "loss with a guard": "discreet.losses.maps.guard:with_guard",
-    "loss of a stop": "discreet.losses.maps.guard:guard_loss",
+    "loss with a guard": "discreet.losses.maps.before:with_before",
+    "loss of a stop": "discreet.losses.maps.before:before_loss",
     "promise and noise": "discreet.losses.promise:keeps",
     "content of a digest": "discreet.releases.canonical:digest_of",
     "check of a signature": "discreet.releases.signing:VerifyKey.check",
@@ -138,8 +138,8 @@ MUTANTS: dict[str, Mutant] = {
     ),
     "guard: the mechanism keeps all of epsilon": Mutant(
         "law with a pure guard",
-        "PrivacyBudget((epsilon - share) / ROUNDING, delta)",
-        "PrivacyBudget(epsilon, delta)",
+        "PrivacyBudget((self.epsilon - part) / ROUNDING, self.delta)",
+        "PrivacyBudget(self.epsilon, self.delta)",
         GUARD,
         "hundredth",
     ),
@@ -155,13 +155,13 @@ MUTANTS: dict[str, Mutant] = {
     ),
     "guard: costs nothing, forwards": Mutant(
         "loss with a guard",
-        "Fraction(mechanism.mu) ** 2 + Fraction(guard.mu) ** 2",
+        "Fraction(mechanism.mu) ** 2 + Fraction(first.mu) ** 2",
         "Fraction(mechanism.mu) ** 2",
         MAPS,
         "half_the_noise",
     ),
     "guard: a stop costs nothing": Mutant(
-        "loss of a stop", "up(stated.over(guard_sensitivity(stated.design.unit), GUARD))", "1e-6", MAPS, "stopped"
+        "loss of a stop", "up(stated.over(counts.sensitivity, counts.block))", "1e-6", MAPS, "stopped"
     ),
     "verify: less noise than promised": Mutant("promise and noise", "", "True", GUARDED, "forged"),
     "verify: the signature is not checked": Mutant(

@@ -14,8 +14,8 @@ import pytest
 from discreet.losses.law import CLIPPED
 from discreet.mechanisms.coefficients import frank_wolfe, gradient, irls
 from discreet.mechanisms.moments import gaussian
+from support import discovery_patches, reading_patches, refined_patches, sensitivity_patches
 from support import production_patches as mistakes
-from support import reading_patches, refined_patches, sensitivity_patches
 from support.production_judges import (
     Judge,
     audit,
@@ -180,6 +180,39 @@ def _table() -> list[ProductionMutant]:
             "clip counts",
             mistakes.beside_free(gaussian.GaussianMoments, CLIPPED, lambda one, law: law(gaussian.GaussianMoments())),
             audit("gaussian clip counts"),
+        ),
+        ProductionMutant(
+            "counts uncharged",
+            "private bounds",
+            discovery_patches.counts_free,
+            audit("gaussian private bounds", 30),
+            True,
+        ),
+        ProductionMutant(
+            "counts uncharged",
+            "private bounds of laplace",
+            discovery_patches.counts_free,
+            audit("laplace private bounds", 30),
+        ),
+        ProductionMutant(
+            "counts without noise",
+            "private bounds",
+            discovery_patches.counts_exact,
+            audit("gaussian private bounds", 30),
+            True,
+        ),
+        ProductionMutant(
+            "noise halved after the draw",
+            "private bounds",
+            discovery_patches.counts_halved,
+            audit("laplace private bounds", 30),
+        ),
+        ProductionMutant(
+            "exact counts as bounds",
+            "private bounds",
+            discovery_patches.exact_bounds,
+            audit("gaussian private bounds", 60),
+            True,
         ),
         ProductionMutant("eigenvalue uncharged", "adassp", mistakes.eigenvalue_free, audit("adassp")),
         ProductionMutant("epsilon for each entry", "laplace", mistakes.each_entry_alone, audit("laplace"), True),

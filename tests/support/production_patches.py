@@ -208,8 +208,8 @@ def guard_free(patch: Patch) -> None:
     patch.setattr(
         workflow,
         "guarded_law",
-        lambda unit, domain, budget, law_for: law_for(budget).with_guard(
-            guarded(unit, domain, budget, law_for).sigma["guard"]
+        lambda design, domain, budget, law_for: law_for(budget).with_before(
+            "guard", guarded(design, domain, budget, law_for).sigma["guard"]
         ),
     )
 

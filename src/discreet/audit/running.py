@@ -14,6 +14,7 @@ from discreet.audit.auditing import CONFIDENCE, DRAWS
 from discreet.audit.pairs.situations import Situation, situations
 from discreet.audit.result import AuditedCase, AuditResult
 from discreet.audit.statistics.judging import judged
+from discreet.audit.subjects.discovery import DiscoverySubject, discovery_entries
 from discreet.audit.subjects.entries import MechanismEntry, mechanism_entries
 from discreet.audit.subjects.mechanisms import MechanismSubject
 from discreet.audit.subjects.primitives import PrimitiveSubject, primitive_entries
@@ -103,7 +104,7 @@ def subject_names() -> tuple[str, ...]:
     >>> subject_names()[0], subject_names()[-1]
     ('gaussian', 'primitives.exponential_mechanism')
     """
-    return *mechanism_entries(), *primitive_entries()
+    return *mechanism_entries(), *discovery_entries(), *primitive_entries()
 
 
 def chosen_names(name: str | None) -> list[str]:
@@ -121,6 +122,9 @@ def chosen_names(name: str | None) -> list[str]:
 
 def subject_of(task: Task) -> Subject:
     """The subject of a task."""
+    searched = discovery_entries().get(task.name)
+    if searched is not None:
+        return DiscoverySubject(searched, task.epsilon)
     entry = mechanism_entries().get(task.name)
     if entry is None:
         return PrimitiveSubject(primitive_entries()[task.name], task.epsilon)
@@ -131,7 +135,7 @@ def subject_of(task: Task) -> Subject:
 
 
 def _draws(name: str, draws: int) -> int:
-    entry = mechanism_entries().get(name)
+    entry = (mechanism_entries() | discovery_entries()).get(name)
     return draws if entry is None else min(draws, entry.most_draws)
 
 

@@ -46,24 +46,30 @@ _MULTIPLIERS: Final = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111
 class PersonCap:
     """Rows of a table by person, in a database file inside a private folder that goes away with it.
 
-    The values (x, y) of a row are followed by so many `marks` of it, which travel and break ties like values.
+    Parameters
+    ----------
+    design
+        Whose persons they are.
+    values
+        Integers in a row besides the constant: (x, y), or its settled cells, and marks of it, if any; all of them break
+        ties.
     """
 
-    def __init__(self, design: Design, marks: int = 0) -> None:
+    def __init__(self, design: Design, values: int) -> None:
         self._max_rows = design.unit.max_rows
-        self._size = len(design.released) - 1 + marks
+        self._size = values
         self._key = int.from_bytes(hashlib.sha256(design.to_toml().encode()).digest()[:8], "big")
         connect = _duckdb_connect()
         # a new one for each table, held in memory only: what is left of a killed process cannot be tied to ids
         self._keyed = hashlib.blake2b(key=secrets.token_bytes(hashlib.blake2b.MAX_KEY_SIZE), digest_size=_DIGEST_BYTES)
         self._database: Any = None
-        values = ", ".join(f"v{j} INTEGER" for j in range(self._size))
+        numbers = ", ".join(f"v{j} INTEGER" for j in range(self._size))
         self._folder = PrivateFolder()
         try:
             self._database = _database(connect, self._folder.files)
             _lock_down(self._database)
             person = ", ".join(f"{name} UBIGINT" for name in _PERSON)
-            self._database.execute(f"CREATE TABLE entries ({person}, kept BOOLEAN, digest UBIGINT, {values})")
+            self._database.execute(f"CREATE TABLE entries ({person}, kept BOOLEAN, digest UBIGINT, {numbers})")
         except BaseException as error:
             self._close(error)
             raise

@@ -1,7 +1,11 @@
-"""Bounded rows: declared columns to integers on the public grid, every row inside its declared domain."""
+"""Bounded rows: declared columns to integers on the public grid, every row inside its declared domain.
+
+Where bounds are yet to be found there is no grid; then a row is its settled cells, as pairs of integers.
+"""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -9,30 +13,32 @@ import numpy as np
 from discreet.design.derived import completed
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
+from discreet.errors import SpecError
 from discreet.exact.arrays import FloatArray
 from discreet.exact.ball import shrink_to_ball
+from discreet.exact.halves import doubles, halves
 from discreet.tables.encoder import write_scaled
 
 
-class GridRows:
-    """Fills a reusable column-major buffer with rows (1, x, y) in grid steps and gives it away when full.
+class Rows(ABC):
+    """Fills a reusable column-major buffer with rows of integers, stored as doubles, and gives it away when full.
 
-    Every element is an integer of at most `2**grid_bits` in size, stored as a double. What is in a row depends
-    on that row of the table and on public numbers only.
+    What is in a row depends on that row of the table and on public numbers only. Its first integer is the constant.
     """
 
-    def __init__(self, design: Design, domain: RowDomain, chunk_rows: int) -> None:
-        self._design = design
-        self._columns = {name: design.columns[name] for name in (*design.regressors, design.target)}
-        self._domain = domain
-        self._buffer: FloatArray = np.empty((len(design.released), chunk_rows))
-        self._buffer[0] = domain.unit
+    def __init__(self, size: int, unit: int, chunk_rows: int) -> None:
+        self._unit = unit
+        self._buffer: FloatArray = np.empty((size, chunk_rows))
+        self._buffer[0] = unit
         self._used = 0
 
+    @abstractmethod
     def completed(self, settled: Sequence[FloatArray]) -> list[FloatArray]:
-        """Arrays of the released columns, regressors first, from those of the table's columns."""
-        base = dict(zip(self._design.table_columns, settled, strict=True))
-        return completed(self._design.columns, self._columns, base)
+        """Arrays of the columns that are written, from those of the table's columns."""
+
+    @abstractmethod
+    def _write(self, arrays: Sequence[FloatArray], block: FloatArray) -> None:
+        """Write all integers of rows but the first."""
 
     @property
     def capacity(self) -> int:
@@ -40,9 +46,9 @@ class GridRows:
         return int(self._buffer.shape[1])
 
     def encoded(self, arrays: Sequence[FloatArray]) -> FloatArray:
-        """The rows (1, x, y) of one batch of settled arrays, in an array of their own."""
+        """The rows of one batch of settled arrays, in an array of their own."""
         block = np.empty((self._buffer.shape[0], arrays[-1].shape[-1]))
-        block[0] = self._domain.unit
+        block[0] = self._unit
         self._write(arrays, block)
         return block
 
@@ -64,9 +70,65 @@ class GridRows:
         """The rows left over after the last full chunk, perhaps none."""
         return self._buffer[:, : self._used]
 
+
+class GridRows(Rows):
+    """Rows (1, x, y) in grid steps: every integer is of at most `2**grid_bits` in size."""
+
+    def __init__(self, design: Design, domain: RowDomain, chunk_rows: int) -> None:
+        check_known(design)
+        super().__init__(len(design.released), domain.unit, chunk_rows)
+        self._design = design
+        self._columns = {name: design.columns[name] for name in (*design.regressors, design.target)}
+        self._domain = domain
+
+    def completed(self, settled: Sequence[FloatArray]) -> list[FloatArray]:
+        """Arrays of the released columns, regressors first, from those of the table's columns."""
+        base = dict(zip(self._design.table_columns, settled, strict=True))
+        return completed(self._design.columns, self._columns, base)
+
     def _write(self, arrays: Sequence[FloatArray], block: FloatArray) -> None:
         write_scaled(self._columns, arrays, block[1:], unit=float(self._domain.unit))
         np.rint(block[1:], out=block[1:])  # [P:grid-rounding]
         ball = self._domain.ball_norm2
         if ball is not None and ball < self._domain.box_norm2:
             shrink_to_ball(block[1:-1], ball)
+
+
+class SettledRows(Rows):
+    """The settled cells of the table's columns, each a finite double as two integers, before any bound is known."""
+
+    def __init__(self, design: Design, domain: RowDomain, chunk_rows: int) -> None:
+        super().__init__(settled_size(design), domain.unit, chunk_rows)
+
+    def completed(self, settled: Sequence[FloatArray]) -> list[FloatArray]:
+        """The cells as they are."""
+        return list(settled)
+
+    def _write(self, arrays: Sequence[FloatArray], block: FloatArray) -> None:
+        for place, values in enumerate(arrays):
+            block[1 + 2 * place : 3 + 2 * place] = halves(values)  # [P:settled-cells]
+
+
+def check_known(design: Design) -> None:
+    """Refuse a design that has bounds which are yet to be found."""
+    if design.searched:
+        raise SpecError(
+            f"the bounds of {', '.join(map(repr, design.searched))} are private: only discreet.release finds them; "
+            "declare them here"
+        )
+
+
+def settled_size(design: Design) -> int:
+    """Integers in a row of settled cells, the constant among them."""
+    return 1 + 2 * len(design.table_columns)
+
+
+def settled_cells(chunk: FloatArray) -> list[FloatArray]:
+    """The settled cells of rows that `SettledRows` wrote, one array for each column of the table.
+
+    >>> design = Design("y", {"y": (0, 1), "x": "private"})
+    >>> rows = SettledRows(design, RowDomain.of(design), 4)
+    >>> [values.tolist() for values in settled_cells(rows.encoded([np.array([0.5]), np.array([1e9])]))]
+    [[0.5], [1000000000.0]]
+    """
+    return [doubles(chunk[start : start + 2]) for start in range(1, len(chunk), 2)]

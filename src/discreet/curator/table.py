@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import ExitStack
 from types import TracebackType
+from typing import cast
 
 import numpy as np
 
@@ -12,10 +13,10 @@ from discreet.curator.kept_rows import KeptRows
 from discreet.curator.persons import PersonCap, known_persons
 from discreet.curator.private_folder import remove_abandoned
 from discreet.curator.row_digest import RowDigest
-from discreet.curator.rows import GridRows
+from discreet.curator.rows import GridRows, Rows, SettledRows, check_known, settled_cells, settled_size
 from discreet.curator.sums.clips import ClipCounter
 from discreet.curator.sums.gram import ExactGram, chunk_rows
-from discreet.curator.sums.protocol import CellSums, PersonSums, RecodedSums, Sums, Totals
+from discreet.curator.sums.protocol import CellSums, PersonSums, RecodedSums, SettledSums, Sums, Totals
 from discreet.design.columns import Identifier
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
@@ -32,6 +33,9 @@ class Table:
 
     The source is read once. Where it will be summed again, or units are persons, the rows that count wait on disk until
     the table is closed: all passes see the same rows, also of a source that can be read only once or that changes.
+
+    Where the design has bounds that are yet to be found, the first pass is over settled cells, and `resolve` puts the
+    rows on the grid of the bounds that were found.
 
     Parameters
     ----------
@@ -69,12 +73,13 @@ class Table:
         self._design = design
         self._domain = domain
         self._options = options
-        self._again = again
-        self._clips = ClipCounter(design) if clip_counts else None
+        self._again = again or bool(design.searched)
+        self._counts_clips = clip_counts
+        self._clips = ClipCounter(design) if clip_counts and not design.searched else None
         self._digest = RowDigest(design, domain) if digest else None
         self._clipped: tuple[int, ...] | None = None
         self._fitting = (0, 0)
-        self._size = len(design.released)
+        self._size = settled_size(design) if design.searched else len(design.released)
         self._chunk_rows = chunk_rows(options.chunk_rows, self._size, domain.grid_bits)
         self._open = ExitStack()
         self._kept: tuple[KeptRows, int] | None = None
@@ -96,6 +101,9 @@ class Table:
 
     def sums(self, sums: Sums | None = None) -> Totals:
         """Sum all rows exactly, once; `sums` is what is summed of each: its products unless given."""
+        if not isinstance(sums, SettledSums):
+            # sums over rows (1, x, y), which there are none of before all bounds are known
+            check_known(self._design)
         gram = ExactGram(self._size, self._domain.grid_bits) if sums is None else sums
         if self._design.unit.id is not None and self._kept is None:
             kept = self._open.enter_context(KeptRows(self._size + self._marks))
@@ -110,6 +118,34 @@ class Table:
         cells = gram.cells() if isinstance(gram, CellSums) else None
         return Totals(gram.totals(), gram.unit, units, self._clipped, self._fitting, cells)
 
+    def resolve(self, design: Design) -> None:
+        """Write the settled cells that were set aside anew, as rows (1, x, y) on the grid of a design without gaps.
+
+        Parameters
+        ----------
+        design
+            The table's design with the bounds that were found.
+        """
+        settled, units = cast("tuple[KeptRows, int]", self._kept)
+        size = len(design.released)
+        rows = GridRows(design, self._domain, chunk_rows(self._options.chunk_rows, size, self._domain.grid_bits))
+        clips = ClipCounter(design) if self._counts_clips else None
+        anew = self._open.enter_context(KeptRows(size))
+        for chunk, first in settled.marked_chunks(self._domain.unit, rows.capacity):
+            cells = settled_cells(chunk)
+            if clips is not None:
+                clips.add(clips.marks(cells))
+            anew.add(first, rows.encoded(rows.completed(cells))[1:].astype(np.int32))  # [P:rows-of-found-bounds]
+        settled.close()
+        self._design, self._size, self._chunk_rows = design, size, rows.capacity
+        self._kept = anew, units
+        self._clipped = () if clips is None else clips.totals()
+
+    def _rows(self) -> Rows:
+        """What writes the rows of the source."""
+        kind = SettledRows if self._design.searched else GridRows
+        return kind(self._design, self._domain, self._chunk_rows)
+
     @property
     def _marks(self) -> int:
         """How many marks follow the values of a row of a person."""
@@ -119,7 +155,7 @@ class Table:
         """Sum every row that its rules keep, set them aside if they are wanted again; give the number of rows read."""
         read = fitting = 0
         columns = self._design.table_columns
-        rows = GridRows(self._design, self._domain, self._chunk_rows)
+        rows = self._rows()
         kept = self._open.enter_context(KeptRows(self._size)) if self._again else None
         for batch in self._source.batches(columns, self._options.batch_rows):
             read += batch.num_rows
@@ -172,8 +208,8 @@ class Table:
         """Read the source and set aside the rows that count; give the number of persons read."""
         name = str(self._design.unit.id)
         columns = self._design.table_columns
-        rows = GridRows(self._design, self._domain, self._chunk_rows)
-        with PersonCap(self._design, self._marks) as cap:
+        rows = self._rows()
+        with PersonCap(self._design, self._size - 1 + self._marks) as cap:
             for batch in self._source.batches({**columns, name: Identifier()}, self._options.batch_rows):
                 arrays = declared_arrays(batch, columns)
                 persons, known = known_persons(name, batch.column(name), total=self._design.total)

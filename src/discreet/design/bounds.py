@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from discreet.design.columns import PRIVATE
 from discreet.errors import SpecError, shown
 from discreet.privacy.checks import listed
 
@@ -14,10 +15,12 @@ HOW_TO_DECLARE: Final = "they are never read from the data; declare them from wh
 
 
 def declared_bounds(bounds: Any, names: Sequence[str]) -> dict[str, object]:  # noqa: ANN401  # checked here
-    """One declaration for each column, in column order, from any of the three forms of `bounds`.
+    """One declaration for each column, in column order, from any of the forms of `bounds`.
 
     >>> declared_bounds((0, 1), ["a", "b"])
     {'a': (0.0, 1.0), 'b': (0.0, 1.0)}
+    >>> declared_bounds("private", ["a", "b"])
+    {'a': 'private', 'b': 'private'}
     """
     if bounds is None:
         raise SpecError(
@@ -32,6 +35,8 @@ def declared_bounds(bounds: Any, names: Sequence[str]) -> dict[str, object]:  # 
                 "bounds={'age': (18, 90), 'ward': ['icu', 'surgery'], 'urgent': bool}"
             )
         return {name: bounds[name] for name in names}
+    if isinstance(bounds, str) and bounds == PRIVATE:
+        return dict.fromkeys(names, PRIVATE)
     if len(names) == 2 and _is_two_pairs(bounds):
         table = ", ".join(f"{name!r}: (low, high)" for name in names)
         raise SpecError(

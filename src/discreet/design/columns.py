@@ -52,28 +52,49 @@ class _OneNumber:
 class Numeric(_OneNumber):
     """A number with declared bounds; values outside are clipped, scaled to [-1, 1] as (x - mid) / half.
 
+    Bounds that a release is to find are `within` a public range, which stands in for them until then; after it,
+    `bounds` are those that were found.
+
     >>> Numeric((18, 90)).mid, Numeric((18, 90)).half
     (54.0, 36.0)
+    >>> Numeric.private((0, 1000)).is_searched
+    True
     """
 
     bounds: tuple[float, float]
     missing: Missing = "error"
     formula: Formula | None = field(default=None, repr=False)
     is_released: bool = field(default=True, repr=False)
+    within: tuple[float, float] | None = field(default=None, repr=False)
+    found: bool = field(default=False, repr=False)
 
     def __post_init__(self) -> None:
         problems = Problems()
-        bounds = None
+        bounds = within = None
         with problems.at(key="bounds"):
             bounds = checked_bounds(self.bounds)
             object.__setattr__(self, "bounds", bounds)
+        with problems.at(key="within"):
+            within = None if self.within is None else checked_bounds(self.within)
+            object.__setattr__(self, "within", within)
         if isinstance(self.missing, Fill):
             value = self.missing.value
-            low, high = bounds or (-math.inf, math.inf)
+            # bounds that are found later do not decide whether a declaration is right
+            low, high = within or bounds or (-math.inf, math.inf)
             if not is_number(value) or not low <= value <= high:
-                inside = f" inside the bounds [{low:g}, {high:g}]" if bounds else ""
+                inside = f" inside the {'range' if within else 'bounds'} [{low:g}, {high:g}]" if bounds else ""
                 problems.add(f"the fill value {written(value)} is not a number{inside}", key="missing")
         problems.check()
+
+    @classmethod
+    def private(cls, within: tuple[float, float], missing: Missing = "error") -> Numeric:
+        """A number whose bounds a release finds inside a public range."""
+        return cls(within, missing, within=within)
+
+    @property
+    def is_searched(self) -> bool:
+        """Whether its bounds are still to be found."""
+        return self.within is not None and not self.found
 
     @property
     def mid(self) -> float:
@@ -89,7 +110,7 @@ class Numeric(_OneNumber):
 
     def to_dict(self) -> dict[str, object]:
         """The table `[columns.NAME]` of design.toml."""
-        return _formula_entry(self) | {"bounds": list(self.bounds), **_missing_entry(self.missing)}
+        return _formula_entry(self) | _bounds_entry(self) | _missing_entry(self.missing)
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,6 +222,9 @@ Base: TypeAlias = Numeric | Boolean | Categorical
 Column: TypeAlias = Base | SplineBasis
 Readable: TypeAlias = Base | Identifier
 
+# bounds that a release finds, and the range in which it looks unless one is declared
+PRIVATE: Final = "private"
+WIDEST: Final = (-(2.0**20), 2.0**20)
 TWINS: Final = "look the same and differ only in Unicode form; rename one"
 _NARROWEST: Final = 1e-250
 # integers from here on are not all doubles, and levels are compared as doubles
@@ -238,6 +262,13 @@ def _formula_entry(column: Base) -> dict[str, object]:
         return {"formula": column.formula.text}
     hidden = isinstance(column, Numeric | Boolean) and not column.is_released
     return {"release": False} if hidden else {}
+
+
+def _bounds_entry(column: Numeric) -> dict[str, object]:
+    if column.within is None:
+        return {"bounds": list(column.bounds)}
+    entry: dict[str, object] = {"bounds": list(column.bounds), "found": True} if column.found else {"bounds": PRIVATE}
+    return entry if column.within == WIDEST else entry | {"within": list(column.within)}
 
 
 def _missing_entry(missing: Missing) -> dict[str, object]:

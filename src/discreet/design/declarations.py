@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any, Final, cast
+from typing import Any, Final, NamedTuple, cast
 
 from discreet.design.columns import (
+    PRIVATE,
+    WIDEST,
     Base,
     Boolean,
     Categorical,
@@ -24,14 +26,16 @@ from discreet.design.problems import Problems
 from discreet.errors import SpecError, written
 from discreet.privacy.checks import is_integer, is_number
 
-COLUMN_KEYS: Final = ("bounds", "levels", "reference", "dtype", "missing", "formula", "release")
+COLUMN_KEYS: Final = (
+    "bounds", "within", "levels", "reference", "dtype", "missing", "formula", "release", "found",
+)  # fmt: skip
 
 
 def column_from(declaration: object) -> Column | Derived:
     """A column from any of the short forms: a pair of numbers, a list of levels, `bool`, a table, or a column.
 
     Pairs and levels may come as a list, a tuple or a NumPy array. Two numbers are always bounds: two levels that are
-    integers are declared as a table, `{"levels": [1, 2]}`.
+    integers are declared as a table, `{"levels": [1, 2]}`. The word "private" stands for bounds that a release finds.
 
     >>> column_from((0, 10))
     Numeric(bounds=(0.0, 10.0), missing='error')
@@ -63,13 +67,17 @@ def _short(declaration: object) -> Column | Derived:
         return _unresolved(declaration)
     if declaration is bool or (isinstance(declaration, str) and declaration == "bool"):
         return Boolean()
+    if isinstance(declaration, str) and declaration == PRIVATE:
+        return Numeric.private(WIDEST)
     items = _plain_items(declaration)
     if items is not None:
         if len(items) == 2 and all(is_number(item) for item in items):
             return Numeric(items)
         if items and all(isinstance(item, str) or type(item) is int for item in items):
             return Categorical(items)
-    raise SpecError(f"expected a pair of bounds, a list of levels, bool or a table, got {written(declaration)}")
+    raise SpecError(
+        f"expected a pair of bounds, a list of levels, bool, 'private' or a table, got {written(declaration)}"
+    )
 
 
 def _unresolved(column: Column | Derived) -> Column | Derived:
@@ -91,6 +99,10 @@ def _derived_from_table(problems: Problems, table: Mapping[str, object]) -> Deri
         if key not in ("formula", "bounds", "reference"):
             problems.add(f"{key!r} cannot be given for a column with a formula; only bounds and reference can", key=key)
     with problems.at(key="bounds"):
+        if _is_private(table.get("bounds")):
+            raise SpecError(
+                "the bounds of a formula follow from the columns it uses and cannot be private; leave them out"
+            )
         bounds = checked_bounds(_pair(table["bounds"])) if "bounds" in table else None
     with problems.at(key="reference"):
         reference = _checked_reference(table.get("reference"))
@@ -141,18 +153,53 @@ def _base_from_table(problems: Problems, table: Mapping[str, object]) -> Base | 
                 # which of them a fill value or a reference is meant for is not known
                 _of_kind(kind, table[kind])
         return None
+    value = _searched(problems, table) if kinds[0] == "bounds" else table[kinds[0]]
+    for key in ("within", "found"):
+        if key in table and kinds[0] != "bounds":
+            problems.add(f"{key!r} is only for a number whose bounds a release finds", key=key)
     column = None
     with problems.at(key=kinds[0]):
-        column = _of_kind(kinds[0], table[kinds[0]], missing, reference)
+        column = _of_kind(kinds[0], value, missing, reference)
     if column is None:
         with suppress(SpecError):
-            column = _of_kind(kinds[0], table[kinds[0]])
+            column = _of_kind(kinds[0], value)
     return replace(column, is_released=bool(release)) if isinstance(column, Numeric | Boolean) else column
 
 
+def _searched(problems: Problems, table: Mapping[str, object]) -> object:
+    """Bounds as they are declared; where a release finds or found them, with the range in which it looks."""
+    bounds, is_found = table["bounds"], table.get("found", False)
+    if not isinstance(is_found, bool) or (is_found and _is_private(bounds)):
+        problems.add("found must be true or false, and true only beside the bounds that a release found", key="found")
+        is_found = False
+    if not is_found and not _is_private(bounds):
+        if "within" in table:
+            problems.add("'within' is only for bounds = 'private'; leave it out", key="within")
+        return bounds
+    within: tuple[float, float] = WIDEST
+    with problems.at(key="within"):
+        within = checked_bounds(_pair(table["within"], "within")) if "within" in table else WIDEST
+    return _Searched(within, bounds if is_found else within, is_found)
+
+
+class _Searched(NamedTuple):
+    """A public range, bounds inside it, and whether they were found."""
+
+    within: tuple[float, float]
+    bounds: object
+    found: bool
+
+
+def _is_private(bounds: object) -> bool:
+    return isinstance(bounds, str) and bounds == PRIVATE
+
+
 def _of_kind(kind: str, value: object, missing: Missing = "error", reference: Level | None = None) -> Base:
+    if isinstance(value, _Searched):
+        return Numeric(_pair(value.bounds), missing, within=value.within, found=value.found)
     if kind == "bounds":
-        return Numeric(_pair(value), missing)
+        # of a column that is wrong by itself: a number in any case
+        return Numeric.private(WIDEST) if _is_private(value) else Numeric(_pair(value), missing)
     if kind == "dtype":
         if not isinstance(value, str) or value != "bool":
             raise SpecError(f"dtype {written(value)} is not known; allowed: 'bool'")
@@ -163,10 +210,11 @@ def _of_kind(kind: str, value: object, missing: Missing = "error", reference: Le
     return Categorical(levels, reference, missing)
 
 
-def _pair(bounds: object) -> tuple[float, float]:
+def _pair(bounds: object, key: str = "bounds") -> tuple[float, float]:
     items = _plain_items(bounds)
     if items is None or len(items) != 2:
-        raise SpecError(f"bounds: expected a pair [low, high], got {written(bounds)}")
+        also = ", or 'private'" if key == "bounds" and isinstance(bounds, str) else ""
+        raise SpecError(f"{key}: expected a pair [low, high]{also}, got {written(bounds)}")
     return items[0], items[1]
 
 

@@ -36,6 +36,7 @@ def resolved(
         if lost.isdisjoint(formulas[name].names):
             lost.add(name)
             with problems.at(column=name, key="formula"):
+                _check_known(formulas[name], columns)
                 ready[name] = made = _made(derived[name], ranges)
                 lost.discard(name)
                 if isinstance(made, Numeric | Boolean):
@@ -64,6 +65,17 @@ def _sequence(
             return order({name: formula for name, formula in formulas.items() if name not in lost}, declared)
         # of a cycle one column is named, and all others depend on it
         lost |= {problem.column for problem in problems.found[before:]}
+
+
+def _check_known(formula: Formula, columns: Mapping[str, Column | Derived]) -> None:
+    """Refuse a formula of a column whose bounds are not known before the release: those of the formula follow."""
+    for used in formula.names:
+        column = columns.get(used)
+        if isinstance(column, Numeric) and column.is_searched:
+            raise SpecError(
+                f"the formula uses {used!r}, whose bounds are private, so its own are not known; declare bounds of "
+                f"{used!r}, or leave the formula out"
+            )
 
 
 def _mentions(declaration: object, name: str) -> bool:

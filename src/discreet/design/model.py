@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
@@ -14,6 +14,7 @@ from discreet.design.columns import (
     Base,
     Categorical,
     Column,
+    Fill,
     Numeric,
     SplineBasis,
 )
@@ -22,6 +23,7 @@ from discreet.design.parts import (
     CONSTANT,
     check_keys,
     check_released,
+    check_searched,
     check_target,
     checked_columns,
     checked_radius,
@@ -46,7 +48,8 @@ class Design:
         Name of the declared column to explain by default; numeric or boolean.
     columns
         Name to declaration: `(low, high)` bounds, a list of levels, `bool`, a table as in design.toml, or a column.
-        Two numbers are always bounds: two levels that are integers are declared as `{"levels": [1, 2]}`.
+        Two numbers are always bounds: two levels that are integers are declared as `{"levels": [1, 2]}`. With
+        "private", or `{"bounds": "private", "within": (low, high)}`, the release finds bounds, for 5% of its budget.
     intercept
         Whether models get an intercept by default.
     radius
@@ -98,6 +101,7 @@ class Design:
         intercept = given.get("intercept", True)
         with problems.at(key="intercept"):
             check_flag("intercept", intercept)
+            check_searched(intercept, columns)
         radius = checked_radius(problems, given.get("radius"))
         if isinstance(named, Mapping):
             check_released(problems, given.get("target"), names, columns)
@@ -148,6 +152,49 @@ class Design:
         ('y', 'x')
         """
         return tuple(name for name, column in self.columns.items() if self._clips(column))
+
+    @cached_property
+    def searched(self) -> tuple[str, ...]:
+        """Columns whose bounds a release has yet to find, in declared order.
+
+        >>> Design("y", {"y": (0, 1), "x": "private"}).searched
+        ('x',)
+        """
+        return tuple(name for name, column in self._ranged.items() if column.is_searched)
+
+    @cached_property
+    def ranges(self) -> Mapping[str, tuple[float, float]]:
+        """The public range of every column whose bounds a release is to find, or has found, in declared order."""
+        return {name: column.within for name, column in self._ranged.items() if column.within is not None}
+
+    @property
+    def _ranged(self) -> dict[str, Numeric]:
+        numbers = {name: column for name, column in self.columns.items() if isinstance(column, Numeric)}
+        return {name: column for name, column in numbers.items() if column.within is not None}
+
+    def with_found(self, bounds: Mapping[str, tuple[float, float]]) -> Design:
+        """The same design with bounds that were found in place of those that were to be.
+
+        >>> found = Design("y", {"y": (0, 1), "x": "private"}).with_found({"x": (0.0, 8.0)})
+        >>> found.columns["x"].bounds, found.searched, list(found.ranges)
+        ((0.0, 8.0), (), ['x'])
+        """
+        found = {name: replace(self._ranged[name], bounds=ends, found=True) for name, ends in bounds.items()}
+        return self._with_columns(found)
+
+    def redeclared(self) -> Design:
+        """The same design, in which bounds that an earlier release found are declared: they are public by now.
+
+        >>> found = Design("y", {"y": (0, 1), "x": "private"}).with_found({"x": (0.0, 8.0)})
+        >>> found.redeclared() == Design("y", {"y": (0, 1), "x": (0, 8)})
+        True
+        """
+        return self._with_columns({name: _declared(column) for name, column in self._ranged.items() if column.found})
+
+    def _with_columns(self, columns: Mapping[str, Numeric]) -> Design:
+        if not columns:
+            return self
+        return Design(self.target, {**self.columns, **columns}, self.intercept, self.radius, self.unit)
 
     def _clips(self, column: Column) -> bool:
         if not isinstance(column, Numeric) or column.formula is None:
@@ -268,3 +315,11 @@ class Design:
             raise SpecError(f"cannot read the design {str(path)!r}: {error.strerror}") from None
         except UnicodeDecodeError:
             raise SpecError(f"the design {str(path)!r} is not UTF-8 text; save it as UTF-8") from None
+
+
+def _declared(column: Numeric) -> Numeric:
+    """A column with the bounds that were found; a cell is filled with what the fill value was clipped to."""
+    low, high = column.bounds
+    fill = column.fill
+    missing = column.missing if fill is None else Fill(min(max(fill, low), high))
+    return replace(column, missing=missing, within=None, found=False)

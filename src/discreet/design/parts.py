@@ -101,6 +101,16 @@ def check_released(
             problems.add(f"two released columns are called {name!r}; rename one of the declared columns", key="columns")
 
 
+def check_searched(intercept: object, columns: Mapping[str, Column]) -> None:
+    """Refuse bounds that are yet to be found where the model has no intercept: what it needs depends on them."""
+    searched = [name for name, column in columns.items() if isinstance(column, Numeric) and column.is_searched]
+    if intercept is False and searched:
+        raise SpecError(
+            f"intercept = false needs to know whether bounds are symmetric around 0, and those of {searched[0]!r} are "
+            "private; keep the intercept, or declare the bounds"
+        )
+
+
 def checked_unit(problems: Problems, given: object, names: Iterable[object]) -> PrivacyUnit:
     """The privacy unit, whose id is no declared column."""
     unit = given if isinstance(given, PrivacyUnit) else PrivacyUnit()

@@ -275,7 +275,7 @@ class Ledger:
             raise SpecError(f"the ledger has no request {request!r}; see: discreet ledger history")
         if events[-1].kind != "commit":
             how = (
-                "was stopped by its guard and has no release"
+                "was stopped by its guard, or did not find private bounds, and has no release"
                 if events[-1].kind == "stop"
                 else "has no release yet: run the same release again"
             )

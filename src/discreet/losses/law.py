@@ -18,7 +18,7 @@ Settings: TypeAlias = Mapping[str, bool | int | float | str]
 
 Block = Literal[
     "count", "sum_x", "gram_diagonal", "gram_off_diagonal", "sum_y", "cross", "target_square",
-    "residual_diagonal", "residual_off_diagonal", "residual_ratio", "clipped", "guard",
+    "residual_diagonal", "residual_off_diagonal", "residual_ratio", "clipped", "guard", "discovery",
 ]  # fmt: skip
 BLOCKS: Final[tuple[Block, ...]] = (
     "count", "sum_x", "gram_diagonal", "gram_off_diagonal", "sum_y", "cross", "target_square",
@@ -30,6 +30,10 @@ CLIPPED: Final[Block] = "clipped"
 # numbers of rows that fit and of rows that do not, released before anything else
 GUARD: Final[Block] = "guard"
 GUARD_COUNTS: Final = 2
+# numbers of rows by dyadic cell, from which bounds are found, and of all rows
+DISCOVERY: Final[Block] = "discovery"
+# what is released before a mechanism runs, in this order
+BEFORE: Final[tuple[Block, ...]] = (GUARD, DISCOVERY)
 DIAGONAL_BLOCKS: Final = ("count", "gram_diagonal", "target_square")
 
 NoiseFamily = Literal["discrete-gaussian", "discrete-laplace", "k-norm", "wishart"]
@@ -82,14 +86,14 @@ class NoiseLaw:
         plain = self.grid_bits, dict(self.sigma), self.calibration, self.family, dict(self.parameters), self.factors
         return NoiseLaw, plain
 
-    def with_guard(self, sigma: int) -> NoiseLaw:
-        """The law of a mechanism and of the guard before it."""
-        return replace(self, sigma={**self.sigma, GUARD: sigma})
+    def with_before(self, block: Block, sigma: int) -> NoiseLaw:
+        """The law of a mechanism and of counts that are released before it."""
+        return replace(self, sigma={**self.sigma, block: sigma})
 
-    def without_guard(self) -> NoiseLaw:
-        """The law of the mechanism that follows a guard, or the law itself where there is none."""
-        rest = {block: sigma for block, sigma in self.sigma.items() if block != GUARD}
-        return replace(self, sigma=rest) if GUARD in self.sigma else self
+    def without_before(self) -> NoiseLaw:
+        """The law of the mechanism alone, whatever is released before it."""
+        rest = {block: sigma for block, sigma in self.sigma.items() if block not in BEFORE}
+        return self if len(rest) == len(self.sigma) else replace(self, sigma=rest)
 
     def to_dict(self) -> dict[str, object]:
         """The law as plain values for JSON, integers as decimal text."""
@@ -144,7 +148,7 @@ class NoiseLaw:
         return out
 
     def _factor(self, block: str) -> float:
-        if self.family == "discrete-laplace" or (block == GUARD and self.family != "discrete-gaussian"):
+        if self.family == "discrete-laplace" or (block in BEFORE and self.family != "discrete-gaussian"):
             return math.sqrt(2)
         if self.family == "k-norm":
             return math.sqrt(self.parameters["dimension"] + 1)

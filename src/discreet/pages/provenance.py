@@ -198,7 +198,8 @@ def _kind(column: Column) -> str:
 
 def _range(column: Column) -> str:
     if isinstance(column, Numeric):
-        return f"{column.bounds[0]:g} to {column.bounds[1]:g}"
+        found = ", found privately" if column.found else ""
+        return f"{column.bounds[0]:g} to {column.bounds[1]:g}{found}"
     if isinstance(column, Categorical):
         rest = ", ".join(str(level) for level in column.levels if level != column.reference)
         return f"{column.reference} (reference), {rest}"

@@ -25,7 +25,7 @@ _NOT_RELEASED: Final = "the release does not hold the sums that this needs"
 _NO_SPREAD: Final = "with the noise the variance is not positive; use more rows or a larger epsilon"
 _TOO_CLOSE: Final = "with the noise the correlation is outside -1 to 1; use more rows or a larger epsilon"
 _NOTE: Final = (
-    "Of values clipped to their declared bounds, in original units, with the noise of the release.\n"
+    "Of values clipped to their {bounds}, in original units, with the noise of the release.\n"
     "There are no intervals here; reading them costs no further budget."
 )
 
@@ -46,6 +46,8 @@ class Description:
         By column; the standard deviation with rows - 1.
     covariance, correlation
         By column and column.
+    found
+        Columns whose bounds the release found privately.
     """
 
     columns: tuple[str, ...]
@@ -54,6 +56,7 @@ class Description:
     sd: Mapping[str, Number]
     covariance: Table
     correlation: Table
+    found: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, object]:
         """Everything as plain values for JSON: null where the release cannot say, and the reasons by name."""
@@ -70,6 +73,7 @@ class Description:
             "sd": _plain(self.sd),
             "covariance": {name: _plain(row) for name, row in self.covariance.items()},
             "correlation": {name: _plain(row) for name, row in self.correlation.items()},
+            **({"found_bounds": list(self.found)} if self.found else {}),
             "not_estimable": {what: reason for what, value in found.items() if (reason := reason_of(value))},
         }
 
@@ -82,7 +86,12 @@ class Description:
             for index, name in enumerate(self.columns)
         ]
         rows = shown_number(self.rows, ",.0f")
-        return "\n".join([f"Rows: {rows}", "", *_aligned(spread), "", *_aligned(related), "", _NOTE])
+        words = "bounds" if self.found else "declared bounds"
+        notes = [
+            _NOTE.format(bounds=words),
+            *([f"Bounds found privately: {', '.join(self.found)}."] if self.found else []),
+        ]
+        return "\n".join([f"Rows: {rows}", "", *_aligned(spread), "", *_aligned(related), "", *notes])
 
 
 def described(release: Release) -> Description:
@@ -100,6 +109,7 @@ def described(release: Release) -> Description:
         sd={name: _or_reason(sums.sd, j) for name, j in indices.items()},
         covariance=table(sums.covariance),
         correlation=table(sums.correlation),
+        found=tuple(release.found_bounds or ()),
     )
 
 

@@ -8,14 +8,18 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final, cast
 
+from discreet.design.columns import Numeric
 from discreet.design.domain import MAX_GRID_BITS, MIN_GRID_BITS
+from discreet.design.dyadic import cell_edges
 from discreet.design.model import Design
 from discreet.errors import DesignError, ReleaseFileError, SpecError, shown
 from discreet.exact.triangle import entry_count, pairs
 from discreet.losses.law import (
+    BEFORE,
     BLOCKS,
     CALIBRATIONS,
     CLIPPED,
+    DISCOVERY,
     FAMILIES,
     GUARD,
     RATIO_BLOCK,
@@ -29,6 +33,7 @@ from discreet.privacy.checks import is_integer
 from discreet.privacy.conditions import LEDGER, checked_sentences, codes_of
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.spend import UNTRACKED
+from discreet.releases.discovery import DiscoveryPart, found_bounds
 from discreet.releases.kept import checked_loss
 from discreet.releases.parts import Coefficients, GuardPart, RatioPart, ResidualPart
 from discreet.text import has_invisible_characters
@@ -39,7 +44,7 @@ FIELDS: Final = frozenset((
     "format", "schema", "kind", "private", "design", "guarantee", "mechanism", "columns", "noise", "totals",
     "units_public", "anchor", "made_by",
 ))  # fmt: skip
-OPTIONAL: Final = frozenset(("residuals", "coefficients", "scalars", "clip_counts", "guard", "signature"))
+OPTIONAL: Final = frozenset(("residuals", "coefficients", "scalars", "clip_counts", "guard", "discovery", "signature"))
 _NEEDED: Final[Mapping[str, set[str]]] = {"k-norm": {"dimension"}, "wishart": {"degrees"}}
 _WIDEST_RESIDUAL: Final = 4.0  # scaled units of the target: the largest bound that can be declared
 _WIDEST_RATIO: Final = 2.0
@@ -117,10 +122,12 @@ def release_fields(body: Mapping[str, Any]) -> dict[str, Any]:
     settings = _settings(_table(mechanism.get("settings", {}), "mechanism.settings"))
     parts = read(body, design, noise, units, private=private)
     guard = _guard_part(_table(body["guard"], "guard")) if "guard" in body else None
+    discovery = _discovery_part(body, design, noise)
     if guarantee is not None:
         if (name in MOMENTS) != (body["kind"] == "moments"):
             raise ReleaseFileError(f"the mechanism {shown(name)} makes no release of kind {shown(body['kind'])}")
-        drawn = noise if guard is None else noise.with_guard(guard.sigma)
+        drawn = noise if guard is None else noise.with_before(GUARD, guard.sigma)
+        drawn = drawn if discovery is None else drawn.with_before(DISCOVERY, discovery.sigma)
         checked_loss(name, version, design, drawn, settings, guarantee)
         fitted = parts.get("coefficients")
         if fitted is not None and len(fitted.trace) != published_steps(name, noise, settings):
@@ -137,6 +144,7 @@ def release_fields(body: Mapping[str, Any]) -> dict[str, Any]:
         "numerics": numerics,
         "noise": noise,
         "guard": guard,
+        "discovery": discovery,
         "schema": body["schema"],
         "signature": _signature(body),
         **parts,
@@ -193,7 +201,7 @@ def _moments(
     if residuals is not None and not design.intercept:
         raise ReleaseFileError("the model has no intercept, but 'residuals' are those of one that has")
     scalars = _integers_of(_table(body.get("scalars", {}), "scalars"), "scalars")
-    if set(scalars) & {*BLOCKS, *RESIDUAL_BLOCKS, RATIO_BLOCK, CLIPPED, GUARD}:
+    if set(scalars) & {*BLOCKS, *RESIDUAL_BLOCKS, RATIO_BLOCK, CLIPPED, GUARD, DISCOVERY}:
         raise ReleaseFileError("a number in 'scalars' has the name of a block of the sums")
     clipped = _clip_counts(body, design)
     further = (
@@ -242,8 +250,9 @@ def _coefficients(
         raise ReleaseFileError("coefficients.trace must be a list")
     if not noise.sigma or (private and min(noise.sigma.values()) < 1):
         raise ReleaseFileError("noise.sigma must be positive")
-    if GUARD in noise.sigma:
-        raise ReleaseFileError("the noise of a guard stands in 'guard', not in noise.sigma")
+    for block in BEFORE:
+        if block in noise.sigma:
+            raise ReleaseFileError(f"the noise of a {block} stands in {block!r}, not in noise.sigma")
     values = _floats(table.get("values"), size, "coefficients.values")
     steps = tuple(_floats(step, size, "coefficients.trace") for step in trace)
     if not design.intercept and any(constant for constant, *_ in (values, *steps)):
@@ -266,6 +275,36 @@ def _ranges(given: object, size: int, schema: object) -> tuple[tuple[float, floa
 
 def _guard_part(table: Mapping[str, object]) -> GuardPart:
     return GuardPart(*(_integer(table.get(name), f"guard.{name}") for name in ("sigma", "fitting", "other")))
+
+
+def _discovery_part(body: Mapping[str, Any], design: Design, noise: NoiseLaw) -> DiscoveryPart | None:
+    """The counts by cell, which must give the bounds in the design that are marked as found; new in version 4."""
+    if design.searched or (design.ranges and "discovery" not in body):
+        raise ReleaseFileError("the design has private bounds, but the release does not have what they were found from")
+    if "discovery" not in body:
+        return None
+    table = _table(body["discovery"], "discovery")
+    given = _table(table.get("cells"), "discovery.cells")
+    if body["schema"] in (1, 2, 3):
+        raise ReleaseFileError(f"a release file of schema version {body['schema']} has no field 'discovery'")
+    if not given or set(given) != set(design.ranges):
+        raise ReleaseFileError("discovery.cells must list exactly the columns whose bounds were found")
+    cells: dict[str, tuple[int, ...]] = {}
+    for name, ends in design.ranges.items():
+        counts, wanted = given[name], len(cell_edges(*ends)) - 1
+        if not isinstance(counts, list) or len(counts) != wanted:
+            raise ReleaseFileError(f"discovery.cells must have {wanted} counts for {shown(name)}")
+        cells[name] = tuple(_integer(count, f"discovery.cells.{name}") for count in counts)
+    sigma, rows = (_integer(table.get(name), f"discovery.{name}") for name in ("sigma", "rows"))
+    part = DiscoveryPart(sigma, rows, cells)
+    if found_bounds(part, design, noise.family) != {name: _bounds(design, name) for name in cells}:
+        raise ReleaseFileError("the bounds that the counts in 'discovery' show are not those of the design")
+    return part
+
+
+def _bounds(design: Design, name: str) -> tuple[float, float] | None:
+    column = design.columns[name]
+    return column.bounds if isinstance(column, Numeric) else None
 
 
 def _residual_part(table: Mapping[str, object], size: int) -> ResidualPart:

@@ -12,16 +12,18 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final, Literal
 
+from discreet.design.columns import Numeric
 from discreet.design.model import Design
 from discreet.errors import OutputError, ReleaseFileError, SpecError, shown
 from discreet.exact.arrays import FloatArray
 from discreet.exact.triangle import symmetric
 from discreet.files import read_limited, write_bytes
-from discreet.losses.law import CLIPPED, GUARD, NoiseLaw, Settings
+from discreet.losses.law import CLIPPED, DISCOVERY, GUARD, NoiseLaw, Settings
 from discreet.privacy.conditions import codes_of
 from discreet.privacy.guarantee import Guarantee
 from discreet.releases.canonical import SEALS, digest_of
 from discreet.releases.description import Description, described
+from discreet.releases.discovery import Bounds, DiscoveryPart
 from discreet.releases.parts import Coefficients, GuardPart, NoisyCount, ResidualPart
 from discreet.releases.reading import FIELDS, FORMAT, OPTIONAL, SCHEMA_VERSION, parsed, release_fields
 from discreet.text import html_table
@@ -67,6 +69,8 @@ class Release:
         Noisy numbers of clipped rows by column, on the product grid, if they were paid for; see `clip_counts`.
     guard
         What a guard released first, if there was one; see `guard_counts`.
+    discovery
+        What was released to find bounds, if any were private; the design has them, see `found_bounds`.
     schema
         Version of the file format; a release that was read from an older file keeps that file's version and digest.
     signature
@@ -89,6 +93,7 @@ class Release:
     numerics: Literal["exact", "idealised"] = "exact"
     clipped: Mapping[str, int] = field(default_factory=dict)
     guard: GuardPart | None = None
+    discovery: DiscoveryPart | None = None
     schema: int = SCHEMA_VERSION
     signature: str | None = None
 
@@ -172,8 +177,17 @@ class Release:
 
     @property
     def full_noise(self) -> NoiseLaw:
-        """Law of all noise that was drawn, that of a guard among it: what the promise rests on."""
-        return self.noise if self.guard is None else self.noise.with_guard(self.guard.sigma)
+        """Law of all noise that was drawn, that before the mechanism among it: what the promise rests on."""
+        law = self.noise if self.guard is None else self.noise.with_before(GUARD, self.guard.sigma)
+        return law if self.discovery is None else law.with_before(DISCOVERY, self.discovery.sigma)
+
+    @property
+    def found_bounds(self) -> Mapping[str, Bounds] | None:
+        """By column the bounds that this release found privately; none where all were declared."""
+        if self.discovery is None:
+            return None
+        columns = {name: self.design.columns[name] for name in self.discovery.cells}
+        return {name: column.bounds for name, column in columns.items() if isinstance(column, Numeric)}
 
     @property
     def guard_counts(self) -> Mapping[str, NoisyCount] | None:
@@ -287,6 +301,13 @@ class Release:
         if self.guard is not None:
             first = self.guard
             body["guard"] = {"sigma": str(first.sigma), "fitting": str(first.fitting), "other": str(first.other)}
+        if self.discovery is not None:
+            searched = self.discovery
+            body["discovery"] = {
+                "sigma": str(searched.sigma),
+                "rows": str(searched.rows),
+                "cells": {name: [str(count) for count in counts] for name, counts in searched.cells.items()},
+            }
         if self.clipped:
             body["clip_counts"] = {name: str(value) for name, value in self.clipped.items()}
         return body

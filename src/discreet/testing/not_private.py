@@ -37,6 +37,7 @@ def exact_release(
     [2.0, 1.5, 2.0]
     """
     check_design(design)
+    design = design.redeclared()
     domain = RowDomain.of(design, grid_bits)
     check_flag("clip_counts", clip_counts)
     if clip_counts:

@@ -92,6 +92,7 @@ def summed_table(
     >>> many[2] == seeded_release(rows, design, seed=2, epsilon=1.0, delta=1e-6)
     True
     """
+    design = design.redeclared()
     domain = RowDomain.of(design, grid_bits)
     totals = accumulate(open_source(data), design, domain, compute or ComputeOptions())
     return SummedTable(design, grid_bits, totals)

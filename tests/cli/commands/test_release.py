@@ -300,3 +300,29 @@ def test_after_the_spend_a_new_release_is_finished_by_its_id(folder: Path, call:
     assert discreet.Ledger("books.db").status("people").requests == 1
     promise = json.loads((folder / COMMAND[COMMAND.index("-o") + 1]).read_text())["guarantee"]["conditions"]
     assert promise == ["one-row", "blind-choices", "ledger-budget"]
+
+
+def test_private_bounds_are_told_where_they_are_found_and_named_where_not(folder: Path, call: Call) -> None:
+    """Noise alone finds bounds of all six columns of the second table with a probability below 1e-12."""
+    columns = {"x": {"bounds": "private", "within": (0, 32)}, "y": {"bounds": "private", "within": (0, 32)}}
+    Path("private.toml").write_text(discreet.Design("y", columns).to_toml())
+    Path("rows.csv").write_text("x,y\n" + "".join(f"{20 - i % 4},{17 + i % 3}\n" for i in range(3000)))
+    command = ("release", "rows.csv", "--design", "private.toml", "--epsilon", "4", "--delta", "1e-6", "-o", "out.json")
+    result = call(*command)
+    assert result.exit_code == 0, result.stderr
+    assert "found privately: x " in result.stdout
+    assert call("verify", "out.json").exit_code == 0
+    result = call(*command, "--force", "--json")
+    assert json.loads(result.stdout)["found_bounds"]["x"][1] == 32.0
+    names = [f"x{place}" for place in range(6)]
+    Path("private.toml").write_text(discreet.Design("x0", dict.fromkeys(names, "private")).to_toml())
+    Path("rows.csv").write_text(",".join(names) + "\n" + "1,2,3,4,5,6\n")
+    result = call(*command, "--force")
+    assert result.exit_code == 5
+    assert "were not found at this budget" in result.stderr
+    assert "The search has spent epsilon = " in result.stderr
+    result = call("plan", "--design", "private.toml", "--rows", "100", "--epsilon", "1")
+    assert result.exit_code == 2
+    assert "are private" in result.stderr
+    result = call("check", "rows.csv", "--design", "private.toml")
+    assert "Private bounds: x0, x1" in result.stdout

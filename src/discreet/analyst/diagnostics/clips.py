@@ -110,20 +110,37 @@ def clipping_note(release: Release, model: SubModel) -> str | None:
         return None
     if release.clip_counts is None:
         return (
-            f"Values of {_listed(names)} outside their declared bounds were clipped, so the coefficients describe the "
+            f"Values of {_listed(names)} outside their {_word(release)} were clipped, so the coefficients describe the "
             "clipped rows. The release does not say how many rows were clipped"
             + ("; one made with clip_counts (--clip-counts) counts them." if release.mechanism in COUNTING else ".")
         )
     shares = [one for one in clipped_shares(release) if one.name in names]
     if not shares:
         return (
-            f"Values of {_listed(names)} outside their declared bounds were clipped, so the coefficients describe the "
+            f"Values of {_listed(names)} outside their {_word(release)} were clipped, so the coefficients describe the "
             "clipped rows. The number of rows is too noisy to say in what share of them."
         )
     return (
-        f"Rows clipped at the declared bounds, by noisy counts with 95% intervals: {'; '.join(_spelled(shares))}. The "
+        f"Rows clipped at the {_word(release)}, by noisy counts with 95% intervals: {'; '.join(_spelled(shares))}. The "
         "coefficients describe the clipped rows."
     )
+
+
+def found_note(release: Release, model: SubModel) -> str | None:
+    """Say which bounds of a model's columns were found privately; none where all were declared."""
+    found = release.found_bounds or {}
+    names = [name for name in clipped_columns(release.design, model) if name in found]
+    if not names:
+        return None
+    ends = [f"{name} [{found[name][0]:g}, {found[name][1]:g}]" for name in names]
+    return (
+        f"Bounds found privately, from noisy counts in this release: {_listed(ends)}. Values outside were clipped, "
+        "which biases coefficients, and intervals describe the clipped rows."
+    )
+
+
+def _word(release: Release) -> str:
+    return "bounds" if release.found_bounds else "declared bounds"
 
 
 def many_clipped(release: Release, model: SubModel) -> Iterator[tuple[ClippedShare, str]]:
@@ -135,9 +152,10 @@ def many_clipped(release: Release, model: SubModel) -> Iterator[tuple[ClippedSha
             what = "the target" if one.name == model.target else "a column of the model"
             share = f"About {one.share:.1%} of the rows (95% interval {one.low:.1%} to {one.high:.1%})"
             text = (
-                f"{share} have a value of {one.name}, {what}, outside its declared bounds [{low:g}, {high:g}] and were "
-                "clipped to them. Coefficients, intervals and R^2 describe the clipped rows: slopes are most often too "
-                f"near 0 and residuals too small. The next release should declare wider bounds for {one.name}."
+                f"{share} have a value of {one.name}, {what}, outside its {_word(release)} [{low:g}, {high:g}] and "
+                "were clipped to them. Coefficients, intervals and R^2 describe the clipped rows: slopes are most "
+                "often too near 0 and residuals too small. The next release should declare wider bounds for "
+                f"{one.name}."
             )
             yield one, text
 

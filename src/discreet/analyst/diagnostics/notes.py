@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from discreet.analyst.diagnostics.clips import clipping_note, range_note
+from discreet.analyst.diagnostics.clips import clipping_note, found_note, range_note
 from discreet.analyst.diagnostics.convergence import noise_dominates, not_converged
 from discreet.analyst.diagnostics.error_notes import SCORE_PAGE, error_notes, set_notes
 from discreet.analyst.diagnostics.piles import piled_up, predicts_a_bound
@@ -64,7 +64,7 @@ def page_notes(fit: Fit, level: float) -> list[str]:
 def model_notes(fit: Fit) -> list[str]:
     """Say what a reader of the coefficients must know about the rows behind them and about the penalty."""
     release, model = fit.release, fit.model
-    found = [clipping_note(release, model), *radius_notes(fit)]
+    found = [clipping_note(release, model), found_note(release, model), *radius_notes(fit)]
     if fit.fitted_inside:
         found += [
             range_note(release),

@@ -92,7 +92,7 @@ def run_of(asked: Question, sides: tuple[MadeUpRows, MadeUpRows], sampler: Sampl
 
 def unguarded(asked: Question) -> Question:
     """The question as it goes on where a guard does not stop it."""
-    return replace(asked, law=asked.law.without_guard())
+    return replace(asked, law=asked.law.without_before())
 
 
 def _all_changes(asked: Question, compared: Compared, answers: Sequence[Answers]) -> Changes:

@@ -19,7 +19,7 @@ from discreet.releases import Release
 from discreet.workflow import Question, run_passes, with_residuals
 
 # parts of a release file that hold noisy numbers or depend on them; all others must be the same for every table
-NOISY: Final = ("totals", "scalars", "clip_counts", "coefficients", "residuals", "guard", "digest")
+NOISY: Final = ("totals", "scalars", "clip_counts", "coefficients", "residuals", "guard", "discovery", "digest")
 
 
 def one_run(asked: Question, sampler: Sampler, read: Callable[[Sums], Totals]) -> list[float]:
@@ -45,8 +45,11 @@ def published_numbers(published: Published) -> list[float]:
 
 
 def release_numbers(made: Release) -> list[float]:
-    """All noisy numbers of a release: those of a guard first, then those of the mechanism, then of residuals."""
+    """All noisy numbers of a release: those before the mechanism first, then its own, then those of residuals."""
     numbers: list[float] = [] if made.guard is None else [float(made.guard.fitting), float(made.guard.other)]
+    if made.discovery is not None:
+        cells = (count for counts in made.discovery.cells.values() for count in counts)
+        numbers += [float(count) for count in (*cells, made.discovery.rows)]
     if made.coefficients is not None:
         numbers += published_numbers(made.coefficients)
     else:

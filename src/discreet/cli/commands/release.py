@@ -249,6 +249,7 @@ def facts(made: Release, output: str) -> dict[str, object]:
         "count": None if count is None else {"value": count.value, "sd": count.sd},
         "clip_counts": _plain_counts(made.clip_counts),
         "guard": _plain_counts(made.guard_counts),
+        "found_bounds": None if made.found_bounds is None else {k: list(v) for k, v in made.found_bounds.items()},
         "anchor": made.anchor,
         "signed": made.signature is not None,
     }
@@ -288,6 +289,9 @@ def summary(made: Release, output: str, recorded: str = "") -> str:
         fit, other = guard["fitting"], guard["other"]
         found = f"about {round(fit.value):,} rows fit the design and about {round(other.value):,} do not"
         fields.append(("Guard", f"{found} (noisy counts, standard deviation {fit.sd:.3g})"))
+    if made.found_bounds is not None:
+        ends = "; ".join(f"{name} {low:g} to {high:g}" for name, (low, high) in made.found_bounds.items())
+        fields.append(("Bounds", f"found privately: {ends}; values outside were clipped"))
     if made.guarantee is not None:
         fields.append(("Promise", made.guarantee.sentence()))
     fields.append(

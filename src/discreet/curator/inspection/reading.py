@@ -123,6 +123,7 @@ class _TableColumn:
             clipped_low=self._low.finding,
             clipped_high=self._high.finding,
             problem=self._problem,
+            searched=isinstance(self.declared, Numeric) and self.declared.is_searched,
             **misread,
         )
 
@@ -178,7 +179,7 @@ class _Persons:
         self._nobody = Tally()
         self._problem: str | None = None
         remove_abandoned()
-        self._cap = PersonCap(design)
+        self._cap = PersonCap(design, self._width - 1)
 
     def __enter__(self) -> _Persons:
         self._cap.__enter__()

@@ -36,11 +36,14 @@ class ColumnCheck:
     not_a_number, no_declared_level
         Cells that are written and are not what is declared; a boolean has the levels true, false, 1 and 0.
     clipped_low, clipped_high
-        Numbers below and above the bounds, which are clipped; whether or not the row counts.
+        Numbers below and above the bounds, which are clipped; whether or not the row counts. Of bounds that are
+        private, those outside the range in which they are looked for.
     no_value
         Rows in which a formula has no value, because a cell that it uses is not there.
     problem
         Why no cell of the column can be read: its type is not that of its declaration.
+    searched
+        Whether its bounds are private, so that a release has yet to find them.
     """
 
     name: str
@@ -53,6 +56,7 @@ class ColumnCheck:
     clipped_high: Finding = _NONE
     no_value: Finding = _NONE
     problem: str | None = None
+    searched: bool = False
 
     @property
     def findings(self) -> dict[str, Finding]:
@@ -67,7 +71,9 @@ class ColumnCheck:
     def to_dict(self) -> dict[str, object]:
         """Plain values for JSON."""
         found = {name: finding.to_dict() for name, finding in self.findings.items()}
-        return {"name": self.name, "kind": self.kind, "rule": self.rule, "problem": self.problem, **found}
+        return {"name": self.name, "kind": self.kind, "rule": self.rule, "problem": self.problem, **found} | (
+            {"searched": True} if self.searched else {}
+        )
 
 
 @dataclass(frozen=True, slots=True)

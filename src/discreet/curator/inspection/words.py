@@ -25,6 +25,10 @@ _NUMBERED: Final = {
     "line": "Lines are counted from 1, as an editor shows them, with the header.",
     "row": "Rows are counted from 0, the first row of the table or file.",
 }
+SEARCHED: Final = (
+    "Private bounds: {names}. Below and above are counted for the range in which a release looks for them; what it "
+    "finds, and clips, is not known before."
+)
 _NUMBER: Final = {
     "line": "not a finite number written like -12.5 or 1e3",
     "row": "not a finite number (text is none, whatever it spells)",
@@ -56,6 +60,9 @@ def below(check: CheckNotForPublication) -> list[str]:
     notes = [note for column in check.columns for note in _notes(column, check.numbered)]
     if notes:
         notes.append(_NUMBERED[check.numbered])
+    searched = [column.name for column in check.columns if column.searched]
+    if searched:
+        notes.append(SEARCHED.format(names=", ".join(searched)))
     if 2 * check.rows_fit < check.rows_read:
         notes.append(FEW)
     if check.rows_read == 0 and not check.stops:

@@ -48,6 +48,16 @@ class CellSums(Protocol):
 
 
 @runtime_checkable
+class SettledSums(Protocol):
+    """Sums over rows of settled cells, before all bounds are known; all others are over rows (1, x, y)."""
+
+    @property
+    def searched(self) -> tuple[str, ...]:
+        """The columns whose bounds are to be found."""
+        ...
+
+
+@runtime_checkable
 class RecodedSums(Protocol):
     """Sums over rows that are written anew: this pass sums the new rows, and later passes see them alone."""
 

@@ -10,10 +10,13 @@ from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.errors import SpecError, shown
 from discreet.losses.composition import iteration_count
-from discreet.losses.law import GUARD, NoiseLaw, Settings
+from discreet.losses.law import DISCOVERY, GUARD, NoiseLaw, Settings
 from discreet.losses.maps import fitted, gaussian, iterative, pure, refined, wishart
-from discreet.losses.maps.guard import guard_loss, with_guard
+from discreet.losses.maps.before import before_loss, both_losses, with_before
 from discreet.losses.maps.stated import Stated
+from discreet.losses.sensitivity.before import CountsBefore
+from discreet.losses.sensitivity.discovery import discovery_block
+from discreet.losses.sensitivity.guard import guard_block
 from discreet.privacy.loss import Loss
 
 LossMap: TypeAlias = Callable[[Stated], Loss]
@@ -79,8 +82,19 @@ def loss_of(
             f"compute the privacy loss; it knows {' and '.join(known)}"
         )
     domain = RowDomain.of(design, law.grid_bits)
-    loss = found(Stated(design, domain, law.without_guard(), settings, epsilon, delta))
-    return with_guard(Stated(design, domain, law, settings, epsilon, delta), loss) if GUARD in law.sigma else loss
+    loss = found(Stated(design, domain, law.without_before(), settings, epsilon, delta))
+    for counts in reversed(_blocks(design, law)):
+        loss = with_before(Stated(design, domain, law, settings, epsilon, delta), counts, loss)
+    return loss
+
+
+def _blocks(design: Design, law: NoiseLaw) -> list[CountsBefore]:
+    """What is released before the mechanism, in order."""
+    guard = [guard_block(design)] if GUARD in law.sigma else []
+    is_there = DISCOVERY in law.sigma
+    if (is_there and not design.ranges) or (design.searched and not is_there):
+        raise SpecError("the noise of a discovery of bounds and the columns of the design contradict each other")
+    return [*guard, *([discovery_block(design)] if is_there else [])]
 
 
 def published_steps(mechanism: str, law: NoiseLaw, settings: Settings) -> int:
@@ -98,6 +112,17 @@ def published_steps(mechanism: str, law: NoiseLaw, settings: Settings) -> int:
     return int(settings["iterations"])
 
 
-def stopped_loss(design: Design, law: NoiseLaw, epsilon: float, delta: float) -> Loss:
-    """What a release costs that its guard has stopped: the two noisy counts and nothing else."""
-    return guard_loss(Stated(design, RowDomain.of(design, law.grid_bits), law, {}, epsilon, delta))
+def stopped_loss(design: Design, law: NoiseLaw, epsilon: float, delta: float, *, found_nothing: bool = False) -> Loss:
+    """What a release costs that noisy counts have stopped: those counts and nothing else.
+
+    Parameters
+    ----------
+    design, law, epsilon, delta
+        As in `loss_of`.
+    found_nothing
+        Whether bounds were not found, after a guard, if there is one, let the release go on; otherwise the guard has
+        stopped it.
+    """
+    stated = Stated(design, RowDomain.of(design, law.grid_bits), law, {}, epsilon, delta)
+    losses = [before_loss(stated, counts) for counts in _blocks(design, law)]
+    return both_losses(stated, *losses) if found_nothing and len(losses) == 2 else losses[0]

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import math
 
+from discreet.design.model import Design
+from discreet.losses.law import GUARD, GUARD_COUNTS
+from discreet.losses.sensitivity.before import CountsBefore
 from discreet.privacy.unit import PrivacyUnit
 
 
@@ -24,3 +27,13 @@ def guard_l1_sensitivity(unit: PrivacyUnit) -> int:
     2
     """
     return unit.max_rows * (1 if unit.neighbours == "add-remove" else 2)  # [P:guard-l1-sensitivity]
+
+
+def guard_block(design: Design) -> CountsBefore:
+    """The two counts of a guard.
+
+    >>> guard_block(Design("y", {"y": (0, 1), "x": (0, 1)})).numbers
+    2
+    """
+    unit = design.unit
+    return CountsBefore(GUARD, GUARD_COUNTS, guard_sensitivity(unit), guard_l1_sensitivity(unit))

@@ -34,7 +34,7 @@ def guarded(name: str, settings: dict[str, object], delta: float, unit: dict[str
     mechanism, design = mechanism_named(name), Design("y", COLUMNS, unit=unit)
     domain, public = RowDomain.of(design), checked_settings(name, mechanism.info.settings, settings)
     law = guarded_law(
-        design.unit, domain, PrivacyBudget(1.0, delta), lambda b: mechanism.noise_model(design, domain, b, public)
+        design, domain, PrivacyBudget(1.0, delta), lambda b: mechanism.noise_model(design, domain, b, public)
     )
 
     def loss(law: NoiseLaw) -> Loss:
@@ -47,7 +47,7 @@ def guarded(name: str, settings: dict[str, object], delta: float, unit: dict[str
 @pytest.mark.parametrize("unit", UNITS, ids=["row", "replace", "person"])
 def test_guard_and_mechanism_keep_the_budget_and_half_the_noise_of_the_guard_does_not(name, settings, delta, unit):
     _, law, loss = guarded(name, settings, delta, unit)
-    whole, alone = loss(law), loss(law.without_guard())
+    whole, alone = loss(law), loss(law.without_before())
     assert keeps(whole, 1.0, delta)
     assert whole.mu > alone.mu
     assert whole.rho > alone.rho
@@ -76,7 +76,7 @@ def test_a_stopped_release_is_charged_little_of_epsilon_and_of_delta(epsilon):
     design, mechanism = Design("y", COLUMNS), mechanism_named("gaussian")
     domain = RowDomain.of(design)
     law = guarded_law(
-        design.unit, domain, PrivacyBudget(epsilon, 1e-6), lambda b: mechanism.noise_model(design, domain, b, {})
+        design, domain, PrivacyBudget(epsilon, 1e-6), lambda b: mechanism.noise_model(design, domain, b, {})
     )
     stopped = stopped_loss(design, law, epsilon, 1e-6)
     assert stopped.epsilon < 0.2 * epsilon

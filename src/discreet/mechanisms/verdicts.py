@@ -1,0 +1,66 @@
+"""Where noisy counts stop a release: what is recorded of it, and what is said, again and again the same."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+
+from discreet.errors import AfterSpendError, BoundsNotFound, GuardStop, LedgerError
+from discreet.losses.law import GUARD, NoiseLaw
+from discreet.mechanisms.guard import GuardCounts
+from discreet.privacy.loss import Loss
+from discreet.privacy.spend import SpendReceipt
+
+
+def guard_record(counts: GuardCounts, law: NoiseLaw) -> str:
+    """The verdict of a guard: the two noisy counts in rows, and the sd of their noise."""
+    found = {"fitting": counts.fitting / law.unit, "other": counts.other / law.unit, "sd": law.sd(GUARD)}
+    return json.dumps(found, sort_keys=True)
+
+
+def bounds_record(names: Sequence[str], spent: Loss) -> str:
+    """The verdict that bounds of some columns were not found, and what it cost by itself."""
+    found = {"not_found": list(names), "epsilon": spent.epsilon, "delta": spent.delta}
+    return json.dumps(found, sort_keys=True)
+
+
+def how_to_stop(receipt: SpendReceipt) -> Callable[[str, Loss], str]:
+    """How the hook records a verdict; one that cannot is refused."""
+    if receipt.stop is None:
+        raise LedgerError("the spend hook cannot record that a guard stopped the release")
+    return receipt.stop
+
+
+def stop_of(record: str, receipt: SpendReceipt) -> AfterSpendError:
+    """The error of a recorded verdict.
+
+    >>> record = bounds_record(["x"], Loss.pure(0.05))
+    >>> print(str(stop_of(record, SpendReceipt("untracked"))).partition(":")[0])
+    the bounds of 'x' were not found at this budget
+    """
+    found = json.loads(record)
+    balance = "" if receipt.balance is None else f". {receipt.balance()}"
+    return _not_found(found, receipt, balance) if "not_found" in found else _guard_stop(found, balance)
+
+
+def _guard_stop(found: Mapping[str, float], balance: str) -> GuardStop:
+    return GuardStop(
+        f"the guard stopped this release: about {found['fitting']:,.0f} rows fit the design and about "
+        f"{found['other']:,.0f} do not (noisy counts, standard deviation {found['sd']:.3g}){balance}. See why with "
+        "`discreet check`; the same request gives the same verdict, and a corrected design or table is a new one"
+    )
+
+
+def _not_found(found: Mapping[str, object], receipt: SpendReceipt, balance: str) -> BoundsNotFound:
+    names = [str(name) for name in found["not_found"]]  # type: ignore[attr-defined]  # a list of JSON
+    spent = f"epsilon = {found['epsilon']:.4g}, delta = {found['delta']:.3g}"
+    if receipt.request_id:
+        cost = f"The search costs {spent} by itself{balance}. The same request gives the same verdict"
+    else:
+        cost = f"The search has spent {spent} by itself, which nobody counts, and another try spends again"
+    return BoundsNotFound(
+        f"the bounds of {', '.join(map(repr, names))} were not found at this budget: too few rows for the noise of "
+        f"the counts, and nothing was published. {cost}. Declare their bounds, or a narrower range (within = [low, "
+        "high]), from public knowledge; or use more rows, a larger epsilon, or fewer columns with private bounds",
+        columns=names,
+    )

@@ -1,0 +1,71 @@
+"""Private discovery of bounds: how often they are found, and how much is clipped then.
+
+Columns are normal with centres and spreads of all sizes; 5% of mu^2 at delta = 1e-6, 6 and 21 columns, 200 releases.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import discreet
+from discreet.design.domain import RowDomain
+from discreet.design.dyadic import cell_edges
+from discreet.losses.law import DISCOVERY
+from discreet.mechanisms.discovery import discovered_law
+from discreet.mechanisms.moments.gaussian import GaussianMoments
+from discreet.privacy.budget import PrivacyBudget
+from discreet.releases.discovery import DiscoveryPart, found_bounds
+from discreet.testing.not_private import SeededSampler
+
+RUNS = 200
+
+
+def tables(columns: int, rows: int, seed: int) -> np.ndarray:
+    """Values of so many columns, of which half are centred at 0 and half three spreads from it."""
+    rng = np.random.default_rng(seed)
+    spreads = 10.0 ** rng.uniform(-3, 3, columns)
+    centres = spreads * rng.choice([0.0, 3.0], columns)
+    return rng.normal(centres, spreads, (rows, columns)).T
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("columns", [6, 21])
+@pytest.mark.parametrize(("epsilon", "rows"), [(1.0, 10_000), (1.0, 1_000), (5.0, 1_000)])
+def test_study_share_of_columns_found_and_of_values_clipped(epsilon, rows, columns):
+    """Each run is a new table with new noise of the stated law."""
+    names = [f"x{place}" for place in range(columns)]
+    design = discreet.Design(names[-1], dict.fromkeys(names, "private"))
+    domain, budget = RowDomain.of(design), PrivacyBudget(epsilon, 1e-6)
+    law = discovered_law(design, domain, budget, lambda b: GaussianMoments().noise_model(design, domain, b, {}))
+    edges = np.array(cell_edges(*design.ranges[names[0]]))
+    found_shares, clipped, complete = [], [], 0
+    for seed in range(RUNS):
+        values, sampler = tables(columns, rows, seed), SeededSampler(seed)
+        cells = np.searchsorted(edges[1:-1], values, side="right")
+        counts = [np.bincount(one, minlength=len(edges) - 1).tolist() for one in cells]
+        sigma, unit = law.sigma[DISCOVERY], law.unit
+        noisy = [
+            tuple(a * unit + b for a, b in zip(one, sampler.draw([sigma] * len(one)), strict=True)) for one in counts
+        ]
+        part = DiscoveryPart(sigma, rows * unit + sampler.draw([sigma])[0], dict(zip(names, noisy, strict=True)))
+        bounds = found_bounds(part, design, law.family)
+        known = [(one, ends) for one, ends in zip(values, bounds.values(), strict=True) if ends is not None]
+        found_shares.append(len(known) / columns)
+        complete += len(known) == columns
+        clipped += [float(np.mean((one < ends[0]) | (one > ends[1]))) for one, ends in known]
+    ends = np.quantile(clipped, [0.1, 0.5, 0.9]) if clipped else np.full(3, np.nan)
+    print(
+        f"\nepsilon {epsilon:g}, {rows:,} rows, {columns} columns: found {np.mean(found_shares):.1%} of columns, all "
+        f"of them in {complete / RUNS:.1%} of releases; clipped of a found column: median {ends[1]:.1%} "
+        f"(10% to 90% of columns: {ends[0]:.1%} to {ends[2]:.1%}), at most {max(clipped, default=0):.1%}"
+    )
+    if rows == 10_000:
+        assert np.mean(found_shares) > 0.99
+        assert ends[1] < 0.03
+    elif epsilon == 1.0:
+        # the threshold is a fifth of the rows and more: that is said, and no bounds are guessed
+        assert complete <= 0.05 * RUNS
+    else:
+        assert np.mean(found_shares) > 0.9
+        assert ends[1] < 0.1

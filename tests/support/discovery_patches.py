@@ -1,0 +1,59 @@
+"""Mistakes in the discovery of bounds that can be put into the production path while it runs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from discreet import workflow
+from discreet.losses.law import DISCOVERY
+from discreet.releases.discovery import DiscoveryPart
+from support.production_patches import Changed, Patch, half
+
+
+def counts_free(patch: Patch) -> None:
+    """The mechanism has the whole budget, and the counts have noise beside it."""
+    law = workflow.discovered_law
+    patch.setattr(
+        workflow,
+        "discovered_law",
+        lambda design, domain, budget, law_for: law_for(budget).with_before(
+            DISCOVERY, law(design, domain, budget, law_for).sigma[DISCOVERY]
+        ),
+    )
+
+
+def counts_halved(patch: Patch) -> None:
+    made = workflow.discovered
+    patch.setattr(
+        workflow, "discovered", lambda totals, design, law, source: made(totals, design, law, Changed(source, half))
+    )
+
+
+def counts_exact(patch: Patch) -> None:
+    made = workflow.discovered
+    patch.setattr(
+        workflow,
+        "discovered",
+        lambda totals, design, law, source: _exact(made(totals, design, law, source), totals, law),
+    )
+
+
+def exact_bounds(patch: Patch) -> None:
+    """Noisy counts are published, and exact ones decide about the bounds."""
+    made, found, kept = workflow.discovered, workflow.found_bounds, []
+
+    def discovered(totals, design, law, source):
+        part = made(totals, design, law, source)
+        kept.append(_exact(part, totals, law))
+        return part
+
+    patch.setattr(workflow, "discovered", discovered)
+    patch.setattr(workflow, "found_bounds", lambda part, design, family: found(kept[-1], design, family))
+
+
+def _exact(part: DiscoveryPart, totals, law) -> DiscoveryPart:
+    """The same counts without noise."""
+    *cells, rows = (count * law.unit for count in totals.values)
+    left = iter(cells)
+    by_name = {name: tuple(next(left) for _ in counts) for name, counts in part.cells.items()}
+    return replace(part, rows=rows, cells=by_name)
