@@ -8,6 +8,8 @@ from discreet.audit.pairs.situations import situations
 from discreet.audit.subjects.entries import mechanism_entries
 from discreet.audit.subjects.mechanisms import MechanismSubject
 
+# what an exchanged row costs under Wishart noise is proved in two steps; `objective` has its loss along one line
+LOSS_UNKNOWN = ("objective", "wishart", "irls wishart")
 NAMES = [one.pair.name for one in situations("gaussian")]
 
 
@@ -48,6 +50,6 @@ def test_no_pair_costs_more_than_is_claimed(name):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [name for name in mechanism_entries() if name not in ("objective", "wishart", "irls wishart")])
+@pytest.mark.parametrize("name", [name for name in mechanism_entries() if name not in LOSS_UNKNOWN])
 def test_no_pair_costs_more_than_is_claimed_with_any_mechanism(name):
     assert [loss.pair for loss in losses(name) if not loss.kept] == []
