@@ -110,6 +110,7 @@ def test_json_is_one_document_of_public_facts(folder: Path, call: Call) -> None:
         "count": {"value": made.moments[0, 0], "sd": made.noise_sd[0, 0]},
         "clip_counts": None,
         "guard": None,
+        "found_bounds": None,
         "anchor": "untracked",
         "signed": False,
         "request": None,

@@ -14,6 +14,7 @@ from discreet.design.domain import RowDomain
 from discreet.design.dyadic import cell_edges
 from discreet.design.model import Design
 from discreet.errors import CellError, SpecError
+from discreet.losses.sensitivity.discovery import discovery_l1_sensitivity, discovery_sensitivity
 from discreet.tables.files.opening import open_source
 from discreet.tables.source import ComputeOptions
 
@@ -96,3 +97,41 @@ def test_rows_on_the_grid_of_found_bounds_are_those_of_the_same_bounds_declared(
             plain.values, plain.count, plain.clipped, plain.fitting,
         )  # fmt: skip
     assert (len(plain.clipped) == 2) is clip_counts
+
+
+ODD = [0.0, 1.5, -3.0, 1e9, -1e300, 5e-324, None, math.nan, math.inf, "7"]
+
+
+@pytest.mark.parametrize("unit", [{}, {"neighbours": "replace"}, {"id": "who", "max_rows": 2},
+                                  {"neighbours": "replace", "id": "who", "max_rows": 2}])  # fmt: skip
+def test_neighbouring_tables_are_within_both_sensitivities_and_some_reach_them(unit):
+    """Random tables of odd cells, with one row, or one person of up to four rows, added, removed or replaced."""
+    rng = np.random.default_rng(6)
+    columns = {name: {"bounds": "private", "missing": "drop"} for name in ("y", "x", "z")}
+    design = Design("y", columns, unit=unit)
+    length, size = discovery_sensitivity(3, design.unit), discovery_l1_sensitivity(3, design.unit)
+    most = 4 if "id" in unit else 1
+    largest = [0.0, 0.0]
+    for turn in range(15 if "id" in unit else 100):
+        others = _some(rng, ODD, int(rng.integers(0, 6)), "a")
+        one, other = (_some(rng, ODD, int(rng.integers(1, most + 1)), "b") for _ in range(2))
+        if turn == 0:
+            # as many rows as there can be, all in one cell, and in the other table all in another
+            one, other = (_some(rng, [cell], most, "b") for cell in (1.5, -3.0))
+        pair = [_joined(others, one), _joined(others, other if "neighbours" in unit else _some(rng, ODD, 0, "b"))]
+        here, there = (np.array(counted(table, design)) for table in pair)
+        change = here - there
+        found = float(np.linalg.norm(change)), float(np.abs(change).sum())
+        assert found[0] <= length
+        assert found[1] <= size
+        largest = [max(a, b) for a, b in zip(largest, found, strict=True)]
+    assert largest == [pytest.approx(length), size]
+
+
+def _some(rng, cells, rows, who):
+    made = {name: [cells[int(place)] for place in rng.integers(0, len(cells), rows)] for name in ("y", "x", "z")}
+    return made | {"who": [f"{who}{place // 2}" if who == "a" else who for place in range(rows)]}
+
+
+def _joined(one, other):
+    return {name: [*one[name], *other[name]] for name in one}
