@@ -43,7 +43,7 @@ except ImportError as error:
 
 _Result = TypeVar("_Result")
 _RELEASE_OPTIONS: Final = (
-    "epsilon", "delta", "mechanism", "settings", "clip_counts", "grid_bits", "allow_weak_privacy",
+    "epsilon", "delta", "mechanism", "settings", "scaling", "clip_counts", "grid_bits", "allow_weak_privacy",
 )  # fmt: skip
 _FIT_OPTIONS: Final = ("penalty", "strength", "l1_ratio")
 _ROWS: Final = 2**16
@@ -80,7 +80,7 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
         As in `discreet.Design` (`intercept`, `radius`, `unit`).
     penalty, strength, l1_ratio
         As in `discreet.fit`. A mechanism of kind `coefficients` fits its own model, and the penalty is not used.
-    mechanism, settings, clip_counts, grid_bits, allow_weak_privacy
+    mechanism, settings, scaling, clip_counts, grid_bits, allow_weak_privacy
         As in `discreet.release`.
     dataset
         Name of the data set that the rows belong to. Fits under one name are added up; without a name, all of the
@@ -126,6 +126,7 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
         missing: object = "error",
         mechanism: str = AUTO,
         settings: Mapping[str, object] | None = None,
+        scaling: str = "declared",
         clip_counts: bool = False,
         grid_bits: int = DEFAULT_GRID_BITS,
         allow_weak_privacy: bool = False,
@@ -137,7 +138,7 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
         self.penalty, self.strength, self.l1_ratio = penalty, strength, l1_ratio
         self.fit_intercept, self.radius = fit_intercept, radius
         self.neighbours, self.missing = neighbours, missing
-        self.mechanism, self.settings, self.clip_counts = mechanism, settings, clip_counts
+        self.mechanism, self.settings, self.scaling, self.clip_counts = mechanism, settings, scaling, clip_counts
         self.grid_bits, self.allow_weak_privacy = grid_bits, allow_weak_privacy
         self.dataset, self.ledger = dataset, ledger
 

@@ -15,7 +15,7 @@ from support.release_edits import DELETE, SCHEMA, edited
 from support.small_releases import a_release, fitted_inside
 
 BAD_CHANGES = {
-    "newer": ({"schema": 4}, "schema version 4, but this version of discreet reads versions up to 3; update discreet"),
+    "newer": ({"schema": 5}, "schema version 5, but this version of discreet reads versions up to 4; update discreet"),
     "no version": ({"schema": True}, "no schema version"),
     "other kind": ({"kind": "samples"}, "kind 'samples' is not known to this version"),
     "kind without its part": ({"kind": "coefficients"}, "a release of coefficients has no sums"),

@@ -191,7 +191,9 @@ def _table() -> list[ProductionMutant]:
             audit("gradient"),
             True,
         ),
-        ProductionMutant("first step without noise", "refined", refined_patches.step_without_noise, audit("refined"), True),
+        ProductionMutant(
+            "first step without noise", "refined", refined_patches.step_without_noise, audit("refined"), True
+        ),
         ProductionMutant(
             "one comparison without noise", "refined", refined_patches.comparison_without_noise, audit("refined"), True
         ),

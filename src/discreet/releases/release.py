@@ -22,7 +22,7 @@ from discreet.privacy.conditions import codes_of
 from discreet.privacy.guarantee import Guarantee
 from discreet.releases.canonical import SEALS, digest_of
 from discreet.releases.description import Description, described
-from discreet.releases.parts import Coefficients, GuardPart, NoisyCount, ResidualPart
+from discreet.releases.parts import Coefficients, GuardPart, NoisyCount, ResidualPart, ScalingPart
 from discreet.releases.reading import FIELDS, FORMAT, OPTIONAL, SCHEMA_VERSION, parsed, release_fields
 from discreet.text import html_table
 
@@ -67,6 +67,9 @@ class Release:
         Noisy numbers of clipped rows by column, on the product grid, if they were paid for; see `clip_counts`.
     guard
         What a guard released first, if there was one; see `guard_counts`.
+    scaling
+        By which released numbers rows were scaled and weighted, where that was asked for; the sums of products are
+        then those of weighted rows, and `scalars` has their number.
     schema
         Version of the file format; a release that was read from an older file keeps that file's version and digest.
     signature
@@ -89,6 +92,7 @@ class Release:
     numerics: Literal["exact", "idealised"] = "exact"
     clipped: Mapping[str, int] = field(default_factory=dict)
     guard: GuardPart | None = None
+    scaling: ScalingPart | None = None
     schema: int = SCHEMA_VERSION
     signature: str | None = None
 
@@ -286,6 +290,13 @@ class Release:
         if self.guard is not None:
             first = self.guard
             body["guard"] = {"sigma": str(first.sigma), "fitting": str(first.fitting), "other": str(first.other)}
+        if self.scaling is not None:
+            by = self.scaling
+            body["scaling"] = {
+                "centres": list(by.centres), "scales": list(by.scales), "radius": by.radius,
+                "target_centre": by.target_centre, "target_bound": by.target_bound,
+                "fourth": [str(total) for total in by.fourth],
+            }  # fmt: skip
         if self.clipped:
             body["clip_counts"] = {name: str(value) for name, value in self.clipped.items()}
         return body

@@ -104,6 +104,7 @@ def test_json_is_one_document_of_public_facts(folder: Path, call: Call) -> None:
         "kind": "moments",
         "mechanism": "gaussian",
         "settings": {},
+        "scaling": "declared",
         "calibration": made.noise.calibration,
         "columns": ["1", "age", "region[south]", "income"],
         "units_public": None,

@@ -9,7 +9,8 @@ import pytest
 from discreet.audit.pairs.catalogue import worst_pairs
 from discreet.design.model import Design
 from discreet.errors import SpecError
-from discreet.losses.maps.registry import MAPS, MOMENTS, loss_of
+from discreet.losses.maps.registry import MAPS, MOMENTS, SCALED, loss_of
+from discreet.mechanisms.moments.scaled import ScaledMoments
 from discreet.mechanisms.registry import mechanisms
 from discreet.privacy.gaussian import delta_from, mu_from
 from discreet.privacy.zcdp import rho_from
@@ -26,7 +27,9 @@ MAY_NOT_COUNT = ("gram_off_diagonal", "count", "target_square")
 
 
 def test_every_mechanism_of_this_version_has_a_map_and_only_those():
-    assert set(MAPS) == {(name, one.version) for name, one in mechanisms().items()}
+    scaled = {("gaussian", version) for version in SCALED}
+    assert set(MAPS) == {(name, one.version) for name, one in mechanisms().items()} | scaled
+    assert ScaledMoments.version in SCALED
     assert {name for name, one in mechanisms().items() if one.kind == "moments"} == MOMENTS
 
 

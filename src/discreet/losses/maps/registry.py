@@ -11,7 +11,7 @@ from discreet.design.model import Design
 from discreet.errors import SpecError, shown
 from discreet.losses.composition import iteration_count
 from discreet.losses.law import GUARD, NoiseLaw, Settings
-from discreet.losses.maps import fitted, gaussian, iterative, pure, refined, wishart
+from discreet.losses.maps import fitted, gaussian, iterative, pure, refined, scaled, wishart
 from discreet.losses.maps.guard import guard_loss, with_guard
 from discreet.losses.maps.stated import Stated
 from discreet.privacy.loss import Loss
@@ -19,6 +19,7 @@ from discreet.privacy.loss import Loss
 LossMap: TypeAlias = Callable[[Stated], Loss]
 MAPS: Final[Mapping[tuple[str, str], LossMap]] = MappingProxyType({
     ("gaussian", "1"): gaussian.all_moments,
+    ("gaussian", "scaled-1"): scaled.scaled_moments,
     ("laplace", "1"): pure.all_moments,
     ("k-norm", "1"): pure.k_norm,
     ("wishart", "1"): wishart.all_moments,
@@ -37,6 +38,9 @@ MAPS: Final[Mapping[tuple[str, str], LossMap]] = MappingProxyType({
 
 # mechanisms that publish moments; the others publish coefficients
 MOMENTS: Final = frozenset(("gaussian", "laplace", "k-norm", "wishart", "functional", "ssp", "adassp"))
+
+# versions of `gaussian` that scale rows privately
+SCALED: Final = frozenset(("scaled-1",))
 
 
 def loss_of(
