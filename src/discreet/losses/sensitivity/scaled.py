@@ -17,6 +17,7 @@ FOURTH_BLOCKS: Final = ("fourth_diagonal", "fourth_off_diagonal")
 FOURTH: Final = "fourth"
 RESIDUAL: Final = "residual"
 TARGET_SIZE: Final = "target_size"
+SIZE: Final = "size"
 # a released radius is a multiple of two to minus this, so that sums in units of it stay integers
 RADIUS_BITS: Final = 20
 
@@ -34,9 +35,10 @@ def scaled_statistics(design: Design, *, robust: bool) -> dict[str, Statistic]:
     if searched:
         grids = ("centre", "spread", "zoomed_centre", "zoomed_spread")
         found |= {grid: search_statistic(design, grid, searched) for grid in grids}
+        found |= {SIZE: Statistic(math.sqrt(searched) * ROUNDED * rows, searched)}  # [P:sizes]
     if target_searched(design):
         found |= {grid: search_statistic(design, grid) for grid in ("target_centre", "target_spread")}
-        found |= {TARGET_SIZE: Statistic(float(rows), 1)}  # [P:target-size]
+        found |= {TARGET_SIZE: Statistic(float(rows), 1)}
     found |= {"radius": search_statistic(design, "radius")}
     gram = (math.sqrt(2) if replaced else 1.0) * ROUNDED
     if robust:

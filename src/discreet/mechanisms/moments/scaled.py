@@ -7,7 +7,7 @@ from collections.abc import Generator, Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar, Final, Literal, TypeAlias
 
-from discreet.curator.sums.column_cells import ColumnCells
+from discreet.curator.sums.column_cells import CELLS, ColumnCells
 from discreet.curator.sums.protocol import Sums, Totals
 from discreet.curator.sums.scaled_rows import RowNorms, Scaling
 from discreet.curator.sums.weighted_rows import WeightedMoments, Weighting
@@ -23,6 +23,7 @@ from discreet.losses.sensitivity.scaled import (
     RADIUS_BITS,
     RESIDUAL,
     ROWS,
+    SIZE,
     scaled_statistics,
     target_searched,
     weighted_domain,
@@ -38,7 +39,7 @@ from discreet.releases import Calibration, NoiseLaw, ScalingPart, Settings
 
 # shares of mu^2; what a design does not need, and the rest, goes to the moments
 SHARES: Final[Mapping[str, float]] = {
-    ROWS: 0.005, "centre": 0.045, "spread": 0.015, "zoomed_centre": 0.025, "zoomed_spread": 0.015,
+    ROWS: 0.005, "centre": 0.045, "spread": 0.015, "zoomed_centre": 0.025, "zoomed_spread": 0.015, SIZE: 0.03,
     "target_centre": 0.01, "target_spread": 0.01, "target_size": 0.01, "radius": 0.01, FOURTH: 0.1, RESIDUAL: 0.25,
 }  # fmt: skip
 # of what the moments have: products of (1, z), of these with the target, and its squares
@@ -197,9 +198,10 @@ def _scaled(context: RunContext) -> _Scaled:
     size = len(design.released) - 2
     centres, scales = [0.0] * size, [_INDICATOR_SCALE] * size
     if searched:
-        found = searches.columns_centred(context, cells[:-1], rows)
-        for column, centre, scale in zip(searched, *found, strict=True):
-            centres[column - 1], scales[column - 1] = centre, scale
+        found, spreads = searches.columns_centred(context, cells[:-1], rows)
+        sizes = targets.sizes(context, SIZE, cells[:-1], [round(centre * CELLS) for centre in found], max(many, 20.0))
+        for column, centre, spread, size in zip(searched, found, spreads, sizes, strict=True):
+            centres[column - 1], scales[column - 1] = centre, max(spread, size)
     target = _BOOLEAN
     if target_searched(design):
         target = targets.target_bounded(context, cells[-1], rows, max(many, 20.0))

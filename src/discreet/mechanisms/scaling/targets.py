@@ -1,8 +1,9 @@
-"""Centre of a target, and how far from it weighted values are kept, by noisy searches. Proof: scaled.proof.md."""
+"""Mean squares of columns, and centre and bound of a target, from counts with noise. Proof: scaled.proof.md."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
@@ -17,9 +18,31 @@ from discreet.mechanisms.scaling.searches import NARROWEST, VALUE_BITS, Counts, 
 # the 29/32 quantile of abs(z) of a standard normal z
 _NORMAL_SPREAD: Final = 1.68
 # a bounded target keeps values up to so many scales: the more rows there are for the noise, the more
-_FEWEST_SCALES, _MOST_SCALES, _FEW_ROWS = 2.0, 6.0, 67.0
+_FEWEST_SCALES, _MOST_SCALES, _FEW_ROWS = 2.0, 6.0, 300.0
 # standard deviations of its noise by which a mean square is lowered before it is believed
-_DOUBT: Final = 2.0
+_DOUBT: Final = 1.0
+
+
+def sizes(context: RunContext, block: str, cells: IntArray, centres: Sequence[int], many: float) -> list[float]:
+    """Root of the mean square of each column around its centre, in scaled units, as far as it is surely there.
+
+    Parameters
+    ----------
+    block
+        Names the noise.
+    cells
+        Exact counts by cell of each column.
+    centres
+        Released, in cells.
+    many
+        Released number of rows.
+    """
+    # no value is farther from a centre than two scaled units
+    places, fine = np.arange(-CELLS, CELLS + 1), context.law.unit >> VALUE_BITS
+    squares = [((places - centre) ** 2 << VALUE_BITS) // (2 * CELLS) ** 2 for centre in centres]  # [P:square-of-a-cell]
+    exact = [int(counts @ parts) * fine for counts, parts in zip(cells, squares, strict=True)]
+    surely = [one / context.law.unit - _DOUBT * context.law.sd(block) for one in noisy(context, block, exact)]
+    return [2 * math.sqrt(max(one, 0.0) / many) for one in surely]
 
 
 def target_bounded(context: RunContext, cells: IntArray, rows: int, many: float) -> tuple[float, float]:
@@ -42,11 +65,7 @@ def target_bounded(context: RunContext, cells: IntArray, rows: int, many: float)
         rows,
         in_steps(context, TARGET_QUANTILE),
     )
-    # no value is farther from the centre than two scaled units
-    squares = ((np.arange(-CELLS, CELLS + 1) - centre) ** 2 << VALUE_BITS) // (2 * CELLS) ** 2  # [P:square-of-a-cell]
-    (released,) = noisy(context, TARGET_SIZE, [int(cells @ squares) * (context.law.unit >> VALUE_BITS)])
-    surely = released / context.law.unit - _DOUBT * context.law.sd(TARGET_SIZE)
-    size = 2 * math.sqrt(max(surely, 0.0) / many)
+    (size,) = sizes(context, TARGET_SIZE, cells[None, :], [centre], many)
     scale = max(widths[found] / CELLS / _NORMAL_SPREAD, size, NARROWEST)
     strength = many / (context.law.sd("cross") * math.sqrt(len(context.design.released) - 1))
     scales = min(max(_FEWEST_SCALES * math.sqrt(strength / _FEW_ROWS), _FEWEST_SCALES), _MOST_SCALES)
