@@ -301,3 +301,16 @@ def test_after_the_spend_a_new_release_is_finished_by_its_id(folder: Path, call:
     assert discreet.Ledger("books.db").status("people").requests == 1
     promise = json.loads((folder / COMMAND[COMMAND.index("-o") + 1]).read_text())["guarantee"]["conditions"]
     assert promise == ["one-row", "blind-choices", "ledger-budget"]
+
+
+def test_columns_can_be_scaled_privately_and_the_summary_says_so(folder: Path, call: Call) -> None:
+    result = call(*COMMAND, "--scaling", "private")
+    assert result.exit_code == 0, result.stderr
+    assert "scaled and weighted by released numbers" in " ".join(result.stdout.split())
+    made = Release.load("out.json")
+    assert made.scaling is not None
+    facts = json.loads(call(*COMMAND, "--scaling", "private", "--json", "--force").stdout)
+    assert facts["scaling"] == "private"
+    refused = call(*COMMAND, "--scaling", "both", "--force")
+    assert refused.exit_code == 2
+    assert "declared" in refused.stderr
