@@ -1,6 +1,7 @@
 """Predictions of `refined` against AdaSSP as published, on tables in a folder: the ratio of their excess errors.
 
 Run: python benchmarks/refined.py FOLDER [--splits K] [--widen F] [--tables NAME ...] [--mechanism NAME]
+     [--scaling private]
 
 Each file NAME.parquet has numbers in columns x0, x1, ... and y. One row per person, add-remove, delta = n^-1.1 for the
 n rows of the training part, bounds from the range of the table widened to F times (a protocol for public tables, no
@@ -36,16 +37,16 @@ def widened(values: np.ndarray, factor: float) -> Box:
 
 
 def released(
-    x: np.ndarray, y: np.ndarray, boxes: tuple[Box, Box], budget: tuple[float, float], seed: int, name: str
+    x: np.ndarray, y: np.ndarray, boxes: tuple[Box, Box], budget: tuple[float, float], seed: int, how: tuple[str, str]
 ) -> Predictor:
-    """Predictions of a mechanism of the library."""
+    """Predictions of a mechanism of the library with a scaling; from moments those of the posterior mean."""
     (x_low, x_high), (y_low, y_high) = boxes
     columns = {f"x{j}": (float(a), float(b)) for j, (a, b) in enumerate(zip(x_low, x_high, strict=True))}
     design = discreet.Design("y", {**columns, "y": (float(y_low), float(y_high))})
     table = {**{f"x{j}": x[:, j] for j in range(x.shape[1])}, "y": y}
     epsilon, delta = budget
-    release = seeded_release(table, design, seed=seed, epsilon=epsilon, delta=delta, mechanism=name)
-    fit = discreet.fit(release)
+    release = seeded_release(table, design, seed=seed, epsilon=epsilon, delta=delta, mechanism=how[0], scaling=how[1])
+    fit = discreet.fit(release, penalty="bayes" if release.kind == "moments" else "none")
     return lambda new: fit.predict({f"x{j}": new[:, j] for j in range(new.shape[1])})
 
 
@@ -74,7 +75,7 @@ def adassp(
 
 
 def errors(
-    x: np.ndarray, y: np.ndarray, epsilon: float, widen: float, splits: int, mechanism: str
+    x: np.ndarray, y: np.ndarray, epsilon: float, widen: float, splits: int, how: tuple[str, str]
 ) -> tuple[float, float, float]:
     """Median 1 - R^2 on held-out rows of least squares, of AdaSSP and of the mechanism."""
     boxes = widened(x, widen), widened(y, widen)
@@ -88,7 +89,7 @@ def errors(
         rng = np.random.default_rng([split, int(10 * epsilon)])
         rivals = (
             adassp(x[kept], y[kept], boxes, budget, rng),
-            released(x[kept], y[kept], boxes, budget, 100 * split + int(10 * epsilon), mechanism),
+            released(x[kept], y[kept], boxes, budget, 100 * split + int(10 * epsilon), how),
         )
         predicted = [ones[held] @ theta, *(rival(x[held]) for rival in rivals)]
         found.append([min(float(np.mean((y[held] - one) ** 2) / y[held].var()), MOST) for one in predicted])
@@ -106,6 +107,7 @@ def main() -> None:
     parser.add_argument("--tables", nargs="*")
     parser.add_argument("--epsilons", nargs="*", type=float, default=EPSILONS)
     parser.add_argument("--mechanism", default="refined")
+    parser.add_argument("--scaling", default="declared")
     asked = parser.parse_args()
     ratios: dict[tuple[bool, float], list[float]] = {}
     worse = cells = 0
@@ -116,7 +118,7 @@ def main() -> None:
         y = table["y"].to_numpy()
         x = np.column_stack([table[name].to_numpy() for name in table.column_names if name != "y"])
         for epsilon in asked.epsilons:
-            ols, published, ours = errors(x, y, epsilon, asked.widen, asked.splits, asked.mechanism)
+            ols, published, ours = errors(x, y, epsilon, asked.widen, asked.splits, (asked.mechanism, asked.scaling))
             excess = [max(one - ols, LEAST) for one in (published, ours)]
             ratios.setdefault((path.stem in CHECK_SET, epsilon), []).append(math.log(excess[1] / excess[0]))
             worse, cells = worse + (ours > published), cells + 1

@@ -22,7 +22,7 @@ from discreet.design.model import Design
 from discreet.errors import CellError, DiscreetError, PrivacyNotice, SpecError, missing_extra, shown
 from discreet.ledger.ledger import Ledger
 from discreet.ledger.session import SESSION, is_worker
-from discreet.mechanisms.choice import AUTO, predicting_mechanism
+from discreet.mechanisms.choice import AUTO, DECLARED, predicting_mechanism
 from discreet.mechanisms.registry import HOMES, mechanism_named
 from discreet.privacy.budget import PrivacyBudget
 from discreet.privacy.guarantee import Guarantee
@@ -44,7 +44,7 @@ except ImportError as error:
 
 _Result = TypeVar("_Result")
 _RELEASE_OPTIONS: Final = (
-    "epsilon", "delta", "settings", "clip_counts", "grid_bits", "allow_weak_privacy",
+    "epsilon", "delta", "settings", "scaling", "clip_counts", "grid_bits", "allow_weak_privacy",
 )  # fmt: skip
 _FIT_OPTIONS: Final = ("penalty", "strength", "l1_ratio")
 _ROWS: Final = 2**16
@@ -84,10 +84,10 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
         published model where a mechanism of kind `coefficients` has fitted it; such a mechanism takes no penalty.
     mechanism
         As in `discreet.release`, but for `auto`: with delta above 0 it is `refined`, which predicts best and publishes
-        one model, unless `penalty`, `strength`, `l1_ratio`, `settings` or `clip_counts` are given, or the model has no
-        intercept and bounds that are not symmetric around 0. Then, and with delta = 0, it is what `discreet.release`
-        takes, which publishes moments. No cell has a say in it.
-    settings, clip_counts, grid_bits, allow_weak_privacy
+        one model, unless `penalty`, `strength`, `l1_ratio`, `settings`, `scaling` or `clip_counts` are given, or the
+        model has no intercept and bounds that are not symmetric around 0. Then, and with delta = 0, it is what
+        `discreet.release` takes, which publishes moments. No cell has a say in it.
+    settings, scaling, clip_counts, grid_bits, allow_weak_privacy
         As in `discreet.release`.
     dataset
         Name of the data set that the rows belong to. Fits under one name are added up; without a name, all of the
@@ -133,6 +133,7 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
         missing: object = "error",
         mechanism: str = AUTO,
         settings: Mapping[str, object] | None = None,
+        scaling: str = DECLARED,
         clip_counts: bool = False,
         grid_bits: int = DEFAULT_GRID_BITS,
         allow_weak_privacy: bool = False,
@@ -144,7 +145,7 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
         self.penalty, self.strength, self.l1_ratio = penalty, strength, l1_ratio
         self.fit_intercept, self.radius = fit_intercept, radius
         self.neighbours, self.missing = neighbours, missing
-        self.mechanism, self.settings, self.clip_counts = mechanism, settings, clip_counts
+        self.mechanism, self.settings, self.scaling, self.clip_counts = mechanism, settings, scaling, clip_counts
         self.grid_bits, self.allow_weak_privacy = grid_bits, allow_weak_privacy
         self.dataset, self.ledger = dataset, ledger
 
@@ -285,7 +286,8 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
         asked = (self.penalty, self.strength, self.l1_ratio)
         if not isinstance(self.mechanism, str):
             raise SpecError.unknown_name("mechanism", self.mechanism, (AUTO, *HOMES))
-        if self.mechanism == AUTO and all(one is None for one in asked) and not (self.settings or self.clip_counts):
+        moments = self.settings or self.clip_counts or self.scaling != DECLARED
+        if self.mechanism == AUTO and all(one is None for one in asked) and not moments:
             return predicting_mechanism(design, self.delta)
         return self.mechanism
 

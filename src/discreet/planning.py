@@ -22,7 +22,7 @@ from discreet.analyst.planning.values import Plan
 from discreet.design.domain import DEFAULT_GRID_BITS, RowDomain
 from discreet.design.model import Design
 from discreet.errors import PrivacyNotice, SpecError, shown
-from discreet.mechanisms.choice import AUTO, chosen_mechanism, predicted_error
+from discreet.mechanisms.choice import AUTO, DECLARED, chosen_mechanism, predicted_error
 from discreet.mechanisms.interface.protocol import Mechanism
 from discreet.privacy.budget import PrivacyBudget, check_strength
 from discreet.privacy.checks import is_number
@@ -136,6 +136,7 @@ def noise_law_for(
     settings: Mapping[str, object] | None = None,
     clip_counts: bool = False,
     grid_bits: int = DEFAULT_GRID_BITS,
+    scaling: str = DECLARED,
 ) -> NoiseLaw:
     """The noise that a release with this budget will have, statistic by statistic; options as in `discreet.release`.
 
@@ -147,7 +148,9 @@ def noise_law_for(
     >>> law.sd("cross") < discreet.planning.noise_law_for(design, 0.5, 1e-6).sd("cross")
     True
     """
-    return _chosen(design, epsilon, delta, mechanism, moments, settings, grid_bits, clip_counts=clip_counts)[1]
+    return _chosen(
+        design, epsilon, delta, mechanism, moments, settings, grid_bits, clip_counts=clip_counts, scaling=scaling
+    )[1]
 
 
 def _chosen(
@@ -161,6 +164,7 @@ def _chosen(
     *,
     clip_counts: bool = False,
     allow_weak_privacy: bool = False,
+    scaling: str = DECLARED,
 ) -> tuple[Mechanism, NoiseLaw]:
     if not isinstance(moments, str) or moments not in ("plain", "robust"):
         raise SpecError.unknown_name("moments", moments, ("plain", "robust"))
@@ -171,7 +175,7 @@ def _chosen(
     domain = RowDomain.of(design, grid_bits)
     robust = moments == "robust"
     chosen, _, law = chosen_mechanism(
-        mechanism, design, domain, budget, settings, robust=robust, clip_counts=clip_counts
+        mechanism, design, domain, budget, settings, robust=robust, clip_counts=clip_counts, scaling=scaling
     )
     return chosen, law
 

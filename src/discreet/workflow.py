@@ -12,6 +12,7 @@ from discreet import __version__
 from discreet.curator.sums.dyadic_cells import DyadicCells
 from discreet.curator.sums.protocol import Sums, Totals
 from discreet.curator.sums.residuals import RatioSquares, ResidualGram, ResidualPass
+from discreet.curator.sums.weighted_rows import WeightedResiduals
 from discreet.curator.table import Table
 from discreet.design.domain import DEFAULT_GRID_BITS, RowDomain
 from discreet.design.model import Design
@@ -25,7 +26,7 @@ from discreet.errors import (
 )
 from discreet.losses.law import GUARD
 from discreet.losses.maps.registry import loss_of, stopped_loss
-from discreet.mechanisms.choice import AUTO, chosen_mechanism
+from discreet.mechanisms.choice import AUTO, DECLARED, chosen_mechanism
 from discreet.mechanisms.discovery import discovered, discovered_law
 from discreet.mechanisms.guard import GuardCounts, guard_counts, guarded_law, stops
 from discreet.mechanisms.interface.promise import with_curve, with_origin
@@ -38,6 +39,7 @@ from discreet.mechanisms.interface.protocol import (
     clipped_by_name,
 )
 from discreet.mechanisms.moments.residuals import checked_bound, residuals_with_noise
+from discreet.mechanisms.moments.scaled import gram_with_noise, weighting_of
 from discreet.mechanisms.sampling.sampler import ExactSampler, Sampler
 from discreet.mechanisms.verdicts import bounds_record, guard_record, how_to_stop, stop_of
 from discreet.privacy.budget import PrivacyBudget, check_strength
@@ -77,6 +79,7 @@ def release(
     spend: SpendHook = untracked,
     sign: str | Path | None = None,
     guard: bool = False,
+    scaling: Literal["declared", "private"] = "declared",
 ) -> Release:
     """Publish what a mechanism makes of a table: the one call that sees rows and spends budget.
 
@@ -128,6 +131,11 @@ def release(
         Spend 1% of the budget on noisy counts of the rows that fit the design and of those that its rules drop, first.
         Where far more rows do not fit, the release stops with a `GuardStop`, and the ledger gets the rest back;
         otherwise the release carries both counts. Needs a ledger, which keeps the verdict.
+    scaling
+        `declared`: columns are scaled by their declared bounds alone. `private`: centre and scale of every column, and
+        how long a row is, are first found by noisy searches, charged to the same budget, and rows that are longer than
+        most get less weight. Bounds that are far too wide then cost little. Coefficients are those of weighted least
+        squares, the model's own where the mean of the target is linear. With `gaussian` only.
 
     Returns
     -------
@@ -163,6 +171,7 @@ def release(
         spend=spend,
         sign=sign,
         guard=guard,
+        scaling=scaling,
     )
 
 
@@ -191,6 +200,7 @@ def release_with(
     spend: SpendHook = untracked,
     sign: str | Path | None = None,
     guard: bool = False,
+    scaling: str = DECLARED,
 ) -> Release:
     """The line itself, whatever the source of the noise; without a promise unless that source is private."""
     # what an earlier release found is public by now
@@ -205,6 +215,7 @@ def release_with(
         clip_counts=clip_counts,
         grid_bits=grid_bits,
         guard=guard,
+        scaling=scaling,
     )
     options = checked_options(compute)
     if not callable(spend):
@@ -308,6 +319,7 @@ class Question:
         clip_counts: bool,
         grid_bits: int,
         guard: bool = False,
+        scaling: str = DECLARED,
     ) -> Question:
         """The question, or a refusal that says what to change."""
         domain = RowDomain.of(design, grid_bits)
@@ -315,7 +327,7 @@ class Question:
         check_flag("clip_counts", clip_counts)
         robust = moments == "robust"
         chosen, public, law = chosen_mechanism(
-            mechanism, design, domain, budget, settings, robust=robust, clip_counts=clip_counts
+            mechanism, design, domain, budget, settings, robust=robust, clip_counts=clip_counts, scaling=scaling
         )
         if law.calibration == "pure":
             if budget.delta > 0:
@@ -429,6 +441,7 @@ class Question:
             settings=self.settings,
             numerics=self.mechanism.info.numerics,
             clipped=clipped_by_name(self.design, published),
+            scaling=None if noisy is None else noisy.scaling,
         )
 
 
@@ -486,6 +499,12 @@ def with_residuals(made: Release, asked: Question, read: Callable[[Sums], Totals
     from discreet.analyst.residual_plan import residual_plan
 
     plan, rows = residual_plan(made, asked.residual_bound), made.design.unit.max_rows
+    if made.scaling is not None:
+        weighted = read(
+            WeightedResiduals(weighting_of(asked.domain, made.scaling), plan.coefficients, plan.bound, rows)
+        )
+        products = gram_with_noise(weighted, made.noise, sampler)
+        return replace(made, residuals=ResidualPart(plan.coefficients, plan.bound, products))
     gram = ResidualGram(asked.domain, len(plan.coefficients), plan.coefficients, plan.bound, rows)
     squares = RatioSquares(asked.domain, plan.coefficients, plan.ratio, plan.mean, plan.ratio_bound, rows)
     again = read(ResidualPass(gram, squares))

@@ -9,7 +9,7 @@ import jsonschema
 import pytest
 
 import discreet
-from discreet.errors import ReleaseFileError
+from discreet.errors import ReleaseFileError, SpecError
 from discreet.planning import noise_law_for
 from discreet.releases import Release
 from support.release_edits import DELETE, SCHEMA, edited
@@ -144,3 +144,46 @@ def test_files_of_the_version_before_are_read_and_keep_their_digest():
     assert before.digest == json.loads(edited(made, schema=2))["digest"] != made.digest
     assert before.coefficients == made.coefficients
     assert before.coefficients.ranges == ()
+
+
+@pytest.mark.parametrize("moments", ["plain", "robust"])
+@pytest.mark.parametrize("neighbours", ["add-remove", "replace"])
+def test_numbers_that_scaled_the_rows_are_read_back_and_must_hold_together(moments, neighbours):
+    design = discreet.Design("y", {"x": (0, 1), "b": bool, "y": (0, 1)}, unit={"neighbours": neighbours})
+    table = {"x": [0.1, 0.9], "b": [True, False], "y": [0.3, 0.4]}
+    made = discreet.release(table, design, epsilon=1.0, delta=1e-6, scaling="private", moments=moments)
+    assert Release.from_json(made.to_json()) == made
+    assert noise_law_for(design, 1.0, 1e-6, scaling="private", moments=moments) == made.noise
+    jsonschema.validate(json.loads(made.to_json()), SCHEMA)
+    other = {"fourth": ["1"] * 6} if moments == "robust" else {"fourth": []}
+    rows = {"scalars__rows": DELETE} if neighbours == "add-remove" else {"scalars": {"rows": "5"}}
+    for changes, message in (
+        ({"schema": 3}, "schema version 3 has no field 'scaling'"),
+        ({"design__radius": 1.0}, "with an intercept and without a radius"),
+        ({"scaling": 3}, "not a table"),
+        ({"scaling__centres": [0.0]}, "scaling.centres must be 2 numbers"),
+        ({"scaling__centres": [0.0, 1.5]}, "expected centres from -1 to 1"),
+        ({"scaling__scales": [0.0, 0.5]}, "scales and a target_bound above 0"),
+        ({"scaling__radius": 0.5}, "a radius of at least 1"),
+        ({"scaling__radius": 1.1}, "multiple of 2"),
+        ({"scaling__radius": 2.0**30}, "multiple of 2"),
+        ({"scaling__target_bound": "1"}, "must be 3 numbers"),
+        ({"scaling__fourth": ["1"]}, "upper triangle of a 3 x 3 matrix"),
+        ({"scaling__fourth": other["fourth"]}, "either scaling.fourth or residuals"),
+        ({"scaling": DELETE}, "must give the blocks"),
+        ({"mechanism__version": "1"}, "contradicts the field 'scaling'"),
+        ({"noise__sigma__count": "0"}, "the noise of the count"),
+        ({"noise__sigma__radius": DELETE}, "must give the blocks"),
+        (rows, "their number in 'scalars' unless it is public"),
+    ):
+        with pytest.raises(ReleaseFileError, match=message):
+            Release.from_json(edited(made, **changes))
+    with pytest.raises(SpecError, match="rows without weights"):
+        made.describe()
+
+
+def test_a_release_without_scaling_cannot_say_that_it_has_it():
+    design = discreet.Design("y", {"x": (0, 1), "y": (0, 1)})
+    made = discreet.release({"x": [0.1, 0.9], "y": [0.3, 0.4]}, design, epsilon=1.0, delta=1e-6)
+    with pytest.raises(ReleaseFileError, match="contradicts the field 'scaling'"):
+        Release.from_json(edited(made, mechanism__version="scaled-1"))

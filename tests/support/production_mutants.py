@@ -14,7 +14,7 @@ import pytest
 from discreet.losses.law import CLIPPED
 from discreet.mechanisms.coefficients import frank_wolfe, gradient, irls
 from discreet.mechanisms.moments import gaussian
-from support import discovery_patches, reading_patches, refined_patches, sensitivity_patches
+from support import discovery_patches, reading_patches, refined_patches, scaled_patches, sensitivity_patches
 from support import production_patches as mistakes
 from support.production_judges import (
     Judge,
@@ -63,7 +63,7 @@ _MECHANISMS = (
     "gaussian", "laplace", "k-norm", "wishart", "functional", "ssp", "adassp", "dpme", "frank-wolfe", "irls",
     "gradient", "output", "objective", "refined",
 )  # fmt: skip
-_OTHER_NOISE = ("dpme gaussian", "irls gaussian", "irls moment")
+_OTHER_NOISE = ("dpme gaussian", "irls gaussian", "irls moment", "gaussian scaled")
 _MOMENTS = ("gaussian", "laplace", "k-norm", "wishart", "functional", "ssp", "adassp")
 _PRIMITIVES = (
     "laplace", "discrete_laplace", "gaussian", "counting_queries", "counting_queries gaussian", "private_mean",
@@ -169,6 +169,12 @@ def _table() -> list[ProductionMutant]:
         ProductionMutant(
             "one comparison uncharged", "refined", refined_patches.one_time_less("radius"), verified("refined")
         ),
+        ProductionMutant(
+            "one pass uncharged",
+            "gaussian scaled",
+            scaled_patches.searches_free,
+            verified("gaussian", scaling="private"),
+        ),
         ProductionMutant("Gram uncharged", "refined", refined_patches.part_free("gram"), audit("refined")),
         ProductionMutant("one pass uncharged", "residuals", mistakes.residual_pass_free, audit("gaussian robust")),
         ProductionMutant("count uncharged", "laplace", mistakes.count_free_in_laplace, audit("laplace")),
@@ -266,6 +272,9 @@ def _table() -> list[ProductionMutant]:
         ),
         ProductionMutant("exact sums as preconditioner", "refined", refined_patches.exact_gram, audit("refined")),
         ProductionMutant("exact sums as scaling", "refined", refined_patches.exact_scaling, audit("refined"), True),
+        ProductionMutant(
+            "exact sums as scaling", "gaussian scaled", scaled_patches.exact_scaling, audit("gaussian scaled"), True
+        ),
         ProductionMutant("exact sums as threshold", "refined", refined_patches.exact_clip, audit("refined")),
         ProductionMutant("exact sums as threshold", "irls", mistakes.threshold_from_sums, audit("irls gaussian")),
         ProductionMutant(

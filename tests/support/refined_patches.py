@@ -11,9 +11,10 @@ import pytest
 
 from discreet.curator.sums.column_cells import CELLS
 from discreet.exact.triangle import pairs, position, symmetric
-from discreet.losses.sensitivity.refined import LAST
-from discreet.mechanisms.coefficients import refined, searches
+from discreet.losses.sensitivity.searches import LAST
+from discreet.mechanisms.coefficients import refined
 from discreet.mechanisms.coefficients.iterates import fitted_indices
+from discreet.mechanisms.scaling import searches
 from discreet.releases import NoiseLaw
 
 Patch = pytest.MonkeyPatch

@@ -48,6 +48,10 @@ NO_RESIDUAL: Final = NotEstimable("the noise leaves no residual variance above 0
 NOISE_IN_SUMS: Final = NotEstimable(
     "the noise of this release is in sums and not in the coefficients; the intervals conf_int count it with sampling"
 )
+WEIGHTED: Final = NotEstimable(
+    "the sums are of weighted rows, whose R^2 is not that of the rows; score predictions on other data, or release "
+    'with scaling "declared"'
+)
 PENALISED: Final = NotEstimable('R^2 describes the line of least squares; use the penalty "none" (--penalty none)')
 
 
@@ -138,7 +142,7 @@ class InferenceMixin:
         if not names or self._inputs.penalised or self.fitted_inside:
             return {}
         equations = normal_equations(self.release, self._inputs.model)
-        if not (equations.has_square and equations.block_sd.any()):
+        if equations.weighted or not (equations.has_square and equations.block_sd.any()):
             return {}
         from discreet.analyst.inference.rows_needed import rows_factors, rows_words
 
@@ -295,6 +299,8 @@ class InferenceMixin:
     def _variance_ratio(self, basis: ErrorBasis, score: ScoreInference) -> VarianceRatio | NotEstimable:
         if basis.penalty_diagonal.any():
             return PENALISED
+        if basis.equations.weighted:
+            return WEIGHTED
         return variance_ratio(score, basis.equations, basis.ratio_square)
 
     @property

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Final
 
+import numpy as np
+
+from discreet.analyst.equations.normal import normal_equations
 from discreet.analyst.fitted import Fit
 from discreet.analyst.inference.rsquared import variance_ratio
+from discreet.analyst.inference.score import score_inference
 from discreet.analyst.model import fit
 from discreet.analyst.values.not_estimable import NotEstimable
 from discreet.releases import Release
@@ -15,6 +20,7 @@ from discreet.releases import Release
 # a line within the target's bounds leaves no larger residual, in scaled units
 WIDEST_BOUND: Final = 2.0
 _SMALLEST_BOUND: Final = 1e-3
+_WIDEST_DECLARED: Final = 4.0
 # residual standard deviations up to the bound; household wealth with a kurtosis of 200 keeps 96% of its squares
 _DEVIATIONS: Final = 20.0
 # residual variances up to the bound of what the interval of R^2 needs; noise grows with its square
@@ -66,9 +72,11 @@ def residual_plan(release: Release, bound: float | None = None) -> ResidualPlan:
         variance, ratio = math.inf, 1.0
     count, total = float(release.moments[0, 0]), float(release.moments[0, -1])
     widest = max(_SMALLEST_BOUND, min(WIDEST_BOUND, _DEVIATIONS * math.sqrt(variance)))
+    # of weighted rows both are in units of a and t, which have the radius and the target's bound as their units
+    radius, unit = (1.0, 1.0) if release.scaling is None else (release.scaling.radius, release.scaling.target_bound)
     return ResidualPlan(
-        coefficients=tuple(full.scaled_coefficients.tolist()),
-        bound=widest if bound is None else bound,
+        coefficients=tuple((radius * full.scaled_coefficients).tolist()),
+        bound=widest if bound is None else min(bound / unit, _WIDEST_DECLARED),
         ratio=ratio,
         mean=min(1.0, max(-1.0, total / count)) if count > 0 else 0.0,
         ratio_bound=max(_SMALLEST_BOUND**2, min(WIDEST_BOUND, _VARIANCES * variance)),
@@ -81,6 +89,11 @@ def _spread(full: Fit) -> tuple[float, float]:
     The order of arguments of `min` and `max` lets a NaN fall on the safe side, here and above.
     """
     known = full._known
+    if full.release.scaling is not None and full.estimable:
+        equations = normal_equations(full.release, full.model)
+        exact = tuple(map(Fraction, full.scaled_coefficients.tolist()))
+        score = score_inference(equations, exact, np.zeros(len(exact)))
+        return max(0.0, score.s2) + _NOISE * math.sqrt(score.residual_noise) / max(score.residual_rows, 1.0), 1.0
     if isinstance(known, NotEstimable):
         return math.inf, 1.0
     basis, score = known

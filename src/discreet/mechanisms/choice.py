@@ -14,6 +14,7 @@ from discreet.mechanisms.interface.protocol import Mechanism
 from discreet.mechanisms.interface.settings import checked_settings
 from discreet.mechanisms.moments.gaussian import GaussianMoments
 from discreet.mechanisms.moments.laplace import LaplaceMoments
+from discreet.mechanisms.moments.scaled import ScaledMoments
 from discreet.mechanisms.registry import HOMES, mechanism_named, mechanisms
 from discreet.privacy.budget import PrivacyBudget
 from discreet.releases import NoiseLaw, Settings
@@ -21,6 +22,10 @@ from discreet.releases import NoiseLaw, Settings
 AUTO: Final = "auto"
 # predicts best where bounds are wider than the data, and publishes one model
 _PREDICTS: Final = "refined"
+# by which numbers columns are scaled: declared bounds, or released ones
+DECLARED: Final = "declared"
+PRIVATE: Final = "private"
+SCALINGS: Final = (DECLARED, PRIVATE)
 # general-purpose mechanisms that need no delta
 _PURE: Final = ("laplace", "k-norm")
 # say by themselves why they need delta
@@ -36,14 +41,26 @@ def chosen_mechanism(
     *,
     robust: bool = False,
     clip_counts: bool = False,
+    scaling: str = DECLARED,
 ) -> tuple[Mechanism, Settings, NoiseLaw]:
     """The mechanism to use, its settings and its noise; with `auto` the one of least predicted error.
 
     With `robust` it also keeps a share for what robust standard errors need, which only `gaussian` does; with
-    `clip_counts` one for counts of clipped rows, which mechanisms do whose card says so.
+    `clip_counts` one for counts of clipped rows, which mechanisms do whose card says so. With `scaling` "private" rows
+    are scaled by released numbers, which again only `gaussian` does.
     """
+    if not isinstance(scaling, str) or scaling not in SCALINGS:
+        raise SpecError.unknown_name("scaling", scaling, SCALINGS)
     if not isinstance(name, str):
         raise SpecError.unknown_name("mechanism", name, (AUTO, *HOMES))
+    if scaling == PRIVATE:
+        if name not in (AUTO, "gaussian"):
+            raise SpecError(f'scaling "private" needs mechanism="gaussian", got {name!r}')
+        if _without_delta(budget):
+            raise SpecError('scaling "private" needs delta above 0, for instance delta = 1e-6; got delta = 0')
+        if clip_counts:
+            raise SpecError('clip_counts are for scaling "declared"; leave them out, or use mechanism="gaussian" alone')
+        return _prepared(ScaledMoments(robust=robust), design, domain, budget, given)
     if robust:
         if name not in (AUTO, "gaussian"):
             raise SpecError(f"robust standard errors need the mechanism 'gaussian', got {name!r}")

@@ -19,7 +19,7 @@ from discreet.losses.law import (
     Settings,
     block_of,
 )
-from discreet.releases.parts import Coefficients, GuardPart, NoisyCount, RatioPart, ResidualPart
+from discreet.releases.parts import Coefficients, GuardPart, NoisyCount, RatioPart, ResidualPart, ScalingPart
 from discreet.releases.release import NOT_PRIVATE_SUFFIX, Release
 
 __all__ = [
@@ -38,6 +38,7 @@ __all__ = [
     "RatioPart",
     "Release",
     "ResidualPart",
+    "ScalingPart",
     "Settings",
     "block_of",
 ]

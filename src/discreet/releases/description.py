@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from discreet.design.columns import Numeric
 from discreet.design.model import Design
+from discreet.errors import SpecError
 from discreet.exact.triangle import pairs
 from discreet.releases.noise_mean import centred
 from discreet.releases.not_estimable import NotEstimable, known, reason_of, shown_number
@@ -96,6 +97,11 @@ class Description:
 
 def described(release: Release) -> Description:
     """Describe the released columns; refused for a release of coefficients, which holds no moments."""
+    if release.scaling is not None:
+        raise SpecError(
+            'means and correlations are of rows without weights, but a release with scaling "private" holds sums of '
+            'weighted rows; release with scaling "declared" for them, or fit models, which count the weights'
+        )
     sums = _Sums(release)
     indices = dict(zip(release.columns[1:], range(1, len(release.columns)), strict=True))
 

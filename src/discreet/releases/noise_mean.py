@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from discreet.exact.triangle import pairs
 from discreet.losses.law import block_of
+from discreet.losses.sensitivity.scaled import ROWS
 from discreet.releases.parts import NoisyCount
 
 if TYPE_CHECKING:
@@ -31,7 +32,9 @@ def centred(release: Release) -> Release:
 
 def released_count(release: Release) -> NoisyCount | None:
     """The number of rows that count as far as it was released; its noise has no spread where it is public."""
-    if release.kind == "moments":
+    if release.scaling is not None and ROWS in release.scalars:
+        return NoisyCount(release.scalars[ROWS] / release.noise.unit, release.noise.sd(ROWS))
+    if release.kind == "moments" and release.scaling is None:
         value = float(centred(release).moments[0, 0])
         return None if math.isnan(value) else NoisyCount(value, float(release.noise_sd[0, 0]))
     public = release.units_public if release.design.count_public else None

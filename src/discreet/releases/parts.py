@@ -26,6 +26,34 @@ class Coefficients:
 
 
 @dataclass(frozen=True)
+class ScalingPart:
+    """Released numbers by which rows were scaled and weighted, all in scaled units of the declared columns.
+
+    A row has z = (x - centre) / scale, the weight w = min(1, radius / norm of (1, z)), a = w (1, z) / radius and
+    t = w (y - target_centre) / target_bound, cut to [-1, 1]; the moments of the release are those of (a, t).
+
+    Attributes
+    ----------
+    centres, scales
+        One for each released column of x.
+    radius
+        Of (1, z).
+    target_centre, target_bound
+        Of the target.
+    fourth
+        Upper triangle of the noisy sum of w^2 a a', row by row, on the product grid, which plain standard errors need;
+        empty in a release that has residuals instead.
+    """
+
+    centres: tuple[float, ...]
+    scales: tuple[float, ...]
+    radius: float
+    target_centre: float
+    target_bound: float
+    fourth: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
 class RatioPart:
     """What a robust interval of R^2 needs: a noisy sum of q^2, q = residual^2 - ratio (target - mean)^2, scaled.
 

@@ -28,14 +28,15 @@ from discreet.losses.law import (
     Settings,
     entry_blocks,
 )
-from discreet.losses.maps.registry import MOMENTS, published_steps
+from discreet.losses.maps.registry import MOMENTS, SCALED, published_steps
+from discreet.losses.sensitivity.scaled import FOURTH, FOURTH_BLOCKS, RADIUS_BITS, RESIDUAL, ROWS, scaled_statistics
 from discreet.privacy.checks import is_integer
 from discreet.privacy.conditions import LEDGER, checked_sentences, codes_of
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.spend import UNTRACKED
 from discreet.releases.discovery import DiscoveryPart, found_bounds
 from discreet.releases.kept import checked_loss
-from discreet.releases.parts import Coefficients, GuardPart, RatioPart, ResidualPart
+from discreet.releases.parts import Coefficients, GuardPart, RatioPart, ResidualPart, ScalingPart
 from discreet.text import has_invisible_characters
 
 FORMAT: Final = "discreet-release"
@@ -44,10 +45,13 @@ FIELDS: Final = frozenset((
     "format", "schema", "kind", "private", "design", "guarantee", "mechanism", "columns", "noise", "totals",
     "units_public", "anchor", "made_by",
 ))  # fmt: skip
-OPTIONAL: Final = frozenset(("residuals", "coefficients", "scalars", "clip_counts", "guard", "discovery", "signature"))
+OPTIONAL: Final = frozenset((
+    "residuals", "coefficients", "scalars", "clip_counts", "guard", "discovery", "scaling", "signature",
+))  # fmt: skip
 _NEEDED: Final[Mapping[str, set[str]]] = {"k-norm": {"dimension"}, "wishart": {"degrees"}}
 _WIDEST_RESIDUAL: Final = 4.0  # scaled units of the target: the largest bound that can be declared
 _WIDEST_RATIO: Final = 2.0
+_WIDEST_RADIUS: Final = 2.0**20
 _NEVER_ABSENT: Final = ("count", "gram_diagonal", "cross")
 
 
@@ -126,6 +130,8 @@ def release_fields(body: Mapping[str, Any]) -> dict[str, Any]:
     if guarantee is not None:
         if (name in MOMENTS) != (body["kind"] == "moments"):
             raise ReleaseFileError(f"the mechanism {shown(name)} makes no release of kind {shown(body['kind'])}")
+        if (version in SCALED) != ("scaling" in body):
+            raise ReleaseFileError(f"the version {shown(version)} of the mechanism contradicts the field 'scaling'")
         drawn = noise if guard is None else noise.with_before(GUARD, guard.sigma)
         drawn = drawn if discovery is None else drawn.with_before(DISCOVERY, discovery.sigma)
         checked_loss(name, version, design, drawn, settings, guarantee)
@@ -210,13 +216,17 @@ def _moments(
         *((CLIPPED,) if clipped else ()),
         *scalars,
     )
+    scaling = None
+    if "scaling" in body:
+        scaling = _scaling_part(_table(body["scaling"], "scaling"), design, body["schema"])
+        further += _scaling_blocks(design, scaling, residuals, scalars)
     wrong = set(noise.sigma) - {*BLOCKS, *further}
     absent = {*_NEVER_ABSENT, *further} - set(noise.sigma)
     if wrong or absent:
         raise ReleaseFileError(f"noise.sigma must give the blocks {', '.join((*BLOCKS, *further))}")
     if private and any(value < (block != "count") for block, value in noise.sigma.items()):
         raise ReleaseFileError("noise.sigma must be positive")
-    if private and (noise.sigma["count"] == 0) != design.count_public:
+    if private and (noise.sigma["count"] == 0) != (design.count_public and scaling is None):
         raise ReleaseFileError("the noise of the count contradicts the neighbouring relation")
     for block, total in zip(entry_blocks(size), totals, strict=True):
         if (total is None) != (block not in noise.sigma):
@@ -224,9 +234,44 @@ def _moments(
     whole = tuple(None if total is None else _integer(total, "totals") for total in totals)
     if any(total and noise.is_zero(i, j) for (i, j), total in zip(pairs(size), whole, strict=True)):
         raise ReleaseFileError("'totals' has a product of two indicators of one factor that is not 0, as in every row")
-    if private and design.count_public and whole[0] != cast("int", units) * 4**noise.grid_bits:
+    if private and scaling is None and design.count_public and whole[0] != cast("int", units) * 4**noise.grid_bits:
         raise ReleaseFileError("the public number of units is not the number of rows in 'totals'")
-    return {"totals": whole, "residuals": residuals, "scalars": scalars, "clipped": clipped}
+    return {"totals": whole, "residuals": residuals, "scalars": scalars, "clipped": clipped, "scaling": scaling}
+
+
+def _scaling_part(table: Mapping[str, object], design: Design, schema: object) -> ScalingPart:
+    """Numbers by which rows were scaled; files before version 4 have none."""
+    if schema in (1, 2, 3):
+        raise ReleaseFileError(f"a release file of schema version {schema} has no field 'scaling'")
+    if not design.intercept or design.radius is not None:
+        raise ReleaseFileError("'scaling' is for a design with an intercept and without a radius")
+    columns = len(design.released) - 2
+    centres, scales = (_floats(table.get(name), columns, f"scaling.{name}") for name in ("centres", "scales"))
+    names = ("radius", "target_centre", "target_bound")
+    radius, centre, bound = _floats([table.get(name) for name in names], 3, "radius, target_centre and target_bound")
+    if min(*scales, bound) <= 0 or radius < 1 or any(abs(one) > 1 for one in (*centres, centre)):
+        raise ReleaseFileError(
+            "scaling: expected centres from -1 to 1, scales and a target_bound above 0 and a radius of at least 1"
+        )
+    if radius * 2.0**RADIUS_BITS % 1 or radius > _WIDEST_RADIUS:
+        raise ReleaseFileError(f"scaling.radius must be a multiple of 2^-{RADIUS_BITS}, at most {_WIDEST_RADIUS:g}")
+    fourth = table.get("fourth")
+    if not isinstance(fourth, list) or len(fourth) not in (0, entry_count(columns + 1)):
+        raise ReleaseFileError(f"scaling.fourth is not the upper triangle of a {columns + 1} x {columns + 1} matrix")
+    whole = tuple(_integer(total, "scaling.fourth") for total in fourth)
+    return ScalingPart(centres, scales, radius, centre, bound, whole)
+
+
+def _scaling_blocks(
+    design: Design, scaling: ScalingPart, residuals: ResidualPart | None, scalars: Mapping[str, int]
+) -> tuple[str, ...]:
+    """What the noise of privately scaled rows has beside the sums, and which is not listed by itself."""
+    if bool(scaling.fourth) == (residuals is not None):
+        raise ReleaseFileError("a release of scaled rows has either scaling.fourth or residuals")
+    if (ROWS in scalars) == design.count_public:
+        raise ReleaseFileError("a release of scaled rows has their number in 'scalars' unless it is public")
+    searched = set(scaled_statistics(design, robust=residuals is not None)) - {ROWS, FOURTH, RESIDUAL}
+    return (*sorted(searched), *(FOURTH_BLOCKS if scaling.fourth else ()))
 
 
 def _clip_counts(body: Mapping[str, object], design: Design) -> dict[str, int]:

@@ -24,7 +24,7 @@ from discreet.privacy.guarantee import Guarantee
 from discreet.releases.canonical import SEALS, digest_of
 from discreet.releases.description import Description, described
 from discreet.releases.discovery import Bounds, DiscoveryPart
-from discreet.releases.parts import Coefficients, GuardPart, NoisyCount, ResidualPart
+from discreet.releases.parts import Coefficients, GuardPart, NoisyCount, ResidualPart, ScalingPart
 from discreet.releases.reading import FIELDS, FORMAT, OPTIONAL, SCHEMA_VERSION, parsed, release_fields
 from discreet.text import html_table
 
@@ -71,6 +71,9 @@ class Release:
         What a guard released first, if there was one; see `guard_counts`.
     discovery
         What was released to find bounds, if any were private; the design has them, see `found_bounds`.
+    scaling
+        By which released numbers rows were scaled and weighted, where that was asked for; the sums of products are
+        then those of weighted rows, and `scalars` has their number.
     schema
         Version of the file format; a release that was read from an older file keeps that file's version and digest.
     signature
@@ -94,6 +97,7 @@ class Release:
     clipped: Mapping[str, int] = field(default_factory=dict)
     guard: GuardPart | None = None
     discovery: DiscoveryPart | None = None
+    scaling: ScalingPart | None = None
     schema: int = SCHEMA_VERSION
     signature: str | None = None
 
@@ -308,6 +312,13 @@ class Release:
                 "rows": str(searched.rows),
                 "cells": {name: [str(count) for count in counts] for name, counts in searched.cells.items()},
             }
+        if self.scaling is not None:
+            by = self.scaling
+            body["scaling"] = {
+                "centres": list(by.centres), "scales": list(by.scales), "radius": by.radius,
+                "target_centre": by.target_centre, "target_bound": by.target_bound,
+                "fourth": [str(total) for total in by.fourth],
+            }  # fmt: skip
         if self.clipped:
             body["clip_counts"] = {name: str(value) for name, value in self.clipped.items()}
         return body

@@ -73,6 +73,7 @@ def seeded_release(
     residual_bound: float | None = None,
     clip_counts: bool = False,
     grid_bits: int = DEFAULT_GRID_BITS,
+    scaling: Literal["declared", "private"] = "declared",
 ) -> Release:
     """What `discreet.release` does, with noise from a seed, NOT PRIVATE: whoever knows the seed can take it away.
 
@@ -95,6 +96,7 @@ def seeded_release(
         residual_bound=residual_bound,
         clip_counts=clip_counts,
         grid_bits=grid_bits,
+        scaling=scaling,
     )
     return marked_seeded(made)
 

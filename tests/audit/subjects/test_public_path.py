@@ -19,7 +19,7 @@ def path(name):
     entry = mechanism_entries()[name]
     asked = Question.checked(
         DESIGN, PrivacyBudget(1.0, entry.delta), entry.mechanism, entry.settings, moments=entry.moments,
-        residual_bound=None, clip_counts=entry.clip_counts, grid_bits=16, guard=entry.guard,
+        residual_bound=None, clip_counts=entry.clip_counts, grid_bits=16, guard=entry.guard, scaling=entry.scaling,
     )  # fmt: skip
     return PublicPath(entry, asked)
 

@@ -7,31 +7,9 @@ import math
 import pytest
 
 from discreet.design.model import Design
-from discreet.losses.sensitivity.refined import (
-    comparisons,
-    in_declared_ball,
-    refined_statistics,
-    searched_columns,
-)
+from discreet.losses.sensitivity.refined import in_declared_ball, refined_statistics
 
 COLUMNS = {"x": (-1, 1), "z": (-2, 2), "b": bool, "y": (-1, 1)}
-
-
-def test_numbers_and_splines_are_searched_and_indicators_are_not():
-    columns = {
-        "b": bool, "x": (0, 9), "g": ["a", "b", "c"], "y": (0, 1), "s": {"formula": "spline(x, 3)"}, "v": (0, 1),
-    }  # fmt: skip
-    design = Design("y", columns)
-    names = [design.released[index] for index in searched_columns(design)]
-    assert names[0] == "x"
-    assert names[-1] == "v"
-    assert {name.split("[")[0] for name in names} == {"x", "s", "v"}
-
-
-@pytest.mark.parametrize("grid", ["centre", "spread", "zoomed_centre", "radius", "clip", "one_spread"])
-def test_as_many_comparisons_as_a_binary_search_needs(grid):
-    points = {"centre": 32, "spread": 4, "zoomed_centre": 16, "radius": 25, "clip": 49, "one_spread": 8}[grid]
-    assert comparisons(grid) == math.ceil(math.log2(points))
 
 
 def test_sensitivities_are_those_of_the_proof():

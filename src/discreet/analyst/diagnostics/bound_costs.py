@@ -63,8 +63,10 @@ class BoundCost:
 def bound_costs(release: Release, model: SubModel) -> tuple[BoundCost, ...]:
     """Costs of the numeric columns of a model with intercept, costliest first, from a release of sums.
 
-    Empty where the sums are indefinite, or one of them was not released.
+    Empty where the sums are indefinite, or one of them was not released, and where released numbers scaled the rows.
     """
+    if release.scaling is not None:
+        return ()
     positions = [0, *model.positions, model.target_position]
     M = centred(release).moments[np.ix_(positions, positions)]
     if np.isnan(M[:-1]).any():

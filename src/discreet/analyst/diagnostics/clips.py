@@ -112,7 +112,7 @@ def clipping_note(release: Release, model: SubModel) -> str | None:
         return (
             f"Values of {_listed(names)} outside their {_word(release)} were clipped, so the coefficients describe the "
             "clipped rows. The release does not say how many rows were clipped"
-            + ("; one made with clip_counts (--clip-counts) counts them." if release.mechanism in COUNTING else ".")
+            + ("; one made with clip_counts (--clip-counts) counts them." if _could_count(release) else ".")
         )
     shares = [one for one in clipped_shares(release) if one.name in names]
     if not shares:
@@ -141,6 +141,11 @@ def found_note(release: Release, model: SubModel) -> str | None:
 
 def _word(release: Release) -> str:
     return "bounds" if release.found_bounds else "declared bounds"
+
+
+def _could_count(release: Release) -> bool:
+    """Whether a release like this one could have counted clipped rows."""
+    return release.mechanism in COUNTING and release.scaling is None
 
 
 def many_clipped(release: Release, model: SubModel) -> Iterator[tuple[ClippedShare, str]]:

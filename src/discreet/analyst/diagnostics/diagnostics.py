@@ -97,8 +97,9 @@ def _not_private(evidence: Evidence) -> Iterator[Diagnostic]:
 
 
 def _no_count(evidence: Evidence) -> Iterator[Diagnostic]:
-    n, sd = evidence.equations.nobs, evidence.equations.nobs_sd
-    if n <= 3 * sd or n <= 0:
+    rows, sd = counted_rows(evidence.release)
+    n = known(rows)
+    if n is not None and (n <= 3 * sd or n <= 0):
         text = (
             f"The number of rows is {n:,.0f} by a count whose noise has a standard deviation of {sd:,.0f}. A table "
             "this small cannot be distinguished from an empty one at this budget."

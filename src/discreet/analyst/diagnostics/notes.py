@@ -22,6 +22,12 @@ SHRUNK_TOO: Final = "Predictions shrink new rows in the same way."
 NOT_SHRUNK: Final = (
     "This model does not have all columns that the radius applies to, so its predictions do not shrink new rows."
 )
+WEIGHTED: Final = (
+    "Rows were scaled by released centres and scales, and rows longer than the released radius have less weight: the "
+    "coefficients are those of weighted least squares. They are the model's own where the mean of the target is linear "
+    "in the features; where it is not, the weights decide which line is fitted, here and in every model with another "
+    "target or fewer features from this release. Predictions have no weights."
+)
 PENALISED: Final = (
     "Penalised coefficients: shrunk towards 0 on purpose, for prediction; they do not estimate those of least squares."
 )
@@ -74,7 +80,7 @@ def model_notes(fit: Fit) -> list[str]:
             noise_dominates(release),
         ]
     else:
-        found.append(piled_up(release, model))
+        found.append(piled_up(release, model) if release.scaling is None else WEIGHTED)
     if fit.penalised and (fit.ridge > 0 or fit.l1_ratio is not None or fit.penalty in ("lasso", "bayes")):
         found.append(PENALISED)
     if fit.repair > 0:

@@ -49,8 +49,11 @@ class Pile:
 def piles(release: Release, model: SubModel) -> tuple[Pile, ...]:
     """Numeric columns of a model whose mean is near a bound by more than noise can bring about.
 
-    Columns by a formula are left out: what they are clipped at follows from others. The release is one of sums.
+    Columns by a formula are left out: what they are clipped at follows from others. The release is one of sums;
+    sums of weighted rows do not tell.
     """
+    if release.scaling is not None:
+        return ()
     sums, sds = centred(release).moments[0], release.noise_sd[0]
     found = []
     for position in (*model.positions, model.target_position):

@@ -24,7 +24,8 @@ def clipped_residuals(fit: Fit) -> str | None:
     """
     release, score = fit.release, known(fit._score)
     matrix = release.residual_moments
-    if score is None or matrix is None or has_clusters(release):
+    # the sum of squared residuals of weighted rows is not among the released sums
+    if score is None or matrix is None or has_clusters(release) or release.scaling is not None:
         return None
     if not is_full(release, fit.model, fit.penalty):
         return None

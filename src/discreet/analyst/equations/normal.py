@@ -15,9 +15,11 @@ import numpy.typing as npt
 
 from discreet.analyst.equations.selection import SubModel
 from discreet.analyst.equations.sums import centred, check_sums
-from discreet.analyst.equations.units import Units, scaled_columns
+from discreet.analyst.equations.units import Units, released_scaling, scaled_columns
 from discreet.design.columns import Numeric
 from discreet.exact.arrays import BigIntArray, FloatArray
+from discreet.exact.triangle import symmetric
+from discreet.losses.sensitivity.scaled import RADIUS_BITS
 from discreet.releases import NoiseLaw, Release, block_of
 
 # mid/half is kept to 2**-60 of a scaled unit: far below the finest grid of the rows
@@ -41,12 +43,18 @@ class NormalEquations(Units):
         Noise standard deviations of the released sums of (1, features, target) behind them; uncorrelated entries.
     law
         Family of that noise.
-    low
-        Lower end of the public range of each scaled feature: -1 or 0; the upper end is 1.
+    low, high
+        Ends of the public range of each column of (features, target) in units of z.
     nobs, nobs_sd
-        The number of rows summed up, noisy or (with deviation 0) public, and the standard deviation of its noise.
+        The number of rows summed up, noisy or (with deviation 0) public, and the standard deviation of its noise; of
+        weighted rows the sum of their squared weights.
     has_square
         Whether the sum of squares of the target was released.
+    fourth
+        Of weighted rows: sums of products of (1, features) with each weight in them four times, shape (p-1, p-1). None
+        in other releases and where they were not released.
+    weighted
+        Whether the rows have weights.
     """
 
     whole: BigIntArray
@@ -54,9 +62,12 @@ class NormalEquations(Units):
     block_sd: FloatArray
     law: NoiseLaw
     low: FloatArray
+    high: FloatArray
     nobs: float
     nobs_sd: float
     has_square: bool = True
+    fourth: FloatArray | None = None
+    weighted: bool = False
 
     @property
     def integer_gram(self) -> BigIntArray:
@@ -93,12 +104,22 @@ class NormalEquations(Units):
 def normal_equations(release: Release, model: SubModel) -> NormalEquations:
     """Set up the normal equations of a sub-model, from released numbers only."""
     columns, half, mid = scaled_columns(release.design, model)
+    centre, scale = released_scaling(release, model)
+    ends = np.array([*((-1.0 if isinstance(column, Numeric) else 0.0, 1.0) for column in columns[:-1]), (-1.0, 1.0)])
+    low, high = ((ends.T - centre) / scale).tolist()
+    half, mid = half * scale, mid + half * centre
     shift = np.zeros(len(columns)) if model.intercept else mid / half
     check_sums(release, model, moved=bool(shift.any()))
     release = centred(release)
     positions = np.array([0, *model.positions, model.target_position])
     block = _block(release, positions)
     unit = 4**release.noise.grid_bits
+    units = _in_units(release, positions)
+    if release.scaling is not None:
+        whole_units = np.array([round(math.ldexp(one, RADIUS_BITS)) for one in units.tolist()], dtype=object)
+        block = block * np.outer(whole_units, whole_units)
+        unit <<= 2 * RADIUS_BITS
+    spread = np.outer(units, units)
     if not model.intercept:
         block = _shifted(block, shift)
         unit <<= 2 * _SHIFT_BITS
@@ -108,16 +129,39 @@ def normal_equations(release: Release, model: SubModel) -> NormalEquations:
         mid=mid,
         base=float(mid[-1]) if model.intercept else 0.0,
         intercept=model.intercept,
+        centre=centre[:-1],
+        scale=scale[:-1],
         whole=block,
         unit=unit,
         # what was not released enters no model, so that its noise is nobody's
-        block_sd=np.nan_to_num(release.noise_sd[np.ix_(positions, positions)]),
+        block_sd=np.nan_to_num(release.noise_sd[np.ix_(positions, positions)]) * spread,
         law=release.noise,
-        low=np.array([-1.0 if isinstance(column, Numeric) else 0.0 for column in columns[:-1]]),
-        nobs=float(release.moments[0, 0]),
-        nobs_sd=float(release.noise_sd[0, 0]),
+        low=np.array(low),
+        high=np.array(high),
+        nobs=float(release.moments[0, 0]) * float(spread[0, 0]),
+        nobs_sd=float(release.noise_sd[0, 0]) * float(spread[0, 0]),
         has_square=block_of(model.target_position, model.target_position, len(release.columns)) in release.noise.sigma,
+        weighted=release.scaling is not None,
+        fourth=_fourth(release, model),
     )
+
+
+def _in_units(release: Release, positions: npt.NDArray[np.int_]) -> FloatArray:
+    """What one unit of each released column (1, features, target) is worth in units of z: the radius of weighted rows.
+
+    The target has its bound as its unit already.
+    """
+    radius = 1.0 if release.scaling is None else release.scaling.radius
+    return np.where(positions == len(release.columns) - 1, 1.0, radius)
+
+
+def _fourth(release: Release, model: SubModel) -> FloatArray | None:
+    """Sums with each weight four times, where the release has them for all regressors of the model."""
+    if release.scaling is None or not release.scaling.fourth or release.design.target in model.features:
+        return None
+    size, unit, indices = len(release.columns) - 1, release.noise.unit, [0, *model.positions]
+    sums = symmetric((total / unit for total in release.scaling.fourth), size) * release.scaling.radius**2
+    return sums[np.ix_(indices, indices)]
 
 
 def _block(release: Release, positions: npt.NDArray[np.int_]) -> BigIntArray:

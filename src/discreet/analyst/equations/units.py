@@ -13,6 +13,7 @@ from discreet.design.columns import Column, Numeric
 from discreet.design.model import Design
 from discreet.errors import SpecError
 from discreet.exact.arrays import FloatArray
+from discreet.releases import Release
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,6 +30,9 @@ class Units:
         The target, in its own units, where every coefficient is 0.
     intercept
         Whether z begins with the constant.
+    centre, scale
+        What z has of the features as their declared bounds scale them: each less its centre, over its scale. 0 and 1
+        unless released numbers scaled the rows.
     """
 
     shift: FloatArray
@@ -36,6 +40,8 @@ class Units:
     mid: FloatArray
     base: float
     intercept: bool
+    centre: FloatArray
+    scale: FloatArray
 
     def original_units(self, theta: Sequence[Fraction]) -> FloatArray:
         """Coefficients of the declared columns in their own units, from those of z, shape (k,).
@@ -57,11 +63,17 @@ class Units:
             ) from None
 
     def prediction_terms(self, theta: FloatArray) -> tuple[float, FloatArray]:
-        """Constant and gains of the prediction from scaled features, in the units of the target."""
+        """Constant and gains of the prediction from features as declared bounds scale them, in the target's units."""
         half = float(self.half[-1])
-        if self.intercept:
-            return self.base + half * float(theta[0]), half * theta[1:]
-        return self.base + half * float(theta @ self.shift[:-1]), half * theta
+        slopes = theta[1:] if self.intercept else theta
+        start = float(theta[0]) if self.intercept else float(theta @ self.shift[:-1])
+        gains = half * slopes / self.scale
+        return self.base + half * start - float(gains @ self.centre), gains
+
+    def regressors(self, scaled: FloatArray) -> FloatArray:
+        """Rows of z without the constant, shape (rows, k), from features as declared bounds scale them."""
+        out: FloatArray = (scaled.T - self.centre) / self.scale + self.shift[:-1]
+        return out
 
 
 def scaled_columns(design: Design, model: SubModel) -> tuple[list[Column], FloatArray, FloatArray]:
@@ -71,3 +83,16 @@ def scaled_columns(design: Design, model: SubModel) -> tuple[list[Column], Float
     half = np.array([column.half if isinstance(column, Numeric) else 1.0 for column in columns])
     mid = np.array([column.mid if isinstance(column, Numeric) else 0.0 for column in columns])
     return columns, half, mid
+
+
+def released_scaling(release: Release, model: SubModel) -> tuple[FloatArray, FloatArray]:
+    """Centres and scales of (features, target) by which rows were scaled beyond their bounds; 0 and 1 if they were not.
+
+    In scaled units of the declared columns.
+    """
+    positions = [*model.positions, model.target_position]
+    if release.scaling is None:
+        return np.zeros(len(positions)), np.ones(len(positions))
+    by = release.scaling
+    centres, scales = (0.0, *by.centres, by.target_centre), (1.0, *by.scales, by.target_bound)
+    return np.array([centres[index] for index in positions]), np.array([scales[index] for index in positions])

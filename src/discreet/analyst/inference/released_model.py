@@ -61,7 +61,8 @@ def no_errors(release: Release) -> NotEstimable:
 def released_units(release: Release, model: SubModel) -> Units:
     """Units of released coefficients: those of the scaled columns."""
     columns, half, mid = scaled_columns(release.design, model)
-    return Units(np.zeros(len(columns)), half, mid, float(mid[-1]), model.intercept)
+    same = np.zeros(len(columns))
+    return Units(same, half, mid, float(mid[-1]), model.intercept, same[:-1], np.ones(len(columns) - 1))
 
 
 def released_values(values: Sequence[float], model: SubModel) -> tuple[Fraction, ...]:

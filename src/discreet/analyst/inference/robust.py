@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -19,6 +19,13 @@ from discreet.releases import Release
 
 if TYPE_CHECKING:
     from discreet.analyst.fitted import Fit
+
+
+NO_FOURTH: Final = NotEstimable(
+    "the rows are weighted, and the release does not hold the sums that errors of this model need: one with robust "
+    "errors has them for the declared full model without a penalty, another for models without the declared target "
+    "among the features"
+)
 
 
 def robust_basis(release: Release, model: SubModel, penalty: Penalty, basis: ErrorBasis) -> ErrorBasis:
@@ -36,10 +43,16 @@ def robust_basis(release: Release, model: SubModel, penalty: Penalty, basis: Err
 def clustered_basis(
     release: Release, model: SubModel, penalty: Penalty, basis: ErrorBasis | NotEstimable
 ) -> ErrorBasis | NotEstimable:
-    """With clustered errors, where a release of persons holds them for this model; as it is otherwise."""
-    if isinstance(basis, NotEstimable) or not has_clusters(release) or release.residuals is None:
+    """With clustered errors, where a release of persons holds them for this model; as it is otherwise.
+
+    A release of weighted rows has either what plain errors need or what robust ones need, so it gives what it has.
+    """
+    if isinstance(basis, NotEstimable):
         return basis
-    return robust_basis(release, model, penalty, basis) if is_full(release, model, penalty) else basis
+    lacking = basis.equations.weighted and basis.equations.fourth is None
+    if release.residuals is not None and (lacking or has_clusters(release)) and is_full(release, model, penalty):
+        return robust_basis(release, model, penalty, basis)
+    return NO_FOURTH if lacking else basis
 
 
 def has_clusters(release: Release) -> bool:
@@ -74,21 +87,27 @@ def robust_meat(release: Release, model: SubModel, penalty: Penalty) -> FloatArr
             "because the residuals were taken from it; fit that one"
         )
     indices = [0, *model.positions]
-    return whole[np.ix_(indices, indices)]
+    return whole[np.ix_(indices, indices)] * _radius(release) ** 2
 
 
 def _noise_variance(release: Release, size: int) -> FloatArray | None:
     """Variances of the noise in the entries of the middle of the sandwich, shape (k, k)."""
     if release.residuals is None:
         return None
-    unit = (release.residuals.bound * release.design.unit.max_rows) ** 2
+    unit = (release.residuals.bound * release.design.unit.max_rows * _radius(release)) ** 2
     out = np.full((size, size), (release.noise.sd("residual_off_diagonal") * unit) ** 2)
     np.fill_diagonal(out, (release.noise.sd("residual_diagonal") * unit) ** 2)
     return out
+
+
+def _radius(release: Release) -> float:
+    """What one unit of the rows behind the residuals is worth in units of z."""
+    return 1.0 if release.scaling is None else release.scaling.radius
 
 
 def residual_bound(release: Release) -> float:
     """Where the residuals of a robust release were clipped, in units of the target; NaN in another release."""
     target = release.design.columns[release.design.target]
     half = target.half if isinstance(target, Numeric) else 1.0
-    return math.nan if release.residuals is None else release.residuals.bound * half
+    unit = 1.0 if release.scaling is None else release.scaling.target_bound
+    return math.nan if release.residuals is None else release.residuals.bound * unit * half

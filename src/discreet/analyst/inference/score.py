@@ -40,6 +40,7 @@ import numpy as np
 from discreet.analyst.equations.noise_covariance import form_covariance, product_covariance, square_covariance
 from discreet.analyst.equations.normal import NormalEquations
 from discreet.analyst.inference.sandwich import Middle
+from discreet.analyst.inference.weights import weighted_middle
 from discreet.analyst.solvers.residual import inverse_gram, residual_sum, total_sum
 from discreet.analyst.values.confidence_sets import SetArray, quadratic_sets
 from discreet.exact.arrays import FloatArray
@@ -250,6 +251,8 @@ def score_inference(
         spread = H @ _definite(A, penalty_diagonal) @ H
     else:
         weights, used, spread = H, float(len(H)), H
+    if equations.fourth is not None:
+        spread = H @ weighted_middle(equations, _definite(A, penalty_diagonal)) @ H
     return _Line(estimate, H, residual_sum(equations, theta), total_sum(equations), equations.nobs).inference(
         noise_map(equations),
         equations.block_sd**2,

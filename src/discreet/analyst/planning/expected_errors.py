@@ -151,7 +151,7 @@ def _tables(equations: NormalEquations, rows_factor: float, count: int) -> Itera
 
 def _indicators(equations: NormalEquations) -> npt.NDArray[np.intp]:
     """Which regressors are 0 or 1: their sum of squares is their sum, where that is there to see."""
-    indices = np.flatnonzero(equations.low == 0) + int(equations.intercept)
+    indices = np.flatnonzero(equations.low[:-1] == 0) + int(equations.intercept)
     if not equations.intercept:
         return indices
     squares, sums = equations.A[indices, indices], equations.A[0, indices]

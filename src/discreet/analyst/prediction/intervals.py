@@ -248,7 +248,7 @@ def _regressors(
         return
     for arrays in array_batches(frame, design, features):
         scaled, keep = encoded_columns(arrays, design, features, len(units.half) - 1)
-        rows = scaled.T + units.shift[:-1]
+        rows = units.regressors(scaled)
         if units.intercept:
             rows = np.column_stack([np.ones(len(rows)), rows])
         yield rows, np.ones(len(rows), dtype=np.bool_) if keep is None else keep

@@ -41,7 +41,8 @@ _JITTER: Final = 1e-12  # of the largest diagonal entry: exact columns may be co
 
 def posterior_solution(equations: NormalEquations, digest: str) -> Solution:
     """Give all k coefficients: the posterior mean, and an intercept through the noisy means where it is not shrunk."""
-    about = penalised_gram(equations, digest)
+    # released centres put the origin where the intercept is small, so that it is shrunk like any coefficient
+    about = penalised_gram(equations, digest, whole=equations.weighted)
     theta = posterior_mean(about, equations)
     if equations.intercept and not about.penalised[0]:
         means = -about.noise_map[:, 0]

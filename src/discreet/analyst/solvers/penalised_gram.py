@@ -45,7 +45,7 @@ class PenalisedGram:
     penalised: npt.NDArray[np.bool_]
 
 
-def penalised_gram(equations: NormalEquations, digest: str) -> PenalisedGram:
+def penalised_gram(equations: NormalEquations, digest: str, *, whole: bool = False) -> PenalisedGram:
     """Partial the intercept out and measure what is left against its noise, from released quantities only.
 
     With m the noisy means of the features the Gram is A - n m m' and its noise, to first order,
@@ -58,18 +58,20 @@ def penalised_gram(equations: NormalEquations, digest: str) -> PenalisedGram:
         Of the model.
     digest
         Fingerprint of the release, which seeds the simulated quantile.
+    whole
+        Whether the intercept stays among them in any case.
     """
     count = equations.A[0, 0] if equations.intercept else 0.0
     penalised = np.ones(len(equations.A), dtype=np.bool_)
     if not equations.intercept:
         moments = equations.moments
         noise_map = np.column_stack([equations.shift, np.eye(len(moments))])
-    elif count > _ROWS_IN_SDS * equations.nobs_sd:
+    elif not whole and count > _ROWS_IN_SDS * equations.nobs_sd:
         penalised[0] = False
         moments = _partialled(equations)
         means = equations.moments[0, 1:] / count
         # the true means lie in the public range; noisy ones beyond it would overstate the noise
-        noise_map = np.column_stack([-np.clip(means, np.append(equations.low, -1.0), 1.0), np.eye(len(moments))])
+        noise_map = np.column_stack([-np.clip(means, equations.low, equations.high), np.eye(len(moments))])
     else:
         moments = equations.moments
         noise_map = np.eye(len(moments))

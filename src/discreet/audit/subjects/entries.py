@@ -28,6 +28,8 @@ class MechanismEntry:
         Public settings; those that make a draw cheap leave the code that runs the same.
     moments, clip_counts, guard
         As in `discreet.release`: further parts that are published beside the moments.
+    scaling
+        As in `discreet.release`.
     estimator
         Whether the whole path is that of `discreet.PrivateLinearRegression`.
     most_draws
@@ -41,6 +43,7 @@ class MechanismEntry:
     moments: Literal["plain", "robust"] = "plain"
     clip_counts: bool = False
     guard: bool = False
+    scaling: Literal["declared", "private"] = "declared"
     estimator: bool = False
     most_draws: int = 10_000
 
@@ -51,6 +54,8 @@ class MechanismEntry:
         False
         """
         if design.radius is not None and mechanism_named(self.mechanism).info.domain == "box":
+            return False
+        if self.scaling == "private" and (design.radius is not None or not design.intercept):
             return False
         if self.estimator and not (design.radius is None and isinstance(design.columns[design.target], Numeric)):
             return False
@@ -96,6 +101,7 @@ _VARIANTS: Final = (
     MechanismEntry("gaussian clip counts", "gaussian", _DELTA, clip_counts=True, most_draws=5000),
     MechanismEntry("laplace clip counts", "laplace", 0.0, clip_counts=True, most_draws=5000),
     MechanismEntry("gaussian guard", "gaussian", _DELTA, guard=True, most_draws=5000),
+    MechanismEntry("gaussian scaled", "gaussian", _DELTA, scaling="private", most_draws=500),
     MechanismEntry("laplace guard", "laplace", 0.0, guard=True, most_draws=5000),
 )
 _ESTIMATOR: Final = MechanismEntry("gaussian estimator", "gaussian", _DELTA, estimator=True, most_draws=2000)

@@ -30,6 +30,7 @@ from discreet.exact.triangle import pairs as places
 from discreet.exact.triangle import position, size_of
 from discreet.losses.chi_square import best_share, proved_delta, served_epsilon
 from discreet.losses.law import CLIPPED, GUARD, RATIO_BLOCK, entry_blocks
+from discreet.losses.maps.registry import SCALED
 from discreet.mechanisms.coefficients.ball_ridge import normal_equations, ridge_in_ball
 from discreet.mechanisms.coefficients.iterates import fitted_indices
 from discreet.mechanisms.moments.adassp import EIGENVALUE, regressor_gram
@@ -52,7 +53,7 @@ def exact_loss(
         # an exchanged row is proved in two steps, of which the tables show only the sum
         known = asked.mechanism.name == "wishart" and not asked.design.count_public
         return _wishart(name, asked, claim, sides, sampler) if known else None
-    if asked.mechanism.name == "refined":
+    if is_replayed(asked):
         square = replayed_square(asked, sides, sampler)
         spent = math.inf if square is None else root_up(square)
         return None if claim.mu is None else ExactLoss(name, "mu", spent, claim.mu)
@@ -72,6 +73,11 @@ def exact_loss(
     if asked.law.family == "k-norm":
         return ExactLoss(name, "epsilon", length, claim.epsilon)
     return None if claim.mu is None else ExactLoss(name, "mu", length, claim.mu)
+
+
+def is_replayed(asked: Question) -> bool:
+    """Whether later passes are scaled by what earlier ones released, so that only a replay shows what all cost."""
+    return asked.mechanism.name == "refined" or asked.mechanism.version in SCALED
 
 
 def run_of(asked: Question, sides: tuple[MadeUpRows, MadeUpRows], sampler: Sampler) -> list[Answers]:

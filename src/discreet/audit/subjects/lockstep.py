@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 
 from discreet.audit.pairs.pair import Table
 from discreet.audit.statistics.laws import Check
-from discreet.audit.subjects.exact_losses import COMPARED, Compared, pass_changes
+from discreet.audit.subjects.exact_losses import COMPARED, Compared, is_replayed, pass_changes
 from discreet.audit.subjects.rows import MadeUpRows
 from discreet.audit.subjects.runs import one_run
 from discreet.curator.sums.protocol import Sums, Totals
@@ -56,7 +56,7 @@ def lockstep_checks(asked: Question, rows: MadeUpRows, sampler: Sampler) -> tupl
     if asked.mechanism.name == "objective":
         return (Check("noise on the point", float(max(_off_point(asked, rows, sampler) for _ in range(_FEW))), 0.0),)
     compared = COMPARED.get(asked.mechanism.name)
-    if compared is None or asked.mechanism.name in _NOT_ADDED:
+    if compared is None or asked.mechanism.name in _NOT_ADDED or is_replayed(asked):
         return ()
     if asked.law.family == "wishart" or asked.design.count_public:
         return ()

@@ -96,6 +96,7 @@ class MechanismSubject:
             clip_counts=entry.clip_counts,
             grid_bits=DEFAULT_GRID_BITS,
             guard=entry.guard,
+            scaling=entry.scaling,
         )
         guarantee = Guarantee.promised(design.unit, self._asked.budget)
         self.claim = Claim.of(with_curve(guarantee, self._asked.law))

@@ -60,6 +60,7 @@ class PublicPath:
             moments=entry.moments,
             clip_counts=entry.clip_counts,
             guard=entry.guard,
+            scaling=entry.scaling,
             spend=books if entry.guard else untracked,
         )
 

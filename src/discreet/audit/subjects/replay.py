@@ -7,6 +7,7 @@ is wanted, shows both exact numbers without a word from the mechanism. NOT PRIVA
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import TypeAlias
 
@@ -14,10 +15,14 @@ from discreet.audit.subjects.rows import MadeUpRows
 from discreet.errors import SpecError
 from discreet.mechanisms.interface.protocol import Published
 from discreet.mechanisms.sampling.sampler import Sampler
-from discreet.workflow import Question, run_passes
+from discreet.privacy.spend import UNTRACKED
+from discreet.releases import Release
+from discreet.workflow import Question, run_passes, with_residuals
 
 # what a variate does with the exact number it is added to: it gives the noisy one
 Added: TypeAlias = Callable[[int], int]
+# what a run makes: a release where residuals are summed after the passes of the mechanism
+Made: TypeAlias = Published | Release
 
 
 class _Noted(int):
@@ -72,8 +77,8 @@ class ReplaySampler:
 
 def replayed(
     asked: Question, sides: tuple[MadeUpRows, MadeUpRows], sampler: Sampler
-) -> tuple[tuple[ReplaySampler, Published], tuple[ReplaySampler, Published]]:
-    """A run on the first table, and on the second the run with the same noisy numbers."""
+) -> tuple[tuple[ReplaySampler, Made], tuple[ReplaySampler, Made]]:
+    """A run on the first table, and on the second the run with the same noisy numbers; with what each published."""
     first = ReplaySampler(sampler)
     published = _run(asked, sides[0], first)
     second = ReplaySampler(sampler, first)
@@ -96,7 +101,13 @@ def _changes(first: ReplaySampler, second: ReplaySampler) -> Iterator[tuple[int,
         yield one - other, scale
 
 
-def _run(asked: Question, rows: MadeUpRows, sampler: ReplaySampler) -> Published:
+def _run(asked: Question, rows: MadeUpRows, sampler: ReplaySampler) -> Made:
     read = rows.reader()
     passes = asked.mechanism.passes(asked.context(sampler))
-    return run_passes(passes, read(next(passes)), read)
+    first = read(next(passes))
+    published = run_passes(passes, first, read)
+    if not asked.robust:
+        return published
+    made = with_residuals(asked.release(published, first, UNTRACKED, None), asked, read, sampler)
+    # of the exact sums the release has the number of units alone, which is public where it is there
+    return replace(made, units_public=None)

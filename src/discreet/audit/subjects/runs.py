@@ -19,7 +19,9 @@ from discreet.releases import Release
 from discreet.workflow import Question, run_passes, with_residuals
 
 # parts of a release file that hold noisy numbers or depend on them; all others must be the same for every table
-NOISY: Final = ("totals", "scalars", "clip_counts", "coefficients", "residuals", "guard", "discovery", "digest")
+NOISY: Final = (
+    "totals", "scalars", "clip_counts", "coefficients", "residuals", "guard", "discovery", "scaling", "digest",
+)  # fmt: skip
 
 
 def one_run(asked: Question, sampler: Sampler, read: Callable[[Sums], Totals]) -> list[float]:
@@ -40,7 +42,11 @@ def published_numbers(published: Published) -> list[float]:
     """Everything that a mechanism publishes, as numbers."""
     if isinstance(published, NoisyMoments):
         released = [total for total in published.totals if total is not None]
-        return [float(value) for value in (*released, *published.scalars.values(), *published.clipped)]
+        numbers = [float(value) for value in (*released, *published.scalars.values(), *published.clipped)]
+        by = published.scaling
+        if by is not None:
+            numbers += [*by.centres, *by.scales, by.radius, by.target_centre, by.target_bound, *map(float, by.fourth)]
+        return numbers
     return [*published.values, *(value for part in (*published.trace, *published.ranges) for value in part)]
 
 
@@ -53,7 +59,9 @@ def release_numbers(made: Release) -> list[float]:
     if made.coefficients is not None:
         numbers += published_numbers(made.coefficients)
     else:
-        numbers += published_numbers(NoisyMoments(made.totals, made.scalars, tuple(made.clipped.values())))
+        numbers += published_numbers(
+            NoisyMoments(made.totals, made.scalars, tuple(made.clipped.values()), made.scaling)
+        )
     part = made.residuals
     if part is not None:
         numbers += [*part.coefficients, part.bound, *map(float, part.totals)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 
 import click
 
@@ -23,6 +23,7 @@ from discreet.ledger.steps import at
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from typing import Literal
 
     from discreet.ledger.account import Account
     from discreet.privacy.spend import SpendHook, SpendReceipt, SpendRequest
@@ -48,6 +49,13 @@ _LOOK: Final = "discreet ledger history shows it, and --request-id with its name
 )
 @click.option("--mechanism", default="auto", show_default=True, metavar="NAME", help="One of `discreet mechanisms`.")
 @click.option("--setting", "settings", multiple=True, metavar="NAME=VALUE", help="Public setting of the mechanism.")
+@click.option(
+    "--scaling",
+    default="declared",
+    show_default=True,
+    metavar="HOW",
+    help="`private`: find centre and scale of each column with noise, for bounds that are far too wide.",
+)
 @click.option(
     "--grid-bits",
     type=int,
@@ -90,6 +98,7 @@ def command(
     delta: str,
     mechanism: str,
     settings: tuple[str, ...],
+    scaling: str,
     grid_bits: int,
     robust: bool,
     residual_bound: str | None,
@@ -151,6 +160,8 @@ def command(
             spend=spending(session, account),
             sign=sign,
             guard=guard,
+            # any other word is refused in words
+            scaling=cast("Literal['declared', 'private']", scaling),
         )
     session.will_write(output)
     at("writing")
@@ -243,6 +254,7 @@ def facts(made: Release, output: str) -> dict[str, object]:
         "kind": made.kind,
         "mechanism": made.mechanism,
         "settings": dict(made.settings),
+        "scaling": "declared" if made.scaling is None else "private",
         "calibration": made.noise.calibration,
         "columns": list(made.columns),
         "units_public": made.units_public,
@@ -266,6 +278,8 @@ def summary(made: Release, output: str, recorded: str = "") -> str:
 
     columns = ", ".join(made.columns)
     published = f"{sum(total is not None for total in made.totals)} noisy sums of products of the columns {columns}"
+    if made.scaling is not None:
+        published += ", of rows scaled and weighted by released numbers"
     if made.residuals is not None:
         published += ", and from a second pass those of residuals, for robust standard errors"
     if made.clip_counts is not None:

@@ -11,7 +11,7 @@ from discreet.design.model import Design
 from discreet.errors import SpecError, shown
 from discreet.losses.composition import iteration_count
 from discreet.losses.law import DISCOVERY, GUARD, NoiseLaw, Settings
-from discreet.losses.maps import fitted, gaussian, iterative, pure, refined, wishart
+from discreet.losses.maps import fitted, gaussian, iterative, pure, refined, scaled, wishart
 from discreet.losses.maps.before import before_loss, both_losses, with_before
 from discreet.losses.maps.stated import Stated
 from discreet.losses.sensitivity.before import CountsBefore
@@ -23,6 +23,7 @@ LossMap: TypeAlias = Callable[[Stated], Loss]
 MAPS: Final[Mapping[tuple[str, str], LossMap]] = MappingProxyType({
     ("gaussian", "1"): gaussian.all_moments,
     ("gaussian", "2"): gaussian.moments_but_zeros,
+    ("gaussian", "scaled-1"): scaled.scaled_moments,
     ("laplace", "1"): pure.all_moments,
     ("k-norm", "1"): pure.k_norm,
     ("wishart", "1"): wishart.all_moments,
@@ -41,6 +42,9 @@ MAPS: Final[Mapping[tuple[str, str], LossMap]] = MappingProxyType({
 
 # mechanisms that publish moments; the others publish coefficients
 MOMENTS: Final = frozenset(("gaussian", "laplace", "k-norm", "wishart", "functional", "ssp", "adassp"))
+
+# versions of `gaussian` that scale rows privately
+SCALED: Final = frozenset(("scaled-1",))
 
 
 def loss_of(

@@ -19,18 +19,14 @@ from discreet.design.model import Design
 from discreet.errors import SpecError
 from discreet.exact.arrays import FloatArray
 from discreet.exact.triangle import pairs, position, symmetric
-from discreet.losses.sensitivity.refined import (
-    LAST,
-    RADIUS_QUANTILE,
-    STEPS,
-    in_declared_ball,
-    refined_statistics,
-    searched_columns,
-)
+from discreet.losses.sensitivity.refined import STEPS, in_declared_ball, refined_statistics
+from discreet.losses.sensitivity.searches import LAST, RADIUS_QUANTILE, searched_columns
 from discreet.mechanisms.calibration.pieces import Piece, pieces_law
 from discreet.mechanisms.coefficients.irls import triangular
 from discreet.mechanisms.coefficients.iterates import fitted_indices
-from discreet.mechanisms.coefficients.searches import (
+from discreet.mechanisms.coefficients.shrinkage import Preconditioner, shrunk
+from discreet.mechanisms.interface.protocol import MechanismInfo, Passes, RunContext
+from discreet.mechanisms.scaling.searches import (
     TargetScale,
     columns_centred,
     columns_scaled,
@@ -39,8 +35,6 @@ from discreet.mechanisms.coefficients.searches import (
     search,
     target_centred,
 )
-from discreet.mechanisms.coefficients.shrinkage import Preconditioner, shrunk
-from discreet.mechanisms.interface.protocol import MechanismInfo, Passes, RunContext
 from discreet.privacy.budget import PrivacyBudget
 from discreet.releases import Coefficients, NoiseLaw, Settings
 

@@ -12,7 +12,7 @@ from discreet.design.model import Design
 from discreet.mechanisms.interface.settings import Setting
 from discreet.mechanisms.sampling.sampler import Sampler
 from discreet.privacy.budget import PrivacyBudget
-from discreet.releases import Coefficients, NoiseLaw, Settings
+from discreet.releases import Coefficients, NoiseLaw, ScalingPart, Settings
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +84,8 @@ class NoisyMoments:
     scalars: Mapping[str, int] = field(default_factory=dict)
     # numbers of clipped rows in the order of `Design.clippable`, where they were asked for
     clipped: tuple[int, ...] = ()
+    # by which numbers rows were scaled and weighted, where that was asked for
+    scaling: ScalingPart | None = None
 
 
 Published: TypeAlias = NoisyMoments | Coefficients

@@ -7,9 +7,9 @@ import pytest
 
 from discreet.curator.sums.column_cells import CELLS, ColumnCells
 from discreet.design.model import Design
-from discreet.losses.sensitivity.refined import LAST, comparisons
+from discreet.losses.sensitivity.searches import LAST, comparisons
 from discreet.mechanisms.coefficients.refined import RefinedRegression
-from discreet.mechanisms.coefficients.searches import (
+from discreet.mechanisms.scaling.searches import (
     NARROWEST,
     Counts,
     columns_centred,

@@ -11,7 +11,7 @@ import numpy as np
 
 from discreet.curator.sums.column_cells import CELLS
 from discreet.exact.arrays import IntArray
-from discreet.losses.sensitivity.refined import (
+from discreet.losses.sensitivity.searches import (
     HALF,
     LAST,
     TARGET_QUANTILE,
@@ -31,7 +31,7 @@ NARROWEST: Final = 1 / 32
 # how far the mean of a target is from the middle of its range, as a standard deviation, in half ranges
 _TARGET_PRIOR: Final = 0.35
 # bits of the grid of a cell's value in a sum of clipped targets; every product grid is as fine
-_VALUE_BITS: Final = 16
+VALUE_BITS: Final = 16
 
 
 def noisy(context: RunContext, block: str, exact: Sequence[int]) -> list[int]:
@@ -206,8 +206,8 @@ def _mean(
     context: RunContext, block: str, cells: IntArray, values: IntArray, width: int, many: float
 ) -> tuple[float, float]:
     """Noisy mean of values over a width, cut to [-1, 1], with the standard deviation of its noise."""
-    cut = np.clip(values, -width, width) << _VALUE_BITS
+    cut = np.clip(values, -width, width) << VALUE_BITS
     parts = np.sign(cut) * (np.abs(cut) // width)  # [P:value-of-a-cell]
-    total = int(cells @ parts) * (context.law.unit >> _VALUE_BITS)
+    total = int(cells @ parts) * (context.law.unit >> VALUE_BITS)
     (released,) = noisy(context, block, [total])
     return released / context.law.unit / many, context.law.sd(block) / many

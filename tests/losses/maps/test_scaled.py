@@ -1,0 +1,67 @@
+"""The map of privately scaled moments: what is charged, and what is refused."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from discreet.design.model import Design
+from discreet.errors import SpecError
+from discreet.losses.maps.registry import loss_of
+from discreet.privacy.budget import PrivacyBudget
+from discreet.privacy.gaussian import mu_from
+from discreet.workflow import Question
+
+DESIGN = Design("y", {"x": (-1, 1), "z": (0, 5), "b": bool, "y": (-1, 1)})
+
+
+def law_of(design=DESIGN, moments="plain"):
+    return Question.checked(
+        design, PrivacyBudget(1.0, 1e-6), "gaussian", None,
+        moments=moments, residual_bound=None, clip_counts=False, grid_bits=16, scaling="private",
+    ).law  # fmt: skip
+
+
+def loss(law, design=DESIGN):
+    return loss_of("gaussian", "scaled-1", design, law, {}, 1.0, 1e-6)
+
+
+@pytest.mark.parametrize("moments", ["plain", "robust"])
+@pytest.mark.parametrize("unit", [{}, {"neighbours": "replace"}, {"id": "p", "max_rows": 3}])
+def test_the_noise_keeps_its_promise_and_hardly_more(moments, unit):
+    design = Design("y", DESIGN.columns, unit=unit)
+    found = loss(law_of(design, moments), design)
+    assert 0.98 * mu_from(1.0, 1e-6) <= found.mu <= mu_from(1.0, 1e-6)
+    assert found.delta <= 1e-6
+
+
+@pytest.mark.parametrize("moments", ["plain", "robust"])
+def test_less_noise_on_any_statistic_costs_more(moments):
+    law = law_of(moments=moments)
+    for name in law.sigma:
+        less = replace(law, sigma=law.sigma | {name: law.sigma[name] // 2})
+        assert loss(less).mu > 1.001 * loss(law).mu, name
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"radius": None}, "expected a scale 'radius'"),
+        ({"fourth_diagonal": None}, "expected a scale 'fourth_diagonal'"),
+        ({"score": 10}, "a scale 'score'"),
+        ({"cross": 0}, "expected noise on 'cross'"),
+    ],
+)
+def test_another_law_is_refused(change, message):
+    law = law_of()
+    sigma = {name: scale for name, scale in (law.sigma | change).items() if scale is not None}
+    with pytest.raises(SpecError, match=message):
+        loss(replace(law, sigma=sigma))
+
+
+def test_squared_weights_without_noise_are_refused_also_where_the_number_of_rows_is_public():
+    design = Design("y", DESIGN.columns, unit={"neighbours": "replace"})
+    law = law_of(design)
+    with pytest.raises(SpecError, match="squared weights"):
+        loss(replace(law, sigma=law.sigma | {"count": 0}), design)

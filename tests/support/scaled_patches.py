@@ -1,0 +1,44 @@
+"""Mistakes that can be put into the release of privately scaled moments while it runs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from discreet.curator.sums.column_cells import CELLS
+from discreet.mechanisms.moments import scaled
+from discreet.mechanisms.scaling import searches
+from discreet.releases import NoiseLaw
+
+Patch = pytest.MonkeyPatch
+_FIRST_PASS = ("centre", "spread", "zoomed_centre", "zoomed_spread")
+
+
+def searches_free(patch: Patch) -> None:
+    """The account of all other parts is that without the first pass, whose searches keep their noise."""
+    law = scaled.scaled_law
+
+    def free(design: Any, domain: Any, statistics: Any, mu: Any, calibration: Any) -> NoiseLaw:
+        made = law(design, domain, statistics, mu, calibration)
+        rest = {name: one for name, one in statistics.items() if name not in _FIRST_PASS}
+        alone = law(design, domain, rest, mu, calibration)
+        return replace(alone, sigma={**alone.sigma, **{name: made.sigma[name] for name in _FIRST_PASS}})
+
+    patch.setattr(scaled, "scaled_law", free)
+
+
+def exact_scaling(patch: Patch) -> None:
+    """Medians and median distances from them, as they are."""
+    noisy = searches.columns_centred
+
+    def centred(context: Any, cells: Any, rows: int) -> tuple[list[float], list[float]]:
+        noisy(context, cells, rows)
+        values = [np.repeat(np.arange(-CELLS, CELLS + 1), column) / CELLS for column in cells]
+        centres = [float(np.median(column)) for column in values]
+        spreads = [np.median(abs(column - centre)) for column, centre in zip(values, centres, strict=True)]
+        return centres, [max(float(spread), searches.NARROWEST) for spread in spreads]
+
+    patch.setattr(searches, "columns_centred", centred)
