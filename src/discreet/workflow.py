@@ -14,7 +14,6 @@ from discreet.curator.sums.protocol import Sums, Totals
 from discreet.curator.sums.residuals import RatioSquares, ResidualGram, ResidualPass
 from discreet.curator.sums.weighted_rows import WeightedResiduals
 from discreet.curator.table import Table
-from discreet.design.columns import Numeric
 from discreet.design.domain import DEFAULT_GRID_BITS, RowDomain
 from discreet.design.model import Design
 from discreet.errors import (
@@ -25,7 +24,6 @@ from discreet.errors import (
     LedgerError,
     PrivacyNotice,
     SpecError,
-    shown,
 )
 from discreet.losses.law import GUARD
 from discreet.losses.maps.registry import loss_of, stopped_loss
@@ -40,11 +38,11 @@ from discreet.mechanisms.interface.protocol import (
     RunContext,
     clipped_by_name,
 )
-from discreet.mechanisms.moments.residuals import residuals_with_noise
+from discreet.mechanisms.moments.residuals import checked_bound, residuals_with_noise
 from discreet.mechanisms.moments.scaled import gram_with_noise, weighting_of
 from discreet.mechanisms.sampling.sampler import ExactSampler, Sampler
 from discreet.privacy.budget import PrivacyBudget, check_strength
-from discreet.privacy.checks import check_flag, is_number
+from discreet.privacy.checks import check_flag
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.loss import Loss
 from discreet.privacy.spend import UNTRACKED, AdvisingHook, SpendHook, SpendReceipt, SpendRequest, untracked
@@ -316,7 +314,7 @@ class Question:
     ) -> Question:
         """The question, or a refusal that says what to change."""
         domain = RowDomain.of(design, grid_bits)
-        bound = _checked_bound(design, moments, residual_bound)
+        bound = checked_bound(design, moments, residual_bound)
         check_flag("clip_counts", clip_counts)
         robust = moments == "robust"
         chosen, public, law = chosen_mechanism(
@@ -489,28 +487,3 @@ def with_residuals(made: Release, asked: Question, read: Callable[[Sums], Totals
     *noisy, square = residuals_with_noise(again, made.noise, sampler)
     ratio = RatioPart(plan.ratio, plan.mean, plan.ratio_bound, square)
     return replace(made, residuals=ResidualPart(plan.coefficients, plan.bound, tuple(noisy), ratio))
-
-
-def _checked_bound(design: Design, moments: str, residual_bound: float | None) -> float | None:
-    """The declared bound of a residual in scaled units of the target, if there is one."""
-    if not isinstance(moments, str) or moments not in ("plain", "robust"):
-        raise SpecError.unknown_name("moments", moments, ("plain", "robust"))
-    if moments == "plain":
-        if residual_bound is not None:
-            raise SpecError('got a residual bound without moments "robust" (--robust); leave it out')
-        return None
-    if not design.intercept:
-        raise SpecError("robust standard errors are for a model with an intercept; leave out intercept = false")
-    target = design.columns[design.target]
-    half = target.half if isinstance(target, Numeric) else 1.0
-    if residual_bound is None:
-        return None
-    if not is_number(residual_bound):
-        raise SpecError(f"residual bound: expected a number, got {shown(residual_bound)}")
-    if not 1e-6 * half <= residual_bound <= 4 * half:
-        raise SpecError(
-            f"the residual bound {shown(residual_bound)} is not allowed; "
-            f"choose a positive number of at most {4 * half:g}, "
-            "twice the width of the target's bounds"
-        )
-    return float(residual_bound) / half
