@@ -20,7 +20,6 @@ from discreet.errors import (
     AfterSpendError,
     ColumnNotice,
     DiscreetError,
-    LedgerError,
     PrivacyNotice,
     SpecError,
 )
@@ -46,7 +45,7 @@ from discreet.privacy.budget import PrivacyBudget, check_strength
 from discreet.privacy.checks import check_flag
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.loss import Loss
-from discreet.privacy.spend import UNTRACKED, AdvisingHook, SpendHook, SpendReceipt, SpendRequest, untracked
+from discreet.privacy.spend import UNTRACKED, AdvisingHook, SpendHook, SpendRequest, checked_receipt, untracked
 from discreet.releases import GuardPart, NoiseLaw, RatioPart, Release, ResidualPart, Settings
 from discreet.releases.discovery import DiscoveryPart, found_bounds
 from discreet.releases.signing import SigningKey
@@ -54,10 +53,8 @@ from discreet.tables.files.charsets import charset_named
 from discreet.tables.files.opening import ReadOptions, open_source
 from discreet.tables.frames import Origin, position_notice
 from discreet.tables.source import ComputeOptions, checked_options
-from discreet.text import has_invisible_characters
 
 _LATER: Final = "the release failed after the budget was spent, and nothing was published:"
-_NOT_DRAWN: Final = "no noise was drawn and nothing was published"
 
 
 def release(
@@ -249,7 +246,7 @@ def release_with(
         first = table.sums(DyadicCells(design) if passes is None else next(passes))
         # recorded before the draw: a crash must not give a free answer
         fingerprint = None if books is None else source.fingerprint or table.fingerprint
-        receipt = _recorded(spend(replace(request, fingerprint=fingerprint)))
+        receipt = checked_receipt(spend(replace(request, fingerprint=fingerprint)))
         if receipt.stopped is not None:
             raise stop_of(receipt.stopped, receipt)
         if receipt.stored is not None:
@@ -451,15 +448,6 @@ def _check_books(books: AdvisingHook | None, *, guard: bool) -> None:
             "a guard needs a ledger, which keeps its verdict: without one a stopped release could be tried again until "
             "it passes; give --ledger and --dataset, or spend=Ledger(path).account(name), or leave the guard out"
         )
-
-
-def _recorded(receipt: object) -> SpendReceipt:
-    """The receipt of a spend; a hook that does not say where it is recorded gets no noise drawn."""
-    if not (isinstance(receipt, SpendReceipt) and isinstance(receipt.anchor, str) and receipt.anchor):
-        raise LedgerError(f"the spend hook gave no SpendReceipt with an anchor; {_NOT_DRAWN}")
-    if has_invisible_characters(receipt.anchor):
-        raise LedgerError(f"the spend hook gave an anchor with invisible characters; {_NOT_DRAWN}")
-    return receipt
 
 
 def _after_spend(made: Callable[[], Release | str], request_id: str) -> Release | str:

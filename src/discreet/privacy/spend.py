@@ -6,12 +6,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Final, Protocol, runtime_checkable
 
+from discreet.errors import LedgerError
 from discreet.privacy.budget import PrivacyBudget
 from discreet.privacy.loss import Loss
 from discreet.privacy.unit import PrivacyUnit
+from discreet.text import has_invisible_characters
 
 # the anchor of a release that nobody counts
 UNTRACKED: Final = "untracked"
+_NOT_DRAWN: Final = "no noise was drawn and nothing was published"
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,3 +180,12 @@ class ObservedHook:
         receipt = self._hook(request)
         self._after(request, receipt)
         return receipt
+
+
+def checked_receipt(receipt: object) -> SpendReceipt:
+    """The receipt of a spend; a hook that does not say where it is recorded gets no noise drawn."""
+    if not (isinstance(receipt, SpendReceipt) and isinstance(receipt.anchor, str) and receipt.anchor):
+        raise LedgerError(f"the spend hook gave no SpendReceipt with an anchor; {_NOT_DRAWN}")
+    if has_invisible_characters(receipt.anchor):
+        raise LedgerError(f"the spend hook gave an anchor with invisible characters; {_NOT_DRAWN}")
+    return receipt

@@ -128,10 +128,7 @@ def release_fields(body: Mapping[str, Any]) -> dict[str, Any]:
     guard = _guard_part(_table(body["guard"], "guard")) if "guard" in body else None
     discovery = _discovery_part(body, design, noise)
     if guarantee is not None:
-        if (name in MOMENTS) != (body["kind"] == "moments"):
-            raise ReleaseFileError(f"the mechanism {shown(name)} makes no release of kind {shown(body['kind'])}")
-        if (version in SCALED) != ("scaling" in body):
-            raise ReleaseFileError(f"the version {shown(version)} of the mechanism contradicts the field 'scaling'")
+        _check_kind(body, name, version)
         drawn = noise if guard is None else noise.with_before(GUARD, guard.sigma)
         drawn = drawn if discovery is None else drawn.with_before(DISCOVERY, discovery.sigma)
         checked_loss(name, version, design, drawn, settings, guarantee)
@@ -155,6 +152,14 @@ def release_fields(body: Mapping[str, Any]) -> dict[str, Any]:
         "signature": _signature(body),
         **parts,
     }
+
+
+def _check_kind(body: Mapping[str, Any], name: str, version: str) -> None:
+    """Refuse a part that the mechanism does not publish in this version."""
+    if (name in MOMENTS) != (body["kind"] == "moments"):
+        raise ReleaseFileError(f"the mechanism {shown(name)} makes no release of kind {shown(body['kind'])}")
+    if (version in SCALED) != ("scaling" in body):
+        raise ReleaseFileError(f"the version {shown(version)} of the mechanism contradicts the field 'scaling'")
 
 
 def _without_conditions(guarantee: object) -> dict[str, object]:
