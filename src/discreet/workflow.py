@@ -45,7 +45,15 @@ from discreet.privacy.budget import PrivacyBudget, check_strength
 from discreet.privacy.checks import check_flag
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.loss import Loss
-from discreet.privacy.spend import UNTRACKED, AdvisingHook, SpendHook, SpendRequest, checked_receipt, untracked
+from discreet.privacy.spend import (
+    UNTRACKED,
+    AdvisingHook,
+    SpendHook,
+    SpendRequest,
+    check_books,
+    checked_receipt,
+    untracked,
+)
 from discreet.releases import GuardPart, NoiseLaw, RatioPart, Release, ResidualPart, Settings
 from discreet.releases.discovery import DiscoveryPart, found_bounds
 from discreet.releases.signing import SigningKey
@@ -225,7 +233,8 @@ def release_with(
     reading = ReadOptions(encoding=encoding, delimiter=delimiter)
     source = open_source(data, reading=reading)
     books = spend if isinstance(spend, AdvisingHook) else None
-    _check_books(books, guard=guard)
+    if guard:
+        check_books(books)
     # the same bytes that are read otherwise are another question
     read_as = {"encoding": charset_named(reading.encoding), "delimiter": reading.delimiter}
     request = replace(asked.request, specification=asked.specification | {"read_as": read_as})
@@ -439,14 +448,6 @@ class Question:
             numerics=self.mechanism.info.numerics,
             clipped=clipped_by_name(self.design, published),
             scaling=None if noisy is None else noisy.scaling,
-        )
-
-
-def _check_books(books: AdvisingHook | None, *, guard: bool) -> None:
-    if guard and books is None:
-        raise SpecError(
-            "a guard needs a ledger, which keeps its verdict: without one a stopped release could be tried again until "
-            "it passes; give --ledger and --dataset, or spend=Ledger(path).account(name), or leave the guard out"
         )
 
 

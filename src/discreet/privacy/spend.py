@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Final, Protocol, runtime_checkable
 
-from discreet.errors import LedgerError
+from discreet.errors import LedgerError, SpecError
 from discreet.privacy.budget import PrivacyBudget
 from discreet.privacy.loss import Loss
 from discreet.privacy.unit import PrivacyUnit
@@ -189,3 +189,12 @@ def checked_receipt(receipt: object) -> SpendReceipt:
     if has_invisible_characters(receipt.anchor):
         raise LedgerError(f"the spend hook gave an anchor with invisible characters; {_NOT_DRAWN}")
     return receipt
+
+
+def check_books(books: AdvisingHook | None) -> None:
+    """Refuse a guard without a ledger."""
+    if books is None:
+        raise SpecError(
+            "a guard needs a ledger, which keeps its verdict: without one a stopped release could be tried again until "
+            "it passes; give --ledger and --dataset, or spend=Ledger(path).account(name), or leave the guard out"
+        )
