@@ -233,8 +233,7 @@ def release_with(
     reading = ReadOptions(encoding=encoding, delimiter=delimiter)
     source = open_source(data, reading=reading)
     books = spend if isinstance(spend, AdvisingHook) else None
-    if guard:
-        check_books(books)
+    check_books(books, guard=guard)
     # the same bytes that are read otherwise are another question
     read_as = {"encoding": charset_named(reading.encoding), "delimiter": reading.delimiter}
     request = replace(asked.request, specification=asked.specification | {"read_as": read_as})
@@ -489,9 +488,8 @@ def with_residuals(made: Release, asked: Question, read: Callable[[Sums], Totals
 
     plan, rows = residual_plan(made, asked.residual_bound), made.design.unit.max_rows
     if made.scaling is not None:
-        weighted = read(
-            WeightedResiduals(weighting_of(asked.domain, made.scaling), plan.coefficients, plan.bound, rows)
-        )
+        weighting = weighting_of(asked.domain, made.scaling)
+        weighted = read(WeightedResiduals(weighting, plan.coefficients, plan.bound, rows))
         products = gram_with_noise(weighted, made.noise, sampler)
         return replace(made, residuals=ResidualPart(plan.coefficients, plan.bound, products))
     gram = ResidualGram(asked.domain, len(plan.coefficients), plan.coefficients, plan.bound, rows)
