@@ -99,7 +99,8 @@ def test_outputs_of_changing_length_are_refused():
     [None, [None], [1.0, None], "12", ["1", "2"], b"12", [b"1"], np.array(["1.5"]), np.array(["2020-01-01"], "M8[D]"),
      1j, [1.0, 2j], [np.zeros((2, 2)), np.zeros((2, 3))], {1.0}, {"a": 1.0}, [[1.0], [2.0, 3.0]],
      iter([1.0]), Decimal("0.1")],
-    ids=repr,
+    # an address is another one in every process
+    ids=lambda one: repr(one).partition(" at 0x")[0],
 )  # fmt: skip
 def test_what_is_no_number_is_refused(published):
     with pytest.raises(SpecError, match="expected numbers from the method, got"):
