@@ -25,13 +25,23 @@ def test_all_published_numbers_are_seen():
     assert np.array_equal(release_numbers(traced)[2:], np.ravel(traced.coefficients.trace))
     ranged = made(mechanism="refined")
     assert np.array_equal(release_numbers(ranged)[2:], np.ravel(ranged.coefficients.ranges))
+    scaled = made(scaling="private")
+    assert release_numbers(scaled)[-3:] == list(map(float, scaled.scaling.fourth))
+    assert len(release_numbers(scaled)) == 6 + 1 + 5 + 3
     robust = made(moments="robust")
     assert release_numbers(robust)[-1] == robust.residuals.ratio.total
     assert len(release_numbers(robust)) == 6 + 2 + 1 + 3 + 4
 
 
 def test_releases_differ_in_their_noisy_numbers_alone():
-    for options in ({}, {"clip_counts": True}, {"moments": "robust"}, {"mechanism": "adassp"}, {"mechanism": "output"}):
+    for options in (
+        {},
+        {"clip_counts": True},
+        {"moments": "robust"},
+        {"mechanism": "adassp"},
+        {"mechanism": "output"},
+        {"scaling": "private"},
+    ):
         assert len({rest_of_release(made(**options)) for _ in range(3)}) == 1
         assert len({tuple(release_numbers(made(**options))) for _ in range(3)}) == 3
 
