@@ -95,7 +95,7 @@ def test_the_worst_pair_spends_nine_tenths_and_no_more():
 
 @pytest.mark.parametrize("weaker", ["gram", "cross", "fourth", "centre"])
 def test_less_noise_on_one_statistic_would_be_seen(weaker):
-    """The replay is tight enough: a third of the scale of a statistic breaks the bound."""
+    """The replay is tight enough: a sixth of the scale of a statistic breaks the bound."""
     asked = question(Design("y", {"x": (-1, 1), "y": (-1, 1)}))
     alike = {"gram": ("gram", "count", "sum_x"), "cross": ("cross", "sum_y")}.get(weaker, (weaker,))
     sigma = {name: scale // 6 if name.startswith(alike) else scale for name, scale in asked.law.sigma.items()}

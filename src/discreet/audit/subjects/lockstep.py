@@ -15,6 +15,7 @@ from typing import Final, NamedTuple
 from discreet.audit.pairs.pair import Table
 from discreet.audit.statistics.laws import Check
 from discreet.audit.subjects.exact_losses import COMPARED, Compared, is_replayed, pass_changes
+from discreet.audit.subjects.replay import replayed
 from discreet.audit.subjects.rows import MadeUpRows
 from discreet.audit.subjects.runs import one_run
 from discreet.curator.sums.protocol import Sums, Totals
@@ -55,8 +56,12 @@ def lockstep_checks(asked: Question, rows: MadeUpRows, sampler: Sampler) -> tupl
     """
     if asked.mechanism.name == "objective":
         return (Check("noise on the point", float(max(_off_point(asked, rows, sampler) for _ in range(_FEW))), 0.0),)
+    if is_replayed(asked) and not asked.design.count_public:
+        other = MadeUpRows(unrelated_table(asked.design), asked.design, asked.domain)
+        differing = [_replay_differs(asked, (rows, other), sampler) for _ in range(_FEW)]
+        return (Check("tables in lockstep", float(max(differing)), 0.0),)
     compared = COMPARED.get(asked.mechanism.name)
-    if compared is None or asked.mechanism.name in _NOT_ADDED or is_replayed(asked):
+    if compared is None or asked.mechanism.name in _NOT_ADDED:
         return ()
     if asked.law.family == "wishart" or asked.design.count_public:
         return ()
@@ -94,6 +99,12 @@ def _differing(asked: Question, compared: Compared, sides: tuple[MadeUpRows, Mad
     # as they are written to a file, where -0.0 is another text than 0.0
     pairs = itertools.zip_longest(map(repr, published), map(repr, again))
     return sum(bool(one != other) for one, other in pairs) + second.strayed()
+
+
+def _replay_differs(asked: Question, sides: tuple[MadeUpRows, MadeUpRows], sampler: Sampler) -> bool:
+    """Whether a run on the second table with the noisy numbers of one on the first publishes something else."""
+    (first, published), (second, again) = replayed(asked, sides, sampler)
+    return bool(published != again or first.scales != second.scales or not first.scales)
 
 
 def _off_point(asked: Question, rows: MadeUpRows, sampler: Sampler) -> int:
