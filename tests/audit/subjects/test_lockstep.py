@@ -14,7 +14,7 @@ from discreet.audit.subjects.mechanisms import MechanismSubject
 from discreet.design.model import Design
 from support import production_patches as mistakes
 
-WITHOUT = ("k-norm", "wishart", "frank-wolfe", "irls wishart", "refined")
+WITHOUT = ("k-norm", "wishart", "frank-wolfe", "irls wishart")
 KEPT = [name for name in mechanism_entries() if name not in WITHOUT]
 
 

@@ -41,9 +41,9 @@ _NOT_ADDED: Final = ("frank-wolfe", "k-norm")
 def lockstep_checks(asked: Question, rows: MadeUpRows, sampler: Sampler) -> tuple[Check, ...]:
     """How many published numbers and draws differ, at most in one run; none expected.
 
-    No check where noise is not added to numbers one by one, where the number of rows is public, or for `refined`, whose
-    exact loss replays a run. A minimum with a random linear term has no equal on another table: there the noise on the
-    minimum alone is tried.
+    No check where noise is not added to numbers one by one, or where the number of rows is public. A mechanism whose
+    searches draw one variate after another is replayed. A minimum with a random linear term has no equal on another
+    table: there the noise on the minimum alone is tried.
 
     Parameters
     ----------
