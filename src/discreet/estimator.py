@@ -286,8 +286,9 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
         asked = (self.penalty, self.strength, self.l1_ratio)
         if not isinstance(self.mechanism, str):
             raise SpecError.unknown_name("mechanism", self.mechanism, (AUTO, *HOMES))
-        moments = self.settings or self.clip_counts or self.scaling != DECLARED
-        if self.mechanism == AUTO and all(one is None for one in asked) and not moments:
+        plain = isinstance(self.scaling, str) and self.scaling == DECLARED and self.clip_counts is False
+        unset = self.settings is None or (isinstance(self.settings, Mapping) and not self.settings)
+        if self.mechanism == AUTO and all(one is None for one in asked) and plain and unset:
             return predicting_mechanism(design, self.delta)
         return self.mechanism
 

@@ -170,7 +170,7 @@ def test_rows_of_the_wrong_form_are_refused_before_anything_is_spent(rows, y, er
     ],
 )
 def test_a_bad_cell_is_refused_before_anything_is_spent_in_words_that_scikit_learn_knows(rows, y, message, monkeypatch):
-    monkeypatch.setattr("discreet.workflow._recorded", lambda _receipt: pytest.fail("the budget was spent"))
+    monkeypatch.setattr("discreet.workflow.checked_receipt", lambda _receipt: pytest.fail("the budget was spent"))
     with pytest.raises(CellError, match=message) as caught:
         fitted(rows, y)
     assert isinstance(caught.value, ValueError)

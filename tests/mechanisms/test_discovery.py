@@ -16,7 +16,7 @@ from discreet.errors import SpecError
 from discreet.losses.law import DISCOVERY, GUARD
 from discreet.losses.maps.registry import loss_of, stopped_loss
 from discreet.losses.promise import keeps
-from discreet.losses.sensitivity.discovery import discovery_l1_sensitivity, discovery_sensitivity
+from discreet.losses.sensitivity.before.discovery import discovery_l1_sensitivity, discovery_sensitivity
 from discreet.mechanisms.discovery import discovered, discovered_law
 from discreet.mechanisms.guard import guarded_law
 from discreet.mechanisms.interface.settings import checked_settings

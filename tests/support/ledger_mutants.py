@@ -50,8 +50,8 @@ PLACES = {
 MUTANTS: dict[str, Mutant] = {
     "ledger: noise before the reservation": Mutant(
         "order of a release",
-        "receipt = _recorded(spend(replace(request, fingerprint=fingerprint)))",
-        "drawn = sampler.draw([1]); receipt = _recorded(spend(replace(request, fingerprint=fingerprint)))",
+        "receipt = checked_receipt(spend(replace(request, fingerprint=fingerprint)))",
+        "drawn = sampler.draw([1]); receipt = checked_receipt(spend(replace(request, fingerprint=fingerprint)))",
         WORKFLOW,
     ),
     "ledger: a request is reserved for nothing": Mutant(

@@ -80,7 +80,7 @@ PLACES = {
     "robust score": "discreet.mechanisms.coefficients.robust_loss:RobustLoss.score",
     "solver of ridge": "discreet.mechanisms.coefficients.ball_ridge:_Problem.certified",
     "solver of huber": "discreet.mechanisms.coefficients.huber_minimum:_Precision.certified",
-    "gaussian forwards": "discreet.losses.maps.gaussian:all_moments",
+    "gaussian forwards": "discreet.losses.maps.gaussian:_all_moments",
     "gradient forwards": "discreet.losses.maps.iterative:gradient",
     "promise kept": "discreet.losses.promise:keeps",
     "loss of a row": "discreet.losses.sensitivity.l2_sensitivity:add_remove_loss",

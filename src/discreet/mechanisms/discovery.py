@@ -17,7 +17,7 @@ from discreet.design.domain import RowDomain
 from discreet.design.dyadic import cell_edges
 from discreet.design.model import Design
 from discreet.losses.law import DISCOVERY, NoiseLaw
-from discreet.losses.sensitivity.discovery import discovery_block
+from discreet.losses.sensitivity.before.discovery import discovery_block
 from discreet.mechanisms.calibration.before import preceded_law
 from discreet.mechanisms.noisy_counts import noisy_counts
 from discreet.mechanisms.sampling.sampler import Sampler

@@ -16,7 +16,7 @@ from typing import Final
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.losses.law import GUARD, NoiseLaw
-from discreet.losses.sensitivity.guard import guard_block
+from discreet.losses.sensitivity.before.guard import guard_block
 from discreet.mechanisms.calibration.before import preceded_law
 from discreet.mechanisms.noisy_counts import noisy_counts
 from discreet.mechanisms.sampling.sampler import Sampler

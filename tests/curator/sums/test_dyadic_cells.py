@@ -14,7 +14,7 @@ from discreet.design.domain import RowDomain
 from discreet.design.dyadic import cell_edges
 from discreet.design.model import Design
 from discreet.errors import CellError, SpecError
-from discreet.losses.sensitivity.discovery import discovery_l1_sensitivity, discovery_sensitivity
+from discreet.losses.sensitivity.before.discovery import discovery_l1_sensitivity, discovery_sensitivity
 from discreet.tables.files.opening import open_source
 from discreet.tables.source import ComputeOptions
 

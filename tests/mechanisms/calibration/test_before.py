@@ -9,7 +9,7 @@ import pytest
 from discreet.design.domain import RowDomain
 from discreet.errors import SpecError
 from discreet.losses.law import GUARD, NoiseLaw
-from discreet.losses.sensitivity.before import CountsBefore
+from discreet.losses.sensitivity.before.counts import CountsBefore
 from discreet.mechanisms.calibration.before import preceded_law
 from discreet.privacy.budget import PrivacyBudget
 from discreet.privacy.gaussian import delta_from, mu_from

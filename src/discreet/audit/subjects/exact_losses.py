@@ -59,9 +59,7 @@ def exact_loss(
         return None if claim.mu is None else ExactLoss(name, "mu", spent, claim.mu)
     if asked.mechanism.name == "objective":
         return objective_loss(name, asked, claim, sides)
-    compared = COMPARED.get(asked.mechanism.name)
-    if compared is None:
-        return None
+    compared = COMPARED[asked.mechanism.name]
     changes = [
         Fraction(abs(change), scale)
         for change, scale in _all_changes(asked, compared, run_of(asked, sides, sampler))

@@ -9,7 +9,7 @@ from discreet.errors import SpecError
 from discreet.exact.rounding import root_up, up
 from discreet.losses.maps.stated import Stated
 from discreet.losses.promise import concentrated_delta, gaussian_delta
-from discreet.losses.sensitivity.before import CountsBefore
+from discreet.losses.sensitivity.before.counts import CountsBefore
 from discreet.privacy.gaussian import DELTA_HIGHEST, DELTA_LOWEST, MU_HIGHEST, MU_LOWEST, epsilon_from
 from discreet.privacy.loss import Loss
 

@@ -14,9 +14,9 @@ from discreet.losses.law import DISCOVERY, GUARD, NoiseLaw, Settings
 from discreet.losses.maps import fitted, gaussian, iterative, pure, refined, scaled, wishart
 from discreet.losses.maps.before import before_loss, both_losses, with_before
 from discreet.losses.maps.stated import Stated
-from discreet.losses.sensitivity.before import CountsBefore
-from discreet.losses.sensitivity.discovery import discovery_block
-from discreet.losses.sensitivity.guard import guard_block
+from discreet.losses.sensitivity.before.counts import CountsBefore
+from discreet.losses.sensitivity.before.discovery import discovery_block
+from discreet.losses.sensitivity.before.guard import guard_block
 from discreet.privacy.loss import Loss
 
 LossMap: TypeAlias = Callable[[Stated], Loss]

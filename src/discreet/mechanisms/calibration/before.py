@@ -14,7 +14,7 @@ from typing import Final
 from discreet.design.domain import RowDomain
 from discreet.errors import SpecError
 from discreet.losses.law import DISCOVERY, GUARD, NoiseLaw
-from discreet.losses.sensitivity.before import CountsBefore
+from discreet.losses.sensitivity.before.counts import CountsBefore
 from discreet.mechanisms.calibration.blocks import in_steps
 from discreet.privacy.budget import PrivacyBudget, as_pair
 from discreet.privacy.gaussian import delta_from, mu_from

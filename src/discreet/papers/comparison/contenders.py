@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 import numpy as np
 
 from discreet.errors import SpecError
+from discreet.losses.maps.registry import MOMENTS
 from discreet.mechanisms.choice import AUTO
 from discreet.mechanisms.registry import HOMES, mechanism_named
 from discreet.papers.methods import Regressor, reader_method, reader_model
@@ -90,7 +91,7 @@ def trained(
     name, _, penalty = method.partition("/")
     # Any: keywords of an estimator have many types
     given: dict[str, Any] = {"penalty": penalty} if penalty else {}
-    if not penalty and name != AUTO and mechanism_named(name).kind == "moments":
+    if not penalty and name in MOMENTS:
         given["penalty"] = _MOMENTS_PENALTY
     if penalty in _WITH_STRENGTH:
         given["strength"] = "criterion"

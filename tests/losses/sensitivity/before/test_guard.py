@@ -8,7 +8,7 @@ import math
 import numpy as np
 import pytest
 
-from discreet.losses.sensitivity.guard import guard_l1_sensitivity, guard_sensitivity
+from discreet.losses.sensitivity.before.guard import guard_l1_sensitivity, guard_sensitivity
 from discreet.privacy.unit import PrivacyUnit
 
 

@@ -8,7 +8,7 @@ from discreet.design.dyadic import cell_edges
 from discreet.design.model import Design
 from discreet.exact.rounding import root_up
 from discreet.losses.law import DISCOVERY
-from discreet.losses.sensitivity.before import CountsBefore
+from discreet.losses.sensitivity.before.counts import CountsBefore
 from discreet.privacy.unit import PrivacyUnit
 
 

@@ -6,7 +6,7 @@ import math
 
 from discreet.design.model import Design
 from discreet.losses.law import GUARD, GUARD_COUNTS
-from discreet.losses.sensitivity.before import CountsBefore
+from discreet.losses.sensitivity.before.counts import CountsBefore
 from discreet.privacy.unit import PrivacyUnit
 
 

@@ -9,7 +9,11 @@ import numpy as np
 import pytest
 
 from discreet.design.model import Design
-from discreet.losses.sensitivity.discovery import discovery_block, discovery_l1_sensitivity, discovery_sensitivity
+from discreet.losses.sensitivity.before.discovery import (
+    discovery_block,
+    discovery_l1_sensitivity,
+    discovery_sensitivity,
+)
 from discreet.privacy.unit import PrivacyUnit
 
 
