@@ -33,6 +33,7 @@ from discreet.mechanisms.sampling.sampler import ExactSampler
 from discreet.releases import Release
 from discreet.tables.source import ComputeOptions
 from discreet.testing.kill_points import calling
+from support.marked_commands import LEDGER_PLACE, command_line
 from support.marked_tables import AT, NUMBERS, SOURCES, arrow, columns, design
 from support.markers import (
     DROPPED,
@@ -51,8 +52,6 @@ from support.markers import (
     rows_on_disk,
 )
 from support.torn_tables import FAILING_READERS
-
-LEDGER_PLACE = "ledger file"
 
 
 @pytest.fixture
@@ -148,14 +147,19 @@ def mechanism_cases():
     yield pytest.param("laplace", 0.0, {"clip_counts": True}, True, id="clip counts, laplace, persons")
     yield pytest.param("gaussian", 1e-6, {"guard": True}, False, id="guard")
     yield pytest.param("irls", 1e-6, {}, False, id="irls, gaussian")
+    for persons, ending in ((False, ""), (True, ", persons")):
+        yield pytest.param("gaussian", 1e-6, {"scaling": "private"}, persons, id=f"private scaling{ending}")
+        yield pytest.param("gaussian", 1e-6, {"bounds": "private"}, persons, id=f"private bounds{ending}")
 
 
 @pytest.mark.parametrize(("mechanism", "delta", "options", "persons"), list(mechanism_cases()))
 def test_no_mechanism_shows_a_marker(mechanism, delta, options, persons, scratch, ledger, tmp_path):
     hook = ledger.account("persons" if persons else "rows", "request-1")
     settings = {"iterations": 3} if mechanism in ("irls", "gradient", "frank-wolfe") else None
+    bounds = options.get("bounds")
+    asked, options = design(persons=persons, bounds=bounds), {k: v for k, v in options.items() if k != "bounds"}
     places = released(
-        arrow(), design(persons=persons), scratch,
+        arrow(), asked, scratch,
         hook=hook, mechanism=mechanism, delta=delta, settings=settings, grid_bits=16, **options,
     )  # fmt: skip
     made = places.result
@@ -165,6 +169,10 @@ def test_no_mechanism_shows_a_marker(mechanism, delta, options, persons, scratch
     places.add("pickle", pickle.dumps(model))
     places.add("report", discreet.report(made, model).html)
     places.add("report", f"{discreet.verify(made)!r} {discreet.diagnose(made)!r}")
+    if bounds is not None:
+        # a limit that is stated: before bounds are known cells wait on disk as they are, and nowhere else
+        assert [one for one in places.found() if not one.endswith(ON_DISK)] == []
+        places.contents.pop(ON_DISK)
     check(bytes_of_the_ledger(places, tmp_path))
 
 
@@ -304,48 +312,6 @@ def test_a_full_disk_for_the_release_shows_no_marker(scratch, files, monkeypatch
 
 
 # the command line, redirected
-
-
-def command_line(scratch, files, monkeypatch, data, missing="drop", *more, step="", failure=None, persons=False):
-    """A release with a ledger and all commands that read one, with everything that they print and write."""
-    monkeypatch.chdir(files)
-    monkeypatch.setattr("discreet.cli.progress.PATIENCE", 0.0)
-    (files / "design.toml").write_text(design(missing=missing, persons=persons).to_toml())
-    books = discreet.Ledger.create(files / "books.db")
-    books.declare("people", epsilon=6.0, delta=1e-5, unit=design(persons=persons).unit)
-
-    def stop(reached):
-        if reached == step:
-            raise failure
-
-    base = ["--design", "design.toml", "--epsilon", "1", "--delta", "1e-6", "--ledger", "books.db"]
-    base += ["--dataset", "people", "--grid-bits", "24"]
-    runner = CliRunner()
-
-    def run():
-        with calling(stop):
-            first = runner.invoke(program, ["release", str(data), *base, "-o", "r.json", *more])
-        print(first.stdout)
-        print(first.stderr, file=sys.stderr)
-        return first
-
-    places = recorded(run, scratch)
-    others = [
-        ["ledger", "status", "books.db"], ["ledger", "history", "books.db"], ["ledger", "status", "books.db", "--json"],
-        ["ledger", "history", "books.db", "--json"],
-    ]  # fmt: skip
-    if (files / "r.json").exists():
-        others += [["verify", "r.json"], ["verify", "r.json", "--json"], ["ledger", "verify", "books.db", "r.json"]]
-        places.add("release", (files / "r.json").read_bytes())
-    for words in others:
-        done = runner.invoke(program, words)
-        places.add("stdout", done.stdout)
-        places.add("stderr", done.stderr)
-    places.contents.pop("repr")
-    places.add(LEDGER_PLACE, (files / "books.db").read_bytes())
-    for path in files.glob(".discreet-*"):
-        places.add("half a file", path.read_bytes())
-    return places
 
 
 @pytest.mark.parametrize("persons", [False, True], ids=["rows", "persons"])

@@ -21,14 +21,14 @@ from support.markers import BOUNDS, DROPPED, LEVEL, PERSON, REMARK, ROWS, VALUE
 AT = 700  # where the planted row stands: in the third batch of 256
 
 
-def design(*, missing: str = "drop", persons: bool = False) -> Design:
-    """The declaration, without any marker in it."""
+def design(*, missing: str = "drop", persons: bool = False, bounds: str | None = None) -> Design:
+    """The declaration, without any marker in it; of both numbers the bounds may be private."""
     unit = PrivacyUnit(id="person", max_rows=2) if persons else PrivacyUnit()
     return Design(
         "income",
         {
-            "income": Numeric(BOUNDS, missing=missing),
-            "age": Numeric((18, 90), missing=missing),
+            "income": {"bounds": bounds or BOUNDS, "missing": missing},
+            "age": {"bounds": bounds or (18, 90), "missing": missing},
             "region": Categorical(["north", "south"], missing=missing),
         },
         unit=unit,

@@ -319,6 +319,7 @@ def test_zeros_without_noise_take_noise_off_the_equations(neighbours, columns, f
     assert errors[0] / errors[2] == pytest.approx(since_version_1, abs=5e-5)
 
 
+@pytest.mark.slow
 def test_errors_of_a_model_with_a_factor_count_what_has_noise_and_no_more():
     """What noise does to coefficients over 600 seeds, and what a fit says of it; noise on zeros would be more."""
     rng = np.random.default_rng(5)
