@@ -76,7 +76,7 @@ def ledger(tmp_path):
     books = discreet.Ledger.create(tmp_path / "books.db")
     for name, persons in (("rows", False), ("persons", True)):
         unit = design(persons=persons).unit
-        books.declare(name, epsilon=9.0, delta=1e-5, rule="basic", unit=unit)
+        books.declare(name, epsilon=8.0, delta=1e-5, rule="basic", unit=unit)
     return books
 
 
