@@ -39,6 +39,16 @@ RUNS = {"refined": 24, "gaussian scaled": 60}
 NEED_INTERCEPT = ("gaussian robust", "gaussian scaled")
 
 
+def cases(names, *intercepts):
+    """One case for each name, and those of many runs behind `make slow`: mutants and replays judge them in every run."""
+    return [
+        pytest.param(name, *intercept, marks=[pytest.mark.slow] if name in RUNS else [])
+        for name in names
+        for intercept in intercepts or [()]
+        if intercept != (False,) or name not in NEED_INTERCEPT
+    ]
+
+
 def largest(name, design, smaller=1, claim=None):
     entry = name if isinstance(name, MechanismEntry) else mechanism_entries()[name]
     asked = Question.checked(
@@ -61,10 +71,7 @@ def largest(name, design, smaller=1, claim=None):
     return max(known, key=lambda loss: loss.value, default=None)
 
 
-@pytest.mark.parametrize(
-    ("name", "intercept"),
-    [(name, intercept) for name in KNOWN for intercept in (True, False) if intercept or name not in NEED_INTERCEPT],
-)
+@pytest.mark.parametrize(("name", "intercept"), cases(KNOWN, (True,), (False,)))
 def test_the_loss_is_within_the_claim_and_reaches_it(name, intercept):
     found = largest(name, Design("y", COLUMNS, intercept=intercept))
     assert found.kept
@@ -74,7 +81,7 @@ def test_the_loss_is_within_the_claim_and_reaches_it(name, intercept):
 
 
 # scales of Wishart noise are products, and one choice of a vertex need not lose what it may
-@pytest.mark.parametrize("name", [name for name in KNOWN if name not in ("wishart", "frank-wolfe", "irls moment")])
+@pytest.mark.parametrize("name", cases(name for name in KNOWN if name not in ("wishart", "frank-wolfe", "irls moment")))
 def test_with_half_the_noise_the_loss_exceeds_the_claim(name):
     assert not largest(name, Design("y", COLUMNS), smaller=2).kept
 
