@@ -12,8 +12,9 @@ from dataclasses import dataclass
 import pytest
 
 from discreet.losses.law import CLIPPED
-from discreet.mechanisms.coefficients import frank_wolfe, gradient, irls
+from discreet.mechanisms.coefficients import frank_wolfe, gradient, irls, refined
 from discreet.mechanisms.moments import gaussian
+from discreet.mechanisms.scaling import searches
 from support import discovery_patches, reading_patches, refined_patches, scaled_patches, sensitivity_patches
 from support import production_patches as mistakes
 from support.production_judges import (
@@ -271,9 +272,15 @@ def _table() -> list[ProductionMutant]:
             "exact sums as preconditioner", "irls", mistakes.exact_preconditioner, audit("irls gaussian"), True
         ),
         ProductionMutant("exact sums as preconditioner", "refined", refined_patches.exact_gram, audit("refined")),
-        ProductionMutant("exact sums as scaling", "refined", refined_patches.exact_scaling, audit("refined"), True),
         ProductionMutant(
-            "exact sums as scaling", "gaussian scaled", scaled_patches.exact_scaling, audit("gaussian scaled"), True
+            "exact sums as scaling", "refined", scaled_patches.exact_scaling(refined), audit("refined"), True
+        ),
+        ProductionMutant(
+            "exact sums as scaling",
+            "gaussian scaled",
+            scaled_patches.exact_scaling(searches),
+            audit("gaussian scaled"),
+            True,
         ),
         ProductionMutant("exact sums as threshold", "refined", refined_patches.exact_clip, audit("refined")),
         ProductionMutant("exact sums as threshold", "irls", mistakes.threshold_from_sums, audit("irls gaussian")),

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from discreet.curator.sums.column_cells import CELLS
 from discreet.exact.triangle import pairs, position, symmetric
 from discreet.losses.sensitivity.searches import LAST
 from discreet.mechanisms.coefficients import refined
@@ -94,20 +93,6 @@ def exact_gram(patch: Patch) -> None:
         return symmetric((exact[k] / context.law.unit for k in at), len(indices))
 
     patch.setattr(refined, "_noisy_gram", gram)
-
-
-def exact_scaling(patch: Patch) -> None:
-    """Medians and median distances from them, as they are."""
-    noisy = refined.columns_centred
-
-    def centred(context: Any, cells: Any, rows: int) -> tuple[list[float], list[float]]:
-        noisy(context, cells, rows)
-        values = [np.repeat(np.arange(-CELLS, CELLS + 1), column) / CELLS for column in cells]
-        centres = [float(np.median(column)) for column in values]
-        spreads = [np.median(abs(column - centre)) for column, centre in zip(values, centres, strict=True)]
-        return centres, [max(float(spread), searches.NARROWEST) for spread in spreads]
-
-    patch.setattr(refined, "columns_centred", centred)
 
 
 def exact_clip(patch: Patch) -> None:

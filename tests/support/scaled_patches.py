@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -30,15 +31,19 @@ def searches_free(patch: Patch) -> None:
     patch.setattr(scaled, "scaled_law", free)
 
 
-def exact_scaling(patch: Patch) -> None:
-    """Medians and median distances from them, as they are."""
-    noisy = searches.columns_centred
+def exact_scaling(module: Any) -> Callable[[Patch], None]:
+    """Medians and median distances from them, as they are, where `module` looks for centres and scales."""
 
-    def centred(context: Any, cells: Any, rows: int) -> tuple[list[float], list[float]]:
-        noisy(context, cells, rows)
-        values = [np.repeat(np.arange(-CELLS, CELLS + 1), column) / CELLS for column in cells]
-        centres = [float(np.median(column)) for column in values]
-        spreads = [np.median(abs(column - centre)) for column, centre in zip(values, centres, strict=True)]
-        return centres, [max(float(spread), searches.NARROWEST) for spread in spreads]
+    def apply(patch: Patch) -> None:
+        noisy = module.columns_centred
 
-    patch.setattr(searches, "columns_centred", centred)
+        def centred(context: Any, cells: Any, rows: int) -> tuple[list[float], list[float]]:
+            noisy(context, cells, rows)
+            values = [np.repeat(np.arange(-CELLS, CELLS + 1), column) / CELLS for column in cells]
+            centres = [float(np.median(column)) for column in values]
+            spreads = [np.median(abs(column - centre)) for column, centre in zip(values, centres, strict=True)]
+            return centres, [max(float(spread), searches.NARROWEST) for spread in spreads]
+
+        patch.setattr(module, "columns_centred", centred)
+
+    return apply

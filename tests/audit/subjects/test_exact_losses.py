@@ -40,7 +40,7 @@ NEED_INTERCEPT = ("gaussian robust", "gaussian scaled")
 
 
 def cases(names, *intercepts):
-    """One case for each name, and those of many runs behind `make slow`: mutants and replays judge them in every run."""
+    """One case for each name, those of many runs behind `make slow`: mutants and replays judge these in every run."""
     return [
         pytest.param(name, *intercept, marks=[pytest.mark.slow] if name in RUNS else [])
         for name in names
