@@ -16,6 +16,7 @@ extensions = [
     "myst_parser",
     "sphinx.ext.autodoc",
     "numpydoc",
+    "sphinx_copybutton",
     "commands",
     "mathml",
     "membership",
@@ -28,7 +29,7 @@ exclude_patterns = ["_build", "images/*.md"]
 
 # text
 myst_heading_anchors = 3
-myst_enable_extensions = ["dollarmath"]
+myst_enable_extensions = ["deflist", "dollarmath"]
 html_math_renderer = "mathml"
 language = "en"
 # docstrings write names in single back quotes
@@ -53,5 +54,7 @@ html_static_path = ["_static"]
 html_css_files = ["discreet.css"]
 html_copy_source = False
 html_show_sourcelink = False
+# outputs stand in ```text and have no button
+copybutton_selector = "div:not(.highlight-text) > div.highlight pre"
 pygments_style = "default"
 pygments_dark_style = "monokai"
