@@ -15,7 +15,7 @@ from discreet.errors import SpecError
 WHY = NotEstimable("too much noise")
 NAMES = ["Intercept", "age", "height", "region[south]"]
 NUMBERS = [0.25, -1.0, 3.0, 0.0]
-FULL = ByName(NAMES, NUMBERS)
+full = ByName(NAMES, NUMBERS)
 SERIES = pd.Series(NUMBERS, index=NAMES)
 HOLED = ByName(NAMES, [0.25, WHY, 3.0, 0.0])
 OPERATIONS = {
@@ -38,7 +38,7 @@ COMPARISONS = {
 @pytest.mark.parametrize("operate", OPERATIONS.values(), ids=OPERATIONS)
 @pytest.mark.parametrize("other", [2.0, 3, np.float64(4.0), np.array([1.0, 2.0, 3.0, 4.0])], ids=str)
 def test_arithmetic_is_that_of_a_series(operate, other):
-    found = operate(FULL, other)
+    found = operate(full, other)
     assert isinstance(found, ByName)
     assert found.to_dict() == operate(SERIES, other).to_dict()
 
@@ -56,26 +56,26 @@ def test_so_is_arithmetic_with_values_on_the_right(name, other):
 @pytest.mark.parametrize("other", [0.25, np.float64(3.0), np.array([0.25, -2.0, 4.0, 0.0])], ids=str)
 def test_comparisons_are_those_of_a_series_and_choose_values(name, other):
     compare = COMPARISONS[name]
-    found = compare(FULL, other)
+    found = compare(full, other)
     assert isinstance(found, Flags)
     assert found.to_dict() == compare(SERIES, other).to_dict()
-    assert FULL[found].to_dict() == SERIES[compare(SERIES, other)].to_dict()
-    turned = compare(other, FULL)
+    assert full[found].to_dict() == SERIES[compare(SERIES, other)].to_dict()
+    turned = compare(other, full)
     assert turned.to_dict() == compare(other, SERIES).to_dict()
 
 
 def test_values_of_the_same_names_combine_in_any_order():
     turned = ByName(NAMES[::-1], NUMBERS[::-1])
-    assert (FULL - turned).to_dict() == dict.fromkeys(NAMES, 0.0)
-    assert (FULL >= turned).all()
-    assert FULL.eq(turned).all()
-    assert not FULL.ne(turned).any()
-    assert (FULL == turned) is True
-    assert (FULL != turned) is False
-    assert FULL == dict(zip(NAMES, NUMBERS, strict=True))
-    assert FULL != {"age": -1.0}
+    assert (full - turned).to_dict() == dict.fromkeys(NAMES, 0.0)
+    assert (full >= turned).all()
+    assert full.eq(turned).all()
+    assert not full.ne(turned).any()
+    assert (full == turned) is True
+    assert (full != turned) is False
+    assert full == dict(zip(NAMES, NUMBERS, strict=True))
+    assert full != {"age": -1.0}
     with pytest.raises(SpecError, match="the names differ"):
-        FULL + ByName(["age"], [1.0])
+        full + ByName(["age"], [1.0])
 
 
 @pytest.mark.parametrize("compare", COMPARISONS.values(), ids=COMPARISONS)
@@ -86,38 +86,38 @@ def test_no_comparison_holds_for_a_value_that_is_not_estimable(compare, other):
 
 
 def test_a_missing_value_stays_missing_with_its_reason():
-    assert (2 * HOLED + FULL)["age"] == WHY
-    assert HOLED.eq(FULL).true_names == ("Intercept", "height", "region[south]")
-    assert abs(-FULL).to_dict() == SERIES.abs().to_dict()
-    assert repr(1 / FULL).splitlines()[-1] == "region[south]  not estimable: a division by 0"
-    assert (FULL**0.5)["age"].reason == "the result is no real number"
-    assert (1e308 * FULL)["height"].reason == "the result leaves double precision"
-    assert (FULL**4e3)["height"].reason == "the result leaves double precision"
+    assert (2 * HOLED + full)["age"] == WHY
+    assert HOLED.eq(full).true_names == ("Intercept", "height", "region[south]")
+    assert abs(-full).to_dict() == SERIES.abs().to_dict()
+    assert repr(1 / full).splitlines()[-1] == "region[south]  not estimable: a division by 0"
+    assert (full**0.5)["age"].reason == "the result is no real number"
+    assert (1e308 * full)["height"].reason == "the result leaves double precision"
+    assert (full**4e3)["height"].reason == "the result leaves double precision"
 
 
 def test_indices_are_those_of_a_series():
-    assert FULL.loc["age"] == FULL.iloc[1] == FULL["age"] == -1.0
-    assert FULL.iloc[-1] == 0.0
-    assert list(FULL.iloc[1:3]) == ["age", "height"]
-    assert list(FULL.iloc[[2, 0]]) == ["height", "Intercept"]
-    assert list(FULL.loc[["height", "age"]]) == ["height", "age"]
-    assert FULL.loc["age":"height"].to_dict() == SERIES.loc["age":"height"].to_dict()
-    assert FULL.loc[:"age"].to_dict() == SERIES.loc[:"age"].to_dict()
-    assert FULL.loc[FULL > 0].to_dict() == {"Intercept": 0.25, "height": 3.0}
-    assert repr(FULL[FULL > 9]) == ""
+    assert full.loc["age"] == full.iloc[1] == full["age"] == -1.0
+    assert full.iloc[-1] == 0.0
+    assert list(full.iloc[1:3]) == ["age", "height"]
+    assert list(full.iloc[[2, 0]]) == ["height", "Intercept"]
+    assert list(full.loc[["height", "age"]]) == ["height", "age"]
+    assert full.loc["age":"height"].to_dict() == SERIES.loc["age":"height"].to_dict()
+    assert full.loc[:"age"].to_dict() == SERIES.loc[:"age"].to_dict()
+    assert full.loc[full > 0].to_dict() == {"Intercept": 0.25, "height": 3.0}
+    assert repr(full[full > 9]) == ""
     for wrong in ("agee", 3, None):
         with pytest.raises(KeyError, match="unknown coefficient"):
-            FULL[wrong]
+            full[wrong]
     with pytest.raises(KeyError, match="Did you mean 'age'"):
-        FULL.loc["agee":]
+        full.loc["agee":]
     with pytest.raises(IndexError):
-        FULL.iloc[9]
+        full.iloc[9]
     with pytest.raises(SpecError, match="the index has the names"):
-        FULL[ByName(["age"], [1.0]) > 0]
+        full[ByName(["age"], [1.0]) > 0]
 
 
 def test_flags_combine_and_have_no_single_truth():
-    low, high = FULL < 0.1, FULL > 2
+    low, high = full < 0.1, full > 2
     assert (low | high).true_names == ("age", "height", "region[south]")
     assert (low & high).any() is False
     assert (~low).true_names == ("Intercept", "height")
@@ -132,14 +132,14 @@ def test_flags_combine_and_have_no_single_truth():
 
 def test_what_is_no_operand_is_refused():
     with pytest.raises(TypeError):
-        FULL + "1"
+        full + "1"
     with pytest.raises(TypeError):
-        FULL < "1"  # noqa: B015
+        full < "1"  # noqa: B015
     with pytest.raises(SpecError, match="expected a number, an array or values by name, got 'a'"):
-        FULL.eq("a")
+        full.eq("a")
     with pytest.raises(SpecError, match=r"shape \(2,\)"):
-        FULL + [1.0, 2.0]
-    assert (FULL == "1") is False
+        full * [1.0, 2.0]
+    assert (full == "1") is False
 
 
 def test_sets_say_how_to_ask_about_them():
@@ -151,11 +151,11 @@ def test_sets_say_how_to_ask_about_them():
 
 
 def test_functions_of_numpy_take_the_numbers():
-    np.testing.assert_array_equal(np.exp(FULL), np.exp(NUMBERS))
-    assert np.add.reduce(FULL) == sum(NUMBERS)
+    np.testing.assert_array_equal(np.exp(full), np.exp(NUMBERS))
+    assert np.add.reduce(full) == sum(NUMBERS)
     with pytest.raises(NotEstimableError, match="age"):
         np.exp(HOLED)
-    assert (FULL * np.array(2.0))["height"] == 6.0
+    assert (full * np.array(2.0))["height"] == 6.0
 
 
 def test_weak_coefficients_stay_in_brackets():
