@@ -22,9 +22,8 @@ _SPELLED: Final = {
     "<": r"\textless{}",
     ">": r"\textgreater{}",
     "|": r"\textbar{}",
-    '"': r"\textquotedbl{}",
+    '"': r"\textquotedblright{}",
     "`": r"\textasciigrave{}",
-    "'": r"\textquotesingle{}",
     "–": "--",
     "²": r"\textsuperscript{2}",
     # a bracket at the start of a row would be read as an option of the row before
@@ -36,7 +35,7 @@ _MINUS: Final = re.compile(r"(?<![\w.-])-(?=[0-9.])")
 
 
 def latex_table(grid: Grid, *, caption: str | None = None, label: str | None = None) -> str:
-    r"""Write a `table` with a `tabular` in it; it needs \usepackage{booktabs} and, for an error, nothing more.
+    r"""Write a `table` with a `tabular` in it; it needs \usepackage{booktabs} and nothing more.
 
     Parameters
     ----------
