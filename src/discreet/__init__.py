@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from discreet.analyst.diagnosis import diagnose
     from discreet.analyst.model import Fit, fit
     from discreet.analyst.path import path
+    from discreet.analyst.side_by_side import table
     from discreet.checking import check
     from discreet.design.model import Design
     from discreet.errors import DesignError, DesignProblem, DiscreetError
@@ -58,6 +59,7 @@ _HOMES = {
     "plan": "discreet.planning",
     "release": "discreet.workflow",
     "report": "discreet.pages.page",
+    "table": "discreet.analyst.side_by_side",
     "verify": "discreet.releases.verification",
 }
 
@@ -86,6 +88,7 @@ __all__ = [
     "plan",
     "release",
     "report",
+    "table",
     "verify",
 ]
 

@@ -19,6 +19,7 @@ from discreet.analyst.solvers.least_squares import Solution
 from discreet.analyst.solvers.penalties import Penalty, PenaltySpec
 from discreet.analyst.summary.coefficient_table import cells, estimates, headers, plain_values
 from discreet.analyst.summary.summary import summary_text
+from discreet.analyst.tables.regression_table import TableMixin
 from discreet.analyst.values.estimates import NothingExcluded, Number, unbounded
 from discreet.analyst.values.not_estimable import NotEstimable, known, reason_of
 from discreet.analyst.values.parameters import Parameters
@@ -29,7 +30,7 @@ from discreet.releases import Coefficients, Release
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Fit(InferenceMixin):
+class Fit(InferenceMixin, TableMixin):
     """A linear model read from a release.
 
     The coefficients describe the rows as they were released: clipped to their bounds and, in a design with a `radius`,

@@ -3,31 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from fractions import Fraction
-from math import sqrt
-from typing import TYPE_CHECKING, Final, TypeAlias
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, TypeVar
 
-from discreet.design.columns import Numeric
-from discreet.design.model import Design
 from discreet.errors import SpecError
-from discreet.exact.triangle import pairs
-from discreet.releases.noise_mean import centred
+from discreet.releases.description_intervals import Ends, Intervals
 from discreet.releases.not_estimable import NotEstimable, known, reason_of, shown_number
+from discreet.releases.reference_law import DEFAULT_LEVEL, checked_level, family_of
+from discreet.releases.released_sums import NoNumberError, ReleasedSums
+from discreet.text import html_table
 
 if TYPE_CHECKING:
     from discreet.releases.release import Release
 
 Number: TypeAlias = float | NotEstimable
+Interval: TypeAlias = Ends | NotEstimable
 Table: TypeAlias = Mapping[str, Mapping[str, Number]]
+Result = TypeVar("Result")
 
-_FEW_ROWS: Final = "the noise leaves no number of rows to speak of"
-_NOT_RELEASED: Final = "the release does not hold the sums that this needs"
-_NO_SPREAD: Final = "with the noise the variance is not positive; use more rows or a larger epsilon"
-_TOO_CLOSE: Final = "with the noise the correlation is outside -1 to 1; use more rows or a larger epsilon"
+GAUSSIAN: Final = ("sd", "covariance", "correlation")
+OWN: Final = ("mean", *GAUSSIAN)
+_HEADS: Final = ["column", "mean", f"{DEFAULT_LEVEL:.0%} interval", "sd"]
+_PERSONS: Final = NotEstimable(
+    "rows of one person depend on each other, and the release does not say how much; table_conf_int counts the noise "
+    "alone, and a fit without features has an interval for the mean of the target that is clustered by person if the "
+    'release was made with moments "robust" (--robust)'
+)
 _NOTE: Final = (
     "Of values clipped to their {bounds}, in original units, with the noise of the release.\n"
-    "There are no intervals here; reading them costs no further budget."
+    "Intervals of means hold for any rows. For sd, covariance and correlation there are gaussian_conf_int, which\n"
+    "assumes Gaussian rows, and table_conf_int for the values of this very table. Reading all this is free."
 )
 
 
@@ -58,6 +63,111 @@ class Description:
     covariance: Table
     correlation: Table
     found: tuple[str, ...] = ()
+    _release: Release | None = field(default=None, repr=False, compare=False)
+
+    def mean_conf_int(self, level: float | None = None, *, alpha: float | None = None) -> Mapping[str, Interval]:
+        """Give an interval for the mean of each column in the population behind the rows, whatever their law.
+
+        It counts sampling and privacy noise and is within the bounds of the column. It rests on the central limit
+        theorem: the level of a rare category holds once it has some dozens of rows.
+
+        Parameters
+        ----------
+        level
+            At least 0.5 and below 1; 0.95 unless given.
+        alpha
+            1 minus the level, instead of it.
+
+        Returns
+        -------
+        mapping
+            Pairs (lower, upper) by column, or why there are none.
+        """
+        about = self._intervals(checked_level(level, alpha))
+        if self._dependent:
+            return dict.fromkeys(self.columns, _PERSONS)
+        return {name: _or_reason(about.mean, j, "any") for j, name in enumerate(self.columns, start=1)}
+
+    def gaussian_conf_int(
+        self,
+        of: Literal["sd", "covariance", "correlation"],
+        level: float | None = None,
+        *,
+        alpha: float | None = None,
+    ) -> Mapping[str, Any]:
+        """Give intervals for the population behind the rows *if they are Gaussian*.
+
+        Spread of a spread needs fourth moments, which a release does not hold. With heavier tails than Gaussian these
+        intervals are too short, with lighter ones too long.
+
+        Parameters
+        ----------
+        of
+            `sd`, `covariance` or `correlation`.
+        level, alpha
+            As for `mean_conf_int`.
+
+        Returns
+        -------
+        mapping
+            Pairs (lower, upper) by column, or by column and column, or why there are none.
+        """
+        return self._by_column(of, GAUSSIAN, "gaussian", checked_level(level, alpha))
+
+    def table_conf_int(
+        self,
+        of: Literal["mean", "sd", "covariance", "correlation"],
+        level: float | None = None,
+        *,
+        alpha: float | None = None,
+    ) -> Mapping[str, Any]:
+        """Give intervals for the values of this very table, clipped as it was: they count the privacy noise alone.
+
+        They are no intervals for a population, and hold whatever the rows are.
+
+        Parameters
+        ----------
+        of
+            `mean`, `sd`, `covariance` or `correlation`.
+        level, alpha
+            As for `mean_conf_int`.
+
+        Returns
+        -------
+        mapping
+            Pairs (lower, upper) by column, or by column and column, or why there are none.
+        """
+        return self._by_column(of, OWN, "table", checked_level(level, alpha))
+
+    @property
+    def _dependent(self) -> bool:
+        return self._source.design.unit.max_rows > 1
+
+    @property
+    def _source(self) -> Release:
+        if self._release is None:
+            raise SpecError("this description has no release behind it; make it with release.describe()")
+        return self._release
+
+    def _intervals(self, level: float) -> Intervals:
+        release = self._source
+        return Intervals(ReleasedSums(release), release.noise_sd, family_of(release.noise.family), level)
+
+    def _by_column(
+        self, of: str, allowed: Sequence[str], rows: Literal["gaussian", "table"], level: float
+    ) -> Mapping[str, Any]:
+        if of not in allowed:
+            raise SpecError.unknown_name("of", of, allowed)
+        about, numbered = self._intervals(level), list(enumerate(self.columns, start=1))
+        missing = rows == "gaussian" and self._dependent
+        if of in ("mean", "sd"):
+            one = getattr(about, of)
+            return {name: _PERSONS if missing else _or_reason(one, j, rows) for j, name in numbered}
+        two = getattr(about, of)
+        return {
+            name: {other: _PERSONS if missing else _or_reason(two, i, j, rows) for j, other in numbered}
+            for i, name in numbered
+        }
 
     def to_dict(self) -> dict[str, object]:
         """Everything as plain values for JSON: null where the release cannot say, and the reasons by name."""
@@ -74,25 +184,38 @@ class Description:
             "sd": _plain(self.sd),
             "covariance": {name: _plain(row) for name, row in self.covariance.items()},
             "correlation": {name: _plain(row) for name, row in self.correlation.items()},
+            "interval_level": DEFAULT_LEVEL,
+            "mean_conf_int": _plain_ends(self.mean_conf_int()),
+            "gaussian_conf_int": {of: _plain_ends(self.gaussian_conf_int(of)) for of in GAUSSIAN},
+            "table_conf_int": {of: _plain_ends(self.table_conf_int(of)) for of in OWN},
             **({"found_bounds": list(self.found)} if self.found else {}),
             "not_estimable": {what: reason for what, value in found.items() if (reason := reason_of(value))},
         }
 
+    def _spread(self) -> list[list[str]]:
+        ends = self.mean_conf_int()
+        return [
+            [name, _shown(self.mean[name]), _shown_ends(ends[name]), _shown(self.sd[name])] for name in self.columns
+        ]
+
+    def _notes(self) -> list[str]:
+        words = "bounds" if self.found else "declared bounds"
+        found = [f"Bounds found privately: {', '.join(self.found)}."] if self.found else []
+        return [_NOTE.format(bounds=words), *found]
+
     def __repr__(self) -> str:
-        spread = [["column", "mean", "sd"]]
-        spread += [[name, _shown(self.mean[name]), _shown(self.sd[name])] for name in self.columns]
         related = [["correlation", *self.columns]]
         related += [
             [name, *(_shown(self.correlation[name][other]) for other in self.columns[: index + 1])]
             for index, name in enumerate(self.columns)
         ]
         rows = shown_number(self.rows, ",.0f")
-        words = "bounds" if self.found else "declared bounds"
-        notes = [
-            _NOTE.format(bounds=words),
-            *([f"Bounds found privately: {', '.join(self.found)}."] if self.found else []),
-        ]
-        return "\n".join([f"Rows: {rows}", "", *_aligned(spread), "", *_aligned(related), "", *notes])
+        spread = _aligned([_HEADS, *self._spread()])
+        return "\n".join([f"Rows: {rows}", "", *spread, "", *_aligned(related), "", *self._notes()])
+
+    def _repr_html_(self) -> str:
+        title = f"Columns of a release, {shown_number(self.rows, ',.0f')} rows"
+        return html_table(title, _HEADS, self._spread(), self._notes())
 
 
 def described(release: Release) -> Description:
@@ -102,7 +225,7 @@ def described(release: Release) -> Description:
             'means and correlations are of rows without weights, but a release with scaling "private" holds sums of '
             'weighted rows; release with scaling "declared" for them, or fit models, which count the weights'
         )
-    sums = _Sums(release)
+    sums = ReleasedSums(release)
     indices = dict(zip(release.columns[1:], range(1, len(release.columns)), strict=True))
 
     def table(entry: Callable[[int, int], float]) -> Table:
@@ -116,93 +239,35 @@ def described(release: Release) -> Description:
         covariance=table(sums.covariance),
         correlation=table(sums.correlation),
         found=tuple(release.found_bounds or ()),
+        _release=release,
     )
 
 
-class _NoNumberError(Exception):
-    """The sums do not give a number; the message says why."""
-
-
-def _or_reason(number: Callable[..., float], *given: int) -> Number:
+def _or_reason(number: Callable[..., Result], *given: object) -> Result | NotEstimable:
     try:
         return number(*given)
-    except _NoNumberError as reason:
+    except NoNumberError as reason:
         return NotEstimable(str(reason))
-
-
-class _Sums:
-    """The moments as exact fractions in scaled units, and what follows from them in original ones."""
-
-    def __init__(self, release: Release) -> None:
-        unit, size = release.noise.unit, len(release.moments)
-        entries = zip(pairs(size), centred(release).totals, strict=True)
-        self._sums = {pair: Fraction(total, unit) for pair, total in entries if total is not None}
-        self._half, self._mid = _scales(release.design)
-
-    def rows(self) -> float:
-        """Number of rows."""
-        return float(self._sum(0, 0))
-
-    def mean(self, j: int) -> float:
-        """Mean of column j."""
-        return float(self._mid[j] + self._half[j] * self._sum(0, j) / self._count())
-
-    def covariance(self, i: int, j: int) -> float:
-        """Covariance of columns i and j; that of a column with itself is above 0."""
-        exact = self._variance(i) if i == j else self._scaled(i, j)
-        return float(exact * self._half[i] * self._half[j])
-
-    def sd(self, j: int) -> float:
-        """Standard deviation of column j."""
-        return sqrt(self._variance(j)) * float(self._half[j])
-
-    def correlation(self, i: int, j: int) -> float:
-        """Correlation of columns i and j, 1 with itself."""
-        together, square = self._scaled(i, j), self._variance(i) * self._variance(j)
-        if together * together > square:
-            raise _NoNumberError(_TOO_CLOSE)
-        return float(together) / sqrt(square)
-
-    def _variance(self, j: int) -> Fraction:
-        """Variance in scaled units."""
-        exact = self._scaled(j, j)
-        if exact <= 0:
-            raise _NoNumberError(_NO_SPREAD)
-        return exact
-
-    def _scaled(self, i: int, j: int) -> Fraction:
-        """Covariance in scaled units."""
-        count = self._count()
-        return (self._sum(i, j) - self._sum(0, i) * self._sum(0, j) / count) / (count - 1)
-
-    def _count(self) -> Fraction:
-        count = self._sum(0, 0)
-        if count <= 1:
-            raise _NoNumberError(_FEW_ROWS)
-        return count
-
-    def _sum(self, i: int, j: int) -> Fraction:
-        pair = min(i, j), max(i, j)
-        if pair not in self._sums:
-            raise _NoNumberError(_NOT_RELEASED)
-        return self._sums[pair]
-
-
-def _scales(design: Design) -> tuple[list[Fraction], list[Fraction]]:
-    """Half width and middle of every released column, the constant first."""
-    declared = [design.columns[name] for name in design.regressors for _ in design.columns[name].released(name)]
-    columns = [*declared, design.columns[design.target]]
-    half = [Fraction(column.half) if isinstance(column, Numeric) else Fraction(1) for column in columns]
-    mid = [Fraction(column.mid) if isinstance(column, Numeric) else Fraction(0) for column in columns]
-    return [Fraction(1), *half], [Fraction(0), *mid]
 
 
 def _plain(values: Mapping[str, Number]) -> dict[str, float | None]:
     return {name: known(value) for name, value in values.items()}
 
 
+def _plain_ends(values: Mapping[str, Any]) -> dict[str, object]:
+    """Pairs as lists, and null where there is none, at any depth."""
+    return {
+        name: _plain_ends(one) if isinstance(one, Mapping) else None if known(one) is None else list(one)
+        for name, one in values.items()
+    }
+
+
 def _shown(value: Number) -> str:
     return shown_number(value, ".4g")
+
+
+def _shown_ends(ends: Interval) -> str:
+    return "not estimable" if isinstance(ends, NotEstimable) else f"{ends[0]:.4g} to {ends[1]:.4g}"
 
 
 def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:

@@ -2,5 +2,5 @@
 
 Sees: numbers.
 Never: a release.
-Hands on: `Estimates`, `ConfidenceSet`, `NotEstimable`.
+Hands on: `ByName`, `ConfidenceSet`, `NotEstimable`.
 """

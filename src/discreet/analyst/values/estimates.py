@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TypeAlias, TypeVar
+from collections.abc import Sequence
+from typing import TypeAlias
 
-import numpy as np
-
+from discreet.analyst.values.by_name import ByName as ByName
 from discreet.analyst.values.confidence_sets import ConfidenceSet, any_value
-from discreet.analyst.values.not_estimable import NotEstimable, NotEstimableError, missing_values, shown_number
-from discreet.errors import SpecError
+from discreet.analyst.values.not_estimable import NotEstimable, missing_values, shown_number
 from discreet.exact.arrays import FloatArray
 
 
@@ -25,7 +23,6 @@ class NothingExcluded(NotEstimable):
 
 Number: TypeAlias = float | NotEstimable
 Interval: TypeAlias = ConfidenceSet | NotEstimable
-Value = TypeVar("Value", bound=float | ConfidenceSet | NotEstimable)
 
 
 def set_without(why: NotEstimable) -> Interval:
@@ -76,47 +73,6 @@ def rough(value: float) -> str:
     return f"{float(f'{value:.2g}'):g}"
 
 
-class ByName(Mapping[str, Value]):
-    """A read-only, ordered table of name to value; `np.asarray` gives the numbers if every one is estimable.
-
-    >>> ByName(["Intercept", "age"], [0.25, NotEstimable("too much noise")])
-    Intercept  0.25
-    age        not estimable: too much noise
-    """
-
-    __slots__ = ("_values",)
-
-    def __init__(self, names: Sequence[str], values: Sequence[Value]) -> None:
-        self._values = dict(zip(names, values, strict=True))
-
-    @classmethod
-    def alike(cls, names: Sequence[str], value: Value) -> ByName[Value]:
-        """Give every name the same value."""
-        return ByName(names, [value] * len(names))
-
-    def __getitem__(self, name: str) -> Value:
-        try:
-            return self._values[name]
-        except KeyError:
-            raise KeyError(str(SpecError.unknown_name("coefficient", name, self._values))) from None
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._values)
-
-    def __len__(self) -> int:
-        return len(self._values)
-
-    def __array__(self, dtype: np.dtype[np.generic] | None = None, copy: bool | None = None) -> FloatArray:
-        for name, why in missing_values(self).items():
-            raise NotEstimableError(f"{name}: {why}")
-        values = self._values.values()
-        return np.array([tuple(one) if isinstance(one, ConfidenceSet) else one for one in values], dtype=dtype)
-
-    def __repr__(self) -> str:
-        wide = max(map(len, self._values))
-        return "\n".join(f"{name:<{wide}}  {_shown(value)}" for name, value in self._values.items())
-
-
 def numbers_by_name(names: Sequence[str], values: FloatArray | NotEstimable) -> ByName[Number]:
     """Give each name its number, or each the reason why there are none."""
     if isinstance(values, NotEstimable):
@@ -127,7 +83,3 @@ def numbers_by_name(names: Sequence[str], values: FloatArray | NotEstimable) -> 
 def first_missing(values: ByName[Number]) -> NotEstimable | None:
     """Say of which name there is no number and why; nothing where every number is there."""
     return next((NotEstimable(f"{name}: {why.reason}") for name, why in missing_values(values).items()), None)
-
-
-def _shown(value: float | ConfidenceSet | NotEstimable) -> str:
-    return f"{value:.6g}" if isinstance(value, int | float) else str(value)

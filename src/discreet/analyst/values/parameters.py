@@ -24,14 +24,17 @@ class Parameters(ByName[Number]):
         super().__init__(names, values)
         self._weak = frozenset(weak)
 
+    def _like(self, names: Sequence[str], values: Sequence[Number]) -> Parameters:
+        return Parameters(names, values, self._weak)
+
     def __repr__(self) -> str:
         return "\n".join(self.lines())
 
     def lines(self) -> list[str]:
         """One aligned line for each coefficient, to six digits."""
         numbers = [self._shown(name, value) for name, value in self.items()]
-        wide = max(map(len, self))
-        digits = max(map(len, numbers))
+        wide = max(map(len, self), default=0)
+        digits = max(map(len, numbers), default=0)
         return [f"{name:<{wide}}  {number:>{digits}}" for name, number in zip(self, numbers, strict=True)]
 
     def _shown(self, name: str, value: Number) -> str:

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Unpack
+from typing import TYPE_CHECKING, Final, Unpack
 
 import click
 
-from discreet.cli.options import ModelChoice, debug_option, fitted, json_option, model_options, number
-from discreet.cli.terminal import say_json
+from discreet.cli.options import ModelChoice, fitted, model_options, number, output_options, refuse_overwriting
+from discreet.cli.session import Session
+from discreet.cli.terminal import complain, say, say_json
+from discreet.errors import SpecError
+
+if TYPE_CHECKING:
+    from discreet.analyst.model import Fit
+    from discreet.analyst.tables.regression_table import Format
+
+FORMATS: Final = ("text", "md", "tex", "html", "csv")
 
 
 @click.command("fit", short_help="Fit a model to a release; free.")
@@ -20,24 +28,84 @@ from discreet.cli.terminal import say_json
     "--robust.",
 )
 @click.option("--level", default="0.95", show_default=True, metavar="L", help="Confidence level of the intervals.")
-@json_option
-@debug_option
-def command(release_path: str, robust: bool, level: str, as_json: bool, **choice: Unpack[ModelChoice]) -> None:
+@click.option(
+    "--format",
+    "kind",
+    metavar="NAME",
+    help="Print a table for a paper or a page instead: text, md (Markdown), tex (LaTeX with booktabs), html or csv "
+    "(a line for each coefficient, in the columns of R's broom).",
+)
+@click.option("-o", "--output", metavar="FILE", help="Write that table to a file: .txt, .md, .tex, .html or .csv.")
+@output_options
+def command(
+    session: Session,
+    release_path: str,
+    robust: bool,
+    level: str,
+    kind: str | None,
+    output: str | None,
+    force: bool,
+    as_json: bool,
+    **choice: Unpack[ModelChoice],
+) -> None:
     """Fit a linear model to the release R.json.
 
     You can fit as many models as you like: fitting spends no privacy budget. A release of coefficients holds only one
     model, the declared one.
     """
     from discreet.analyst.inference.reference_law import checked_level
-    from discreet.cli.render import print_fit, warn_not_private
+    from discreet.cli.render import NOT_PRIVATE, print_fit, warn_not_private
+    from discreet.files import check_output, write_bytes
     from discreet.releases import Release
 
     wanted = checked_level(number("level", level))
+    chosen = chosen_format(kind, output, as_json=as_json)
+    if output is not None:
+        refuse_overwriting(output, release_path)
+        check_output(output, force=force)
     made = Release.load(release_path)
     plain = fitted(made, choice)
     model = plain.robust() if robust else plain
-    warn_not_private(made, as_json=as_json)
+    if chosen is None:
+        warn_not_private(made, as_json=as_json)
+        if as_json:
+            say_json(model.to_dict(wanted))
+        else:
+            print_fit(model, wanted)
+        return
+    if not made.private:
+        complain("notice", NOT_PRIVATE)
+    text = table_text(model, chosen, wanted)
+    if output is None:
+        say(text.rstrip("\n"))
+        return
+    session.will_write(output)
+    write_bytes(output, text.encode(), force=force)
+    say(f"Written  {output}")
+
+
+def chosen_format(kind: str | None, output: str | None, *, as_json: bool) -> Format | None:
+    """Give the format of the table that is asked for, by its name or that of its file; none for the usual print."""
+    from discreet.analyst.tables.regression_table import format_of
+
+    if kind is None and output is None:
+        return None
     if as_json:
-        say_json(model.to_dict(wanted))
-    else:
-        print_fit(model, wanted)
+        raise SpecError("--json prints one JSON document; leave out --format and -o, or --json")
+    for known in FORMATS:
+        if kind == known:
+            found = known if output is None else format_of(output)
+            if found != known:
+                raise SpecError(
+                    f"--format {known} does not go with the name {output!r}, which asks for {found}; "
+                    "leave --format out, or choose another name"
+                )
+            return known
+    if kind is not None or output is None:
+        raise SpecError.unknown_name("format", kind, FORMATS)
+    return format_of(output)
+
+
+def table_text(model: Fit, kind: Format, level: float) -> str:
+    """Write the table of a fit in this format; as CSV a line for each coefficient, with all digits."""
+    return model.to_csv(level) if kind == "csv" else model.table(level).written(kind)
