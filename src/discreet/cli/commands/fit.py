@@ -19,10 +19,23 @@ from discreet.cli.terminal import say_json
     help="Robust standard errors (HC1), clustered by person if the design has an id; needs a release made with "
     "--robust.",
 )
+@click.option(
+    "--cov-type",
+    metavar="NAME",
+    help="Kind of standard errors in statsmodels' words: nonrobust, HC0 or HC1; the last two need a release made with "
+    "--robust.",
+)
 @click.option("--level", default="0.95", show_default=True, metavar="L", help="Confidence level of the intervals.")
 @json_option
 @debug_option
-def command(release_path: str, robust: bool, level: str, as_json: bool, **choice: Unpack[ModelChoice]) -> None:
+def command(
+    release_path: str,
+    robust: bool,
+    cov_type: str | None,
+    level: str,
+    as_json: bool,
+    **choice: Unpack[ModelChoice],
+) -> None:
     """Fit a linear model to the release R.json.
 
     You can fit as many models as you like: fitting spends no privacy budget. A release of coefficients holds only one
@@ -34,8 +47,8 @@ def command(release_path: str, robust: bool, level: str, as_json: bool, **choice
 
     wanted = checked_level(number("level", level))
     made = Release.load(release_path)
-    plain = fitted(made, choice)
-    model = plain.robust() if robust else plain
+    plain = fitted(made, choice, cov_type)
+    model = plain.robust() if robust and cov_type is None else plain
     warn_not_private(made, as_json=as_json)
     if as_json:
         say_json(model.to_dict(wanted))
