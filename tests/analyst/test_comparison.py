@@ -33,6 +33,36 @@ def test_the_table_holds_what_each_fit_says():
     assert frame["reason"] == [None] * 4
     assert "post-processing" in repr(compared)
     assert "a + b: " in repr(compared)
+    for line in compared.models:
+        result = fit(one, features=line.features)
+        assert (line.aic, line.bic_noise) == (result.aic, result.bic_noise)
+    assert frame["aic_noise"] == [line.aic_noise for line in compared.models]
+
+
+def test_a_model_is_tested_in_the_next_ones_that_contain_it():
+    one = release()
+    compared = compare_models(one, [[], ["a"], ["a", "b", "c"], ["c"], ["a", "b"]])
+    assert [(found.smaller, found.larger) for found in compared.nested] == [(0, 1), (3, 2), (4, 2), (0, 3), (1, 4)]
+    test = compared.nested[1].test
+    assert test == fit(one).f_test("a = 0, b = 0")
+    plain = compared.to_dict()
+    assert plain["nested"][1]["pvalue"] == test.pvalue
+    assert plain["models"][2]["formula"] == "y ~ a + b + c"
+    assert plain["best"] == compared.best
+    assert compared.nested_frame().to_pydict()["larger"] == ["a", "a + b + c", "a + b + c", "c", "a + b"]
+    assert "c in a + b + c: F(2, " in repr(compared)
+
+
+def test_formulas_name_models_too_and_must_have_one_target():
+    one = release()
+    compared = compare_models(one, ["b ~ a", "b ~ a + y", "b ~ a - 1"])
+    assert compared.target == "b"
+    assert [line.terms for line in compared.models] == ["a", "a + y", "a + 0"]
+    assert [(found.smaller, found.larger) for found in compared.nested] == [(2, 0), (0, 1)]
+    with pytest.raises(SpecError, match="several targets: a, y"):
+        compare_models(one, ["y ~ b", "a ~ b"])
+    with pytest.raises(SpecError, match="together with target"):
+        compare_models(one, ["y ~ b"], target="y")
 
 
 def test_models_beyond_the_budget_say_so():
@@ -57,6 +87,7 @@ def test_no_rows_to_speak_of_leave_nothing_to_compare():
     assert "not estimable" in repr(compared)
     with pytest.raises(NotEstimableError, match="no model"):
         _ = compared.best
+    assert compared.to_dict()["best"] is None
 
 
 @pytest.mark.parametrize(
@@ -96,8 +127,11 @@ def test_what_is_no_release_is_refused_by_name(wrong):
 
 
 def test_an_error_below_zero_is_not_printed_as_a_number():
-    known = [ComparedModel(("x",), 2, 0.5, NotEstimable("no"), error, False) for error in (-3.25, 0.5)]
+    known = [
+        ComparedModel(("x",), 2, 0.5, NotEstimable("no"), error, False, True, 1.0, 2.0, 3.0, 4.0)
+        for error in (-3.25, 0.5)
+    ]
     lines = repr(ModelComparison("y", tuple(known))).splitlines()
-    assert lines[1] == "  x: 0.5 [-], not estimable"
-    assert lines[2] == "  x: 0.5 [-], 0.5"
+    assert lines[1] == "  x: 0.5 [-], not estimable, 3, 4"
+    assert lines[2] == "  x: 0.5 [-], 0.5, 3, 4"
     assert ModelComparison("y", tuple(known)).best == 0

@@ -79,3 +79,31 @@ def test_the_room_never_reaches_behind_the_wall():
         assert "import discreet.curator" not in source_text
         assert "from discreet.curator" not in source_text
         assert "from discreet.mechanisms" not in source_text
+
+
+def test_several_targets_give_a_fit_of_each_with_the_same_features(source):
+    both = fit(source.release, target=["y", "x"])
+    assert list(both) == ["y", "x"]
+    for name, one in both.items():
+        assert one.features == ("g", "flag")
+        assert dict(one.params) == dict(fit(source.release, target=name, features=["g", "flag"]).params)
+    named = fit(source.release, target=("y",), features=["x"], penalty="ridge", strength=0.1, intercept=False)
+    assert named["y"].features == ("x",)
+    assert named["y"].penalty == "ridge"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"target": []}, "empty list of targets"),
+        ({"target": ["y", "y"]}, "named twice"),
+        ({"target": ["y", "z"]}, "unknown target 'z'"),
+        ({"target": ["y", "g"]}, "is categorical"),
+        ({"target": ["y", "x"], "features": ["x"]}, "both the target and a feature"),
+        ({"target": ["y"], "features": 3}, "a list of declared names"),
+        ({"target": ["y"], "formula": "y ~ x"}, "together with several targets"),
+    ],
+)
+def test_targets_that_cannot_be_fitted_are_refused(source, arguments, message):
+    with pytest.raises(SpecError, match=message):
+        fit(source.release, **arguments)

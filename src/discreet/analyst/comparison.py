@@ -1,14 +1,21 @@
-"""Several models of one release side by side: reading them all costs no more than reading one."""
+"""Several models of one release side by side: reading them all costs no more than reading one.
+
+A model is nested in another if the latter has all its coefficients and more. Whether it loses anything is tested in the
+larger one, by the joint score test that the further coefficients are 0. Without noise this is the F test of the two
+residual sums, since for least squares (RSS(smaller) - RSS(larger)) / q = (L theta)'(L H L')^{-1} (L theta) / q.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
 from discreet.analyst.equations.sums import NO_SQUARE, check_moments
+from discreet.analyst.fitted import Fit
 from discreet.analyst.inference.reference_law import DEFAULT_LEVEL, checked_level
+from discreet.analyst.inference.tests import JointTest
 from discreet.analyst.model import check_release, fit, read_model
 from discreet.analyst.solvers.criterion import criterion_values
 from discreet.analyst.solvers.penalised import penalised_slopes
@@ -36,6 +43,15 @@ POST_PROCESSING: Final = (
 )
 
 
+def formula_name(name: str) -> str:
+    """Give a declared name as a formula has it: in back quotes where it is no plain word.
+
+    >>> formula_name("age"), formula_name("years of school")
+    ('age', '`years of school`')
+    """
+    return name if name.isidentifier() else f"`{name}`"
+
+
 @dataclass(frozen=True, slots=True)
 class ComparedModel:
     """One model of a comparison.
@@ -55,6 +71,12 @@ class ComparedModel:
     repaired
         Whether the noise left the sums too close to indefinite for least squares, so that `error` is that of a line
         with the smallest ridge that repairs them.
+    intercept
+        Whether it has one.
+    aic, bic
+        By statsmodels' formulas on the noisy sums.
+    aic_noise, bic_noise
+        The same with what the noise of the release adds; equal to them without noise.
     """
 
     features: tuple[str, ...]
@@ -63,6 +85,34 @@ class ComparedModel:
     rsquared_interval: Interval
     error: Number
     repaired: bool
+    intercept: bool
+    aic: Number
+    bic: Number
+    aic_noise: Number
+    bic_noise: Number
+
+    @property
+    def terms(self) -> str:
+        """The right side of its formula."""
+        features = [formula_name(name) for name in self.features]
+        return " + ".join(features if self.intercept and features else [*features, "1" if self.intercept else "0"])
+
+
+@dataclass(frozen=True, slots=True)
+class NestedTest:
+    """A test of whether a model loses anything against one that contains it.
+
+    Attributes
+    ----------
+    smaller, larger
+        Places of the two models in the comparison.
+    test
+        Of the hypothesis that the coefficients which only the larger one has are 0.
+    """
+
+    smaller: int
+    larger: int
+    test: JointTest
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -75,10 +125,13 @@ class ModelComparison:
         Declared name of the explained column.
     models
         What is known of each.
+    nested
+        A test for each model and each that contains it, with no other model of the comparison between them.
     """
 
     target: str
     models: tuple[ComparedModel, ...]
+    nested: tuple[NestedTest, ...] = ()
 
     @property
     def best(self) -> int:
@@ -99,10 +152,14 @@ class ModelComparison:
             "rsquared_low": [mapped(one, attrgetter("lower")) for one in ends],
             "rsquared_high": [mapped(one, attrgetter("upper")) for one in ends],
             "error": [one.error for one in self.models],
+            "aic": [one.aic for one in self.models],
+            "bic": [one.bic for one in self.models],
+            "aic_noise": [one.aic_noise for one in self.models],
+            "bic_noise": [one.bic_noise for one in self.models],
         }
         whys = [next(filter(None, map(reason_of, row)), None) for row in _rows(floats)]
         columns = {
-            "features": pa.array([" + ".join(one.features) or "1" for one in self.models], type=pa.string()),
+            "features": pa.array([one.terms for one in self.models], type=pa.string()),
             "coefficients": pa.array([one.coefficients for one in self.models], type=pa.int64()),
         }
         for name, values in floats.items():
@@ -110,24 +167,75 @@ class ModelComparison:
         columns["repaired"] = pa.array([one.repaired for one in self.models], type=pa.bool_())
         return pa.table(columns | {"reason": pa.array(whys, type=pa.string())})
 
+    def nested_frame(self) -> Table:
+        """Give the nested tests as an Arrow table; null, and a reason, where the release cannot say."""
+        import pyarrow as pa
+
+        tests = [one.test for one in self.nested]
+        return pa.table(
+            {
+                "smaller": pa.array([self.models[one.smaller].terms for one in self.nested], type=pa.string()),
+                "larger": pa.array([self.models[one.larger].terms for one in self.nested], type=pa.string()),
+                "df_num": pa.array([test.df_num for test in tests], type=pa.int64()),
+                "df_denom": pa.array([test.df_denom for test in tests], type=pa.float64()),
+                "statistic": pa.array([known(test.statistic) for test in tests], type=pa.float64()),
+                "pvalue": pa.array([known(test.pvalue) for test in tests], type=pa.float64()),
+                "reason": pa.array([reason_of(test.statistic) for test in tests], type=pa.string()),
+            }
+        )
+
+    def to_dict(self) -> dict[str, object]:
+        """Give everything as plain values for JSON; null, and a reason, where the release cannot say."""
+        return {
+            "target": self.target,
+            "models": [
+                {"formula": f"{formula_name(self.target)} ~ {one.terms}"} | row
+                for one, row in zip(self.models, self.to_frame().to_pylist(), strict=True)
+            ],
+            "nested": [
+                {"smaller": one.smaller, "larger": one.larger}
+                | {name: value for name, value in row.items() if name not in ("smaller", "larger")}
+                for one, row in zip(self.nested, self.nested_frame().to_pylist(), strict=True)
+            ],
+            "best": self.best if any(known(one.error) is not None for one in self.models) else None,
+        }
+
     def __repr__(self) -> str:
         lines = [
-            f"Models of {self.target}: adjusted R^2 [interval, assumes Gaussian rows], expected squared error of a row"
+            f"Models of {self.target}: adjusted R^2 [interval, assumes Gaussian rows], expected squared error of a "
+            "row, AIC and BIC that count the noise"
         ]
         for one in self.models:
-            ends, value = known(one.rsquared_interval), known(one.error)
-            # below 0 the noise has outweighed it: only differences between models count then
-            error = "not estimable" if value is not None and value < 0 else shown_number(one.error, ".4g")
-            adjusted = shown_rsquared(one.rsquared_adj, one.rsquared_interval)
-            interval = "-" if ends is None else f"{ends.lower:.3g} to {ends.upper:.3g}"
             repaired = ", repaired" if one.repaired else ""
-            lines.append(f"  {' + '.join(one.features) or '1'}: {adjusted} [{interval}], {error}{repaired}")
+            adjusted, interval, error, aic, bic = model_cells(one)
+            lines.append(f"  {one.terms}: {adjusted} [{interval}], {error}{repaired}, {aic}, {bic}")
+        lines += [f"  {nested_line(self, one)}" for one in self.nested]
         return "\n".join([*lines, POST_PROCESSING])
+
+
+def model_cells(one: ComparedModel) -> tuple[str, str, str, str, str]:
+    """Adjusted R^2, its interval, the expected error and both criteria that count the noise, in print."""
+    ends, value = known(one.rsquared_interval), known(one.error)
+    # below 0 the noise has outweighed it: only differences between models count then
+    error = "not estimable" if value is not None and value < 0 else shown_number(one.error, ".4g")
+    interval = "-" if ends is None else f"{ends.lower:.3g} to {ends.upper:.3g}"
+    adjusted = shown_rsquared(one.rsquared_adj, one.rsquared_interval)
+    return adjusted, interval, error, shown_number(one.aic_noise, ".6g"), shown_number(one.bic_noise, ".6g")
+
+
+def nested_line(compared: ModelComparison, one: NestedTest) -> str:
+    """Say a nested test in one line."""
+    smaller, larger, test = compared.models[one.smaller].terms, compared.models[one.larger].terms, one.test
+    below = "" if test.df_denom is None else f", {test.df_denom:.6g}"
+    return (
+        f"{smaller} in {larger}: F({test.df_num}{below}) = {shown_number(test.statistic, '.4g')}, "
+        f"p = {shown_number(test.pvalue, '.4g')}"
+    )
 
 
 def compare_models(
     release: Release,
-    models: Iterable[Iterable[str]],
+    models: Iterable[Iterable[str] | str],
     *,
     target: str | None = None,
     intercept: bool | None = None,
@@ -140,9 +248,10 @@ def compare_models(
     release
         What a curator published.
     models
-        Lists of declared features, one for each model.
+        Lists of declared features, one for each model, or formulas such as `"income ~ age + region"`, all of one
+        target.
     target, intercept
-        As for `fit`, the same for all.
+        As for `fit`, the same for all; not beside formulas.
     level
         Of the intervals for R^2.
 
@@ -155,6 +264,8 @@ def compare_models(
     >>> compared = discreet.compare_models(release, [[], ["x"]])
     >>> [round(one.rsquared_adj, 4) for one in compared.models], compared.best
     ([0.0, 0.6364], 1)
+    >>> compared.nested[0].smaller, compared.nested[0].larger, round(compared.nested[0].test.statistic, 4)
+    (0, 1, 8.0)
     """
     checked = checked_level(level)
     wanted = listed(models)
@@ -166,17 +277,40 @@ def compare_models(
         raise SpecError("got no models to compare; give lists of features, such as [['age'], ['age', 'region']]")
     check_release(release, "compare_models")
     check_moments(release, "a comparison of models")
-    compared = [_compared(release, features, target, intercept, checked) for features in wanted]
-    return ModelComparison(release.design.target if target is None else target, tuple(compared))
+    fits = [_fitted(release, one, target, intercept) for one in wanted]
+    targets = sorted({one.target for one in fits})
+    if len(targets) > 1:
+        raise SpecError(f"the models have several targets: {', '.join(targets)}; compare models of one target")
+    return ModelComparison(fits[0].target, tuple(_compared(one, checked) for one in fits), nested_tests(fits))
 
 
-def _compared(
-    release: Release, features: Iterable[str], target: str | None, intercept: bool | None, level: float
-) -> ComparedModel:
-    model, equations = read_model(release, target, features, intercept)
+def _fitted(release: Release, model: Iterable[str] | str, target: str | None, intercept: bool | None) -> Fit:
+    if isinstance(model, str):
+        return fit(release, model, target=target, intercept=intercept)
+    return fit(release, target=target, features=model, intercept=intercept)
+
+
+def nested_tests(fits: Sequence[Fit]) -> tuple[NestedTest, ...]:
+    """Test each model in each that contains it, with no other one between them."""
+    names = [frozenset(one.names) for one in fits]
+    places = range(len(fits))
+    found = [
+        (small, large)
+        for large in places
+        for small in places
+        if names[small] < names[large] and not any(names[small] < other < names[large] for other in names)
+    ]
+    return tuple(NestedTest(small, large, _test(fits[small], fits[large])) for small, large in found)
+
+
+def _test(smaller: Fit, larger: Fit) -> JointTest:
+    return larger.f_test({name: 0.0 for name in larger.names if name not in smaller.names})
+
+
+def _compared(one: Fit, level: float) -> ComparedModel:
+    release = one.release
+    model, equations = read_model(release, one.target, one.features, one.model.intercept)
     error: Number
-    one = fit(release, target=target, features=model.features, intercept=model.intercept)
-    adjusted, ends = one.rsquared_adj, one.rsquared_conf_int(level)
     repaired = False
     try:
         problem = slope_equations(equations, release.digest)
@@ -189,7 +323,19 @@ def _compared(
             error = value * half * half
     except NotEstimableError:
         error = NotEstimable("the noise outweighs the number of rows")
-    return ComparedModel(model.features, len(model.names), adjusted, ends, error, repaired)
+    return ComparedModel(
+        features=model.features,
+        coefficients=len(model.names),
+        rsquared_adj=one.rsquared_adj,
+        rsquared_interval=one.rsquared_conf_int(level),
+        error=error,
+        repaired=repaired,
+        intercept=model.intercept,
+        aic=one.aic,
+        bic=one.bic,
+        aic_noise=one.aic_noise,
+        bic_noise=one.bic_noise,
+    )
 
 
 def _rows(columns: dict[str, list[Number]]) -> list[tuple[Number, ...]]:

@@ -6,20 +6,26 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from discreet.analyst.diagnostics.notes import notes
-from discreet.analyst.equations.fit_inputs import POSTERIOR, ErrorBasis, FitInputs, Line, error_basis
+from discreet.analyst.equations.fit_inputs import POSTERIOR, ErrorBasis, FitInputs, Line, RobustType, error_basis
 from discreet.analyst.equations.normal import NormalEquations
 from discreet.analyst.equations.selection import SubModel
 from discreet.analyst.equations.sums import counted_rows
 from discreet.analyst.equations.units import Units
 from discreet.analyst.inference.reference_law import checked_level
 from discreet.analyst.inference.released_model import no_errors, released_units, released_values
-from discreet.analyst.inference.robust import clustered_basis, robust_basis, robust_meat
-from discreet.analyst.inferred import InferenceMixin
+from discreet.analyst.inference.robust import (
+    checked_robust_type,
+    clustered_basis,
+    has_clusters,
+    robust_basis,
+    robust_meat,
+)
 from discreet.analyst.solvers.least_squares import Solution
 from discreet.analyst.solvers.penalties import Penalty, PenaltySpec
 from discreet.analyst.summary.coefficient_table import cells, estimates, headers, plain_values
 from discreet.analyst.summary.summary import summary_text
 from discreet.analyst.tables.regression_table import TableMixin
+from discreet.analyst.tested import TestsMixin
 from discreet.analyst.values.estimates import NothingExcluded, Number, unbounded
 from discreet.analyst.values.not_estimable import NotEstimable, known, reason_of
 from discreet.analyst.values.parameters import Parameters
@@ -30,11 +36,11 @@ from discreet.releases import Coefficients, Release
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Fit(InferenceMixin, TableMixin):
+class Fit(TestsMixin, TableMixin):
     """A linear model read from a release.
 
     The coefficients describe the rows as they were released: clipped to their bounds and, in a design with a `radius`,
-    shrunk to that ball. What is known of their errors has statsmodels' names; see `InferenceMixin`.
+    shrunk to that ball. What is known of their errors has statsmodels' names.
 
     Attributes
     ----------
@@ -101,14 +107,29 @@ class Fit(InferenceMixin, TableMixin):
         """Whether the standard errors are robust: HC1, or clustered by person in a release of persons."""
         return isinstance(self._inputs.basis, ErrorBasis) and self._inputs.basis.meat is not None
 
-    def robust(self) -> Fit:
-        """The same fit with heteroskedasticity-consistent standard errors (HC1), and an interval of R^2 to match.
+    @property
+    def cov_type(self) -> str:
+        """Kind of standard errors: `nonrobust`, `HC0`, `HC1`, or `cluster` for those clustered by person."""
+        basis = self._inputs.basis
+        if not isinstance(basis, ErrorBasis) or basis.meat is None:
+            return "nonrobust"
+        return "cluster" if has_clusters(self.release) else basis.robust_type
+
+    def robust(self, cov_type: RobustType | None = None) -> Fit:
+        """The same fit with heteroskedasticity-consistent standard errors, and an interval of R^2 to match.
 
         They allow errors of unequal variance. They need a release made with `moments="robust"`, describe its declared
         full model, fitted without a penalty, and are too small where many residuals were clipped, which the summary
         and diagnostic D020 say. In a release of persons they are clustered by person, and the fit has them from the
         start.
+
+        Parameters
+        ----------
+        cov_type
+            `HC1`, with the factor n / (n - k), unless given; `HC0` without that factor. `HC2` and `HC3` need the
+            leverage of each row inside the sum and cannot be read from a release.
         """
+        robust_type = "HC1" if cov_type is None else checked_robust_type(self.release, cov_type)
         # says first what such errors would need
         if self.fitted_inside:
             raise SpecError(
@@ -122,7 +143,7 @@ class Fit(InferenceMixin, TableMixin):
             return self
         if isinstance(basis, NotEstimable):
             raise SpecError(f"this fit has no standard errors at all: {basis.reason}")
-        basis = robust_basis(self.release, self.model, self.penalty, basis)
+        basis = robust_basis(self.release, self.model, self.penalty, basis, robust_type)
         return replace(self, _inputs=replace(self._inputs, basis=basis))
 
     def predict(self, frame: object) -> FloatArray:

@@ -31,16 +31,14 @@ from discreet.analyst.values.estimates import (
     p_without,
     set_without,
 )
+from discreet.analyst.values.named_matrix import NamedMatrix
 from discreet.analyst.values.not_estimable import REMEDY, NotEstimable, NotEstimableError, mapped
 from discreet.exact.arrays import FloatArray
-from discreet.privacy.checks import check_flag
 from discreet.releases import Release
 
 if TYPE_CHECKING:
     from pyarrow import Table
 
-    from discreet.analyst.inference.hypotheses import HypothesisSpec
-    from discreet.analyst.inference.tests import ContrastTest, JointTest
     from discreet.analyst.prediction.intervals import Prediction
 
 FEW_ROWS: Final = NothingExcluded("there are not more rows than coefficients")
@@ -128,12 +126,13 @@ class InferenceMixin:
         if basis.meat is not None and basis.meat_variance is not None:
             gram, H = basis.equations.A, score.inverse
             middle = Middle(basis.meat, basis.meat_variance, gram @ score.sampling @ gram)
-            correction = rows / (rows - len(self.names))
+            correction = 1.0 if basis.robust_type == "HC0" else rows / (rows - len(self.names))
             score = replace(
                 score,
                 sampling=correction * H @ middle.definite @ H,
                 joint_sampling=correction * H @ middle.joint() @ H,
                 middle=middle,
+                correction=correction,
             )
         return basis, score
 
@@ -261,11 +260,11 @@ class InferenceMixin:
         reason = no_errors(self.release) if self.fitted_inside else NOISE_IN_SUMS
         return ByName[Interval].alike(self.names, reason)
 
-    def cov_params(self) -> FloatArray | NotEstimable:
-        """Sandwich covariance of the coefficients, shape (k, k), if the release determines them."""
+    def cov_params(self) -> NamedMatrix | NotEstimable:
+        """Sandwich covariance of the coefficients by name and name, if the release determines them."""
         return mapped(self._contrasts, self._covariance)
 
-    def _covariance(self, about: Contrasts) -> FloatArray | NotEstimable:
+    def _covariance(self, about: Contrasts) -> NamedMatrix | NotEstimable:
         missing = first_missing(self.bse)
         if missing is not None:
             return missing
@@ -273,7 +272,7 @@ class InferenceMixin:
             out: FloatArray = about.covariance() * np.outer(about.scale, about.scale)
         if not np.isfinite(out).all():
             return TOO_WIDE
-        return out
+        return NamedMatrix(self.names, out)
 
     @property
     def df_resid(self) -> Number:
@@ -335,43 +334,6 @@ class InferenceMixin:
 
     def _z(self, level: float, ratio: VarianceRatio) -> float:
         return critical_value(level, self._family, ratio.residual_rows)
-
-    def t_test(self, spec: HypothesisSpec) -> ContrastTest:
-        """Test linear hypotheses one by one.
-
-        Parameters
-        ----------
-        spec
-            Such as "age = 0", "age = height" or several parted by commas; a mapping of names to the values that they
-            are held against; or rows of weights whose combinations are held against 0.
-        """
-        from discreet.analyst.inference.hypotheses import hypotheses
-        from discreet.analyst.inference.tests import contrast_test
-
-        claims = hypotheses(spec, self.names)
-        effects = mapped(self._line, lambda line: claims.weights @ line.original)
-        return contrast_test(self._combined(claims.labels, claims.weights), claims, effects)
-
-    def wald_test(self, spec: HypothesisSpec, *, use_f: bool = True) -> JointTest:
-        """Test linear hypotheses together, with the covariance that holds under them.
-
-        Parameters
-        ----------
-        spec
-            As for `t_test`.
-        use_f
-            Whether the statistic is held against an F law; against chi-square otherwise.
-        """
-        from discreet.analyst.inference.hypotheses import hypotheses
-        from discreet.analyst.inference.tests import joint_test
-
-        check_flag("use_f", use_f)
-        claims = hypotheses(spec, self.names)
-        return joint_test(self._combined(claims.labels, claims.weights), claims, use_f=use_f)
-
-    def f_test(self, spec: HypothesisSpec) -> JointTest:
-        """Test linear hypotheses together with an F statistic; see `wald_test`."""
-        return self.wald_test(spec, use_f=True)
 
     def get_prediction(self, frame: object) -> Prediction:
         """Predict the target with intervals.

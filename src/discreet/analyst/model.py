@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Final, Literal, cast, overload
 
 import numpy as np
 
@@ -15,17 +15,23 @@ from discreet.analyst.solvers.least_squares import Solution, solve_ols, solve_ri
 from discreet.analyst.solvers.penalties import Criterion, Penalty, PenaltySpec, checked_spec
 from discreet.analyst.values.estimates import NothingExcluded
 from discreet.analyst.values.not_estimable import NotEstimableError
-from discreet.errors import SpecError
+from discreet.errors import SpecError, shown
+from discreet.privacy.checks import listed
 from discreet.releases import Release
 
 # least squares, which most fits are, needs no solver of the penalised ones: those are imported where they are used
 if TYPE_CHECKING:
+    from discreet.analyst.equations.fit_inputs import RobustType
     from discreet.analyst.solvers.penalised import Slopes
     from discreet.analyst.solvers.repair import SlopeEquations
 
 __all__ = ["Fit", "Penalty", "fit"]
 
+CovType = Literal["nonrobust", "HC0", "HC1"]
+NONROBUST: Final = "nonrobust"
 
+
+@overload
 def fit(
     release: Release,
     formula: str | None = None,
@@ -36,7 +42,33 @@ def fit(
     penalty: Penalty = "none",
     strength: float | Criterion | None = None,
     l1_ratio: float | None = None,
-) -> Fit:
+    cov_type: CovType | None = None,
+) -> Fit: ...
+@overload
+def fit(
+    release: Release,
+    formula: None = None,
+    *,
+    target: list[str] | tuple[str, ...],
+    features: Iterable[str] | None = None,
+    intercept: bool | None = None,
+    penalty: Penalty = "none",
+    strength: float | Criterion | None = None,
+    l1_ratio: float | None = None,
+    cov_type: CovType | None = None,
+) -> dict[str, Fit]: ...
+def fit(
+    release: Release,
+    formula: str | None = None,
+    *,
+    target: str | list[str] | tuple[str, ...] | None = None,
+    features: Iterable[str] | None = None,
+    intercept: bool | None = None,
+    penalty: Penalty = "none",
+    strength: float | Criterion | None = None,
+    l1_ratio: float | None = None,
+    cov_type: CovType | None = None,
+) -> Fit | dict[str, Fit]:
     """Fit a linear model to a release; any number of models of one release cost nothing more.
 
     A release of coefficients holds one model, the declared one, and that is what comes back.
@@ -48,7 +80,8 @@ def fit(
     formula
         The model in one line, such as `"income ~ age + region"`, instead of target, features and intercept.
     target
-        Declared numeric or boolean column to explain; the design's target unless named.
+        Declared numeric or boolean column to explain; the design's target unless named. A list of them gives a fit of
+        each by name, all with the same features: those named, or every column that is none of these targets.
     features
         Declared names, in the order wanted; every other declared column unless named. A categorical name means
         all its indicators.
@@ -65,10 +98,13 @@ def fit(
         chosen from the release as `path` chooses it, down to one that is as good as none where the release is good.
     l1_ratio
         From 0 to 1, of `elastic-net`.
+    cov_type
+        `HC1` or `HC0` for robust standard errors, as `Fit.robust` gives them; `nonrobust` for plain ones. Unless given
+        they are plain, and clustered by person where the release has what that needs.
 
     Returns
     -------
-    Fit
+    Fit, or dict of Fit by target
         Where the released sums of products are not positive definite there are no coefficients: `Fit.estimable` is
         false, `params` and `bse` hold "not estimable" with a reason, every confidence set is "any value" and every
         p-value 1; `predict` refuses. The penalties `bayes` and `adaptive` still predict there. Where the noise leaves
@@ -85,9 +121,58 @@ def fit(
     x          2
     """
     spec = checked_spec(penalty, strength, l1_ratio)
+    if isinstance(target, list | tuple):
+        if formula is not None:
+            raise SpecError("got a formula together with several targets; name the features instead of the formula")
+        check_release(release)
+        targets, shared = _several(release, target, features)
+        return {one: _with_errors(_fitted(release, one, shared, intercept, spec), cov_type) for one in targets}
     if formula is not None:
         target, features, intercept = _by_formula(release, formula, target, features, intercept)
     check_release(release)
+    return _with_errors(_fitted(release, target, features, intercept, spec), cov_type)
+
+
+def _several(
+    release: Release, targets: Sequence[str], features: Iterable[str] | None
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Targets, each named once, and the features that all of them have."""
+    if not targets:
+        raise SpecError("got an empty list of targets; name at least one declared column")
+    for one in targets:
+        if targets.count(one) > 1:
+            raise SpecError(f"the target {shown(one)} is named twice; name each target once")
+        choose(release, one, (), True)
+    if features is None:
+        return tuple(targets), tuple(name for name in release.design.offered if name not in targets)
+    named = listed(features)
+    if named is None:
+        # says what a list of features looks like
+        choose(release, targets[0], features)
+    return tuple(targets), tuple(named or ())
+
+
+def _with_errors(plain: Fit, cov_type: object) -> Fit:
+    """Give the fit with the kind of standard errors that was asked for."""
+    if cov_type is None:
+        return plain
+    if cov_type != NONROBUST:
+        return plain.robust(cast("RobustType", cov_type))
+    if plain.is_robust:
+        raise SpecError(
+            f"cov_type is {NONROBUST!r}, but this release has errors of this model only as {plain.cov_type}; leave "
+            "cov_type out"
+        )
+    return plain
+
+
+def _fitted(
+    release: Release,
+    target: str | None,
+    features: Iterable[str] | None,
+    intercept: bool | None,
+    spec: PenaltySpec,
+) -> Fit:
     if release.coefficients is not None:
         declared = choose(release, target, features, intercept)
         check_declared(release, declared, spec)

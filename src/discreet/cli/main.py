@@ -18,15 +18,18 @@ from discreet.cli.stopping import Stop
 from discreet.cli.terminal import flush, never_fail_to_encode, notices_on_stderr
 from discreet.errors import SpecError
 
-# each command lives in the module of its name, with _ for -, and imports nothing heavy at its top
+# each command lives in the module of its name, with _ for -, and imports nothing heavy at its top; those about methods
+# rather than one table are in the room `research`
 COMMANDS: Final = (
     "demo",
     "init",
     "plan",
     "check",
     "release",
+    "show",
     "ledger",
     "fit",
+    "compare",
     "path",
     "predict",
     "report",
@@ -36,6 +39,7 @@ COMMANDS: Final = (
     "reproduce",
     "compare-methods",
 )
+RESEARCH: Final = ("audit", "reproduce", "compare-methods")
 
 
 class Program(click.Group):
@@ -49,7 +53,8 @@ class Program(click.Group):
         """Load a command."""
         if cmd_name not in COMMANDS:
             return None
-        return cast("click.Command", import_module(f"discreet.cli.commands.{cmd_name.replace('-', '_')}").command)
+        room = "commands.research" if cmd_name in RESEARCH else "commands"
+        return cast("click.Command", import_module(f"discreet.cli.{room}.{cmd_name.replace('-', '_')}").command)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Read the arguments; printing help can meet a closed pipe, for which click has an exit code that we need."""

@@ -14,7 +14,7 @@ from discreet.cli.session import Session
 from discreet.errors import OutputError, SpecError
 
 if TYPE_CHECKING:
-    from discreet.analyst.model import Fit, Penalty
+    from discreet.analyst.model import CovType, Fit, Penalty
     from discreet.analyst.solvers.penalties import Criterion
     from discreet.releases import Release
 
@@ -176,7 +176,7 @@ def strength_spec(text: str) -> float | Criterion:
     return float(text)
 
 
-def fitted(release: Release, choice: ModelChoice) -> Fit:
+def fitted(release: Release, choice: ModelChoice, cov_type: str | None = None) -> Fit:
     """Fit the model that the options name."""
     from discreet.analyst.model import fit
 
@@ -188,6 +188,7 @@ def fitted(release: Release, choice: ModelChoice) -> Fit:
         penalty=cast("Penalty", choice["penalty"]),
         strength=None if strength is None else strength_spec(strength),
         l1_ratio=None if ratio is None else number("l1-ratio", ratio),
+        cov_type=cast("CovType | None", cov_type),
     )
 
 

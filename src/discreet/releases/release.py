@@ -24,6 +24,7 @@ from discreet.privacy.guarantee import Guarantee
 from discreet.releases.canonical import SEALS, digest_of
 from discreet.releases.description import Description, described
 from discreet.releases.discovery import Bounds, DiscoveryPart
+from discreet.releases.outline import outline
 from discreet.releases.parts import Coefficients, GuardPart, NoisyCount, ResidualPart, ScalingPart
 from discreet.releases.reading import FIELDS, FORMAT, OPTIONAL, SCHEMA_VERSION, parsed, release_fields
 from discreet.text import html_table
@@ -160,6 +161,17 @@ class Release:
         (5.0, 1.3333333333333333)
         """
         return described(self)
+
+    def summary(self) -> str:
+        """Say in ten lines what the release holds, what it promises and how it was made.
+
+        >>> from discreet.testing import exact_release
+        >>> design = Design("y", {"y": (0, 8), "x": (0, 2)})
+        >>> release = exact_release({"x": [0, 1, 2, 1], "y": [2, 5, 6, 7]}, design)  # NOT PRIVATE
+        >>> print(release.summary().splitlines()[3])
+        Rows       4
+        """
+        return "".join(f"{label:<11}{text}\n" for label, text in outline(self))
 
     @cached_property
     def residual_moments(self) -> FloatArray | None:

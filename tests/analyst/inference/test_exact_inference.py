@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
+import pandas as pd
 import pytest
 import statsmodels.api as sm
+import statsmodels.formula.api as smf
 
 from discreet.analyst.model import fit
 from discreet.design.model import Design
@@ -78,6 +82,77 @@ def test_hypotheses_are_statsmodels(source, intercept):
     assert chi.statistic == pytest.approx(float(theirs_chi.statistic), rel=DIGITS)
     assert chi.pvalue == pytest.approx(float(theirs_chi.pvalue), rel=DIGITS)
     assert chi.df_denom is None
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+def test_the_whole_model_and_its_criteria_are_statsmodels(source, intercept):
+    ours, theirs = fit(source.release, intercept=intercept), reference(source, intercept)
+    for name in ("fvalue", "f_pvalue", "llf", "aic", "bic"):
+        assert getattr(ours, name) == pytest.approx(getattr(theirs, name), rel=DIGITS), name
+    assert (ours.aic_noise, ours.bic_noise) == (ours.aic, ours.bic)
+    X = theirs.model.exog
+    explained = [sm.OLS(X[:, j], np.delete(X, j, axis=1)).fit().rsquared for j in range(intercept, X.shape[1])]
+    assert list(ours.vif) == SLOPES
+    np.testing.assert_allclose(np.asarray(ours.vif), 1 / (1 - np.array(explained)), rtol=DIGITS)
+    names = ours.names
+    covariance = ours.cov_params()
+    assert covariance["x", "flag"] == pytest.approx(theirs.cov_params()[names.index("x"), names.index("flag")])
+
+
+def frame_of(source):
+    rows = {name: [float(value) for value in source.rows[name]] for name in ("y", "x", "flag", "g[q]", "g[r]")}
+    rows["g"] = np.where(np.array(rows.pop("g[q]")) > 0, "q", np.where(np.array(rows.pop("g[r]")) > 0, "r", "p"))
+    return pd.DataFrame(rows)
+
+
+def test_terms_and_pairs_are_statsmodels(source):
+    ours, theirs = fit(source.release), smf.ols("y ~ x + C(g) + flag", frame_of(source)).fit()
+    table, wanted = ours.anova(), sm.stats.anova_lm(theirs, typ=3)
+    for name, row in (("x", "x"), ("g", "C(g)"), ("flag", "flag")):
+        one = table[name]
+        assert one.df == wanted["df"][row]
+        assert one.sum_sq == pytest.approx(wanted["sum_sq"][row], rel=DIGITS)
+        assert one.statistic == pytest.approx(wanted["F"][row], rel=DIGITS)
+        assert one.pvalue == pytest.approx(wanted["PR(>F)"][row], rel=1e-7)
+    assert table.ssr == pytest.approx(theirs.ssr, rel=DIGITS)
+    assert table.df_resid == theirs.df_resid
+    pairs, frame = ours.t_test_pairwise("g"), theirs.t_test_pairwise("C(g)", method="bonferroni").result_frame
+    assert list(pairs.effect) == ["g[q] - g[p]", "g[r] - g[p]", "g[r] - g[q]"]
+    for values, column in ((pairs.effect, "coef"), (pairs.sd, "std err"), (pairs.pvalue, "P>|t|")):
+        np.testing.assert_allclose(np.asarray(values), frame[column], rtol=1e-7)
+    shared = ours.t_test_pairwise("g", simultaneous="bonferroni")
+    np.testing.assert_allclose(np.asarray(shared.pvalue_adjusted), frame["pvalue-bonferroni"], rtol=1e-7)
+    ends = theirs.t_test([[0, 1, 0, 0, 0], [0, 0, 1, 0, 0], [0, -1, 1, 0, 0]]).conf_int(0.05 / 3)
+    np.testing.assert_allclose(np.asarray(shared.conf_int()), ends, rtol=1e-7)
+
+
+def test_one_side_is_the_tail_of_students_law(source):
+    from scipy import stats
+
+    ours, theirs = fit(source.release), reference(source, True)
+    t = float(theirs.t_test([0, 1, 0, 0, 0]).tvalue.item() - 0.98 / theirs.bse[1])
+    for side, wanted in (("larger", stats.t.sf(t, 55)), ("smaller", stats.t.cdf(t, 55))):
+        got = ours.t_test("x = 0.98", alternative=side)
+        assert got.pvalue["x = 0.98"] == pytest.approx(wanted, rel=1e-7)
+        assert got.alternative == side
+    assert math.isclose(
+        sum(ours.t_test("x = 0.98", alternative=s).pvalue["x = 0.98"] for s in ("larger", "smaller")), 1
+    )
+
+
+def test_nested_tests_are_statsmodels(source):
+    from discreet.analyst.comparison import compare_models
+
+    frame = frame_of(source)
+    compared = compare_models(source.release, ["y ~ x", "y ~ x + g", "y ~ x + g - 1", "y ~ x + g + flag"])
+    assert [(one.smaller, one.larger) for one in compared.nested] == [(0, 1), (2, 1), (1, 3)]
+    larger = smf.ols("y ~ x + C(g)", frame).fit()
+    F, p, df = larger.compare_f_test(smf.ols("y ~ x", frame).fit())
+    test = compared.nested[0].test
+    assert (test.statistic, test.pvalue) == (pytest.approx(F, rel=1e-7), pytest.approx(p, rel=1e-7))
+    assert test.df_num == df
+    assert compared.models[1].aic == pytest.approx(larger.aic, rel=DIGITS)
+    assert compared.models[1].bic_noise == pytest.approx(larger.bic, rel=DIGITS)
 
 
 @pytest.mark.parametrize("intercept", [True, False])

@@ -37,6 +37,26 @@ def test_their_degrees_of_freedom_are_those_of_hc1():
     model = sm.OLS(table["y"], sm.add_constant(np.column_stack([table["x"], table["z"]])))
     np.testing.assert_allclose(np.asarray(fit.bse), model.fit(cov_type="HC1").bse, rtol=0.002)
     assert (np.abs(np.asarray(fit.bse) / model.fit(cov_type="HC0").bse - 1) > 0.03).all()
+    plain = fit.robust("HC0")
+    np.testing.assert_allclose(np.asarray(plain.bse), model.fit(cov_type="HC0").bse, rtol=0.002)
+    joint = "x = 0, z = 0"
+    assert plain.f_test(joint).statistic == pytest.approx(float(model.fit(cov_type="HC0").fvalue), rel=0.005)
+    assert (fit.cov_type, plain.cov_type, discreet.fit(fit.release).cov_type) == ("HC1", "HC0", "nonrobust")
+    assert any("robust (HC0)" in note for note in plain.to_dict()["notes"])
+    named = {kind: discreet.fit(fit.release, cov_type=kind) for kind in ("nonrobust", "HC0", "HC1")}
+    assert {kind: one.cov_type for kind, one in named.items()} == {kind: kind for kind in named}
+    assert dict(named["HC0"].bse) == dict(plain.bse)
+
+
+@pytest.mark.parametrize(("kind", "message"), [("HC3", "leverage of its row"), ("HC2", "leverage"), ("HAC", "unknown")])
+def test_other_kinds_are_refused_with_the_reason(kind, message):
+    made = seeded_release(table_of(40, np.random.default_rng(11)), DESIGN, seed=1, epsilon=1e9, delta=1e-6)
+    for ask in (lambda: discreet.fit(made, cov_type=kind), lambda: discreet.fit(made).robust(kind)):
+        with pytest.raises(SpecError, match=message) as caught:
+            ask()
+        assert caught.value.exit_code == 2
+    with pytest.raises(SpecError, match="need residuals, which this release does not have"):
+        discreet.fit(made, cov_type="HC0")
 
 
 def skewed(rows, rng):
@@ -72,7 +92,12 @@ def test_with_persons_they_are_the_clustered_ones_from_the_start():
     np.testing.assert_allclose(np.asarray(fit.bse), clustered.bse, rtol=0.02)
     assert clustered.bse[1] > 1.4 * model.fit().bse[1]
     assert fit.is_robust
+    assert fit.cov_type == "cluster"
     assert dict(fit.robust().bse) == dict(fit.bse)
+    with pytest.raises(SpecError, match="clustered by person; leave cov_type out"):
+        fit.robust("HC1")
+    with pytest.raises(SpecError, match="only as cluster"):
+        discreet.fit(fit.release, cov_type="nonrobust")
     text = " ".join(fit.summary().split())
     assert "Standard errors are clustered by 'person' (with the factor of HC1)" in text
     assert "HC1): errors may" not in text

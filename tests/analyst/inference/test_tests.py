@@ -12,6 +12,9 @@ from discreet.analyst.inference.nuisance import reference_tail
 from discreet.analyst.inference.reference_law import tail_probability
 from discreet.analyst.inference.tests import open_coefficients
 from discreet.analyst.model import fit
+from discreet.analyst.values.not_estimable import NotEstimable
+from discreet.errors import SpecError
+from support.compared import release
 from support.noise_laws import laplace_release
 
 
@@ -34,3 +37,27 @@ def test_a_joint_test_of_one_hypothesis_is_the_single_one_and_no_joint_one_is_sh
             about = result._combined(tuple(claim), np.eye(len(values))[[*map(result.names.index, claim)]])
             kappa = open_coefficients(about, -np.array([steps * result.bse[name] for name in claim]) / about.scale)[1]
             assert heavy.pvalue == pytest.approx(max(light.pvalue, reference_tail(least, kappa, 2)), rel=1e-12)
+
+
+def test_one_side_is_half_of_both_where_the_estimate_lies_there_and_the_rest_elsewhere():
+    result = fit(release())
+    claim = {"a": result.params["a"] - 2 * result.bse["a"]}
+    (both,) = result.t_test(claim).pvalue.values()
+    (larger,) = result.t_test(claim, alternative="larger").pvalue.values()
+    (smaller,) = result.t_test(claim, alternative="smaller").pvalue.values()
+    assert (larger, smaller) == (both / 2, 1 - both / 2)
+    assert result.t_test(claim).alternative == "two-sided"
+
+
+def test_one_side_of_a_release_that_excludes_nothing_is_1_and_of_one_without_errors_is_refused():
+    weak = fit(release(count=30, sigma=200.0, seed=3))
+    assert not weak.estimable
+    assert weak.t_test("a = 0", alternative="larger").pvalue["a = 0"] == 1.0
+    lasso = fit(release(), penalty="lasso", strength=0.01)
+    assert isinstance(lasso.t_test("a = 0", alternative="smaller").pvalue["a = 0"], NotEstimable)
+
+
+@pytest.mark.parametrize("wrong", ["greater", None, 1])
+def test_other_sides_are_refused(wrong):
+    with pytest.raises(SpecError, match="unknown alternative"):
+        fit(release()).t_test("a = 0", alternative=wrong)

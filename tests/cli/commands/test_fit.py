@@ -334,3 +334,12 @@ def test_what_a_release_of_coefficients_does_not_hold_is_refused(inside: str, ca
     assert result.exit_code == 2
     assert "'frank-wolfe' published only the coefficients" in result.stderr
     assert result.stderr.count("\n") == 1
+
+
+def test_the_kind_of_standard_errors_is_passed_on(folder: Path, call: Call) -> None:
+    result = call("fit", PATH, "--cov-type", "nonrobust")
+    assert result.stdout == fit(Release.load(PATH)).summary()
+    for kind, message in (("HC3", "leverage of its row"), ("HC9", "unknown cov_type"), ("HC0", "(--robust)")):
+        refused = call("fit", PATH, "--cov-type", kind)
+        assert (refused.exit_code, refused.stdout) == (2, "")
+        assert message in refused.stderr

@@ -36,7 +36,7 @@ REPAIRED: Final = (
     "diagonal; fewer features, more rows or a larger epsilon would avoid that."
 )
 ROBUST: Final = (
-    "Standard errors are robust (HC1): errors may have unequal variances. They come from residuals clipped at "
+    "Standard errors are robust ({kind}): errors may have unequal variances. They come from residuals clipped at "
     "{bound:.4g}; where many are larger, the standard errors are too small."
 )
 CLUSTERED: Final = (
@@ -87,7 +87,8 @@ def model_notes(fit: Fit) -> list[str]:
         found.append(REPAIRED.format(shift=fit.repair))
     if fit.is_robust:
         words = CLUSTERED if has_clusters(release) else ROBUST
-        found += [words.format(id=release.design.unit.id, bound=residual_bound(release)), clipped_residuals(fit)]
+        facts = {"kind": fit.cov_type, "id": release.design.unit.id, "bound": residual_bound(release)}
+        found += [words.format(**facts), clipped_residuals(fit)]
     found += [independent_rows(fit), _rsquared_note(fit)]
     return [note for note in found if note is not None]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Final
+from typing import Final, Literal
 
 from discreet.analyst.equations.normal import NormalEquations
 from discreet.analyst.equations.selection import SubModel
@@ -13,6 +13,8 @@ from discreet.analyst.equations.units import Units
 from discreet.analyst.values.estimates import NothingExcluded
 from discreet.analyst.values.not_estimable import NotEstimable
 from discreet.exact.arrays import FloatArray
+
+RobustType = Literal["HC0", "HC1"]
 
 L1: Final = NotEstimable(
     "there are no intervals for a penalty on absolute values; "
@@ -60,6 +62,8 @@ class ErrorBasis:
         Variances of the noise in it, shape (k, k).
     ratio_square
         For a robust interval of R^2: the ratio of variances at which it was released, and the sum of squares.
+    robust_type
+        Of robust standard errors: `HC1` with the factor n / (n - k), `HC0` without.
     """
 
     equations: NormalEquations
@@ -68,6 +72,7 @@ class ErrorBasis:
     meat: FloatArray | None = None
     meat_variance: FloatArray | None = None
     ratio_square: tuple[float, float] | None = None
+    robust_type: RobustType = "HC1"
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, get_args
 
 import numpy as np
 
-from discreet.analyst.equations.fit_inputs import ErrorBasis
+from discreet.analyst.equations.fit_inputs import ErrorBasis, RobustType
 from discreet.analyst.equations.selection import SubModel
 from discreet.analyst.solvers.penalties import Penalty
 from discreet.analyst.values.not_estimable import NotEstimable
 from discreet.design.columns import Numeric
-from discreet.errors import SpecError
+from discreet.errors import SpecError, shown
 from discreet.exact.arrays import FloatArray
 from discreet.releases import Release
 
 if TYPE_CHECKING:
     from discreet.analyst.fitted import Fit
 
+ROBUST_TYPES: Final[tuple[RobustType, ...]] = get_args(RobustType)
+_LEVERAGES: Final = ("HC2", "HC3")
 
 NO_FOURTH: Final = NotEstimable(
     "the rows are weighted, and the release does not hold the sums that errors of this model need: one with robust "
@@ -28,7 +30,31 @@ NO_FOURTH: Final = NotEstimable(
 )
 
 
-def robust_basis(release: Release, model: SubModel, penalty: Penalty, basis: ErrorBasis) -> ErrorBasis:
+def checked_robust_type(release: Release, name: object) -> RobustType:
+    """Check the name of a kind of robust errors, in statsmodels' words.
+
+    Those of a release of persons are clustered by person, which none of the names means.
+    """
+    for known in ROBUST_TYPES:
+        if isinstance(name, str) and name == known:
+            if has_clusters(release):
+                raise SpecError(
+                    f"cov_type is {shown(name)}, but in this release rows of one person may depend on each other, and "
+                    "robust errors are clustered by person; leave cov_type out"
+                )
+            return known
+    if name in _LEVERAGES:
+        raise SpecError(
+            f"cov_type is {shown(name)}, which divides each squared residual by 1 - h or its square before they are "
+            "summed, h the leverage of its row; a release holds the sum without it, and no leverage of any row. "
+            f"Allowed: {', '.join(ROBUST_TYPES)}"
+        )
+    raise SpecError.unknown_name("cov_type", name, ROBUST_TYPES)
+
+
+def robust_basis(
+    release: Release, model: SubModel, penalty: Penalty, basis: ErrorBasis, robust_type: RobustType = "HC1"
+) -> ErrorBasis:
     """What robust standard errors are computed from: with the released middle of the sandwich and the spread of R^2."""
     ratio = None if release.residuals is None else release.residuals.ratio
     square = release.ratio_square
@@ -37,6 +63,7 @@ def robust_basis(release: Release, model: SubModel, penalty: Penalty, basis: Err
         meat=robust_meat(release, model, penalty),
         meat_variance=_noise_variance(release, len(model.positions) + 1),
         ratio_square=None if ratio is None or square is None else (ratio.ratio, square),
+        robust_type=robust_type,
     )
 
 

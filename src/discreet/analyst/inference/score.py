@@ -76,6 +76,8 @@ class ScoreInference:
         What takes the place of `sampling` in tests of several hypotheses at once, if it differs.
     middle
         Of robust errors: tells the sampling variance of each combination; without it that is a form of `sampling`.
+    correction
+        What a robust sampling variance is multiplied by: n / (n - k) for HC1, 1 for HC0.
     """
 
     variance: FloatArray
@@ -91,6 +93,7 @@ class ScoreInference:
     privacy: FloatArray
     joint_sampling: FloatArray | None = None
     middle: Middle | None = field(default=None, repr=False)
+    correction: float = 1.0
 
     @property
     def s2(self) -> float:
@@ -121,8 +124,7 @@ class ScoreInference:
         """Sampling variance of each row l'theta~ of L, shape (m,)."""
         if self.middle is None:
             return _forms(L, self.sampling)
-        # n / (n - k): the factor of HC1
-        return (self.df + len(self.inverse)) / self.df * self.middle.along(L @ self.inverse)
+        return self.correction * self.middle.along(L @ self.inverse)
 
     def for_one(self, combination: FloatArray) -> ScoreInference:
         """The same with the sampling variance of one combination as its own set has it.

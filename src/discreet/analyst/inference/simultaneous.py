@@ -9,6 +9,8 @@ import numpy as np
 
 from discreet.analyst.equations.seeded import seeded_stream, standard_normals
 from discreet.analyst.inference.contrasts import Contrasts
+from discreet.analyst.values.estimates import ByName, Number
+from discreet.analyst.values.not_estimable import mapped
 from discreet.errors import SpecError
 from discreet.exact.arrays import FloatArray
 
@@ -48,18 +50,51 @@ def simultaneous_value(about: Contrasts, level: float, way: Simultaneous, digest
     count = len(about.names)
     bonferroni = about.critical(1 - (1 - level) / count)
     rank = math.ceil(round(level * (_DRAWS + 1), 6))
-    if way == "bonferroni" or count == 1 or rank > _DRAWS or about.family == "laplace":
+    if rank > _DRAWS or not _drawn(about, way):
         return bonferroni
+    return min(float(_largest(about, digest)[rank - 1]), bonferroni)
+
+
+def simultaneous_tails(about: Contrasts, pvalues: ByName[Number], way: Simultaneous, digest: str) -> ByName[Number]:
+    """P-values of several tests for all of them together: the smallest 1 - level whose sets exclude the value tested.
+
+    Parameters
+    ----------
+    about
+        The combinations, m of them.
+    pvalues
+        One by one, by the name of the combination.
+    way, digest
+        As for `simultaneous_value`.
+    """
+    largest = _largest(about, digest) if _drawn(about, way) else None
+
+    def together(p: float) -> float:
+        bonferroni = min(1.0, len(about.names) * p)
+        if largest is None or p <= 0:
+            return bonferroni
+        beyond = _DRAWS - int(np.searchsorted(largest, about.critical(1 - p)))
+        return min((beyond + 1) / (_DRAWS + 1), bonferroni)
+
+    return ByName(tuple(pvalues), [mapped(p, together) for p in pvalues.values()])
+
+
+def _drawn(about: Contrasts, way: Simultaneous) -> bool:
+    """Whether the law of the largest error is drawn; else the value is Bonferroni's."""
+    return way == "max-t" and len(about.names) > 1 and about.family != "laplace"
+
+
+def _largest(about: Contrasts, digest: str) -> FloatArray:
+    """Draws of the largest of the standardised errors, from small to large, shape (draws,)."""
     from scipy.special import chdtri
 
     stream = seeded_stream("max-t", digest)
-    normals = standard_normals(stream, _DRAWS, count) @ _root(about).T
+    normals = standard_normals(stream, _DRAWS, len(about.names)) @ _root(about).T
     # a residual variance shared by all: over the root of an independent chi-square over its degrees of freedom
     df = about.inference.df
     share = chdtri(df, (np.arange(_DRAWS) + 0.5) / _DRAWS) / df
     order = np.argsort(stream.random_raw(_DRAWS), kind="stable")
-    largest = np.sort(np.abs(normals).max(axis=1) / np.sqrt(share[order]))
-    return min(float(largest[rank - 1]), bonferroni)
+    return np.sort(np.abs(normals).max(axis=1) / np.sqrt(share[order]))
 
 
 def _root(about: Contrasts) -> FloatArray:

@@ -1,9 +1,15 @@
-"""Tests of linear hypotheses with the score, one by one and jointly."""
+"""Tests of linear hypotheses with the score, one by one and jointly.
+
+Against one side a test takes half of the two-sided p-value where the estimate lies on that side, and 1 less that half
+where it lies on the other: at the hypothesis the score a'g(theta0) is a sum of symmetric errors, those of the rows and
+of the noise, over the root of a variance that is the same for both signs, so each side has half of the tail.
+"""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from typing import Final, Literal, get_args
 
 import numpy as np
 
@@ -27,6 +33,21 @@ from discreet.analyst.values.not_estimable import NotEstimable, known, missing_v
 from discreet.errors import SpecError
 from discreet.exact.arrays import FloatArray
 
+Alternative = Literal["two-sided", "larger", "smaller"]
+ALTERNATIVES: Final[tuple[Alternative, ...]] = get_args(Alternative)
+
+
+def checked_alternative(name: object) -> Alternative:
+    """Check which side a small p-value speaks for.
+
+    >>> checked_alternative("larger")
+    'larger'
+    """
+    for known_name in ALTERNATIVES:
+        if isinstance(name, str) and name == known_name:
+            return known_name
+    raise SpecError.unknown_name("alternative", name, ALTERNATIVES)
+
 
 @dataclass(frozen=True, eq=False)
 class ContrastTest:
@@ -43,7 +64,11 @@ class ContrastTest:
     score_z
         Score statistics: the variance is the one under the hypothesis, so where noise is large they are not `tvalue`.
     pvalue
-        Two-sided, of `score_z`; 1 where the release excludes no value.
+        Of `score_z`, for the alternative; 1 where the release excludes no value.
+    alternative
+        `two-sided`, `larger` or `smaller`.
+    contrasts
+        The combinations, or why nothing can be said of them.
     """
 
     effect: ByName[Number]
@@ -51,13 +76,14 @@ class ContrastTest:
     tvalue: ByName[Number]
     score_z: ByName[Number]
     pvalue: ByName[Number]
-    _contrasts: Contrasts | NotEstimable
+    alternative: Alternative
+    contrasts: Contrasts | NotEstimable
 
     def conf_int(self, level: float | None = None, *, alpha: float | None = None) -> ByName[Interval]:
-        """Give a confidence set for each combination; `level` and `alpha` are as for `Fit.conf_int`."""
+        """Give a two-sided confidence set for each combination; `level` and `alpha` are as for `Fit.conf_int`."""
         checked = checked_level(level, alpha)
         return read_each(
-            self._contrasts, tuple(self.effect), lambda about: about.intervals(about.critical(checked)), set_without
+            self.contrasts, tuple(self.effect), lambda about: about.intervals(about.critical(checked)), set_without
         )
 
     def __repr__(self) -> str:
@@ -95,7 +121,10 @@ class JointTest:
 
 
 def contrast_test(
-    about: Contrasts | NotEstimable, claims: Hypotheses, effects: FloatArray | NotEstimable
+    about: Contrasts | NotEstimable,
+    claims: Hypotheses,
+    effects: FloatArray | NotEstimable,
+    alternative: Alternative = "two-sided",
 ) -> ContrastTest:
     """Test hypotheses one by one.
 
@@ -107,16 +136,37 @@ def contrast_test(
         What is claimed.
     effects
         Estimates of the combinations, shape (m,), or why there are none.
+    alternative
+        Which side a small p-value speaks for.
     """
     labels, values = claims.labels, claims.values
+
+    def tails(one: Contrasts) -> ByName[Number]:
+        return _sided(one.tail_probabilities(values), one.statistics(values), alternative)
+
     return ContrastTest(
         effect=numbers_by_name(labels, effects),
         sd=read_each(about, labels, Contrasts.standard_errors, number_without),
         tvalue=read_each(about, labels, lambda one: one.ratios(values), number_without),
         score_z=read_each(about, labels, lambda one: one.statistics(values), number_without),
-        pvalue=read_each(about, labels, lambda one: one.tail_probabilities(values), p_without),
-        _contrasts=about,
+        pvalue=read_each(about, labels, tails, p_without),
+        alternative=alternative,
+        contrasts=about,
     )
+
+
+def _sided(two: ByName[Number], scores: ByName[Number], alternative: Alternative) -> ByName[Number]:
+    """P-values for one side from those for both, by the sign of the score; see the head of the module."""
+    if alternative == "two-sided":
+        return two
+    sign = 1.0 if alternative == "larger" else -1.0
+
+    def side(p: Number, z: Number) -> Number:
+        if isinstance(p, NotEstimable) or isinstance(z, NotEstimable):
+            return p
+        return p / 2 if sign * z > 0 else 1 - p / 2
+
+    return ByName(tuple(two), [side(two[name], scores[name]) for name in two])
 
 
 def joint_test(about: Contrasts | NotEstimable, claims: Hypotheses, *, use_f: bool) -> JointTest:

@@ -27,6 +27,12 @@ FORMATS: Final = ("text", "md", "tex", "html", "csv")
     help="Robust standard errors (HC1), clustered by person if the design has an id; needs a release made with "
     "--robust.",
 )
+@click.option(
+    "--cov-type",
+    metavar="NAME",
+    help="Kind of standard errors in statsmodels' words: nonrobust, HC0 or HC1; the last two need a release made with "
+    "--robust.",
+)
 @click.option("--level", default="0.95", show_default=True, metavar="L", help="Confidence level of the intervals.")
 @click.option(
     "--format",
@@ -41,6 +47,7 @@ def command(
     session: Session,
     release_path: str,
     robust: bool,
+    cov_type: str | None,
     level: str,
     kind: str | None,
     output: str | None,
@@ -64,8 +71,8 @@ def command(
         refuse_overwriting(output, release_path)
         check_output(output, force=force)
     made = Release.load(release_path)
-    plain = fitted(made, choice)
-    model = plain.robust() if robust else plain
+    plain = fitted(made, choice, cov_type)
+    model = plain.robust() if robust and cov_type is None else plain
     if chosen is None:
         warn_not_private(made, as_json=as_json)
         if as_json:

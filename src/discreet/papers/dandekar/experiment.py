@@ -170,7 +170,7 @@ def our_errors(
         for e, epsilon in enumerate(budgets):
             made = summed.release(seed=seed + r, epsilon=float(epsilon), mechanism="functional")
             for one in wanted:
-                theta[one][e, r] = discreet.fit(made, **_OURS[one]).coefficients  # type: ignore[arg-type]
+                theta[one][e, r] = discreet.fit(made, **_OURS[one]).coefficients  # type: ignore[call-overload]
     return {one: runs.public_rmse(values[..., 1:], values[..., 0]) for one, values in theta.items()}
 
 

@@ -122,7 +122,7 @@ def test_a_signal_ends_every_process_and_says_what_is_kept(stage: str, sent: sig
         f"{STOPPED[stage]}"
         "from discreet.cli.main import run\nrun()"
     )
-    paths = os.pathsep.join([str(Path(__file__).parents[2]), *sys.path])
+    paths = os.pathsep.join([str(Path(__file__).parents[3]), *sys.path])
     words = ["reproduce", "--all", "--quick", "--workers", "2", "-o", "out"]
     child = subprocess.Popen(
         [sys.executable, "-c", code, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,

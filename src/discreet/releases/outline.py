@@ -1,0 +1,124 @@
+"""A release in ten lines: what it holds, what it promises and how it was made."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from discreet.design.columns import Boolean, Categorical, Column, Numeric
+from discreet.privacy.spend import UNTRACKED
+from discreet.releases.noise_mean import released_count
+from discreet.releases.parts import NoisyCount
+
+if TYPE_CHECKING:
+    from discreet.releases.release import Release
+
+_MOST_COLUMNS: Final = 12
+_DIGITS: Final = 19  # of the digest, its name included
+
+
+def outline(release: Release) -> list[tuple[str, str]]:
+    """Say what a release is, in ten lines with a label each; everything is read off the published value.
+
+    >>> from discreet.design.model import Design
+    >>> from discreet.testing import exact_release
+    >>> design = Design("y", {"y": (0, 8), "x": (0, 2)})
+    >>> dict(outline(exact_release({"x": [0, 1], "y": [2, 5]}, design)))["Target"]  # NOT PRIVATE
+    'y, 0 to 8'
+    """
+    design = release.design
+    target = design.columns[design.target]
+    return [
+        ("Holds", _holds(release)),
+        ("Target", f"{design.target}, {_declared(target)}"),
+        ("Features", _features(release)),
+        ("Rows", _rows(released_count(release))),
+        ("Promise", _promise(release)),
+        ("Mechanism", _mechanism(release)),
+        ("Beside", ", ".join(_beside(release)) or "nothing more"),
+        ("Ledger", "untracked: nobody counts further releases" if release.anchor == UNTRACKED else release.anchor),
+        ("Made by", f"{release.made_by}, file format {release.schema}"),
+        ("Digest", f"{release.digest[:_DIGITS]}..., {'not signed' if release.signature is None else 'signed'}"),
+    ]
+
+
+def outline_facts(release: Release) -> dict[str, object]:
+    """Give the same as plain values for JSON."""
+    design, guarantee, rows = release.design, release.guarantee, released_count(release)
+    return {
+        "kind": release.kind,
+        "private": release.private,
+        "target": design.target,
+        "features": list(design.regressors),
+        "columns": list(release.columns),
+        "intercept": design.intercept,
+        "rows": None if rows is None else rows.value,
+        "rows_sd": None if rows is None else rows.sd,
+        "guarantee": None if guarantee is None else guarantee.to_dict(),
+        "mechanism": release.mechanism,
+        "mechanism_version": release.mechanism_version,
+        "settings": dict(release.settings),
+        "noise_family": release.noise.family,
+        "beside": _beside(release),
+        "anchor": release.anchor,
+        "made_by": release.made_by,
+        "schema": release.schema,
+        "digest": release.digest,
+        "signed": release.signature is not None,
+    }
+
+
+def _holds(release: Release) -> str:
+    size = len(release.columns)
+    if release.kind == "coefficients":
+        return f"the coefficients of one model, {size - 1} of them; no other can be fitted"
+    weighted = "" if release.scaling is None else " weighted"
+    return f"noisy sums of products of {size}{weighted} columns, the constant among them; any linear model of them"
+
+
+def _declared(column: Column) -> str:
+    match column:
+        case Numeric(bounds=(low, high)):
+            return f"{low:g} to {high:g}{' (found privately)' if column.found else ''}"
+        case Boolean():
+            return "true or false"
+        case Categorical(levels=levels):
+            return f"{len(levels)} levels"
+    return column.formula.text
+
+
+def _features(release: Release) -> str:
+    design = release.design
+    named = [f"{name} ({_declared(design.columns[name])})" for name in design.regressors]
+    more = [f"and {len(named) - _MOST_COLUMNS} more"] if len(named) > _MOST_COLUMNS else []
+    return ", ".join([*named[:_MOST_COLUMNS], *more, *([] if design.intercept else ["no intercept"])])
+
+
+def _rows(count: NoisyCount | None) -> str:
+    if count is None:
+        return "not released"
+    rows = f"{round(count.value):,}"
+    return f"about {rows} (noisy count, standard deviation {count.sd:.3g})" if count.sd > 0 else rows
+
+
+def _promise(release: Release) -> str:
+    made = release.guarantee
+    if made is None:
+        return "NOT PRIVATE: this release carries no privacy guarantee"
+    unit = made.unit
+    who = "a row" if unit.id is None else f"a person ({unit.id}, at most {unit.max_rows} rows)"
+    return f"epsilon = {made.epsilon:g}, delta = {made.delta:g}, {made.neighbours} neighbours, unit: {who}"
+
+
+def _mechanism(release: Release) -> str:
+    return f"{release.mechanism}, version {release.mechanism_version}, noise {release.noise.family}"
+
+
+def _beside(release: Release) -> list[str]:
+    """What else was paid for."""
+    parts = {
+        "sums for robust standard errors": release.residuals is not None,
+        "numbers of clipped rows": bool(release.clipped),
+        "numbers of rows that fit (guard)": release.guard is not None,
+        "counts that bounds were found from": release.discovery is not None,
+    }
+    return [words for words, there in parts.items() if there]
