@@ -29,6 +29,7 @@ COMMANDS: Final = (
     "fit",
     "path",
     "predict",
+    "plot",
     "report",
     "verify",
     "mechanisms",
