@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from discreet.analyst.diagnostics.notes import notes
 from discreet.analyst.equations.fit_inputs import POSTERIOR, ErrorBasis, FitInputs, Line, RobustType, error_basis
@@ -32,7 +34,13 @@ from discreet.analyst.values.parameters import Parameters
 from discreet.design.columns import Base
 from discreet.errors import SpecError
 from discreet.exact.arrays import FloatArray
+from discreet.privacy.checks import check_flag
 from discreet.releases import Coefficients, Release
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from discreet.analyst.pictures.effects import Scale
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -189,6 +197,103 @@ class Fit(TestsMixin, TableMixin):
             As for `conf_int`.
         """
         return summary_text(self, checked_level(level, alpha))
+
+    def plot(
+        self,
+        path: str | Path | None = None,
+        *,
+        scale: Scale = "range",
+        level: float | None = None,
+        alpha: float | None = None,
+        force: bool = False,
+    ) -> Figure:
+        """Draw the coefficients with their confidence sets, split into sampling error and privacy noise.
+
+        A set without an end is an arrow. Where intervals are too thin to be seen, a second column magnifies each of
+        them to the same width. The report shows the same drawing.
+
+        Parameters
+        ----------
+        path
+            Where to save it as well, if anywhere; the name ends in .svg, .png or .pdf.
+        scale
+            `range`: the change of the target over the declared range of each column, all on one axis. `unit`: the
+            coefficients themselves, with an axis for each unit.
+        level, alpha
+            As for `conf_int`.
+        force
+            Whether to replace an existing file.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            A notebook shows it. Needs the extra `plots`.
+
+        Examples
+        --------
+        >>> import discreet
+        >>> design = discreet.Design("y", {"y": (0, 10), "x": (0, 5)})
+        >>> table = {"x": [1.0, 2.0, 3.0] * 400, "y": [2.0, 4.0, 6.5] * 400}
+        >>> fit = discreet.fit(discreet.release(table, design, epsilon=1.0, delta=1e-6))
+        >>> picture = fit.plot(level=0.9)
+        """
+        from discreet.analyst.pictures.coefficients import coefficient_figure
+        from discreet.analyst.pictures.effects import checked_scale
+        from discreet.analyst.pictures.saving import checked_destination, saved
+
+        checked_destination(path, force=force)
+        figure = coefficient_figure(self, checked_level(level, alpha), checked_scale(scale))
+        return saved(figure, path, force=force)
+
+    def plot_prediction(
+        self,
+        x: str,
+        path: str | Path | None = None,
+        *,
+        at: Mapping[str, object] | None = None,
+        obs: bool = False,
+        level: float | None = None,
+        alpha: float | None = None,
+        force: bool = False,
+    ) -> Figure:
+        """Draw predictions over the declared range of one column, with a band split into sampling and privacy.
+
+        Parameters
+        ----------
+        x
+            One of `table_columns`; columns computed from it move with it.
+        path
+            As for `plot`.
+        at
+            Values of the other columns of `table_columns`. Unless given, a number is in the middle of its bounds, a
+            boolean is false and levels are at their reference; the picture states them all.
+        obs
+            Whether the band is for a new observation of the target rather than for its mean.
+        level, alpha
+            As for `conf_int`.
+        force
+            Whether to replace an existing file.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            As for `plot`.
+
+        Examples
+        --------
+        >>> import discreet
+        >>> design = discreet.Design("y", {"y": (0, 10), "x": (0, 5), "member": bool})
+        >>> table = {"x": [1.0, 2.0, 3.0] * 400, "member": [True, False] * 600, "y": [2.0, 4.0, 6.5] * 400}
+        >>> fit = discreet.fit(discreet.release(table, design, epsilon=4.0, delta=1e-6), penalty="adaptive")
+        >>> picture = fit.plot_prediction("x", at={"member": True})
+        """
+        from discreet.analyst.pictures.prediction import predicted_line, prediction_figure
+        from discreet.analyst.pictures.saving import checked_destination, saved
+
+        checked_destination(path, force=force)
+        check_flag("obs", obs)
+        line = predicted_line(self, x, at, checked_level(level, alpha), obs=obs)
+        return saved(prediction_figure(self, line), path, force=force)
 
     def to_dict(self, level: float | None = None, *, alpha: float | None = None) -> dict[str, object]:
         """Give the fit as plain values for JSON.

@@ -122,22 +122,16 @@ class Path:
         Parameters
         ----------
         path
-            Where to save it as well, if anywhere; the name ends in .png, .svg or .pdf.
+            Where to save it as well, if anywhere; the name ends in .svg, .png or .pdf.
         force
             Whether to replace an existing file.
         """
-        from discreet.analyst.path_plot import path_figure, save_figure
+        from discreet.analyst.pictures.paths import path_figure
+        from discreet.analyst.pictures.saving import checked_destination, saved
 
+        checked_destination(path, force=force)
         slopes = np.column_stack([one.values for one in self._slopes])
-        figure = path_figure(self.strengths, slopes, self.model.slopes, self.chosen, self._title)
-        if path is not None:
-            save_figure(figure, path, force=force)
-        return figure
-
-    @property
-    def _title(self) -> str:
-        ratio = "" if self.l1_ratio is None else f", l1_ratio {self.l1_ratio:g}"
-        return f"{self.model.target}: {self.penalty}{ratio}" + ("" if self.release.private else " -- NOT PRIVATE")
+        return saved(path_figure(self, slopes, self.model.slopes), path, force=force)
 
     def __repr__(self) -> str:
         private = "" if self.release.private else ", NOT PRIVATE"

@@ -32,6 +32,7 @@ COMMANDS: Final = (
     "compare",
     "path",
     "predict",
+    "plot",
     "report",
     "verify",
     "mechanisms",

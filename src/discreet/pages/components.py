@@ -38,7 +38,9 @@ def environment() -> Environment:
         lstrip_blocks=True,
     )
     made.filters.update(number=text.number, plain=text.plain, share=text.share, p_value=text.p_value)
-    made.filters.update(estimate=text.estimate, confidence_set=text.confidence_set)
+    made.filters.update(
+        estimate=text.estimate, confidence_set=text.confidence_set, in_row=text.in_row, count=text.count
+    )
     return made
 
 
@@ -65,9 +67,14 @@ def component(name: str, view: ReportView) -> str:
 def _drawings(view: ReportView) -> dict[str, object]:
     from markupsafe import Markup
 
-    shapes = (charts.WIDE, charts.NARROW) if view.effects else ()
-    # every name in a drawing was escaped when it was put there
-    return {"drawings": [Markup(charts.forest(view.effects, view.target_width, shape)) for shape in shapes]}
+    effects, width = view.effects, view.target_width
+    shapes = charts.shapes(effects) if effects else ()
+    return {
+        # every name in a drawing was escaped when it was put there
+        "drawings": [Markup(charts.chart(effects, width, shape)) for shape in shapes],
+        "magnified": bool(effects) and charts.is_magnified(effects, width),
+        "most": charts.MOST_LINES,
+    }
 
 
 def _facts(view: ReportView) -> object:

@@ -50,7 +50,14 @@ class Page:
         return f"<report of {len(self.view.coefficients)} coefficients; write it with .save('R.html')>"
 
 
-def report(release: Release, fit: Fit | None = None, *, level: float = DEFAULT_LEVEL) -> Page:
+def report(
+    release: Release,
+    fit: Fit | None = None,
+    *,
+    level: float = DEFAULT_LEVEL,
+    title: str | None = None,
+    file: str | Path | None = None,
+) -> Page:
     """Put what a release promises and what a model of it says on one HTML page; like `fit` it costs nothing more.
 
     Parameters
@@ -62,6 +69,10 @@ def report(release: Release, fit: Fit | None = None, *, level: float = DEFAULT_L
         determine its coefficients, the page says so.
     level
         Of the confidence sets, at least 0.5 and below 1.
+    title
+        Of the page; the name of the target unless given.
+    file
+        The release file, whose name the page shows, without its folder.
 
     Returns
     -------
@@ -86,7 +97,7 @@ def report(release: Release, fit: Fit | None = None, *, level: float = DEFAULT_L
     model.check_release(release, "report")
     if fit is not None and not isinstance(fit, Fit):
         raise SpecError(f"report needs a Fit of the release, got {type(fit).__name__}; make one with discreet.fit")
-    return Page(report_view(release, model.fit(release) if fit is None else fit, level=level))
+    return Page(report_view(release, model.fit(release) if fit is None else fit, level=level, title=title, file=file))
 
 
 def render(view: ReportView) -> str:

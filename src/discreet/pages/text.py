@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-import re
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from discreet.analyst.values.confidence_sets import set_words
+from discreet.analyst.values.digits import decimals_for, fixed, short_exponent
 from discreet.analyst.values.estimates import rough
 from discreet.text import escape_control as escape_control
 
@@ -15,18 +16,6 @@ if TYPE_CHECKING:
 
 _DIGITS: Final = 4
 _SMALLEST_P: Final = 0.001
-
-
-def shortened(text: str, letters: int) -> str:
-    """Give text that fits, cut in its middle if it has to be.
-
-    >>> shortened("abcdefghij", 7)
-    'abc…hij'
-    """
-    if len(text) <= letters:
-        return text
-    side = (letters - 1) // 2
-    return f"{text[: letters - 1 - side]}…{text[len(text) - side :]}"
 
 
 def number(value: float | None) -> str:
@@ -41,7 +30,7 @@ def number(value: float | None) -> str:
         return "0"
     size = math.floor(math.log10(abs(value)))
     if not -_DIGITS <= size < 9:
-        return _without_zero(f"{value:.{_DIGITS}g}")
+        return short_exponent(f"{value:.{_DIGITS}g}")
     return f"{value:,.{max(0, _DIGITS - 1 - size)}f}"
 
 
@@ -51,7 +40,7 @@ def plain(value: float) -> str:
     >>> plain(1.0), plain(1e-6)
     ('1', '1e-6')
     """
-    return _without_zero(f"{value:.6g}")
+    return short_exponent(f"{value:.6g}")
 
 
 def share(value: float | None) -> str:
@@ -82,18 +71,39 @@ def p_value(value: float | None) -> str:
     return f"< {_SMALLEST_P}" if value < _SMALLEST_P else f"{value:.3f}"
 
 
+def count(value: float) -> str:
+    """Give a number of rows.
+
+    >>> count(20_074.3)
+    '20,074'
+    """
+    return f"{value:,.0f}"
+
+
+def in_row(value: float | None, row: Coefficient) -> str:
+    """Give a number of a row to the digits that the row's error leaves: the same decimals for all of them.
+
+    >>> from discreet.pages.view import Coefficient
+    >>> age = Coefficient("age", 793.2, 17.84, 758.5, 828.4, 1e-9, 5.4, 17.0, 0.909, None, kind="interval")
+    >>> in_row(age.estimate, age), in_row(age.std_error, age), in_row(None, age)
+    ('793.2', '17.8', '–')
+    """
+    error = row.std_error or row.privacy_sd
+    if value is None or not error or not math.isfinite(error):
+        return number(value)
+    return fixed(value, decimals_for(error))
+
+
 def estimate(row: Coefficient) -> str:
     """Give an estimate; in brackets and to two digits where the release does not bound it."""
     if row.estimate is None:
         return "not estimable"
-    return f"[{_without_zero(rough(row.estimate))}]" if row.unbounded else number(row.estimate)
+    return f"[{short_exponent(rough(row.estimate))}]" if row.unbounded else in_row(row.estimate, row)
 
 
 def confidence_set(row: Coefficient) -> str:
     """Give a confidence set in words."""
-    return "–" if row.kind is None else set_words(row.kind, number(row.low), number(row.high))
-
-
-def _without_zero(text: str) -> str:
-    """Write 1e-06 as people do."""
-    return re.sub(r"e([+-])0+(?=\d)", r"e\1", text)
+    if row.kind is None:
+        return "–"
+    shown = number if row.unbounded else partial(in_row, row=row)
+    return set_words(row.kind, shown(row.low), shown(row.high))

@@ -36,15 +36,16 @@ class Usage:
     python: tuple[str, ...]
 
 
-def usage(release: Release, fit: Fit | None) -> Usage:
-    """Give the lines that read this model from the release again, and that predict with it."""
-    file = "R.json" if release.private else f"R{NOT_PRIVATE_SUFFIX}"
+def usage(release: Release, fit: Fit | None, file: str | None = None) -> Usage:
+    """Give the lines that read this model from the release again, and that predict with it; `file` is its name."""
+    file = file or ("R.json" if release.private else f"R{NOT_PRIVATE_SUFFIX}")
     flags, arguments = ([], []) if fit is None else (_flags(fit), _arguments(fit))
     # where least squares has no coefficients, only a penalised model predicts
     predicting = flags if fit is None or fit.estimable else [*_flags(fit, penalty=False), "--penalty", REMEDY]
     commands = [
         ["discreet", "fit", file, *flags],
         ["discreet", "predict", file, "new.csv", *predicting, "-o", "predictions.csv"],
+        ["discreet", "plot", file, *flags, "-o", "coefficients.svg"],
         ["discreet", "report", file, *flags, "-o", "R.html"],
     ]
     read = _READ[release.kind]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict, dataclass
+from pathlib import Path
 
 from discreet.analyst.diagnostics.diagnostics import Diagnostic, findings
 from discreet.analyst.diagnostics.error_notes import reasons
@@ -11,12 +12,14 @@ from discreet.analyst.diagnostics.notes import page_notes
 from discreet.analyst.equations.sums import counted_rows
 from discreet.analyst.fitted import Fit
 from discreet.analyst.inference.reference_law import DEFAULT_LEVEL, checked_level
+from discreet.analyst.pictures.effects import Effect, range_effects
 from discreet.analyst.summary.coefficient_table import table_columns
 from discreet.analyst.summary.summary import penalty_line
 from discreet.analyst.values.confidence_sets import SetKind
 from discreet.analyst.values.not_estimable import known, mapped, reason_of
 from discreet.design.columns import Numeric
-from discreet.errors import SpecError
+from discreet.errors import SpecError, shown
+from discreet.files import checked_path
 from discreet.pages.attacker import Attacker, attacker
 from discreet.pages.provenance import Provenance, provenance
 from discreet.pages.trace import CoefficientTrace, coefficient_traces
@@ -75,35 +78,6 @@ class Coefficient:
 
 
 @dataclass(frozen=True, slots=True)
-class Effect:
-    """What a column does to the target over its declared range, in units of the target.
-
-    Attributes
-    ----------
-    estimate
-        Missing where nothing can be said.
-    low, high
-        Ends of the confidence set, those of the gap for the kind `outside`.
-    inner_low, inner_high
-        Ends of the part of it that there would be without the noise of the release.
-    table_low, table_high
-        Ends of the interval for what would have been published of this very table without noise, where that is known.
-    kind
-        Of the confidence set; missing where there is none.
-    """
-
-    name: str
-    estimate: float | None
-    low: float | None
-    high: float | None
-    inner_low: float | None
-    inner_high: float | None
-    table_low: float | None = None
-    table_high: float | None = None
-    kind: SetKind | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class ModelView:
     """The model in words.
 
@@ -156,6 +130,8 @@ class ReportView:
         Width of the declared range of the target, which no effect exceeds but by noise.
     trace
         How released coefficients went from pass to pass, where the mechanism publishes it.
+    title, file
+        What the reader calls the report, and the name of the release file without its folder; missing where not given.
     """
 
     private: bool
@@ -173,6 +149,8 @@ class ReportView:
     diagnostics: tuple[Diagnostic, ...]
     provenance: Provenance
     usage: Usage
+    title: str | None = None
+    file: str | None = None
 
     def to_dict(self) -> dict[str, object]:
         """Give the same facts as plain values for JSON."""
@@ -188,6 +166,8 @@ def report_view(
     fit: Fit | None = None,
     *,
     level: float = DEFAULT_LEVEL,
+    title: str | None = None,
+    file: str | Path | None = None,
 ) -> ReportView:
     """Gather what a report shows.
 
@@ -199,8 +179,15 @@ def report_view(
         A model read from it; none if it gives none.
     level
         Of the confidence sets, at least 0.5 and below 1.
+    title
+        Of the report; the name of the target unless given.
+    file
+        The release file; only its name is shown, in the commands too.
     """
     level = checked_level(level)
+    if title is not None and (not isinstance(title, str) or not title.strip()):
+        raise SpecError(f"title: expected a text, got {shown(title)}")
+    name = None if file is None else checked_path(file).name
     if fit is not None and fit.release.digest != release.digest:
         raise SpecError("the fit was read from another release; fit this one")
     guarantee = release.guarantee
@@ -217,12 +204,14 @@ def report_view(
         refusal=None if fit is None or fit.estimable else next(iter(reasons(fit, level).values())),
         model=None if fit is None else _model(fit, level),
         coefficients=coefficients,
-        effects=() if fit is None else tuple(_effects(fit, coefficients)),
+        effects=() if fit is None else range_effects(fit, level),
         target_width=target.bounds[1] - target.bounds[0] if isinstance(target, Numeric) else 1.0,
         trace=coefficient_traces(release),
         diagnostics=findings(release, fit),
         provenance=provenance(release),
-        usage=usage(release, fit),
+        usage=usage(release, fit, name),
+        title=title,
+        file=name,
     )
 
 
@@ -266,35 +255,6 @@ def _coefficients(fit: Fit, level: float) -> tuple[Coefficient, ...]:
 
 def _finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
-
-
-def _effects(fit: Fit, coefficients: tuple[Coefficient, ...]) -> list[Effect]:
-    """Slopes times the width of the declared range, so that all of them are in units of the target."""
-    design = fit.release.design
-    widths = [
-        column.bounds[1] - column.bounds[0] if isinstance(column, Numeric) else 1.0
-        for name in fit.features
-        for column in [design.columns[name]]
-        for _ in column.released(name)
-    ]
-    slopes = coefficients[1:] if fit.model.intercept else coefficients
-    # where nothing is known of any error there are estimates alone; elsewhere no interval means no estimate
-    alone = fit.interval_target == "none"
-    return [_effect(slope, width, alone=alone) for slope, width in zip(slopes, widths, strict=True)]
-
-
-def _effect(slope: Coefficient, width: float, *, alone: bool) -> Effect:
-    estimate = None if slope.estimate is None else _finite(slope.estimate * width)
-    low, high = (None if end is None else _finite(end * width) for end in (slope.low, slope.high))
-    if estimate is None or low is None or high is None or slope.kind != "interval":
-        ends = (slope.table_low, slope.table_high) if alone and estimate is not None else (None, None)
-        table_low, table_high = (None if end is None else _finite(end * width) for end in ends)
-        shown = estimate if alone or slope.kind not in (None, "interval", "everything") else None
-        kind = "everything" if slope.kind == "interval" else slope.kind
-        return Effect(slope.name, shown, low, high, None, None, table_low, table_high, kind)
-    share = (1 - (slope.privacy_share or 0.0)) ** 0.5
-    inner = (estimate + (low - estimate) * share, estimate + (high - estimate) * share)
-    return Effect(slope.name, estimate, low, high, *inner, kind=slope.kind)
 
 
 def _model(fit: Fit, level: float) -> ModelView:

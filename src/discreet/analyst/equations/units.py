@@ -96,3 +96,18 @@ def released_scaling(release: Release, model: SubModel) -> tuple[FloatArray, Flo
     by = release.scaling
     centres, scales = (0.0, *by.centres, by.target_centre), (1.0, *by.scales, by.target_bound)
     return np.array([centres[index] for index in positions]), np.array([scales[index] for index in positions])
+
+
+def declared_widths(design: Design, features: Sequence[str]) -> list[float | None]:
+    """Width of the declared range of the column behind each slope; none where it is an indicator or a basis function.
+
+    >>> from discreet.design.model import Design
+    >>> declared_widths(Design("y", {"y": (0, 1), "age": (18, 90), "g": ["a", "b", "c"]}), ["age", "g"])
+    [72.0, None, None]
+    """
+    declared = [(name, design.columns[name]) for name in features]
+    return [
+        column.bounds[1] - column.bounds[0] if isinstance(column, Numeric) else None
+        for name, column in declared
+        for _ in column.released(name)
+    ]

@@ -24,7 +24,7 @@ from discreet.analyst.planning.assumptions import Assumptions
 from discreet.analyst.planning.expected_errors import drawn_errors, errors_now, score_at
 from discreet.analyst.planning.slopes import supposed_slopes
 from discreet.analyst.planning.table import regressor_moments, target_moments
-from discreet.analyst.planning.values import ENOUGH, Plan, PlannedCoefficient, PlannedNoise
+from discreet.analyst.planning.values import ENOUGH, Declared, Plan, PlannedCoefficient, PlannedNoise
 from discreet.analyst.values.not_estimable import NotEstimable, known
 from discreet.design.model import Design
 from discreet.errors import SpecError
@@ -94,7 +94,11 @@ class Asked:
     assumptions: Assumptions | None = None
 
     def answered(
-        self, coefficients: Sequence[PlannedCoefficient], law: NoiseLaw, sds: FloatArray | None = None
+        self,
+        design: Design,
+        coefficients: Sequence[PlannedCoefficient],
+        law: NoiseLaw,
+        sds: FloatArray | None = None,
     ) -> Plan:
         """The plan that answers it."""
         noise = tuple(PlannedNoise(name, law.sd(name)) for name in law.sigma)
@@ -109,6 +113,7 @@ class Asked:
             coefficients=tuple(coefficients),
             noise=noise,
             noise_sd=known,
+            declared=Declared.of(design),
             assumptions=self.assumptions,
         )
 
@@ -118,7 +123,7 @@ def planned(release: Release, asked: Asked) -> Plan:
     level = checked_level(asked.level)
     model, equations = read_model(release, None, None, None)
     if (unknown := _unknown(equations)) is not None:
-        return asked.answered(_refused(release.design, unknown.reason), release.noise, release.noise_sd)
+        return asked.answered(release.design, _refused(release.design, unknown.reason), release.noise, release.noise_sd)
     one_table = asked.assumptions is None
     errors = drawn_errors(equations, level, one_table=one_table)
     shares = errors.interval_share
@@ -132,7 +137,7 @@ def planned(release: Release, asked: Asked) -> Plan:
         else PlannedCoefficient(name, None, None, None, _too_few(share, factors[i]), None, share, supposed[i])
         for i, (name, share) in enumerate(zip(model.names, shares.tolist(), strict=True))
     ]
-    return asked.answered(coefficients, release.noise, release.noise_sd)
+    return asked.answered(release.design, coefficients, release.noise, release.noise_sd)
 
 
 def _unknown(equations: NormalEquations) -> NotEstimable | None:
@@ -157,7 +162,7 @@ def read_off(release: Release, asked: Asked) -> Plan:
     level = checked_level(asked.level)
     model, equations = read_model(release, None, None, None)
     if (unknown := _unknown(equations)) is not None:
-        return asked.answered(_refused(release.design, unknown.reason), release.noise, release.noise_sd)
+        return asked.answered(release.design, _refused(release.design, unknown.reason), release.noise, release.noise_sd)
     errors = errors_now(equations, level)
     medians = zip(*(each.tolist() for each in errors.middle()), strict=True)
     coefficients = [
@@ -166,7 +171,7 @@ def read_off(release: Release, asked: Asked) -> Plan:
         else PlannedCoefficient(name, None, None, None, _UNBOUNDED)
         for name, (error, width, privacy) in zip(model.names, medians, strict=True)
     ]
-    return asked.answered(coefficients, release.noise, release.noise_sd)
+    return asked.answered(release.design, coefficients, release.noise, release.noise_sd)
 
 
 def without_noise(release: Release) -> Release:
@@ -209,7 +214,7 @@ def planned_inside(design: Design, law: NoiseLaw, asked: Asked) -> Plan:
             f"the mechanism {asked.mechanism!r} publishes coefficients; how far its noise moves them depends on the "
             "table, so no width is known before or after"
         )
-        return asked.answered(_refused(design, reason), law)
+        return asked.answered(design, _refused(design, reason), law)
     reason = (
         f"the mechanism {asked.mechanism!r} publishes coefficients and no sums, so no standard error and no width "
         "for a population is known before or after; what its noise adds is known: the privacy sd"
@@ -217,7 +222,7 @@ def planned_inside(design: Design, law: NoiseLaw, asked: Asked) -> Plan:
     nothing = Coefficients((0.0,) * (len(design.released) - 1))
     sds = fit(_planned_release(design, law, (), nothing)).privacy_sd
     answered = [replace(one, privacy_sd=known(sds[one.name])) for one in _refused(design, reason)]
-    return asked.answered(answered, law)
+    return asked.answered(design, answered, law)
 
 
 def _refused(design: Design, reason: str) -> list[PlannedCoefficient]:

@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Final
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
 
+from discreet.analyst.equations.units import declared_widths
 from discreet.analyst.planning.assumptions import Assumptions
+from discreet.design.columns import Numeric
+from discreet.design.model import Design
+from discreet.errors import SpecError, shown
+from discreet.privacy.checks import listed
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 ENOUGH: Final = 0.9  # share of tables that must give an interval for a coefficient to count as estimable
 
@@ -49,6 +59,30 @@ class PlannedNoise:
 
 
 @dataclass(frozen=True, slots=True)
+class Declared:
+    """What a picture of a plan takes from the design.
+
+    Attributes
+    ----------
+    target, width
+        Its name, and the width of its declared range.
+    ranges
+        Width of the declared range of the column of each slope; none for an indicator or a basis function.
+    """
+
+    target: str
+    width: float
+    ranges: tuple[float | None, ...]
+
+    @classmethod
+    def of(cls, design: Design) -> Declared:
+        """Read it from a design."""
+        target = design.columns[design.target]
+        width = target.bounds[1] - target.bounds[0] if isinstance(target, Numeric) else 1.0
+        return cls(design.target, width, tuple(declared_widths(design, design.regressors)))
+
+
+@dataclass(frozen=True, slots=True)
 class Plan:
     """Expected accuracy of the full model at one budget.
 
@@ -59,6 +93,8 @@ class Plan:
     noise_sd
         Of every sum of products, shape (p, p), none where it is not released; empty for a mechanism that publishes
         coefficients.
+    declared
+        Names and ranges for a picture.
     assumptions
         What was supposed of the table; none where the sums of a release replace those of the table.
     """
@@ -71,12 +107,42 @@ class Plan:
     coefficients: tuple[PlannedCoefficient, ...]
     noise: tuple[PlannedNoise, ...]
     noise_sd: tuple[tuple[float | None, ...], ...]
+    declared: Declared = field(repr=False)
     assumptions: Assumptions | None = None
 
     @property
     def estimable(self) -> bool:
         """Whether every coefficient has a bounded interval in at least 90% of such tables."""
         return all(coefficient.reason is None for coefficient in self.coefficients)
+
+    def plot(self, path: str | Path | None = None, *, over: Iterable[Plan] = (), force: bool = False) -> Figure:
+        """Draw the intervals to expect over the declared range of each column, or their widths against epsilon.
+
+        Parameters
+        ----------
+        path
+            Where to save it as well, if anywhere; the name ends in .svg, .png or .pdf.
+        over
+            Plans for the same design at other budgets: the picture then shows widths against epsilon, of these and of
+            this plan.
+        force
+            Whether to replace an existing file.
+
+        Examples
+        --------
+        >>> import discreet
+        >>> design = discreet.Design("y", {"y": (0, 10), "x": (0, 5)})
+        >>> plans = [discreet.plan(design, rows=10_000, epsilon=e, delta=1e-6) for e in (0.5, 1.0, 2.0)]
+        >>> picture = plans[1].plot()
+        >>> widths = plans[1].plot(over=plans)
+        """
+        from discreet.analyst.pictures.plans import plan_figure, width_figure
+        from discreet.analyst.pictures.saving import checked_destination, saved
+
+        checked_destination(path, force=force)
+        plans = {plan.epsilon: plan for plan in (*_checked(over, self), self)}
+        figure = plan_figure(self) if len(plans) == 1 else width_figure([plans[one] for one in sorted(plans)])
+        return saved(figure, path, force=force)
 
     def to_dict(self) -> dict[str, object]:
         """The plan as plain values for JSON."""
@@ -91,3 +157,13 @@ class Plan:
             "coefficients": [asdict(coefficient) for coefficient in self.coefficients],
             "noise": {one.statistic: one.sd for one in self.noise},
         }
+
+
+def _checked(over: object, plan: Plan) -> list[Plan]:
+    given = listed(over)
+    names = [one.name for one in plan.coefficients]
+    if given is None or not all(isinstance(one, Plan) for one in given):
+        raise SpecError(f"over: expected a list of plans, as discreet.plan makes them, got {shown(over)}")
+    if any([one.name for one in other.coefficients] != names for other in given):
+        raise SpecError("over: expected plans with the same coefficients as this one; make them from the same design")
+    return given

@@ -106,6 +106,19 @@ class Prediction:
         known = self._varies
         return self._masked(np.sqrt(self._terms.q0[known]) * self._half, known)
 
+    def privacy_share(self, *, obs: bool = False) -> Masked:
+        """Share of the squared error that the noise of the release adds, from 0 to 1, shape (m,).
+
+        Parameters
+        ----------
+        obs
+            Whether the error is that of a new observation of the target rather than of its mean.
+        """
+        inference = known(self._inference)
+        whole = self._terms.q0 + (inference.expected_s2 if obs and inference is not None else 0.0)
+        varies: BoolArray = whole > 0
+        return self._masked(self._terms.privacy[varies] / whole[varies], varies)
+
     def conf_int(self, level: float | None = None, *, alpha: float | None = None, obs: bool = False) -> PredictionSets:
         """Give a confidence set for each row.
 

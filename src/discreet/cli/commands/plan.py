@@ -154,11 +154,8 @@ def command(
             design, coefficient, target, epsilon=budget[0], delta=budget[1], **options
         )
     if plot is not None:
-        from discreet.analyst.path_plot import save_figure
-        from discreet.analyst.planning.plot import width_figure
-
         session.will_write(plot)
-        save_figure(width_figure(over or [made]), plot, force=force)
+        made.plot(plot, over=over, force=force)
     if as_json:
         say_json(made.to_dict() | {"over_epsilon": [other.to_dict() for other in over]} | answers)
         return

@@ -28,13 +28,21 @@ from discreet.cli.terminal import complain, say, say_json
     "--robust.",
 )
 @click.option("--level", default="0.95", show_default=True, metavar="L", help="Confidence level of the intervals.")
-@click.option("-o", "--output", metavar="R.html", help="Where to write the page; optional with --json.")
+@click.option("--title", metavar="TEXT", help="Title of the page.  [default: the target]")
+@click.option(
+    "-o",
+    "--output",
+    metavar="R.html",
+    help="Where to write the page; with --json none is written unless given.  [default: beside the release, such as "
+    "income.html for income.release.json]",
+)
 @output_options
 def command(
     session: Session,
     release_path: str,
     robust: bool,
     level: str,
+    title: str | None,
     output: str | None,
     force: bool,
     as_json: bool,
@@ -50,14 +58,15 @@ def command(
     from discreet.releases import Release
 
     if output is None and not as_json:
-        raise click.UsageError("Missing option '-o' / '--output'.")
+        output = page_name(release_path)
     if output is not None:
         check_suffix(output, *SUFFIXES, example="R.html")
         refuse_overwriting(output, release_path)
         check_output(output, force=force)
     made = Release.load(release_path)
     plain = fitted(made, choice)
-    page = report(made, plain.robust() if robust else plain, level=number("level", level))
+    chosen = plain.robust() if robust else plain
+    page = report(made, chosen, level=number("level", level), title=title, file=release_path)
     if output is not None:
         session.will_write(output)
         page.save(output, force=force)
@@ -68,3 +77,12 @@ def command(
     if page.view.refusal is not None:
         complain("notice", "the coefficients are not estimable; the page says why, and what still works")
     say(f"Written  {output}")
+
+
+def page_name(release_path: str) -> str:
+    """Give the page beside a release.
+
+    >>> page_name("out/income.release.json"), page_name("tiny.NOT-PRIVATE.json")
+    ('out/income.html', 'tiny.NOT-PRIVATE.html')
+    """
+    return f"{release_path.removesuffix('.json').removesuffix('.release')}.html"
