@@ -4,10 +4,10 @@ BIN := .venv/bin
 COVERED_FULLY := exact privacy ledger design tables curator mechanisms primitives losses releases audit
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check slow mutants bench docs wheel fmt proofs golden clean
+.PHONY: help demo test test-r check slow mutants bench docs wheel fmt proofs golden clean
 
 help:  ## print the targets
-	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
 
 .venv/bin/python:
 	$(PYTHON) -m venv .venv
@@ -39,6 +39,10 @@ test: check  ## set up and run every gate: check, tests, coverage
 		echo "coverage of $$room, 100% of lines and branches expected:"; \
 		$(BIN)/coverage report --include="$$files" --skip-covered --show-missing --fail-under=100 || exit 1; \
 	done
+
+test-r: .venv/dev.stamp  ## r/discreet.R against Python, where R is installed (Debian: r-base-core)
+	@command -v Rscript >/dev/null || echo 'R is not installed, so its tests are skipped; on Debian: apt-get install r-base-core'
+	$(BIN)/python -m pytest -n 0 -s tests/r
 
 slow: .venv/dev.stamp  ## statistical studies, large inputs and full sweeps
 	HYPOTHESIS_PROFILE=thorough $(BIN)/python -m pytest -m slow -s

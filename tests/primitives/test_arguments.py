@@ -102,12 +102,12 @@ LISTS = {
     "private_mean, replace": lambda values: primitives.private_mean(values, (0, 1), 1.0, neighbours="replace"),
     "counting_queries": lambda values: primitives.counting_queries(values, 1.0),
 }
+TAKE_ONE = ("randomised_response", "laplace", "discrete_laplace", "gaussian", "counting_queries")
 NO_LISTS = [
     ({0, 1}, "not a list"),
     ({0: 1, 1: 0}, "not a list"),
     (b"\x00\x01", "not a list"),
     (bytearray(2), "not a list"),
-    (1, "not a list"),
     (None, "not a list"),
     (iter([0, 1]), "not a list"),
     (np.array(1), "not a list"),
@@ -123,6 +123,12 @@ def test_what_is_no_list_is_refused_by_its_shape(name):
             LISTS[name](values)
     LISTS[name]([0, 1])
     LISTS[name](np.array([0, 1]))
+
+
+@pytest.mark.parametrize("name", [name for name in LISTS if name not in TAKE_ONE])
+def test_a_number_alone_is_refused_where_there_is_nothing_to_choose_or_add_up(name):
+    with pytest.raises(DataError, match="not a list"):
+        LISTS[name](1)
 
 
 @pytest.mark.parametrize("name", [name for name in LISTS if name != "the candidates"])

@@ -81,7 +81,7 @@ def test_gaussian_counts_are_whole_and_pay_for_their_lattice(monkeypatch):
 
 
 def test_the_print_is_short_and_the_room_opens_by_its_name():
-    assert "values" not in repr(counting_queries([1] * 1000, 1.0))
+    assert len(repr(counting_queries([1] * 1000, 1.0))) < 150
     code = "import discreet; assert discreet.primitives.laplace; assert 'primitives' not in discreet.__all__"
     subprocess.run([sys.executable, "-c", code], check=True)
     assert set(discreet.primitives.__all__) <= set(dir(discreet.primitives))
@@ -116,3 +116,15 @@ def test_bad_counts_are_refused_without_their_values():
         with pytest.raises(DataError) as refused:
             counting_queries([7777.5], 1.0, delta=delta)
         assert "7777" not in str(refused.value)
+
+
+def test_a_stated_sensitivity_is_the_number_of_counts_that_move():
+    by_persons = counting_queries([812, 77, 430], 1.0, max_memberships=1, neighbours="replace")
+    stated = counting_queries([812, 77, 430], 1.0, sensitivity=2, neighbours="replace")
+    assert (stated.scale, stated.moved_counts) == (by_persons.scale, by_persons.moved_counts) == (2.0, 2)
+    assert "differ in at most 2 of the 3 counts" in stated.guarantee.conditions[0]
+    for wrong in (0, 4, 1.5, True):
+        with pytest.raises(SpecError, match="sensitivity"):
+            counting_queries([812, 77, 430], 1.0, sensitivity=wrong)
+    with pytest.raises(SpecError, match="got both max_memberships and sensitivity"):
+        counting_queries([812, 77, 430], 1.0, sensitivity=1, max_memberships=1)

@@ -176,7 +176,7 @@ def test_bad_data_are_refused_without_their_values():
         with pytest.raises(DataError) as refused:
             discrete_laplace(counts, 1, 1.0)
         assert "7777" not in str(refused.value)
-    for nothing in ([], 5, "ab", {1: 1}, {1}, np.array(7777)):
+    for nothing in ([], "ab", {1: 1}, {1}, np.array(7777)):
         with pytest.raises((SpecError, DataError), match="counts is"):
             discrete_laplace(nothing, 1, 1.0)
     with pytest.raises(SpecError, match="raise epsilon"):
@@ -202,3 +202,55 @@ def test_a_noisy_value_beyond_the_doubles_is_the_largest_of_them():
     assert max(released.values) == np.finfo(float).max
     with pytest.raises(SpecError, match="larger than a double holds"):
         laplace([1.7e308], changes=1e308, epsilon=0.1)
+
+
+def test_one_sensitivity_bounds_all_changes_together(seen):
+    noisy = laplace([0.0, 0.0, 0.0], sensitivity=2, epsilon=0.5, step=1)
+    # rounding three values may add two steps to the change of two
+    assert noisy.scales == (8.0,) * 3
+    assert laplace(0.0, sensitivity=2, epsilon=0.5).scales == (4.0,)
+    assert laplace(0.0, sensitivity=2, scales=8).guarantee.epsilon == 0.25
+    assert "sensitivity holds" in noisy.guarantee.conditions[0]
+    assert laplace([0.0] * 1000, sensitivity=2, epsilon=0.5).scales[0] == pytest.approx(4.0, rel=1e-6)
+
+
+@pytest.mark.parametrize("width", [1, 2, 3])
+def test_no_neighbour_loses_more_and_one_loses_as_much(seen, width):
+    total, tiny, epsilon = Fraction(3, 2), Fraction(1, 2**40), Fraction(1)
+    steps = Fraction(1, 2)
+    tie = steps / 2 - tiny
+    rng = random.Random(width)
+    # a tiny change takes a value over a tie, and the last one takes what is left of the sensitivity
+    worst = ([tie] * width, [tie + tiny] * (width - 1) + [tie + total - (width - 1) * tiny])
+    pairs = [worst]
+    for _ in range(300):
+        parts = [Fraction(rng.randrange(100)) for _ in range(width)]
+        whole = sum(parts) or Fraction(1)
+        one = [Fraction(rng.randrange(-64, 64), 64) for _ in range(width)]
+        pairs.append(
+            (one, [x + rng.choice((-1, 1)) * total * part / whole for x, part in zip(one, parts, strict=True)])
+        )
+    losses = []
+    for one, other in pairs:
+        results = [laplace(values, sensitivity=total, epsilon=1.0, step=steps) for values in (one, other)]
+        losses.append(exact_loss(*results, seen))
+    assert max(losses) <= epsilon
+    assert losses[0] == epsilon
+    # without the steps for rounding the promise would break
+    assert width == 1 or losses[0] * (width + 2) / 3 > epsilon
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({}, "exactly one of changes and sensitivity"),
+        ({"changes": 1, "sensitivity": 1}, "exactly one of changes and sensitivity"),
+        ({"sensitivity": 0}, "sensitivity"),
+        ({"sensitivity": [1, 2]}, "sensitivity"),
+        ({"sensitivity": 1, "weights": 2}, "weights with changes"),
+        ({"sensitivity": 1, "step": [1, 2]}, "step"),
+    ],
+)
+def test_a_sensitivity_is_one_number(settings, message):
+    with pytest.raises(SpecError, match=message):
+        laplace([1.0, 2.0], epsilon=1.0, **settings)

@@ -190,3 +190,43 @@ def test_scores_that_move_one_way_are_not_taken_for_granted_under_replace():
         report_noisy_max([12, 900, 31], 1, 1.0, monotone=True, neighbours="replace")
     with pytest.raises(SpecError, match="twice the epsilon; leave monotone out"):
         exponential_mechanism(["a", "b"], [1, 2], 1, 1.0, monotone=True, neighbours="replace")
+
+
+def test_a_utility_function_is_the_list_of_its_values(monkeypatch):
+    rates = []
+    monkeypatch.setattr(module, "bernoulli_exp", lambda x: rates.append(x) or True)
+    ages = [3, 4, 9]
+
+    def distance(data, candidate):
+        return -abs(candidate - sum(data) / len(data))
+
+    for utilities, data in ((distance, ages), (lambda age: distance(ages, age), None)):
+        monkeypatch.setattr(module, "below", lambda how_many: 0)
+        chosen = exponential_mechanism([1, 5, 7], utilities, 2, 1.0, data=data)
+        assert (chosen.value, chosen.index) == (1, 0)
+    exponential_mechanism([1, 5, 7], [distance(ages, age) for age in (1, 5, 7)], 2, 1.0)
+    assert rates[0] == rates[1] == rates[2] > 0
+
+
+def test_a_utility_function_that_fails_says_nothing_of_the_data():
+    secret = 424_242
+
+    def broken(data, candidate):
+        raise ValueError(f"saw {data}")
+
+    spent = []
+    with pytest.raises(DataError, match="raised an error") as raised:
+        exponential_mechanism([1, 2], broken, 1, 1.0, data=secret, spend=spent.append)
+    assert str(secret) not in str(raised.value)
+    assert raised.value.__context__ is None
+    assert not spent
+    with pytest.raises(DataError, match="finite number"):
+        exponential_mechanism([1, 2], lambda candidate: math.nan, 1, 1.0)
+    with pytest.raises(SpecError, match="no function"):
+        exponential_mechanism([1, 2], [1, 2], 1, 1.0, data=[1])
+
+    def stopped(candidate):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        exponential_mechanism([1, 2], stopped, 1, 1.0)

@@ -26,6 +26,7 @@ from discreet.primitives.response import (
     Proportion,
     Responses,
     randomised_response,
+    randomized_response,
 )
 from discreet.primitives.selection import Choice, NoisyMax, exponential_mechanism, report_noisy_max
 
@@ -49,5 +50,6 @@ __all__ = [
     "laplace_scales",
     "private_mean",
     "randomised_response",
+    "randomized_response",
     "report_noisy_max",
 ]

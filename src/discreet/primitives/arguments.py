@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Mapping, Sequence, Set, Sized
 from fractions import Fraction
 from numbers import Rational, Real
-from typing import Any, Final, cast, get_args
+from typing import Any, Final, TypeAlias, cast, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +19,8 @@ from discreet.privacy.checks import positive, within
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.unit import Neighbours, PrivacyUnit
 
+# one number or several, of whatever library
+Values: TypeAlias = Real | float | np.number[Any] | np.bool_ | Sequence[Any] | npt.NDArray[Any]
 EPSILON_LOWEST: Final = 1e-9
 EPSILON_HIGHEST: Final = 1e6
 _ALONE: Final = "no other release is made from the same data (privacy losses add up)"
@@ -95,6 +97,34 @@ def checked_name(what: str, name: object, allowed: tuple[str, ...]) -> str:
     if not isinstance(name, str) or name not in allowed:
         raise SpecError.unknown_name(what, name, allowed)
     return name
+
+
+def either_spelling(neighbours: object, neighbors: object) -> object:
+    """The relation by whichever spelling it was given; both only where they agree.
+
+    >>> either_spelling("add-remove", "replace"), either_spelling("replace", None)
+    ('replace', 'replace')
+    """
+    if neighbors is None:
+        return neighbours
+    if isinstance(neighbors, str) and neighbours not in ("add-remove", neighbors):
+        raise SpecError(
+            f"got neighbours = {shown(neighbours)} and neighbors = {shown(neighbors)}, two spellings of one thing; "
+            "give one of them"
+        )
+    return neighbors
+
+
+def one_or_many(values: Values) -> Sequence[Any] | npt.NDArray[Any]:
+    """A single number, true or false as a list of one; whatever else was given as it is.
+
+    >>> one_or_many(4.5), one_or_many([4, 5])
+    ([4.5], [4, 5])
+    """
+    # by its type, as an object may answer anything when it is asked for its class
+    if issubclass(type(values), Real | np.number | np.bool_):
+        return [values]
+    return cast("Sequence[Any]", values)
 
 
 def checked_neighbours(neighbours: object) -> Neighbours:

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Final, Literal
 
 import numpy.typing as npt
 
-from discreet.errors import DataError
+from discreet.errors import DataError, SpecError
 from discreet.exact.rounding import root_up
 from discreet.primitives.arguments import (
+    Values,
     checked_level,
     checked_promise,
     data_integers,
+    either_spelling,
+    one_or_many,
     promised,
     public_count,
     public_length,
@@ -29,6 +32,7 @@ from discreet.primitives.error_law import (
 )
 from discreet.primitives.gaussian_noise import lattice_sigma
 from discreet.primitives.lattice import gaussian_noise, laplace_noise, scale_in_steps
+from discreet.primitives.results import one_line, only_value
 from discreet.primitives.spending import lattice_loss, spent
 from discreet.privacy.checks import probability_below_one
 from discreet.privacy.guarantee import Guarantee
@@ -39,7 +43,7 @@ from discreet.privacy.spend import SpendHook, untracked
 _FINE_BITS: Final = 20
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class NoisyCounts:
     """Noisy counts and how wrong they are.
 
@@ -47,6 +51,8 @@ class NoisyCounts:
     ----------
     values : tuple of int
         May be negative; nothing is moved afterwards.
+    value : int
+        The noisy count, where there is one.
     noise : {"laplace", "gaussian"}
     scale : float
         b of the Laplace law, sigma of the Gaussian one.
@@ -62,7 +68,7 @@ class NoisyCounts:
     guarantee : Guarantee
     """
 
-    values: tuple[int, ...] = field(repr=False)
+    values: tuple[int, ...]
     noise: Literal["laplace", "gaussian"]
     scale: float
     moved_counts: int
@@ -72,14 +78,25 @@ class NoisyCounts:
     level: float
     guarantee: Guarantee
 
+    @property
+    def value(self) -> int:
+        """The noisy count, where there is one."""
+        return only_value(self.values)
+
+    def __repr__(self) -> str:
+        law = f"{self.noise.capitalize()} noise of scale {self.scale:.6g}"
+        return one_line("NoisyCounts", self.values, law, self.guarantee)
+
 
 def counting_queries(
-    counts: Sequence[Any] | npt.NDArray[Any],
+    counts: Values,
     epsilon: float,
     *,
     delta: float = 0.0,
     max_memberships: int | None = None,
+    sensitivity: int | None = None,
     neighbours: str = "add-remove",
+    neighbors: str | None = None,
     level: float = 0.95,
     allow_weak_privacy: bool = False,
     spend: SpendHook = untracked,
@@ -92,7 +109,7 @@ def counting_queries(
 
     Parameters
     ----------
-    counts : sequence of int
+    counts : int or sequence of int
         The exact counts, none below 0; their number K is public.
     epsilon : float
         From 1e-9 to 1e6.
@@ -101,8 +118,12 @@ def counting_queries(
     max_memberships : int, optional
         How many counts one person can be in, by public structure; all K by default. Where half of the counts are
         of cases and half of controls, K / 2.
+    sensitivity : int, optional
+        Instead of max_memberships: in how many counts two neighbours differ at most, by 1 in each.
     neighbours : {"add-remove", "replace"}
         What is hidden.
+    neighbors : {"add-remove", "replace"}, optional
+        The same in American spelling, instead of `neighbours`.
     level : float
         Of the bound that holds for all counts at once.
     allow_weak_privacy : bool
@@ -123,16 +144,23 @@ def counting_queries(
     2.0
     """
     delta = probability_below_one("delta", delta, advice="choose 0 or a delta such as 1e-6")
-    relation, promise = checked_promise(neighbours, epsilon, delta, allow_weak_privacy)
+    relation, promise = checked_promise(either_spelling(neighbours, neighbors), epsilon, delta, allow_weak_privacy)
     level = checked_level(level)
-    how_many = public_length("counts", counts)
-    memberships = how_many if max_memberships is None else public_count("max_memberships", max_memberships, how_many)
-    moved = min(how_many, memberships * (1 if relation == "add-remove" else 2))  # [P:counts-moved]
-    conditions = (f"a person is in at most {memberships} of the {how_many} counts, once in each",)
-    guarantee = promised(promise, delta, relation, *conditions)
+    given = one_or_many(counts)
+    how_many = public_length("counts", given)
+    if sensitivity is None:
+        allowed = how_many if max_memberships is None else public_count("max_memberships", max_memberships, how_many)
+        moved = min(how_many, allowed * (1 if relation == "add-remove" else 2))  # [P:counts-moved]
+        condition = f"a person is in at most {allowed} of the {how_many} counts, once in each"
+    elif max_memberships is None:
+        moved = public_count("sensitivity", sensitivity, how_many)  # [P:counts-stated]
+        condition = f"neighbouring tables differ in at most {moved} of the {how_many} counts, by 1 in each"
+    else:
+        raise SpecError("got both max_memberships and sensitivity, two ways to say how many counts move; give one")
+    guarantee = promised(promise, delta, relation, condition)
     if delta == 0:
         scale = scale_in_steps(moved / Fraction(promise))  # [P:count-laplace]
-        exact = _checked_counts(counts)
+        exact = _checked_counts(given)
         with spent(spend, "counting_queries", Loss.pure(promise), relation, scale=scale, counts=how_many):
             noise = laplace_noise(scale, how_many)
         return NoisyCounts(
@@ -150,7 +178,7 @@ def counting_queries(
     # [P:count-gaussian]
     moves = Fraction(root_up(Fraction(moved * fine**2)))
     steps = lattice_sigma(moves, how_many, promise, delta).steps
-    exact = _checked_counts(counts)
+    exact = _checked_counts(given)
     loss = lattice_loss(moves, how_many, steps, promise, delta)
     with spent(spend, "counting_queries", loss, relation, sigma=steps, counts=how_many):
         noise = gaussian_noise(steps, how_many)

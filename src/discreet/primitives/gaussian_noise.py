@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Literal
-
-import numpy.typing as npt
+from typing import Literal
 
 from discreet.errors import SpecError
 from discreet.exact.rounding import root_up, up
 from discreet.mechanisms.sampling.sampler import MAX_SIGMA, rounded_up
 from discreet.primitives.arguments import (
+    Values,
     checked_level,
     checked_name,
     checked_promise,
     data_fractions,
+    either_spelling,
+    one_or_many,
     promised,
     public_fraction,
     public_length,
@@ -30,6 +30,7 @@ from discreet.primitives.lattice import (
     on_grid,
     refuse_beyond_doubles,
 )
+from discreet.primitives.results import one_line, only_value
 from discreet.primitives.spending import lattice_loss, spent
 from discreet.privacy.gaussian import mu_from
 from discreet.privacy.guarantee import Guarantee
@@ -40,7 +41,7 @@ from discreet.privacy.textbook import classical_gaussian_sigma
 Calibration = Literal["analytic", "classical", "discrete-zcdp"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class GaussianValues:
     """Values with Gaussian noise on a grid.
 
@@ -48,6 +49,8 @@ class GaussianValues:
     ----------
     values : tuple of float
         The noisy values, multiples of `step`.
+    value : float
+        The noisy value, where there is one.
     sigma : float
         Standard deviation of the noise of each value.
     step : float
@@ -62,6 +65,14 @@ class GaussianValues:
     step: float
     calibration: Calibration
     guarantee: Guarantee
+
+    @property
+    def value(self) -> float:
+        """The noisy value, where there is one."""
+        return only_value(self.values)
+
+    def __repr__(self) -> str:
+        return one_line("GaussianValues", self.values, f"Gaussian noise of sigma {self.sigma:.6g}", self.guarantee)
 
     def half_width(self, level: float = 0.95) -> float:
         """How far from its exact value a noisy one lies at most, each with probability `level` of its own.
@@ -84,7 +95,7 @@ class LatticeSigma:
 
 
 def gaussian(
-    values: Sequence[Any] | npt.NDArray[Any],
+    values: Values,
     sensitivity: float,
     epsilon: float,
     delta: float,
@@ -92,6 +103,7 @@ def gaussian(
     calibration: str = "analytic",
     step: float | None = None,
     neighbours: str = "add-remove",
+    neighbors: str | None = None,
     allow_weak_privacy: bool = False,
     spend: SpendHook = untracked,
 ) -> GaussianValues:
@@ -99,7 +111,7 @@ def gaussian(
 
     Parameters
     ----------
-    values : sequence of numbers
+    values : number or sequence of numbers
         The exact values; how many there are is public.
     sensitivity : float
         The most that one neighbour moves the vector of values in Euclidean length.
@@ -113,6 +125,8 @@ def gaussian(
         The grid; by default a power of two about 2^-30 of the sensitivity.
     neighbours : {"add-remove", "replace"}
         The relation for which `sensitivity` was derived.
+    neighbors : {"add-remove", "replace"}, optional
+        The same in American spelling, instead of `neighbours`.
     allow_weak_privacy : bool
         Accept epsilon above 20 or delta above 1e-3.
     spend : SpendHook
@@ -124,12 +138,12 @@ def gaussian(
 
     Examples
     --------
-    >>> round(gaussian([1.5, 2.5], sensitivity=1.0, epsilon=1.0, delta=1e-6).sigma, 3)
+    >>> round(gaussian(1.5, sensitivity=1.0, epsilon=1.0, delta=1e-6).sigma, 3)
     4.225
     >>> round(gaussian([1.5, 2.5], 1.0, 0.5, 1e-6, calibration="classical").sigma, 3)
     10.598
     """
-    relation, promise = checked_promise(neighbours, epsilon, delta, allow_weak_privacy)
+    relation, promise = checked_promise(either_spelling(neighbours, neighbors), epsilon, delta, allow_weak_privacy)
     if checked_name("calibration", calibration, ("analytic", "classical")) == "classical" and promise >= 1:
         raise SpecError(
             f"epsilon = {promise:g}; the classical calibration is proved below 1 only; use calibration='analytic', "
@@ -137,12 +151,13 @@ def gaussian(
         )
     moves = public_fraction("sensitivity", sensitivity)
     grid = checked_step(step, moves)
-    width = public_length("values", values)
+    given = one_or_many(values)
+    width = public_length("values", given)
     # rounding moves each end of a change by at most half a step a coordinate
     moved = moves / grid + Fraction(root_up(Fraction(width)))  # [P:gaussian-moved]
     noise_law = lattice_sigma(moved, width, promise, delta, classical=calibration == "classical")
     refuse_beyond_doubles(noise_law.steps * grid)
-    exact = data_fractions("values", values)
+    exact = data_fractions("values", given)
     loss = lattice_loss(moved, width, noise_law.steps, promise, delta)
     with spent(spend, "gaussian", loss, relation, sigma=noise_law.steps, step=grid, values=width):
         noise = gaussian_noise(noise_law.steps, width)

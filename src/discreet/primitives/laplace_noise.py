@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, cast
-
-import numpy.typing as npt
+from typing import NamedTuple, cast
 
 from discreet.errors import SpecError
 from discreet.primitives.arguments import (
+    Values,
     checked_epsilon,
     checked_level,
     checked_neighbours,
@@ -19,8 +17,11 @@ from discreet.primitives.arguments import (
     checked_strength,
     data_fractions,
     data_integers,
+    either_spelling,
+    one_or_many,
     promised,
     public_count,
+    public_fraction,
     public_length,
 )
 from discreet.primitives.error_law import laplace_bound
@@ -41,13 +42,14 @@ from discreet.primitives.lattice import (
     on_grid,
     scale_in_steps,
 )
+from discreet.primitives.results import one_line, only_value, short_number
 from discreet.primitives.spending import spent
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.loss import Loss
 from discreet.privacy.spend import SpendHook, untracked
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class NoisyValues:
     """Values with Laplace noise, the noise they have, and the promise.
 
@@ -55,6 +57,8 @@ class NoisyValues:
     ----------
     values : tuple of float
         The noisy values, multiples of `steps`.
+    value : float
+        The noisy value, where there is one.
     scales : tuple of float
         Scale b of each coordinate: mean absolute error about b, standard deviation about b sqrt(2).
     steps : tuple of float
@@ -66,6 +70,25 @@ class NoisyValues:
     scales: tuple[float, ...]
     steps: tuple[float, ...]
     guarantee: Guarantee
+
+    @property
+    def value(self) -> float:
+        """The noisy value, where there is one."""
+        return only_value(self.values)
+
+    def __repr__(self) -> str:
+        scales = dict.fromkeys(map(short_number, self.scales))
+        return one_line("NoisyValues", self.values, f"Laplace noise of scale {', '.join(scales)}", self.guarantee)
+
+    def half_width(self, level: float = 0.95) -> float:
+        """How far the noisy value lies from the exact one at most, with probability `level`; where there is one value.
+
+        Examples
+        --------
+        >>> round(laplace(3.0, sensitivity=1, epsilon=1.0).half_width(), 4)
+        2.9957
+        """
+        return only_value(self.half_widths(level), "half_widths(level)")
 
     def half_widths(self, level: float = 0.95) -> tuple[float, ...]:
         """How far from each exact value the noisy one lies at most, each with probability `level` of its own.
@@ -81,13 +104,15 @@ class NoisyValues:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class NoisyIntegers:
     """Integers with discrete Laplace noise of one scale.
 
     Attributes
     ----------
     values : tuple of int
+    value : int
+        The noisy integer, where there is one.
     scale : float
         P(noise = z) is proportional to exp(-abs(z) / scale).
     guarantee : Guarantee
@@ -96,6 +121,14 @@ class NoisyIntegers:
     values: tuple[int, ...]
     scale: float
     guarantee: Guarantee
+
+    @property
+    def value(self) -> int:
+        """The noisy integer, where there is one."""
+        return only_value(self.values)
+
+    def __repr__(self) -> str:
+        return one_line("NoisyIntegers", self.values, f"Laplace noise of scale {self.scale:.6g}", self.guarantee)
 
     def half_width(self, level: float = 0.95) -> int:
         """How far from its exact value a noisy one lies at most, each with probability `level` of its own.
@@ -108,15 +141,25 @@ class NoisyIntegers:
         return laplace_bound(self.scale, 1, checked_level(level))
 
 
+class _Law(NamedTuple):
+    """Scales in steps as they are drawn, the grid of each coordinate, and the loss, rounded up."""
+
+    scales: list[float]
+    grid: list[Fraction]
+    loss: float
+
+
 def laplace(
-    values: Sequence[Any] | npt.NDArray[Any],
-    changes: Changes,
+    values: Values,
+    changes: Changes | None = None,
     *,
+    sensitivity: float | None = None,
     scales: PerCoordinate | None = None,
     epsilon: float | None = None,
     weights: PerCoordinate | None = None,
     step: PerCoordinate | None = None,
     neighbours: str = "add-remove",
+    neighbors: str | None = None,
     allow_weak_privacy: bool = False,
     spend: SpendHook = untracked,
 ) -> NoisyValues:
@@ -127,11 +170,15 @@ def laplace(
 
     Parameters
     ----------
-    values : sequence of numbers
+    values : number or sequence of numbers
         The exact values; how many there are is public.
-    changes : number, vector or list of vectors
+    changes : number, vector or list of vectors, optional
         The most that one neighbour changes each coordinate; several vectors where neighbours change one thing or
         another, but not all at once. They bound the change of the very numbers given.
+    sensitivity : float, optional
+        Instead of changes, as in textbooks: the most that one neighbour changes all values together, as a sum of
+        absolute changes. Every value gets noise of scale sensitivity / epsilon; rounding K values to the grid adds up
+        to K - 1 steps to the sensitivity, 1e-9 of it each by default.
     scales : number or vector, optional
         The scales b; the promise follows from them.
     epsilon : float, optional
@@ -142,6 +189,8 @@ def laplace(
         The grid; by default a power of two about 2^-30 of the largest change.
     neighbours : {"add-remove", "replace"}
         The relation for which `changes` was derived.
+    neighbors : {"add-remove", "replace"}, optional
+        The same in American spelling, instead of `neighbours`.
     allow_weak_privacy : bool
         Accept epsilon above 20.
     spend : SpendHook
@@ -153,8 +202,10 @@ def laplace(
 
     Examples
     --------
-    A sum of numbers in [0, 10] and a count, together:
+    A sum of numbers in [0, 10], and with it a count:
 
+    >>> laplace(4213, sensitivity=10, epsilon=0.5).scales
+    (20.0,)
     >>> both = laplace([4213.0, 977.0], changes=[10, 1], epsilon=1.0)
     >>> both.scales
     (20.0, 2.0)
@@ -163,13 +214,49 @@ def laplace(
     >>> laplace([4213.0], changes=10, scales=40).guarantee.epsilon
     0.25
     """
-    relation = checked_neighbours(neighbours)
+    relation = checked_neighbours(either_spelling(neighbours, neighbors))
     if (scales is None) == (epsilon is None):
         raise SpecError("give exactly one of scales and epsilon; with epsilon the scales are computed")
     if scales is not None and weights is not None:
         raise SpecError(
             "got both weights and scales; weights set the scales from epsilon, so use them with epsilon only"
         )
+    if (changes is None) == (sensitivity is None):
+        raise SpecError(
+            "give exactly one of changes and sensitivity; changes bound each value, sensitivity bounds all of them "
+            "together"
+        )
+    given = one_or_many(values)
+    if changes is None:
+        law = _by_sensitivity(sensitivity, scales, epsilon, weights, step, public_length("values", given))
+    else:
+        law = _by_changes(changes, scales, epsilon, weights, step)
+    promise = checked_epsilon(law.loss if epsilon is None else epsilon)
+    checked_strength(promise, 0.0, allow_weak_privacy)
+    width = len(law.grid)
+    if public_length("values", given) != width:
+        raise SpecError(f"values has {len(given)} entries, changes has {width} coordinates; give one change for each")
+    exact = data_fractions("values", given)
+    with spent(spend, "laplace", Loss.pure(promise), relation, scales=law.scales, steps=law.grid):
+        noise = laplace_noises(law.scales)
+    # [P:laplace-values]
+    noisy = tuple(nearest_double((on_grid(x, g) + z) * g) for x, g, z in zip(exact, law.grid, noise, strict=True))
+    stated = "sensitivity holds" if changes is None else "changes hold"
+    return NoisyValues(
+        noisy,
+        tuple(float(Fraction(b) * g) for b, g in zip(law.scales, law.grid, strict=True)),
+        tuple(float(g) for g in law.grid),
+        promised(promise, 0.0, relation, f"the stated {stated} for every pair of neighbouring tables"),
+    )
+
+
+def _by_changes(
+    changes: Changes,
+    scales: PerCoordinate | None,
+    epsilon: float | None,
+    weights: PerCoordinate | None,
+    step: PerCoordinate | None,
+) -> _Law:
     vectors = change_vectors(changes)
     width = len(vectors[0])
     sensitivity = [max(vector[k] for vector in vectors) for k in range(width)]
@@ -185,30 +272,37 @@ def laplace(
         in_grid = [[c * g for c, g in zip(vector, grid, strict=True)] for vector in steps]
         wanted = scales_for(in_grid, checked_epsilon(epsilon), proportions)
     drawn = [scale_in_steps(b, g) for b, g in zip(wanted, grid, strict=True)]
-    lost = double_up(loss_of(steps, [Fraction(b) for b in drawn]))  # [P:laplace-loss]
-    promise = checked_epsilon(lost if epsilon is None else epsilon)
-    checked_strength(promise, 0.0, allow_weak_privacy)
-    if public_length("values", values) != width:
-        raise SpecError(f"values has {len(values)} entries, changes has {width} coordinates; give one change for each")
-    exact = data_fractions("values", values)
-    with spent(spend, "laplace", Loss.pure(promise), relation, scales=drawn, steps=grid):
-        noise = laplace_noises(drawn)
-    # [P:laplace-values]
-    noisy = tuple(nearest_double((on_grid(x, g) + z) * g) for x, g, z in zip(exact, grid, noise, strict=True))
-    return NoisyValues(
-        noisy,
-        tuple(float(Fraction(b) * g) for b, g in zip(drawn, grid, strict=True)),
-        tuple(float(g) for g in grid),
-        promised(promise, 0.0, relation, "the stated changes hold for every pair of neighbouring tables"),
-    )
+    return _Law(drawn, grid, double_up(loss_of(steps, [Fraction(b) for b in drawn])))  # [P:laplace-loss]
+
+
+def _by_sensitivity(
+    sensitivity: float | None,
+    scales: PerCoordinate | None,
+    epsilon: float | None,
+    weights: PerCoordinate | None,
+    step: PerCoordinate | None,
+    width: int,
+) -> _Law:
+    """The law for one bound on the sum of all changes: one scale and one grid for all values."""
+    if weights is not None:
+        raise SpecError("got weights with sensitivity, which gives all values one scale; use weights with changes")
+    total = public_fraction("sensitivity", sensitivity)
+    grid = checked_step(step, total)
+    # each rounded value moves by less than one step more than its change
+    moved = Fraction(math.ceil(total / grid) + width - 1)  # [P:l1-steps-moved]
+    in_units = moved * grid
+    wanted = public_fraction("scales", scales) if epsilon is None else in_units / Fraction(checked_epsilon(epsilon))
+    drawn = scale_in_steps(wanted, grid)
+    return _Law([drawn] * width, [grid] * width, double_up(moved / Fraction(drawn)))  # [P:l1-loss]
 
 
 def discrete_laplace(
-    counts: Sequence[Any] | npt.NDArray[Any],
+    counts: Values,
     sensitivity: int,
     epsilon: float,
     *,
     neighbours: str = "add-remove",
+    neighbors: str | None = None,
     allow_weak_privacy: bool = False,
     spend: SpendHook = untracked,
 ) -> NoisyIntegers:
@@ -216,7 +310,7 @@ def discrete_laplace(
 
     Parameters
     ----------
-    counts : sequence of int
+    counts : int or sequence of int
         The exact numbers; how many there are is public.
     sensitivity : int
         The most that one neighbour changes all of them together: the sum of absolute changes.
@@ -224,6 +318,8 @@ def discrete_laplace(
         From 1e-9 to 1e6.
     neighbours : {"add-remove", "replace"}
         The relation for which `sensitivity` was derived.
+    neighbors : {"add-remove", "replace"}, optional
+        The same in American spelling, instead of `neighbours`.
     allow_weak_privacy : bool
         Accept epsilon above 20.
     spend : SpendHook
@@ -235,14 +331,17 @@ def discrete_laplace(
 
     Examples
     --------
+    >>> type(discrete_laplace(120, sensitivity=1, epsilon=0.5).value)
+    <class 'int'>
     >>> noisy = discrete_laplace([120, 80, 12], sensitivity=1, epsilon=0.5)
     >>> len(noisy.values), noisy.scale
     (3, 2.0)
     """
-    relation, promise = checked_promise(neighbours, epsilon, 0.0, allow_weak_privacy)
+    relation, promise = checked_promise(either_spelling(neighbours, neighbors), epsilon, 0.0, allow_weak_privacy)
     scale = scale_in_steps(public_count("sensitivity", sensitivity) / Fraction(promise))
-    how_many = public_length("counts", counts)
-    exact = data_integers("counts", counts)
+    given = one_or_many(counts)
+    how_many = public_length("counts", given)
+    exact = data_integers("counts", given)
     with spent(spend, "discrete_laplace", Loss.pure(promise), relation, scale=scale, counts=how_many):
         noise = laplace_noise(scale, how_many)
     return NoisyIntegers(

@@ -17,12 +17,14 @@ from discreet.primitives.arguments import (
     checked_name,
     checked_promise,
     data_floats,
+    either_spelling,
     promised,
     public_length,
 )
 from discreet.primitives.error_law import gaussian_bound, laplace_bound
 from discreet.primitives.lattice import laplace_noise, scale_in_steps
 from discreet.primitives.quotient import quotient_interval
+from discreet.primitives.results import one_line
 from discreet.primitives.spending import spent
 from discreet.primitives.squared_error import grid_size, squared_error_draw
 from discreet.privacy.checks import within
@@ -37,7 +39,7 @@ _PART: Final = 2**20
 _METHODS: Final = ("laplace", "absolute-error", "squared-error")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class PrivateMean:
     """A private mean.
 
@@ -60,6 +62,11 @@ class PrivateMean:
     size: int
     method: str
     guarantee: Guarantee
+
+    def __repr__(self) -> str:
+        low, high = self.interval
+        law = f"{self.level:g} interval {low:.6g} to {high:.6g}"
+        return one_line("PrivateMean", (self.value,), law, self.guarantee)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +109,7 @@ def private_mean(
     epsilon: float,
     *,
     neighbours: str = "add-remove",
+    neighbors: str | None = None,
     method: str = "laplace",
     count_share: float | None = None,
     level: float = 0.95,
@@ -124,6 +132,8 @@ def private_mean(
         Up to 1e6, and not so small that the noise is beyond a 64-bit sampler.
     neighbours : {"add-remove", "replace"}
         What is hidden: whether somebody is in, or what one says.
+    neighbors : {"add-remove", "replace"}, optional
+        The same in American spelling, instead of `neighbours`.
     method : {"laplace", "absolute-error", "squared-error"}
         The other two are the exponential mechanism inside the bounds, scaled to [0, 1]; replace only, for teaching.
         "absolute-error" draws t with density proportional to exp(-n s abs(mean - t)), s = log((1 + e^epsilon) / 2),
@@ -148,7 +158,7 @@ def private_mean(
     >>> round(mean.value, 1), mean.size
     (2.0, 5000)
     """
-    relation, promise = checked_promise(neighbours, epsilon, 0.0, allow_weak_privacy)
+    relation, promise = checked_promise(either_spelling(neighbours, neighbors), epsilon, 0.0, allow_weak_privacy)
     span = _range(bounds)
     if relation == "replace" and count_share is not None:
         raise SpecError("got count_share with neighbours = 'replace', where the count is public; leave it out")

@@ -18,15 +18,18 @@ from discreet.exact.rounding import down, up
 from discreet.mechanisms.sampling.coins import bernoulli
 from discreet.primitives.arguments import (
     EPSILON_LOWEST,
+    Values,
     checked_epsilon,
     checked_flag,
     checked_level,
     checked_strength,
     exact_number,
     is_integer,
+    one_or_many,
     promised,
     public_length,
 )
+from discreet.primitives.results import one_line, only_value
 from discreet.primitives.spending import spent
 from discreet.privacy.checks import probability_below_one, within
 from discreet.privacy.guarantee import Guarantee
@@ -48,7 +51,7 @@ class NotEstimable:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Proportion:
     """An estimated share of yes: unbiased value, its standard error, and an interval inside [0, 1].
 
@@ -61,8 +64,12 @@ class Proportion:
     interval: tuple[float, float]
     level: float
 
+    def __repr__(self) -> str:
+        low, high = self.interval
+        return f"<Proportion {self.value:.4g}, {self.level:g} interval {low:.4g} to {high:.4g}>"
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(frozen=True, slots=True, repr=False)
 class Responses:
     """What the persons said, and what it says about them.
 
@@ -70,6 +77,8 @@ class Responses:
     ----------
     said : tuple of bool
         One response for each person, in order; only these leave the persons.
+    value : bool
+        The response, where there is one person.
     q : Fraction
         Probability of the true answer by rule; a coin may give it as well.
     guarantee : Guarantee
@@ -79,6 +88,14 @@ class Responses:
     said: tuple[bool, ...]
     q: Fraction
     guarantee: Guarantee
+
+    @property
+    def value(self) -> bool:
+        """The response, where there is one person."""
+        return only_value(self.said, "said")
+
+    def __repr__(self) -> str:
+        return one_line("Responses", self.said, f"true by rule with probability {float(self.q):.6g}", self.guarantee)
 
     def estimate(self, level: float = 0.95) -> Proportion | NotEstimable:
         """Estimate the share of true yes in the population from which the persons were drawn.
@@ -121,7 +138,7 @@ class Responses:
 
 
 def randomised_response(
-    answers: Sequence[Any] | npt.NDArray[Any],
+    answers: Values,
     *,
     q: float | Fraction | None = None,
     epsilon: float | None = None,
@@ -135,7 +152,7 @@ def randomised_response(
 
     Parameters
     ----------
-    answers : sequence of bool
+    answers : bool or sequence of bool
         The true answers; 0 and 1 will do.
     q : float or Fraction, optional
         At least 0 and below 1, taken exactly; above 0 at least 1e-9.
@@ -170,10 +187,14 @@ def randomised_response(
         promise = response_epsilon(truth)
     # coins alone keep epsilon = 0, which is no budget but needs no leave either
     checked_strength(max(promise, EPSILON_LOWEST), 0.0, allow_weak_privacy)
-    true_answers = _booleans(answers)
+    true_answers = _booleans(one_or_many(answers))
     with spent(spend, "randomised_response", Loss.pure(max(promise, EPSILON_LOWEST)), "replace", q=truth):
         said = tuple(answer if bernoulli(truth) else bernoulli(_FAIR) for answer in true_answers)  # [P:response]
     return Responses(said, truth, promised(promise, 0.0, "replace", "each person gives one answer"))
+
+
+# the same in American spelling
+randomized_response = randomised_response
 
 
 def response_epsilon(q: Fraction) -> float:

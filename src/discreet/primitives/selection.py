@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Generic, TypeVar
 
 import numpy.typing as npt
 
-from discreet.errors import SpecError
+from discreet.errors import DataError, SpecError
 from discreet.mechanisms.sampling.coins import below, bernoulli_exp
 from discreet.primitives.arguments import (
     checked_flag,
     checked_promise,
     data_fractions,
+    either_spelling,
     promised,
     public_fraction,
     public_length,
 )
 from discreet.primitives.lattice import checked_step, laplace_noise, on_grid, scale_in_steps
+from discreet.primitives.results import one_line
 from discreet.primitives.spending import spent
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.loss import Loss
@@ -30,14 +32,14 @@ from discreet.privacy.unit import Neighbours
 Candidate = TypeVar("Candidate")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class NoisyMax:
     """The place of the largest noisy score, and nothing else of the scores.
 
     Attributes
     ----------
-    index : int
-        From 0.
+    index, value : int
+        From 0; both are the same.
     scale : float
         Scale of the Laplace noise that every score got.
     guarantee : Guarantee
@@ -47,14 +49,23 @@ class NoisyMax:
     scale: float
     guarantee: Guarantee
 
+    @property
+    def value(self) -> int:
+        """The place of the winner, from 0."""
+        return self.index
 
-@dataclass(frozen=True, slots=True)
+    def __repr__(self) -> str:
+        return one_line("NoisyMax", (self.index,), f"Laplace noise of scale {self.scale:.6g}", self.guarantee)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class Choice(Generic[Candidate]):
     """A candidate drawn by the exponential mechanism.
 
     Attributes
     ----------
-    candidate : object
+    candidate, value : object
+        Both are the same.
     index : int
         Its place among the candidates, from 0.
     guarantee : Guarantee
@@ -64,6 +75,14 @@ class Choice(Generic[Candidate]):
     index: int
     guarantee: Guarantee
 
+    @property
+    def value(self) -> Candidate:
+        """The candidate."""
+        return self.candidate
+
+    def __repr__(self) -> str:
+        return one_line("Choice", (self.candidate,), f"at {self.index}", self.guarantee)
+
 
 def report_noisy_max(
     scores: Sequence[Any] | npt.NDArray[Any],
@@ -72,6 +91,7 @@ def report_noisy_max(
     *,
     monotone: bool = False,
     neighbours: str = "add-remove",
+    neighbors: str | None = None,
     step: float | None = None,
     allow_weak_privacy: bool = False,
     spend: SpendHook = untracked,
@@ -94,6 +114,8 @@ def report_noisy_max(
         Whether a neighbour moves all scores in one direction.
     neighbours : {"add-remove", "replace"}
         The relation for which `sensitivity` and `monotone` hold.
+    neighbors : {"add-remove", "replace"}, optional
+        The same in American spelling, instead of `neighbours`.
     step : float, optional
         The grid of scores and noise; by default a power of two about 2^-30 of the sensitivity.
     allow_weak_privacy : bool
@@ -110,7 +132,7 @@ def report_noisy_max(
     >>> report_noisy_max([12, 3000, 40], sensitivity=1, epsilon=1.0, monotone=True).index
     1
     """
-    relation, promise = checked_promise(neighbours, epsilon, 0.0, allow_weak_privacy)
+    relation, promise = checked_promise(either_spelling(neighbours, neighbors), epsilon, 0.0, allow_weak_privacy)
     _refuse_one_way(relation, monotone=monotone)
     moves = public_fraction("sensitivity", sensitivity)
     grid = checked_step(step, moves)
@@ -128,12 +150,14 @@ def report_noisy_max(
 
 def exponential_mechanism(
     candidates: Sequence[Candidate],
-    utilities: Sequence[Any] | npt.NDArray[Any],
+    utilities: Sequence[Any] | npt.NDArray[Any] | Callable[..., Any],
     sensitivity: float,
     epsilon: float,
     *,
+    data: object = None,
     monotone: bool = False,
     neighbours: str = "add-remove",
+    neighbors: str | None = None,
     allow_weak_privacy: bool = False,
     spend: SpendHook = untracked,
 ) -> Choice[Candidate]:
@@ -145,16 +169,21 @@ def exponential_mechanism(
     ----------
     candidates : sequence
         Public, at least one.
-    utilities : sequence of numbers
-        One for each candidate, taken exactly as given.
+    utilities : sequence of numbers, or function
+        One for each candidate, taken exactly as given; or a utility function, called with the data and a candidate,
+        u(data, candidate), or with a candidate alone where no data is given.
     sensitivity : float
         The most that one neighbour changes the utility of any candidate.
     epsilon : float
         From 1e-9 to 1e6.
+    data : object, optional
+        What a utility function is called with; it is given to nothing else.
     monotone : bool
         Whether a neighbour moves all utilities in one direction.
     neighbours : {"add-remove", "replace"}
         The relation for which `sensitivity` and `monotone` hold.
+    neighbors : {"add-remove", "replace"}, optional
+        The same in American spelling, instead of `neighbours`.
     allow_weak_privacy : bool
         Accept epsilon above 20.
     spend : SpendHook
@@ -171,16 +200,28 @@ def exponential_mechanism(
 
     Examples
     --------
-    >>> exponential_mechanism(["red", "blue"], [2, 900], sensitivity=1, epsilon=1.0).candidate
+    >>> exponential_mechanism(["red", "blue"], [2, 900], sensitivity=1, epsilon=1.0).value
     'blue'
+
+    The middle of a list, by a utility that one person changes by at most 1:
+
+    >>> def balance(ages, age):
+    ...     return -abs(sum(one < age for one in ages) - sum(one > age for one in ages))
+    >>> 35 < exponential_mechanism(range(100), balance, 1, 1.0, data=[38, 39, 40, 41, 42] * 200).value < 45
+    True
     """
-    relation, promise = checked_promise(neighbours, epsilon, 0.0, allow_weak_privacy)
+    relation, promise = checked_promise(either_spelling(neighbours, neighbors), epsilon, 0.0, allow_weak_privacy)
     _refuse_one_way(relation, monotone=monotone)
     moves = public_fraction("sensitivity", sensitivity)
     how_many = public_length("candidates", candidates)
-    if public_length("utilities", utilities) != how_many:
+    if callable(utilities):
+        exact = data_fractions("utilities", _worth(utilities, candidates, data))
+    elif data is not None:
+        raise SpecError("got data with utilities that are no function; give a function u(data, candidate), or no data")
+    elif public_length("utilities", utilities) != how_many:
         raise SpecError(f"expected {how_many} utilities, one for each candidate, got {len(utilities)}")
-    exact = data_fractions("utilities", utilities)
+    else:
+        exact = data_fractions("utilities", utilities)
     rate = Fraction(promise) / ((1 if monotone else 2) * moves)  # [P:exponential-rate]
     best = max(exact)
     with spent(spend, "exponential_mechanism", Loss.pure(promise), relation, rate=rate, candidates=how_many):
@@ -188,6 +229,21 @@ def exponential_mechanism(
         while not bernoulli_exp((best - exact[index]) * rate):  # [P:exponential-choice]
             index = below(how_many)
     return Choice(candidates[index], index, _selected(promise, relation, monotone=monotone))
+
+
+def _worth(utility: Callable[..., Any], candidates: Sequence[Candidate], data: object) -> list[Any]:
+    """What a utility function says of each candidate."""
+    before = () if data is None else (data,)
+    try:
+        return [utility(*before, candidate) for candidate in candidates]
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # a function of somebody's own may raise anything, and say what it saw
+        problem = DataError(
+            "the utility function raised an error, which may speak of the data and is not repeated; call it by itself "
+            "with made-up data and one candidate"
+        )
+    raise problem
 
 
 def _refuse_one_way(relation: Neighbours, *, monotone: bool) -> None:
