@@ -18,6 +18,7 @@ from discreet.tables.arrow import declared_arrays
 from discreet.tables.files import csv as csv_files
 from discreet.tables.files.csv import CsvFile
 from discreet.tables.files.opening import open_source
+from discreet.tables.files.reading import ReadOptions
 from discreet.testing import exact_release
 
 COLUMNS = {
@@ -68,39 +69,6 @@ def test_a_cell_is_read_alike_alone_and_among_others(rows, quoting, tmp_path_fac
         assert [column[0] for column in finite_bits(arrays_of(path))] == [column[number] for column in together]
 
 
-def stray_quote(text: str) -> bool:
-    """Whether quotes are used wrongly, by reading one sign after the other."""
-    state = "border"
-    for sign in text + "\n":
-        if state == "border":
-            state = {'"': "inside", ",": "border", "\n": "border", "\r": "border"}.get(sign, "plain")
-        elif state == "plain":
-            if sign == '"':
-                return True
-            state = "border" if sign in ",\r\n" else "plain"
-        elif state == "inside":
-            if sign in "\r\n":
-                return True
-            state = "quote" if sign == '"' else "inside"
-        elif sign == '"':
-            state = "inside"
-        elif sign in ",\r\n":
-            state = "border"
-        else:
-            return True
-    return False
-
-
-@given(text=st.text('a",\n\r', max_size=40))
-def test_quotes_are_judged_as_by_reading_sign_after_sign(text) -> None:
-    found = csv_files._first_stray_quote(text.encode(), ",")
-    assert (found is not None) == stray_quote(text)
-    if found is not None:
-        assert text[found] == '"'
-        line_before = text[: max(text.rfind("\n", 0, found), text.rfind("\r", 0, found)) + 1]
-        assert not stray_quote(line_before)
-
-
 @given(cells=st.lists(numbers, min_size=1))
 def test_numbers_are_what_python_makes_of_them(cells, tmp_path_factory) -> None:
     path = tmp_path_factory.getbasetemp() / "numbers.csv"
@@ -146,7 +114,7 @@ def test_blanks_at_the_ends_of_a_number_are_never_trimmed(delimiter, cell, first
     row[0 if first else 3] = cell if first else cell.replace("0.5", "1")
     text = delimiter.join(COLUMNS) + "\n" + delimiter.join(row)
     (tmp_path / "t.csv").write_text(text)
-    batch, share = next(CsvFile(tmp_path / "t.csv", delimiter=delimiter).batches(COLUMNS, 9))
+    batch, share = next(CsvFile(tmp_path / "t.csv", ReadOptions(delimiter=delimiter)).batches(COLUMNS, 9))
     found = declared_arrays(batch, COLUMNS)
     assert share == 1
     kept = cell.strip('"') == "0.5"
@@ -168,7 +136,7 @@ def test_a_sign_cut_in_the_middle_waits_for_its_rest(encoding, tmp_path, monkeyp
     monkeypatch.setattr(csv_files, "BLOCK_BYTES", 4)
     (tmp_path / "t.csv").write_bytes("a,é\n1,2\n".encode(encoding))
     columns = {"é": Numeric((0, 9)), "a": Numeric((0, 9))}
-    found = [batch.to_pydict() for batch, _ in CsvFile(tmp_path / "t.csv", encoding=encoding).batches(columns, 9)]
+    found = [batch.to_pydict() for batch, _ in CsvFile(tmp_path / "t.csv", ReadOptions(encoding)).batches(columns, 9)]
     assert found == [{"é": [2.0], "a": [1.0]}]
 
 

@@ -18,7 +18,8 @@ from pyarrow import feather, ipc
 from discreet.design.columns import Boolean, Categorical, Fill, Numeric
 from discreet.errors import DataError, SpecError
 from discreet.tables.arrow import declared_arrays
-from discreet.tables.files.opening import ReadOptions, open_source
+from discreet.tables.files.opening import open_source
+from discreet.tables.files.reading import ReadOptions
 
 ROWS = 1000
 COLUMNS = {
