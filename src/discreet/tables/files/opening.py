@@ -43,7 +43,7 @@ _ACCEPTED: Final = (
 _TEXT: Final = "CSV"
 _KINDS: Final = {
     ".csv": _TEXT, ".tsv": _TEXT, ".tab": _TEXT, ".parquet": "Parquet", ".arrow": "Arrow", ".feather": "Arrow",
-    ".ipc": "Arrow", ".dta": "Stata", ".sav": "SPSS", ".zsav": "SPSS", ".por": "SPSS", ".sas7bdat": "SAS",
+    ".ipc": "Arrow", ".dta": "Stata", ".sav": "SPSS", ".zsav": "SPSS", ".sas7bdat": "SAS",
     ".xpt": "SAS",
 }  # fmt: skip
 _SHEETS: Final = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")

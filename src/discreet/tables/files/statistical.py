@@ -24,7 +24,6 @@ _READERS: Final = {
     ".dta": "read_dta",
     ".sav": "read_sav",
     ".zsav": "read_sav",
-    ".por": "read_por",
     ".sas7bdat": "read_sas7bdat",
     ".xpt": "read_xport",
 }
