@@ -8,7 +8,8 @@ from discreet.curator.inspection.reading import inspected
 from discreet.curator.inspection.result import CheckNotForPublication
 from discreet.design.model import Design
 from discreet.errors import ColumnNotice, SpecError
-from discreet.tables.files.opening import ReadOptions, open_source
+from discreet.tables.files.opening import open_source
+from discreet.tables.files.reading import ReadOptions
 from discreet.tables.frames import position_notice
 from discreet.tables.source import ComputeOptions, checked_options
 
@@ -18,7 +19,10 @@ def check(
     design: Design,
     *,
     encoding: str = "utf-8",
-    delimiter: str = ",",
+    delimiter: str | None = None,
+    decimal: str = ".",
+    thousands: str | None = None,
+    quoted_line_breaks: bool = False,
     compute: ComputeOptions | None = None,
 ) -> CheckNotForPublication:
     """Count exactly how a table fits its design, before anything is spent; NOT FOR PUBLICATION.
@@ -34,8 +38,8 @@ def check(
     design
         Bounds, levels and rules, declared without looking at the data. Spelling, units, separators and types may be
         fixed after a check; a bound that is changed because of what the table holds leaks it without paying.
-    encoding, delimiter
-        How CSV files are written.
+    encoding, delimiter, decimal, thousands, quoted_line_breaks
+        How CSV files are written, as for `discreet.release`.
     compute
         How the work is done; cannot change the result.
 
@@ -60,4 +64,5 @@ def check(
     positions = position_notice(data, [*design.table_columns, *filter(None, [design.unit.id])])
     if positions is not None:
         warnings.warn(positions, ColumnNotice, stacklevel=2)
-    return inspected(open_source(data, reading=ReadOptions(encoding=encoding, delimiter=delimiter)), design, options)
+    reading = ReadOptions(encoding, delimiter, decimal, thousands, quoted_line_breaks)
+    return inspected(open_source(data, reading=reading), design, options)

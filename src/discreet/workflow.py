@@ -16,13 +16,7 @@ from discreet.curator.sums.weighted_rows import WeightedResiduals
 from discreet.curator.table import Table
 from discreet.design.domain import DEFAULT_GRID_BITS, RowDomain
 from discreet.design.model import Design
-from discreet.errors import (
-    AfterSpendError,
-    ColumnNotice,
-    DiscreetError,
-    PrivacyNotice,
-    SpecError,
-)
+from discreet.errors import AfterSpendError, ColumnNotice, DiscreetError, PrivacyNotice, SpecError
 from discreet.losses.law import GUARD
 from discreet.losses.maps.registry import loss_of, stopped_loss
 from discreet.mechanisms.choice import AUTO, DECLARED, chosen_mechanism
@@ -57,8 +51,8 @@ from discreet.privacy.spend import (
 from discreet.releases import GuardPart, NoiseLaw, RatioPart, Release, ResidualPart, Settings
 from discreet.releases.discovery import DiscoveryPart, found_bounds
 from discreet.releases.signing import SigningKey
-from discreet.tables.files.charsets import charset_named
-from discreet.tables.files.opening import ReadOptions, open_source
+from discreet.tables.files.opening import open_source
+from discreet.tables.files.reading import DEFAULT_READING, ReadOptions
 from discreet.tables.frames import Origin, position_notice
 from discreet.tables.source import ComputeOptions, checked_options
 
@@ -79,7 +73,10 @@ def release(
     grid_bits: int = DEFAULT_GRID_BITS,
     allow_weak_privacy: bool = False,
     encoding: str = "utf-8",
-    delimiter: str = ",",
+    delimiter: str | None = None,
+    decimal: str = ".",
+    thousands: str | None = None,
+    quoted_line_breaks: bool = False,
     compute: ComputeOptions | None = None,
     spend: SpendHook = untracked,
     sign: str | Path | None = None,
@@ -91,13 +88,14 @@ def release(
     Parameters
     ----------
     data
-        A path (CSV, Parquet, Arrow, a folder or a glob), or an in-memory table: pandas, polars, pyarrow, a DuckDB
-        relation, a mapping of names to arrays or lists, or a NumPy array. Each cell is read by itself: text in a list
-        is text whatever it spells, and follows the `missing` rule of its column. An array without names is read by
-        position, in declared order (ids last); a `ColumnNotice` says which position is read as which column. A query is
-        not a table: what is hidden is a row of its result, and a join, a window or an aggregate may let one person
-        touch many rows or put many persons into one. So a relation that is not a plain scan of a table, or a stream,
-        adds to the guarantee the condition that each row stands for one person and depends on that person alone.
+        A path (CSV, Parquet, Arrow, Stata, SPSS, SAS, a folder or a glob), or an in-memory table: pandas, polars,
+        pyarrow, a DuckDB relation, a mapping of names to arrays or lists, or a NumPy array. Each cell is read by
+        itself: text in a list is text whatever it spells, and follows the `missing` rule of its column. An array
+        without names is read by position, in declared order (ids last); a `ColumnNotice` says which position is read as
+        which column. A query is not a table: what is hidden is a row of its result, and a join, a window or an
+        aggregate may let one person touch many rows or put many persons into one. So a relation that is not a plain
+        scan of a table, or a stream, adds to the guarantee the condition that each row stands for one person and
+        depends on that person alone.
     design
         Bounds, levels and rules, declared without looking at the data. Bounds that are "private" are found first, for
         5% of the budget; where they are not, the release stops with `BoundsNotFound`, and a ledger gets the rest back.
@@ -122,8 +120,11 @@ def release(
         Rows are rounded to the grid of 2**-grid_bits scaled units, 8 to 26.
     allow_weak_privacy
         Accept epsilon above 20 or delta above 1e-3.
-    encoding, delimiter
+    encoding, delimiter, decimal, thousands, quoted_line_breaks
         How CSV files are written. Encodings: ascii, utf-8, utf-8-sig, utf-16 with its mark, and Python's one-byte ones.
+        `delimiter`: a tab in `.tsv` files and else a comma, unless given. `decimal` and `thousands`: the signs in
+        numbers such as 1.234,5. `quoted_line_breaks`: quoted cells may hold line breaks; the file is then read by RFC
+        4180 to the letter, and the guarantee states that every cell is quoted correctly.
     compute
         How the work is done; cannot change the result.
     spend
@@ -170,8 +171,7 @@ def release(
         residual_bound=residual_bound,
         clip_counts=clip_counts,
         grid_bits=grid_bits,
-        encoding=encoding,
-        delimiter=delimiter,
+        reading=ReadOptions(encoding, delimiter, decimal, thousands, quoted_line_breaks),
         compute=compute,
         spend=spend,
         sign=sign,
@@ -199,8 +199,7 @@ def release_with(
     residual_bound: float | None,
     grid_bits: int,
     clip_counts: bool = False,
-    encoding: str = "utf-8",
-    delimiter: str = ",",
+    reading: ReadOptions = DEFAULT_READING,
     compute: ComputeOptions | None = None,
     spend: SpendHook = untracked,
     sign: str | Path | None = None,
@@ -230,13 +229,11 @@ def release_with(
     positions = position_notice(data, [*design.table_columns, *filter(None, [design.unit.id])])
     if positions is not None:
         warnings.warn(positions, ColumnNotice, stacklevel=3)
-    reading = ReadOptions(encoding=encoding, delimiter=delimiter)
     source = open_source(data, reading=reading)
     books = spend if isinstance(spend, AdvisingHook) else None
     check_books(books, guard=guard)
     # the same bytes that are read otherwise are another question
-    read_as = {"encoding": charset_named(reading.encoding), "delimiter": reading.delimiter}
-    request = replace(asked.request, specification=asked.specification | {"read_as": read_as})
+    request = replace(asked.request, specification=asked.specification | {"read_as": dict(source.read_as)})
     if books is not None:
         books.advise(request)
     table = Table(

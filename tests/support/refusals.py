@@ -10,7 +10,8 @@ from discreet.design.columns import Boolean, Categorical, Numeric
 from discreet.errors import CellError, DiscreetError
 from discreet.tables.arrow import declared_arrays
 from discreet.tables.encoder import settle_missing
-from discreet.tables.files.opening import ReadOptions, open_source
+from discreet.tables.files.opening import open_source
+from discreet.tables.files.reading import ReadOptions
 
 COLUMNS = {"x": Numeric((0, 1)), "yes": Boolean(), "g": Categorical(("a", "b")), "n": Categorical((1, 2))}
 CANARIES = ("918273.5", "918273", "SECRETCELL")

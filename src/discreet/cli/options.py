@@ -48,14 +48,34 @@ def output_options(command: Command) -> Command:
     return cast("Command", made)
 
 
+class ReadingChoice(TypedDict):
+    """What `reading_options` hand to a command, and the arguments of every public function that reads a table."""
+
+    encoding: str
+    delimiter: str | None
+    decimal: str
+    thousands: str | None
+    quoted_line_breaks: bool
+
+
 def reading_options(command: Command) -> Command:
     """Add how CSV files are written."""
     command = click.option(
+        "--quoted-line-breaks",
+        is_flag=True,
+        help="Quoted cells of a CSV file may hold line breaks; the file is read by RFC 4180 to the letter.",
+    )(command)
+    command = click.option(
+        "--thousands", metavar="CHAR", help="Sign between groups of three digits in a CSV file.  [default: none]"
+    )(command)
+    command = click.option(
+        "--decimal", default=".", show_default=True, metavar="CHAR", help="Decimal sign in a CSV file: . or ,"
+    )(command)
+    command = click.option(
         "--delimiter",
-        default=",",
-        show_default=True,
         metavar="CHAR",
-        help="Character that separates the cells of a CSV file.",
+        callback=lambda context, parameter, value: value if value is None else delimiter_sign(value),
+        help="Character that separates the cells of a CSV file.  [default: a tab in .tsv files, else a comma]",
     )(command)
     return click.option(
         "--encoding", default="utf-8", show_default=True, metavar="NAME", help="Text encoding of a CSV file."
@@ -138,7 +158,7 @@ def number(name: str, text: str, like: str = "1.5 or 1e-6, with a decimal point"
     return float(text)
 
 
-def names(text: str) -> list[str]:
+def names(text: str, what: str = "features") -> list[str]:
     """Read names between commas; a name that has a comma stands in double quotes.
 
     >>> names('age, "height, in cm"')
@@ -146,7 +166,7 @@ def names(text: str) -> list[str]:
     """
     found = split_names(text)
     if not found or not all(found):
-        raise SpecError(f"features {text!r} is not a list of names; write it like age,region")
+        raise SpecError(f"{what} {text!r} is not a list of names; write it like age,region")
     return found
 
 

@@ -12,8 +12,10 @@ _QUERY: Final = {
     "query-rows": "the result of the query",
     "stream-rows": "the stream, perhaps the result of a query,",
 }
+# where cells may hold line breaks, quotes tell rows apart
+_QUOTED: Final = "quoted-cells"
 # where the rows come from adds a condition; at most one of these
-ORIGINS: Final = tuple(_QUERY)
+ORIGINS: Final = (*_QUERY, _QUOTED)
 # takes the place of `only-release` where a ledger counts
 LEDGER: Final = "ledger-budget"
 
@@ -46,6 +48,7 @@ def sentence_of(code: str, unit: PrivacyUnit) -> str:
         "budget holds for all of them together (privacy losses add up)",
         "public-rows": "the number of rows in the table is public",
         "public-persons": "the number of persons in the table is public",
+        _QUOTED: "every cell of the file is quoted correctly",
         **{origin: _origin_sentence(read, unit) for origin, read in _QUERY.items()},
     }
     if code not in sentences:
@@ -78,7 +81,7 @@ def checked_sentences(codes: Sequence[object], unit: PrivacyUnit) -> tuple[str, 
     ):
         raise SpecError(
             f"conditions are {shown(given)}; a release with this unit has {', '.join(needed)}, and at most one of "
-            f"{' and '.join(ORIGINS)}; copy them from the release unchanged"
+            f"{', '.join(ORIGINS)}; copy them from the release unchanged"
         )
     return tuple(sentence_of(str(code), unit) for code in given)
 

@@ -72,6 +72,8 @@ class PrivacyUnit:
                 f"unit id is {written(name)}; it must be the name of a column, without blanks at its ends; leave it "
                 "out if the unit is one row"
             )
+        if isinstance(rows, str) and not rows:
+            raise SpecError("max_rows is blank; fill in how many rows of one person count at most")
         if not is_integer(rows) or rows < 1:
             raise SpecError(f"max_rows: expected an integer of at least 1, got {written(rows)}")
         if self.max_rows > 1 and self.id is None:

@@ -49,7 +49,12 @@ class Source(Protocol):
 
     @property
     def origin(self) -> Origin | None:
-        """Where the rows may have been computed; none for a stored table."""
+        """What the rows themselves depend on: a query, a stream, or right quotes; none for a stored table."""
+        ...
+
+    @property
+    def read_as(self) -> Mapping[str, object]:
+        """How the bytes of files are read, as a ledger keeps it; the same for every table in memory."""
         ...
 
     @property

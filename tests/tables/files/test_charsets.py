@@ -15,7 +15,8 @@ from discreet.design.domain import RowDomain
 from discreet.errors import DataError, SpecError
 from discreet.tables.files.charsets import CHARSETS, charset_named, wrong_mark
 from discreet.tables.files.header import column_names_and_types
-from discreet.tables.files.opening import ReadOptions, open_source
+from discreet.tables.files.opening import open_source
+from discreet.tables.files.reading import ReadOptions
 from discreet.tables.source import ComputeOptions
 
 PLAN = discreet.Design("y", {"y": {"bounds": (0, 1), "missing": "drop"}, "x": {"bounds": (0, 1), "missing": "drop"}})

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import math
+import re
 
 import numpy as np
 import pandas as pd
@@ -12,12 +14,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import discreet
 from discreet.design.columns import Boolean, Categorical, Numeric
 from discreet.design.model import Design
+from discreet.errors import DataError
+from discreet.privacy.spend import untracked
 from discreet.tables.arrow import declared_arrays
 from discreet.tables.files import csv as csv_files
 from discreet.tables.files.csv import CsvFile
 from discreet.tables.files.opening import open_source
+from discreet.tables.files.reading import ReadOptions
 from discreet.testing import exact_release
 
 COLUMNS = {
@@ -68,39 +74,6 @@ def test_a_cell_is_read_alike_alone_and_among_others(rows, quoting, tmp_path_fac
         assert [column[0] for column in finite_bits(arrays_of(path))] == [column[number] for column in together]
 
 
-def stray_quote(text: str) -> bool:
-    """Whether quotes are used wrongly, by reading one sign after the other."""
-    state = "border"
-    for sign in text + "\n":
-        if state == "border":
-            state = {'"': "inside", ",": "border", "\n": "border", "\r": "border"}.get(sign, "plain")
-        elif state == "plain":
-            if sign == '"':
-                return True
-            state = "border" if sign in ",\r\n" else "plain"
-        elif state == "inside":
-            if sign in "\r\n":
-                return True
-            state = "quote" if sign == '"' else "inside"
-        elif sign == '"':
-            state = "inside"
-        elif sign in ",\r\n":
-            state = "border"
-        else:
-            return True
-    return False
-
-
-@given(text=st.text('a",\n\r', max_size=40))
-def test_quotes_are_judged_as_by_reading_sign_after_sign(text) -> None:
-    found = csv_files._first_stray_quote(text.encode(), ",")
-    assert (found is not None) == stray_quote(text)
-    if found is not None:
-        assert text[found] == '"'
-        line_before = text[: max(text.rfind("\n", 0, found), text.rfind("\r", 0, found)) + 1]
-        assert not stray_quote(line_before)
-
-
 @given(cells=st.lists(numbers, min_size=1))
 def test_numbers_are_what_python_makes_of_them(cells, tmp_path_factory) -> None:
     path = tmp_path_factory.getbasetemp() / "numbers.csv"
@@ -146,7 +119,7 @@ def test_blanks_at_the_ends_of_a_number_are_never_trimmed(delimiter, cell, first
     row[0 if first else 3] = cell if first else cell.replace("0.5", "1")
     text = delimiter.join(COLUMNS) + "\n" + delimiter.join(row)
     (tmp_path / "t.csv").write_text(text)
-    batch, share = next(CsvFile(tmp_path / "t.csv", delimiter=delimiter).batches(COLUMNS, 9))
+    batch, share = next(CsvFile(tmp_path / "t.csv", ReadOptions(delimiter=delimiter)).batches(COLUMNS, 9))
     found = declared_arrays(batch, COLUMNS)
     assert share == 1
     kept = cell.strip('"') == "0.5"
@@ -168,7 +141,7 @@ def test_a_sign_cut_in_the_middle_waits_for_its_rest(encoding, tmp_path, monkeyp
     monkeypatch.setattr(csv_files, "BLOCK_BYTES", 4)
     (tmp_path / "t.csv").write_bytes("a,é\n1,2\n".encode(encoding))
     columns = {"é": Numeric((0, 9)), "a": Numeric((0, 9))}
-    found = [batch.to_pydict() for batch, _ in CsvFile(tmp_path / "t.csv", encoding=encoding).batches(columns, 9)]
+    found = [batch.to_pydict() for batch, _ in CsvFile(tmp_path / "t.csv", ReadOptions(encoding)).batches(columns, 9)]
     assert found == [{"é": [2.0], "a": [1.0]}]
 
 
@@ -189,3 +162,106 @@ def test_a_boolean_is_a_number_however_it_is_written(cell, value, tmp_path) -> N
     (tmp_path / "t.csv").write_bytes(as_csv([("0.5", cell, "a", "1")]))
     found = arrays_of(tmp_path / "t.csv")[1][0]
     assert (math.isnan(found) and value is None) or found == value
+
+
+BREAKS = ReadOptions(quoted_line_breaks=True)
+STRICT = {"x": Numeric((0, 9)), "g": Categorical(("a", "b"), missing="drop")}
+GOOD = 'x,remark,g\n1,"one\ntwo ""three"",\r\n",a\n2,,b\n'
+
+
+def strict_rows(folder, text: str, reading: ReadOptions = BREAKS, batch_rows: int = 10) -> list[dict[str, object]]:
+    (folder / "t.csv").write_bytes(text.encode())
+    source = open_source(folder / "t.csv", reading=reading)
+    return [row for batch in source.batches(STRICT, batch_rows) for row in batch.to_pylist()]
+
+
+def test_line_breaks_inside_quoted_cells_are_read_when_asked_for(tmp_path) -> None:
+    assert strict_rows(tmp_path, GOOD) == [{"x": 1.0, "g": "a"}, {"x": 2.0, "g": "b"}]
+    with pytest.raises(DataError) as caught:
+        strict_rows(tmp_path, GOOD, ReadOptions())
+    assert str(caught.value) == (
+        "line 2 of 't.csv' has a quote that is not closed on its line or is inside a cell; quote the whole cell, double "
+        "the quotes inside it, and keep each row on one line; if cells have line breaks, write the table as Parquet, or "
+        "pass --quoted-line-breaks"
+    )
+
+
+STRICT_FAULTS = {
+    "a quote that is not closed": (GOOD + '3,"SECRETCELL,a\n4,b,a\n', "line 6 .* no record behind it is certain"),
+    "a quote inside a cell": (GOOD + '3,SECRET"CELL,a\n', "line 6 .* quote"),
+    "text behind a quote": (GOOD + '3,"SECRET"CELL,a\n', "line 6 .* quote"),
+    "an odd quote that swallows rows": (GOOD + '3,"SECRETCELL,a\n4,b"a,a\n', "line 7 .* quote"),
+    "a short record": (GOOD + "3,a\n", "the record that begins on line 6 .* more or fewer cells than the header"),
+    "a long record": (GOOD + '3,"\n",a,SECRETCELL\n', "the record that begins on line 6 "),
+    "a blank line": (GOOD + "\n3,b,a\n", "the record that begins on line 6 .* or is blank"),
+    "a blank line before the header": ("\n" + GOOD, "the first line of 't.csv' is blank"),
+    "a blank line at the end": (GOOD + "\r\n", "the record that begins on line 6 "),
+    "a record that is too long": (GOOD + '3,"' + "SECRETCELL\n" * 220_000, "a record longer than"),
+    "a header that is not closed": ('x,"SECRETCELL\n1,a\n', "line 1 .* quote"),
+    "NUL": (GOOD + '3,"\n\0",a\n', "line 7 .* NUL"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("fault", STRICT_FAULTS)
+def test_a_file_whose_quotes_or_records_are_wrong_is_refused_as_a_whole(fault, tmp_path) -> None:
+    text, pattern = STRICT_FAULTS[fault]
+    with pytest.raises(DataError) as caught:
+        strict_rows(tmp_path, text)
+    assert re.search(pattern, str(caught.value)), str(caught.value)
+    assert "SECRETCELL" not in str(caught.value)
+    assert caught.value.__context__ is None
+
+
+def test_two_wrong_quotes_can_hide_a_row_which_is_why_the_promise_names_them(tmp_path) -> None:
+    # one person's cell ends in the middle of another's, and every record still has three cells
+    assert strict_rows(tmp_path, GOOD + '3,"remark,a\n4,"",a\n5,",a\n')[2:] == [{"x": 3.0, "g": "a"}]
+
+
+@pytest.mark.parametrize("block", [40, 53, 64, 1 << 20])
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_records_are_the_same_wherever_blocks_end(block, end, tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(csv_files, "BLOCK_BYTES", block)
+    remarks = ["", "plain", f"two{end}lines", f'"{end}{end}', "a,b", "é" * 9, f"{end}", '""']
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator=end)
+    writer.writerow(["x", f"re{end}mark", "g"])
+    writer.writerows((number % 7, remark, "ab"[number % 2]) for number, remark in enumerate(remarks * 4))
+    written = text.getvalue()
+    expected = [{"x": float(number % 7), "g": "ab"[number % 2]} for number in range(32)]
+    assert strict_rows(tmp_path, written, batch_rows=3) == expected
+    assert strict_rows(tmp_path, written.removesuffix(end)) == expected
+
+
+def test_a_row_stands_on_the_line_on_which_its_record_begins(tmp_path) -> None:
+    (tmp_path / "t.csv").write_bytes((GOOD + '3,"\n\n",a\n4,,b').encode())
+    source = open_source(tmp_path / "t.csv", reading=BREAKS)
+    places = [source.place(row).number for batch in source.batches(STRICT, 3) for row in range(batch.num_rows)]
+    assert places == [2, 5, 6, 9]
+
+
+def test_a_release_that_rests_on_quotes_says_so_and_is_another_request(tmp_path) -> None:
+    rows = "".join(f'{number % 9},"line\nbreak",{"ab"[number % 2]}\n' for number in range(40))
+    (tmp_path / "t.csv").write_text("x,remark,g\n" + rows, newline="")
+    design = Design("x", {"x": (0, 9), "g": ["a", "b"]})
+    asked = []
+
+    def spend(request):
+        asked.append(request.specification["read_as"])
+        return untracked(request)
+
+    def released(**options):
+        return discreet.release(tmp_path / "t.csv", design, epsilon=1.0, delta=1e-6, spend=spend, **options)
+
+    made = released(quoted_line_breaks=True)
+    assert made.guarantee.conditions[-1] == "every cell of the file is quoted correctly"
+    again = discreet.Release.from_json(made.to_json())
+    assert again.guarantee == made.guarantee
+    assert "every cell of the file is quoted correctly" in again.guarantee.sentence()
+    assert json.loads(made.to_json())["guarantee"]["conditions"][-1] == "quoted-cells"
+    with pytest.raises(DataError, match="--quoted-line-breaks"):
+        released()
+    assert discreet.check(tmp_path / "t.csv", design, quoted_line_breaks=True).rows_fit == 40
+    (tmp_path / "t.csv").write_text((tmp_path / "t.csv").read_text().replace("line\nbreak", ""), newline="")
+    assert len(released().guarantee.conditions) + 1 == len(made.guarantee.conditions)
+    usual = {"encoding": "utf-8", "delimiter": ","}
+    assert asked == [usual | {"quoted_line_breaks": True}, usual]

@@ -16,7 +16,7 @@ from discreet.errors import DataError, DiscreetError, SpecError
 from discreet.tables.files import header
 from discreet.tables.files.csv import BLOCK_BYTES
 from discreet.tables.files.header import column_names_and_types
-from discreet.tables.files.opening import ReadOptions
+from discreet.tables.files.reading import ReadOptions
 
 CANARY = "SECRETCELL"
 NAMES = [("age", None), ("größe, in cm", None), ("", None)]

@@ -18,7 +18,8 @@ from pyarrow import feather, ipc
 from discreet.design.columns import Boolean, Categorical, Fill, Numeric
 from discreet.errors import DataError, SpecError
 from discreet.tables.arrow import declared_arrays
-from discreet.tables.files.opening import ReadOptions, open_source
+from discreet.tables.files.opening import open_source
+from discreet.tables.files.reading import ReadOptions
 
 ROWS = 1000
 COLUMNS = {
@@ -87,6 +88,13 @@ def parquet_folder(folder: Path) -> Path:
     return folder / "parts"
 
 
+def packed(plain: Path, name: str, codec: str) -> Path:
+    path = plain.with_name(name)
+    with pa.CompressedOutputStream(str(path), codec) as out:
+        out.write(plain.read_bytes())
+    return path
+
+
 def csv_pattern(folder: Path) -> str:
     write_csv(folder / "part-1.csv", part=TABLE.slice(0, 123))
     write_csv(folder / "part-2.csv", part=TABLE.slice(123, 0))
@@ -149,6 +157,10 @@ MAKERS: dict[str, Callable[[Path], object]] = {
     "csv blank lines": lambda folder: write_csv(folder / "t.csv", end="\n\n"),
     "csv all quoted": lambda folder: write_csv(folder / "t.csv", quoting=csv.QUOTE_ALL),
     "csv pattern": csv_pattern,
+    "tsv": lambda folder: write_csv(folder / "t.tsv", delimiter="\t"),
+    "tab upper case": lambda folder: write_csv(folder / "T.TAB", delimiter="\t"),
+    "csv gzip": lambda folder: packed(write_csv(folder / "t.csv"), "t.csv.gz", "gzip"),
+    "tsv zstd": lambda folder: packed(write_csv(folder / "t.csv", delimiter="\t"), "t.tsv.zst", "zstd"),
     "parquet": lambda folder: write_parquet(folder / "t.parquet"),
     "parquet small groups": lambda folder: write_parquet(folder / "t.parquet", row_group_size=77, compression="zstd"),
     "parquet checksums": lambda folder: write_parquet(folder / "t.parquet", write_page_checksum=True),
@@ -324,7 +336,9 @@ def test_a_part_without_a_type_has_missing_cells(tmp_path) -> None:
     assert np.array_equal(np.concatenate(parts), [np.nan, np.nan, 1.5], equal_nan=True)
 
 
-@pytest.mark.parametrize(("name", "value"), [("encoding", "latin-1"), ("delimiter", ";")])
+@pytest.mark.parametrize(
+    ("name", "value"), [("encoding", "latin-1"), ("delimiter", ";"), ("decimal", ","), ("thousands", "_")]
+)
 def test_how_csv_is_written_is_refused_for_other_tables(name, value, tmp_path) -> None:
     reading = ReadOptions(**{name: value})
     parquet = write_parquet(tmp_path / "t.parquet", TABLE)
@@ -362,3 +376,62 @@ def test_a_file_that_changes_or_vanishes_has_no_fingerprint(tmp_path) -> None:
     path.unlink()
     with pytest.raises(DataError, match="cannot be read: No such file"):
         gone.fingerprint(b"key")
+
+
+def test_quoted_line_breaks_are_refused_for_other_tables(tmp_path) -> None:
+    with pytest.raises(SpecError, match="quoted_line_breaks True applies only to CSV files, and a table in memory is"):
+        open_source(TABLE, reading=ReadOptions(quoted_line_breaks=True))
+
+
+def test_a_folder_of_parquet_and_csv_files_is_refused_in_words(tmp_path) -> None:
+    folder = parquet_folder(tmp_path)
+    write_csv(folder / "_notes.csv")
+    open_source(folder)
+    write_csv(folder / "b" / "old.csv")
+    with pytest.raises(SpecError, match=r"holds both Parquet and CSV files, such as 'old\.csv'; .* give a pattern"):
+        open_source(folder)
+    (folder / "b" / "old.csv").rename(folder / "b" / "old.tsv.gz")
+    with pytest.raises(SpecError, match="holds both Parquet and CSV files"):
+        open_source(folder)
+
+
+@pytest.mark.parametrize("name", ["t.xlsx", "T.XLS", "t.ods", "t.xlsm", "t.xlsb"])
+def test_a_spreadsheet_is_refused_with_advice(name, tmp_path) -> None:
+    (tmp_path / name).write_bytes(b"PK")
+    with pytest.raises(SpecError, match=r"is a spreadsheet, which is not read: .* Save the sheet as CSV"):
+        open_source(tmp_path / name)
+
+
+def test_commas_and_tabs_in_one_pattern_need_a_delimiter(tmp_path) -> None:
+    write_csv(tmp_path / "a.csv")
+    write_csv(tmp_path / "b.tsv")
+    with pytest.raises(SpecError, match=r"several kinds \(\.csv and \.tsv\); choose one, or give delimiter"):
+        open_source(str(tmp_path / "*"))
+    assert open_source(str(tmp_path / "*"), reading=ReadOptions(delimiter=",")).read_as["delimiter"] == ","
+
+
+def test_how_a_file_is_read_is_known_from_its_source(tmp_path) -> None:
+    assert open_source(TABLE).read_as == {"encoding": "utf-8", "delimiter": ","}
+    source = open_source(write_csv(tmp_path / "t.tsv", delimiter="\t"))
+    assert source.read_as == {"encoding": "utf-8", "delimiter": "\t"}
+    assert source.origin is None
+    assert open_source(tmp_path / "t.tsv", reading=ReadOptions(quoted_line_breaks=True)).origin == "quoted"
+
+
+@pytest.mark.parametrize("sign", [",", "."])
+def test_decimals_and_groups_give_the_same_arrays_as_plain_numbers(sign, tmp_path) -> None:
+    columns = {"x": Numeric((-1e9, 1e9)), "n": Categorical((1, 2000)), "yes": Boolean()}
+    rng = np.random.default_rng(8)
+    values = (rng.normal(size=200) * 10.0 ** rng.integers(0, 8, 200)).round(4)
+    other = "." if sign == "," else ","
+
+    def local(value: float) -> str:
+        return f"{value:,.4f}".translate(str.maketrans({",": other, ".": sign}))
+
+    rows = [f"{local(value)};{local(2000.0)};1{sign}0\n" for value in values]
+    (tmp_path / "t.csv").write_text("x;n;yes\n" + "".join(rows))
+    source = open_source(tmp_path / "t.csv", reading=ReadOptions(delimiter=";", decimal=sign, thousands=other))
+    (batch,) = source.batches(columns, 1000)
+    x, n, yes = declared_arrays(batch, columns)
+    assert x.tolist() == values.tolist()
+    assert set(n.tolist()) == set(yes.tolist()) == {1.0}

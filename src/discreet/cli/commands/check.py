@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
 import click
 
 from discreet.cli.design_file import load_design
-from discreet.cli.options import delimiter_sign, output_options, reading_options, refuse_overwriting
+from discreet.cli.options import ReadingChoice, output_options, reading_options, refuse_overwriting
 from discreet.cli.progress import ReadProgress
 from discreet.cli.session import Session
 from discreet.cli.terminal import complain, say, say_json
@@ -33,11 +33,10 @@ def command(
     session: Session,
     data: str,
     design_path: str,
-    encoding: str,
-    delimiter: str,
     output: str | None,
     force: bool,
     as_json: bool,
+    **reading: Unpack[ReadingChoice],
 ) -> None:
     """Count how DATA fits the design: NOT FOR PUBLICATION, and nothing is spent.
 
@@ -59,8 +58,7 @@ def command(
         found = check(
             data,
             design,
-            encoding=encoding,
-            delimiter=delimiter_sign(delimiter),
+            **reading,
             compute=ComputeOptions(progress=progress),
         )
     if output is not None:

@@ -11,7 +11,6 @@ import click
 
 from discreet.cli.options import (
     ModelChoice,
-    delimiter_sign,
     fitted,
     model_options,
     number,
@@ -67,7 +66,10 @@ def command(
     level: str | None,
     keep: tuple[str, ...],
     encoding: str,
-    delimiter: str,
+    delimiter: str | None,
+    decimal: str,
+    thousands: str | None,
+    quoted_line_breaks: bool,
     output: str,
     force: bool,
     as_json: bool,
@@ -85,7 +87,8 @@ def command(
     from discreet.cli.render import NOT_PRIVATE
     from discreet.files import replacing
     from discreet.releases import Release
-    from discreet.tables.files.opening import ReadOptions, open_source
+    from discreet.tables.files.opening import open_source
+    from discreet.tables.files.reading import ReadOptions
 
     kind = Path(output).suffix.lower()
     if kind not in _KINDS:
@@ -105,7 +108,8 @@ def command(
     refuse_overwriting(output, new, release_path)
     session.will_write(output)
     with replacing(output, force=force) as temporary, ReadProgress() as progress:
-        source = open_source(new, reading=ReadOptions(encoding=encoding, delimiter=delimiter_sign(delimiter)))
+        reading = ReadOptions(encoding, delimiter, decimal, thousands, quoted_line_breaks)
+        source = open_source(new, reading=reading)
         rows = write_batches(predicted(model, source, progress, keep, wanted), temporary, kind)
     if not made.private:
         complain("notice", NOT_PRIVATE)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Final, Unpack, cast
 
 import click
 
 from discreet.cli.design_file import load_design
 from discreet.cli.options import (
-    delimiter_sign,
+    ReadingChoice,
     number,
     output_options,
     reading_options,
@@ -105,8 +105,6 @@ def command(
     clip_counts: bool,
     guard: bool,
     sign: str | None,
-    encoding: str,
-    delimiter: str,
     ledger_path: str | None,
     dataset: str | None,
     request_id: str | None,
@@ -116,10 +114,11 @@ def command(
     output: str,
     force: bool,
     as_json: bool,
+    **reading: Unpack[ReadingChoice],
 ) -> None:
     """Publish noisy moments of DATA: the one command that spends budget.
 
-    DATA is a CSV, Parquet or Arrow file, a folder of Parquet files, or a quoted pattern such as
+    DATA is a CSV, Parquet, Arrow, Stata, SPSS or SAS file, a folder of Parquet files, or a quoted pattern such as
     'data/*.parquet'. Every run spends the budget again, unless a ledger has the same request.
     """
     loss, failure = number("epsilon", epsilon), number("delta", delta)
@@ -154,8 +153,7 @@ def command(
             residual_bound=bound,
             clip_counts=clip_counts,
             allow_weak_privacy=allow_weak_privacy,
-            encoding=encoding,
-            delimiter=delimiter_sign(delimiter),
+            **reading,
             compute=ComputeOptions(progress=progress),
             spend=spending(session, account),
             sign=sign,

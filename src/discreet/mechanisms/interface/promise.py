@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Final
 
 from discreet.privacy.conditions import sentence_of
 from discreet.privacy.guarantee import Guarantee
@@ -11,16 +12,18 @@ from discreet.privacy.zcdp import rho_from
 from discreet.releases import NoiseLaw
 from discreet.tables.frames import Origin
 
+_CODES: Final[dict[Origin, str]] = {"query": "query-rows", "stream": "stream-rows", "quoted": "quoted-cells"}
+
 
 def with_origin(guarantee: Guarantee, origin: Origin | None) -> Guarantee:
-    """The same promise, with one more condition where the rows may be the result of a query.
+    """The same promise, with one more condition where the rows may be the result of a query, or rest on quotes.
 
-    What is hidden is a row of that result. It is a person only if the query keeps persons apart.
+    What is hidden is a row of that result. It is a person only if the query keeps persons apart. In a file whose cells
+    may hold line breaks, one wrong quote of one person could make another person's row a part of a cell.
     """
     if origin is None:
         return guarantee
-    code = "query-rows" if origin == "query" else "stream-rows"
-    condition = sentence_of(code, guarantee.unit)
+    condition = sentence_of(_CODES[origin], guarantee.unit)
     return replace(guarantee, conditions=(*guarantee.conditions, condition))
 
 

@@ -5,16 +5,19 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from discreet.design.model import Design
-from discreet.errors import DataError, DesignError, SpecError, shown
+from discreet.design.problems import Problems
+from discreet.errors import DataError, DesignError, DesignProblem, SpecError, shown
 from discreet.files import check_suffix, path_text, write_bytes
 from discreet.tables.files.header import column_names_and_types
-from discreet.tables.files.opening import ReadOptions
+from discreet.tables.files.opening import found_files, is_text, regular_state
+from discreet.tables.files.proposals import proposed
+from discreet.tables.files.reading import DEFAULT_READING, ReadOptions
 from discreet.text import escape_control
 
 SUFFIX: Final = ".toml"
@@ -35,6 +38,11 @@ _UNIT: Final = """\
 # id = ""
 # max_rows = 1
 """
+_KNOWN_UNIT: Final = """\
+[unit]
+id = {id}
+max_rows = ""  # how many rows of a person count at most
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +57,24 @@ class BlankDesign:
         Names of the columns that have a table of their own.
     left_out
         Name of every other column and why no design can declare it; a name may occur twice.
+    reading
+        How the file is written, with what the header line suggested where nothing was given; as options of
+        `discreet.release`.
     """
 
     text: str
     listed: tuple[str, ...]
     left_out: tuple[tuple[str, str], ...]
+    reading: ReadOptions = DEFAULT_READING
+
+    @property
+    def blanks(self) -> tuple[DesignProblem, ...]:
+        """Everything that is still to be filled in, each with its line: what `Design.load` would refuse."""
+        try:
+            Design.from_toml(self.text)
+        except DesignError as error:
+            return error.problems
+        return ()
 
     def save(self, path: str | Path, *, force: bool = False) -> None:
         """Write the text to a `.toml` file; an existing file is left alone unless `force`."""
@@ -62,7 +83,16 @@ class BlankDesign:
 
 
 def blank_design(
-    path: str | Path, *, target: str | None = None, encoding: str = "utf-8", delimiter: str = ","
+    path: str | Path,
+    *,
+    target: str | None = None,
+    columns: Sequence[str] | None = None,
+    id: str | None = None,  # noqa: A002  # the word that a design has for it
+    encoding: str | None = None,
+    delimiter: str | None = None,
+    decimal: str = ".",
+    thousands: str | None = None,
+    quoted_line_breaks: bool = False,
 ) -> BlankDesign:
     r"""Begin a design from the column names of a file, and their types where the file states them.
 
@@ -71,10 +101,17 @@ def blank_design(
     Parameters
     ----------
     path
-        A CSV, Parquet or Arrow file, or a folder or pattern of them, of which the first file counts.
+        A CSV, Parquet, Arrow, Stata, SPSS or SAS file, or a folder or pattern of them, of which the first file counts.
     target
         Column to explain; left blank unless named.
+    columns
+        Columns to declare besides the target; every column of the file unless given.
+    id
+        Column that names a person who may have several rows; it is never released.
     encoding, delimiter
+        As for `discreet.release`. Where one is not given, the header line suggests it, and `BlankDesign.reading` says
+        what was taken.
+    decimal, thousands, quoted_line_breaks
         As for `discreet.release`.
 
     Returns
@@ -112,19 +149,43 @@ def blank_design(
     if not isinstance(path, str | os.PathLike):
         raise SpecError(f"blank_design needs the path of a file, got {type(path).__name__}")
     file = path_text(path)
-    return design_with_blanks(file, column_names_and_types(file, ReadOptions(encoding, delimiter)), target)
+    named = DEFAULT_READING.encoding if encoding is None else encoding
+    reading = ReadOptions(named, delimiter, decimal, thousands, quoted_line_breaks)
+    first = found_files(file)[0]
+    if is_text(first) and (encoding is None or delimiter is None) and regular_state(first).st_size:
+        reading = proposed(first, reading, encoding=encoding is None, delimiter=delimiter is None)
+    found = column_names_and_types(file, reading)
+    return design_with_blanks(file, found, target, columns, id, reading=reading)
 
 
-def design_with_blanks(file: str, columns: Sequence[tuple[str, str | None]], target: str | None = None) -> BlankDesign:
-    """Lay out a design for columns of which names, and types if the file has them, are known."""
+def design_with_blanks(
+    file: str,
+    columns: Sequence[tuple[str, str | None]],
+    target: object = None,
+    wanted: object = None,
+    person: object = None,
+    *,
+    reading: ReadOptions = DEFAULT_READING,
+) -> BlankDesign:
+    """Lay out a design for columns of which names, and types if the file has them, are known.
+
+    What is wrong with the target, the wanted columns and the id is refused at once.
+    """
     times = Counter(name for name, _ in columns)
-    reasons = [_why_not(name, kind, times[name]) for name, kind in columns]
-    listed = {name: kind for (name, kind), reason in zip(columns, reasons, strict=True) if reason is None}
-    left_out = [(name, reason) for (name, _), reason in zip(columns, reasons, strict=True) if reason is not None]
-    if not listed:
-        raise DataError(f"no column of {file!r} can be released: {left_out[0][1]}")
-    if target is not None:
-        _check_target(target, listed, left_out)
+    reasons = {name: _why_not(name, kind, times[name]) for name, kind in columns}
+    if all(reasons.values()):
+        raise DataError(f"no column of {file!r} can be released: {next(iter(reasons.values()))}")
+    kinds = dict(columns)
+    problems = Problems()
+    with problems.at(key="target"):
+        _check_target(target, kinds, reasons)
+    chosen = _chosen(problems, wanted, reasons)
+    with problems.at(key="unit.id"):
+        _check_person(person, kinds, [name for name in (target, *(chosen or ())) if isinstance(name, str)])
+    problems.check()
+    shown_columns = [
+        (name, kind) for name, kind in columns if name != person and (chosen is None or name in (target, *chosen))
+    ]
     typed = any(kind is not None for _, kind in columns)
     parts = [
         f"# Written by discreet init from the {'schema' if typed else 'header'} of {escape_control(file)}: "
@@ -132,11 +193,13 @@ def design_with_blanks(file: str, columns: Sequence[tuple[str, str | None]], tar
         "# Fill in every blank from public knowledge, never from the data; delete columns you do not release.\n"
         '# A missing cell is an error unless its column says missing = "drop" or missing = {fill = VALUE}.\n'
         "# discreet check counts such cells, and the rows that fit, before anything is spent.\n",
-        f"target = {quoted(target or '')}  # name of the column to explain\n",
-        *(_table(*column, reason) for column, reason in zip(columns, reasons, strict=True)),
-        _UNIT,
+        f"target = {quoted(str(target or ''))}  # name of the column to explain\n",
+        *(_table(name, kind, reasons[name]) for name, kind in shown_columns),
+        _UNIT if person is None else _KNOWN_UNIT.format(id=quoted(str(person))),
     ]
-    return BlankDesign("\n".join(parts), tuple(listed), tuple(left_out))
+    listed = tuple(name for name, _ in shown_columns if reasons[name] is None)
+    left_out = tuple((name, reason) for name, _ in shown_columns if (reason := reasons[name]) is not None)
+    return BlankDesign("\n".join(parts), listed, left_out, reading)
 
 
 def quoted(text: str) -> str:
@@ -175,12 +238,44 @@ def _why_not(name: str, kind: str | None, times: int) -> str | None:
     return f"its type {kind} is neither numbers nor true and false nor text; convert it first"
 
 
-def _check_target(target: object, listed: dict[str, str | None], left_out: Sequence[tuple[str, str]]) -> None:
+def _check_target(target: object, kinds: Mapping[str, str | None], reasons: Mapping[str, str | None]) -> None:
+    if target is None:
+        return
     if not isinstance(target, str):
         raise SpecError(f"target is {shown(target)}; it is the name of a column")
-    if target in dict(left_out):
-        raise SpecError(f"the target {shown(target)} cannot be released: {dict(left_out)[target]}")
-    if target not in listed:
-        raise SpecError.unknown_name("target", target, listed)
-    if listed[target] == "text":
+    if target not in kinds:
+        raise SpecError.unknown_name("target", target, [name for name, reason in reasons.items() if reason is None])
+    if reasons[target] is not None:
+        raise SpecError(f"the target {shown(target)} cannot be released: {reasons[target]}")
+    if kinds[target] == "text":
         raise SpecError(f"the target {shown(target)} is text; a target is numeric or boolean")
+
+
+def _chosen(problems: Problems, wanted: object, reasons: Mapping[str, str | None]) -> tuple[str, ...] | None:
+    """The columns that were asked for, each judged by itself; none where every column is wanted."""
+    if wanted is None:
+        return None
+    if isinstance(wanted, str) or not isinstance(wanted, Sequence):
+        problems.add(f"columns: expected a list of names, got {shown(wanted)}", key="columns")
+        return ()
+    known = [name for name, reason in reasons.items() if reason is None]
+    for name in wanted:
+        with problems.at(key="columns"):
+            if not isinstance(name, str) or name not in reasons:
+                raise SpecError.unknown_name("column", name, known)
+            if reasons[name] is not None:
+                raise SpecError(f"the column {shown(name)} cannot be released: {reasons[name]}")
+    return tuple(name for name in wanted if isinstance(name, str))
+
+
+def _check_person(person: object, kinds: Mapping[str, str | None], released: Sequence[str]) -> None:
+    if person is None:
+        return
+    if not isinstance(person, str):
+        raise SpecError(f"id is {shown(person)}; it is the name of a column")
+    if person not in kinds:
+        raise SpecError.unknown_name("id", person, kinds)
+    if person in released:
+        raise SpecError(f"the id {shown(person)} is named as a column to release too; an id is never released")
+    if kinds[person] not in (None, "number", "text"):
+        raise SpecError(f"the id {shown(person)} has type {kinds[person]}; an id is text or an integer")

@@ -1,58 +1,72 @@
-"""CSV read as it is written: nothing is guessed, no word means missing, no cell spans two lines.
+"""CSV read as it is written: nothing is guessed, no word means missing, and unless asked for no cell spans two lines.
 
-A file is cut into blocks of whole lines. Each block is checked (encoding, NUL, quotes) before the parser sees it, so
+A file is cut into blocks of whole records. Each block is checked (encoding, NUL, quotes) before the parser sees it, so
 that an unclosed quote cannot swallow the rows behind it, and a cell that cannot be read costs its own block only.
 Structural faults name a line; cells never appear in a message.
+
+Where quoted cells may hold line breaks, a quote that was left out or added can only be seen by what it does to others.
+So every record must have as many cells as the header, or the file is refused as a whole, and the promise of the release
+states that every cell is quoted correctly.
 """
 
 from __future__ import annotations
 
 import codecs
 import csv
-import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.csv as arrow_csv
 
-from discreet.design.columns import Boolean, Categorical, Identifier, Readable, bad_cell, remedy
+from discreet.design.columns import Readable
 from discreet.errors import DataError
-from discreet.tables.cells import MARK_NUMBER
 from discreet.tables.files.arrow import check_file_names
+from discreet.tables.files.packed import TextBytes
+from discreet.tables.files.reading import DEFAULT_READING, ReadOptions
+from discreet.tables.files.records import (
+    count_lines,
+    first_stray_quote,
+    record_ends,
+    record_lines,
+    record_starts,
+    record_widths,
+)
+from discreet.tables.files.text_cells import FALSE_WORDS, TRUE_WORDS, TextCells, arrow_type
 
 if TYPE_CHECKING:
-    from pyarrow import ChunkedArray, DataType, RecordBatch, Table
+    from pyarrow import DataType, RecordBatch, Table
 
 BLOCK_BYTES: Final = 1 << 20  # also the longest line
 # pandas writes a column of truth values with a gap among them as 1.0 and 0.0
-_TRUE: Final = ["true", "True", "TRUE", "1", "1.0"]
-_FALSE: Final = ["false", "False", "FALSE", "0", "0.0"]
-_PLAIN_NUMBER: Final = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
-_NAN: Final = r"^[+-]?(?i:nan)(\([0-9A-Za-z_]*\))?$"  # as the parser of numbers takes it
+_TRUE: Final = [*TRUE_WORDS, "1", "1.0"]
+_FALSE: Final = [*FALSE_WORDS, "0", "0.0"]
 _LINE_END: Final = re.compile(rb"[\r\n]")
 _ROW_BEGIN: Final = re.compile(rb"[^\r\n]")
 _QUOTED: Final = re.compile(rb'"[^"]*"')
-_LF, _CR, _QUOTE = b'\n\r"'
 
 
 class CsvFile:
-    """One CSV file with a header line; `encoding` and `delimiter` are checked where they are given."""
+    """One CSV file with a header line."""
 
-    def __init__(self, path: Path, *, encoding: str = "utf-8", delimiter: str = ",") -> None:
+    def __init__(self, path: Path, reading: ReadOptions = DEFAULT_READING) -> None:
+        reading = reading.for_file(path)
         self.path = path
-        self._encoding = codecs.lookup(encoding).name
-        self._delimiter = delimiter
+        self._encoding = codecs.lookup(reading.encoding).name
+        self._delimiter = reading.delimiter or ","
+        self._breaks = reading.quoted_line_breaks
+        self._cells = TextCells(reading.decimal, reading.thousands)
+        # the fast parser knows numbers of one style only
+        self._by_text = reading.local_numbers
         self._block, self._start = (b"", 1), 0
         self._lines: list[int] = []
 
     def column_types(self, names: Sequence[str]) -> Mapping[str, DataType]:
         """Check that the header has the declared names; types come from the declaration, so none are given."""
-        with self._opened() as raw:
+        with TextBytes(self.path) as raw:
             for block, _, line in self._blocks(raw):
                 header, _, _ = self._header(block, line)
                 self._positions(names, header)
@@ -63,13 +77,13 @@ class CsvFile:
         """Yield the declared columns in blocks of rows, each with the share of the file that is read."""
         positions: list[int] = []
         width = 0
-        with self._opened() as raw:
+        with TextBytes(self.path) as raw:
             for block, share, line in self._blocks(raw):
                 rows, first = block, line
                 if not width:
                     header, rows, first = self._header(block, line)
                     positions, width = self._positions(list(columns), header), len(header)
-                if _ROW_BEGIN.search(rows):
+                if self._has_rows(rows):
                     table = self._table(rows, first, columns, positions, width)
                     self._block, self._start, self._lines = (rows, first), 0, []
                     for batch in table.to_batches(max_chunksize=batch_rows):
@@ -77,46 +91,49 @@ class CsvFile:
                         self._start += batch.num_rows
 
     def line(self, row: int) -> int:
-        """The line, counted from 1, of a row of the batch given last: each line that is not blank is a row."""
+        """The line, counted from 1, on which a row of the batch given last begins.
+
+        Each line that is not blank is a row; or each record, where quoted cells may hold line breaks.
+        """
         if not self._lines:
             rows, first = self._block
-            self._lines = [number for number, text in enumerate(rows.splitlines(), first) if text]
+            self._lines = (
+                record_lines(rows, first)
+                if self._breaks
+                else [number for number, text in enumerate(rows.splitlines(), first) if text]
+            )
         return self._lines[self._start + row]
 
-    def _opened(self) -> BinaryIO:
-        try:
-            return self.path.open("rb")
-        except OSError as error:
-            problem = DataError(f"the file {self.path.name!r} cannot be opened: {error.strerror}")
-        raise problem
+    def _has_rows(self, rows: bytes) -> bool:
+        return bool(rows) if self._breaks else _ROW_BEGIN.search(rows) is not None
 
-    def _blocks(self, raw: BinaryIO) -> Iterator[tuple[bytes, float, int]]:
-        """Yield checked blocks of whole lines, blank ones left out, with the share read and the first line's number."""
-        size = raw.seek(0, 2)
-        raw.seek(0)
+    def _blocks(self, raw: TextBytes) -> Iterator[tuple[bytes, float, int]]:
+        """Yield checked blocks of whole records, with the share read and the first line's number.
+
+        A block of blank lines only is left out, unless each of them is a record.
+        """
         line = 1
-        for block in self._whole_lines(raw):
-            if raw.tell() > size:
+        for block in self._whole_records(raw):
+            if raw.has_grown:
                 # a file that grows as fast as it is read would have no end
                 raise DataError(f"the file {self.path.name!r} changed while it was read; wait until it is complete")
-            if _ROW_BEGIN.search(block):
+            if self._has_rows(block):
                 self._check(block, line)
-                yield block, min(1.0, raw.tell() / size), line
-            line += _count_lines(block)
+                yield block, raw.share, line
+            line += count_lines(block)
 
-    def _whole_lines(self, raw: BinaryIO) -> Iterator[bytes]:
+    def _whole_records(self, raw: TextBytes) -> Iterator[bytes]:
         decoder = None if self._encoding in ("utf-8", "utf-8-sig") else codecs.getincrementaldecoder(self._encoding)()
         held, mark = b"", codecs.BOM_UTF8
         while piece := self._piece(raw, decoder):
             held += piece.removeprefix(mark)
             mark = b""
-            # a CR at the very end may be half of a CRLF
-            cut = max(held.rfind(b"\n"), held.rfind(b"\r", 0, len(held) - 1)) + 1
-            end = _LINE_END.search(held)
-            if (end.start() if end else len(held)) > BLOCK_BYTES:
+            first, cut = self._first_and_last_end(held)
+            if first > BLOCK_BYTES:
+                what = "record" if self._breaks else "line"
                 raise DataError(
-                    f"the file {self.path.name!r} has a line longer than {BLOCK_BYTES} bytes; "
-                    "check its line ends, or leave out the long column"
+                    f"the file {self.path.name!r} has a {what} longer than {BLOCK_BYTES} bytes; "
+                    f"check its {'quotes' if self._breaks else 'line ends'}, or leave out the long column"
                 )
             if cut:
                 yield held[:cut]
@@ -124,7 +141,17 @@ class CsvFile:
         if held:
             yield held
 
-    def _piece(self, raw: BinaryIO, decoder: codecs.IncrementalDecoder | None) -> bytes:
+    def _first_and_last_end(self, held: bytes) -> tuple[int, int]:
+        """How long the first record is at least, and behind which sign the last whole one ends."""
+        if self._breaks:
+            ends = record_ends(held)
+            return (int(ends[0]), int(ends[-1])) if len(ends) else (len(held), 0)
+        end = _LINE_END.search(held)
+        # a CR at the very end may be half of a CRLF
+        cut = max(held.rfind(b"\n"), held.rfind(b"\r", 0, len(held) - 1)) + 1
+        return (end.start() if end else len(held)), cut
+
+    def _piece(self, raw: TextBytes, decoder: codecs.IncrementalDecoder | None) -> bytes:
         """Give the next bytes as UTF-8; none at the end of the file."""
         try:
             while data := raw.read(BLOCK_BYTES // 4 if decoder else BLOCK_BYTES):
@@ -137,41 +164,58 @@ class CsvFile:
             problem = DataError(
                 f"the file {self.path.name!r} is not valid {self._encoding}; give its encoding with --encoding"
             )
-        except OSError as error:
-            problem = DataError(f"the file {self.path.name!r} cannot be read to its end: {error.strerror}")
         raise problem
 
     def _check(self, block: bytes, line: int) -> None:
         if b"\0" in block:
-            at = line + _count_lines(block[: block.index(b"\0")])
+            at = line + count_lines(block[: block.index(b"\0")])
             raise DataError(
                 f"line {at} of {self.path.name!r} has a NUL byte; if the file is UTF-16, pass --encoding utf-16"
             )
         if not block.isascii() and (bad := _first_invalid(block)) is not None:
-            at = line + _count_lines(block[:bad])
+            at = line + count_lines(block[:bad])
             raise DataError(
                 f"line {at} of {self.path.name!r} is not valid UTF-8; give the encoding of the file with --encoding"
             )
-        if b'"' in block and (stray := _first_stray_quote(block, self._delimiter)) is not None:
-            at = line + _count_lines(block[:stray])
-            raise DataError(
-                f"line {at} of {self.path.name!r} has a quote that is not closed on its line or is inside a cell; "
-                "quote the whole cell, double the quotes inside it, and keep each row on one line"
+        if b'"' not in block:
+            return
+        stray = first_stray_quote(block, self._delimiter, line_breaks=self._breaks)
+        if stray is not None:
+            raise self._wrong_quote(line + count_lines(block[:stray]))
+
+    def _wrong_quote(self, line: int) -> DataError:
+        if self._breaks:
+            return DataError(
+                f"line {line} of {self.path.name!r} has a quote that is not closed or is inside a cell, so no record "
+                "behind it is certain; quote the whole cell and double the quotes inside it, or write Parquet"
             )
+        return DataError(
+            f"line {line} of {self.path.name!r} has a quote that is not closed on its line or is inside a cell; "
+            "quote the whole cell, double the quotes inside it, and keep each row on one line; if cells have line "
+            "breaks, write the table as Parquet, or pass --quoted-line-breaks"
+        )
 
     def _header(self, block: bytes, line: int) -> tuple[list[str], bytes, int]:
         """Names of the columns, the rows behind them, and the number of the first of these lines."""
-        rows = block.lstrip(b"\r\n")
-        line += _count_lines(block[: len(block) - len(rows)])
-        end = _LINE_END.search(rows)
-        cut = end.start() if end else len(rows)
+        rows = block if self._breaks else block.lstrip(b"\r\n")
+        line += count_lines(block[: len(block) - len(rows)])
+        cut = self._header_length(rows)
         try:
             header = next(csv.reader([rows[:cut].decode()], delimiter=self._delimiter, strict=True))
         except csv.Error:
             problem = DataError(f"the header line of {self.path.name!r} has a cell that is too long for a name")
         else:
-            return header, rows[cut:], line
+            if header:
+                return header, rows[cut:], line + count_lines(rows[:cut])
+            problem = DataError(f"the first line of {self.path.name!r} is blank; it must name the columns")
         raise problem
+
+    def _header_length(self, rows: bytes) -> int:
+        if self._breaks:
+            starts = record_starts(rows)
+            return int(starts[1]) if len(starts) > 1 else len(rows)
+        end = _LINE_END.search(rows)
+        return end.start() if end else len(rows)
 
     def _positions(self, names: Sequence[str], header: list[str]) -> list[int]:
         if header[0].startswith("#") and not set(names) <= set(header):
@@ -191,15 +235,20 @@ class CsvFile:
         self, rows: bytes, line: int, columns: Mapping[str, Readable], positions: Sequence[int], width: int
     ) -> Table:
         """Give the declared columns of one block, in their order."""
-        types = [_arrow_type(column) for column in columns.values()]
-        table = None if _padded(rows, self._delimiter) else self._parsed(rows, positions, types, width)
+        if self._breaks:
+            self._check_records(rows, line, width)
+        types = [arrow_type(column) for column in columns.values()]
+        careful = self._by_text or _padded(rows, self._delimiter)
+        table = None if careful else self._parsed(rows, positions, types, width)
         if table is not None:
             return table.rename_columns(list(columns))
         text = self._parsed(rows, positions, [pa.string()] * len(types), width)
         if text is None:
             self._check_widths(rows, line, width)
             raise DataError(f"the file {self.path.name!r} cannot be read as CSV near line {line}; write it again")
-        cells = [_cells(name, columns[name], found) for name, found in zip(columns, text.columns, strict=True)]
+        cells = [
+            self._cells.typed(name, columns[name], found) for name, found in zip(columns, text.columns, strict=True)
+        ]
         return pa.table(cells, names=list(columns))
 
     def _parsed(self, rows: bytes, positions: Sequence[int], types: Sequence[DataType], width: int) -> Table | None:
@@ -211,7 +260,9 @@ class CsvFile:
                 read_options=arrow_csv.ReadOptions(
                     use_threads=False, block_size=len(rows) + 1, column_names=[str(number) for number in range(width)]
                 ),
-                parse_options=arrow_csv.ParseOptions(delimiter=self._delimiter),
+                parse_options=arrow_csv.ParseOptions(
+                    delimiter=self._delimiter, newlines_in_values=self._breaks, ignore_empty_lines=not self._breaks
+                ),
                 convert_options=arrow_csv.ConvertOptions(
                     column_types=dict(zip(keys, types, strict=True)),
                     include_columns=keys,
@@ -225,6 +276,16 @@ class CsvFile:
             # its message quotes a row or a cell; what is wrong is found again by our own means
             return None
 
+    def _check_records(self, rows: bytes, line: int, width: int) -> None:
+        """Refuse the file where a record has another number of cells: a quote may have been left out before it."""
+        wrong = np.flatnonzero(record_widths(rows, self._delimiter) != width)
+        if len(wrong):
+            at = record_lines(rows, line)[int(wrong[0])]
+            raise DataError(
+                f"the record that begins on line {at} of {self.path.name!r} has more or fewer cells than the header, "
+                "or is blank; where cells hold line breaks every record must have the same number of cells"
+            )
+
     def _check_widths(self, rows: bytes, line: int, width: int) -> None:
         sign = self._delimiter.encode()
         for number, row in enumerate(_QUOTED.sub(b"-", rows).splitlines(), line):
@@ -233,59 +294,6 @@ class CsvFile:
                     f"line {number} of {self.path.name!r} has more or fewer cells than the header; "
                     "fix the line, or give the delimiter with --delimiter"
                 )
-
-
-def _arrow_type(column: Readable) -> DataType:
-    if isinstance(column, Boolean):
-        return pa.bool_()
-    text = isinstance(column, Identifier) or (isinstance(column, Categorical) and isinstance(column.levels[0], str))
-    return pa.string() if text else pa.float64()
-
-
-def _cells(name: str, column: Readable, text: ChunkedArray) -> ChunkedArray:
-    """Text cells to the type of their column; a cell that cannot be read is missing if the column allows that.
-
-    Where the rule is `mark`, truth is given as 1 and 0, and a mark stands for a cell that cannot be read.
-    """
-    kind = _arrow_type(column)
-    if isinstance(column, Identifier) or pa.types.is_string(kind):
-        return text
-    if column.missing == "mark":
-        numbers = _booleans(text).cast(pa.float64()) if pa.types.is_boolean(kind) else _numbers(text)
-        return _marked(text, numbers)
-    if pa.types.is_boolean(kind):
-        values = _booleans(text)
-        wanted = bad_cell(column)
-    else:
-        values = _numbers(text)
-        wanted = "not a finite number written like -12.5 or 1e3, without blanks or other characters"
-    if column.missing == "error" and values.null_count > text.null_count:
-        raise DataError(f"column {name!r} has a cell that is {wanted}; {remedy(column)}")
-    return values
-
-
-def _booleans(text: ChunkedArray) -> ChunkedArray:
-    """Words of truth, and numbers that are 1 or 0 however they are written; null for every other cell."""
-    is_true, is_false = (pc.is_in(text, value_set=pa.array(words)) for words in (_TRUE, _FALSE))
-    numbers = _numbers(pc.if_else(is_true, "1", pc.if_else(is_false, "0", text)))
-    known = pc.or_(pc.equal(numbers, 1), pc.equal(numbers, 0))
-    return pc.if_else(known, pc.equal(numbers, 1), pa.scalar(None, pa.bool_()))
-
-
-def _numbers(text: ChunkedArray) -> ChunkedArray:
-    """Numbers, null where a cell is none; this parser trims nothing and is the one that reads CSV."""
-    try:
-        return text.cast(pa.float64())
-    except pa.ArrowInvalid:
-        plain = pc.match_substring_regex(text, _PLAIN_NUMBER)
-        return pc.if_else(plain, text, pa.scalar(None, pa.string())).cast(pa.float64())
-
-
-def _marked(text: ChunkedArray, numbers: ChunkedArray) -> ChunkedArray:
-    """The numbers, with a mark for each cell that is written and is none; the word nan is one, and a missing one."""
-    unread = pc.and_(pc.is_valid(text), pc.is_null(numbers))
-    marks = pc.if_else(pc.match_substring_regex(text, _NAN), math.nan, MARK_NUMBER)
-    return pc.if_else(unread, marks, numbers)
 
 
 def _padded(rows: bytes, delimiter: str) -> bool:
@@ -300,38 +308,9 @@ def _padded(rows: bytes, delimiter: str) -> bool:
     return False
 
 
-def _count_lines(block: bytes) -> int:
-    signs = np.frombuffer(block, np.uint8)
-    lines = int(np.count_nonzero(signs == _LF))
-    return lines + block.count(b"\r") - block.count(b"\r\n") if b"\r" in block else lines
-
-
 def _first_invalid(block: bytes) -> int | None:
     try:
         block.decode()
     except UnicodeDecodeError as error:
         return error.start
     return None
-
-
-def _first_stray_quote(block: bytes, delimiter: str) -> int | None:
-    """Find a quote that neither opens nor closes a whole cell nor is one of a pair inside it, all within a line.
-
-    In rightly quoted text the quotes open and close in turn: a pair inside a cell closes and opens at once. So each
-    first one has a border or a quote before it, each second one has a border or a quote behind it, and no line ends
-    after an odd number of them.
-    """
-    signs = np.frombuffer(block, np.uint8)
-    border = np.zeros(256, bool)
-    border[[_LF, _CR, _QUOTE, ord(delimiter)]] = True
-    quotes = np.flatnonzero(signs == _QUOTE)
-    opening, closing = quotes[0::2], quotes[1::2]
-    inner = closing[closing < len(signs) - 1]
-    ends = np.flatnonzero((signs == _LF) | (signs == _CR))
-    before = np.append(np.searchsorted(quotes, ends), len(quotes))
-    stray = [
-        opening[(opening > 0) & ~border[signs[opening - 1]]],
-        inner[~border[signs[inner + 1]]],
-        quotes[before[before % 2 == 1] - 1],
-    ]
-    return min((int(found[0]) for found in stray if len(found)), default=None)

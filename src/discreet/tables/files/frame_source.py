@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from discreet.design.columns import Readable
 from discreet.errors import SpecError
+from discreet.tables.files.reading import DEFAULT_READING
 from discreet.tables.frames import frame_batches, origin, reads_once
 from discreet.tables.source import Place
 
@@ -32,6 +33,7 @@ class FrameSource:
         self._used = False
         self._before = 0
         self.origin: Final = origin(data)
+        self.read_as: Final[Mapping[str, object]] = DEFAULT_READING.read_as()
 
     @property
     def share_read(self) -> float | None:

@@ -1,7 +1,8 @@
 """Names and types of the columns of a file: its header line or its schema, and no row.
 
 A header line is read byte by byte, so that no row behind it is even in memory; only the last eight bytes of a file are
-compared with the marks of known formats, as before every read.
+compared with the marks of known formats, as before every read. A compressed file is unpacked in blocks, of which only
+the header line is looked at.
 """
 
 from __future__ import annotations
@@ -18,7 +19,10 @@ import pyarrow as pa
 from discreet.errors import DataError
 from discreet.tables.files.arrow import ArrowFile
 from discreet.tables.files.csv import BLOCK_BYTES
-from discreet.tables.files.opening import DEFAULT_READING, FileSource, ReadOptions, found_files
+from discreet.tables.files.opening import FileSource, found_files
+from discreet.tables.files.packed import TextBytes
+from discreet.tables.files.reading import DEFAULT_READING, ReadOptions
+from discreet.tables.files.statistical import StatisticalFile
 
 if TYPE_CHECKING:
     from pyarrow import DataType
@@ -40,10 +44,13 @@ def column_names_and_types(path: str | Path, reading: ReadOptions = DEFAULT_READ
     DataError
         If the file is not what its name says, or its first line is not a line of names.
     """
-    file = FileSource(found_files(str(path)), reading).files[0]
+    source = FileSource(found_files(str(path)), reading)
+    file = source.files[0]
     if isinstance(file, ArrowFile):
         return _schema_columns(file)
-    return [(name, None) for name in _header_names(file.path, reading)]
+    if isinstance(file, StatisticalFile):
+        return [(name, _kind(kind)) for name, kind in file.all_types().items()]
+    return [(name, None) for name in _header_names(file.path, source.reading)]
 
 
 def _schema_columns(file: ArrowFile) -> list[tuple[str, str | None]]:
@@ -76,17 +83,25 @@ def _kind(stored: DataType) -> str | None:
 
 
 def _header_names(path: Path, reading: ReadOptions) -> list[str]:
-    line = _first_line(path, reading.encoding)
-    try:
-        names = next(csv.reader([line], delimiter=reading.delimiter, strict=True))
-    except csv.Error:
-        problem = DataError(
+    names = split_names(first_line(path, reading), reading.delimiter or ",")
+    if names is None:
+        raise DataError(
             f"the header line of {path.name!r} has a quote that is not closed or a cell that is too long for a name"
         )
-    else:
-        _check_are_names(path, names, reading.delimiter)
-        return names
-    raise problem
+    _check_are_names(path, names, reading.delimiter or ",")
+    return names
+
+
+def split_names(line: str, delimiter: str) -> list[str] | None:
+    """The cells of a header line; none where its quotes are wrong.
+
+    >>> split_names('a;"b;c"', ";"), split_names('"a', ";")
+    (['a', 'b;c'], None)
+    """
+    try:
+        return next(csv.reader([line], delimiter=delimiter, strict=True))
+    except csv.Error:
+        return None
 
 
 def _check_are_names(path: Path, names: list[str], delimiter: str) -> None:
@@ -104,11 +119,16 @@ def _check_are_names(path: Path, names: list[str], delimiter: str) -> None:
         )
 
 
-def _first_line(path: Path, encoding: str) -> str:
-    """The first line that is not blank, without the mark that some writers put before it."""
+def first_line(path: Path, reading: ReadOptions) -> str:
+    """The first line that is not blank, without the mark that some writers put before it.
+
+    Where quoted cells may hold line breaks, it is the first record.
+    """
     line: list[str] = []
-    for sign in _signs(path, encoding):
-        if sign in "\r\n":
+    inside = False
+    for sign in _signs(path, reading.encoding):
+        inside ^= sign == '"' and reading.quoted_line_breaks
+        if sign in "\r\n" and not inside:
             if line:
                 break
         elif line or sign != "\ufeff":
@@ -122,7 +142,7 @@ def _signs(path: Path, encoding: str) -> Iterator[str]:
     """Yield the characters of a text, none read before it is needed."""
     decoder = codecs.getincrementaldecoder(encoding)()
     try:
-        with path.open("rb", buffering=0) as raw:
+        with TextBytes(path, buffering=0) as raw:
             for _ in range(BLOCK_BYTES):
                 byte = raw.read(1)
                 # no byte is left: the end of the file, where no character may be left half decoded
@@ -133,6 +153,4 @@ def _signs(path: Path, encoding: str) -> Iterator[str]:
     except UnicodeError:
         # also sums up codecs whose own message quotes the bytes
         problem = DataError(f"the header of {path.name!r} is not valid {encoding}; give its encoding with --encoding")
-    except OSError as error:
-        problem = DataError(f"the file {path.name!r} cannot be read: {error.strerror}")
     raise problem

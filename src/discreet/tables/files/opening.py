@@ -13,18 +13,20 @@ import os
 import re
 import stat
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, Protocol
 
 from discreet.design.columns import Readable
-from discreet.errors import DataError, SpecError, shown
+from discreet.errors import DataError, SpecError
 from discreet.files import path_text
 from discreet.tables.files.arrow import IPC_MAGIC, IpcFile, ParquetFile
 from discreet.tables.files.charsets import charset_named, wrong_mark
 from discreet.tables.files.csv import CsvFile
 from discreet.tables.files.frame_source import FrameSource
-from discreet.tables.frames import is_frame
+from discreet.tables.files.packed import CODECS, TextBytes
+from discreet.tables.files.reading import DEFAULT_READING, PACKED, TAB_SEPARATED, ReadOptions, text_suffix
+from discreet.tables.files.statistical import StatisticalFile
+from discreet.tables.frames import Origin, is_frame
 from discreet.tables.source import Place
 
 if TYPE_CHECKING:
@@ -34,10 +36,18 @@ if TYPE_CHECKING:
 
 _BLOCK: Final = 1 << 20  # bytes read at a time
 _ACCEPTED: Final = (
-    "a .csv, .parquet, .arrow, .feather or .ipc file, a folder of Parquet files, a pattern such as 'data/*.parquet', "
-    "or a table in memory (pandas, polars, pyarrow, DuckDB, NumPy, a mapping of columns)"
+    "a .csv, .tsv, .parquet, .arrow, .feather or .ipc file, one of Stata, SPSS or SAS (.dta, .sav, .sas7bdat, .xpt), a "
+    "folder of Parquet files, a pattern such as 'data/*.parquet', or a table in memory (pandas, polars, pyarrow, "
+    "DuckDB, NumPy, a mapping of columns)"
 )
-_KINDS: Final = {".csv": "CSV", ".parquet": "Parquet", ".arrow": "Arrow", ".feather": "Arrow", ".ipc": "Arrow"}
+_TEXT: Final = "CSV"
+_KINDS: Final = {
+    ".csv": _TEXT, ".tsv": _TEXT, ".tab": _TEXT, ".parquet": "Parquet", ".arrow": "Arrow", ".feather": "Arrow",
+    ".ipc": "Arrow", ".dta": "Stata", ".sav": "SPSS", ".zsav": "SPSS", ".sas7bdat": "SAS",
+    ".xpt": "SAS",
+}  # fmt: skip
+_SHEETS: Final = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
+_COMPRESSED: Final = (".gz", ".zst", ".bz2", ".xz", ".zip")
 _HINTS: Final = {
     "LazyFrame": "; call .collect() on it first",
     "DuckDBPyConnection": "; give a relation instead, as con.sql('SELECT ...') makes it",
@@ -48,47 +58,14 @@ _BINARY_ENDS: Final = (b"PAR1", b"PARE", b"FEA1")
 _BINARY_HEADS: Final = (IPC_MAGIC + b"\0", b"\x1f\x8b", b"PK\x03\x04", b"\x28\xb5\x2f\xfd", b"SQLite f")
 
 
-@dataclass(frozen=True, slots=True)
-class ReadOptions:
-    """How a CSV file is written.
-
-    Attributes
-    ----------
-    encoding
-        One of `discreet.tables.files.charsets.CHARSETS`, by any name that Python has for it.
-    delimiter
-        The one character between two cells.
-
-    Examples
-    --------
-    >>> ReadOptions(delimiter=";")
-    ReadOptions(encoding='utf-8', delimiter=';')
-    """
-
-    encoding: str = "utf-8"
-    delimiter: str = ","
-
-    def __post_init__(self) -> None:
-        charset_named(self.encoding)
-        sign = self.delimiter
-        if not isinstance(sign, str) or len(sign) != 1 or not sign.isascii():
-            raise SpecError(
-                f"delimiter {shown(sign)} is not allowed; choose one ASCII character such as ',', ';' or a tab"
-            )
-        if sign != "\t" and (sign.isalnum() or not sign.isprintable() or sign in "\"'+-."):
-            raise SpecError(f"delimiter {shown(sign)} can occur inside cells; choose one such as ',', ';' or a tab")
-
-
-DEFAULT_READING: Final = ReadOptions()
-
-
 def open_source(data: object, *, reading: ReadOptions = DEFAULT_READING) -> Source:
     """Open a source of rows for a path, a folder, a pattern or a table in memory.
 
     Parameters
     ----------
     data
-        Path of a CSV, Parquet or Arrow file, of a folder of Parquet files, a pattern with `*`, `?` or `[`, or a table.
+        Path of a CSV, Parquet, Arrow, Stata, SPSS or SAS file, of a folder of Parquet files, a pattern with `*`, `?` or
+        `[`, or a table.
     reading
         How CSV files are written; other tables say so themselves, and are refused with other than the defaults.
 
@@ -134,19 +111,30 @@ class TableFile(Protocol):
 class FileSource:
     """One or more regular files of one kind, read one after the other in the given order."""
 
-    origin: Final = None
-
     def __init__(self, paths: Sequence[Path], reading: ReadOptions) -> None:
-        self._states = {path: _state(path) for path in paths}
+        self._states = {path: regular_state(path) for path in paths}
         self._check_distinct()
         kinds = {_kind(path) for path in paths}
         if len(kinds) > 1:
             raise SpecError(f"the pattern matches files of several kinds ({', '.join(sorted(kinds))}); choose one")
-        if kinds != {"CSV"}:
+        if kinds != {_TEXT}:
             _check_reading(reading, f"the file {paths[0].name!r}")
+        elif reading.delimiter is None and len({text_suffix(path) in TAB_SEPARATED for path in paths}) > 1:
+            raise SpecError("the pattern matches files of several kinds (.csv and .tsv); choose one, or give delimiter")
+        self.reading = reading.for_file(paths[0])
         self.files = [_table_file(path, reading) for path in paths]
         self._share = 0.0
         self._reading, self._before = self.files[0], 0
+
+    @property
+    def origin(self) -> Origin | None:
+        """Whether rows can be told apart by their quotes alone."""
+        return "quoted" if self.reading.quoted_line_breaks else None
+
+    @property
+    def read_as(self) -> Mapping[str, object]:
+        """How its bytes are read."""
+        return self.reading.read_as()
 
     @property
     def numbered(self) -> Literal["line", "row"]:
@@ -196,7 +184,7 @@ class FileSource:
 
     def _check_unchanged(self) -> None:
         for path, before in self._states.items():
-            if _identity(_state(path)) != _identity(before):
+            if _identity(regular_state(path)) != _identity(before):
                 raise DataError(f"the file {path.name!r} changed while it was read; wait until it is complete")
 
     def place(self, row: int) -> Place:
@@ -229,11 +217,8 @@ class FileSource:
 
 def _check_reading(reading: ReadOptions, what: str) -> None:
     """Refuse options that would have no effect."""
-    for name in ("encoding", "delimiter"):
-        if getattr(reading, name) != getattr(DEFAULT_READING, name):
-            raise SpecError(
-                f"{name} {getattr(reading, name)!r} applies only to CSV files, and {what} is not one; leave it out"
-            )
+    for name, value in reading.given().items():
+        raise SpecError(f"{name} {value!r} applies only to CSV files, and {what} is not one; leave it out")
 
 
 def found_files(name: str) -> list[Path]:
@@ -256,18 +241,26 @@ def found_files(name: str) -> list[Path]:
 def _folder_files(folder: Path) -> list[Path]:
     if (folder / "_delta_log").exists():
         raise SpecError(f"{folder.name!r} is a Delta table, whose files also hold deleted rows; export it to Parquet")
-    files = []
-    for path in sorted(folder.rglob("*.parquet")):
-        # writers keep their own notes and half-written parts under such names
-        hidden = any(part.startswith(("_", ".")) for part in path.relative_to(folder).parts)
-        if not hidden and not path.is_dir():
-            files.append(path)
+    found = [path for path in sorted(folder.rglob("*")) if not _is_hidden(path.relative_to(folder))]
+    files = [path for path in found if path.suffix.lower() == ".parquet" and not path.is_dir()]
+    texts = [path for path in found if _KINDS.get(text_suffix(path)) == _TEXT and not path.is_dir()]
+    if files and texts:
+        raise SpecError(
+            f"the folder {str(folder)!r} holds both Parquet and CSV files, such as {texts[0].name!r}; which of them "
+            "are the table is for you to say: give a pattern, such as '*.parquet' or '*.csv' in that folder"
+        )
     if not files:
         raise SpecError(f"the folder {str(folder)!r} holds no .parquet file; for other files give a pattern")
     return files
 
 
-def _state(path: Path) -> os.stat_result:
+def _is_hidden(path: Path) -> bool:
+    """Whether writers keep their own notes and half-written parts under such a name."""
+    return any(part.startswith(("_", ".")) for part in path.parts)
+
+
+def regular_state(path: Path) -> os.stat_result:
+    """What the system knows of a regular file; anything else is refused before it is opened."""
     try:
         state = path.stat()
     except FileNotFoundError:
@@ -287,22 +280,42 @@ def _identity(state: os.stat_result) -> tuple[int, ...]:
 
 
 def _kind(path: Path) -> str:
-    kind = _KINDS.get(path.suffix.lower())
+    suffix = path.suffix.lower()
+    if suffix in _SHEETS:
+        raise SpecError(
+            f"{path.name!r} is a spreadsheet, which is not read: its cells have types of their own, and readers take "
+            "the type of a column from them, so that one cell could change how others are read. Save the sheet as CSV "
+            "(UTF-8) and give that file"
+        )
+    kind = _KINDS.get(text_suffix(path) if is_text(path) else suffix)
     if kind is None:
-        packed = " (decompress it first)" if path.suffix.lower() in (".gz", ".zst", ".bz2", ".xz", ".zip") else ""
+        packed = " (decompress it first)" if suffix in _COMPRESSED else ""
         raise SpecError(f"the file name {path.name!r} ends in none of {', '.join(_KINDS)}{packed}; give {_ACCEPTED}")
     return kind
+
+
+def is_text(path: Path) -> bool:
+    """Whether the name is that of a CSV file, perhaps a compressed one.
+
+    >>> is_text(Path("a.csv.zst")), is_text(Path("a.parquet.zst"))
+    (True, False)
+    """
+    return _KINDS.get(text_suffix(path)) == _TEXT
 
 
 def _table_file(path: Path, reading: ReadOptions) -> TableFile:
     kind = _kind(path)
     head, tail = _ends(path)
     if not head:
-        content = "a header line and rows" if kind == "CSV" else "columns and rows"
+        content = "a header line and rows" if kind == _TEXT else "columns and rows"
         raise DataError(f"the file {path.name!r} is empty; give a file with {content}")
-    if kind == "CSV":
+    if kind == _TEXT:
+        if path.suffix.lower() in PACKED:
+            head, tail = _unpacked_head(path, head), b""
         _check_is_text(path, head, tail, reading)
-        return CsvFile(path, encoding=reading.encoding, delimiter=reading.delimiter)
+        return CsvFile(path, reading)
+    if kind in ("Stata", "SPSS", "SAS"):
+        return StatisticalFile(path)
     if kind == "Parquet":
         if b"PARE" in (head[:4], tail[-4:]):
             raise DataError(f"the file {path.name!r} is encrypted; write it without encryption first")
@@ -335,6 +348,20 @@ def _check_is_text(path: Path, head: bytes, tail: bytes, reading: ReadOptions) -
     problem = wrong_mark(head, charset_named(reading.encoding))
     if problem is not None:
         raise DataError(f"the file {path.name!r} {problem}")
+
+
+def _unpacked_head(path: Path, head: bytes) -> bytes:
+    """The first bytes of the text inside a compressed file."""
+    suffix = path.suffix.lower()
+    if not head.startswith(CODECS[suffix][0]):
+        raise DataError(
+            f"the file {path.name!r} is not compressed as its name says; rename it with the extension that matches its "
+            "content"
+        )
+    with TextBytes(path) as raw:
+        if first := raw.read(8):
+            return first
+    raise DataError(f"the file {path.name!r} is empty inside; give a file with a header line and rows")
 
 
 def _ends(path: Path) -> tuple[bytes, bytes]:

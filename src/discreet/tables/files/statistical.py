@@ -1,0 +1,101 @@
+"""Stata, SPSS and SAS files as record batches, read in parts by `pyreadstat`, one cell at a time.
+
+The file states the type of each column. The reader hands on one Python object for each cell, and missing ones as none;
+labels and formats decide nothing, so a date is the number that the file stores. What the reader says about a damaged
+file may quote it, so every fault becomes one plain sentence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import pyarrow as pa
+
+from discreet.design.columns import Readable
+from discreet.errors import DataError, missing_extra
+from discreet.tables.files.arrow import check_file_names
+
+if TYPE_CHECKING:
+    from pyarrow import DataType, RecordBatch
+
+_READERS: Final = {
+    ".dta": "read_dta",
+    ".sav": "read_sav",
+    ".zsav": "read_sav",
+    ".sas7bdat": "read_sas7bdat",
+    ".xpt": "read_xport",
+}
+_TEXT: Final = frozenset(("string", "string_ref"))
+_PART_ROWS: Final = 65_536
+
+
+class StatisticalFile:
+    """One file of a statistics program, which states its own columns and their types."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._reader = _reader(path)
+
+    def all_types(self) -> Mapping[str, DataType]:
+        """Every column in its order, as text or numbers."""
+        _, about = self._read(metadataonly=True)
+        stored = about.readstat_variable_types
+        return {name: pa.string() if stored[name] in _TEXT else pa.float64() for name in about.column_names}
+
+    def column_types(self, names: Sequence[str]) -> Mapping[str, DataType]:
+        """Types of the declared columns; refuse a file that lacks one."""
+        types = self.all_types()
+        check_file_names(self.path, names, list(types))
+        return {name: types[name] for name in names}
+
+    def batches(self, columns: Mapping[str, Readable], batch_rows: int) -> Iterator[tuple[RecordBatch, float]]:
+        """Yield the declared columns in batches of rows, each with the share of the file that is read."""
+        names = list(columns)
+        types = self.column_types(names)
+        done, rows = 0, _PART_ROWS
+        while rows == _PART_ROWS:
+            found, about = self._read(usecols=names, row_offset=done, row_limit=_PART_ROWS)
+            part = pa.record_batch([_cells(found[name], types[name]) for name in names], names=names)
+            rows = part.num_rows
+            done += rows
+            # some of these files do not say how many rows they have
+            share = min(1.0, done / about.number_rows) if about.number_rows else float(rows < _PART_ROWS)
+            # types are checked in every table, also in one without rows
+            for start in range(0, rows or (done == 0), batch_rows):
+                yield part.slice(start, batch_rows), share
+
+    def line(self, row: int) -> int | None:
+        """None: rows of such a file have no lines."""
+        return None
+
+    def _read(self, **part: object) -> tuple[Mapping[str, list[object]], Any]:
+        try:
+            return self._reader(str(self.path), output_format="dict", disable_datetime_conversion=True, **part)
+        except Exception:  # whatever the reader says, it may quote the file
+            problem = DataError(
+                f"the file {self.path.name!r} cannot be read: it is damaged, not in the format that its name says, or "
+                "has text in another encoding than it states; write it again, or save it as CSV or Parquet"
+            )
+        raise problem
+
+
+def _reader(path: Path) -> Callable[..., tuple[Mapping[str, list[object]], Any]]:
+    try:
+        import pyreadstat
+    except ImportError:
+        problem = missing_extra("stata", "pyreadstat", what=f"the file {path.name!r}")
+    else:
+        reader: Callable[..., tuple[Mapping[str, list[object]], Any]] = getattr(
+            pyreadstat, _READERS[path.suffix.lower()]
+        )
+        return reader
+    raise problem
+
+
+def _cells(cells: list[object], kind: DataType) -> pa.Array:
+    """One Arrow array of the type that the file states; text without a character is a missing cell, as in CSV."""
+    if pa.types.is_string(kind):
+        return pa.array([cell or None for cell in cells], pa.string())
+    return pa.array(cells, pa.float64())
