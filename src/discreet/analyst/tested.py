@@ -90,20 +90,20 @@ class TestsMixin(InferenceMixin):
         return self.wald_test(spec, use_f=True)
 
     @cached_property
-    def _whole(self) -> JointTest | NotEstimable:
+    def _whole_model(self) -> JointTest | NotEstimable:
         slopes = self._inputs.model.slopes
         return self.f_test(dict.fromkeys(slopes, 0.0)) if slopes else NO_SLOPES
 
     @property
     def fvalue(self) -> Number:
         """F statistic of the test that all slopes are 0 (without an intercept: all coefficients), noise counted."""
-        whole = self._whole
+        whole = self._whole_model
         return whole if isinstance(whole, NotEstimable) else whole.statistic
 
     @property
     def f_pvalue(self) -> Number:
         """P-value of `fvalue`; 1 where the release excludes no value."""
-        whole = self._whole
+        whole = self._whole_model
         return whole if isinstance(whole, NotEstimable) else whole.pvalue
 
     def anova(self) -> Anova:
