@@ -15,12 +15,10 @@ def short_design(design: Design) -> str:
 
     >>> from discreet.design.model import Design
     >>> short_design(Design("y", {"y": (0, 1), "x": (0, 1)}))
-    '<Design of y on x: 2 columns declared, unit one row (add-remove)>'
+    '<Design of y on x: 2 columns, unit one row (add-remove)>'
     """
-    regressors = ", ".join(design.regressors) or "1"
-    count = len(design.columns)
-    columns = f"{count} column{'s' if count > 1 else ''} declared"
-    return f"<Design of {design.target} on {regressors}: {columns}, unit {design.unit.words}>"
+    regressors = ", ".join(design.regressors)
+    return f"<Design of {design.target} on {regressors}: {len(design.columns)} columns, unit {design.unit.words}>"
 
 
 def design_html(design: Design) -> str:
