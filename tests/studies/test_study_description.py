@@ -128,7 +128,7 @@ def test_gaussian_rows_are_covered(mechanism, delta, n):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("mechanism", "delta"), WAYS)
-@pytest.mark.parametrize("n", [300, 3000, 30_000])
+@pytest.mark.parametrize("n", [300, 3000])
 def test_the_values_of_a_table_are_covered(mechanism, delta, n):
     table = gaussian_table(n, np.random.default_rng(n))
     noisy = NoisyReleases(DESIGN, EPSILONS, delta, mechanism)
