@@ -356,7 +356,7 @@ def test_a_format_is_printed_or_written_as_the_library_writes_it(folder: Path, c
     [
         (["--format", "xlsx"], "unknown format 'xlsx'; allowed: text, md, tex, html, csv"),
         (["--format", "xlsx", "-o", "a.md"], "unknown format 'xlsx'"),
-        (["--format", "md", "-o", "a.tex"], "does not go with the name 'a.tex'"),
+        (["--format", "md", "-o", "a.tex"], "cannot be used with the name 'a.tex'"),
         (["-o", "a.xlsx"], "has no ending of a table"),
         (["-o", PATH], "has no ending of a table"),
         (["-o", "nowhere/a.md"], "does not exist"),

@@ -77,7 +77,7 @@ class RegressionTable:
         return html_grid(self.grid)
 
     def to_csv(self) -> str:
-        """Write its cells as comma-separated values; a cell that a spreadsheet would run stands behind a quote."""
+        """Write its cells as comma-separated values; a cell that a spreadsheet would run gets a quote in front."""
         return csv_table(self.grid)
 
     def written(self, kind: Format) -> str:

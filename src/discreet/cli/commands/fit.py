@@ -95,7 +95,7 @@ def chosen_format(kind: str | None, output: str | None, *, as_json: bool) -> For
             found = known if output is None else format_of(output)
             if found != known:
                 raise SpecError(
-                    f"--format {known} does not go with the name {output!r}, which asks for {found}; "
+                    f"--format {known} cannot be used with the name {output!r}, which asks for {found}; "
                     "leave --format out, or choose another name"
                 )
             return known
