@@ -45,6 +45,21 @@ def twins(texts: Iterable[str]) -> Iterator[tuple[str, str]]:
             yield other, text
 
 
+def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    r"""Lines of a table: the first column to the left, the others to the right; rows may end early.
+
+    >>> print("\n".join(aligned([("name", "value"), ("age", "1.5"), ("height",)])))
+    name    value
+    age       1.5
+    height
+    """
+    widths = [max(len(row[k]) for row in rows if k < len(row)) for k in range(len(rows[0]))]
+    return [
+        "  ".join(cell.rjust(width) if k else cell.ljust(width) for k, (cell, width) in enumerate(cells)).rstrip()
+        for cells in (list(zip(row, widths, strict=False)) for row in rows)
+    ]
+
+
 def html_table(title: str, headers: Sequence[str], rows: Sequence[Sequence[str]], notes: Sequence[str]) -> str:
     """A titled table with notes below it; the first column is text, the others are numbers.
 

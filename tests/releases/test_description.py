@@ -139,14 +139,15 @@ def test_it_prints_as_a_table():
     found = exact_release({"x": [0, 1, 2, 1], "y": [2, 5, 6, 7]}, design).describe()
     assert repr(found) == (
         "Rows: 4\n\n"
-        "column  mean      sd\n"
-        "x          1  0.8165\n"
-        "y          5    2.16\n\n"
+        "column  mean  95% interval      sd\n"
+        "x          1        0 to 2  0.8165\n"
+        "y          5    1.563 to 8    2.16\n\n"
         "correlation       x  y\n"
         "x                 1\n"
         "y            0.7559  1\n\n"
         "Of values clipped to their declared bounds, in original units, with the noise of the release.\n"
-        "There are no intervals here; reading them costs no further budget."
+        "Intervals of means hold for any rows. For sd, covariance and correlation there are gaussian_conf_int, which\n"
+        "assumes Gaussian rows, and table_conf_int for the values of this very table. Reading all this is free."
     )
     noisy = seeded_release(table(2), DESIGN, seed=1, epsilon=0.2, delta=1e-6).describe()
     assert "not estimable" in repr(noisy)

@@ -77,13 +77,11 @@ def holds(ends, value):
     return ends is None or ends[0] - 1e-4 <= value <= ends[1] + 1e-4
 
 
-def tallied(noisy, tables, truth, rows):
+def tallied(noisy, made, rows):
     """Share covered, and share that says something, by quantity and budget; and the same where noise is ignored."""
     random = np.random.default_rng(7)
     covered, said, blind = {}, {}, {}
-    for table in tables:
-        exact = noisy.exact(table)
-        values = truth(table)
+    for exact, values in made:
         for epsilon in EPSILONS:
             release = noisy.at(exact, epsilon, random)
             found, without = about(release), about(release, np.zeros_like(release.noise_sd))
@@ -114,24 +112,25 @@ def judged(title, covered, said, blind):
 def test_means_are_covered_for_any_rows(mechanism, delta, n):
     random = np.random.default_rng(n)
     noisy = NoisyReleases(SKEWED, EPSILONS, delta, mechanism)
-    tables = (skewed_table(n, random) for _ in range(RELEASES))
-    judged(f"means, {mechanism}, n = {n}", *tallied(noisy, tables, lambda table: TRUE_MEANS, "any"))
+    made = ((noisy.exact(skewed_table(n, random)), TRUE_MEANS) for _ in range(RELEASES))
+    judged(f"means, {mechanism}, n = {n}", *tallied(noisy, made, "any"))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("mechanism", "delta"), WAYS)
-@pytest.mark.parametrize("n", [300, 3000, 30_000])
+@pytest.mark.parametrize("n", [300, 3000])
 def test_gaussian_rows_are_covered(mechanism, delta, n):
     random = np.random.default_rng(n)
     noisy = NoisyReleases(DESIGN, EPSILONS, delta, mechanism)
-    tables = (gaussian_table(n, random) for _ in range(RELEASES))
-    judged(f"Gaussian rows, {mechanism}, n = {n}", *tallied(noisy, tables, lambda table: TRUE_VALUES, "gaussian"))
+    made = ((noisy.exact(gaussian_table(n, random)), TRUE_VALUES) for _ in range(RELEASES))
+    judged(f"Gaussian rows, {mechanism}, n = {n}", *tallied(noisy, made, "gaussian"))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("mechanism", "delta"), WAYS)
-@pytest.mark.parametrize("n", [300, 3000, 30_000])
+@pytest.mark.parametrize("n", [300, 3000])
 def test_the_values_of_a_table_are_covered(mechanism, delta, n):
     table = gaussian_table(n, np.random.default_rng(n))
     noisy = NoisyReleases(DESIGN, EPSILONS, delta, mechanism)
-    judged(f"this table, {mechanism}, n = {n}", *tallied(noisy, (table for _ in range(RELEASES)), own_values, "table"))
+    made = [(noisy.exact(table), own_values(table))] * RELEASES
+    judged(f"this table, {mechanism}, n = {n}", *tallied(noisy, made, "table"))

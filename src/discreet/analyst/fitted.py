@@ -28,7 +28,7 @@ from discreet.analyst.summary.coefficient_table import cells, estimates, headers
 from discreet.analyst.summary.summary import summary_text
 from discreet.analyst.tables.regression_table import TableMixin
 from discreet.analyst.tested import TestsMixin
-from discreet.analyst.values.estimates import NothingExcluded, Number, unbounded
+from discreet.analyst.values.estimates import ByName, NothingExcluded, Number, unbounded
 from discreet.analyst.values.not_estimable import NotEstimable, known, reason_of
 from discreet.analyst.values.parameters import Parameters
 from discreet.design.columns import Base
@@ -187,6 +187,17 @@ class Fit(TestsMixin, TableMixin):
 
         line, limits = self._solved, Limits.of(self.release)
         return predict_columns(arrays, self.release.design, self.features, line.constant, line.gains, limits)
+
+    def standardised(self) -> ByName[Number]:
+        """Slopes for columns divided by their standard deviations: how many of the target's for one of a feature's.
+
+        The standard deviations are the noisy ones of `release.describe()`; there is no interval that counts their
+        noise.
+        """
+        from discreet.analyst.inference.standardised import standardised_slopes
+
+        slopes = [name for name in self.names if not (self.model.intercept and name == self.names[0])]
+        return standardised_slopes(self.release, self.target, estimates(self)[slopes])
 
     def summary(self, level: float | None = None, *, alpha: float | None = None) -> str:
         """Coefficients with their errors and intervals, number of rows, penalty and guarantee as plain text.

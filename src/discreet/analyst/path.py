@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path as FilePath
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 import numpy as np
 
@@ -33,6 +33,9 @@ from discreet.releases import Release
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+HEADERS: Final = ("", "strength", "nonzero slopes", "criterion")
+_AROUND: Final = 10  # strengths in print
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -132,6 +135,46 @@ class Path:
         checked_destination(path, force=force)
         slopes = np.column_stack([one.values for one in self._slopes])
         return saved(path_figure(self, slopes, self.model.slopes), path, force=force)
+
+    @property
+    def shown(self) -> range:
+        """Places of ten strengths around the chosen one; the first ten where none is chosen."""
+        size, chosen = len(self.strengths), self.chosen or 0
+        first = max(min(chosen - _AROUND // 2, size - _AROUND), 0)
+        return range(first, min(first + _AROUND, size))
+
+    @property
+    def nonzero(self) -> list[int]:
+        """How many slopes are not 0 at each strength; the intercept is none."""
+        slopes = self.coefficients[1:] if self.model.intercept else self.coefficients
+        return [int(count) for count in (slopes != 0).sum(axis=0)]
+
+    def cells(self, places: Iterable[int]) -> list[tuple[str, str, str, str]]:
+        """Give mark, strength, number of nonzero slopes and criterion at these places, as text.
+
+        Parameters
+        ----------
+        places
+            From 0, the strongest penalty.
+        """
+        values, nonzero = known(self.criterion), self.nonzero
+        return [
+            (
+                ">" if place == self.chosen else "",
+                f"{self.strengths[place]:.6g}",
+                str(nonzero[place]),
+                "-" if values is None else f"{values[place]:.6g}",
+            )
+            for place in places
+        ]
+
+    def _repr_html_(self) -> str:
+        from discreet.text import html_table
+
+        places = self.shown
+        left = len(self.strengths) - len(places)
+        notes = [f"{left} more strengths are left out."] if left else []
+        return html_table(self._title, HEADERS, self.cells(places), notes)
 
     def __repr__(self) -> str:
         private = "" if self.release.private else ", NOT PRIVATE"

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from discreet.cli.terminal import complain, say, say_styled
+from discreet.text import aligned as aligned_lines
 from discreet.text import escape_control
 
 if TYPE_CHECKING:
@@ -149,9 +150,4 @@ def aligned(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     age       1.5
     height    -20
     """
-    widths = [max(map(len, column)) for column in zip(headers, *rows, strict=True)]
-    lines = []
-    for row in (headers, *rows):
-        first, *others = zip(row, widths, strict=True)
-        lines.append("  ".join([f"{first[0]:<{first[1]}}", *(f"{cell:>{width}}" for cell, width in others)]))
-    return "\n".join(lines)
+    return "\n".join(aligned_lines([headers, *rows]))

@@ -30,6 +30,7 @@ from discreet.design.parts import (
     checked_unit,
     is_released,
 )
+from discreet.design.printing import design_html, short_design
 from discreet.design.problems import Problems
 from discreet.errors import DesignError, SpecError
 from discreet.files import read_limited, write_bytes
@@ -38,7 +39,7 @@ from discreet.privacy.unit import PrivacyUnit
 from discreet.text import escape_control
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Design:
     """What a curator declares before any data is opened.
 
@@ -109,6 +110,12 @@ class Design:
         values = {"target": given["target"], "columns": MappingProxyType(columns), "intercept": intercept}
         for name, value in (values | {"radius": radius, "unit": unit}).items():
             object.__setattr__(self, name, value)
+
+    def __repr__(self) -> str:
+        return short_design(self)
+
+    def _repr_html_(self) -> str:
+        return design_html(self)
 
     def __hash__(self) -> int:
         return hash((self.target, tuple(self.columns.items()), self.intercept, self.radius, self.unit))

@@ -12,6 +12,7 @@ from discreet.privacy.budget import PrivacyBudget
 from discreet.privacy.checks import exact_fields, known_fields, positive, probability_below_one, within
 from discreet.privacy.conditions import checked_sentences, needed_codes
 from discreet.privacy.unit import Neighbours, PrivacyUnit
+from discreet.text import html_table
 
 _FIELDS = ("epsilon", "delta", "unit", "conditions", "mu", "rho")
 _GAP = "mu_gap"
@@ -45,7 +46,7 @@ class Together:
         return f"{fits} in this process: together epsilon {self.epsilon:.2g} at delta {self.delta:g}"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Guarantee:
     """Budget, unit and conditions of one release.
 
@@ -149,6 +150,18 @@ without looking.
         )
         condition = f" This holds if {'; and if '.join(self.conditions)}." if self.conditions else ""
         return f"{self.unit.sentence} {promise}{condition}"
+
+    def __repr__(self) -> str:
+        count = len(self.conditions)
+        return (
+            f"<Guarantee: epsilon={self.epsilon:g}, delta={self.delta:g}, unit {self.unit.words}, "
+            f"{count} condition{'' if count == 1 else 's'}>"
+        )
+
+    def _repr_html_(self) -> str:
+        rows = [["epsilon", f"{self.epsilon:g}"], ["delta", f"{self.delta:g}"], ["unit", self.unit.words]]
+        more = [[name, f"{value:g}"] for name, value in (("mu", self.mu), ("rho", self.rho)) if value is not None]
+        return html_table("Privacy guarantee", ["", ""], [*rows, *more], [self.sentence()])
 
     def to_dict(self) -> dict[str, object]:
         """Give the guarantee as plain values for JSON.

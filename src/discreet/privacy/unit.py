@@ -95,6 +95,20 @@ class PrivacyUnit:
         rows = f"of whose rows at most {self.max_rows} count" if self.max_rows > 1 else "of whose rows one counts"
         return _PERSON_SENTENCES[self.neighbours].format(person=f"any single person ({self.id}), {rows}")
 
+    @property
+    def words(self) -> str:
+        """The unit in a few words, and how neighbours differ.
+
+        Examples
+        --------
+        >>> PrivacyUnit().words, PrivacyUnit(id="pid", max_rows=3).words
+        ('one row (add-remove)', 'one person (pid, at most 3 rows; add-remove)')
+        """
+        if self.id is None:
+            return f"one row ({self.neighbours})"
+        rows = "one row" if self.max_rows == 1 else f"at most {self.max_rows} rows"
+        return f"one person ({self.id}, {rows}; {self.neighbours})"
+
     def to_dict(self) -> dict[str, str | int | None]:
         """Give the unit as plain values for JSON.
 

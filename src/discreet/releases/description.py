@@ -11,7 +11,7 @@ from discreet.releases.description_intervals import Ends, Intervals
 from discreet.releases.not_estimable import NotEstimable, known, reason_of, shown_number
 from discreet.releases.reference_law import DEFAULT_LEVEL, checked_level, family_of
 from discreet.releases.released_sums import NoNumberError, ReleasedSums
-from discreet.text import html_table
+from discreet.text import aligned, html_table
 
 if TYPE_CHECKING:
     from discreet.releases.release import Release
@@ -210,8 +210,8 @@ class Description:
             for index, name in enumerate(self.columns)
         ]
         rows = shown_number(self.rows, ",.0f")
-        spread = _aligned([_HEADS, *self._spread()])
-        return "\n".join([f"Rows: {rows}", "", *spread, "", *_aligned(related), "", *self._notes()])
+        spread = aligned([_HEADS, *self._spread()])
+        return "\n".join([f"Rows: {rows}", "", *spread, "", *aligned(related), "", *self._notes()])
 
     def _repr_html_(self) -> str:
         title = f"Columns of a release, {shown_number(self.rows, ',.0f')} rows"
@@ -268,12 +268,3 @@ def _shown(value: Number) -> str:
 
 def _shown_ends(ends: Interval) -> str:
     return "not estimable" if isinstance(ends, NotEstimable) else f"{ends[0]:.4g} to {ends[1]:.4g}"
-
-
-def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Rows of a table with columns padded to one width, names to the left and numbers to the right."""
-    widths = [max(len(row[k]) for row in rows if k < len(row)) for k in range(len(rows[0]))]
-    return [
-        "  ".join(cell.ljust(width) if k == 0 else cell.rjust(width) for k, (cell, width) in enumerate(cells)).rstrip()
-        for cells in (list(zip(row, widths, strict=False)) for row in rows)
-    ]

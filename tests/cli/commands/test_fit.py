@@ -343,3 +343,45 @@ def test_the_kind_of_standard_errors_is_passed_on(folder: Path, call: Call) -> N
         refused = call("fit", PATH, "--cov-type", kind)
         assert (refused.exit_code, refused.stdout) == (2, "")
         assert message in refused.stderr
+
+
+@pytest.mark.parametrize("kind", ["text", "md", "tex", "html", "csv"])
+def test_a_format_is_printed_or_written_as_the_library_writes_it(folder: Path, call: Call, kind: str) -> None:
+    known = fit(Release.load(PATH))
+    expected = known.to_csv(0.9) if kind == "csv" else known.table(0.9).written(kind)  # type: ignore[arg-type]
+    printed = call("fit", PATH, "--format", kind, "--level", "0.9")
+    assert printed.exit_code == 0, printed.stderr
+    assert printed.stdout == expected
+    output = f"table.{'txt' if kind == 'text' else kind}"
+    written = call("fit", PATH, "-o", output, "--level", "0.9")
+    assert written.stdout == f"Written  {output}\n"
+    assert (folder / output).read_text() == expected
+    assert call("fit", PATH, "-o", output).exit_code == 2
+    assert call("fit", PATH, "-o", output, "--force", "--format", kind).exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        (["--format", "xlsx"], "unknown format 'xlsx'; allowed: text, md, tex, html, csv"),
+        (["--format", "xlsx", "-o", "a.md"], "unknown format 'xlsx'"),
+        (["--format", "md", "-o", "a.tex"], "cannot be used with the name 'a.tex'"),
+        (["-o", "a.xlsx"], "has no ending of a table"),
+        (["-o", PATH], "has no ending of a table"),
+        (["-o", "nowhere/a.md"], "does not exist"),
+        (["--format", "md", "--json"], "leave out --format and -o, or --json"),
+        (["--format", "md", "--level", "2"], "level is 2"),
+    ],
+)
+def test_a_table_that_cannot_be_written_is_refused(folder: Path, call: Call, more: list[str], words: str) -> None:
+    before = sorted(folder.iterdir())
+    result = call("fit", PATH, *more)
+    assert result.exit_code == 2
+    assert words in result.stderr
+    assert sorted(folder.iterdir()) == before
+
+
+def test_a_table_that_is_not_private_says_so_on_both_streams(call: Call, not_private: str) -> None:
+    result = call("fit", not_private, "--format", "md")
+    assert result.stdout.startswith("**NOT PRIVATE")
+    assert "NOT PRIVATE" in result.stderr

@@ -29,9 +29,10 @@ from discreet.analyst.values.estimates import (
     set_without,
     shown_estimate,
 )
-from discreet.analyst.values.not_estimable import NotEstimable, known, missing_values, shown_number
+from discreet.analyst.values.not_estimable import NotEstimable, known, missing_values, reason_of, shown_number
 from discreet.errors import SpecError
 from discreet.exact.arrays import FloatArray
+from discreet.text import html_table
 
 Alternative = Literal["two-sided", "larger", "smaller"]
 ALTERNATIVES: Final[tuple[Alternative, ...]] = get_args(Alternative)
@@ -90,6 +91,19 @@ class ContrastTest:
         ends = self.conf_int()
         return "\n".join(f"{label}: {self._line(label, ends[label])}" for label in self.effect)
 
+    def _repr_html_(self) -> str:
+        ends = self.conf_int()
+        rows = [
+            [
+                label,
+                shown_estimate(self.effect[label], ends[label]),
+                *(shown_number(values[label], ".4g") for values in (self.sd, self.score_z, self.pvalue)),
+                str(ends[label]),
+            ]
+            for label in self.effect
+        ]
+        return html_table("Tests", ["hypothesis", "effect", "std err", "score z", "p", "95% set"], rows, [])
+
     def _line(self, label: str, ends: Interval) -> str:
         effect, z, p = self.effect[label], self.score_z[label], self.pvalue[label]
         why = next(iter(missing_values({"effect": effect, "z": z, "p": p}).values()), None)
@@ -100,7 +114,7 @@ class ContrastTest:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class JointTest:
     """A test of several hypotheses at once.
 
@@ -118,6 +132,29 @@ class JointTest:
     pvalue: Number
     df_num: int
     df_denom: float | None
+
+    def __repr__(self) -> str:
+        name, value, degrees = self._parts()
+        why = reason_of(self.statistic)
+        end = "" if why is None else f" ({why})"
+        return f"{name}({degrees}) = {value}, p = {shown_number(self.pvalue, '.4g')}{end}"
+
+    def _repr_html_(self) -> str:
+        name, value, degrees = self._parts()
+        why = reason_of(self.statistic)
+        return html_table(
+            "Joint test",
+            ["hypotheses", name, "degrees of freedom", "p"],
+            [[str(self.df_num), value, degrees, shown_number(self.pvalue, ".4g")]],
+            [] if why is None else [f"Not estimable: {why}."],
+        )
+
+    def _parts(self) -> tuple[str, str, str]:
+        """Name of the law, statistic and degrees of freedom."""
+        value = shown_number(self.statistic, ".4g")
+        if self.df_denom is None:
+            return "chi-square", value, str(self.df_num)
+        return "F", value, f"{self.df_num}, {self.df_denom:.0f}"
 
 
 def contrast_test(

@@ -13,10 +13,12 @@ from discreet.design.columns import Numeric
 from discreet.design.model import Design
 from discreet.errors import SpecError, shown
 from discreet.privacy.checks import listed
+from discreet.text import aligned, html_table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+_LINES: Final = 15  # coefficients in print
 ENOUGH: Final = 0.9  # share of tables that must give an interval for a coefficient to count as estimable
 
 
@@ -82,7 +84,7 @@ class Declared:
         return cls(design.target, width, tuple(declared_widths(design, design.regressors)))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Plan:
     """Expected accuracy of the full model at one budget.
 
@@ -144,6 +146,46 @@ class Plan:
         figure = plan_figure(self) if len(plans) == 1 else width_figure([plans[one] for one in sorted(plans)])
         return saved(figure, path, force=force)
 
+    def _rows(self) -> list[list[str]]:
+        return [
+            [
+                one.name,
+                *(_shown(value) for value in (one.supposed, one.std_error, one.width)),
+                "-" if one.privacy_share is None else f"{one.privacy_share:.0%}",
+                *([_shown(one.privacy_sd)] if self._only_noise else []),
+            ]
+            for one in self.coefficients
+        ]
+
+    @property
+    def _only_noise(self) -> bool:
+        return all(one.width is None for one in self.coefficients)
+
+    @property
+    def _heads(self) -> list[str]:
+        heads = ["coefficient", "assumed", "std err", f"{100 * self.level:g}% width", "privacy"]
+        return [*heads, "privacy sd"] if self._only_noise else heads
+
+    def _notes(self) -> list[str]:
+        why: dict[str, list[str]] = {}
+        for one in self.coefficients:
+            if one.reason is not None:
+                why.setdefault(one.reason, []).append(one.name)
+        return [f"Not estimable ({', '.join(names)}): {reason}" for reason, names in why.items()]
+
+    @property
+    def _title(self) -> str:
+        return f"Plan: {self.mechanism}, epsilon = {self.epsilon:g}, delta = {self.delta:g}, {self.rows:,.0f} rows"
+
+    def __repr__(self) -> str:
+        rows = self._rows()
+        shown = rows if len(rows) <= _LINES else rows[: _LINES - 1]
+        more = [] if len(shown) == len(rows) else [f"... and {len(rows) - len(shown)} more coefficients"]
+        return "\n".join([self._title, *aligned([self._heads, *shown]), *more, *self._notes()])
+
+    def _repr_html_(self) -> str:
+        return html_table(self._title, self._heads, self._rows(), self._notes())
+
     def to_dict(self) -> dict[str, object]:
         """The plan as plain values for JSON."""
         return {
@@ -167,3 +209,7 @@ def _checked(over: object, plan: Plan) -> list[Plan]:
     if any([one.name for one in other.coefficients] != names for other in given):
         raise SpecError("over: expected plans with the same coefficients as this one; make them from the same design")
     return given
+
+
+def _shown(value: float | None) -> str:
+    return "-" if value is None else f"{value:.4g}"

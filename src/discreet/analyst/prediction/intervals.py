@@ -19,6 +19,7 @@ from discreet.analyst.values.estimates import NothingExcluded
 from discreet.analyst.values.not_estimable import NotEstimable, NotEstimableError, known
 from discreet.design.model import Design
 from discreet.exact.arrays import FloatArray
+from discreet.text import aligned, html_table
 
 if TYPE_CHECKING:
     from pyarrow import Table
@@ -28,6 +29,8 @@ Masked: TypeAlias = np.ma.MaskedArray[Any, np.dtype[np.float64]]  # of any shape
 
 _ROWS: Final = 2**13  # whose combinations are held in memory at once
 _SHOWN: Final = 20  # rows in print
+_LINES: Final = 15  # rows of a printed prediction
+_HEADS: Final = ("row", "mean", "std err", "95% set of the mean")
 _DROPPED: Final = "a cell is missing, and its column says drop"
 
 
@@ -83,7 +86,7 @@ class PredictionSets(Sequence[ConfidenceSet | None]):
         return "\n".join([*shown, *(["..."] if len(self) > _SHOWN else [])])
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Prediction:
     """Predicted means of new rows and their confidence sets; masked where a row is dropped.
 
@@ -190,6 +193,33 @@ class Prediction:
         }
         whys = [one or two for one, two in zip(mean.reasons, obs.reasons, strict=True)]
         return pa.table(arrays | kinds | {"reason": pa.array(whys, type=pa.string())})
+
+    def _rows(self, count: int) -> list[list[str]]:
+        """Cells of the first rows: place, mean, standard error and set of the mean."""
+        sets, errors = self.conf_int(), self.se_mean
+        return [
+            [
+                str(row),
+                "dropped" if not self._kept[row] else f"{float(self.predicted_mean.data[row]):.6g}",
+                "-" if np.ma.getmaskarray(errors)[row] else f"{float(errors.data[row]):.4g}",
+                str(sets[row] or "-"),
+            ]
+            for row in range(min(count, len(self._kept)))
+        ]
+
+    def _notes(self, shown: int) -> list[str]:
+        total = len(self._kept)
+        more = [] if shown >= total else [f"... and {total - shown:,} more rows; summary_frame() has all"]
+        whys = [why for why in dict.fromkeys(self.conf_int().reasons) if why is not None]
+        return [*more, *(f"No interval: {why}" for why in whys[:2])]
+
+    def __repr__(self) -> str:
+        shown = self._rows(_LINES)
+        return "\n".join([*aligned([_HEADS, *shown]), *self._notes(len(shown))])
+
+    def _repr_html_(self) -> str:
+        shown = self._rows(_LINES)
+        return html_table(f"Predictions of {len(self._kept):,} rows", _HEADS, shown, self._notes(len(shown)))
 
     @property
     def _varies(self) -> BoolArray:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from discreet.analyst.diagnostics.notes import notes
@@ -12,6 +11,7 @@ from discreet.analyst.summary.coefficient_table import cells, headers
 from discreet.analyst.summary.settings import automatic_settings
 from discreet.analyst.values.estimates import Interval, Number
 from discreet.analyst.values.not_estimable import known, mapped, reason_of, shown_number
+from discreet.text import aligned
 
 if TYPE_CHECKING:
     from discreet.analyst.fitted import Fit
@@ -55,7 +55,7 @@ def summary_text(fit: Fit, level: float = DEFAULT_LEVEL) -> str:
         f"Target:   {fit.target}",
         *_lines(f"Penalty:  {penalty_line(fit)}", " " * 10),
         "-" * _WIDTH,
-        *_aligned([headers(fit, level), *cells(fit, level)]),
+        *aligned([headers(fit, level), *cells(fit, level)]),
         "-" * _WIDTH,
     ]
     promise = "NOT PRIVATE: this release carries no privacy guarantee." if guarantee is None else guarantee.sentence()
@@ -84,8 +84,3 @@ def shown_rsquared(value: Number, ends: Interval) -> str:
     """Give an R^2 to four digits, or in brackets and to two where the release excludes no value of it."""
     weak = known(value) is not None and known(ends) is not None and ends.reason
     return f"[{shown_number(value, '.2g')}]" if weak else shown_number(value, ".4g")
-
-
-def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return ["  ".join([f"{row[0]:<{widths[0]}}", *map(str.rjust, row[1:], widths[1:])]).rstrip() for row in rows]

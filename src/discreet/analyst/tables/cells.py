@@ -122,11 +122,9 @@ def promise_note(release: Release) -> str:
     guarantee = release.guarantee
     if guarantee is None:
         return f"NOT PRIVATE: the release carries no privacy guarantee (mechanism {release.mechanism})."
-    unit = guarantee.unit
-    whose = "one row" if unit.id is None else f"one person ({unit.id}, at most {unit.max_rows} rows each)"
     return (
-        f"Differentially private: epsilon = {guarantee.epsilon:g}, delta = {guarantee.delta:g}; unit: {whose}, "
-        f"{guarantee.neighbours} neighbours; mechanism {release.mechanism}."
+        f"Differentially private: epsilon = {guarantee.epsilon:g}, delta = {guarantee.delta:g}; unit: "
+        f"{guarantee.unit.words}; mechanism {release.mechanism}."
     )
 
 

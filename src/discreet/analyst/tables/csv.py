@@ -27,7 +27,7 @@ def csv_text(rows: Iterable[Sequence[str]]) -> str:
 
 
 def safe_cell(text: str) -> str:
-    """Give a cell that spreadsheets read as text or number: one that would begin a formula stands behind a quote.
+    """Give a cell that spreadsheets read as text or number: one that would begin a formula gets a quote in front.
 
     >>> safe_cell("@x"), safe_cell(" =x"), safe_cell("-1e-05"), safe_cell("age")
     ("'@x", "' =x", '-1e-05', 'age')

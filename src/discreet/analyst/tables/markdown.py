@@ -1,6 +1,6 @@
 r"""A table in Markdown: pipes, as GitHub, Quarto and Pandoc read them.
 
-Every character of ASCII that has a meaning in a line of Markdown stands behind a backslash, which makes it a character.
+Every character of ASCII that has a meaning in a line of Markdown gets a backslash in front, which makes it plain text.
 """
 
 from __future__ import annotations

@@ -17,8 +17,8 @@ from discreet.analyst.tables.markdown import markdown_table
 from discreet.analyst.tables.one_model import one_model
 from discreet.analyst.tables.text import text_table
 from discreet.analyst.tables.tidying import glanced, tidied
-from discreet.errors import SpecError, shown
-from discreet.files import check_suffix, write_bytes
+from discreet.errors import OutputError, SpecError, shown
+from discreet.files import checked_path, write_bytes
 from discreet.privacy.checks import is_integer
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ class RegressionTable:
         return html_grid(self.grid)
 
     def to_csv(self) -> str:
-        """Write its cells as comma-separated values; a cell that a spreadsheet would run stands behind a quote."""
+        """Write its cells as comma-separated values; a cell that a spreadsheet would run gets a quote in front."""
         return csv_table(self.grid)
 
     def written(self, kind: Format) -> str:
@@ -122,8 +122,10 @@ def format_of(path: str | Path) -> Format:
     >>> format_of("wages.tex"), format_of("wages.htm")
     ('tex', 'html')
     """
-    check_suffix(path, *SUFFIXES, example="table.md, table.tex, table.html, table.csv")
-    return SUFFIXES[Path(path).suffix.lower()]
+    found = SUFFIXES.get(checked_path(path).suffix.lower())
+    if found is None:
+        raise OutputError(f"the output {str(path)!r} has no ending of a table; choose one of {', '.join(SUFFIXES)}")
+    return found
 
 
 def checked_digits(digits: object) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Unpack
+from typing import TYPE_CHECKING, Unpack
 
 import click
 
@@ -14,8 +14,6 @@ from discreet.errors import SpecError
 if TYPE_CHECKING:
     from discreet.analyst.model import Fit
     from discreet.analyst.tables.regression_table import Format
-
-FORMATS: Final = ("text", "md", "tex", "html", "csv")
 
 
 @click.command("fit", short_help="Fit a model to a release; free.")
@@ -93,7 +91,7 @@ def command(
 
 def chosen_format(kind: str | None, output: str | None, *, as_json: bool) -> Format | None:
     """Give the format of the table that is asked for, by its name or that of its file; none for the usual print."""
-    from discreet.analyst.tables.regression_table import format_of
+    from discreet.analyst.tables.regression_table import FORMATS, format_of
 
     if kind is None and output is None:
         return None
@@ -104,7 +102,7 @@ def chosen_format(kind: str | None, output: str | None, *, as_json: bool) -> For
             found = known if output is None else format_of(output)
             if found != known:
                 raise SpecError(
-                    f"--format {known} does not go with the name {output!r}, which asks for {found}; "
+                    f"--format {known} cannot be used with the name {output!r}, which asks for {found}; "
                     "leave --format out, or choose another name"
                 )
             return known

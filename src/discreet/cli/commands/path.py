@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from typing import TYPE_CHECKING, Final, Unpack, cast
+from typing import TYPE_CHECKING, Unpack, cast
 
 import click
 
@@ -22,8 +22,6 @@ from discreet.cli.terminal import say, say_json
 if TYPE_CHECKING:
     from discreet.analyst.model import Penalty
     from discreet.analyst.path import Path
-
-CHOSEN: Final = ">"
 
 
 @click.command("path", short_help="Fit a penalised model at many strengths; free.")
@@ -97,7 +95,7 @@ def facts(found: Path) -> dict[str, object]:
             }
             for strength, nonzero, criterion, coefficients in zip(
                 found.strengths.tolist(),
-                nonzero_slopes(found),
+                found.nonzero,
                 criteria(found),
                 found.coefficients.T.tolist(),
                 strict=True,
@@ -112,26 +110,19 @@ def facts(found: Path) -> dict[str, object]:
 
 
 def print_path(found: Path) -> None:
-    """Print a row for each strength, the chosen one marked, and what to know about it."""
+    """Print ten strengths around the chosen one, which is marked, and what to know about it."""
     from discreet.analyst.diagnostics.notes import notes
+    from discreet.analyst.path import HEADERS
     from discreet.analyst.summary.summary import penalty_line
     from discreet.analyst.values.not_estimable import reason_of
     from discreet.cli.render import LABEL, labelled, print_table
 
-    chosen = found.chosen
-    rows = [
-        (
-            CHOSEN if index == chosen else "",
-            f"{strength:.6g}",
-            str(nonzero),
-            "-" if criterion is None else f"{criterion:.6g}",
-        )
-        for index, (strength, nonzero, criterion) in enumerate(
-            zip(found.strengths.tolist(), nonzero_slopes(found), criteria(found), strict=True)
-        )
-    ]
+    chosen, places = found.chosen, found.shown
     title = f"{found.model.target} on {', '.join(found.model.features)}"
-    print_table(title, ("", "strength", "nonzero slopes", "criterion"), rows)
+    print_table(title, HEADERS, found.cells(places))
+    if len(places) < len(found.strengths):
+        weaker = len(found.strengths) - places.stop
+        say(f"{places.start} stronger and {weaker} weaker ones are not shown; --json has all.")
     shown = found.fit(None if chosen is not None else 0)
     say(labelled("Chosen", penalty_line(shown) if chosen is not None else f"none: {reason_of(found.criterion)}", LABEL))
     guarantee = found.release.guarantee
@@ -156,9 +147,3 @@ def repeated(release_path: str, penalty: str, strength: str, l1_ratio: str | Non
     for flag, text in given.items():
         words += [] if text is None else [flag, text]
     return shlex.join([*words, *(["--no-intercept"] if choice["no_intercept"] else [])])
-
-
-def nonzero_slopes(found: Path) -> list[int]:
-    """Count the slopes that are not 0 at each strength; the intercept is none."""
-    slopes = found.coefficients[1:] if found.model.intercept else found.coefficients
-    return [int(count) for count in (slopes != 0).sum(axis=0)]

@@ -1,0 +1,30 @@
+"""Exact sums of a release, and refusals where it does not hold them; the numbers are tested in `test_description`."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+
+import pytest
+
+import discreet
+from discreet.releases.released_sums import NoNumberError, ReleasedSums
+from discreet.testing import exact_release
+
+DESIGN = discreet.Design("y", {"x": (0, 2), "member": bool, "y": (0, 8)})
+RELEASE = exact_release({"x": [0, 1, 2, 1], "member": [True, False, True, True], "y": [2, 5, 6, 7]}, DESIGN)
+
+
+def test_sums_are_exact_fractions_of_the_scaled_columns():
+    sums = ReleasedSums(RELEASE)
+    assert sums.count() == 4
+    assert sums.total(0, 2) == sums.total(2, 0) == 3
+    assert sums.centred_total(1, 1) == Fraction(2)
+    assert sums.numeric == [False, True, False, True]
+    assert [float(one) for one in sums.half] == [1, 1, 1, 4]
+
+
+def test_a_number_of_rows_that_noise_took_away_is_refused():
+    sums = ReleasedSums(replace(RELEASE, totals=(0, *RELEASE.totals[1:])))
+    with pytest.raises(NoNumberError, match="no number of rows"):
+        sums.count()
