@@ -69,7 +69,7 @@ def outline_facts(release: Release) -> dict[str, object]:
 
 def _holds(release: Release) -> str:
     size = len(release.columns)
-    if release.kind == "coefficients":
+    if release.coefficients is not None:
         return f"the coefficients of one model, {size - 1} of them; no other can be fitted"
     weighted = "" if release.scaling is None else " weighted"
     return f"noisy sums of products of {size}{weighted} columns, the constant among them; any linear model of them"

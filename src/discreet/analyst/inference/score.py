@@ -93,7 +93,7 @@ class ScoreInference:
     privacy: FloatArray
     joint_sampling: FloatArray | None = None
     middle: Middle | None = field(default=None, repr=False)
-    correction: float = 1.0
+    correction: float = field(default=1.0, repr=False)
 
     @property
     def s2(self) -> float:

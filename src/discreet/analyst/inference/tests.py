@@ -2,7 +2,8 @@
 
 Against one side a test takes half of the two-sided p-value where the estimate lies on that side, and 1 less that half
 where it lies on the other: at the hypothesis the score a'g(theta0) is a sum of symmetric errors, those of the rows and
-of the noise, over the root of a variance that is the same for both signs, so each side has half of the tail.
+of the noise, over the root of a variance that does not depend on the side, so each side has half of the tail. Where
+noise leaves the sums close to indefinite, and releases with positive definite ones are a selection, the sides differ.
 """
 
 from __future__ import annotations
