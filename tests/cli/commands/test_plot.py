@@ -10,14 +10,16 @@ from pathlib import Path
 import pytest
 
 from discreet.analyst.model import fit
+from discreet.design.model import Design
 from discreet.releases import Release
+from discreet.testing.not_private import exact_release
 from support.cli_folder import CANARY, SECRET, Call, contents
 
 PATH = "income.release.json"
 PREDICTION = ("--prediction", "age", "--at", "region=south", "--penalty", "adaptive")
 
 
-@pytest.mark.parametrize(("name", "head"), [("c.svg", b"<?xml"), ("c.png", b"\x89PNG"), ("C.PDF", b"%PDF")])
+@pytest.mark.parametrize(("name", "head"), [("C.SVG", b"<?xml"), ("c.png", b"\x89PNG")])
 def test_the_suffix_says_the_format_and_an_existing_file_is_replaced_by_force_alone(
     name: str, head: bytes, folder: Path, call: Call
 ) -> None:
@@ -117,7 +119,9 @@ def test_without_the_drawing_library_the_extra_is_named(
     assert contents(folder) == before
 
 
-def test_a_release_that_is_not_private_says_so(not_private: str, folder: Path, call: Call) -> None:
-    result = call("plot", not_private, "-o", "c.svg")
+def test_a_release_that_is_not_private_says_so(folder: Path, call: Call) -> None:
+    rows = {"x": [0.0, 1.0, 2.0, 3.0], "y": [1.0, 2.0, 4.0, 5.0]}
+    exact_release(rows, Design("y", {"x": (0, 3), "y": (0, 9)})).save("tiny.NOT-PRIVATE.json")
+    result = call("plot", "tiny.NOT-PRIVATE.json", "-o", "c.svg")
     assert result.stdout.startswith("NOT PRIVATE")
     assert "NOT PRIVATE" in (folder / "c.svg").read_text(encoding="utf-8")
