@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MOST_LINES: Final = 200  # a taller picture is read by nobody, and some programs do not open it
-_THIN: Final = 24.0  # pixels below which the parts of an interval cannot be told apart
+_THIN: Final = 24.0  # pixels below which the parts of an interval cannot be seen
 _SAMPLING: Final = 9.0  # pixels that the part of sampling is thick
 _PRIVACY: Final = 5.0  # and the part of privacy, so that both are known without their colours
 _LINE: Final = 2.0  # where it is all there is
