@@ -58,7 +58,7 @@ def test_help_imports_nothing_heavy(arguments: list[str]) -> None:
         ),
         (
             ("plan", "--design", "design.toml", "--rows", "5000", "--epsilon", "1", "--delta", "1e-6"),
-            ["curator.table", "tables.files", "pages", "workflow", "analyst.path_plot"],
+            ["curator.table", "tables.files", "pages", "workflow", "analyst.pictures"],
         ),
     ],
     ids=["release", "fit", "report", "plan"],

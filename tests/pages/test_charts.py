@@ -1,4 +1,4 @@
-"""Drawings: names as text, colours of the page, ends that are cut say so, extras named where they are missing."""
+"""Drawings: names as text, colours of the page, and nothing that a page may not hold."""
 
 from __future__ import annotations
 
@@ -9,83 +9,59 @@ from xml.etree import ElementTree
 
 import pytest
 
+from discreet.analyst.pictures.effects import Effect
+from discreet.analyst.pictures.forest import NARROW, TALL, WIDE, Shape
 from discreet.errors import SpecError
-from discreet.pages.charts import NARROW, WIDE, Shape, forest
-from discreet.pages.view import Effect
+from discreet.pages.charts import chart, is_magnified, shapes
 from support.report_cases import PLAIN
+
+THIN = Effect("thin", 0.5, 0.5 - 1e-7, 0.5 + 1e-7, 0.5 - 5e-8, 0.5 + 5e-8, kind="interval")
 
 
 @pytest.mark.parametrize("shape", [WIDE, NARROW], ids=lambda shape: shape.key)
 def test_a_drawing_is_well_formed_and_refers_to_nothing_outside(shape: Shape) -> None:
-    svg = forest(PLAIN.effects, PLAIN.target_width, shape)
+    svg = chart(PLAIN.effects, PLAIN.target_width, shape)
     ElementTree.fromstring(svg)
-    assert not re.search(r"url\(|http|//|<style|<!--|xmlns|<metadata", svg)
+    assert not re.search(r"url\(|http|//|<style|<!--|xmlns|<metadata|href| id=", svg)
     assert {"age", "region[south]"} <= set(re.findall(r">([^<>]+)</text>", svg))
     assert "not estimable" in svg
+    assert svg == chart(PLAIN.effects, PLAIN.target_width, shape)
 
 
-def test_colours_are_those_of_the_page() -> None:
-    svg = forest(PLAIN.effects, PLAIN.target_width, WIDE)
+@pytest.mark.parametrize("effects", [PLAIN.effects, (THIN,)], ids=["plain", "magnified"])
+def test_colours_and_fonts_are_those_of_the_page(effects: tuple[Effect, ...]) -> None:
+    svg = chart(effects, PLAIN.target_width, WIDE)
     assert set(re.findall(r"(?:fill|stroke): ?([^;\"]+)", svg)) <= {
         "none", "var(--ink)", "var(--rule)", "var(--sampling)", "var(--privacy)", "var(--faint)",
     }  # fmt: skip
+    assert not re.search(r"#[0-9a-f]{6}", svg)
+    assert set(re.findall(r"(?:font-family:|px) ([^;\"0-9]+)[;\"]", svg)) == {"system-ui, sans-serif"}
 
 
-def test_an_interval_that_goes_on_beyond_the_picture_says_so() -> None:
-    far = Effect("far", 5.0, -90.0, 100.0, -1.0, 2.0)
-    svg = forest((far, Effect("near", 0.5, 0.4, 0.6, 0.45, 0.55)), 1.0, WIDE)
-    marks = re.findall(r">([^<>]+)</text>", svg)
-    assert marks.count("…") == 2
-    assert not {"&lt;", "&gt;"} & set(marks)
+def test_an_unbounded_set_is_an_arrow_in_the_colour_of_privacy() -> None:
+    bounded, above = replace(THIN, low=0.4, high=0.6), Effect("up", 0.5, 0.25, None, None, None, kind="above")
+    heads = [chart((one,), 1.0, WIDE).count("fill: var(--privacy)") for one in (bounded, above)]
+    assert heads == [0, 1]
 
 
-def test_an_interval_for_this_table_is_drawn_in_the_colour_of_privacy_alone() -> None:
-    bare = Effect("a", 0.5, None, None, None, None)
-    known = replace(bare, table_low=0.25, table_high=0.75)
-    assert "var(--privacy)" not in forest((bare,), 1.0, WIDE)
-    svg = forest((known,), 1.0, WIDE)
-    assert "var(--privacy)" in svg
-    assert "var(--sampling)" not in svg
-    far = forest((replace(bare, table_low=-90.0, table_high=90.0),), 1.0, WIDE)
-    assert re.findall(r">([^<>]+)</text>", far).count("…") == 2
+def test_names_are_escaped_after_the_drawing() -> None:
+    names = ("<script>", "#010101", "name-0-", "a" * 200)
+    effects = tuple(replace(THIN, name=name) for name in names)
+    svg = chart(effects, 1.0, shapes(effects)[0])
+    found = re.findall(r">([^<>]+)</text>", svg)
+    assert {"&lt;script&gt;", "#010101", "name-0-"} <= set(found)
+    assert "<script>" not in svg
+    assert not any(len(text) > TALL.letters for text in found)
 
 
-@pytest.mark.parametrize(
-    ("effect", "arrows"),
-    [
-        (Effect("gap", 0.5, -0.5, 0.25, None, None, kind="outside"), {"&lt;", "&gt;"}),
-        (Effect("up", 0.5, 0.25, None, None, None, kind="above"), {"&gt;"}),
-        (Effect("down", -0.5, None, 0.25, None, None, kind="below"), {"&lt;"}),
-    ],
-    ids=lambda value: getattr(value, "name", ""),
-)
-def test_an_unbounded_set_goes_on_beyond_the_picture(effect: Effect, arrows: set[str]) -> None:
-    svg = forest((effect, Effect("near", 0.5, 0.4, 0.6, 0.45, 0.55, kind="interval")), 1.0, WIDE)
-    assert {"&lt;", "&gt;"} & set(re.findall(r">([^<>]+)</text>", svg)) == arrows
-    # one bar for each piece, and those of the interval beside it
-    bars = 2 if effect.kind == "outside" else 1
-    assert svg.count("var(--privacy)") == bars + 1
-
-
-def test_a_set_that_excludes_nothing_is_an_empty_row_with_words() -> None:
-    svg = forest((Effect("a", None, None, None, None, None, kind="everything"),), 1.0, WIDE)
-    assert "any value" in svg
-    assert "not estimable" not in svg
-    assert "var(--privacy)" not in svg
-
-
-def test_a_long_name_is_cut_in_its_middle() -> None:
-    svg = forest((Effect("a" * 100 + "z", 0.1, 0.0, 0.2, 0.05, 0.15),), 1.0, WIDE)
-    assert "a" * 17 + "…" + "a" * 15 + "z" in svg
-    assert "a" * 30 not in svg
-
-
-def test_nothing_to_draw_is_drawn_as_nothing_estimable() -> None:
-    svg = forest((Effect("a", None, None, None, None, None), Effect("b", 0.0, None, None, None, None)), 1.0, NARROW)
-    assert svg.count("not estimable") == 1
+def test_wide_pages_have_the_shape_that_their_names_need() -> None:
+    assert shapes(PLAIN.effects) == (WIDE, NARROW)
+    assert shapes((replace(THIN, name="a" * 80),)) == (TALL, NARROW)
+    assert not is_magnified((replace(THIN, low=0.0, high=1.0),), 1.0)
+    assert is_magnified((THIN,), 1.0)
 
 
 def test_without_the_drawing_library_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     with pytest.raises(SpecError, match=r"discreet\[report\]"):
-        forest(PLAIN.effects, PLAIN.target_width, WIDE)
+        chart(PLAIN.effects, PLAIN.target_width, WIDE)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.pages.text import confidence_set, estimate, number, p_value, plain, share, shortened
+from discreet.pages.text import confidence_set, count, estimate, in_row, number, p_value, percent, plain, share
 from discreet.pages.view import Coefficient
 
 
@@ -26,23 +26,10 @@ def test_numbers_of_any_size_are_short_and_have_no_zeros_before_their_exponent()
         "1,234,568",
         "0.0001235",
         "1e-5",
-        "-2.5e+12",
+        "-2.5e12",
     ]
     assert plain(1e-6) == "1e-6"
     assert plain(123456.0) == "123456"
-
-
-@given(st.text("abc ", max_size=40), st.integers(3, 30))
-def test_shortened_text_fits_and_keeps_both_ends(text: str, letters: int) -> None:
-    short = shortened(text, letters)
-    assert len(short) <= letters
-    if len(text) <= letters:
-        assert short == text
-    else:
-        first, last = short[: letters - 1 - (letters - 1) // 2], short[letters - (letters - 1) // 2 :]
-        assert text.startswith(first)
-        assert text.endswith(last)
-        assert len(short) == letters
 
 
 def test_a_share_is_called_all_or_nothing_only_if_it_is() -> None:
@@ -63,3 +50,23 @@ def test_what_is_not_known_is_a_dash_or_words() -> None:
     bounded, unbounded = row(estimate=0.123456, kind="interval"), row(estimate=0.123456, kind="everything")
     assert (estimate(bounded), estimate(unbounded)) == ("0.1235", "[0.12]")
     assert confidence_set(row(estimate=1.0, kind="interval", low=0.5, high=1.5)).count("–") == 0
+
+
+def test_the_numbers_of_a_row_have_the_decimals_that_its_error_leaves() -> None:
+    huge = row(estimate=0.1234567891, std_error=1.2e-7, kind="interval", low=0.1234565540, high=0.1234570242)
+    assert estimate(huge) == "0.123456789"
+    assert confidence_set(huge) == "0.123456554 to 0.123457024"
+    coarse = row(estimate=-18_458.3, std_error=10_416.0, kind="interval", low=-41_981.0, high=94.59)
+    assert (estimate(coarse), in_row(coarse.std_error, coarse)) == ("-18,458", "10,416")
+    assert confidence_set(coarse) == "-41,981 to 95"
+    noise = row(estimate=2.5, privacy_sd=0.125)
+    assert (estimate(noise), in_row(noise.privacy_sd, noise)) == ("2.500", "0.125")
+    # an error of 0 or one that is not finite says nothing about digits
+    assert [estimate(row(estimate=0.123456, std_error=error)) for error in (0.0, float("inf"))] == ["0.1235"] * 2
+    assert confidence_set(row(estimate=1.0, std_error=9.0, kind="above", low=0.123456)) == "at least 0.1235"
+
+
+def test_levels_and_numbers_of_rows_are_written_out() -> None:
+    assert [percent(level) for level in (0.95, 0.999, 0.99995)] == ["95%", "99.9%", "99.995%"]
+    assert count(1234567.4) == "1,234,567"
+    assert [share(value) for value in (0.1359, 0.5, 0.0056)] == ["13.6%", "50%", "0.6%"]

@@ -52,7 +52,12 @@ def commands() -> Iterator[list[str]]:
                  ["new.csv"], ["new.csv", "-o", "out.csv", "--keep", "nobody"],
                  ["new.csv", "-o", "out.csv", "--level", "2"]):  # fmt: skip
         yield ["predict", "R.json", *more]
-    for more in (["none.json", "-o", "r.html"], ["R.json"], ["R.json", "-o", "r.txt"], ["R.json", "-o", "none/r.html"],
+    for more in (["none.json", "-o", "p.svg"], ["R.json"], ["R.json", "-o", "p.docx"], ["R.json", "-o", "none/p.svg"],
+                 ["R.json", "-o", "R.json", "--force"], ["R.json", "-o", "p.svg", "--scale", "units"],
+                 ["R.json", "-o", "p.svg", "--at", "age=3"], ["R.json", "-o", "p.svg", "--prediction", "agee"],
+                 ["R.json", "-o", "p.svg", "--prediction", "age", "--at", "region=x"]):  # fmt: skip
+        yield ["plot", *more]
+    for more in (["none.json", "-o", "r.html"], ["R.json", "-o", "r.txt"], ["R.json", "-o", "none/r.html"],
                  ["R.json", "-o", "r.html", "--level", "2"], ["R.json", "--json", "--level", "much"]):  # fmt: skip
         yield ["report", *more]
     for more in (["none.csv", "-o", "n.toml"], ["design.toml", "-o", "n.toml"], ["people.csv", "-o", "design.toml"],

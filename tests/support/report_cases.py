@@ -9,12 +9,13 @@ import numpy as np
 
 from discreet.analyst.diagnostics.clips import ClippedShare
 from discreet.analyst.diagnostics.diagnostics import Diagnostic
+from discreet.analyst.pictures.effects import Effect
 from discreet.design.model import Design
 from discreet.pages.attacker import attacker
 from discreet.pages.provenance import DeclaredColumn, NoiseLine, Provenance
 from discreet.pages.trace import CoefficientTrace
 from discreet.pages.usage import Usage
-from discreet.pages.view import Coefficient, Effect, ModelView, Promise, ReportView
+from discreet.pages.view import Coefficient, ModelView, Promise, ReportView
 from discreet.privacy.budget import PrivacyBudget
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.unit import PrivacyUnit

@@ -13,9 +13,9 @@ from typing import Final
 
 from discreet.analyst.pictures.effects import Effect, Panel, around_zero
 from discreet.analyst.pictures.forest import MOST_LINES as MOST_LINES
-from discreet.analyst.pictures.forest import NARROW, Shape, forest, layout, most, wide_shape
+from discreet.analyst.pictures.forest import NARROW, Shape, forest, layout, line_name, most, wide_shape
 from discreet.analyst.pictures.saving import figure_bytes
-from discreet.analyst.pictures.style import Palette, house_style, shortened
+from discreet.analyst.pictures.style import Palette, house_style
 
 # colours of the drawing that are placeholders for colours of the page
 _COLOURS: Final = {
@@ -26,6 +26,7 @@ _COLOURS: Final = {
     "#030303": "var(--sampling)",
     "#040404": "var(--privacy)",
 }
+_FONTS: Final = "system-ui, sans-serif"
 
 
 def shapes(effects: Sequence[Effect]) -> tuple[Shape, Shape]:
@@ -60,7 +61,7 @@ def chart(effects: Sequence[Effect], target_width: float, shape: Shape) -> str:
         figure.patch.set_visible(False)
         palette = Palette(*_COLOURS)
         forest(figure, panels, shape, found, palette=palette, shown=lambda position, _: f"name-{position}-")
-        names = [shortened(effect.name, shape.letters) for panel in panels for effect in panel.effects]
+        names = [line_name(effect, shape) for panel in panels for effect in panel.effects]
         return _inline(figure_bytes(figure, "svg").decode(), names, shape)
 
 
@@ -77,7 +78,8 @@ def _inline(svg: str, names: Sequence[str], shape: Shape) -> str:
     # the library's own style would rule the whole page
     body = re.sub(r"<metadata>.*?</metadata>|<style.*?</style>|<!--.*?-->|<defs/>", "", body, flags=re.DOTALL)
     body = re.sub(r' id="([^"]+)"', "", body)
-    body = re.sub(r"font: ([^;\"]*?)([0-9.]+)px [^;\"]*", r"font: \1\2px system-ui, sans-serif", body)
+    # the library writes a font in one piece or in several
+    body = re.sub(r"(font-family:|font: [^;\"]*?px) [^;\"]*", rf"\1 {_FONTS}", body)
     for sign, colour in _COLOURS.items():
         body = body.replace(sign, colour)
     body = re.sub(r">\s+<", "><", body)

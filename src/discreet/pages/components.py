@@ -37,7 +37,9 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters.update(number=text.number, plain=text.plain, share=text.share, p_value=text.p_value)
+    made.filters.update(
+        number=text.number, plain=text.plain, share=text.share, p_value=text.p_value, percent=text.percent
+    )
     made.filters.update(
         estimate=text.estimate, confidence_set=text.confidence_set, in_row=text.in_row, count=text.count
     )

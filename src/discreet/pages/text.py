@@ -57,7 +57,16 @@ def share(value: float | None) -> str:
         return "less than 0.1%"
     if 0.999 < value < 1:
         return "more than 99.9%"
-    return f"{100 * value:.3g}%"
+    return f"{100 * value:.1f}".removesuffix(".0") + "%"
+
+
+def percent(level: float) -> str:
+    """Give a confidence level as it was asked for.
+
+    >>> percent(0.95), percent(0.9999)
+    ('95%', '99.99%')
+    """
+    return f"{100 * level:.6g}%"
 
 
 def p_value(value: float | None) -> str:

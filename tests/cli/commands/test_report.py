@@ -25,7 +25,8 @@ def test_the_page_is_the_view_of_the_model(folder: Path, call: Call) -> None:
     assert (result.exit_code, result.stdout, result.stderr) == (0, "Written  R.html\n", "")
     release = Release.load(PATH)
     page = (folder / "R.html").read_text(encoding="utf-8")
-    assert page == render(report_view(release, fit(release)))
+    assert page == render(report_view(release, fit(release), file=PATH))
+    assert f"<code>{PATH}</code>" in page
     assert not [marker for marker in (CANARY, SECRET, "people.csv", str(folder)) if marker in page]
 
 
@@ -38,17 +39,20 @@ def test_a_report_on_robust_errors_is_asked_for_with_a_word(folder: Path, call: 
     result = call("report", "robust.json", "-o", "R.html", "--robust")
     assert (result.exit_code, result.stderr) == (0, "")
     model = fit(Release.load("robust.json")).robust()
-    assert (folder / "R.html").read_text(encoding="utf-8") == render(report_view(model.release, model))
+    assert (folder / "R.html").read_text(encoding="utf-8") == render(
+        report_view(model.release, model, file="robust.json")
+    )
     assert call("report", PATH, "-o", "plain.html", "--robust").exit_code == 2
 
 
 def test_options_reach_the_model_and_json_is_the_view(folder: Path, call: Call) -> None:
     flags = ("--features", "age", "--penalty", "ridge", "--strength", "0.1", "--level", "0.8", "--no-intercept")
+    flags += ("--title", "Ages & pay")
     result = call("report", PATH, "-o", "R.html", "--json", *flags)
     assert (result.exit_code, result.stderr) == (0, "")
     release = Release.load(PATH)
     model = fit(release, features=["age"], penalty="ridge", strength=0.1, intercept=False)
-    view = report_view(release, model, level=0.8)
+    view = report_view(release, model, level=0.8, title="Ages & pay", file=PATH)
     assert json.loads(result.stdout) == json.loads(json.dumps(view.to_dict()))
     assert (folder / "R.html").read_text(encoding="utf-8") == render(view)
     alone = call("report", PATH, "--json", *flags)
@@ -65,11 +69,34 @@ def test_an_existing_page_is_replaced_only_by_force(folder: Path, call: Call) ->
     assert (folder / "R.html").read_text() != "precious"
 
 
+def test_without_a_name_the_page_is_beside_the_release(folder: Path, call: Call) -> None:
+    (folder / "out").mkdir()
+    (folder / "out" / "income.release.json").write_bytes((folder / PATH).read_bytes())
+    result = call("report", "out/income.release.json")
+    assert (result.exit_code, result.stdout, result.stderr) == (0, "Written  out/income.html\n", "")
+    page = (folder / "out" / "income.html").read_text(encoding="utf-8")
+    assert "out/income" not in page
+    again = call("report", "out/income.release.json")
+    assert again.exit_code == 2
+    assert "--force" in again.stderr
+    before = contents(folder)
+    assert call("report", PATH, "--json").exit_code == 0
+    assert contents(folder) == before
+
+
+def test_the_title_and_the_file_are_at_the_head_of_the_page(folder: Path, call: Call) -> None:
+    assert call("report", PATH, "-o", "R.html", "--title", "Income & <age>").exit_code == 0
+    page = (folder / "R.html").read_text(encoding="utf-8")
+    assert "<h1>Income &amp; &lt;age&gt;</h1>" in page
+    assert '<p class="from">income, from <code>income.release.json</code></p>' in page
+    assert "discreet fit income.release.json" in page
+
+
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
         (["-o", "people.csv", "--force"], "does not end in .html"),
-        ([], "--output"),
+        (["-o", "R.html", "--title", " "], "title: expected a text"),
         (["-o", "no/R.html"], "does not exist"),
         (["-o", "R.html", "--level", "95"], "level"),
         (["-o", "R.html", "--level", "0.05"], "write level=0.95 or alpha=0.05 (--level 0.95)"),

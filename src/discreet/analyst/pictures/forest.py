@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MOST_LINES: Final = 200  # a taller picture is read by nobody, and some programs do not open it
-_THIN: Final = 24.0  # pixels below which the parts of an interval cannot be told apart
+_THIN: Final = 24.0  # pixels below which the parts of an interval cannot be seen
 _SAMPLING: Final = 9.0  # pixels that the part of sampling is thick
 _PRIVACY: Final = 5.0  # and the part of privacy, so that both are known without their colours
 _LINE: Final = 2.0  # where it is all there is
@@ -70,7 +70,7 @@ class Shape:
 
 WIDE: Final = Shape("wide", 820, 30, 14, beside=True, letters=34, magnified=110)
 #: for names that are too long to be beside their lines
-TALL: Final = Shape("wide", 820, 48, 14, beside=False, letters=80, magnified=110)
+TALL: Final = Shape("wide", 820, 48, 14, beside=False, letters=78, magnified=110)
 NARROW: Final = Shape("narrow", 340, 46, 13, beside=False, letters=28, magnified=70)
 _SHRUNK: Final = 0.8  # of a line where there are many
 MANY: Final = 30  # lines from which the numbers of an axis are above it too
@@ -111,7 +111,7 @@ def layout(panels: Sequence[Panel], shape: Shape, *, above: float = 0.0, labels:
     effects = [effect for panel in panels for effect in panel.effects]
     left, right = _EDGE, _EDGE
     if shape.beside:
-        names = max(text_width(shortened(effect.name, shape.letters), shape.font) for effect in effects)
+        names = max(text_width(line_name(effect, shape), shape.font) for effect in effects)
         left += min(names, 0.4 * shape.width) + _BESIDE
         right += max(text_width(interval_words(effect), SMALL) for effect in effects) + _EDGE
     row = shape.row * (_SHRUNK if len(effects) > MANY and shape.beside else 1.0)
@@ -152,6 +152,15 @@ def limits(panel: Panel) -> tuple[float, float]:
         low, high = low - middle, low + middle
     margin = 0.04 * (high - low)
     return low - margin, high + margin
+
+
+def line_name(effect: Effect, shape: Shape) -> str:
+    """Give as much of a name as the line has room for, beside it or above it with the interval at its end."""
+    letters = shape.letters
+    if not shape.beside:
+        room = shape.width - 3 * _EDGE - text_width(interval_words(effect), SMALL)
+        letters = min(letters, int(room / text_width("a", shape.font)))
+    return shortened(effect.name, letters)
 
 
 def interval_words(effect: Effect) -> str:
@@ -220,7 +229,7 @@ def forest(
                   across="center", move=(0.0, -_TICKS / 2), x_of_axes=True)  # fmt: skip
         line = _Line(axes, beside, shape, found, palette)
         for index, effect in enumerate(panel.effects):
-            line.draw(effect, index, shown(position, shortened(effect.name, shape.letters)))
+            line.draw(effect, index, shown(position, line_name(effect, shape)))
             position += 1
         top += height + _TICKS
         if labels:

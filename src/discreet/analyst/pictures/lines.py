@@ -149,7 +149,7 @@ def _frame(axes: Axes, drawn: Sequence[Line], ends: tuple[float, float], *, fall
 def _draw(axes: Axes, line: Line, index: int, *, markers: bool) -> None:
     axes.plot(
         line.x, line.y, color=COLOURS[index % len(COLOURS)], linestyle=DASHES[index // len(COLOURS) % len(DASHES)],
-        linewidth=1.8, marker="o" if markers else "", markersize=4.5, clip_on=False,
+        linewidth=1.8, marker="o" if markers else "", markersize=4.5, clip_on=False, label=line.name,
     )  # fmt: skip
 
 

@@ -87,10 +87,11 @@ def place(figure: Figure, left: float, top: float, width: float, height: float) 
 
 
 def quiet_axis(axis: Axis, palette: Palette = LIGHT, *, grid: bool = True) -> None:
-    """Ticks as faint numbers without marks, and thin lines across."""
+    """Ticks as faint numbers without marks, and thin lines across if there is a grid."""
     axis.set_major_formatter(lambda value, _: axis_number(value))
     axis.set_tick_params(tick1On=False, tick2On=False, labelcolor=palette.faint, pad=6, labelsize=SMALL)
-    axis.grid(visible=grid, color=palette.rule, linewidth=1)
+    if grid:
+        axis.grid(visible=True, color=palette.rule, linewidth=1)
 
 
 def words(
