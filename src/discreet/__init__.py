@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from discreet.checking import check
     from discreet.design.model import Design
     from discreet.errors import DesignError, DesignProblem, DiscreetError
-    from discreet.estimator import PrivateLinearRegression
+    from discreet.estimator import PrivateLinearRegression, check_pipeline
     from discreet.ledger.ledger import Ledger
     from discreet.pages.page import report
     from discreet.papers.comparison.comparing import compare_methods
@@ -51,6 +51,7 @@ _HOMES = {
     "Release": "discreet.releases",
     "blank_design": "discreet.tables.files.blank_design",
     "check": "discreet.checking",
+    "check_pipeline": "discreet.estimator",
     "compare_methods": "discreet.papers.comparison.comparing",
     "compare_models": "discreet.analyst.comparison",
     "diagnose": "discreet.analyst.diagnosis",
@@ -80,6 +81,7 @@ __all__ = [
     "Release",
     "blank_design",
     "check",
+    "check_pipeline",
     "compare_methods",
     "compare_models",
     "diagnose",

@@ -35,7 +35,7 @@ def exact(monkeypatch):
     def stop(table, design, **_options):
         raise Stopped(exact_release(table, design).totals)
 
-    monkeypatch.setattr("discreet.estimator.release", stop)
+    monkeypatch.setattr("discreet.estimator.regression.release", stop)
 
 
 def estimator(missing="error", **changes) -> PrivateLinearRegression:

@@ -71,7 +71,9 @@ def test_no_cell_has_a_say(monkeypatch):
     assert first.release_.mechanism == second.release_.mechanism == "refined"
     assert first.release_.noise == second.release_.noise
     seen = []
-    monkeypatch.setattr("discreet.estimator.predicting_mechanism", lambda *given: seen.append(given) or "gaussian")
+    monkeypatch.setattr(
+        "discreet.estimator.regression.predicting_mechanism", lambda *given: seen.append(given) or "gaussian"
+    )
     assert estimator().fit(X, Y).release_.mechanism == "gaussian"
     ((design, delta),) = seen
     assert isinstance(design, discreet.Design)

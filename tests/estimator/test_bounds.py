@@ -27,7 +27,7 @@ def nothing_is_spent(monkeypatch):
     def refuse(*_arguments, **_options):
         pytest.fail("a release was made")
 
-    monkeypatch.setattr("discreet.estimator.release", refuse)
+    monkeypatch.setattr("discreet.estimator.regression.release", refuse)
 
 
 @pytest.mark.parametrize(

@@ -43,7 +43,9 @@ def said(error: BaseException) -> str:
 
 @pytest.fixture
 def exact(monkeypatch):
-    monkeypatch.setattr("discreet.estimator.release", lambda table, design, **_: exact_release(table, design))
+    monkeypatch.setattr(
+        "discreet.estimator.regression.release", lambda table, design, **_: exact_release(table, design)
+    )
 
 
 @pytest.mark.usefixtures("exact")

@@ -114,6 +114,7 @@ def test_a_pickle_whose_release_was_changed_is_refused():
 
 def test_without_scikit_learn_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "sklearn.base", None)
-    monkeypatch.delitem(sys.modules, "discreet.estimator")
+    for name in [name for name in sys.modules if name.startswith("discreet.estimator")]:
+        monkeypatch.delitem(sys.modules, name)
     with pytest.raises(SpecError, match=r"'scikit-learn', which is not installed.*discreet\[sklearn\]"):
         importlib.import_module("discreet.estimator")

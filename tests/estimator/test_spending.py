@@ -91,7 +91,9 @@ def test_whoever_turns_notices_into_errors_spends_nothing():
 
 def test_a_model_that_cannot_be_solved_leaves_its_release_behind(monkeypatch):
     model = estimator().fit(X, Y).set_params(penalty="none")
-    monkeypatch.setattr("discreet.estimator.release", lambda table, design, **_: exact_release(table, design))
+    monkeypatch.setattr(
+        "discreet.estimator.regression.release", lambda table, design, **_: exact_release(table, design)
+    )
     same = np.column_stack([X[:, 0], X[:, 0]])
     model.fit(same, Y)
     assert not model.release_.private
@@ -174,7 +176,7 @@ def test_what_fits_cost_together_is_in_no_file():
 
 
 def test_a_worker_says_that_other_workers_are_not_counted(monkeypatch):
-    monkeypatch.setattr("discreet.estimator.is_worker", lambda: True)
+    monkeypatch.setattr("discreet.estimator.regression.is_worker", lambda: True)
     (notice,) = notices(lambda: clone(estimator()).fit(X, Y))
     assert "fits of other workers are not counted here: a ledger counts them all" in notice
 

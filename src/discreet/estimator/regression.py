@@ -1,25 +1,29 @@
-"""The scikit-learn regressor: arrays and tables in, one release, one fit. It has no statistics of its own."""
+"""The regressor itself: parameters, `fit`, `predict`, and what scikit-learn asks of an estimator."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import fields, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Final, Self, TypeVar
+from typing import Any, Final, Self
 
 import numpy as np
 import numpy.typing as npt
 from scipy.sparse import issparse
+from sklearn.base import BaseEstimator, RegressorMixin  # type: ignore[import-untyped]  # scikit-learn has no types
+from sklearn.metrics import r2_score  # type: ignore[import-untyped]  # as above
+from sklearn.utils import validation  # type: ignore[import-untyped]  # as above
 
 from discreet.analyst.model import Fit, fit
-from discreet.analyst.values.not_estimable import REMEDY
-from discreet.design.bounds import HOW_TO_DECLARE, declared_bounds
-from discreet.design.columns import Base, Numeric
+from discreet.design.columns import Numeric
 from discreet.design.domain import DEFAULT_GRID_BITS
 from discreet.design.model import Design
-from discreet.errors import CellError, DiscreetError, PrivacyNotice, SpecError, missing_extra, shown
+from discreet.errors import DiscreetError, PrivacyNotice, SpecError, shown
+from discreet.estimator.declaring import IN_DESIGN, checked_design, declared_design, features_of, named_columns
+from discreet.estimator.options import FIT_OPTIONS, check_fit_options, check_formula, check_kind, fit_options
+from discreet.estimator.reading import check_rows, in_familiar_words, read_column, read_target
 from discreet.ledger.ledger import Ledger
 from discreet.ledger.session import SESSION, is_worker
 from discreet.mechanisms.choice import AUTO, DECLARED, predicting_mechanism
@@ -27,27 +31,21 @@ from discreet.mechanisms.registry import HOMES, mechanism_named
 from discreet.privacy.budget import PrivacyBudget
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.spend import ObservedHook, SpendHook, SpendReceipt, SpendRequest, untracked
-from discreet.releases import BLOCKS, NoiseLaw, Release
-from discreet.tables.arrow import declared_array
-from discreet.tables.encoder import settle_missing
-from discreet.tables.frames import check_names, frame_batches
-from discreet.tables.matrices import matrix_columns, table_names, target_column
+from discreet.releases import Release
+from discreet.tables.frames import check_names
+from discreet.tables.matrices import matrix_columns, table_names
 from discreet.workflow import release
 
-try:
-    from sklearn.base import BaseEstimator, RegressorMixin  # type: ignore[import-untyped]  # it has no types
-    from sklearn.exceptions import DataConversionWarning  # type: ignore[import-untyped]  # as above
-    from sklearn.metrics import r2_score  # type: ignore[import-untyped]  # as above
-    from sklearn.utils import validation  # type: ignore[import-untyped]  # as above
-except ImportError as error:
-    raise missing_extra("sklearn", "scikit-learn") from error
-
-_Result = TypeVar("_Result")
 _RELEASE_OPTIONS: Final = (
     "epsilon", "delta", "settings", "scaling", "clip_counts", "grid_bits", "allow_weak_privacy",
 )  # fmt: skip
-_FIT_OPTIONS: Final = ("penalty", "strength", "l1_ratio")
-_ROWS: Final = 2**16
+# each compares two fits to the same rows, which differ by fresh noise
+_FRESH_NOISE: Final = {
+    "check_fit_idempotent": "a second fit is a second release with fresh noise, so its predictions differ",
+    "check_regressor_data_not_an_array": "compares fits to two containers of the same rows; each draws its own noise",
+    "check_regressors_int": "compares fits to whole and to floating numbers; each draws its own noise",
+    "check_supervised_y_2d": "compares fits to a flat y and to a column y; each draws its own noise",
+}
 
 
 class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
@@ -70,8 +68,9 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
         Declarations of the columns of `X`, made without looking at them; values outside are clipped. Name to
         `(low, high)`, list of levels, `bool` or anything else that `Design` takes; or one pair `(low, high)` for all
         columns; or a pair of arrays `(lows, highs)` in column order, of NumPy where there are two columns. Columns
-        without names are called x0, x1, ... The word "private", for one column or for all, has `fit` find bounds, for
-        5% of its budget; where they are not found, it stops with `BoundsNotFound`.
+        without names are called x0, x1, ... A name that `X` does not have may be declared by a formula over columns
+        that it has, as in `{"x0": (1, 9), "log_x0": {"formula": "log(x0)"}}`. The word "private", for one column or
+        for all, has `fit` find bounds, for 5% of its budget; where they are not found, it stops with `BoundsNotFound`.
     target_bounds
         `(low, high)` of `y`, `bool` or "private".
     missing
@@ -79,14 +78,21 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
         drop or fill. Where every cell has a rule to drop or fill, no cell is an error.
     fit_intercept, radius, neighbours
         As in `discreet.Design` (`intercept`, `radius`, `unit`).
+    design
+        A whole `Design` instead of all these, from `bounds` to `neighbours`. `X` has its columns, by name or, without
+        names, in declared order, but for the target, which is `y`, and for those with a formula. One that names an id
+        is refused, as rows come without ids.
+    formula
+        The model that is fitted to a release of moments, as in `discreet.fit`, such as `"y ~ x0 + log_x0"`; all columns
+        without it. `refit` keeps it.
     penalty, strength, l1_ratio
         As in `discreet.fit`. Without a penalty: the best predictor that the release has, `bayes` from moments, the
         published model where a mechanism of kind `coefficients` has fitted it; such a mechanism takes no penalty.
     mechanism
         As in `discreet.release`, but for `auto`: with delta above 0 it is `refined`, which predicts best and publishes
-        one model, unless `penalty`, `strength`, `l1_ratio`, `settings`, `scaling` or `clip_counts` are given, or the
-        model has no intercept and bounds that are not symmetric around 0. Then, and with delta = 0, it is what
-        `discreet.release` takes, which publishes moments. No cell has a say in it.
+        one model, unless `formula`, `penalty`, `strength`, `l1_ratio`, `settings`, `scaling` or `clip_counts` are
+        given, or the model has no intercept and bounds that are not symmetric around 0. Then, and with delta = 0, it is
+        what `discreet.release` takes, which publishes moments. No cell has a say in it.
     settings, scaling, clip_counts, grid_bits, allow_weak_privacy
         As in `discreet.release`.
     dataset
@@ -101,6 +107,8 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
     coef_, intercept_
         In original units; one coefficient for each number or boolean and for each level but the reference. Missing
         where the penalty is `none` and the noise leaves no least squares; then `predict` refuses, and says what to do.
+    columns_
+        Declared names of the columns of `X`, in their order.
     release_, guarantee_, fit_
         What was published, its promise, and the model read from it. The promise is about this fit;
         `guarantee_.together` is what all fits so far cost in this process, as if on the same rows.
@@ -131,6 +139,8 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
         radius: float | None = None,
         neighbours: str = "add-remove",
         missing: object = "error",
+        design: Design | None = None,
+        formula: str | None = None,
         mechanism: str = AUTO,
         settings: Mapping[str, object] | None = None,
         scaling: str = DECLARED,
@@ -145,6 +155,7 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
         self.penalty, self.strength, self.l1_ratio = penalty, strength, l1_ratio
         self.fit_intercept, self.radius = fit_intercept, radius
         self.neighbours, self.missing = neighbours, missing
+        self.design, self.formula = design, formula
         self.mechanism, self.settings, self.scaling, self.clip_counts = mechanism, settings, scaling, clip_counts
         self.grid_bits, self.allow_weak_privacy = grid_bits, allow_weak_privacy
         self.dataset, self.ledger = dataset, ledger
@@ -162,24 +173,29 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
         y
             One number, or true or false, for each row. In a list, an entry that is a list of one cell is that cell.
         **refused
-            Nothing: weights and groups are refused. They are no named argument, by which tools would take them for
-            supported.
+            Nothing: weights and groups are refused, with the reason. They are no named argument, by which tools and
+            scikit-learn's metadata routing would take them for supported.
         """
         if refused:
             raise SpecError(f"fit got {', '.join(refused)}; it takes X and y only: {_why_refused(refused)}")
         PrivacyBudget(self.epsilon, self.delta)
-        self._check_fit_options()
-        table = self._columns(X, reset=True)
-        target, values = _target(y, table)
-        design = self._design(list(table), target)
+        check_fit_options(self._asked())
+        given = {name: getattr(self, name) for name in IN_DESIGN}
+        whole = checked_design(self.design, given)
+        table = self._columns(X, whole)
+        target, values = read_target(y, table, None if whole is None else whole.target)
+        design = declared_design(list(table), target, given) if whole is None else whole
+        check_formula(self.formula, self._asked(), design)
         mechanism = self._mechanism(design)
-        self._check_penalty("moments" if mechanism == AUTO else mechanism_named(mechanism).kind, mechanism)
-        table[target] = values
-        _check_rows(design, table)
+        kind = "moments" if mechanism == AUTO else mechanism_named(mechanism).kind
+        check_kind(self.formula, self.penalty, kind, mechanism)
+        names, table[target] = tuple(table), values
+        check_rows(design, table)
         hook = ObservedHook(self._account(), before=self._say_what_is_spent, after=self._count)
-        given = {name: getattr(self, name) for name in _RELEASE_OPTIONS}
-        released = partial(release, table, design, mechanism=mechanism, **given)
-        self.release_ = _in_familiar_words(target, partial(released, spend=hook))
+        options = {name: getattr(self, name) for name in _RELEASE_OPTIONS}
+        released = partial(release, table, design, mechanism=mechanism, **options)
+        self.release_ = in_familiar_words(target, partial(released, spend=hook))
+        self.columns_ = names
         self.guarantee_ = self._counted_guarantee()
         return self._fit_release()
 
@@ -205,11 +221,11 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
         'ridge'
         """
         validation.check_is_fitted(self, "release_")
-        before = {name: getattr(self, name) for name in _FIT_OPTIONS}
+        before = self._asked()
         self.set_params(penalty=penalty, strength=strength, l1_ratio=l1_ratio)
         try:
-            self._check_fit_options()
-            self._check_penalty(self.release_.kind, self.release_.mechanism)
+            check_fit_options(self._asked())
+            check_kind(self.formula, self.penalty, self.release_.kind, self.release_.mechanism)
             return self._fit_release()
         except DiscreetError:
             self.set_params(**before)
@@ -217,11 +233,11 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
 
     def _fit_release(self) -> Self:
         """Fit the model to the release."""
-        options = self._fit_options() if self.release_.kind == "moments" else {}
+        options = fit_options(self._asked()) if self.release_.kind == "moments" else {}
         for stale in ("fit_", "coef_", "intercept_"):
             self.__dict__.pop(stale, None)
         try:
-            model = fit(self.release_, **options)
+            model = fit(self.release_, self.formula if options else None, **options)
         except DiscreetError as error:
             error.add_note("the budget is spent; the release is kept in release_, where other models cost nothing")
             raise
@@ -279,11 +295,13 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
         # looked for only where it is missing
         if name in ("coef_", "intercept_") and "fit_" in self.__dict__:
             raise AttributeError(f"{name} is {next(iter(self.fit_.params.values()))!r}")
+        if name == "set_fit_request":
+            raise AttributeError(f"fit takes X and y only, so there is no metadata to route to it: {_why_refused({})}")
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def _mechanism(self, design: Design) -> str:
         """The mechanism that the next fit takes, from parameters and declarations alone."""
-        asked = (self.penalty, self.strength, self.l1_ratio)
+        asked = (self.penalty, self.strength, self.l1_ratio, self.formula)
         if not isinstance(self.mechanism, str):
             raise SpecError.unknown_name("mechanism", self.mechanism, (AUTO, *HOMES))
         plain = isinstance(self.scaling, str) and self.scaling == DECLARED and self.clip_counts is False
@@ -292,30 +310,9 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
             return predicting_mechanism(design, self.delta)
         return self.mechanism
 
-    def _fit_options(self) -> dict[str, Any]:
-        """How a release of moments is fitted."""
-        return {name: getattr(self, name) for name in _FIT_OPTIONS} | {
-            "penalty": REMEDY if self.penalty is None else self.penalty
-        }
-
-    def _check_fit_options(self) -> None:
-        """Refuse what no release can be fitted with, before the spend."""
-        for name, value in (("strength", self.strength), ("l1_ratio", self.l1_ratio)):
-            if self.penalty is None and value is not None:
-                raise SpecError(
-                    f"got {name}={shown(value)} without a penalty; name the one it belongs to, such as "
-                    "penalty='elastic-net', or leave it out"
-                )
-        _try_options(self._fit_options())
-
-    def _check_penalty(self, kind: str, mechanism: str) -> None:
-        """Refuse a penalty for a mechanism that fits its model by itself."""
-        if kind != "moments" and self.penalty not in (None, "none"):
-            raise SpecError(
-                f"got penalty={shown(self.penalty)}, but the mechanism {mechanism!r} publishes the coefficients of one "
-                'model and leaves nothing to penalise; leave the penalty out, or fit with mechanism="gaussian", which '
-                "publishes moments: any penalty can be fitted to them, at no further cost, and they have intervals"
-            )
+    def _asked(self) -> dict[str, Any]:
+        """How a release of moments is to be fitted, as given."""
+        return {name: getattr(self, name) for name in FIT_OPTIONS}
 
     def predict(self, X: object) -> npt.NDArray[np.float64]:
         """Predict the target, row for row, from features clipped to their bounds.
@@ -328,9 +325,9 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
         validation.check_is_fitted(self)
         design = self.release_.design
         # by position: scikit-learn lets an array follow a table, with a warning of its own
-        table = dict(zip(design.regressors, self._columns(X, reset=False).values(), strict=True))
-        _check_rows(design, table)
-        return _in_familiar_words(design.target, partial(self.fit_.predict, table))
+        table = dict(zip(self.columns_, self._matrix(X, reset=False).values(), strict=True))
+        check_rows(design, table)
+        return in_familiar_words(design.target, partial(self.fit_.predict, table))
 
     def score(self, X: object, y: object, sample_weight: object = None) -> float:
         """R^2 of the predictions for these rows; not private for them.
@@ -344,9 +341,9 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
         """
         predicted = self.predict(X)
         design = self.release_.design
-        read = partial(_read, design.target, design.table_columns[design.target], y)
-        actual = _in_familiar_words(design.target, read)
-        weights = None if sample_weight is None else _read("sample_weight", Numeric((0, 1)), sample_weight)
+        read = partial(read_column, design.target, design.table_columns[design.target], y)
+        actual = in_familiar_words(design.target, read)
+        weights = None if sample_weight is None else read_column("sample_weight", Numeric((0, 1)), sample_weight)
         if any(len(values) != len(predicted) for values in (actual, weights) if values is not None):
             raise SpecError("X, y and sample_weight have different numbers of rows; give one value for each row of X")
         if weights is not None and (weights < 0).any():
@@ -361,7 +358,12 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
             raise SpecError("sample_weight adds up to 0, or to more than a double can hold; give other weights")
         return float(r2_score(actual[known], predicted[known], sample_weight=given))
 
-    def _columns(self, X: Any, *, reset: bool) -> dict[str, Any]:  # noqa: ANN401  # tables of any library
+    def _columns(self, X: object, whole: Design | None) -> dict[str, Any]:
+        """Columns by declared name."""
+        columns = self._matrix(X, reset=True)
+        return columns if whole is None else named_columns(whole, columns, named=bool(table_names(X)))
+
+    def _matrix(self, X: Any, *, reset: bool) -> dict[str, Any]:  # noqa: ANN401  # tables of any library
         """Columns by name after scikit-learn's checks of names and width, none of which sees a cell."""
         if issparse(X):
             raise SpecError("X is sparse; rows are read dense. Convert it with X.toarray()")
@@ -380,16 +382,23 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
         if not reset:
             return int(self.n_features_in_)
         bounds: Any = self.bounds
+        if isinstance(self.design, Design):
+            return len(features_of(self.design))
         return len(bounds) if isinstance(bounds, Mapping) else 0
 
-    def _design(self, names: Sequence[str], target: str) -> Design:
-        if self.target_bounds is None:
-            raise SpecError(f"target_bounds are missing; {HOW_TO_DECLARE} target_bounds=(0, 200_000)")
-        declared = {**declared_bounds(self.bounds, names), target: self.target_bounds}
-        unit = {"neighbours": self.neighbours}
-        made = partial(Design, target, intercept=self.fit_intercept, radius=self.radius, unit=unit)
-        columns = made(columns=declared).columns
-        return made(columns={name: {"missing": self.missing, **column.to_dict()} for name, column in columns.items()})
+    def expected_failed_checks(self) -> dict[str, str]:
+        """Checks of scikit-learn that fail here, with the reason: a private release has fresh noise.
+
+        For `sklearn.utils.estimator_checks.check_estimator(model, expected_failed_checks=...)`; without the call, as
+        `PrivateLinearRegression.expected_failed_checks`, for `parametrize_with_checks`.
+
+        Examples
+        --------
+        >>> model = PrivateLinearRegression(epsilon=1, bounds=(-100, 100), target_bounds=(-1000, 1000))
+        >>> sorted(model.expected_failed_checks())[0]
+        'check_fit_idempotent'
+        """
+        return dict(_FRESH_NOISE)
 
     def __sklearn_clone__(self) -> Self:
         made: Self = super().__sklearn_clone__()
@@ -424,14 +433,6 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
             self.fit_ = Fit(release=self.release_, **state["fit_"])
 
 
-def _try_options(options: Mapping[str, Any]) -> None:
-    """Fit a made-up release of moments with these options, as a refusal after the spend would come too late."""
-    design = Design("y", {"y": (-1, 1), "x": (-1, 1)})
-    law, totals = NoiseLaw(8, dict.fromkeys(BLOCKS, 0), "none"), (4**9, 0, 0, 4**9, 4**8, 4**9)
-    stand_in = Release(design, None, "none", "0", law, totals, None, "untracked", "a stand-in")
-    fit(stand_in, **options)
-
-
 def _why_refused(given: Mapping[str, object]) -> str:
     if "groups" in given:
         return (
@@ -439,57 +440,3 @@ def _why_refused(given: Mapping[str, object]) -> str:
             'its ids to discreet.release and Design(..., unit={"id": "patient", "max_rows": 3})'
         )
     return "the noise is calibrated to rows that count once each, so there are no weights; leave them out"
-
-
-def _target(y: object, features: Mapping[str, object]) -> tuple[str, Any]:
-    """Name and values of the target; a column of a table library stays as it is."""
-    if y is None:
-        raise SpecError("PrivateLinearRegression requires y to be passed, but the target y is None")
-    given = getattr(y, "name", None)
-    name = given if isinstance(given, str) and given else "y"
-    if name in features:
-        raise SpecError(f"the target is called {name!r}, and so is a column of X; rename one, or take it out of X")
-    values, is_matrix = target_column(y)
-    if is_matrix:
-        advice = "A column-vector y was passed when a 1d array was expected; give y the shape (n_samples,)"
-        warnings.warn(advice, DataConversionWarning, stacklevel=3)
-    return name, values
-
-
-def _check_rows(design: Design, table: Mapping[str, Any]) -> None:
-    """Refuse columns of different lengths, and an empty table where no rule allows for it."""
-    lengths = {len(values) for values in table.values()}
-    if len(lengths) > 1:
-        raise SpecError("X and y have different numbers of rows; give one value of y for each row of X")
-    if lengths == {0} and not design.total:
-        raise SpecError(
-            "X has no rows; give at least one, or declare `drop` or `fill`, which allow an empty table "
-            "(discreet.check counts the rows that fit)"
-        )
-
-
-def _read(name: str, column: Base, values: object) -> npt.NDArray[np.float64]:
-    """Numbers of one column, read as a release reads them; NaN where the rule is to drop the row."""
-    table = {name: target_column(values)[0]}
-    parts = [declared_array(name, column, batch.column(name)) for batch in frame_batches(table, {name: column}, _ROWS)]
-    numbers = np.concatenate([np.empty(0), *parts])
-    settled, keep = settle_missing({name: column}, [numbers])
-    return settled[0] if keep is None else np.where(keep, numbers, np.nan)
-
-
-class _RefusedCellError(CellError, TypeError):
-    """A refused cell as scikit-learn's checks expect it: an error of value where it is missing, else one of type."""
-
-
-def _in_familiar_words(target: str, call: Callable[[], _Result]) -> _Result:
-    """Say of a refused cell, in the words that users of scikit-learn and its checks know, where it is; never which."""
-    try:
-        return call()
-    except CellError as error:
-        what = "y" if error.column == target else "X"
-        problem = _RefusedCellError(
-            f"Input {what} contains NaN, infinity or a cell of another kind (an argument must be no string: "
-            f"cells must be numbers, unless levels are declared): {error}",
-            column=error.column,
-        )
-    raise problem

@@ -1,0 +1,60 @@
+"""A pipeline that learns from rows in front of a private regressor is named, without a row."""
+
+from __future__ import annotations
+
+import warnings
+
+import pytest
+from sklearn.compose import ColumnTransformer
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline
+from sklearn.preprocessing import FunctionTransformer, Normalizer, PolynomialFeatures, StandardScaler
+
+import discreet
+from discreet.errors import PrivacyNotice, SpecError
+
+MODEL = discreet.PrivateLinearRegression(epsilon=1, bounds=(0, 1), target_bounds=(0, 1))
+
+
+def test_a_scaler_in_front_is_named_and_warned_of_once():
+    with pytest.warns(PrivacyNotice, match="standardscaler: learns from the rows") as caught:
+        assert discreet.check_pipeline(make_pipeline(StandardScaler(), MODEL)) == ("standardscaler",)
+    assert len(caught) == 1
+    # the line that asked
+    assert caught[0].filename == __file__
+
+
+def test_several_steps_are_one_notice():
+    pipe = make_pipeline(SimpleImputer(), Normalizer(), StandardScaler(), MODEL)
+    with pytest.warns(PrivacyNotice) as caught:
+        assert discreet.check_pipeline(pipe) == ("simpleimputer", "standardscaler")
+    assert len(caught) == 1
+
+
+def test_steps_that_learn_nothing_are_fine():
+    pipe = Pipeline([("log", FunctionTransformer()), ("unit", Normalizer()), ("off", "passthrough"), ("none", None)])
+    pipe.steps.append(("model", MODEL))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert discreet.check_pipeline(pipe) == ()
+
+
+def test_parts_inside_steps_are_looked_at():
+    inside = ColumnTransformer([("scaled", StandardScaler(), [0]), ("kept", "passthrough", [1]), ("gone", "drop", [2])])
+    union = FeatureUnion([("plain", FunctionTransformer()), ("filled", make_pipeline(SimpleImputer()))])
+    with pytest.warns(PrivacyNotice):
+        found = discreet.check_pipeline(Pipeline([("columns", inside), ("union", union), ("model", MODEL)]))
+    assert found == ("columns__scaled", "union__filled__simpleimputer")
+
+
+def test_whoever_turns_warnings_into_errors_stops_there():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(PrivacyNotice):
+            discreet.check_pipeline(make_pipeline(PolynomialFeatures(), StandardScaler(), MODEL))
+
+
+@pytest.mark.parametrize("given", [None, MODEL, "pipe", [MODEL]])
+def test_what_is_no_pipeline_is_refused(given):
+    with pytest.raises(SpecError, match="expected a scikit-learn Pipeline, got"):
+        discreet.check_pipeline(given)
