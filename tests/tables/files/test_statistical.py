@@ -183,7 +183,8 @@ def test_the_library_is_not_loaded_for_other_files(tmp_path) -> None:
 
     (tmp_path / "t.csv").write_text("x,y\n0.5,1\n")
     code = (
-        "import sys; from discreet.tables.files.opening import open_source; from discreet.design.columns import Numeric;"
+        "import sys; from discreet.tables.files.opening import open_source\n"
+        "from discreet.design.columns import Numeric\n"
         "c = {'x': Numeric((0, 1))}; list(open_source(sys.argv[1]).batches(c, 9)); print('pyreadstat' in sys.modules)"
     )
     done = subprocess.run(
