@@ -69,3 +69,8 @@ def test_a_unit_that_cannot_be_promised_is_refused(fields, message):
 def test_a_unit_is_read_from_a_table_only(thing):
     with pytest.raises(SpecError, match="table of named values"):
         PrivacyUnit.from_dict(thing)
+
+
+def test_a_number_of_rows_that_is_blank_is_to_be_filled_in():
+    with pytest.raises(SpecError, match="max_rows is blank; fill in how many rows of one person count at most"):
+        PrivacyUnit(id="person", max_rows="")

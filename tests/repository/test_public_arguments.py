@@ -87,7 +87,7 @@ CALLS: dict[str, tuple[Callable[..., object], dict[str, object]]] = {
         lambda **given: discreet.release(TABLE, DESIGN, **{**BUDGET, **given}),
         dict.fromkeys((
             "epsilon", "delta", "mechanism", "settings", "moments", "residual_bound", "clip_counts", "grid_bits",
-            "allow_weak_privacy", "encoding", "delimiter", "compute",
+            "allow_weak_privacy", "encoding", "delimiter", "decimal", "thousands", "quoted_line_breaks", "compute",
         )),
     ),
     "robust": (
@@ -130,7 +130,9 @@ CALLS: dict[str, tuple[Callable[..., object], dict[str, object]]] = {
     "diagnose": (discreet.diagnose, {"subject": FIT}),
     "report": (lambda **given: discreet.report(**{"release": RELEASE, **given}), {"fit": FIT, "level": 0.95}),
     "blank design": (
-        discreet.blank_design, {"path": "people.csv", "target": None, "encoding": "utf-8", "delimiter": ","}
+        discreet.blank_design,
+        {"path": "people.csv", "target": None, "columns": None, "id": None, "encoding": "utf-8", "delimiter": ",",
+         "decimal": ".", "thousands": None, "quoted_line_breaks": False},
     ),
     "load": (discreet.Release.load, {"path": "release.json"}),
     "load a design": (discreet.Design.load, {"path": "design.toml"}),

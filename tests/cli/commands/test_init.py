@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pytest
 
+from discreet.cli.commands import init
 from support.cli_folder import CANARY, SECRET, Call, contents
 
 RELEASE = ("release", "people.csv", "--epsilon", "1", "--delta", "1e-6", "-o", "out.json", "--design")
@@ -139,3 +141,95 @@ def test_encoding_and_delimiter_are_passed_on(folder: Path, call: Call) -> None:
     assert (result.exit_code, result.stderr) == (0, "")
     assert list(written(folder)[1]["columns"]) == ["größe", "name"]  # type: ignore[call-overload]
     assert "discreet check t.csv --design new.toml --encoding latin-1 --delimiter tab\n" in result.stdout
+
+
+def test_encoding_and_delimiter_are_proposed_from_the_header_and_carried_on(folder: Path, call: Call) -> None:
+    (folder / "t.csv").write_bytes("größe\tname\n1\t2\n".encode("latin-1"))
+    result = call("init", "t.csv", "-o", "new.toml")
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert list(written(folder)[1]["columns"]) == ["größe", "name"]  # type: ignore[call-overload]
+    assert "Read     with encoding cp1252 and delimiter tab, proposed from the header line alone" in result.stdout
+    assert "discreet check t.csv --design new.toml --encoding cp1252 --delimiter tab\n" in result.stdout
+    given = call("init", "t.csv", "-o", "new.toml", "--force", "--encoding", "latin-1", "--delimiter", "tab")
+    assert "proposed" not in given.stdout
+    assert "discreet check t.csv --design new.toml --encoding latin-1 --delimiter tab\n" in given.stdout
+
+
+def test_every_way_to_read_a_file_is_carried_into_the_commands(folder: Path, call: Call) -> None:
+    (folder / "t.csv").write_text('x;"y\nz"\n', newline="")
+    options = ["--decimal", ",", "--thousands", ".", "--quoted-line-breaks"]
+    result = call("init", "t.csv", "-o", "new.toml", *options)
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert "1 column left out; the file says why" in result.stdout
+    assert "--design new.toml --delimiter ';' --decimal , --thousands . --quoted-line-breaks\n" in result.stdout
+
+
+def test_target_columns_and_id_are_taken(folder: Path, call: Call) -> None:
+    result = call("init", "people.csv", "-o", "new.toml", "--target", "income", "--columns", "age", "--id", "remark")
+    assert (result.exit_code, result.stderr) == (0, "")
+    _, table = written(folder)
+    blank = {"bounds": ["", ""]}
+    assert table == {
+        "target": "income",
+        "columns": {"income": blank, "age": blank},
+        "unit": {"id": "remark", "max_rows": ""},
+    }
+    bounds = "bounds are blank; fill in the lowest and highest value from public knowledge"
+    assert result.stdout.splitlines()[1:5] == [
+        "Blanks   3 in new.toml:",
+        f"         line 9, column 'income': {bounds}",
+        f"         line 14, column 'age': {bounds}",
+        "         line 20: max_rows is blank; fill in how many rows of one person count at most",
+    ]
+    # the same problems, in the same words, as release and check give
+    refused = call(*RELEASE, "new.toml")
+    assert refused.exit_code == 2
+    assert [line.strip() for line in refused.stderr.splitlines()[1:]] == [
+        line.strip() for line in result.stdout.splitlines()[2:5]
+    ]
+
+
+def test_all_that_is_wrong_with_what_was_asked_for_is_said_at_once(folder: Path, call: Call) -> None:
+    before = contents(folder)
+    result = call("init", "people.csv", "-o", "new.toml", "--target", "incme", "--columns", "age,agee", "--id", "who")
+    assert result.exit_code == 2
+    lines = result.stderr.splitlines()
+    assert lines[0].startswith("error: the design has 3 problems")
+    assert "unknown target 'incme'" in lines[1]
+    assert "unknown column 'agee'" in lines[2]
+    assert "unknown id 'who'" in lines[3]
+    assert contents(folder) == before
+    for wrong in ("", ",", '"age'):
+        assert "columns" in call("init", "people.csv", "-o", "new.toml", "--columns", wrong).stderr
+
+
+def test_on_a_terminal_what_was_not_given_is_asked_for(
+    folder: Path, call: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(init, "_interactive", lambda: True)
+    answers = iter(["income", "age, region", "remark"])
+    asked = []
+    monkeypatch.setattr(init, "_asked", lambda question: asked.append(question) or next(answers))
+    result = call("init", "people.csv", "-o", "new.toml")
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert len(asked) == 3
+    _, table = written(folder)
+    assert table["target"] == "income"
+    assert list(table["columns"]) == ["income", "age", "region"]  # type: ignore[call-overload]
+    assert table["unit"] == {"id": "remark", "max_rows": ""}
+    answers = iter([None])
+    result = call("init", "people.csv", "-o", "new.toml", "--force", "--target", "age", "--id", "remark")
+    assert (result.exit_code, len(asked)) == (0, 4)
+    assert list(written(folder)[1]["columns"]) == ["income", "age", "region"]  # type: ignore[call-overload]
+
+
+def test_a_question_has_an_empty_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    for given, answer in (("", None), ("  ", None), (" age ", "age")):
+        monkeypatch.setattr("click.prompt", lambda *_, given=given, **__: given)
+        assert init._asked("Target") == answer
+
+
+def test_nothing_is_asked_where_nobody_answers(folder: Path, call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    # stdout is a terminal, stdin is not
+    monkeypatch.setattr("discreet.cli.render.on_terminal", lambda: True)
+    assert call("init", "people.csv", "-o", "new.toml").exit_code == 0

@@ -84,7 +84,10 @@ def test_the_promise_is_wrapped_to_the_terminal_and_the_next_command_is_not(
         prose = [line for line in lines if name not in line]
         assert max(map(len, prose)) <= width
         assert max(map(len, prose)) > width - 20
-        assert f"Next        discreet fit {name}" in lines
+        page = f"{name.removesuffix('.json')}.html"
+        assert lines[-3:] == [
+            f"            discreet {step}" for step in (f"fit {name}", f"report {name} -o {page}", f"verify {name}")
+        ]
         at = next(index for index, line in enumerate(lines) if line.startswith("Promise "))
         assert lines[at + 1].startswith(" " * 12)
         assert not lines[at + 1].startswith(" " * 13)
@@ -341,3 +344,55 @@ def test_columns_can_be_scaled_privately_and_the_summary_says_so(folder: Path, c
     refused = call(*COMMAND, "--scaling", "both", "--force")
     assert refused.exit_code == 2
     assert "declared" in refused.stderr
+
+
+def test_what_was_published_and_what_comes_next_is_said_in_plain_words(folder: Path, call: Call) -> None:
+    text = call(*COMMAND[:-1], "a b.release.json").stdout
+    assert text.startswith(
+        "In short    whoever has the file can fit any linear model of its columns, such as income on "
+    )
+    assert "No row, exact sum or exact count is in it; this file is what you publish, and nothing else" in text
+    assert "            discreet report 'a b.release.json' -o 'a b.html'" in text
+    one = call(*COMMAND[:-1], "one.json", "--mechanism", "irls").stdout
+    assert one.startswith(
+        "In short    whoever has the file has one noisy model of income; no other model can be fitted"
+    )
+
+
+BAD_SIGNS = {
+    "decimal ';' is not allowed; choose '.' or ','": ["--decimal", ";"],
+    "thousands 'x' is not allowed": ["--thousands", "x"],
+    "thousands and decimal are both ','": ["--decimal", ",", "--thousands", ","],
+    "delimiter ',,' is not allowed": ["--delimiter", ",,"],
+}
+
+
+def test_signs_that_are_not_allowed_are_refused_by_every_command_that_reads_a_table(folder: Path, call: Call) -> None:
+    assert call(*COMMAND[:-1], "R.json").exit_code == 0
+    before = contents(folder)
+    for words in (
+        [*COMMAND[:-1], "out.json"],
+        ["check", "people.csv", "--design", "design.toml"],
+        ["predict", "R.json", "people.csv", "-o", "out.csv", "--penalty", "bayes"],
+        ["init", "people.csv", "-o", "new.toml"],
+    ):
+        for message, options in BAD_SIGNS.items():
+            result = call(*words, *options)
+            assert (result.exit_code, result.stdout) == (2, "")
+            assert message in result.stderr
+            assert contents(folder) == before
+
+
+def test_numbers_with_a_decimal_comma_and_cells_with_line_breaks_are_read(folder: Path, call: Call) -> None:
+    rows = "".join(f'"{18 + number % 60},5";"a\nb";1.000,25;north\n' for number in range(60))
+    (folder / "t.csv").write_text("age;remark;income;region\n" + rows, newline="")
+    reading = ["--delimiter", ";", "--decimal", ",", "--thousands", ".", "--quoted-line-breaks"]
+    checked = call("check", "t.csv", "--design", "design.toml", "--json", *reading)
+    assert checked.exit_code == 0, checked.stderr
+    assert '"rows_fit": 60' in checked.stdout
+    made = call("release", "t.csv", *COMMAND[2:-1], "out.json", *reading)
+    assert made.exit_code == 0, made.stderr
+    assert "every cell of the file is quoted correctly" in made.stdout
+    told = call("predict", "out.json", "t.csv", "-o", "out.csv", "--features", "age", "--penalty", "bayes", *reading)
+    assert told.exit_code == 0, told.stderr
+    assert (folder / "out.csv").read_text().splitlines()[1].startswith("18.5,")

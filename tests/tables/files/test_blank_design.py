@@ -5,15 +5,17 @@ from __future__ import annotations
 import tomllib
 from pathlib import Path
 
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pyreadstat
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import discreet
 from discreet.design.model import Design
-from discreet.errors import DataError, OutputError, SpecError
+from discreet.errors import DataError, DesignError, OutputError, SpecError
 from discreet.tables.files.blank_design import design_with_blanks, quoted
 
 HOSTILE = {
@@ -138,3 +140,69 @@ def test_bad_input_is_one_of_our_errors_with_exit_code_2(
     with pytest.raises(error, match=message) as caught:
         discreet.blank_design(path, **options)  # type: ignore[arg-type]
     assert caught.value.exit_code == 2  # type: ignore[attr-defined]
+
+
+COLUMNS = [("age", "number"), ("region", "text"), ("when", "date32[day]"), ("who", None), ("pay", "number")]
+
+
+def test_wanted_columns_and_the_target_are_listed_and_the_id_is_not() -> None:
+    blank = design_with_blanks("t", COLUMNS, "pay", ["age"], "who")
+    assert blank.listed == ("age", "pay")
+    assert blank.left_out == ()
+    assert tomllib.loads(blank.text)["unit"] == {"id": "who", "max_rows": ""}
+    every = design_with_blanks("t", COLUMNS, "pay", None, "who")
+    assert every.listed == ("age", "region", "pay")
+    assert [name for name, _ in every.left_out] == ["when"]
+
+
+@pytest.mark.parametrize(
+    ("target", "wanted", "person", "messages"),
+    [
+        ("pya", ["agee", "when", 3], "whom", [
+            "unknown target 'pya'; allowed: age, region, who, pay. Did you mean 'pay'?",
+            "unknown column 'agee'; allowed: age, region, who, pay. Did you mean 'age'?",
+            "the column 'when' cannot be released: its type date32",
+            "unknown column 3;",
+            "unknown id 'whom'; allowed: age, region, when, who, pay. Did you mean 'who'?",
+        ]),
+        (None, "age", "age", ["columns: expected a list of names, got 'age'"]),
+        (None, 3, None, ["columns: expected a list of names, got 3"]),
+        ("pay", ["age"], "pay", ["the id 'pay' is named as a column to release too; an id is never released"]),
+        (None, None, "when", ["the id 'when' has type date32[day]; an id is text or an integer"]),
+        (None, None, 7, ["id is 7; it is the name of a column"]),
+        ("when", None, None, ["the target 'when' cannot be released: its type date32"]),
+    ],
+)  # fmt: skip
+def test_all_problems_are_said_at_once(target: object, wanted: object, person: object, messages: list[str]) -> None:
+    with pytest.raises(DesignError) as caught:
+        design_with_blanks("t", COLUMNS, target, wanted, person)
+    found = [problem.message for problem in caught.value.problems]
+    assert len(found) == len(messages)
+    assert all(one.startswith(message) for one, message in zip(found, messages, strict=True))
+
+
+def test_blanks_are_what_a_design_would_be_refused_for() -> None:
+    blank = design_with_blanks("t", COLUMNS, None, ["age", "region"], "who")
+    assert [(one.column, one.key) for one in blank.blanks] == [
+        ("", "target"), ("age", "bounds"), ("region", "levels"), ("", "unit.max_rows"),
+    ]  # fmt: skip
+    assert all("blank" in one.message for one in blank.blanks)
+    with pytest.raises(DesignError) as caught:
+        Design.from_toml(blank.text)
+    assert caught.value.problems == blank.blanks
+    assert design_with_blanks("t", [("a", "boolean"), ("b", "boolean")], "a").blanks == ()
+
+
+def test_statistics_files_give_names_and_types(tmp_path: Path) -> None:
+    pyreadstat.write_sav(pd.DataFrame({"pay": [1.5], "region": ["north"]}), str(tmp_path / "t.sav"))
+    blank = discreet.blank_design(tmp_path / "t.sav", target="pay")
+    assert tomllib.loads(blank.text)["columns"] == {"pay": {"bounds": ["", ""]}, "region": {"levels": []}}
+
+
+def test_a_header_may_span_lines_where_that_is_said(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text('x,"y\nz",w\n1,2,3\n', newline="")
+    blank = discreet.blank_design(tmp_path / "t.csv", quoted_line_breaks=True)
+    assert blank.listed == ("x", "w")
+    assert [name for name, _ in blank.left_out] == ["y\nz"]
+    with pytest.raises(DataError, match="quote that is not closed"):
+        discreet.blank_design(tmp_path / "t.csv")

@@ -180,9 +180,9 @@ def test_line_breaks_inside_quoted_cells_are_read_when_asked_for(tmp_path) -> No
     with pytest.raises(DataError) as caught:
         strict_rows(tmp_path, GOOD, ReadOptions())
     assert str(caught.value) == (
-        "line 2 of 't.csv' has a quote that is not closed on its line or is inside a cell; quote the whole cell, double "
-        "the quotes inside it, and keep each row on one line; if cells have line breaks, write the table as Parquet, or "
-        "pass --quoted-line-breaks"
+        "line 2 of 't.csv' has a quote that is not closed on its line or is inside a cell; quote the whole cell, "
+        "double the quotes inside it, and keep each row on one line; if cells have line breaks, write the table as "
+        "Parquet, or pass --quoted-line-breaks"
     )
 
 

@@ -23,6 +23,7 @@ CASES: dict[str, tuple[str, bytes, dict[str, object]]] = {
     "more of the other": ("t.csv", b"a,b;c;d", {"delimiter": ";"}),
     "commas inside quotes": ("t.csv", b'"a,b,c,d";e', {"delimiter": ";"}),
     "one cell": ("t.csv", b"a", {}),
+    "a quote that is not closed": ("t.csv", b'a,"b', {}),
     "UTF-8": ("t.csv", "größe,x".encode(), {}),
     "UTF-8 with a mark": ("t.csv", "größe,x".encode("utf-8-sig"), {}),
     "UTF-16": ("t.csv", "größe;Ċ".encode("utf-16"), {"encoding": "utf-16", "delimiter": ";"}),

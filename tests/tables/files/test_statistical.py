@@ -141,6 +141,13 @@ def test_a_table_without_rows_is_judged_by_its_types(tmp_path) -> None:
         declared_arrays(batch, {"g": Numeric((0, 1))})
 
 
+def test_rows_have_positions_and_no_lines(folder, monkeypatch) -> None:
+    monkeypatch.setattr(statistical, "_PART_ROWS", 100)
+    source = open_source(folder / "t.sav")
+    assert source.numbered == "row"
+    assert [source.place(1).number for _ in source.batches(COLUMNS, 100)] == [1, 101, 201]
+
+
 def test_text_is_not_read_as_numbers_whatever_it_spells(tmp_path) -> None:
     pyreadstat.write_sav(pd.DataFrame({"x": ["1.5", "2"]}), str(tmp_path / "t.sav"))
     with pytest.raises(DataError, match="'x' has type string; its declaration needs numbers"):
@@ -183,7 +190,8 @@ def test_the_library_is_not_loaded_for_other_files(tmp_path) -> None:
 
     (tmp_path / "t.csv").write_text("x,y\n0.5,1\n")
     code = (
-        "import sys; from discreet.tables.files.opening import open_source; from discreet.design.columns import Numeric;"
+        "import sys; from discreet.tables.files.opening import open_source\n"
+        "from discreet.design.columns import Numeric\n"
         "c = {'x': Numeric((0, 1))}; list(open_source(sys.argv[1]).batches(c, 9)); print('pyreadstat' in sys.modules)"
     )
     done = subprocess.run(

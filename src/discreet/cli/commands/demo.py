@@ -1,4 +1,4 @@
-"""`discreet demo`: the main job, from a public table to a private fit and its page, in one go."""
+"""`discreet demo`: the whole story, from a public table to a private fit and its page, in one go."""
 
 from __future__ import annotations
 
@@ -19,36 +19,68 @@ if TYPE_CHECKING:
     from discreet.analyst.model import Fit
     from discreet.analyst.values.estimates import Interval
     from discreet.datasets.dataset import Dataset
+    from discreet.releases import Release
 
 EPSILON: Final = 1.0
 DELTA: Final = 1e-6
 LEVEL: Final = 0.95
 DATA, DESIGN, RELEASE, PAGE = "census.parquet", "design.toml", "census.release.json", "census.html"
-PREDICTIONS: Final = "predictions.csv"
+TABLE, PLAN, PREDICTIONS = "census.txt", "plan.svg", "predictions.csv"
 _MARK: Final = "# Written by discreet demo."
 _WIDTH: Final = 100
 _INDENT: Final = " " * 4
 
 
-@click.command("demo", short_help="Release and fit a public sample.")
+@click.command("demo", short_help="The whole story on a public sample, in one go.")
 @click.option(
     "-o", "--output", default="discreet-demo", show_default=True, metavar="DIR", help="Folder to write the files to."
 )
 @debug_option
 @click.pass_obj
 def command(session: Session, output: str) -> None:
-    """Release and fit a public census sample, write the report, and print the command of each step."""
+    """Check, plan, release, fit and report a public census sample, and print the command of each step."""
     folder = own_folder(output)
 
     from discreet.analyst.model import fit
-    from discreet.cli.render import text_width
     from discreet.datasets.census import census2000
-    from discreet.workflow import release
 
     dataset = census2000()
     paragraph(f"{dataset.title.capitalize()}. {dataset.note} These rows are public; this is only a demonstration.")
+    declare(session, dataset, folder)
+    by_hand = commands(folder, dataset)
+
+    heading(2, "Check how the table fits, for the curator's own eyes, before anything is spent")
+    say(f"{_INDENT}{by_hand['check']}\n")
+    check_rows(dataset)
+
+    heading(3, "Plan what a release would give, from public numbers and assumptions alone")
+    say(f"{_INDENT}{by_hand['plan']}\n")
+    plan_ahead(session, dataset, folder / PLAN)
+
+    heading(4, f"Release noisy sums of products, spending epsilon {EPSILON:g} and delta {DELTA:g}: {folder / RELEASE}")
+    say(f"{_INDENT}{by_hand['release']}\n")
+    made = publish(session, dataset, folder)
+
+    heading(5, "Fit any number of models from the release alone, at no further cost")
+    for step in ("fit", "other", "predict"):
+        say(f"{_INDENT}{by_hand[step]}")
+    say()
+    model = fit(made)
+    compare(model, dataset)
+
+    heading(6, "Take the results along: the full table, and the report as one HTML page")
+    for step in ("table", "report", "verify"):
+        say(f"{_INDENT}{by_hand[step]}")
+    say()
+    take_along(session, model, folder)
+
+
+def declare(session: Session, dataset: Dataset, folder: Path) -> None:
+    """Write the table and its design, and show the design."""
+    from discreet.cli.render import text_width
+
     text = design_text(dataset, _WIDTH)
-    session.will_write(*(str(folder / name) for name in (DATA, DESIGN, RELEASE)))
+    session.will_write(*(str(folder / name) for name in (DATA, DESIGN)))
     write_inputs(folder, dataset, text)
     heading(1, f"Declare what is public, before any row is read: {folder / DESIGN}")
     width = text_width()
@@ -56,26 +88,73 @@ def command(session: Session, output: str) -> None:
     shown = text if width is None else design_text(dataset, width - len(_INDENT))
     say(textwrap.indent(shown.rstrip("\n"), _INDENT))
 
-    by_hand = commands(folder)
-    spent = f"epsilon {EPSILON:g} and delta {DELTA:g}"
-    heading(2, f"Release noisy sums of products, spending {spent}: {folder / RELEASE}")
-    say(f"{_INDENT}{by_hand['release']}\n")
+
+def check_rows(dataset: Dataset) -> None:
+    """Count what fits; the rows are public, so the counts may be shown."""
+    from discreet.checking import check
+
+    found = check(dataset.table, dataset.design)
+    clipped = {one.name: one.clipped_low.count + one.clipped_high.count for one in found.columns}
+    outside = ", ".join(f"{name} {count:,}" for name, count in clipped.items() if count) or "none"
+    paragraph(
+        f"{found.rows_fit:,} of {found.rows_read:,} rows fit; cells beyond their bounds, which are clipped: {outside}. "
+        "Of a private table such counts are NOT FOR PUBLICATION.",
+        indent=_INDENT,
+    )
+
+
+def plan_ahead(session: Session, dataset: Dataset, picture: Path) -> None:
+    """Print the widths to expect, and draw them over epsilon where the library for that is installed."""
+    from discreet.cli.plan_text import print_plan
+    from discreet.planning import plan
+
+    plans = [
+        plan(dataset.design, rows=rounded_rows(dataset), epsilon=e, delta=DELTA) for e in (0.25, 0.5, EPSILON, 2, 4)
+    ]
+    print_plan(f"Expected at epsilon {EPSILON:g}, about {rounded_rows(dataset):,} rows", plans[2])
+    try:
+        from discreet.analyst.path_plot import save_figure
+        from discreet.analyst.planning.plot import width_figure
+
+        session.will_write(str(picture))
+        save_figure(width_figure(plans), str(picture), force=True)
+    except SpecError as missing:
+        paragraph(f"No picture was written: {missing}", indent=_INDENT)
+    else:
+        say(f"Written  {picture}")
+
+
+def publish(session: Session, dataset: Dataset, folder: Path) -> Release:
+    """Make the release, save it, and say what it promises."""
+    from discreet.workflow import release
+
+    session.will_write(str(folder / RELEASE))
     made = release(folder / DATA, dataset.design, epsilon=EPSILON, delta=DELTA)
     made.save(folder / RELEASE, force=True)
     if made.guarantee is not None:
         paragraph(made.guarantee.sentence(), indent=_INDENT)
     paragraph("untracked: repeated releases of this table are not counted", indent=_INDENT)
+    return made
 
-    heading(3, "Fit any number of models from the release alone, at no further cost")
-    for step in ("fit", "other", "predict"):
-        say(f"{_INDENT}{by_hand[step]}")
-    say()
-    model = fit(made)
-    compare(model, dataset)
 
-    heading(4, "Write the report as one HTML page")
-    say(f"{_INDENT}{by_hand['report']}\n")
+def take_along(session: Session, model: Fit, folder: Path) -> None:
+    """Write what a reader of the release takes along: here go the table, the picture and the page of a model."""
+    from discreet.files import write_bytes
+
+    session.will_write(str(folder / TABLE))
+    write_bytes(folder / TABLE, model.summary(LEVEL).encode(), force=True)
+    say(f"Written  {folder / TABLE}")
     write_page(session, model, folder / PAGE)
+
+
+def rounded_rows(dataset: Dataset) -> int:
+    """The number of rows that is public knowledge, to two digits.
+
+    >>> from discreet.datasets.simulated_census import simulated_census
+    >>> rounded_rows(simulated_census(rows=29_501))
+    30000
+    """
+    return int(float(f"{dataset.table.num_rows:.1e}"))
 
 
 def own_folder(output: str) -> Path:
@@ -171,18 +250,22 @@ def ordinary_fit(model: Fit, dataset: Dataset) -> dict[str, float]:
     return dict(zip(model.names, beta.tolist(), strict=True))
 
 
-def commands(folder: Path) -> dict[str, str]:
+def commands(folder: Path, dataset: Dataset) -> dict[str, str]:
     """Give the command that does each step of the demo by hand, and two more that read the same release."""
-    data, design, made, page, out = (
-        shlex.quote(str(folder / name)) for name in (DATA, DESIGN, RELEASE, PAGE, PREDICTIONS)
+    data, design, made, page, table, picture, out = (
+        shlex.quote(str(folder / name)) for name in (DATA, DESIGN, RELEASE, PAGE, TABLE, PLAN, PREDICTIONS)
     )
     budget = f"--epsilon {EPSILON:g} --delta {DELTA:g}"
     return {
+        "check": f"discreet check {data} --design {design}",
+        "plan": f"discreet plan --design {design} --rows {rounded_rows(dataset)} {budget} --plot {picture} --force",
         "release": f"discreet release {data} --design {design} {budget} -o {made} --force",
         "fit": f"discreet fit {made}",
         "other": f"discreet fit {made} --features educ,exper",
         "predict": f"discreet predict {made} {data} -o {out} --force",
+        "table": f"discreet fit {made} > {table}",
         "report": f"discreet report {made} -o {page} --force",
+        "verify": f"discreet verify {made}",
     }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING, Final, Unpack, cast
 
 import click
@@ -285,6 +286,7 @@ def summary(made: Release, output: str, recorded: str = "") -> str:
     if made.coefficients is not None:
         published = f"{len(made.coefficients.values)} coefficients of a model of {made.columns[-1]}"
     fields = [
+        ("In short", _in_short(made)),
         ("Published", published),
         ("Mechanism", f"{made.mechanism}, calibration {made.noise.calibration}, grid 2^-{made.noise.grid_bits}"),
     ]
@@ -318,4 +320,23 @@ def summary(made: Release, output: str, recorded: str = "") -> str:
         fields.append(("Signature", "Ed25519; discreet verify --key checks it with the public key"))
     # paths and commands are copied, so they stay on one line
     lines = [labelled(*field, _LABEL) for field in fields]
-    return "\n".join([*lines, f"File        {output}", f"Next        discreet fit {output}"])
+    then = "fit models from it, write a page to send along, and check that its noise keeps the promise:"
+    return "\n".join([*lines, f"File        {output}", labelled("Next", then, _LABEL), *_next_steps(output)])
+
+
+def _in_short(made: Release) -> str:
+    """Say in plain words what whoever gets the file can do with it."""
+    *others, target = made.columns
+    if made.coefficients is not None:
+        can = f"whoever has the file has one noisy model of {target}; no other model can be fitted from it"
+    else:
+        model = f"{target} on {', '.join(others[1:]) or 'no other column'}"
+        can = f"whoever has the file can fit any linear model of its columns, such as {model}, at no further cost"
+    return f"{can}. No row, exact sum or exact count is in it; this file is what you publish, and nothing else"
+
+
+def _next_steps(output: str) -> list[str]:
+    """The commands that come next, each alone on its line."""
+    page = output.removesuffix(".json").removesuffix(".release") + ".html"
+    steps = (["fit", output], ["report", output, "-o", page], ["verify", output])
+    return [f"{' ' * _LABEL}{shlex.join(['discreet', *step])}" for step in steps]

@@ -34,7 +34,8 @@ def proposed(path: Path, given: ReadOptions, *, encoding: bool, delimiter: bool)
     usual = DEFAULT_READING.for_file(path).delimiter or ","
     cells = {sign: len(split_names(line, sign) or ()) for sign in (usual, *_DELIMITERS)}
     best = max(cells, key=lambda sign: cells[sign])
-    return given if best == usual else replace(given, delimiter=best)
+    # where the line is one cell however it is split, what is wrong with it is said by the usual sign
+    return given if best == usual or cells[best] < 2 else replace(given, delimiter=best)
 
 
 def _encoding(path: Path, given: ReadOptions) -> str:

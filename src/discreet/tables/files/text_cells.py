@@ -92,7 +92,8 @@ class TextCells:
                 return text.cast(pa.float64())
             except pa.ArrowInvalid:
                 pass
-        plain = pc.if_else(pc.match_substring_regex(text, self._number), text, pa.scalar(None, pa.string()))
+        matches = pc.match_substring_regex(text, self._number)  # [P:one-pattern]
+        plain = pc.if_else(matches, text, pa.scalar(None, pa.string()))
         if self.thousands is not None:
             plain = pc.replace_substring(plain, self.thousands, "")
         return pc.replace_substring(plain, self.decimal, ".").cast(pa.float64())
