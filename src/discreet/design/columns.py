@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
+from discreet.design.interactions import Interaction
 from discreet.design.problems import Problems
 from discreet.errors import SpecError, written
 from discreet.exact.rounding import nearest
@@ -219,7 +220,8 @@ class Identifier:
 
 
 Base: TypeAlias = Numeric | Boolean | Categorical
-Column: TypeAlias = Base | SplineBasis
+Several: TypeAlias = SplineBasis | Interaction
+Column: TypeAlias = Base | Several
 Readable: TypeAlias = Base | Identifier
 
 # bounds that a release finds, and the range in which it looks unless one is declared

@@ -22,6 +22,7 @@ from discreet.design.columns import (
     SplineBasis,
     checked_bounds,
 )
+from discreet.design.interactions import Interaction
 from discreet.design.problems import Problems
 from discreet.errors import SpecError, written
 from discreet.privacy.checks import is_integer, is_number
@@ -63,7 +64,7 @@ def usable_column(problems: Problems, declaration: object) -> Column | Derived |
 
 
 def _short(declaration: object) -> Column | Derived:
-    if isinstance(declaration, Numeric | Boolean | Categorical | SplineBasis | Derived):
+    if isinstance(declaration, Numeric | Boolean | Categorical | SplineBasis | Interaction | Derived):
         return _unresolved(declaration)
     if declaration is bool or (isinstance(declaration, str) and declaration == "bool"):
         return Boolean()
@@ -82,7 +83,7 @@ def _short(declaration: object) -> Column | Derived:
 
 def _unresolved(column: Column | Derived) -> Column | Derived:
     """A column taken from another design is derived anew, from the bounds of this one."""
-    if not isinstance(column, Derived | SplineBasis):
+    if not isinstance(column, Derived | SplineBasis | Interaction):
         _missing_from(column.missing)
     if isinstance(column, Derived) or column.formula is None:
         return column

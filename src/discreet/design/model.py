@@ -18,6 +18,7 @@ from discreet.design.columns import (
     Numeric,
     SplineBasis,
 )
+from discreet.design.interactions import Interaction
 from discreet.design.lines import key_lines, not_toml, too_many_digits, with_lines
 from discreet.design.parts import (
     CONSTANT,
@@ -138,7 +139,7 @@ class Design:
         return {
             name: column
             for name, column in self.columns.items()
-            if not isinstance(column, SplineBasis) and column.formula is None
+            if not isinstance(column, SplineBasis | Interaction) and column.formula is None
         }
 
     @cached_property
@@ -205,7 +206,7 @@ class Design:
 
     @cached_property
     def factors(self) -> tuple[tuple[int, int], ...]:
-        """First and last released column of every factor with several indicators; a row has at most one of them.
+        """First and last released column of every factor or interaction with several; a row has at most one of them.
 
         >>> Design("y", {"y": (0, 1), "b": bool, "g": ["k", "l", "m"], "h": ["u", "v"]}).factors
         ((2, 3),)
@@ -213,7 +214,7 @@ class Design:
         found, next_one = [], 1
         for name in self.regressors:
             first, next_one = next_one, next_one + len(self.columns[name].released(name))
-            if isinstance(self.columns[name], Categorical) and next_one - first > 1:
+            if isinstance(self.columns[name], Categorical | Interaction) and next_one - first > 1:
                 found.append((first, next_one - 1))
         return tuple(found)
 
@@ -225,9 +226,9 @@ class Design:
 
     @property
     def centred(self) -> bool:
-        """Whether scaling keeps the origin: the bounds of every released number are symmetric around 0."""
+        """Whether scaling keeps the origin: the bounds of every number in a released column are symmetric around 0."""
         released = (self.columns[name] for name in (*self.regressors, self.target))
-        return all(not isinstance(column, Numeric) or column.mid == 0 for column in released)
+        return all(not isinstance(column, Numeric | Interaction) or column.mid == 0 for column in released)
 
     @property
     def needs_sums(self) -> bool:

@@ -16,6 +16,7 @@ from discreet.analyst.summary.summary import penalty_line
 from discreet.analyst.values.confidence_sets import SetKind
 from discreet.analyst.values.not_estimable import known, mapped, reason_of
 from discreet.design.columns import Numeric
+from discreet.design.interactions import Interaction
 from discreet.errors import SpecError
 from discreet.pages.attacker import Attacker, attacker
 from discreet.pages.provenance import Provenance, provenance
@@ -272,7 +273,7 @@ def _effects(fit: Fit, coefficients: tuple[Coefficient, ...]) -> list[Effect]:
     """Slopes times the width of the declared range, so that all of them are in units of the target."""
     design = fit.release.design
     widths = [
-        column.bounds[1] - column.bounds[0] if isinstance(column, Numeric) else 1.0
+        column.half * 2 if isinstance(column, Numeric | Interaction) and column.bounds is not None else 1.0
         for name in fit.features
         for column in [design.columns[name]]
         for _ in column.released(name)

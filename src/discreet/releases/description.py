@@ -8,8 +8,7 @@ from fractions import Fraction
 from math import sqrt
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from discreet.design.columns import Numeric
-from discreet.design.model import Design
+from discreet.design.scales import scales_of
 from discreet.errors import SpecError
 from discreet.exact.triangle import pairs
 from discreet.releases.noise_mean import centred
@@ -137,7 +136,12 @@ class _Sums:
         unit, size = release.noise.unit, len(release.moments)
         entries = zip(pairs(size), centred(release).totals, strict=True)
         self._sums = {pair: Fraction(total, unit) for pair, total in entries if total is not None}
-        self._half, self._mid = _scales(release.design)
+        scales = scales_of(release.design, (*release.design.regressors, release.design.target))
+        # the constant comes first
+        self._half, self._mid = ([Fraction(1), *map(Fraction, scales.half)], [Fraction(0), *map(Fraction, scales.mid)])
+        self._parts = [{j: Fraction(1)} for j in range(size)]
+        for column, other, times in scales.taken:
+            self._parts[column + 1][other + 1] = Fraction(times) * self._half[other + 1] / self._half[column + 1]
 
     def rows(self) -> float:
         """Number of rows."""
@@ -145,7 +149,9 @@ class _Sums:
 
     def mean(self, j: int) -> float:
         """Mean of column j."""
-        return float(self._mid[j] + self._half[j] * self._sum(0, j) / self._count())
+        count = self._count()
+        scaled = sum(times * self._sum(0, k) for k, times in self._parts[j].items()) / count
+        return float(self._mid[j] + self._half[j] * scaled)
 
     def covariance(self, i: int, j: int) -> float:
         """Covariance of columns i and j; that of a column with itself is above 0."""
@@ -164,14 +170,19 @@ class _Sums:
         return float(together) / sqrt(square)
 
     def _variance(self, j: int) -> Fraction:
-        """Variance in scaled units."""
+        """Variance in squared half widths."""
         exact = self._scaled(j, j)
         if exact <= 0:
             raise _NoNumberError(_NO_SPREAD)
         return exact
 
     def _scaled(self, i: int, j: int) -> Fraction:
-        """Covariance in scaled units."""
+        """Covariance in half widths; an interaction in original units has a part of the indicator of its level."""
+        parts = [(k, m, a * b) for k, a in self._parts[i].items() for m, b in self._parts[j].items()]
+        return sum((times * self._together(k, m) for k, m, times in parts), Fraction(0))
+
+    def _together(self, i: int, j: int) -> Fraction:
+        """Covariance of scaled columns."""
         count = self._count()
         return (self._sum(i, j) - self._sum(0, i) * self._sum(0, j) / count) / (count - 1)
 
@@ -186,15 +197,6 @@ class _Sums:
         if pair not in self._sums:
             raise _NoNumberError(_NOT_RELEASED)
         return self._sums[pair]
-
-
-def _scales(design: Design) -> tuple[list[Fraction], list[Fraction]]:
-    """Half width and middle of every released column, the constant first."""
-    declared = [design.columns[name] for name in design.regressors for _ in design.columns[name].released(name)]
-    columns = [*declared, design.columns[design.target]]
-    half = [Fraction(column.half) if isinstance(column, Numeric) else Fraction(1) for column in columns]
-    mid = [Fraction(column.mid) if isinstance(column, Numeric) else Fraction(0) for column in columns]
-    return [Fraction(1), *half], [Fraction(0), *mid]
 
 
 def _plain(values: Mapping[str, Number]) -> dict[str, float | None]:

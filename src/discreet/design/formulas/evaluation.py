@@ -18,6 +18,7 @@ from discreet.design.formulas.tree import (
     Call,
     Clip,
     Compare,
+    IsLevel,
     Logic,
     Name,
     Negate,
@@ -72,6 +73,8 @@ def values_of(node: Node, values: _Values) -> FloatArray:
     if isinstance(node, Compare):
         answer = _COMPARE[node.sign](values_of(node.left, values), values_of(node.right, values))
         return np.asarray(answer, np.float64)
+    if isinstance(node, IsLevel):
+        return np.asarray(_COMPARE[node.sign](values[node.name], node.code), np.float64)
     if isinstance(node, Logic):
         # conditions are 0 or 1
         join = _smaller if node.word == "and" else _larger
@@ -120,7 +123,7 @@ def range_of(node: Node, bounds: Mapping[str, Interval]) -> Interval:
     if isinstance(node, Name):
         return bounds[node.name]
     parts = [range_of(part, bounds) for part in parts_of(node)]
-    if isinstance(node, Compare | Logic | Not):
+    if isinstance(node, Compare | Logic | Not | IsLevel):
         return 0.0, 1.0
     try:
         return _joined(node, parts)

@@ -1,12 +1,12 @@
 """Recursive descent from the tokens of a formula to its tree.
 
-    formula     cut | spline | or
+    formula     cut | spline | name ":" name | or
     cut         "cut" "(" or "," constant ("," constant)* ")"
     spline      "spline" "(" or ("," constant)+ ["," "degree" "=" number] ")"
     or          and ("or" and)*
     and         not ("and" not)*
     not         "not" not | comparison
-    comparison  sum [("<" | "<=" | ">" | ">=" | "==" | "!=") sum]
+    comparison  sum [("<" | "<=" | ">" | ">=" | "==" | "!=") sum] | name ("==" | "!=") text
     sum         product (("+" | "-") product)*
     product     minus (("*" | "/") minus)*
     minus       "-" minus | power
@@ -35,7 +35,9 @@ from discreet.design.formulas.tree import (
     Call,
     Clip,
     Compare,
+    Cross,
     Cut,
+    IsLevel,
     Logic,
     Name,
     Negate,
@@ -93,10 +95,25 @@ class _Parser(Cursor):
                 raise self.unexpected("cut and spline cannot be combined with anything; remove what follows")
         else:
             tree = self._or()
+            if self.at_sign(":"):
+                tree = self._cross(tree)
             if not self.at_end():
                 closed = self.at_sign(")", ",")
                 raise self.unexpected("no bracket is open here" if closed else "an operator is missing before it")
         return tree
+
+    def _cross(self, left: Node) -> Cross:
+        colon = self.advance()
+        right = self._atom()
+        if not isinstance(left, Name) or not isinstance(right, Name):
+            raise self.misused(
+                colon, "':'", "joins two columns by name; declare an expression or a function as a column of its own"
+            )
+        if self.at_sign(":"):
+            raise self.unexpected("an interaction has two columns")
+        if left == right:
+            raise self.misused(colon, "':'", "needs two different columns")
+        return self._made(Cross(left.name, right.name))
 
     def _top_call(self) -> Cut | Spline:
         start = self.advance()
@@ -154,10 +171,15 @@ class _Parser(Cursor):
         if not self.at_sign(*_COMPARISONS):
             return left
         sign = cast("Comparison", self.advance().text)
-        node = self._made(Compare(sign, left, self._sum()))
+        node = self._made(self._level(left, sign) if self.token.kind == "text" else Compare(sign, left, self._sum()))
         if self.at_sign(*_COMPARISONS):
             raise self.unexpected("join two comparisons with 'and'")
         return node
+
+    def _level(self, left: Node, sign: Comparison) -> IsLevel:
+        if not isinstance(left, Name) or (sign != "==" and sign != "!="):
+            raise self.unexpected('a level is compared with its column, as in region == "south" or region != "south"')
+        return IsLevel(sign, left.name, self.advance().text)
 
     def _sum(self) -> Node:
         return self._signs("+-", lambda: self._signs("*/", self._minus))
@@ -196,6 +218,11 @@ class _Parser(Cursor):
             return self._made(Name(self.advance().text))
         if token.kind == "word" and token.text not in LOGIC_WORDS:
             return self._word()
+        if token.kind == "text":
+            raise self.unexpected(
+                'text in quotes is a level, written after its column as in region == "south"; a column name with '
+                "blanks is written in back quotes"
+            )
         if self.accept("("):
             with self._nested():
                 node = self._or()
