@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
@@ -41,12 +41,10 @@ def resolved(
         name: _of_its_kind(problems, name, column) for name, column in columns.items() if isinstance(column, Derived)
     }
     lost = set(wrong)
-    levels = _levels(columns)
-    for name, one in derived.items():
-        lost.add(name)
-        with problems.at(column=name, key="formula"):
-            derived[name] = replace(one, formula=one.formula.with_levels(levels))
-            lost.discard(name)
+    dates = {name: one.bounds for name, one in columns.items() if isinstance(one, Numeric) and one.is_date}
+    _bind(problems, derived, lost, lambda formula: formula.with_dates(dates))
+    levels = _levels({**columns, **derived})
+    _bind(problems, derived, lost, lambda formula: formula.with_levels(levels))
     formulas = {name: column.formula for name, column in derived.items()}
     ranges = {name: _range(column) for name, column in columns.items() if isinstance(column, Numeric | Boolean)}
     ready: dict[str, Column] = {name: column for name, column in columns.items() if not isinstance(column, Derived)}
@@ -67,6 +65,17 @@ def resolved(
                 "it is not released and is not used in any formula; delete it or release it", column=name, key="release"
             )
     return {name: ready[name] for name in columns if name in ready}
+
+
+def _bind(problems: Problems, derived: dict[str, Derived], lost: set[str], bound: Callable[[Formula], Formula]) -> None:
+    """Give every formula what it needs of the columns that it names; those that ask for what is not there are lost."""
+    for name, one in derived.items():
+        if name in lost or not lost.isdisjoint(one.formula.names):
+            continue
+        lost.add(name)
+        with problems.at(column=name, key="formula"):
+            derived[name] = replace(one, formula=bound(one.formula))
+            lost.discard(name)
 
 
 def _levels(columns: Mapping[str, Column | Derived]) -> dict[str, tuple[Level, ...]]:

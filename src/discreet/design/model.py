@@ -18,6 +18,7 @@ from discreet.design.columns import (
     Numeric,
     SplineBasis,
 )
+from discreet.design.dates import dated
 from discreet.design.interactions import Interaction
 from discreet.design.lines import key_lines, not_toml, too_many_digits, with_lines
 from discreet.design.parts import (
@@ -271,8 +272,17 @@ class Design:
         return re.sub(
             r"= \[\n((?:    .*,\n)+)\]",
             lambda array: "= [" + ", ".join(line.strip()[:-1] for line in array[1].rstrip("\n").split("\n")) + "]",
-            tomli_w.dumps(self.to_dict()),
+            tomli_w.dumps(self._with_dates()),
         )
+
+    def _with_dates(self) -> dict[str, object]:
+        """The declarations as plain values, with the dates that TOML has and JSON has not."""
+        table = self.to_dict()
+        columns = {name: column.to_dict() for name, column in self.columns.items()}
+        for name, column in self.columns.items():
+            if isinstance(column, Numeric) and column.is_date:
+                columns[name] = {key: dated(value) for key, value in columns[name].items()}
+        return table | {"columns": columns}
 
     @classmethod
     def from_toml(cls, text: str) -> Design:

@@ -10,6 +10,7 @@ from discreet.analyst.equations.sums import counted_rows
 from discreet.analyst.summary.settings import settings_used
 from discreet.analyst.values.not_estimable import known
 from discreet.design.columns import Categorical, Column, Fill, Missing, Numeric, SplineBasis
+from discreet.design.dates import date_text
 from discreet.design.interactions import Interaction
 from discreet.design.model import Design
 from discreet.releases import Calibration, NoiseFamily, Release
@@ -193,13 +194,15 @@ def _kind(column: Column) -> str:
     if isinstance(column, SplineBasis | Interaction):
         return f"{'spline' if isinstance(column, SplineBasis) else 'interaction'}{formula}"
     if isinstance(column, Numeric):
-        return f"number{formula}"
+        return "date" if column.is_date else f"number{formula}"
     return f"levels{formula}" if isinstance(column, Categorical) else f"yes or no{formula}"
 
 
 def _range(column: Column) -> str:
     if isinstance(column, Numeric):
         found = ", found privately" if column.found else ""
+        if column.is_date:
+            return " to ".join(map(date_text, column.bounds))
         return f"{column.bounds[0]:g} to {column.bounds[1]:g}{found}"
     if isinstance(column, Categorical):
         rest = ", ".join(str(level) for level in column.levels if level != column.reference)
@@ -215,5 +218,6 @@ def _missing(column: Column) -> str:
         return "follows the columns it uses"
     rule: Missing = column.missing
     if isinstance(rule, Fill):
-        return f"filled with {rule.value}"
+        dated = isinstance(column, Numeric) and column.is_date
+        return f"filled with {date_text(float(rule.value)) if dated else rule.value}"
     return "row dropped" if rule == "drop" else "table refused"

@@ -5,7 +5,8 @@ declared bounds of the columns it uses; nothing is learned from rows. One `Formu
 
 The language: numbers, columns, + - * / and **, unary minus, round brackets, comparisons, `and`, `or`, `not`, the
 functions log, log2, log10, log1p, exp, sqrt, abs, min, max and clip, and alone at the top `cut`, `spline` or an
-interaction `age:region`. `region == "south"` asks for a level of a column with levels.
+interaction `age:region`, `month(day)` or `weekday(day)`. `region == "south"` asks for a level of a column with levels,
+and `year(day)` is a number.
 A column whose name is not a plain word, or is a word of the language, is written in back quotes: `` `gross income` ``;
 a back quote inside it is doubled. A condition counts as 0 or 1 in arithmetic.
 """
@@ -22,15 +23,19 @@ from typing import Final, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from discreet.design.dates import MONTHS, WEEKDAYS, months_between, weekdays_between
 from discreet.design.formulas import splines
 from discreet.design.formulas.evaluation import range_of, range_text, values_of
 from discreet.design.formulas.syntax import tree_of
 from discreet.design.formulas.tokens import shown
 from discreet.design.formulas.tree import (
+    DATE_LEVELS,
     Cross,
     Cut,
+    DatePart,
     Spline,
     Tree,
+    dates_in,
     is_condition,
     levels_in,
     names_in,
@@ -98,6 +103,21 @@ class Formula:
         """
         return tuple(dict.fromkeys(numbers_in(self.tree)))
 
+    def with_dates(self, dates: Mapping[str, Interval]) -> Formula:
+        """The same formula with the months and days of the week that can occur; `dates` are bounds in days.
+
+        >>> parse("weekday(day)").with_dates({"day": (4.0, 6.0)}).levels()
+        ('Mon', 'Tue', 'Wed')
+        """
+        kept: dict[tuple[str, str], tuple[int, ...]] = {}
+        for one in dates_in(self.tree):
+            if one.name not in dates:
+                unknown = SpecError.unknown_name("column of dates", one.name, dates)
+                raise SpecError(f"{shown(self.text)}: {unknown}")
+            between = months_between if one.part == "month" else weekdays_between
+            kept[one.part, one.name] = between(*dates[one.name])
+        return Formula(self.text, with_codes(self.tree, {}, kept)) if kept else self
+
     def with_levels(self, levels: Mapping[str, tuple[str | int, ...]]) -> Formula:
         """The same formula with the positions of the levels it asks for; `levels` are those of every such column.
 
@@ -106,7 +126,8 @@ class Formula:
         array([0., 1.])
         """
         codes = {name: {level: code for code, level in enumerate(known)} for name, known in levels.items()}
-        bound = Formula(self.text, with_codes(self.tree, codes))
+        kept: dict[tuple[str, str], tuple[int, ...]] = {(one.part, one.name): one.kept for one in dates_in(self.tree)}
+        bound = Formula(self.text, with_codes(self.tree, codes, kept))
         for asked in levels_in(bound.tree):
             if asked.code < 0 and asked.name in levels:
                 unknown = SpecError.unknown_name(f"level of {asked.name!r}", asked.level, map(str, levels[asked.name]))
@@ -116,7 +137,7 @@ class Formula:
     @property
     def kind(self) -> Kind:
         """What it gives: a number, 0 or 1, the position of a level, or several columns."""
-        if isinstance(self.tree, Cut):
+        if isinstance(self.tree, Cut) or (isinstance(self.tree, DatePart) and self.tree.part in DATE_LEVELS):
             return "levels"
         if isinstance(self.tree, Spline):
             return "spline"
@@ -138,11 +159,14 @@ class Formula:
         return len(self.tree.points) if isinstance(self.tree, Cut) else 1
 
     def levels(self) -> tuple[str, ...]:
-        """Names of the levels of a cut, from the lowest; each holds its left end and not its right.
+        """Names of the levels: of a cut from the lowest, each with its left end and not its right; months or weekdays.
 
         >>> parse("cut(age, 30, 50, 65)").levels()
         ('<30', '30 to 50', '50 to 65', '>=65')
         """
+        if isinstance(self.tree, DatePart) and self.tree.part in DATE_LEVELS:
+            names = MONTHS if self.tree.part == "month" else WEEKDAYS
+            return tuple(names[position] for position in self.tree.kept or range(len(names)))
         if not isinstance(self.tree, Cut):
             raise SpecError(
                 f"{shown(self.text)}: a formula of kind {self.kind!r} has no levels; use cut(...) for levels"
@@ -359,7 +383,8 @@ def _use_fault(
 
 
 def _maker(formula: Formula) -> str:
-    return "an interaction" if formula.kind == "interaction" else "cut or spline"
+    made = {"interaction": "an interaction", "spline": "a spline"}
+    return made.get(formula.kind, "a formula with levels")
 
 
 def _blocks(rows: int) -> Iterator[slice]:

@@ -11,7 +11,8 @@
     product     minus (("*" | "/") minus)*
     minus       "-" minus | power
     power       atom ["**" number]
-    atom        number | name | function "(" or ("," or)* ")" | "(" or ")"
+    atom        number | name | function "(" or ("," or)* ")" | date "(" name ")" | "(" or ")"
+    date        "year" | "month" | "weekday"
     constant    ["-"] number
 
 Nothing is evaluated by Python: the only values a text can reach are its own numbers and the named columns.
@@ -27,6 +28,8 @@ from typing import TYPE_CHECKING, Final, TypeVar, cast
 
 from discreet.design.formulas.tokens import MAX_LENGTH, NOT_PART, Cursor, Token, shown
 from discreet.design.formulas.tree import (
+    DATE_FUNCTIONS,
+    DATE_LEVELS,
     FUNCTIONS,
     LOGIC_WORDS,
     NOT_NUMBERS,
@@ -37,6 +40,7 @@ from discreet.design.formulas.tree import (
     Compare,
     Cross,
     Cut,
+    DatePart,
     IsLevel,
     Logic,
     Name,
@@ -47,6 +51,7 @@ from discreet.design.formulas.tree import (
     Power,
     Spline,
     Tree,
+    dates_in,
     is_condition,
     names_in,
     text_of,
@@ -54,7 +59,7 @@ from discreet.design.formulas.tree import (
 from discreet.errors import SpecError
 
 if TYPE_CHECKING:
-    from discreet.design.formulas.tree import Arithmetic, Comparison, Function
+    from discreet.design.formulas.tree import Arithmetic, Comparison, DatePartName, Function
 
 MAX_NESTING: Final = 20
 MAX_NODES: Final = 100
@@ -69,6 +74,12 @@ def tree_of(text: str) -> Tree:
     tree = _Parser(text).formula()
     if next(names_in(tree), None) is None:
         raise SpecError(f"{shown(text)}: no column is used; a formula computes from at least one declared column")
+    for part in dates_in(tree):
+        if part.part in DATE_LEVELS and part is not tree:
+            raise SpecError(
+                f"{shown(text)}: {text_of(part)} gives levels and cannot be combined with anything; declare it as a "
+                "column of its own, and ask for a level of that"
+            )
     if len(text_of(tree)) > MAX_LENGTH:
         raise SpecError(
             f"{shown(text)}: with blanks around its operators it has more than {MAX_LENGTH} characters; "
@@ -237,6 +248,8 @@ class _Parser(Cursor):
             raise self.misused(token, word, "cannot be combined with anything; declare a separate column for it")
         if word in FUNCTIONS and called:
             return self._call(token)
+        if word in DATE_FUNCTIONS and called:
+            return self._date_part(token)
         quoted = f"write `{word}` if a column has this name"
         if word in FUNCTIONS + TOP_FUNCTIONS:
             raise self.misused(token, f"function {word!r}", f"has no arguments; {quoted}")
@@ -245,9 +258,18 @@ class _Parser(Cursor):
         if keyword.iskeyword(word):
             raise self.misused(token, f"{word!r}", f"is {NOT_PART}; {quoted}")
         if called:
-            unknown = SpecError.unknown_name("function", word, FUNCTIONS + TOP_FUNCTIONS)
+            unknown = SpecError.unknown_name("function", word, FUNCTIONS + TOP_FUNCTIONS + DATE_FUNCTIONS)
             raise SpecError(f"{shown(self.text)}: {unknown}")
         return self._made(Name(word))
+
+    def _date_part(self, token: Token) -> DatePart:
+        self.advance()
+        with self._nested():
+            argument = self._or()
+        self.expect(")", f"close the round bracket of {token.text}")
+        if not isinstance(argument, Name):
+            raise self.misused(token, token.text, "takes a column of dates by its name")
+        return self._made(DatePart(cast("DatePartName", token.text), argument.name))
 
     def _call(self, token: Token) -> Node:
         function = token.text

@@ -10,12 +10,15 @@ from typing import Any, Final, Literal, TypeAlias
 
 FUNCTIONS: Final = ("log", "log2", "log10", "log1p", "exp", "sqrt", "abs", "min", "max", "clip")
 TOP_FUNCTIONS: Final = ("cut", "spline")
+DATE_LEVELS: Final = ("month", "weekday")
+DATE_FUNCTIONS: Final = ("year", *DATE_LEVELS)
 LOGIC_WORDS: Final = ("and", "or", "not")
 NOT_NUMBERS: Final = ("nan", "inf", "infinity")
 WORD: Final = re.compile(r"[^\W\d]\w*")
 
 Arithmetic: TypeAlias = Literal["+", "-", "*", "/"]
 Comparison: TypeAlias = Literal["<", "<=", ">", ">=", "==", "!="]
+DatePartName: TypeAlias = Literal["year", "month", "weekday"]
 Function: TypeAlias = Literal["log", "log2", "log10", "log1p", "exp", "sqrt", "abs", "min", "max"]
 
 
@@ -113,6 +116,18 @@ class IsLevel:
 
 
 @dataclass(frozen=True, slots=True)
+class DatePart:
+    """Year, month or day of the week of a column of dates; a month or a day of the week is the position of a level.
+
+    `kept` are the positions in the year or week that the bounds of the column allow, known once they are.
+    """
+
+    part: DatePartName
+    name: str
+    kept: tuple[int, ...] = field(default=(), compare=False)
+
+
+@dataclass(frozen=True, slots=True)
 class Cut:
     """Levels by increasing constant points: below the first, from each point to the next, from the last on."""
 
@@ -137,7 +152,7 @@ class Cross:
     right: str
 
 
-Node: TypeAlias = Number | Name | Negate | Binary | Power | Compare | Logic | Not | Call | Clip | IsLevel
+Node: TypeAlias = Number | Name | Negate | Binary | Power | Compare | Logic | Not | Call | Clip | IsLevel | DatePart
 Tree: TypeAlias = Node | Cut | Spline | Cross
 
 _OR, _AND, _NOT, _COMPARE, _SUM, _PRODUCT, _MINUS, _POWER, _ATOM = range(9)
@@ -150,7 +165,7 @@ def is_condition(tree: Tree) -> bool:
 
 def names_in(tree: Tree) -> Iterator[str]:
     """Names of the columns a tree uses, in order of appearance, with repetitions."""
-    if isinstance(tree, Name | IsLevel):
+    if isinstance(tree, Name | IsLevel | DatePart):
         yield tree.name
     if isinstance(tree, Cross):
         yield from (tree.left, tree.right)
@@ -160,34 +175,48 @@ def names_in(tree: Tree) -> Iterator[str]:
 
 def numbers_in(tree: Tree) -> Iterator[str]:
     """Names of the columns whose numbers a tree computes with, in order of appearance, with repetitions."""
-    if isinstance(tree, Name):
+    if isinstance(tree, Name | DatePart):
         yield tree.name
     for part in parts_of(tree):
         yield from numbers_in(part)
 
 
-def with_codes(tree: Tree, codes: Mapping[str, Mapping[str | int, int]]) -> Tree:
+def dates_in(tree: Tree) -> Iterator[DatePart]:
+    """The parts of dates in a tree."""
+    if isinstance(tree, DatePart):
+        yield tree
+    for part in parts_of(tree):
+        yield from dates_in(part)
+
+
+def with_codes(
+    tree: Tree, codes: Mapping[str, Mapping[str | int, int]], kept: Mapping[tuple[str, str], tuple[int, ...]]
+) -> Tree:
     """The same tree with the position of every level; `codes` has those of each column with levels.
+
+    `kept` has the positions that occur of each part of each column of dates.
 
     A comparison of such a column with an integer names a level. A level that a column does not have stays without
     a position.
 
-    >>> with_codes(Compare("==", Name("g"), Number(2.0)), {"g": {1: 0, 2: 1}})
+    >>> with_codes(Compare("==", Name("g"), Number(2.0)), {"g": {1: 0, 2: 1}}, {})
     IsLevel(sign='==', name='g', level=2, code=1)
     """
     if isinstance(tree, Compare) and (asked := _integer_level(tree)) is not None and asked.name in codes:
         tree = asked
     if isinstance(tree, IsLevel):
         return replace(tree, code=codes.get(tree.name, {}).get(tree.level, -1))
+    if isinstance(tree, DatePart):
+        return replace(tree, kept=kept.get((tree.part, tree.name), ()))
     if isinstance(tree, Number | Name | Cross):
         return tree
     changed: dict[str, Any] = {
-        part: with_codes(getattr(tree, part), codes)
+        part: with_codes(getattr(tree, part), codes, kept)
         for part in ("left", "right", "base", "operand")
         if hasattr(tree, part)
     }
     if isinstance(tree, Call):
-        changed = {"arguments": tuple(with_codes(part, codes) for part in tree.arguments)}
+        changed = {"arguments": tuple(with_codes(part, codes, kept) for part in tree.arguments)}
     return replace(tree, **changed)
 
 
@@ -208,7 +237,7 @@ def levels_in(tree: Tree) -> Iterator[IsLevel]:
 
 def parts_of(tree: Tree) -> tuple[Node, ...]:
     """The expressions a tree is made of, one level down."""
-    if isinstance(tree, Number | Name | IsLevel | Cross):
+    if isinstance(tree, Number | Name | IsLevel | DatePart | Cross):
         return ()
     if isinstance(tree, Binary | Compare | Logic):
         return tree.left, tree.right
@@ -261,6 +290,8 @@ def _node_text(node: Node) -> tuple[str, int]:
         return name_text(node.name), _ATOM
     if isinstance(node, IsLevel):
         return f"{name_text(node.name)} {node.sign} {_level_text(node.level)}", _COMPARE
+    if isinstance(node, DatePart):
+        return _call(node.part, [name_text(node.name)]), _ATOM
     if isinstance(node, Call):
         return _call(node.function, map(text_of, node.arguments)), _ATOM
     if isinstance(node, Clip):

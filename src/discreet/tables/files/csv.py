@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as arrow_csv
 
-from discreet.design.columns import Boolean, Categorical, Identifier, Readable, bad_cell, remedy
+from discreet.design.columns import Boolean, Categorical, Identifier, Numeric, Readable, bad_cell, remedy
 from discreet.errors import DataError
 from discreet.tables.cells import MARK_NUMBER
 from discreet.tables.files.arrow import check_file_names
@@ -239,6 +239,7 @@ def _arrow_type(column: Readable) -> DataType:
     if isinstance(column, Boolean):
         return pa.bool_()
     text = isinstance(column, Identifier) or (isinstance(column, Categorical) and isinstance(column.levels[0], str))
+    text = text or (isinstance(column, Numeric) and column.is_date)
     return pa.string() if text else pa.float64()
 
 
