@@ -12,6 +12,7 @@ from types import MappingProxyType
 
 from discreet.design.columns import (
     Base,
+    Boolean,
     Categorical,
     Column,
     Fill,
@@ -133,6 +134,23 @@ class Design:
     def offered(self) -> tuple[str, ...]:
         """Declared names of everything that is released, in declared order: what a model can be made of."""
         return tuple(name for name, column in self.columns.items() if is_released(column))
+
+    @cached_property
+    def parts(self) -> Mapping[str, Column]:
+        """Every column, and beside the categories each of their indicators as a boolean of its own, by released name.
+
+        >>> design = Design("y", {"y": (0, 1), "g": ["a", "b", "c"]})
+        >>> list(design.parts), design.parts["g[b]"].formula
+        (['y', 'g', 'g[b]', 'g[c]'], parse('g == "b"'))
+        """
+        found = dict(self.columns)
+        for name, column in self.columns.items():
+            if isinstance(column, Categorical):
+                from discreet.design.formulas.formula import level_formula
+
+                for code, one in zip(column.indicator_codes, column.released(name), strict=True):
+                    found.setdefault(one, Boolean(formula=level_formula(name, column.levels, code)))
+        return MappingProxyType(found)
 
     @cached_property
     def table_columns(self) -> Mapping[str, Base]:

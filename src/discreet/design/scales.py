@@ -44,7 +44,7 @@ class Scales:
 
 def released_columns(design: Design, names: Sequence[str]) -> list[Column]:
     """The declared column of each released one, for declared names in this order."""
-    return [design.columns[name] for name in names for _ in design.columns[name].released(name)]
+    return [design.parts[name] for name in names for _ in design.parts[name].released(name)]
 
 
 def scales_of(design: Design, names: Sequence[str]) -> Scales:
@@ -61,9 +61,9 @@ def scales_of(design: Design, names: Sequence[str]) -> Scales:
     start = 0
     for name in names:
         first[name] = start
-        start += len(design.columns[name].released(name))
+        start += len(design.parts[name].released(name))
     for name in names:
-        column = design.columns[name]
+        column = design.parts[name]
         for offset in range(len(column.released(name))):
             half.append(column.half if isinstance(column, Numeric | Interaction) else 1.0)
             mid.append(column.mid if isinstance(column, Numeric) else 0.0)

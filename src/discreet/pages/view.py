@@ -275,7 +275,7 @@ def _effects(fit: Fit, coefficients: tuple[Coefficient, ...]) -> list[Effect]:
     widths = [
         column.half * 2 if isinstance(column, Numeric | Interaction) and column.bounds is not None else 1.0
         for name in fit.features
-        for column in [design.columns[name]]
+        for column in [design.parts[name]]
         for _ in column.released(name)
     ]
     slopes = coefficients[1:] if fit.model.intercept else coefficients

@@ -33,6 +33,7 @@ from discreet.design.formulas.tree import (
     Cross,
     Cut,
     DatePart,
+    IsLevel,
     Spline,
     Tree,
     dates_in,
@@ -70,6 +71,16 @@ def parse(text: str) -> Formula:
 an integer from 0 to 8, or 0.5
     """
     return Formula(text, tree_of(text))
+
+
+def level_formula(name: str, levels: tuple[str | int, ...], code: int) -> Formula:
+    """The formula of one indicator of a column with levels.
+
+    >>> level_formula("g", ("a", "b"), 1)
+    parse('g == "b"')
+    """
+    tree = IsLevel("==", name, levels[code], code)
+    return Formula(text_of(tree), tree)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
