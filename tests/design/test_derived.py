@@ -147,7 +147,7 @@ REFUSED = {
     "attribute": ({"z": {"formula": "x.real"}}, "column 'z': formula"),
     "tower": ({"z": {"formula": "x ** 2 ** 2"}}, "column 'z': formula"),
     "domain error": ({"z": {"formula": "log(x)"}}, r"column 'z': .*log\(x\) has no finite value"),
-    "category used": ({"g": ["a", "b"], "z": {"formula": "g + 1"}}, "unknown numeric or boolean column 'g'"),
+    "category used": ({"g": ["a", "b"], "z": {"formula": "g + 1"}}, "'g' has levels and is not a number"),
     "constant": ({"z": {"formula": "x * 0"}}, "column 'z': bounds .* are equal"),
     "wider bounds": ({"z": {"formula": "x ** 2", "bounds": [0, 9]}}, "declare bounds inside that range"),
     "bounds elsewhere": (

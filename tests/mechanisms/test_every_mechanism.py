@@ -24,6 +24,7 @@ from discreet.mechanisms.catalogue import table_row
 from discreet.mechanisms.registry import mechanism_named, mechanisms
 from discreet.planning import noise_law_for
 from discreet.releases import Release
+from support.tables import Untouchable
 
 NAMES = sorted(mechanisms())
 COLUMNS = {"x": (0, 10), "b": bool, "g": ["red", "green", "blue"], "y": (-5, 5)}
@@ -48,6 +49,38 @@ def budget(name: str) -> dict[str, float]:
 def made(name: str, columns=None, data=None, settings=None, **declared) -> Release:
     design = discreet.Design("y", columns or COLUMNS, **declared)
     return discreet.release(data or table(), design, mechanism=name, settings=settings, **budget(name))
+
+
+CROSSED = COLUMNS | {"xg": {"formula": "x:g"}, "bg": {"formula": "b:g"}}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_it_takes_interactions_or_refuses_them_before_anything_is_read(name, tmp_path):
+    if name == "dpme":
+        with pytest.raises(SpecError, match="an interaction with a number, which has no cells of its own"):
+            made(name, CROSSED, data=Untouchable())
+        return
+    release = made(name, CROSSED)
+    release.save(tmp_path / "r.json")
+    again = Release.load(tmp_path / "r.json")
+    assert again.columns == (
+        "1",
+        "x",
+        "b",
+        "g[green]",
+        "g[blue]",
+        "xg[green]",
+        "xg[blue]",
+        "bg[green]",
+        "bg[blue]",
+        "y",
+    )
+    assert discreet.verify(again).epsilon_given <= 5.0
+    fit = discreet.fit(again)
+    if fit.estimable:
+        assert set(fit.params) == {"Intercept", *again.columns[1:-1]}
+        row = {column: values[:2] for column, values in table().items()}
+        assert np.isfinite(fit.predict(row)).all()
 
 
 @pytest.mark.parametrize("name", NAMES)

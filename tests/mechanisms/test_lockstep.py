@@ -54,6 +54,14 @@ def test_two_tables_with_equal_noisy_sums_publish_the_same_bits(name, unit, inte
     assert_in_step(*two_runs(setup_of(name, unit, intercept=intercept), unit))
 
 
+@pytest.mark.parametrize("name", ["gaussian", "laplace", "wishart", "gradient", "irls score"])
+@pytest.mark.parametrize("unit", ["add-remove", "replace"])
+def test_so_do_releases_with_interactions(name, unit):
+    first, second = two_runs(setup_of(name, unit, intercept=True, crossed=True), unit)
+    assert_in_step(first, second)
+    assert "xg[l]" in first.release.columns
+
+
 @pytest.mark.parametrize("unit", UNITS)
 def test_so_do_releases_with_a_part_for_robust_errors(unit):
     first, second = two_runs(setup_of("gaussian", unit, intercept=True, moments="robust"), unit)

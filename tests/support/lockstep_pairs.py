@@ -11,6 +11,9 @@ from discreet.workflow import release_with
 from support.lockstep import Run, Setup, seeded, shifted, watched_release
 
 COLUMNS = {"x": (-1, 1), "w": (-2, 2), "b": bool, "y": (-1, 1)}
+CROSSED = {"x": (-1, 2), "g": ["k", "l", "m"], "b": bool, "y": (-1, 1), "xg": {"formula": "x:g"}} | {
+    "bg": {"formula": "b:g"}
+}
 UNITS = {
     "add-remove": {},
     "replace": {"neighbours": "replace"},
@@ -48,13 +51,14 @@ def unrelated(which: int, unit: str) -> dict[str, list[object]]:
     b = rng.random(rows) < (0.3, 0.8)[which]
     y = (0.8 * x - 0.1 * w if which else 0.3 * b - 0.5 * x) + rng.normal(0, 0.4, rows)
     who = np.concatenate([np.arange(40), rng.integers(0, 40, rows - 40)])
-    columns = {"x": x, "w": w, "b": b, "y": y, "who": who}
+    g = rng.choice(["k", "l", "m"], rows, p=[(0.2, 0.3, 0.5), (0.6, 0.3, 0.1)][which])
+    columns = {"x": x, "w": w, "b": b, "y": y, "who": who, "g": g}
     return {name: values.tolist() for name, values in columns.items()}
 
 
-def setup_of(name: str, unit: str, *, intercept: bool, **more: object) -> Setup:
+def setup_of(name: str, unit: str, *, intercept: bool, crossed: bool = False, **more: object) -> Setup:
     mechanism, settings = SETTINGS[name]
-    design = discreet.Design("y", COLUMNS, unit=UNITS[unit], intercept=intercept)
+    design = discreet.Design("y", CROSSED if crossed else COLUMNS, unit=UNITS[unit], intercept=intercept)
     return Setup(mechanism, design, settings, delta=0.0 if name in PURE else 1e-6, **more)
 
 

@@ -44,6 +44,11 @@ def random_design(
         columns["above"] = {"formula": f"x0 >= {middle!r}"}
         columns["part"] = {"formula": f"cut(x0, {middle!r})"}
         columns["curve"] = {"formula": f"spline(x0, {middle!r})"}
+    if derived and "g0" in columns:
+        columns["is a"] = {"formula": 'g0 == "a"'}
+        for name, other in (("slope", "x0"), ("yes", "b0"), ("pair", "g1")):
+            if other in columns:
+                columns[name] = {"formula": f"{other}:g0"}
     radius = None
     if ball or (ball is None and rng.random() < 0.4):
         radius = float(rng.uniform(0.3, 1.0) * np.sqrt(len(columns) - 1))

@@ -108,7 +108,7 @@ class Fit(TestsMixin, TableMixin):
         """Columns that a table must have for a prediction: the features, or what their formulas use."""
         from discreet.design.derived import needed
 
-        return needed(self.release.design.columns, self.features)
+        return needed(self.release.design.parts, self.features)
 
     @property
     def is_robust(self) -> bool:

@@ -168,13 +168,19 @@ class Path:
             for place in places
         ]
 
+    @property
+    def title(self) -> str:
+        """Target and penalty in one line."""
+        ratio = "" if self.l1_ratio is None else f", l1_ratio {self.l1_ratio:g}"
+        return f"{'' if self.release.private else 'NOT PRIVATE: '}{self.model.target}: {self.penalty}{ratio}"
+
     def _repr_html_(self) -> str:
         from discreet.text import html_table
 
         places = self.shown
         left = len(self.strengths) - len(places)
         notes = [f"{left} more strengths are left out."] if left else []
-        return html_table(self._title, HEADERS, self.cells(places), notes)
+        return html_table(self.title, HEADERS, self.cells(places), notes)
 
     def __repr__(self) -> str:
         private = "" if self.release.private else ", NOT PRIVATE"

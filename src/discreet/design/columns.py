@@ -6,8 +6,11 @@ import math
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+from datetime import date
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
+from discreet.design.dates import date_text, declared_day
+from discreet.design.interactions import Interaction
 from discreet.design.problems import Problems
 from discreet.errors import SpecError, written
 from discreet.exact.rounding import nearest
@@ -52,13 +55,16 @@ class _OneNumber:
 class Numeric(_OneNumber):
     """A number with declared bounds; values outside are clipped, scaled to [-1, 1] as (x - mid) / half.
 
-    Bounds that a release is to find are `within` a public range, which stands in for them until then; after it,
-    `bounds` are those that were found.
+    A date is a number of days since 1970-01-01; its bounds are two dates. A cell that is one of the `missing_codes` is
+    missing. Bounds that a release is to find are `within` a public range, which stands in for them until then; after
+    it, `bounds` are those that were found.
 
     >>> Numeric((18, 90)).mid, Numeric((18, 90)).half
     (54.0, 36.0)
     >>> Numeric.private((0, 1000)).is_searched
     True
+    >>> Numeric((date(2019, 1, 1), date(2024, 12, 31))).bounds
+    (17897.0, 20088.0)
     """
 
     bounds: tuple[float, float]
@@ -67,24 +73,61 @@ class Numeric(_OneNumber):
     is_released: bool = field(default=True, repr=False)
     within: tuple[float, float] | None = field(default=None, repr=False)
     found: bool = field(default=False, repr=False)
+    is_date: bool = field(default=False, repr=False)
+    missing_codes: tuple[float, ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
         problems = Problems()
         bounds = within = None
         with problems.at(key="bounds"):
-            bounds = checked_bounds(self.bounds)
+            if any(isinstance(bound, date) for bound in self.bounds):
+                object.__setattr__(self, "is_date", True)
+                object.__setattr__(self, "bounds", tuple(declared_day(bound, "bounds") for bound in self.bounds))
+            bounds = checked_bounds(self.bounds, dates=self.is_date)
             object.__setattr__(self, "bounds", bounds)
+        with problems.at(key="missing_codes"):
+            object.__setattr__(self, "missing_codes", self._codes())
         with problems.at(key="within"):
             within = None if self.within is None else checked_bounds(self.within)
             object.__setattr__(self, "within", within)
         if isinstance(self.missing, Fill):
             value = self.missing.value
+            misread = False
+            if self.is_date and not isinstance(value, float):
+                misread = True
+                with problems.at(key="missing"):
+                    value = declared_day(value, "missing")
+                    object.__setattr__(self, "missing", Fill(value))
+                    misread = False
             # bounds that are found later do not decide whether a declaration is right
             low, high = within or bounds or (-math.inf, math.inf)
-            if not is_number(value) or not low <= value <= high:
-                inside = f" inside the {'range' if within else 'bounds'} [{low:g}, {high:g}]" if bounds else ""
-                problems.add(f"the fill value {written(value)} is not a number{inside}", key="missing")
+            if not misread and (not is_number(value) or not low <= value <= high):
+                inside = f" inside the {'range' if within else 'bounds'} {self.range_text}" if bounds else ""
+                what = "date" if self.is_date else "number"
+                problems.add(f"the fill value {self._text(value)} is not a {what}{inside}", key="missing")
         problems.check()
+
+    def _codes(self) -> tuple[float, ...]:
+        given = _code_list(self.missing_codes)
+        if self.is_date:
+            return tuple(code if isinstance(code, float) else declared_day(code, "missing_codes") for code in given)
+        for code in given:
+            if not is_number(code) or not math.isfinite(nearest(code)):
+                raise SpecError(f"missing_codes: expected numbers, got {written(code)}")
+        return tuple(nearest(code) for code in given)
+
+    def _text(self, value: object) -> str:
+        return date_text(value) if self.is_date and isinstance(value, float) else written(value)
+
+    @property
+    def range_text(self) -> str:
+        """The bounds as messages show them.
+
+        >>> Numeric((0, 1e6)).range_text, Numeric((date(2019, 1, 1), date(2024, 12, 31))).range_text
+        ('[0, 1e+06]', '[2019-01-01, 2024-12-31]')
+        """
+        low, high = self.within or self.bounds
+        return f"[{date_text(low)}, {date_text(high)}]" if self.is_date else f"[{low:g}, {high:g}]"
 
     @classmethod
     def private(cls, within: tuple[float, float], missing: Missing = "error") -> Numeric:
@@ -110,7 +153,13 @@ class Numeric(_OneNumber):
 
     def to_dict(self) -> dict[str, object]:
         """The table `[columns.NAME]` of design.toml."""
-        return _formula_entry(self) | _bounds_entry(self) | _missing_entry(self.missing)
+        entry = _formula_entry(self) | _bounds_entry(self)
+        if self.is_date and isinstance(self.missing, Fill):
+            entry["missing"] = {"fill": date_text(float(self.missing.value))}
+        else:
+            entry |= _missing_entry(self.missing)
+        codes = [date_text(code) if self.is_date else code for code in self.missing_codes]
+        return entry | ({"missing_codes": codes} if codes else {})
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +195,7 @@ class Categorical:
     reference: Level | None = None
     missing: Missing = "error"
     formula: Formula | None = field(default=None, repr=False)
+    missing_codes: tuple[Level, ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
         problems = Problems()
@@ -157,6 +207,8 @@ class Categorical:
             problems.add(SpecError.unknown_name("reference level", self.reference, map(str, plain)), key="reference")
         if plain and isinstance(self.missing, Fill) and self.missing.value not in plain:
             problems.add(SpecError.unknown_name("fill level", self.missing.value, map(str, plain)), key="missing")
+        with problems.at(key="missing_codes"):
+            object.__setattr__(self, "missing_codes", _level_codes(self.missing_codes, plain))
         problems.check()
         object.__setattr__(self, "levels", levels)
         object.__setattr__(self, "reference", levels[0] if self.reference is None else self.reference)
@@ -180,7 +232,8 @@ class Categorical:
         entry: dict[str, object] = _formula_entry(self) or {"levels": list(self.levels)}
         if self.reference != self.levels[0]:
             entry["reference"] = self.reference
-        return entry | _missing_entry(self.missing)
+        codes = {"missing_codes": list(self.missing_codes)} if self.missing_codes else {}
+        return entry | _missing_entry(self.missing) | codes
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,7 +272,8 @@ class Identifier:
 
 
 Base: TypeAlias = Numeric | Boolean | Categorical
-Column: TypeAlias = Base | SplineBasis
+Several: TypeAlias = SplineBasis | Interaction
+Column: TypeAlias = Base | Several
 Readable: TypeAlias = Base | Identifier
 
 # bounds that a release finds, and the range in which it looks unless one is declared
@@ -234,7 +288,7 @@ _LARGEST_LEVEL: Final = 2**53
 def bad_cell(column: Base) -> str:
     """What a cell is that the declaration does not take, from the declaration alone."""
     if isinstance(column, Numeric):
-        return "not a finite number"
+        return "not a date" if column.is_date else "not a finite number"
     return "none of true, false, 1 and 0" if isinstance(column, Boolean) else "none of the declared levels"
 
 
@@ -244,7 +298,9 @@ def remedy(column: Base) -> str:
     >>> print(remedy(Categorical(("a", "b"))).partition(";")[0])
     fix the table or declare every level that can occur
     """
-    if isinstance(column, Numeric):
+    if isinstance(column, Numeric) and column.is_date:
+        declared = "fix the table, with dates written like 2019-01-31"
+    elif isinstance(column, Numeric):
         declared = "fix the table or, if it holds words, declare levels instead of bounds"
     elif isinstance(column, Boolean):
         words = 'declare levels = ["no", "yes"] with the two words that can occur'
@@ -265,6 +321,8 @@ def _formula_entry(column: Base) -> dict[str, object]:
 
 
 def _bounds_entry(column: Numeric) -> dict[str, object]:
+    if column.is_date:
+        return {"bounds": [date_text(bound) for bound in column.bounds]}
     if column.within is None:
         return {"bounds": list(column.bounds)}
     entry: dict[str, object] = {"bounds": list(column.bounds), "found": True} if column.found else {"bounds": PRIVATE}
@@ -275,6 +333,24 @@ def _missing_entry(missing: Missing) -> dict[str, object]:
     if missing == "error":
         return {}
     return {"missing": {"fill": missing.value} if isinstance(missing, Fill) else missing}
+
+
+def _code_list(given: object) -> tuple[Any, ...]:
+    if not isinstance(given, list | tuple):
+        raise SpecError(f"missing_codes: expected a list such as [-9, 99], got {written(given)}")
+    return tuple(given)
+
+
+def _level_codes(given: object, plain: list[Level]) -> tuple[Level, ...]:
+    """Codes of a category: of the type of its levels, and none of them."""
+    codes = _code_list(given)
+    for code in codes:
+        if plain and type(code) is not type(plain[0]):
+            kind = "text" if isinstance(plain[0], str) else "integers"
+            raise SpecError(f"missing_codes: the levels are {kind}, and {written(code)} is not; write it like a level")
+        if code in plain:
+            raise SpecError(f"missing_codes: {written(code)} is one of the levels; leave it out of one of the two")
+    return codes
 
 
 def _level_faults(levels: tuple[Level, ...], plain: list[Level]) -> Iterator[str]:
@@ -302,7 +378,7 @@ def _level_faults(levels: tuple[Level, ...], plain: list[Level]) -> Iterator[str
         yield f"the levels {one!a} and {other!a} {TWINS}"
 
 
-def checked_bounds(bounds: tuple[float, float]) -> tuple[float, float]:
+def checked_bounds(bounds: tuple[float, float], *, dates: bool = False) -> tuple[float, float]:
     """Two finite increasing numbers, far enough apart for double precision."""
     if any(isinstance(bound, str) and not bound for bound in bounds):
         raise SpecError("bounds are blank; fill in the lowest and highest value from public knowledge")
@@ -313,7 +389,8 @@ def checked_bounds(bounds: tuple[float, float]) -> tuple[float, float]:
         raise SpecError(f"bounds [{low:g}, {high:g}] are not finite; declare two finite numbers")
     if not low < high:
         word = "equal" if low == high else "reversed"
-        raise SpecError(f"bounds [{low:g}, {high:g}] are {word}; the first must be below the second")
+        ends = f"[{date_text(low)}, {date_text(high)}]" if dates else f"[{low:g}, {high:g}]"
+        raise SpecError(f"bounds {ends} are {word}; the first must be below the second")
     half = (high - low) / 2
     # narrower, the distance between neighbouring doubles would coarsen the grid, or grid steps per unit overflow
     if not (math.isfinite(half) and half > max(2**-26 * max(abs(low), abs(high)), _NARROWEST)):

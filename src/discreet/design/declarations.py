@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
+from datetime import date
 from typing import Any, Final, NamedTuple, cast
 
 from discreet.design.columns import (
@@ -22,20 +23,23 @@ from discreet.design.columns import (
     SplineBasis,
     checked_bounds,
 )
+from discreet.design.dates import day_of_text, is_date
+from discreet.design.interactions import Interaction
 from discreet.design.problems import Problems
-from discreet.errors import SpecError, written
+from discreet.errors import DesignError, DesignProblem, SpecError, written
 from discreet.privacy.checks import is_integer, is_number
 
 COLUMN_KEYS: Final = (
-    "bounds", "within", "levels", "reference", "dtype", "missing", "formula", "release", "found",
+    "bounds", "within", "levels", "reference", "dtype", "missing", "missing_codes", "formula", "release", "found",
 )  # fmt: skip
 
 
 def column_from(declaration: object) -> Column | Derived:
     """A column from any of the short forms: a pair of numbers, a list of levels, `bool`, a table, or a column.
 
-    Pairs and levels may come as a list, a tuple or a NumPy array. Two numbers are always bounds: two levels that are
-    integers are declared as a table, `{"levels": [1, 2]}`. The word "private" stands for bounds that a release finds.
+    Pairs and levels may come as a list, a tuple or a NumPy array. Two numbers, or two dates, are always bounds: two
+    levels that are integers are declared as a table, `{"levels": [1, 2]}`. The word "private" stands for bounds that a
+    release finds.
 
     >>> column_from((0, 10))
     Numeric(bounds=(0.0, 10.0), missing='error')
@@ -63,7 +67,7 @@ def usable_column(problems: Problems, declaration: object) -> Column | Derived |
 
 
 def _short(declaration: object) -> Column | Derived:
-    if isinstance(declaration, Numeric | Boolean | Categorical | SplineBasis | Derived):
+    if isinstance(declaration, Numeric | Boolean | Categorical | SplineBasis | Interaction | Derived):
         return _unresolved(declaration)
     if declaration is bool or (isinstance(declaration, str) and declaration == "bool"):
         return Boolean()
@@ -71,7 +75,7 @@ def _short(declaration: object) -> Column | Derived:
         return Numeric.private(WIDEST)
     items = _plain_items(declaration)
     if items is not None:
-        if len(items) == 2 and all(is_number(item) for item in items):
+        if len(items) == 2 and (all(is_number(item) for item in items) or all(map(is_date, items))):
             return Numeric(items)
         if items and all(isinstance(item, str) or type(item) is int for item in items):
             return Categorical(items)
@@ -82,7 +86,7 @@ def _short(declaration: object) -> Column | Derived:
 
 def _unresolved(column: Column | Derived) -> Column | Derived:
     """A column taken from another design is derived anew, from the bounds of this one."""
-    if not isinstance(column, Derived | SplineBasis):
+    if not isinstance(column, Derived | SplineBasis | Interaction):
         _missing_from(column.missing)
     if isinstance(column, Derived) or column.formula is None:
         return column
@@ -144,6 +148,11 @@ def _base_from_table(problems: Problems, table: Mapping[str, object]) -> Base | 
     missing: Missing = "error"
     with problems.at(key="missing"):
         missing = _missing_from(table.get("missing", "error"))
+    codes = table.get("missing_codes", ())
+    if "missing_codes" in table and "dtype" in kinds:
+        problems.add(
+            "'missing_codes' are for numbers, dates and levels; a boolean has 1 and 0 alone", key="missing_codes"
+        )
     if len(kinds) != 1 and (kinds or not slips):
         found = " and ".join(kinds) or "none of them"
         problems.add(f"expected exactly one of bounds, levels, dtype = 'bool' or formula, got {found}")
@@ -159,7 +168,7 @@ def _base_from_table(problems: Problems, table: Mapping[str, object]) -> Base | 
             problems.add(f"{key!r} is only for a number whose bounds a release finds", key=key)
     column = None
     with problems.at(key=kinds[0]):
-        column = _of_kind(kinds[0], value, missing, reference)
+        column = _of_kind(kinds[0], value, missing, reference, _plain(codes))
     if column is None:
         with suppress(SpecError):
             column = _of_kind(kinds[0], value)
@@ -194,12 +203,20 @@ def _is_private(bounds: object) -> bool:
     return isinstance(bounds, str) and bounds == PRIVATE
 
 
-def _of_kind(kind: str, value: object, missing: Missing = "error", reference: Level | None = None) -> Base:
+def _of_kind(
+    kind: str, value: object, missing: Missing = "error", reference: Level | None = None, codes: tuple[Any, ...] = ()
+) -> Base:
     if isinstance(value, _Searched):
-        return Numeric(_pair(value.bounds), missing, within=value.within, found=value.found)
+        return Numeric(_pair(value.bounds), missing, within=value.within, found=value.found, missing_codes=codes)
     if kind == "bounds":
         # of a column that is wrong by itself: a number in any case
-        return Numeric.private(WIDEST) if _is_private(value) else Numeric(_pair(value), missing)
+        if _is_private(value):
+            return Numeric.private(WIDEST)
+        bounds = _dated(_pair(value))
+        if any(map(is_date, bounds)) and any(is_number(code) for code in codes):
+            said = "missing_codes: expected dates such as 1900-01-01 for a column of dates, got a number"
+            raise DesignError([DesignProblem(said, key="missing_codes")])
+        return Numeric(bounds, missing, missing_codes=codes)
     if kind == "dtype":
         if not isinstance(value, str) or value != "bool":
             raise SpecError(f"dtype {written(value)} is not known; allowed: 'bool'")
@@ -207,7 +224,15 @@ def _of_kind(kind: str, value: object, missing: Missing = "error", reference: Le
     levels = _plain_items(value)
     if levels is None:
         raise SpecError(f"levels: expected a list, got {written(value)}")
-    return Categorical(levels, reference, missing)
+    return Categorical(levels, reference, missing, missing_codes=codes)
+
+
+def _dated(bounds: tuple[Any, Any]) -> tuple[Any, Any]:
+    """Bounds with dates for text that is one, as a release file has them."""
+    days = [day_of_text(bound) if isinstance(bound, str) else None for bound in bounds]
+    if any(day is None for day in days):
+        return bounds
+    return date.fromisoformat(bounds[0][:10]), date.fromisoformat(bounds[1][:10])
 
 
 def _pair(bounds: object, key: str = "bounds") -> tuple[float, float]:
@@ -240,6 +265,6 @@ def _missing_from(rule: object) -> Missing:
         return "error" if rule == "error" else "drop"
     if isinstance(rule, Mapping) and set(rule) == {"fill"}:
         value = rule["fill"]
-        if isinstance(value, str | int | float):
-            return Fill(value)
+        if isinstance(value, str | int | float | date):
+            return Fill(value)  # type: ignore[arg-type]  # a date becomes a number of days in its column
     raise SpecError(f"missing = {written(rule)} is not known; allowed: 'error', 'drop' or {{fill = VALUE}}")

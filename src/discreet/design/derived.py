@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
 import numpy.typing as npt
 
-from discreet.design.columns import Base, Boolean, Categorical, Column, Derived, Numeric, SplineBasis, checked_bounds
+from discreet.design.columns import (
+    Base,
+    Boolean,
+    Categorical,
+    Column,
+    Derived,
+    Level,
+    Numeric,
+    SplineBasis,
+    checked_bounds,
+)
+from discreet.design.interactions import Interaction
 from discreet.design.problems import Problems
 from discreet.errors import DesignError, DesignProblem, SpecError
 from discreet.exact.arrays import FloatArray
@@ -28,16 +40,20 @@ def resolved(
     derived = {
         name: _of_its_kind(problems, name, column) for name, column in columns.items() if isinstance(column, Derived)
     }
+    lost = set(wrong)
+    dates = {name: one.bounds for name, one in columns.items() if isinstance(one, Numeric) and one.is_date}
+    _bind(problems, derived, lost, lambda formula: formula.with_dates(dates))
+    levels = _levels({**columns, **derived})
+    _bind(problems, derived, lost, lambda formula: formula.with_levels(levels))
     formulas = {name: column.formula for name, column in derived.items()}
     ranges = {name: _range(column) for name, column in columns.items() if isinstance(column, Numeric | Boolean)}
     ready: dict[str, Column] = {name: column for name, column in columns.items() if not isinstance(column, Derived)}
-    lost = set(wrong)
-    for name in _sequence(problems, formulas, [*ranges, *wrong], lost):
+    for name in _sequence(problems, formulas, ([*ranges, *wrong], [*levels, *wrong]), lost):
         if lost.isdisjoint(formulas[name].names):
             lost.add(name)
             with problems.at(column=name, key="formula"):
                 _check_known(formulas[name], columns)
-                ready[name] = made = _made(derived[name], ranges)
+                ready[name] = made = _made(derived[name], ranges, ready)
                 lost.discard(name)
                 if isinstance(made, Numeric | Boolean):
                     ranges[name] = _range(made)
@@ -51,8 +67,26 @@ def resolved(
     return {name: ready[name] for name in columns if name in ready}
 
 
+def _bind(problems: Problems, derived: dict[str, Derived], lost: set[str], bound: Callable[[Formula], Formula]) -> None:
+    """Give every formula what it needs of the columns that it names; those that ask for what is not there are lost."""
+    for name, one in derived.items():
+        if name in lost or not lost.isdisjoint(one.formula.names):
+            continue
+        lost.add(name)
+        with problems.at(column=name, key="formula"):
+            derived[name] = replace(one, formula=bound(one.formula))
+            lost.discard(name)
+
+
+def _levels(columns: Mapping[str, Column | Derived]) -> dict[str, tuple[Level, ...]]:
+    """Levels of every column that has some, those of a formula from the formula alone."""
+    declared = {name: column.levels for name, column in columns.items() if isinstance(column, Categorical)}
+    made = {name: column.formula for name, column in columns.items() if isinstance(column, Derived)}
+    return declared | {name: formula.levels() for name, formula in made.items() if formula.kind == "levels"}
+
+
 def _sequence(
-    problems: Problems, formulas: Mapping[str, Formula], declared: list[str], lost: set[str]
+    problems: Problems, formulas: Mapping[str, Formula], declared: tuple[list[str], list[str]], lost: set[str]
 ) -> tuple[str, ...]:
     """The formulas that can be judged, in an order of use; those that cannot be are added to `lost`."""
     # most designs have no formula, and do without its language
@@ -62,7 +96,7 @@ def _sequence(
         _lose_dependents(formulas, lost)
         before = len(problems.found)
         with problems.at():
-            return order({name: formula for name, formula in formulas.items() if name not in lost}, declared)
+            return order({name: formula for name, formula in formulas.items() if name not in lost}, *declared)
         # of a cycle one column is named, and all others depend on it
         lost |= {problem.column for problem in problems.found[before:]}
 
@@ -104,8 +138,10 @@ def _of_its_kind(problems: Problems, name: str, column: Derived) -> Derived:
     return Derived(column.formula, bounds)
 
 
-def _made(column: Derived, ranges: Mapping[str, tuple[float, float]]) -> Column:
+def _made(column: Derived, ranges: Mapping[str, tuple[float, float]], ready: Mapping[str, Column]) -> Column:
     formula = column.formula
+    if formula.kind == "interaction":
+        return _interaction(formula, [(name, ready[name]) for name in formula.names])
     low, high = formula.interval(ranges)
     if formula.kind == "levels":
         return Categorical(formula.levels(), column.reference, formula=formula)
@@ -122,6 +158,20 @@ def _made(column: Derived, ranges: Mapping[str, tuple[float, float]]) -> Column:
         )
         raise DesignError([DesignProblem(said, key="bounds")])
     return Numeric(column.bounds, formula=formula)
+
+
+def _interaction(formula: Formula, parts: list[tuple[str, Column]]) -> Interaction:
+    factors = tuple((name, column) for name, column in parts if isinstance(column, Categorical))
+    if not factors:
+        one, other = formula.names
+        raise SpecError(
+            f"an interaction needs a column with levels, and {one!r} and {other!r} have none; write a product with *"
+        )
+    for name, column in parts:
+        if isinstance(column, Numeric | Boolean):
+            bounds = column.bounds if isinstance(column, Numeric) else None
+            return Interaction(formula, factors, name, bounds, whole=not column.is_released)
+    return Interaction(formula, factors)
 
 
 def _range(column: Numeric | Boolean) -> tuple[float, float]:
@@ -203,7 +253,7 @@ def completed(columns: Mapping[str, Column], wanted: Iterable[str], base: Mappin
     Returns
     -------
     list of arrays
-        Shape (m,), or (basis functions, m) for a spline.
+        Shape (m,), or (released columns, m) for a spline or an interaction.
     """
     values: dict[str, FloatArray] = {}
     # a column of the table that no formula uses is clipped once, by the encoder
@@ -219,8 +269,10 @@ def _value(
         if column.formula is None:
             plain = base[name]
         else:
-            if isinstance(column, SplineBasis):
+            if isinstance(column, SplineBasis | Interaction):
                 used = {use: _value(columns, base, values, use) for use in column.formula.names}
+                if isinstance(column, Interaction):
+                    return column.scaled(used)
                 return column.formula.basis(used, dict(column.ranges))
             plain = _computed(columns, base, values, column.formula)
         values[name] = np.clip(plain, *column.bounds) if isinstance(column, Numeric) else plain

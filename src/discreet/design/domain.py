@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Literal
 
-from discreet.design.columns import Boolean, Categorical, Numeric, SplineBasis
+from discreet.design.columns import Boolean, Column, Numeric, SplineBasis
+from discreet.design.interactions import Interaction
 from discreet.design.model import Design
 from discreet.errors import SpecError, shown
 from discreet.privacy.checks import is_integer
@@ -30,13 +33,16 @@ class RowDomain:
     numeric, boolean, blocks
         How many regressors lie in [-1, 1], how many lie in [0, 1] (booleans and one-hot blocks of a single indicator),
         and how many blocks have two or more columns that are not negative and whose squares sum to at most 1: one-hot
-        indicators, or basis functions of a spline.
+        indicators, or basis functions of a spline. An interaction without a number counts like a category.
     radius
         Declared ball for x, or none.
     target_nonnegative
         Whether y lies in [0, 1] rather than [-1, 1].
     grid_bits
         Steps of the grid per scaled unit, as a power of two.
+    signed_blocks
+        How many blocks have two or more columns in [-1, 1] of which at most one is not 0: interactions of a category
+        and a number. One with a single column counts as a number.
 
     Examples
     --------
@@ -52,6 +58,7 @@ class RowDomain:
     radius: float | None
     target_nonnegative: bool
     grid_bits: int
+    signed_blocks: int = 0
 
     @classmethod
     def of(cls, design: Design, grid_bits: int = DEFAULT_GRID_BITS) -> RowDomain:
@@ -62,19 +69,19 @@ class RowDomain:
                 f"choose an integer from {MIN_GRID_BITS} to {MAX_GRID_BITS}"
             )
         _check_size(len(design.released))
-        regressors = [design.columns[name] for name in design.regressors]
-        single = sum(isinstance(c, Categorical) and len(c.levels) == 2 for c in regressors)
+        kinds = Counter(_kind(design.columns[name]) for name in design.regressors)
         domain = cls(
-            numeric=sum(isinstance(c, Numeric) for c in regressors),
-            boolean=sum(isinstance(c, Boolean) for c in regressors) + single,
-            blocks=sum(isinstance(c, Categorical | SplineBasis) for c in regressors) - single,
+            numeric=kinds["numeric"],
+            boolean=kinds["boolean"],
+            blocks=kinds["block"],
+            signed_blocks=kinds["signed block"],
             radius=design.radius,
             target_nonnegative=isinstance(design.columns[design.target], Boolean),
             grid_bits=grid_bits,
         )
         # squared norms of rows are summed in 64-bit integers
         if not domain.box_norm2 < 2**62:
-            raise SpecError(f"{len(regressors)} columns do not fit grid_bits = {grid_bits}; lower grid_bits")
+            raise SpecError(f"{len(design.regressors)} columns do not fit grid_bits = {grid_bits}; lower grid_bits")
         return domain
 
     @property
@@ -84,8 +91,8 @@ class RowDomain:
 
     @property
     def box_norm2(self) -> int:
-        """Largest squared norm of x in the box, in squared grid steps; a one-hot block counts once."""
-        return (self.numeric + self.boolean + self.blocks) * self.unit**2
+        """Largest squared norm of x in the box, in squared grid steps; a block counts once."""
+        return (self.numeric + self.boolean + self.blocks + self.signed_blocks) * self.unit**2
 
     @property
     def ball_norm2(self) -> int | None:
@@ -99,6 +106,23 @@ class RowDomain:
         """Largest squared norm of x after clipping, in squared grid steps."""
         ball = self.ball_norm2
         return self.box_norm2 if ball is None else min(ball, self.box_norm2)
+
+
+def _kind(column: Column) -> Literal["numeric", "boolean", "block", "signed block"]:
+    """What a declared column is in the geometry of a row: what its released columns can be, by themselves and together.
+
+    >>> from discreet.design.columns import Categorical
+    >>> _kind(Categorical(("a", "b"))), _kind(Categorical(("a", "b", "c")))
+    ('boolean', 'block')
+    """
+    if isinstance(column, Numeric):
+        return "numeric"
+    if isinstance(column, SplineBasis):
+        return "block"
+    single = isinstance(column, Boolean) or len(column.released("")) == 1
+    if isinstance(column, Interaction) and column.signed:
+        return "numeric" if single else "signed block"  # [P:signed-block]
+    return "boolean" if single else "block"
 
 
 def norm2(domain: RowDomain) -> float:

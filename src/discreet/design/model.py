@@ -12,12 +12,15 @@ from types import MappingProxyType
 
 from discreet.design.columns import (
     Base,
+    Boolean,
     Categorical,
     Column,
     Fill,
     Numeric,
     SplineBasis,
 )
+from discreet.design.dates import dated
+from discreet.design.interactions import Interaction
 from discreet.design.lines import key_lines, not_toml, too_many_digits, with_lines
 from discreet.design.parts import (
     CONSTANT,
@@ -140,12 +143,29 @@ class Design:
         return tuple(name for name, column in self.columns.items() if is_released(column))
 
     @cached_property
+    def parts(self) -> Mapping[str, Column]:
+        """Every column, and beside the categories each of their indicators as a boolean of its own, by released name.
+
+        >>> design = Design("y", {"y": (0, 1), "g": ["a", "b", "c"]})
+        >>> list(design.parts), design.parts["g[b]"].formula
+        (['y', 'g', 'g[b]', 'g[c]'], parse('g == "b"'))
+        """
+        found = dict(self.columns)
+        for name, column in self.columns.items():
+            if isinstance(column, Categorical):
+                from discreet.design.formulas.formula import level_formula
+
+                for code, one in zip(column.indicator_codes, column.released(name), strict=True):
+                    found.setdefault(one, Boolean(formula=level_formula(name, column.levels, code)))
+        return MappingProxyType(found)
+
+    @cached_property
     def table_columns(self) -> Mapping[str, Base]:
         """The columns that are read from a table: all but those with a formula."""
         return {
             name: column
             for name, column in self.columns.items()
-            if not isinstance(column, SplineBasis) and column.formula is None
+            if not isinstance(column, SplineBasis | Interaction) and column.formula is None
         }
 
     @cached_property
@@ -212,7 +232,7 @@ class Design:
 
     @cached_property
     def factors(self) -> tuple[tuple[int, int], ...]:
-        """First and last released column of every factor with several indicators; a row has at most one of them.
+        """First and last released column of every factor or interaction with several; a row has at most one of them.
 
         >>> Design("y", {"y": (0, 1), "b": bool, "g": ["k", "l", "m"], "h": ["u", "v"]}).factors
         ((2, 3),)
@@ -220,7 +240,7 @@ class Design:
         found, next_one = [], 1
         for name in self.regressors:
             first, next_one = next_one, next_one + len(self.columns[name].released(name))
-            if isinstance(self.columns[name], Categorical) and next_one - first > 1:
+            if isinstance(self.columns[name], Categorical | Interaction) and next_one - first > 1:
                 found.append((first, next_one - 1))
         return tuple(found)
 
@@ -232,9 +252,9 @@ class Design:
 
     @property
     def centred(self) -> bool:
-        """Whether scaling keeps the origin: the bounds of every released number are symmetric around 0."""
+        """Whether scaling keeps the origin: the bounds of every number in a released column are symmetric around 0."""
         released = (self.columns[name] for name in (*self.regressors, self.target))
-        return all(not isinstance(column, Numeric) or column.mid == 0 for column in released)
+        return all(not isinstance(column, Numeric | Interaction) or column.mid == 0 for column in released)
 
     @property
     def needs_sums(self) -> bool:
@@ -277,8 +297,17 @@ class Design:
         return re.sub(
             r"= \[\n((?:    .*,\n)+)\]",
             lambda array: "= [" + ", ".join(line.strip()[:-1] for line in array[1].rstrip("\n").split("\n")) + "]",
-            tomli_w.dumps(self.to_dict()),
+            tomli_w.dumps(self._with_dates()),
         )
+
+    def _with_dates(self) -> dict[str, object]:
+        """The declarations as plain values, with the dates that TOML has and JSON has not."""
+        table = self.to_dict()
+        columns = {name: column.to_dict() for name, column in self.columns.items()}
+        for name, column in self.columns.items():
+            if isinstance(column, Numeric) and column.is_date:
+                columns[name] = {key: dated(value) for key, value in columns[name].items()}
+        return table | {"columns": columns}
 
     @classmethod
     def from_toml(cls, text: str) -> Design:

@@ -10,6 +10,8 @@ from discreet.analyst.equations.sums import counted_rows
 from discreet.analyst.summary.settings import settings_used
 from discreet.analyst.values.not_estimable import known
 from discreet.design.columns import Categorical, Column, Fill, Missing, Numeric, SplineBasis
+from discreet.design.dates import date_text
+from discreet.design.interactions import Interaction
 from discreet.design.model import Design
 from discreet.releases import Calibration, NoiseFamily, Release
 
@@ -189,27 +191,33 @@ def _declared(design: Design, name: str) -> DeclaredColumn:
 
 def _kind(column: Column) -> str:
     formula = "" if column.formula is None else f", by the formula {column.formula.text}"
-    if isinstance(column, SplineBasis):
-        return f"spline{formula}"
+    if isinstance(column, SplineBasis | Interaction):
+        return f"{'spline' if isinstance(column, SplineBasis) else 'interaction'}{formula}"
     if isinstance(column, Numeric):
-        return f"number{formula}"
+        return "date" if column.is_date else f"number{formula}"
     return f"levels{formula}" if isinstance(column, Categorical) else f"yes or no{formula}"
 
 
 def _range(column: Column) -> str:
     if isinstance(column, Numeric):
         found = ", found privately" if column.found else ""
+        if column.is_date:
+            return " to ".join(map(date_text, column.bounds))
         return f"{column.bounds[0]:g} to {column.bounds[1]:g}{found}"
     if isinstance(column, Categorical):
         rest = ", ".join(str(level) for level in column.levels if level != column.reference)
         return f"{column.reference} (reference), {rest}"
+    if isinstance(column, Interaction):
+        least = "0 and" if column.bounds is None else f"{column.bounds[0]:g} to {column.bounds[1]:g}, and 0"
+        return f"{least} {'1' if column.bounds is None else 'in other rows'}, {len(column.codes)} columns"
     return "0 or 1" if not isinstance(column, SplineBasis) else f"{column.formula.width} basis functions"
 
 
 def _missing(column: Column) -> str:
-    if isinstance(column, SplineBasis) or column.formula is not None:
+    if isinstance(column, SplineBasis | Interaction) or column.formula is not None:
         return "follows the columns it uses"
     rule: Missing = column.missing
     if isinstance(rule, Fill):
-        return f"filled with {rule.value}"
+        dated = isinstance(column, Numeric) and column.is_date
+        return f"filled with {date_text(float(rule.value)) if dated else rule.value}"
     return "row dropped" if rule == "drop" else "table refused"

@@ -76,6 +76,7 @@ class Intervals:
 
     def mean(self, j: int, rows: Literal["any", "table"]) -> Ends:
         """Ends for the mean of column j: of a population behind any rows, or of this table."""
+        self.sums.check_alone(j)
         count, total = float(self.sums.count()), float(self.sums.total(0, j))
         sampling = 0.0
         if rows == "any":
@@ -83,24 +84,27 @@ class Intervals:
         z2, s0 = self._z(rows) ** 2, self._sd(0, 0)
         lead = count**2 - z2 * s0**2
         found = _between(lead, total * count, total**2 - z2 * (sampling + self._sd(0, j) ** 2))
-        low, high = _within(found, (-1.0 if self.sums.numeric[j] else 0.0, 1.0))
+        low, high = _within(found, (-1.0 if self.sums.signed[j] else 0.0, 1.0))
         mid, half = float(self.sums.mid[j]), float(self.sums.half[j])
         return mid + half * low, mid + half * high
 
     def covariance(self, i: int, j: int, rows: Rows) -> Ends:
         """Ends for the covariance of columns i and j, which of a column with itself is not below 0."""
+        self.sums.check_alone(i, j)
         low, high = self._scaled(i, j, rows)
         unit = float(self.sums.half[i]) * float(self.sums.half[j])
         return unit * low, unit * high
 
     def sd(self, j: int, rows: Rows) -> Ends:
         """Ends for the standard deviation of column j."""
+        self.sums.check_alone(j)
         low, high = self._scaled(j, j, rows)
         half = float(self.sums.half[j])
         return half * math.sqrt(low), half * math.sqrt(high)
 
     def correlation(self, i: int, j: int, rows: Rows) -> Ends:
         """Ends for the correlation of columns i and j."""
+        self.sums.check_alone(i, j)
         about = [self._centred(*pair) for pair in ((i, j), (i, i), (j, j))]
         if i == j:
             return 1.0, 1.0
@@ -184,7 +188,7 @@ class Intervals:
 
     def _most(self, j: int) -> float:
         """Largest standard deviation that a scaled column can have."""
-        return 1.0 if self.sums.numeric[j] else 0.5
+        return 1.0 if self.sums.signed[j] else 0.5
 
     def _sd(self, i: int, j: int) -> float:
         # an entry without a noise law is refused where its sum is read

@@ -6,8 +6,7 @@ from fractions import Fraction
 from math import sqrt
 from typing import TYPE_CHECKING, Final
 
-from discreet.design.columns import Numeric
-from discreet.design.model import Design
+from discreet.design.scales import scales_of, signed_columns
 from discreet.exact.triangle import pairs
 from discreet.releases.noise_mean import centred
 
@@ -18,6 +17,7 @@ _FEW_ROWS: Final = "the noise leaves no number of rows to speak of"
 _NOT_RELEASED: Final = "the release does not hold the sums that this needs"
 _NO_SPREAD: Final = "with the noise the variance is not positive; use more rows or a larger epsilon"
 _TOO_CLOSE: Final = "with the noise the correlation is outside -1 to 1; use more rows or a larger epsilon"
+_OF_TWO: Final = "an interaction is the sum of two released columns in its own units; no interval is given for it"
 
 
 class NoNumberError(Exception):
@@ -31,7 +31,15 @@ class ReleasedSums:
         unit, size = release.noise.unit, len(release.moments)
         entries = zip(pairs(size), centred(release).totals, strict=True)
         self._sums = {pair: Fraction(total, unit) for pair, total in entries if total is not None}
-        self.half, self.mid, self.numeric = _scales(release.design)
+        names = (*release.design.regressors, release.design.target)
+        scales = scales_of(release.design, names)
+        # the constant comes first
+        self.half = [Fraction(1), *map(Fraction, scales.half)]
+        self.mid = [Fraction(0), *map(Fraction, scales.mid)]
+        self.signed = [False, *signed_columns(release.design, names)]
+        self._parts = [{j: Fraction(1)} for j in range(size)]
+        for column, other, times in scales.taken:
+            self._parts[column + 1][other + 1] = Fraction(times) * self.half[other + 1] / self.half[column + 1]
 
     def rows(self) -> float:
         """Number of rows."""
@@ -39,7 +47,8 @@ class ReleasedSums:
 
     def mean(self, j: int) -> float:
         """Mean of column j."""
-        return float(self.mid[j] + self.half[j] * self.total(0, j) / self.count())
+        scaled = sum(times * self.total(0, k) for k, times in self._parts[j].items()) / self.count()
+        return float(self.mid[j] + self.half[j] * scaled)
 
     def covariance(self, i: int, j: int) -> float:
         """Covariance of columns i and j; that of a column with itself is above 0."""
@@ -60,6 +69,11 @@ class ReleasedSums:
     def centred_total(self, i: int, j: int) -> Fraction:
         """Sum of products of the deviations of columns i and j from their means, in scaled units."""
         return self.total(i, j) - self.total(0, i) * self.total(0, j) / self.count()
+
+    def check_alone(self, *columns: int) -> None:
+        """Refuse an interval for a column that in original units has a part of another one."""
+        if any(len(self._parts[j]) > 1 for j in columns):
+            raise NoNumberError(_OF_TWO)
 
     def count(self) -> Fraction:
         """Number of rows, above 1."""
@@ -83,15 +97,6 @@ class ReleasedSums:
         return exact
 
     def _scaled(self, i: int, j: int) -> Fraction:
-        """Covariance in scaled units."""
-        return self.centred_total(i, j) / (self.count() - 1)
-
-
-def _scales(design: Design) -> tuple[list[Fraction], list[Fraction], list[bool]]:
-    """Half width and middle of every released column, the constant first; and whether its values are in [-1, 1]."""
-    declared = [design.columns[name] for name in design.regressors for _ in design.columns[name].released(name)]
-    columns = [*declared, design.columns[design.target]]
-    half = [Fraction(column.half) if isinstance(column, Numeric) else Fraction(1) for column in columns]
-    mid = [Fraction(column.mid) if isinstance(column, Numeric) else Fraction(0) for column in columns]
-    numeric = [isinstance(column, Numeric) for column in columns]
-    return [Fraction(1), *half], [Fraction(0), *mid], [False, *numeric]
+        """Covariance in half widths; an interaction in original units has a part of the indicator of its level."""
+        parts = [(k, m, a * b) for k, a in self._parts[i].items() for m, b in self._parts[j].items()]
+        return sum((times * self.centred_total(k, m) for k, m, times in parts), Fraction(0)) / (self.count() - 1)

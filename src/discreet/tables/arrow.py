@@ -7,6 +7,7 @@ speaks about it later, so that no value can appear in a message.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -14,7 +15,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from discreet.design.columns import Base, Boolean, Categorical, Numeric
+from discreet.design.columns import Base, Boolean, Level, Numeric
+from discreet.design.dates import FIRST_DAY, ISO, LAST_DAY
 from discreet.errors import DataError
 from discreet.exact.arrays import FloatArray
 
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from pyarrow import Array, ChunkedArray, DataType, DictionaryArray, RecordBatch
 
 
+_STEPS_OF_A_DAY: Final = {"D": 1, "s": 86_400, "ms": 86_400_000, "us": 86_400_000_000, "ns": 86_400_000_000_000}
 _BYTES_OF_TEXT: Final = (
     (pa.types.is_string, pa.binary()),
     (pa.types.is_large_string, pa.large_binary()),
@@ -93,6 +96,7 @@ def combined(values: ChunkedArray) -> Array:
 def declared_array(name: str, column: Base, values: Array) -> FloatArray:
     """Numbers, 0/1 or level positions of one column; NaN where the cell is missing or breaks the declaration.
 
+    >>> from discreet.design.columns import Categorical
     >>> declared_array("g", Categorical(("a", "b")), pa.array(["b", None, "z"]))
     array([ 1., nan, nan])
     """
@@ -103,21 +107,35 @@ def declared_array(name: str, column: Base, values: Array) -> FloatArray:
     if pa.types.is_null(values.type):
         return np.full(len(values), np.nan)
     if isinstance(column, Numeric):
-        return _numbers(name, values, "numbers")
+        found = _days(name, values) if column.is_date else _numbers(name, values, "numbers")
+        return np.where(np.isin(found, column.missing_codes), np.nan, found) if column.missing_codes else found
     if isinstance(column, Boolean):
         numbers = _numbers(name, values, "true and false or 0 and 1")
         return np.where((numbers == 0) | (numbers == 1), numbers, np.nan)
-    return _codes(name, column, values)
+    return _codes(name, column.levels, values)
 
 
-def missing_cells(values: Array) -> npt.NDArray[np.bool_]:
-    """Which cells are missing: null, or NaN, which NumPy and pandas write for a missing number.
+def missing_cells(column: Base | None, values: Array) -> npt.NDArray[np.bool_]:
+    """Which cells are missing: null, NaN, which NumPy and pandas write for a missing number, or a declared code.
 
-    >>> missing_cells(pa.array([1.0, None, float("nan"), float("inf")])).tolist()
-    [False, True, True, False]
+    Without a column, which is one whose cells are of no type that it takes, there are no codes.
+
+    >>> missing_cells(Numeric((0, 1), missing_codes=(-9,)), pa.array([1.0, None, float("nan"), -9.0])).tolist()
+    [False, True, True, True]
     """
+    if column is None or isinstance(column, Boolean) or not column.missing_codes:
+        return _absent(values)
+    if isinstance(column, Numeric):
+        codes: Base = replace(column, missing_codes=())
+        coded = np.isin(declared_array("", codes, values), column.missing_codes)
+    else:
+        coded = np.isfinite(_codes("", column.missing_codes, values))
+    return _absent(values) | coded
+
+
+def _absent(values: Array) -> npt.NDArray[np.bool_]:
     if pa.types.is_dictionary(values.type):
-        entries = pa.array(missing_cells(values.dictionary))
+        entries = pa.array(_absent(values.dictionary))
         return _flags(entries.take(entry_indices(values)).fill_null(True))
     if pa.types.is_null(values.type):
         return np.ones(len(values), dtype=np.bool_)
@@ -142,15 +160,52 @@ def _numbers(name: str, values: Array, wanted: str) -> FloatArray:
     return _floats(values)
 
 
-def _codes(name: str, column: Categorical, values: Array) -> FloatArray:
+def _days(name: str, values: Array) -> FloatArray:
+    """Days since 1970-01-01 of dates, of points in time without a zone, and of text that is one of the two."""
     kind = values.type
-    text_levels = isinstance(column.levels[0], str)
+    if _is_text(kind):
+        return _days_of_text(values.cast(pa.string()))
+    zoned = pa.types.is_timestamp(kind) and kind.tz is not None
+    if zoned or not (pa.types.is_date(kind) or pa.types.is_timestamp(kind)):
+        hint = "times of one zone have other dates in another; convert them to dates" if zoned else "convert it first"
+        raise DataError(f"column {name!r} has type {kind}; its declaration needs dates: {hint}")
+    whole = values.cast(pa.int32()).cast(pa.int64()) if pa.types.is_date32(kind) else values.cast(pa.int64())
+    steps = np.from_dlpack(whole.fill_null(0))
+    unit = "ms" if pa.types.is_date64(kind) else "D" if pa.types.is_date32(kind) else kind.unit
+    days = np.floor_divide(steps, _STEPS_OF_A_DAY[unit])
+    known = (days >= FIRST_DAY) & (days <= LAST_DAY) & ~_absent(values)
+    return np.where(known, days, np.nan)
+
+
+def _days_of_text(text: Array) -> FloatArray:
+    """The same for text of ISO 8601, cell by cell; NaN for any other text."""
+    right = pc.match_substring_regex(text, ISO).fill_null(False)
+    dates = pc.if_else(right, text, "1970-01-01")
+    year, month, day = (
+        np.from_dlpack(pc.utf8_slice_codeunits(dates, *ends).cast(pa.int64())).astype(np.int64)
+        for ends in ((0, 4), (5, 7), (8, 10))
+    )
+    known = (year >= 1) & (month >= 1) & (month <= 12) & (day >= 1)
+    months = np.where(known, (year - 1970) * 12 + month - 1, 0).astype("datetime64[M]")
+    found = months.astype("datetime64[D]").astype(np.int64) + day - 1
+    # a day that the month does not have is one of the next month
+    known &= found.astype("datetime64[D]").astype("datetime64[M]") == months
+    return np.where(known & _flags(right), found, np.nan)
+
+
+def _codes(name: str, levels: tuple[Level, ...], values: Array) -> FloatArray:
+    """Positions in a list of levels, all of which are text or all integers."""
+    if pa.types.is_dictionary(values.type):
+        entries = pa.array(_codes(name, levels, values.dictionary))
+        return _floats(entries.take(entry_indices(values)))
+    kind = values.type
+    text_levels = isinstance(levels[0], str)
     if text_levels and _is_text(kind):
-        found = pc.index_in(values.cast(pa.string()), value_set=pa.array(column.levels, pa.string()))
+        found = pc.index_in(values.cast(pa.string()), value_set=pa.array(levels, pa.string()))
     elif not text_levels and (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
         # the look-up goes by bits; adding zero turns -0.0 into 0.0 and leaves all else
         numbers = pc.add(values.cast(pa.float64(), safe=False), 0.0)
-        found = pc.index_in(numbers, value_set=pa.array(column.levels, pa.float64()))
+        found = pc.index_in(numbers, value_set=pa.array(levels, pa.float64()))
     else:
         wanted = "text" if text_levels else "integers"
         raise DataError(f"column {name!r} has type {kind}; its levels are declared as {wanted}. Change one of the two")

@@ -8,18 +8,23 @@ from __future__ import annotations
 import math
 import numbers
 from collections.abc import Callable, Iterable
+from datetime import date, datetime
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any, Final
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from discreet.design.columns import Boolean, Categorical, Numeric, Readable
+from discreet.design.dates import day_of, day_of_text
 
 # what stands for a cell of another kind where a column asks for marks: beyond every bound, and in no level
 MARK_NUMBER: Final = math.inf
 MARK_TEXT: Final = "\0"
+# the last day of its type: of no year that a date can have
+MARK_DAY: Final = 2**31 - 1
 _LONGEST_ID_BITS: Final = 4096
 # types of what pandas and NumPy put for a missing cell
 _ABSENT: Final = frozenset(("NAType", "NaTType", "MaskedConstant"))
@@ -45,6 +50,9 @@ def cell_array(column: Readable, cells: Iterable[object]) -> pa.Array:
     """
     marks = column.missing == "mark"
     mark = MARK_NUMBER if marks else None
+    if isinstance(column, Numeric) and column.is_date:
+        days = [_read(_day, cell, MARK_DAY if marks else None) for cell in cells]
+        return pa.array(days, pa.int32()).cast(pa.date32())
     if isinstance(column, Numeric | Boolean):
         # most cells are floats, and a float is what it is
         return pa.array([cell if type(cell) is float else _read(_number, cell, mark) for cell in cells], pa.float64())
@@ -87,7 +95,8 @@ def _read(reader: Callable[[Any], Any], cell: object, mark: float | str | None =
 
 def _is_missing(cell: Any) -> bool:  # noqa: ANN401  # a cell may hold anything
     kind = type(cell)
-    return cell is None or kind.__name__ in _ABSENT or (issubclass(kind, float | np.floating) and bool(cell != cell))
+    nowhere = issubclass(kind, float | np.floating | np.datetime64) and bool(cell != cell)
+    return cell is None or kind.__name__ in _ABSENT or nowhere
 
 
 def ends_program(error: BaseException, cell: object) -> bool:
@@ -114,6 +123,41 @@ def _number(cell: Any) -> float | None:  # noqa: ANN401  # a cell may hold anyth
         with np.errstate(over="ignore"):
             return float(cell)
     return float(cell)
+
+
+def _day(cell: Any) -> int | None:  # noqa: ANN401  # as above
+    """Days since 1970-01-01 of a date, of a point in time without a zone, or of text that is one."""
+    kind = type(cell)
+    if kind.__name__ in _ABSENT:
+        return None
+    if issubclass(kind, str):
+        return day_of_text(str.__str__(cell))
+    if issubclass(kind, np.datetime64):
+        (day,) = days_of(np.array([cell])).to_pylist()
+        return None if day == MARK_DAY else day
+    zoned = issubclass(kind, datetime) and datetime.tzinfo.__get__(cell) is not None
+    return day_of(cell) if issubclass(kind, date) and not zoned else None
+
+
+def days_of(values: npt.NDArray[np.datetime64]) -> pa.Array:
+    """Days since 1970-01-01 of an array of any unit: null for NaT, a mark for what lies outside the years 1 to 9999.
+
+    >>> days_of(np.array(["1970-01-02T03", "NaT"], "datetime64[h]")).to_pylist()
+    [1, None]
+    """
+    kind = values.dtype.newbyteorder("=")
+    unit, times = np.datetime_data(kind)
+    if unit == "generic":
+        # without a unit there is nothing but NaT
+        return pa.nulls(len(values), pa.int32())
+    absent = np.isnat(values)
+    steps = values.astype(kind).view(np.int64)
+    # longer units than days are multiplied on their way, and these are more than any date has
+    inside = ~absent & (np.abs(steps) <= (10**7 if unit in ("Y", "M", "W") else 2**63 - 1) // times)
+    years = np.where(inside, steps, 0).view(kind).astype("datetime64[Y]").astype(np.int64) + 1970
+    inside &= (years >= 1) & (years <= 9999)
+    days = np.where(inside, steps, 0).view(kind).astype("datetime64[D]").astype(np.int64)
+    return pa.array(np.where(inside, days, MARK_DAY).astype(np.int32), mask=absent)
 
 
 def _level_number(cell: Any) -> float | None:  # noqa: ANN401  # as above

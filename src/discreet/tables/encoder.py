@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.design.columns import Base, Boolean, Column, Numeric, SplineBasis, bad_cell, remedy
+from discreet.design.interactions import Interaction
 from discreet.errors import CellError
 from discreet.exact.arrays import FloatArray
 
@@ -70,11 +71,11 @@ def write_scaled(
     columns
         Declared columns in the order in which they are released.
     arrays
-        Settled values of each, shape (m,), or (basis functions, m) for a spline.
+        Settled values of each, shape (m,); scaled ones, shape (released columns, m), for a spline or an interaction.
     out
         Shape (released columns, m); every element is overwritten.
     unit
-        What a scaled 1 becomes; numeric columns lie in [-unit, unit], the others are 0 or unit.
+        What a scaled 1 becomes; numbers and what is made of them lie in [-unit, unit], the others are 0 or unit.
     """
     row = 0
     for column, values in zip(columns.values(), arrays, strict=True):
@@ -88,7 +89,7 @@ def write_scaled(
         elif isinstance(column, Boolean):
             np.multiply(values, unit, out=out[row])
             row += 1
-        elif isinstance(column, SplineBasis):
+        elif isinstance(column, SplineBasis | Interaction):
             np.multiply(values, unit, out=out[row : row + len(values)])
             row += len(values)
         else:

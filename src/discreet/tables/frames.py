@@ -15,10 +15,10 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from discreet.design.columns import Readable
+from discreet.design.columns import Numeric, Readable
 from discreet.errors import DataError, SpecError
 from discreet.tables.arrow import check_buffers, combined
-from discreet.tables.cells import cell_array, text_array
+from discreet.tables.cells import cell_array, days_of, text_array
 from discreet.tables.streams import TableStream
 
 if TYPE_CHECKING:
@@ -303,6 +303,10 @@ def _plain(name: str, column: Readable, values: Any) -> AnyArray | Array:  # noq
         if values.dtype.kind in "UT":
             # the type of an array is public: text can be no number, whatever it spells
             return text_array(values.tolist())
+        if values.dtype.kind == "M" and isinstance(column, Numeric) and column.is_date:
+            # Arrow does not have all of their units
+            mask = np.ma.getmaskarray(values) if isinstance(values, np.ma.MaskedArray) else False
+            return days_of(np.where(mask, np.datetime64("NaT"), np.asarray(values))).cast(pa.date32())
         if values.dtype.kind != "O":
             return values
         values = values.tolist()

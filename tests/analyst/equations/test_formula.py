@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import discreet
+from discreet.analyst.equations.selection import choose
 from discreet.design.model import Design
 from discreet.errors import SpecError
 from discreet.testing.not_private import exact_release
@@ -34,6 +36,10 @@ SAME = {
     "income ~ 0 + age": {"features": ["age"], "intercept": False},
     "income ~ 1 + age": {"features": ["age"], "intercept": True},
     "income ~ 1": {"features": [], "intercept": True},
+    "income ~ C(region) + age": {"features": ["region", "age"]},
+    "income ~ . - region": {"features": ["age", "gross pay", "flag"]},
+    "income ~ . - `gross pay` - C(region) - 1": {"features": ["age", "flag"], "intercept": False},
+    "income ~ age + region[s]": {"features": ["age", "region[s]"]},
 }
 
 
@@ -55,7 +61,14 @@ REFUSED = {
     "income ~ age*flag": "declared before the release",
     "income ~ age:flag": "declared before the release",
     "income ~ aeg": "unknown column 'aeg'; .* Did you mean 'age'",
-    "income ~ . - age": "'-' is only allowed in '- 1'",
+    "income ~ flag - age": "'-' leaves out a term named before it",
+    "income ~ . - .": "unknown column '.'",
+    "income ~ age + - flag": r"joined by '\+'",
+    "income ~ C(age)": "has no levels",
+    "income ~ C(nowhere)": "unknown column 'nowhere'",
+    "income ~ region[nowhere]": "unknown level 'nowhere' of 'region' with a column of its own",
+    "income ~ region + region[s]": "by itself and as a part of its category",
+    "log(nothing) ~ age": "unknown target",
     "incom ~ age": "unknown target 'incom'",
     "region ~ age": "categorical",
     "income ~ age + age": "named twice",
@@ -89,3 +102,57 @@ def test_notebooks_show_releases_and_escape_names():
     assert "std err" in model
     private = discreet.release({"<script>y": [0.5], "x": [0.5]}, hostile, epsilon=1.0, delta=1e-6)
     assert "epsilon = 1" in private._repr_html_()
+
+
+CROSSED = discreet.Design(
+    "log wage",
+    {
+        "wage": {"bounds": (1, 100), "release": False}, "log wage": {"formula": "log(wage)"}, "age": (18, 90),
+        "region": ["north", "south", "east"], "ar": {"formula": "age:region"}, "a2": {"formula": "(age - 50) ** 2"},
+        "band": {"formula": "cut(age, 30, 50)"}, "sex": ["male", "female"],
+    },
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def crossed():
+    rng = np.random.default_rng(7)
+    rows = 400
+    table = {
+        "wage": rng.uniform(2, 90, rows), "age": rng.uniform(18, 90, rows), "sex": rng.choice(["male", "female"], rows),
+        "region": rng.choice(["north", "south", "east"], rows),
+    }  # fmt: skip
+    return table, exact_release(table, CROSSED)
+
+
+@pytest.mark.parametrize(("formula", "features"), [
+    ("log(wage) ~ age + region + age:region", ["age", "region", "ar"]),
+    ("`log wage` ~ age + C(region) + region:age", ["age", "region", "ar"]),
+    ("log( wage ) ~ I((age - 50)**2) + age", ["a2", "age"]),
+    ("log(wage) ~ band[30 to 50] + band[>=50]", ["band[30 to 50]", "band[>=50]"]),
+    ("log(wage) ~ cut(age, 30, 50) + sex[female]", ["band", "sex[female]"]),
+    ("age ~ . - ar - `log wage` - a2 - band", ["region", "sex"]),
+])  # fmt: skip
+def test_a_term_may_be_a_formula_or_a_level(crossed, formula, features):
+    _, release = crossed
+    short = discreet.fit(release, formula)
+    target = "age" if formula.startswith("age") else "log wage"
+    assert short.model == choose(release, target, features)
+
+
+def test_one_indicator_is_a_model_of_its_own_and_predicts(crossed):
+    table, release = crossed
+    found = discreet.fit(release, "age ~ region[south] + sex[female]")
+    x = np.column_stack([np.ones(400), table["region"] == "south", table["sex"] == "female"]).astype(float)
+    wanted = np.linalg.lstsq(x, table["age"], rcond=None)[0]
+    np.testing.assert_allclose(list(found.params.values()), wanted, atol=1e-3)
+    assert list(found.table_columns) == ["region", "sex"]
+    new = {"region": ["south", "north", "east"], "sex": ["male", "female", "female"]}
+    p = found.params
+    np.testing.assert_allclose(
+        found.predict(new), [p["Intercept"] + p["region[south]"], *[p["Intercept"] + p["sex[female]"]] * 2]
+    )
+    assert "region[south]" in str(found.summary())
+    # the indicators of a category one by one are the category
+    both = discreet.fit(release, "age ~ region[south] + region[east]")
+    assert dict(both.params) == dict(discreet.fit(release, "age ~ region").params)

@@ -165,7 +165,7 @@ def discrete_gaussian(sigma, furthest=60):
 def test_noise_of_a_few_steps_is_covered_on_its_lattice(sigma):
     """The exact law of one slope and of an intercept that holds it too, in whole steps; a normal reach falls short."""
     law = NoiseLaw(16, {"coefficients": sigma}, "gaussian")
-    units = Units(np.zeros(2), np.ones(2), np.array([1.0, 0.0]), 0.0, True, np.zeros(1), np.ones(1))
+    units = Units(np.zeros(2), np.ones(2), np.array([1.0, 0.0]), 0.0, True, np.zeros(1), np.ones(1), ())
     one = discrete_gaussian(sigma)
     both = np.convolve(one, one)
     short = 0

@@ -70,8 +70,12 @@ def test_each_kind_answers_only_its_own_questions():
         parse("age").levels()
     with pytest.raises(SpecError, match=r"a formula of kind 'levels' has no basis; use spline\(\.\.\.\)"):
         parse("cut(age, 1)").basis({"age": np.zeros(1)}, {"age": (0, 2)})
-    with pytest.raises(SpecError, match="a spline gives several columns; ask for its basis"):
-        parse("spline(age, 1)").evaluate({"age": np.zeros(1)})
+    for text in ("spline(age, 1)", "age:g"):
+        with pytest.raises(SpecError, match="a spline or an interaction gives several columns, not one"):
+            parse(text).evaluate({"age": np.zeros(1), "g": np.zeros(1)})
+    with pytest.raises(SpecError, match="an interaction has no range of its own"):
+        parse("age:g").interval({"age": (0, 2)})
+    assert parse("age:g").kind == "interaction"
 
 
 def test_a_spline_leaves_out_its_first_function_and_stays_inside_its_bounds():

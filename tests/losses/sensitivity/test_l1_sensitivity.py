@@ -27,6 +27,7 @@ from discreet.mechanisms.moments.laplace import block_weights
 from discreet.releases import BLOCKS
 from discreet.tables.files.opening import open_source
 from discreet.tables.source import ComputeOptions
+from support.corner_rows import CROSSED, corner_rows
 from support.tables import random_design, random_table
 
 RELATIONS = ("add-remove", "replace")
@@ -58,12 +59,13 @@ def claimed(design, weights, grid_bits=16) -> Fraction:
 def test_no_neighbour_moves_the_moments_by_more_than_claimed(neighbours):
     """Exact rational comparison, no tolerance; corners, one-hot blocks, splines, balls, a coarse grid, dropped rows."""
     rng = np.random.default_rng(71 + len(neighbours))
-    checked = splines = balls = 0
+    checked = splines = balls = slopes = 0
     for trial in range(60):
         missing = "drop" if trial % 4 == 0 else "error"
         design = random_design(rng, neighbours=neighbours, derived=trial % 2 == 0, missing=missing)
         grid_bits = GRIDS[trial % 2]
         splines += "curve" in design.columns
+        slopes += "slope" in design.columns
         balls += design.radius is not None
         trials = [random_weights(rng) for _ in range(3)] + [block_weights(design, RowDomain.of(design, grid_bits))]
         bounds = [claimed(design, weights, grid_bits) for weights in trials]
@@ -77,7 +79,7 @@ def test_no_neighbour_moves_the_moments_by_more_than_claimed(neighbours):
                 assert exact_change(design, weights, one, other, grid_bits) <= bound
                 checked += 1
     assert checked >= 3000
-    assert min(splines, balls) >= 8, "a kind of design is not covered"
+    assert min(splines, balls, slopes) >= 8, "a kind of design is not covered"
 
 
 def test_whole_tables_change_by_what_their_rows_do():
@@ -126,6 +128,21 @@ def test_a_replaced_row_reaches_most_of_the_claim(columns):
     design = Design("y", columns, unit={"neighbours": "replace"})
     reached = tightness(design, block_weights(design, RowDomain.of(design)))
     assert (0.9 if "b" in columns else 0.98) <= reached <= 1
+
+
+@pytest.mark.parametrize("columns", CROSSED.values(), ids=CROSSED)
+@pytest.mark.parametrize("neighbours", RELATIONS)
+def test_corner_rows_with_interactions_stay_within_the_claim_and_reach_it(columns, neighbours):
+    """Exactly where a row is added; where one is replaced, to a twentieth."""
+    design = Design("y", columns, unit={"neighbours": neighbours})
+    weights = block_weights(design, RowDomain.of(design))
+    rows = [moments_of(row, design) for row in corner_rows(design)]
+    if neighbours == "add-remove":
+        changes = [exact_change(design, weights, row, (0,) * len(row)) for row in rows]
+    else:
+        changes = [exact_change(design, weights, *pair) for pair in itertools.combinations(rows, 2)]
+    least = 1 - 2**-50 if neighbours == "add-remove" else 0.95
+    assert least <= float(max(changes) / claimed(design, weights)) <= 1
 
 
 def test_a_claim_one_percent_smaller_would_be_broken():

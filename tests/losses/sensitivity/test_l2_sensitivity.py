@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from fractions import Fraction
 
 import numpy as np
@@ -24,6 +25,7 @@ from discreet.mechanisms.calibration.blocks import DEFAULT_SHARES
 from discreet.releases import block_of
 from discreet.tables.files.opening import open_source
 from discreet.tables.source import ComputeOptions
+from support.corner_rows import CROSSED, corner_rows
 from support.tables import random_design, random_table
 
 DESIGNS = 100
@@ -112,6 +114,12 @@ BOX_DESIGNS = {
     "twenty numbers": {**{f"x{j}": (0, 1) for j in range(20)}, "y": (0, 1)},
     "mixed": {"x": (0, 1), "z": (0, 1), "b": bool, "g": ["a", "b", "c"], "y": (0, 1)},
 }
+# slopes by level of numbers that are not released themselves
+SLOPES = {
+    "g": ["a", "b", "c"], "y": (0, 1),
+    **{name: {"bounds": (4, 8), "release": False} for name in "uvw"},
+    **{f"{name}g": {"formula": f"{name}:g"} for name in "uvw"},
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", BOX_DESIGNS)
@@ -123,6 +131,53 @@ def test_some_added_row_reaches_99_percent_of_the_claim(name):
 @pytest.mark.parametrize("name", BOX_DESIGNS)
 def test_some_replaced_row_reaches_90_percent_of_the_claim(name):
     assert tightness(Design("y", BOX_DESIGNS[name], unit={"neighbours": "replace"})) >= 0.90
+
+
+@pytest.mark.parametrize(("levels", "sides"), [("bb", (8, 4)), ("ba", (8, 8)), ("aa", (8, 4))])
+def test_rows_of_one_level_and_opposite_numbers_are_charged_for(levels, sides):
+    """Interactions are signed: with one level and opposite numbers three products of a block turn round."""
+    design = Design("y", SLOPES, unit={"neighbours": "replace"})
+    assert RowDomain.of(design).signed_blocks == 3
+    rows = [{"g": [g], "y": [0.5], **{name: [x] for name in "uvw"}} for g, x in zip(levels, sides, strict=True)]
+    one, other = (moments_of(row, design) for row in rows)
+    for weights in (Blocks(0, 1, 0, 0, 0, 0), Blocks(0, 0, 1, 0, 0, 0), default_weights(design)):
+        assert exact_loss(design, one, other, weights) <= claimed(design, weights)
+
+
+def test_a_claim_that_took_an_interaction_for_indicators_would_be_broken():
+    design = Design("y", SLOPES, unit={"neighbours": "replace"})
+    sums = Blocks(0, 1, 0, 0, 0, 0)
+    rows = [{"g": ["b"], "y": [0.5], **{name: [x] for name in "uvw"}} for x in (8, 4)]
+    moved = exact_loss(design, *(moments_of(row, design) for row in rows), sums)
+    assert moved == 12
+    right, wrong = RowDomain.of(design), RowDomain(0, 0, 4, None, False, 16)
+    assert right.norm2_bound == wrong.norm2_bound
+    assert replace_loss(wrong, sums) < 9 < moved <= replace_loss(right, sums)
+
+
+def test_a_single_signed_column_counts_as_a_number_and_two_are_not_a_single_column():
+    columns = {"g": ["a", "b"], "y": (0, 1), "x": (0, 1), "xg": {"formula": "x:g"}}
+    domain = RowDomain.of(Design("y", columns))
+    assert (domain.numeric, domain.boolean, domain.blocks, domain.signed_blocks) == (2, 1, 0, 0)
+    # rows of two levels are at right angles, which rows of a single column never are
+    alone = RowDomain(0, 0, 0, None, False, 16, signed_blocks=1)
+    number = RowDomain(1, 0, 0, None, False, 16)
+    gram = Blocks(0, 0, 1, 0, 0, 0)
+    assert replace_loss(number, gram) < 1.01
+    assert replace_loss(alone, gram) >= 2
+
+
+@pytest.mark.parametrize("columns", CROSSED.values(), ids=CROSSED)
+@pytest.mark.parametrize("neighbours", RELATIONS)
+def test_corner_rows_with_interactions_stay_within_the_claim_and_reach_it(columns, neighbours):
+    design = Design("y", columns, unit={"neighbours": neighbours})
+    weights = default_weights(design)
+    rows = [moments_of(row, design) for row in corner_rows(design)]
+    if neighbours == "add-remove":
+        losses = [exact_loss(design, row, (0,) * len(row), weights) for row in rows]
+    else:
+        losses = [exact_loss(design, *pair, weights) for pair in itertools.combinations(rows, 2)]
+    assert 0.98 <= float(max(losses) / claimed(design, weights)) <= 1
 
 
 def test_a_claim_one_percent_smaller_would_be_broken_by_the_corner_row():

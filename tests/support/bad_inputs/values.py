@@ -26,6 +26,9 @@ def column(values: object, kind: pa.DataType) -> pa.Array:
     return pa.array(values, kind)
 
 
+DATED: Final = DESIGN.replace("bounds = [18, 90]", "bounds = [2019-01-01, 2024-12-31]")
+CODED: Final = DESIGN.replace("1000000]", "1000000]\nmissing_codes = [-9]", 1)
+CROSSED: Final = DESIGN + '[columns.ar]\nformula = "age:region"\n'
 AGES: Final = [int(age) for age in TABLE["age"]]
 CASES: Final = [
     *(Case(35, f"{text} in a used column", csv(income(text)), 2, "'income'") for text in ("nan", "NaN", "-nan")),
@@ -37,6 +40,42 @@ CASES: Final = [
         0,
         "Published",
         twin(income("5")),
+    ),
+    Case(35, "a code where the rule is error", csv(income("-9"), design=CODED), 2, "'income'"),
+    Case(
+        35,
+        "a code where the rule fills",
+        csv(income("-9"), design=CODED.replace("[-9]", "[-9]\nmissing = {fill = 5}")),
+        0,
+        "Published",
+        twin(income("5")),
+    ),
+    *(
+        Case(38, f"{text} in a column of dates", csv(HEADER + f"1,{text},south,x\n", design=DATED), 2, "not a date")
+        for text in (SECRET, "2020-02-30", "1.3.2020", "2020-01-01T00:00Z")
+    ),
+    Case(
+        38,
+        "times with a zone in Parquet",
+        parquet(age=column([dt.datetime(2020, 1, 1)] * SIZE, pa.timestamp("us", tz="UTC")), design=DATED),
+        2,
+        "its declaration needs dates",
+    ),
+    Case(38, "numbers in a column of dates", parquet(design=DATED), 2, "its declaration needs dates"),
+    Case(41, "interaction of two numbers", designed(CROSSED.replace("age:region", "age:income")), 2, "write a product"),
+    Case(
+        41, "interaction of nothing", designed(CROSSED.replace("age:region", "age:reigon")), 2, "Did you mean 'region'"
+    ),
+    Case(
+        41, "level that is not declared", designed(CROSSED.replace("age:region", "region == 'x'")), 2, "allowed: north"
+    ),
+    Case(41, "month of a number", designed(CROSSED.replace("age:region", "month(age)")), 2, "unknown column of dates"),
+    Case(
+        41,
+        "interaction with a number for dpme",
+        csv(PEOPLE, "--mechanism", "dpme", design=CROSSED),
+        2,
+        "no cells of its own",
     ),
     *(Case(36, f"{text} in a used column", csv(income(text)), 2, "'income'") for text in ("inf", "-inf", "1e999")),
     Case(36, "1e999 where the rule drops", csv(income("1e999"), design=LENIENT), 0, "", twin(design=LENIENT)),

@@ -97,7 +97,7 @@ def clipped_columns(design: Design, model: SubModel) -> tuple[str, ...]:
     waiting = [model.target, *model.features]
     while waiting:
         name = waiting.pop()
-        formula = design.columns[name].formula
+        formula = design.parts[name].formula
         used.add(name)
         waiting += () if formula is None else [one for one in formula.names if one not in used]
     return tuple(name for name in design.clippable if name in used)

@@ -15,8 +15,10 @@ import numpy.typing as npt
 
 from discreet.analyst.equations.selection import SubModel
 from discreet.analyst.equations.sums import centred, check_sums
-from discreet.analyst.equations.units import Units, released_scaling, scaled_columns
-from discreet.design.columns import Numeric
+from discreet.analyst.equations.units import Units, model_scales, released_scaling
+from discreet.design.columns import Column, Numeric
+from discreet.design.interactions import Interaction
+from discreet.design.scales import released_columns
 from discreet.exact.arrays import BigIntArray, FloatArray
 from discreet.exact.triangle import symmetric
 from discreet.losses.sensitivity.scaled import RADIUS_BITS
@@ -103,12 +105,13 @@ class NormalEquations(Units):
 
 def normal_equations(release: Release, model: SubModel) -> NormalEquations:
     """Set up the normal equations of a sub-model, from released numbers only."""
-    columns, half, mid = scaled_columns(release.design, model)
+    half, mid, taken = model_scales(release.design, model)
     centre, scale = released_scaling(release, model)
-    ends = np.array([*((-1.0 if isinstance(column, Numeric) else 0.0, 1.0) for column in columns[:-1]), (-1.0, 1.0)])
+    features = released_columns(release.design, model.features)
+    ends = np.array([*((-1.0 if _signed(column) else 0.0, 1.0) for column in features), (-1.0, 1.0)])
     low, high = ((ends.T - centre) / scale).tolist()
     half, mid = half * scale, mid + half * centre
-    shift = np.zeros(len(columns)) if model.intercept else mid / half
+    shift = np.zeros(len(half)) if model.intercept else mid / half
     check_sums(release, model, moved=bool(shift.any()))
     release = centred(release)
     positions = np.array([0, *model.positions, model.target_position])
@@ -131,6 +134,7 @@ def normal_equations(release: Release, model: SubModel) -> NormalEquations:
         intercept=model.intercept,
         centre=centre[:-1],
         scale=scale[:-1],
+        taken=taken,
         whole=block,
         unit=unit,
         # what was not released enters no model, so that its noise is nobody's
@@ -144,6 +148,11 @@ def normal_equations(release: Release, model: SubModel) -> NormalEquations:
         weighted=release.scaling is not None,
         fourth=_fourth(release, model),
     )
+
+
+def _signed(column: Column) -> bool:
+    """Whether the scaled values of a column lie in [-1, 1] and not in [0, 1]."""
+    return isinstance(column, Numeric) or (isinstance(column, Interaction) and column.signed)
 
 
 def _in_units(release: Release, positions: npt.NDArray[np.int_]) -> FloatArray:

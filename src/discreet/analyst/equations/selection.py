@@ -22,7 +22,8 @@ class SubModel:
     target
         Declared name of the column to explain.
     features
-        Declared names of the regressors; a categorical name means all its indicators.
+        Declared names of the regressors; a categorical name means all its indicators. One indicator by itself has its
+        released name, such as `region[south]`.
     intercept
         Whether the model has a free constant.
     names
@@ -56,6 +57,16 @@ def has_all_regressors(design: Design, features: Iterable[str]) -> bool:
     return set(features) == set(design.regressors)
 
 
+def is_feature(design: Design, name: str) -> bool:
+    """Whether a model can have this column: one that is offered, or one indicator of a category.
+
+    >>> design = Design("y", {"y": (0, 1), "g": ["a", "b", "c"]})
+    >>> is_feature(design, "g"), is_feature(design, "g[b]"), is_feature(design, "g[a]")
+    (True, True, False)
+    """
+    return name in design.offered or (name in design.parts and name not in design.columns)
+
+
 def choose(
     release: Release,
     target: str | None = None,
@@ -74,7 +85,10 @@ def choose(
         raise SpecError(f"intercept is {shown(intercept)}; allowed: True, False, or None for what the design says")
     if not chosen and not with_intercept:
         raise SpecError("the model has neither features nor an intercept; name a feature or keep the intercept")
-    slopes = tuple(name for declared in chosen for name in design.columns[declared].released(declared))
+    slopes = tuple(name for declared in chosen for name in design.parts[declared].released(declared))
+    for name in slopes:
+        if slopes.count(name) > 1:
+            raise SpecError(f"{name!r} is named by itself and as a part of its category; name one of the two")
     return SubModel(
         target=chosen_target,
         features=chosen,
@@ -101,7 +115,7 @@ def _checked_features(design: Design, target: str, features: Iterable[str]) -> t
             f"features: expected a list of declared names such as [{design.regressors[0]!r}], got {shown(features)}"
         )
     for name in chosen:
-        if not isinstance(name, str) or name not in design.offered:
+        if not isinstance(name, str) or not is_feature(design, name):
             raise SpecError.unknown_name("feature", name, design.offered)
         if name == target:
             raise SpecError(f"{name!r} is both the target and a feature; remove it from the features")

@@ -9,8 +9,10 @@ from fractions import Fraction
 import numpy as np
 
 from discreet.analyst.equations.selection import SubModel
-from discreet.design.columns import Column, Numeric
+from discreet.design.columns import Numeric
+from discreet.design.interactions import Interaction
 from discreet.design.model import Design
+from discreet.design.scales import released_columns, scales_of
 from discreet.errors import SpecError
 from discreet.exact.arrays import FloatArray
 from discreet.releases import Release
@@ -33,6 +35,8 @@ class Units:
     centre, scale
         What z has of the features as their declared bounds scale them: each less its centre, over its scale. 0 and 1
         unless released numbers scaled the rows.
+    taken
+        Of an interaction: feature j, feature i, and how often i is part of j in original units (`design/scales.py`).
     """
 
     shift: FloatArray
@@ -42,18 +46,22 @@ class Units:
     intercept: bool
     centre: FloatArray
     scale: FloatArray
+    taken: tuple[tuple[int, int, float], ...]
 
     def original_units(self, theta: Sequence[Fraction]) -> FloatArray:
         """Coefficients of the declared columns in their own units, from those of z, shape (k,).
 
-        A slope is theta_j half_y / half_j; the intercept takes up the middles of the columns. Each is rounded once.
+        A slope is theta_j half_y / half_j; the intercept takes up the middles of the columns, and the indicators of a
+        category those of its interactions. Each is rounded once.
         """
         *halves, half_y = map(Fraction, self.half.tolist())
         *mids, mid_y = map(Fraction, self.mid.tolist())
         scaled = theta[1:] if self.intercept else theta
         exact = [value * half_y / half for value, half in zip(scaled, halves, strict=True)]
+        moved = sum(slope * mid for slope, mid in zip(exact, mids, strict=True))
+        for column, other, times in self.taken:
+            exact[other] -= exact[column] * Fraction(times)
         if self.intercept:
-            moved = sum(slope * mid for slope, mid in zip(exact, mids, strict=True))
             exact.insert(0, mid_y + half_y * theta[0] - moved)
         try:
             return np.array([float(value) for value in exact])
@@ -76,13 +84,10 @@ class Units:
         return out
 
 
-def scaled_columns(design: Design, model: SubModel) -> tuple[list[Column], FloatArray, FloatArray]:
-    """Declared columns of (features, target), one for each released column, with their half widths and middles."""
-    slopes = [design.columns[name] for name in model.features for _ in design.columns[name].released(name)]
-    columns: list[Column] = [*slopes, design.columns[model.target]]
-    half = np.array([column.half if isinstance(column, Numeric) else 1.0 for column in columns])
-    mid = np.array([column.mid if isinstance(column, Numeric) else 0.0 for column in columns])
-    return columns, half, mid
+def model_scales(design: Design, model: SubModel) -> tuple[FloatArray, FloatArray, tuple[tuple[int, int, float], ...]]:
+    """Half widths and middles of (features, target), and what features take of each other."""
+    scales = scales_of(design, (*model.features, model.target))
+    return np.array(scales.half), np.array(scales.mid), scales.taken
 
 
 def released_scaling(release: Release, model: SubModel) -> tuple[FloatArray, FloatArray]:
@@ -105,9 +110,9 @@ def declared_widths(design: Design, features: Sequence[str]) -> list[float | Non
     >>> declared_widths(Design("y", {"y": (0, 1), "age": (18, 90), "g": ["a", "b", "c"]}), ["age", "g"])
     [72.0, None, None]
     """
-    declared = [(name, design.columns[name]) for name in features]
     return [
-        column.bounds[1] - column.bounds[0] if isinstance(column, Numeric) else None
-        for name, column in declared
-        for _ in column.released(name)
+        column.bounds[1] - column.bounds[0]
+        if isinstance(column, Numeric | Interaction) and column.bounds is not None
+        else None
+        for column in released_columns(design, features)
     ]

@@ -169,14 +169,17 @@ def contrasts(
 def unit_map(units: Units) -> FloatArray:
     """Derivative of the coefficients in original units by those of z, shape (k, k).
 
-    A slope is theta_j half_y / half_j; an intercept is half_y theta_0 less the slopes times the middles.
+    A slope is theta_j half_y / half_j, for the indicator of a category less what its interactions take; an intercept is
+    half_y theta_0 less the slopes times the middles.
     """
     *_, half_y = units.half.tolist()
     # the largest ratio of declared scales may leave double precision; whoever uses it then says so
     with np.errstate(over="ignore"):
         slopes = half_y / units.half[:-1]
-        if not units.intercept:
-            return np.diag(slopes)
-        out = np.diag(np.append(half_y, slopes))
-        out[0, 1:] = -slopes * units.mid[:-1]
+        first = int(units.intercept)
+        out = np.diag(np.append(half_y, slopes) if first else slopes)
+        if first:
+            out[0, 1:] = -slopes * units.mid[:-1]
+        for column, other, times in units.taken:
+            out[first + other, first + column] -= slopes[column] * times
     return out

@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 
 from discreet.analyst.equations.selection import SubModel
-from discreet.analyst.equations.units import Units, scaled_columns
+from discreet.analyst.equations.units import Units, model_scales
 from discreet.analyst.inference.coefficient_noise import known_before
 from discreet.analyst.solvers.penalties import PenaltySpec
 from discreet.analyst.values.not_estimable import NotEstimable
@@ -60,9 +60,9 @@ def no_errors(release: Release) -> NotEstimable:
 
 def released_units(release: Release, model: SubModel) -> Units:
     """Units of released coefficients: those of the scaled columns."""
-    columns, half, mid = scaled_columns(release.design, model)
-    same = np.zeros(len(columns))
-    return Units(same, half, mid, float(mid[-1]), model.intercept, same[:-1], np.ones(len(columns) - 1))
+    half, mid, taken = model_scales(release.design, model)
+    same = np.zeros(len(half))
+    return Units(same, half, mid, float(mid[-1]), model.intercept, same[:-1], np.ones(len(half) - 1), taken)
 
 
 def released_values(values: Sequence[float], model: SubModel) -> tuple[Fraction, ...]:

@@ -18,9 +18,6 @@ if TYPE_CHECKING:
 
 def path_figure(path: Path, slopes: FloatArray, names: Sequence[str]) -> Figure:
     """Draw slopes of the scaled columns, shape (m, number of strengths), from the strongest penalty to the weakest."""
-    ratio = "" if path.l1_ratio is None else f", l1_ratio {path.l1_ratio:g}"
-    mark = "" if path.release.private else "NOT PRIVATE: "
-    title = f"{mark}{path.model.target}: {path.penalty}{ratio}"
     lines = ["Slopes of columns scaled to [-1, 1]; the penalty becomes weaker to the right"]
     if len(names) > MOST_NAMES:
         lines.append(f"Named: the {MOST_NAMES} largest of {len(names):,} at the weakest penalty")
@@ -30,7 +27,7 @@ def path_figure(path: Path, slopes: FloatArray, names: Sequence[str]) -> Figure:
         chosen = (strength, f"chosen: {axis_number(float(f'{strength:.3g}'))}")
     return line_figure(
         [Line(name, path.strengths, values) for name, values in zip(names, slopes, strict=True)],
-        Words(title, tuple(lines), "strength", release_line(path.release)),
+        Words(path.title, tuple(lines), "strength", release_line(path.release)),
         falling=True,
         mark=chosen,
     )

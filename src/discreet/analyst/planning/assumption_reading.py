@@ -9,6 +9,7 @@ from typing import Final, TypeAlias
 from discreet.analyst.planning.assumptions import Assumptions, ColumnAssumption, Pair, Supposed, is_finite
 from discreet.analyst.planning.correlation import check_correlations, read_correlation
 from discreet.design.columns import Boolean, Categorical, Column, Level, Numeric, SplineBasis
+from discreet.design.interactions import Interaction
 from discreet.design.model import Design
 from discreet.errors import SpecError, shown
 
@@ -106,7 +107,7 @@ def _keys(design: Design, name: str) -> tuple[str, ...]:
     own = ("mean", "sd") if isinstance(column, Numeric) else ("share",)
     if name == design.target:
         return own
-    slope = ("slope",) if name in design.regressors and not isinstance(column, SplineBasis) else ()
+    slope = ("slope",) if name in design.regressors and not isinstance(column, SplineBasis | Interaction) else ()
     return slope if column.formula is not None else (*own, *slope)
 
 
@@ -115,7 +116,7 @@ def _column(
 ) -> ColumnAssumption:
     formula = None if column.formula is None else column.formula.text
     keys, slopes = tuple(stated), _slopes(name, column, stated)
-    if isinstance(column, SplineBasis) or (formula is not None and name != design.target):
+    if isinstance(column, SplineBasis | Interaction) or (formula is not None and name != design.target):
         return ColumnAssumption(name, formula=formula, slopes=slopes, stated=keys)
     if isinstance(column, Numeric):
         mean, sd = _number(name, column, stated, _EVEN if spread is None else spread)

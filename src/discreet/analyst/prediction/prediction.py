@@ -72,7 +72,7 @@ def check_frame(frame: object, design: Design, features: Sequence[str]) -> None:
             f"expected a table in memory (pandas, polars, pyarrow, a dict of columns, a two-dimensional array), "
             f"got {type(frame).__name__}"
         )
-    names = list(needed(design.columns, features))
+    names = list(needed(design.parts, features))
     positions = position_notice(frame, names) if names else None
     if positions is not None:
         warnings.warn(positions, ColumnNotice, stacklevel=4)
@@ -80,7 +80,7 @@ def check_frame(frame: object, design: Design, features: Sequence[str]) -> None:
 
 def array_batches(frame: object, design: Design, features: Sequence[str]) -> Iterator[list[FloatArray]]:
     """Give the columns that the features need, as arrays, some rows at a time."""
-    columns = needed(design.columns, features)
+    columns = needed(design.parts, features)
     for batch in frame_batches(frame, columns, _BATCH_ROWS):
         yield declared_arrays(batch, columns)
 
@@ -131,7 +131,7 @@ def encoded_columns(
     arrays: Sequence[FloatArray], design: Design, features: Sequence[str], size: int
 ) -> tuple[FloatArray, npt.NDArray[np.bool_] | None]:
     """Scaled features of the rows that are kept, shape (size, rows kept), and which rows these are (none: all)."""
-    columns = needed(design.columns, features)
+    columns = needed(design.parts, features)
     if len(arrays) != len(columns):
         raise SpecError(f"expected {len(columns)} arrays, one for each feature in order, got {len(arrays)}")
     values = [np.asarray(array, dtype=np.float64) for array in arrays]
@@ -141,8 +141,8 @@ def encoded_columns(
         raise SpecError("a model without features has no arrays to predict from; its prediction is its intercept")
     settled, keep = settle_missing(columns, values)
     scaled = np.empty((size, len(settled[0])))
-    complete = completed(design.columns, features, dict(zip(columns, settled, strict=True)))
-    write_scaled({name: design.columns[name] for name in features}, complete, scaled)
+    complete = completed(design.parts, features, dict(zip(columns, settled, strict=True)))
+    write_scaled({name: design.parts[name] for name in features}, complete, scaled)
     if design.radius is not None and has_all_regressors(design, features):
         shrink_scaled(scaled, design.radius)
     return scaled, keep

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -25,7 +25,7 @@ EPSILON: Final = 1.0
 DELTA: Final = 1e-6
 LEVEL: Final = 0.95
 DATA, DESIGN, RELEASE, PAGE = "census.parquet", "design.toml", "census.release.json", "census.html"
-TABLE, PLAN, PREDICTIONS = "census.txt", "plan.svg", "predictions.csv"
+TABLE, PICTURE, PLAN, PREDICTIONS = "census.md", "census.svg", "plan.svg", "predictions.csv"
 _MARK: Final = "# Written by discreet demo."
 _WIDTH: Final = 100
 _INDENT: Final = " " * 4
@@ -68,8 +68,8 @@ def command(session: Session, output: str) -> None:
     model = fit(made)
     compare(model, dataset)
 
-    heading(6, "Take the results along: the full table, and the report as one HTML page")
-    for step in ("table", "report", "verify"):
+    heading(6, "Take the results along: a table, a picture, and the report as one HTML page")
+    for step in ("table", "plot", "report", "verify"):
         say(f"{_INDENT}{by_hand[step]}")
     say()
     take_along(session, model, folder)
@@ -112,12 +112,14 @@ def plan_ahead(session: Session, dataset: Dataset, picture: Path) -> None:
         plan(dataset.design, rows=rounded_rows(dataset), epsilon=e, delta=DELTA) for e in (0.25, 0.5, EPSILON, 2, 4)
     ]
     print_plan(f"Expected at epsilon {EPSILON:g}, about {rounded_rows(dataset):,} rows", plans[2])
-    try:
-        from discreet.analyst.path_plot import save_figure
-        from discreet.analyst.planning.plot import width_figure
+    draw(session, picture, lambda: plans[2].plot(picture, over=plans, force=True))
 
+
+def draw(session: Session, picture: Path, drawing: Callable[[], object]) -> None:
+    """Write a picture where the library for that is installed."""
+    try:
         session.will_write(str(picture))
-        save_figure(width_figure(plans), str(picture), force=True)
+        drawing()
     except SpecError as missing:
         paragraph(f"No picture was written: {missing}", indent=_INDENT)
     else:
@@ -138,12 +140,13 @@ def publish(session: Session, dataset: Dataset, folder: Path) -> Release:
 
 
 def take_along(session: Session, model: Fit, folder: Path) -> None:
-    """Write what a reader of the release takes along: here go the table, the picture and the page of a model."""
+    """Write what a reader of the release takes along: the table, the picture and the page of a model."""
     from discreet.files import write_bytes
 
     session.will_write(str(folder / TABLE))
-    write_bytes(folder / TABLE, model.summary(LEVEL).encode(), force=True)
+    write_bytes(folder / TABLE, model.table(LEVEL).written("md").encode(), force=True)
     say(f"Written  {folder / TABLE}")
+    draw(session, folder / PICTURE, lambda: model.plot(folder / PICTURE, level=LEVEL, force=True))
     write_page(session, model, folder / PAGE)
 
 
@@ -252,18 +255,19 @@ def ordinary_fit(model: Fit, dataset: Dataset) -> dict[str, float]:
 
 def commands(folder: Path, dataset: Dataset) -> dict[str, str]:
     """Give the command that does each step of the demo by hand, and two more that read the same release."""
-    data, design, made, page, table, picture, out = (
-        shlex.quote(str(folder / name)) for name in (DATA, DESIGN, RELEASE, PAGE, TABLE, PLAN, PREDICTIONS)
+    data, design, made, page, table, picture, widths, out = (
+        shlex.quote(str(folder / name)) for name in (DATA, DESIGN, RELEASE, PAGE, TABLE, PICTURE, PLAN, PREDICTIONS)
     )
     budget = f"--epsilon {EPSILON:g} --delta {DELTA:g}"
     return {
         "check": f"discreet check {data} --design {design}",
-        "plan": f"discreet plan --design {design} --rows {rounded_rows(dataset)} {budget} --plot {picture} --force",
+        "plan": f"discreet plan --design {design} --rows {rounded_rows(dataset)} {budget} --plot {widths} --force",
         "release": f"discreet release {data} --design {design} {budget} -o {made} --force",
         "fit": f"discreet fit {made}",
         "other": f"discreet fit {made} --features educ,exper",
         "predict": f"discreet predict {made} {data} -o {out} --force",
-        "table": f"discreet fit {made} > {table}",
+        "table": f"discreet fit {made} -o {table} --force",
+        "plot": f"discreet plot {made} -o {picture} --force",
         "report": f"discreet report {made} -o {page} --force",
         "verify": f"discreet verify {made}",
     }

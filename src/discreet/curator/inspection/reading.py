@@ -91,7 +91,7 @@ class _TableColumn:
         values = self._values(cells)
         present = np.isfinite(values)
         if not present.all():
-            missing = missing_cells(cells)
+            missing = missing_cells(None if self._problem else self.declared, cells)
             self._missing.add(missing & ~present, source.place)
             self._misread.add(~missing & ~present, source.place)
         if isinstance(self.declared, Numeric):

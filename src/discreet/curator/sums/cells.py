@@ -9,6 +9,7 @@ import numpy as np
 
 from discreet.design.columns import Numeric, SplineBasis
 from discreet.design.domain import RowDomain
+from discreet.design.interactions import Interaction
 from discreet.design.model import Design
 from discreet.errors import SpecError
 from discreet.exact.arrays import FloatArray, IntArray
@@ -81,6 +82,11 @@ class Partition:
                 raise SpecError(
                     f"column {name!r} is a spline, whose basis functions have no cells of their own; "
                     "declare a cut of the same column instead, or use another mechanism"
+                )
+            if isinstance(column, Interaction) and column.signed:
+                raise SpecError(
+                    f"column {name!r} is an interaction with a number, which has no cells of its own; "
+                    "declare an interaction with a cut of that number instead, or use another mechanism"
                 )
             number = isinstance(column, Numeric)
             axes.append(Axis(1, bins) if number else Axis(len(column.released(name))))

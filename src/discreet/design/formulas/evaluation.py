@@ -18,6 +18,8 @@ from discreet.design.formulas.tree import (
     Call,
     Clip,
     Compare,
+    DatePart,
+    IsLevel,
     Logic,
     Name,
     Negate,
@@ -72,6 +74,10 @@ def values_of(node: Node, values: _Values) -> FloatArray:
     if isinstance(node, Compare):
         answer = _COMPARE[node.sign](values_of(node.left, values), values_of(node.right, values))
         return np.asarray(answer, np.float64)
+    if isinstance(node, IsLevel):
+        return np.asarray(_COMPARE[node.sign](values[node.name], node.code), np.float64)
+    if isinstance(node, DatePart):
+        return _date_part(node, values[node.name])
     if isinstance(node, Logic):
         # conditions are 0 or 1
         join = _smaller if node.word == "and" else _larger
@@ -84,6 +90,18 @@ def values_of(node: Node, values: _Values) -> FloatArray:
     if isinstance(node, Clip):
         return _smaller(_larger(operand, np.array([node.low])), np.array([node.high]))
     return 1.0 - operand if isinstance(node, Not) else -operand
+
+
+def _date_part(node: DatePart, days: FloatArray) -> FloatArray:
+    """The year, or the position of the level of the month or the day of the week, from days since 1970-01-01."""
+    whole = days.astype(np.int64)
+    if node.part == "weekday":
+        # 1970-01-01 was a Thursday
+        found = (whole + 3) % 7
+    else:
+        months = whole.astype("datetime64[D]").astype("datetime64[M]").astype(np.int64)
+        found = months // 12 + 1970 if node.part == "year" else months % 12
+    return (found if node.part == "year" else np.searchsorted(node.kept, found)).astype(np.float64)
 
 
 def _power(base: FloatArray, exponent: float) -> FloatArray:
@@ -119,8 +137,11 @@ def range_of(node: Node, bounds: Mapping[str, Interval]) -> Interval:
         return node.value, node.value
     if isinstance(node, Name):
         return bounds[node.name]
+    if isinstance(node, DatePart):
+        low, high = (float(values_of(node, {node.name: np.array([end])})[0]) for end in bounds[node.name])
+        return low, high
     parts = [range_of(part, bounds) for part in parts_of(node)]
-    if isinstance(node, Compare | Logic | Not):
+    if isinstance(node, Compare | Logic | Not | IsLevel):
         return 0.0, 1.0
     try:
         return _joined(node, parts)

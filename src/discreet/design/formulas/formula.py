@@ -4,7 +4,9 @@ A derived column is a function of the other cells of its own row and of public c
 declared bounds of the columns it uses; nothing is learned from rows. One `Formula` serves release and predict.
 
 The language: numbers, columns, + - * / and **, unary minus, round brackets, comparisons, `and`, `or`, `not`, the
-functions log, log2, log10, log1p, exp, sqrt, abs, min, max and clip, and alone at the top `cut` or `spline`.
+functions log, log2, log10, log1p, exp, sqrt, abs, min, max and clip, and alone at the top `cut`, `spline` or an
+interaction `age:region`, `month(day)` or `weekday(day)`. `region == "south"` asks for a level of a column with levels,
+and `year(day)` is a number.
 A column whose name is not a plain word, or is a word of the language, is written in back quotes: `` `gross income` ``;
 a back quote inside it is doubled. A condition counts as 0 or 1 in arithmetic.
 """
@@ -21,17 +23,34 @@ from typing import Final, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from discreet.design.dates import MONTHS, WEEKDAYS, months_between, weekdays_between
 from discreet.design.formulas import splines
 from discreet.design.formulas.evaluation import range_of, range_text, values_of
 from discreet.design.formulas.syntax import tree_of
 from discreet.design.formulas.tokens import shown
-from discreet.design.formulas.tree import Cut, Spline, Tree, is_condition, names_in, number_text, text_of
+from discreet.design.formulas.tree import (
+    DATE_LEVELS,
+    Cross,
+    Cut,
+    DatePart,
+    IsLevel,
+    Spline,
+    Tree,
+    dates_in,
+    is_condition,
+    levels_in,
+    names_in,
+    number_text,
+    numbers_in,
+    text_of,
+    with_codes,
+)
 from discreet.design.problems import Problems
 from discreet.errors import DesignError, DesignProblem, SpecError
 from discreet.exact.arrays import FloatArray
 from discreet.exact.ranges import Interval
 
-Kind: TypeAlias = Literal["numeric", "boolean", "levels", "spline"]
+Kind: TypeAlias = Literal["numeric", "boolean", "levels", "spline", "interaction"]
 
 # rows at a time: intermediate results stay in the processor's cache
 _BLOCK: Final = 8192
@@ -52,6 +71,16 @@ def parse(text: str) -> Formula:
 an integer from 0 to 8, or 0.5
     """
     return Formula(text, tree_of(text))
+
+
+def level_formula(name: str, levels: tuple[str | int, ...], code: int) -> Formula:
+    """The formula of one indicator of a column with levels.
+
+    >>> level_formula("g", ("a", "b"), 1)
+    parse('g == "b"')
+    """
+    tree = IsLevel("==", name, levels[code], code)
+    return Formula(text_of(tree), tree)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -77,17 +106,61 @@ class Formula:
         return tuple(dict.fromkeys(names_in(self.tree)))
 
     @property
+    def numbers(self) -> tuple[str, ...]:
+        """Columns whose numbers it computes with; the others have levels, or are joined by a colon.
+
+        >>> parse('age * (region == "south")').numbers
+        ('age',)
+        """
+        return tuple(dict.fromkeys(numbers_in(self.tree)))
+
+    def with_dates(self, dates: Mapping[str, Interval]) -> Formula:
+        """The same formula with the months and days of the week that can occur; `dates` are bounds in days.
+
+        >>> parse("weekday(day)").with_dates({"day": (4.0, 6.0)}).levels()
+        ('Mon', 'Tue', 'Wed')
+        """
+        kept: dict[tuple[str, str], tuple[int, ...]] = {}
+        for one in dates_in(self.tree):
+            if one.name not in dates:
+                unknown = SpecError.unknown_name("column of dates", one.name, dates)
+                raise SpecError(f"{shown(self.text)}: {unknown}")
+            between = months_between if one.part == "month" else weekdays_between
+            kept[one.part, one.name] = between(*dates[one.name])
+        return Formula(self.text, with_codes(self.tree, {}, kept)) if kept else self
+
+    def with_levels(self, levels: Mapping[str, tuple[str | int, ...]]) -> Formula:
+        """The same formula with the positions of the levels it asks for; `levels` are those of every such column.
+
+        >>> formula = parse('region == "south"').with_levels({"region": ("north", "south")})
+        >>> formula.evaluate({"region": np.array([0.0, 1.0])})
+        array([0., 1.])
+        """
+        codes = {name: {level: code for code, level in enumerate(known)} for name, known in levels.items()}
+        kept: dict[tuple[str, str], tuple[int, ...]] = {(one.part, one.name): one.kept for one in dates_in(self.tree)}
+        bound = Formula(self.text, with_codes(self.tree, codes, kept))
+        for asked in levels_in(bound.tree):
+            if asked.code < 0 and asked.name in levels:
+                unknown = SpecError.unknown_name(f"level of {asked.name!r}", asked.level, map(str, levels[asked.name]))
+                raise SpecError(f"{shown(self.text)}: {unknown}")
+        return bound
+
+    @property
     def kind(self) -> Kind:
-        """What it gives: a number, 0 or 1, the position of a level, or several basis functions."""
-        if isinstance(self.tree, Cut):
+        """What it gives: a number, 0 or 1, the position of a level, or several columns."""
+        if isinstance(self.tree, Cut) or (isinstance(self.tree, DatePart) and self.tree.part in DATE_LEVELS):
             return "levels"
         if isinstance(self.tree, Spline):
             return "spline"
+        if isinstance(self.tree, Cross):
+            return "interaction"
         return "boolean" if is_condition(self.tree) else "numeric"
 
     @property
     def width(self) -> int:
         """Number of released columns: one, one for each level but the first, or one for each basis function but one.
+
+        That of an interaction follows from the levels of its columns and not from the formula.
 
         >>> parse("cut(age, 30, 50, 65)").width, parse("spline(age, 25, 40, 60)").width
         (3, 6)
@@ -97,11 +170,14 @@ class Formula:
         return len(self.tree.points) if isinstance(self.tree, Cut) else 1
 
     def levels(self) -> tuple[str, ...]:
-        """Names of the levels of a cut, from the lowest; each holds its left end and not its right.
+        """Names of the levels: of a cut from the lowest, each with its left end and not its right; months or weekdays.
 
         >>> parse("cut(age, 30, 50, 65)").levels()
         ('<30', '30 to 50', '50 to 65', '>=65')
         """
+        if isinstance(self.tree, DatePart) and self.tree.part in DATE_LEVELS:
+            names = MONTHS if self.tree.part == "month" else WEEKDAYS
+            return tuple(names[position] for position in self.tree.kept or range(len(names)))
         if not isinstance(self.tree, Cut):
             raise SpecError(
                 f"{shown(self.text)}: a formula of kind {self.kind!r} has no levels; use cut(...) for levels"
@@ -153,8 +229,8 @@ needs numbers above 0; tighten the bounds of its columns, or use clip or log1p
         >>> parse("age >= 65").evaluate({"age": np.array([30.0, 65.0, np.nan])})
         array([ 0.,  1., nan])
         """
-        if isinstance(self.tree, Spline):
-            raise SpecError(f"{shown(self.text)}: a spline gives several columns; ask for its basis")
+        if isinstance(self.tree, Spline | Cross):
+            raise SpecError(f"{shown(self.text)}: a spline or an interaction gives several columns, not one")
         arrays, rows = self._arrays(values)
         out = np.empty(rows)
         for block in _blocks(rows):
@@ -207,8 +283,10 @@ needs numbers above 0; tighten the bounds of its columns, or use clip or log1p
     def _operand_range(self, bounds: Mapping[str, Interval]) -> Interval:
         """Range of the formula, or of what is cut or bent, in which every point and knot must lie."""
         tree = self.tree
+        if isinstance(tree, Cross):
+            raise SpecError(f"{shown(self.text)}: an interaction has no range of its own")
         node = tree.operand if isinstance(tree, Cut | Spline) else tree
-        checked = {name: self._checked(name, bounds) for name in self.names}
+        checked = {name: self._checked(name, bounds) for name in self.numbers}
         try:
             low, high = range_of(node, checked)
         except SpecError as error:
@@ -252,7 +330,9 @@ needs numbers above 0; tighten the bounds of its columns, or use clip or log1p
         return arrays, len(next(iter(arrays.values())))
 
 
-def order(formulas: Mapping[str, Formula], declared: Collection[str]) -> tuple[str, ...]:
+def order(
+    formulas: Mapping[str, Formula], declared: Collection[str], with_levels: Collection[str] = ()
+) -> tuple[str, ...]:
     """Names of the derived columns in an order in which each can be computed from what comes before.
 
     Parameters
@@ -260,7 +340,9 @@ def order(formulas: Mapping[str, Formula], declared: Collection[str]) -> tuple[s
     formulas
         Name of each derived column to its formula.
     declared
-        Columns of the table that a formula may use: numeric and boolean ones.
+        Columns of the table that a formula may compute with: numeric and boolean ones.
+    with_levels
+        Columns of the table with levels, for comparisons with a level and for interactions.
 
     Examples
     --------
@@ -269,21 +351,15 @@ def order(formulas: Mapping[str, Formula], declared: Collection[str]) -> tuple[s
     """
     usable = {name: formula for name, formula in formulas.items() if formula.kind in ("numeric", "boolean")}
     allowed = [*declared, *usable]
+    levels = [*with_levels, *(name for name, formula in formulas.items() if formula.kind == "levels")]
     problems = Problems()
     for column, formula in formulas.items():
         if column in declared:
             problems.add("it has both a formula and a declaration of its own; keep one", column=column, key="formula")
         for name in formula.names:
-            if name in formulas and name not in usable:
-                problems.add(
-                    f"{shown(formula.text)}: {name!r} is made by cut or spline and is not a number; use the column it "
-                    "is made from",
-                    column=column,
-                    key="formula",
-                )
-            elif name not in allowed:
-                unknown = SpecError.unknown_name("numeric or boolean column", name, allowed)
-                problems.add(f"{shown(formula.text)}: {unknown}", column=column, key="formula")
+            fault = _use_fault(formula, name, allowed, levels, formulas)
+            if fault:
+                problems.add(f"{shown(formula.text)}: {fault}", column=column, key="formula")
     problems.check()
     needs = {column: [name for name in formula.names if name in formulas] for column, formula in formulas.items()}
     try:
@@ -295,6 +371,31 @@ def order(formulas: Mapping[str, Formula], declared: Collection[str]) -> tuple[s
         cycle = " -> ".join(map(repr, names))
         message = f"the formulas {cycle} form a cycle; define one of them without the others"
         raise DesignError([DesignProblem(message, first, "formula")]) from None
+
+
+def _use_fault(
+    formula: Formula, name: str, allowed: list[str], levels: list[str], formulas: Mapping[str, Formula]
+) -> str:
+    """What is wrong with the use of a column in a formula, or nothing."""
+    if name not in formula.numbers:
+        crossed = formula.kind == "interaction"
+        kinds = [*levels, *allowed] if crossed else levels
+        if name in kinds:
+            return ""
+        what = "number, boolean or column with levels" if crossed else "column with levels"
+        return str(SpecError.unknown_name(what, name, kinds))
+    if name in allowed:
+        return ""
+    if name in formulas:
+        return f"{name!r} is made by {_maker(formulas[name])} and is not a number; use the column it is made from"
+    if name in levels:
+        return f'{name!r} has levels and is not a number; compare it with a level, as in {name} == "..."'
+    return str(SpecError.unknown_name("numeric or boolean column", name, allowed))
+
+
+def _maker(formula: Formula) -> str:
+    made = {"interaction": "an interaction", "spline": "a spline"}
+    return made.get(formula.kind, "a formula with levels")
 
 
 def _blocks(rows: int) -> Iterator[slice]:

@@ -1,17 +1,18 @@
 """Recursive descent from the tokens of a formula to its tree.
 
-    formula     cut | spline | or
+    formula     cut | spline | name ":" name | or
     cut         "cut" "(" or "," constant ("," constant)* ")"
     spline      "spline" "(" or ("," constant)+ ["," "degree" "=" number] ")"
     or          and ("or" and)*
     and         not ("and" not)*
     not         "not" not | comparison
-    comparison  sum [("<" | "<=" | ">" | ">=" | "==" | "!=") sum]
+    comparison  sum [("<" | "<=" | ">" | ">=" | "==" | "!=") sum] | name ("==" | "!=") text
     sum         product (("+" | "-") product)*
     product     minus (("*" | "/") minus)*
     minus       "-" minus | power
     power       atom ["**" number]
-    atom        number | name | function "(" or ("," or)* ")" | "(" or ")"
+    atom        number | name | function "(" or ("," or)* ")" | date "(" name ")" | "(" or ")"
+    date        "year" | "month" | "weekday"
     constant    ["-"] number
 
 Nothing is evaluated by Python: the only values a text can reach are its own numbers and the named columns.
@@ -27,6 +28,8 @@ from typing import TYPE_CHECKING, Final, TypeVar, cast
 
 from discreet.design.formulas.tokens import MAX_LENGTH, NOT_PART, Cursor, Token, shown
 from discreet.design.formulas.tree import (
+    DATE_FUNCTIONS,
+    DATE_LEVELS,
     FUNCTIONS,
     LOGIC_WORDS,
     NOT_NUMBERS,
@@ -35,7 +38,10 @@ from discreet.design.formulas.tree import (
     Call,
     Clip,
     Compare,
+    Cross,
     Cut,
+    DatePart,
+    IsLevel,
     Logic,
     Name,
     Negate,
@@ -45,6 +51,7 @@ from discreet.design.formulas.tree import (
     Power,
     Spline,
     Tree,
+    dates_in,
     is_condition,
     names_in,
     text_of,
@@ -52,7 +59,7 @@ from discreet.design.formulas.tree import (
 from discreet.errors import SpecError
 
 if TYPE_CHECKING:
-    from discreet.design.formulas.tree import Arithmetic, Comparison, Function
+    from discreet.design.formulas.tree import Arithmetic, Comparison, DatePartName, Function
 
 MAX_NESTING: Final = 20
 MAX_NODES: Final = 100
@@ -67,6 +74,12 @@ def tree_of(text: str) -> Tree:
     tree = _Parser(text).formula()
     if next(names_in(tree), None) is None:
         raise SpecError(f"{shown(text)}: no column is used; a formula computes from at least one declared column")
+    for part in dates_in(tree):
+        if part.part in DATE_LEVELS and part is not tree:
+            raise SpecError(
+                f"{shown(text)}: {text_of(part)} gives levels and cannot be combined with anything; declare it as a "
+                "column of its own, and ask for a level of that"
+            )
     if len(text_of(tree)) > MAX_LENGTH:
         raise SpecError(
             f"{shown(text)}: with blanks around its operators it has more than {MAX_LENGTH} characters; "
@@ -93,10 +106,25 @@ class _Parser(Cursor):
                 raise self.unexpected("cut and spline cannot be combined with anything; remove what follows")
         else:
             tree = self._or()
+            if self.at_sign(":"):
+                tree = self._cross(tree)
             if not self.at_end():
                 closed = self.at_sign(")", ",")
                 raise self.unexpected("no bracket is open here" if closed else "an operator is missing before it")
         return tree
+
+    def _cross(self, left: Node) -> Cross:
+        colon = self.advance()
+        right = self._atom()
+        if not isinstance(left, Name) or not isinstance(right, Name):
+            raise self.misused(
+                colon, "':'", "joins two columns by name; declare an expression or a function as a column of its own"
+            )
+        if self.at_sign(":"):
+            raise self.unexpected("an interaction has two columns")
+        if left == right:
+            raise self.misused(colon, "':'", "needs two different columns")
+        return self._made(Cross(left.name, right.name))
 
     def _top_call(self) -> Cut | Spline:
         start = self.advance()
@@ -154,10 +182,15 @@ class _Parser(Cursor):
         if not self.at_sign(*_COMPARISONS):
             return left
         sign = cast("Comparison", self.advance().text)
-        node = self._made(Compare(sign, left, self._sum()))
+        node = self._made(self._level(left, sign) if self.token.kind == "text" else Compare(sign, left, self._sum()))
         if self.at_sign(*_COMPARISONS):
             raise self.unexpected("join two comparisons with 'and'")
         return node
+
+    def _level(self, left: Node, sign: Comparison) -> IsLevel:
+        if not isinstance(left, Name) or (sign != "==" and sign != "!="):
+            raise self.unexpected('a level is compared with its column, as in region == "south" or region != "south"')
+        return IsLevel(sign, left.name, self.advance().text)
 
     def _sum(self) -> Node:
         return self._signs("+-", lambda: self._signs("*/", self._minus))
@@ -196,6 +229,11 @@ class _Parser(Cursor):
             return self._made(Name(self.advance().text))
         if token.kind == "word" and token.text not in LOGIC_WORDS:
             return self._word()
+        if token.kind == "text":
+            raise self.unexpected(
+                'text in quotes is a level, written after its column as in region == "south"; a column name with '
+                "blanks is written in back quotes"
+            )
         if self.accept("("):
             with self._nested():
                 node = self._or()
@@ -210,6 +248,8 @@ class _Parser(Cursor):
             raise self.misused(token, word, "cannot be combined with anything; declare a separate column for it")
         if word in FUNCTIONS and called:
             return self._call(token)
+        if word in DATE_FUNCTIONS and called:
+            return self._date_part(token)
         quoted = f"write `{word}` if a column has this name"
         if word in FUNCTIONS + TOP_FUNCTIONS:
             raise self.misused(token, f"function {word!r}", f"has no arguments; {quoted}")
@@ -218,9 +258,18 @@ class _Parser(Cursor):
         if keyword.iskeyword(word):
             raise self.misused(token, f"{word!r}", f"is {NOT_PART}; {quoted}")
         if called:
-            unknown = SpecError.unknown_name("function", word, FUNCTIONS + TOP_FUNCTIONS)
+            unknown = SpecError.unknown_name("function", word, FUNCTIONS + TOP_FUNCTIONS + DATE_FUNCTIONS)
             raise SpecError(f"{shown(self.text)}: {unknown}")
         return self._made(Name(word))
+
+    def _date_part(self, token: Token) -> DatePart:
+        self.advance()
+        with self._nested():
+            argument = self._or()
+        self.expect(")", f"close the round bracket of {token.text}")
+        if not isinstance(argument, Name):
+            raise self.misused(token, token.text, "takes a column of dates by its name")
+        return self._made(DatePart(cast("DatePartName", token.text), argument.name))
 
     def _call(self, token: Token) -> Node:
         function = token.text

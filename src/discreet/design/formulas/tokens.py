@@ -18,17 +18,15 @@ _SHOWN: Final = 60
 _BLANKS: Final = " \t\r\n"
 _NUMBER: Final = re.compile(r"([0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _QUOTED: Final = re.compile(r"`((?:[^`]|``)*)`")
-_SIGN: Final = re.compile(r"\*\*|<=|>=|==|!=|[-+*/<>(),=]")
+_TEXT: Final = re.compile(r'"((?:[^"]|"")*)"|\'((?:[^\']|\'\')*)\'')
+_SIGN: Final = re.compile(r"\*\*|<=|>=|==|!=|[-+*/<>(),=:]")
 _OUTSIDE: Final = {
     ".": "attribute access is",
     "[": "square brackets are",
     "]": "square brackets are",
     "{": "braces are",
     "}": "braces are",
-    '"': "text in quotes is",
-    "'": "text in quotes is",
     "#": "comments are",
-    ":": "colons are",
     ";": "semicolons are",
     "%": "remainders are",
     "^": "'^' is",
@@ -38,8 +36,6 @@ _OUTSIDE: Final = {
     "!": "'!' is",
 }
 _INSTEAD: Final = {
-    '"': "a column name with blanks is written in back quotes",
-    "'": "a column name with blanks is written in back quotes",
     "^": "write a power as **",
     "&": "write 'and'",
     "|": "write 'or'",
@@ -50,9 +46,9 @@ _INSTEAD: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """One word, number, quoted name or operator, its position, and a number's value."""
+    """One word, number, quoted name, text in quotes or operator, its position, and a number's value."""
 
-    kind: Literal["word", "name", "number", "sign", "end"]
+    kind: Literal["word", "name", "number", "text", "sign", "end"]
     text: str
     position: int
     value: float = 0.0
@@ -95,11 +91,16 @@ def _token(text: str, position: int) -> tuple[Token, int]:
         return Token("number", match.group(), position, _value(text, match)), match.end()
     if match := _QUOTED.match(text, position):
         return Token("name", _column(text, position, match.group(1).replace("``", "`")), position), match.end()
+    if match := _TEXT.match(text, position):
+        quote = text[position]
+        return Token("text", match.group()[1:-1].replace(2 * quote, quote), position), match.end()
     if match := _SIGN.match(text, position):
         return Token("sign", match.group(), position), match.end()
     sign = text[position]
     if sign == "`":
         raise misuse(text, position, "the back quote", "is never closed; write `column name`")
+    if sign in "\"'":
+        raise misuse(text, position, "the quotation mark", 'is never closed; write a level as "south"')
     if sign in _OUTSIDE:
         instead = f"; {_INSTEAD[sign]}" if sign in _INSTEAD else ""
         raise problem(text, position, f"unexpected {sign!r}", f"{_OUTSIDE[sign]} {NOT_PART}{instead}")

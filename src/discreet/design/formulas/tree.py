@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import keyword
 import re
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from typing import Final, Literal, TypeAlias
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, Literal, TypeAlias
 
 FUNCTIONS: Final = ("log", "log2", "log10", "log1p", "exp", "sqrt", "abs", "min", "max", "clip")
 TOP_FUNCTIONS: Final = ("cut", "spline")
+DATE_LEVELS: Final = ("month", "weekday")
+DATE_FUNCTIONS: Final = ("year", *DATE_LEVELS)
 LOGIC_WORDS: Final = ("and", "or", "not")
 NOT_NUMBERS: Final = ("nan", "inf", "infinity")
 WORD: Final = re.compile(r"[^\W\d]\w*")
 
 Arithmetic: TypeAlias = Literal["+", "-", "*", "/"]
 Comparison: TypeAlias = Literal["<", "<=", ">", ">=", "==", "!="]
+DatePartName: TypeAlias = Literal["year", "month", "weekday"]
 Function: TypeAlias = Literal["log", "log2", "log10", "log1p", "exp", "sqrt", "abs", "min", "max"]
 
 
@@ -100,6 +103,31 @@ class Clip:
 
 
 @dataclass(frozen=True, slots=True)
+class IsLevel:
+    """1 where a column with levels has this level, else 0; for `!=` the other way round.
+
+    `code` is the position of the level, known once the column is.
+    """
+
+    sign: Literal["==", "!="]
+    name: str
+    level: str | int
+    code: int = field(default=-1, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class DatePart:
+    """Year, month or day of the week of a column of dates; a month or a day of the week is the position of a level.
+
+    `kept` are the positions in the year or week that the bounds of the column allow, known once they are.
+    """
+
+    part: DatePartName
+    name: str
+    kept: tuple[int, ...] = field(default=(), compare=False)
+
+
+@dataclass(frozen=True, slots=True)
 class Cut:
     """Levels by increasing constant points: below the first, from each point to the next, from the last on."""
 
@@ -116,28 +144,100 @@ class Spline:
     degree: int
 
 
-Node: TypeAlias = Number | Name | Negate | Binary | Power | Compare | Logic | Not | Call | Clip
-Tree: TypeAlias = Node | Cut | Spline
+@dataclass(frozen=True, slots=True)
+class Cross:
+    """The interaction of two columns, of which one or both have levels."""
+
+    left: str
+    right: str
+
+
+Node: TypeAlias = Number | Name | Negate | Binary | Power | Compare | Logic | Not | Call | Clip | IsLevel | DatePart
+Tree: TypeAlias = Node | Cut | Spline | Cross
 
 _OR, _AND, _NOT, _COMPARE, _SUM, _PRODUCT, _MINUS, _POWER, _ATOM = range(9)
 
 
 def is_condition(tree: Tree) -> bool:
     """Whether the tree gives 0 and 1 as the answer to a question."""
-    return isinstance(tree, Compare | Logic | Not)
+    return isinstance(tree, Compare | Logic | Not | IsLevel)
 
 
 def names_in(tree: Tree) -> Iterator[str]:
     """Names of the columns a tree uses, in order of appearance, with repetitions."""
-    if isinstance(tree, Name):
+    if isinstance(tree, Name | IsLevel | DatePart):
         yield tree.name
+    if isinstance(tree, Cross):
+        yield from (tree.left, tree.right)
     for part in parts_of(tree):
         yield from names_in(part)
 
 
+def numbers_in(tree: Tree) -> Iterator[str]:
+    """Names of the columns whose numbers a tree computes with, in order of appearance, with repetitions."""
+    if isinstance(tree, Name | DatePart):
+        yield tree.name
+    for part in parts_of(tree):
+        yield from numbers_in(part)
+
+
+def dates_in(tree: Tree) -> Iterator[DatePart]:
+    """The parts of dates in a tree."""
+    if isinstance(tree, DatePart):
+        yield tree
+    for part in parts_of(tree):
+        yield from dates_in(part)
+
+
+def with_codes(
+    tree: Tree, codes: Mapping[str, Mapping[str | int, int]], kept: Mapping[tuple[str, str], tuple[int, ...]]
+) -> Tree:
+    """The same tree with the position of every level; `codes` has those of each column with levels.
+
+    `kept` has the positions that occur of each part of each column of dates.
+
+    A comparison of such a column with an integer names a level. A level that a column does not have stays without
+    a position.
+
+    >>> with_codes(Compare("==", Name("g"), Number(2.0)), {"g": {1: 0, 2: 1}}, {})
+    IsLevel(sign='==', name='g', level=2, code=1)
+    """
+    if isinstance(tree, Compare) and (asked := _integer_level(tree)) is not None and asked.name in codes:
+        tree = asked
+    if isinstance(tree, IsLevel):
+        return replace(tree, code=codes.get(tree.name, {}).get(tree.level, -1))
+    if isinstance(tree, DatePart):
+        return replace(tree, kept=kept.get((tree.part, tree.name), ()))
+    if isinstance(tree, Number | Name | Cross):
+        return tree
+    changed: dict[str, Any] = {
+        part: with_codes(getattr(tree, part), codes, kept)
+        for part in ("left", "right", "base", "operand")
+        if hasattr(tree, part)
+    }
+    if isinstance(tree, Call):
+        changed = {"arguments": tuple(with_codes(part, codes, kept) for part in tree.arguments)}
+    return replace(tree, **changed)
+
+
+def _integer_level(tree: Compare) -> IsLevel | None:
+    """A comparison of a column with an integer, as if it named a level."""
+    if not isinstance(tree.left, Name) or not isinstance(tree.right, Number) or not tree.right.value.is_integer():
+        return None
+    return IsLevel(tree.sign, tree.left.name, int(tree.right.value)) if tree.sign in ("==", "!=") else None
+
+
+def levels_in(tree: Tree) -> Iterator[IsLevel]:
+    """The comparisons with a level in a tree."""
+    if isinstance(tree, IsLevel):
+        yield tree
+    for part in parts_of(tree):
+        yield from levels_in(part)
+
+
 def parts_of(tree: Tree) -> tuple[Node, ...]:
     """The expressions a tree is made of, one level down."""
-    if isinstance(tree, Number | Name):
+    if isinstance(tree, Number | Name | IsLevel | DatePart | Cross):
         return ()
     if isinstance(tree, Binary | Compare | Logic):
         return tree.left, tree.right
@@ -177,6 +277,8 @@ def text_of(tree: Tree) -> str:
     if isinstance(tree, Spline):
         degree = [] if tree.degree == 3 else [f"degree={tree.degree}"]
         return _call("spline", [text_of(tree.operand), *map(number_text, tree.knots), *degree])
+    if isinstance(tree, Cross):
+        return f"{name_text(tree.left)}:{name_text(tree.right)}"
     return _node_text(tree)[0]
 
 
@@ -186,6 +288,10 @@ def _node_text(node: Node) -> tuple[str, int]:
         return number_text(node.value), _ATOM
     if isinstance(node, Name):
         return name_text(node.name), _ATOM
+    if isinstance(node, IsLevel):
+        return f"{name_text(node.name)} {node.sign} {_level_text(node.level)}", _COMPARE
+    if isinstance(node, DatePart):
+        return _call(node.part, [name_text(node.name)]), _ATOM
     if isinstance(node, Call):
         return _call(node.function, map(text_of, node.arguments)), _ATOM
     if isinstance(node, Clip):
@@ -205,6 +311,12 @@ def _node_text(node: Node) -> tuple[str, int]:
         level, sign = _SUM if node.sign in "+-" else _PRODUCT, node.sign
     # operators of one level are read from the left
     return f"{_wrapped(node.left, level)} {sign} {_wrapped(node.right, level + 1)}", level
+
+
+def _level_text(level: str | int) -> str:
+    if isinstance(level, int):
+        return str(level)
+    return '"' + level.replace('"', '""') + '"'
 
 
 def _wrapped(node: Node, least: int) -> str:

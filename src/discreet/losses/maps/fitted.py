@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import Final
 
 from discreet.design.columns import SplineBasis
+from discreet.design.interactions import Interaction
 from discreet.errors import SpecError
 from discreet.exact.rounding import up
 from discreet.losses.maps.gaussian import JOINT, gaussian_loss
@@ -43,8 +44,11 @@ def histogram(stated: Stated) -> Loss:
         stated.check("discrete-gaussian", JOINT, ["cells"], ["bins", "cells"])
     if stated.domain.norm2_bound < stated.domain.box_norm2:
         raise SpecError("got a radius, which this mechanism refuses")
-    if any(isinstance(design.columns[name], SplineBasis) for name in (*design.regressors, design.target)):
-        raise SpecError("got a spline, which has no cells of its own")
+    released = [design.columns[name] for name in design.regressors]
+    if any(
+        isinstance(column, SplineBasis) or (isinstance(column, Interaction) and column.signed) for column in released
+    ):
+        raise SpecError("got a spline or an interaction with a number, which has no cells of its own")
     asked = stated.integer("bins", 0, 100_000)
     bins, cells = law.parameters["bins"], law.parameters["cells"]
     if bins > 100_000 or (asked and bins != asked) or cells != cell_count(design, bins):

@@ -19,9 +19,10 @@ from typing import Final
 
 import numpy as np
 
-from discreet.design.columns import Boolean, Categorical, Numeric, SplineBasis
+from discreet.design.columns import Categorical, Column, SplineBasis
 from discreet.design.domain import RowDomain
 from discreet.design.formulas.tree import Spline
+from discreet.design.interactions import Interaction
 from discreet.design.model import Design
 from discreet.losses.law import BLOCKS
 
@@ -34,12 +35,12 @@ _ZERO: Final = Fraction(0)
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """A one-hot block of several indicators, or the basis functions of a spline: not negative, and summing to about 1.
+    """A block of several columns: one-hot, of a spline, or of an interaction; their sizes sum to about 1.
 
     Attributes
     ----------
     total
-        Largest sum of the columns of one row, after rounding to the grid.
+        Largest sum of the absolute values of the columns of one row, after rounding to the grid.
     active
         How many of them are nonzero in one row.
     wide
@@ -55,7 +56,7 @@ class Group:
 class L1Geometry:
     """What the L1 sensitivity depends on: the public set of encoded rows, with so many released columns of regressors.
 
-    Groups are one-hot blocks and splines.
+    Groups are one-hot blocks, splines and interactions.
 
     Attributes
     ----------
@@ -89,8 +90,7 @@ class L1Geometry:
         """The geometry that a design declares."""
         regressors = [design.columns[name] for name in design.regressors]
         groups = tuple(_group(c, domain) for c in regressors if isinstance(c, SplineBasis) or _several(c))
-        numeric = sum(isinstance(c, Numeric) for c in regressors)
-        nonnegative = len(regressors) - numeric - len(groups)
+        numeric, nonnegative = domain.numeric, domain.boolean
         nonzero = numeric + nonnegative + sum(group.active for group in groups)
         return cls(
             numeric=numeric,
@@ -241,11 +241,11 @@ def _replaced_in_ball(geometry: L1Geometry, w: Mapping[str, float]) -> float:
     return float(value.max()) * _ROUNDING
 
 
-def _several(column: object) -> bool:
-    return isinstance(column, Categorical) and len(column.levels) > 2
+def _several(column: Column) -> bool:
+    return isinstance(column, Categorical | Interaction) and len(column.released("")) > 1
 
 
-def _group(column: Numeric | Boolean | Categorical | SplineBasis, domain: RowDomain) -> Group:
+def _group(column: Column, domain: RowDomain) -> Group:
     if isinstance(column, SplineBasis) and isinstance(column.formula.tree, Spline):
         active = column.formula.tree.degree + 1
         total = 1 + Fraction(active // 2, domain.unit)  # [P:spline-sum]

@@ -102,7 +102,7 @@ def replace_loss(domain: RowDomain, w: Blocks, close: float = GAP) -> float:
     is tight.
     """
     r2 = norm2(domain)
-    low_c = -min(float(domain.numeric), r2)
+    low_c = -min(float(domain.numeric + domain.signed_blocks), r2)
     low_y = 0.0 if domain.target_nonnegative else -1.0
     cells = _split(np.array([[low_c, r2, low_y, 1.0]]), times=4)
     attained = settled = 0.0
@@ -122,9 +122,9 @@ def replace_loss(domain: RowDomain, w: Blocks, close: float = GAP) -> float:
 
 def _norm2_beside(domain: RowDomain, r2: float, c: FloatArray) -> FloatArray:
     """Largest b = |z|^2 that goes with a = |x|^2 = r2 and x.z = c."""
-    if domain.numeric + domain.boolean == 1 and domain.blocks == 0:
+    if domain.numeric + domain.boolean == 1 and domain.blocks + domain.signed_blocks == 0:
         return c * c / r2  # [P:single-column]
-    sensitivity = 3.0 * domain.numeric + domain.boolean + 2.0 * domain.blocks
+    sensitivity = 3.0 * (domain.numeric + domain.signed_blocks) + domain.boolean + 2.0 * domain.blocks
     return np.minimum(r2, sensitivity + c - r2)  # [P:largest-partner]
 
 

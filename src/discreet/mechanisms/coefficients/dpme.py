@@ -44,7 +44,10 @@ class PerturbedHistogram:
         document="technical report of Dandekar et al., which uses it for comparison",
         notion="both",
         domain="box",
-        needs=("few columns: the number of cells is a product over columns", "no radius and no spline"),
+        needs=(
+            "few columns: the number of cells is a product over columns",
+            "no radius, no spline and no interaction with a number",
+        ),
         numerics="exact",
         references=("Lei 2011", "Huber 1964", "Canonne, Kamath & Steinke 2020"),
         settings={

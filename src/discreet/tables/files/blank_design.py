@@ -31,6 +31,7 @@ _BLANKS: Final = {
     ),
     "boolean": ('dtype = "bool"',),
     "text": ("levels = []  # every value that can occur",),
+    "date": ('bounds = ["", ""]  # first and last date that can occur, such as 2019-01-31 without quotes',),
 }
 _UNIT: Final = """\
 # If a person can have several rows: the column that identifies the person (delete it above) and how many rows count.
@@ -233,9 +234,9 @@ def _why_not(name: str, kind: str | None, times: int) -> str | None:
         Design(name, {name: bool, f"{name}.": bool})
     except DesignError as error:
         return error.problems[0].message
-    if kind in (None, "number", "boolean", "text"):
+    if kind in (None, "number", "boolean", "text", "date"):
         return None
-    return f"its type {kind} is neither numbers nor true and false nor text; convert it first"
+    return f"its type {kind} is neither numbers nor true and false nor text nor dates; convert it first"
 
 
 def _check_target(target: object, kinds: Mapping[str, str | None], reasons: Mapping[str, str | None]) -> None:

@@ -78,6 +78,8 @@ def _kind(stored: DataType) -> str | None:
         return "number"
     if pa.types.is_string(stored) or pa.types.is_large_string(stored) or pa.types.is_string_view(stored):
         return "text"
+    if pa.types.is_date(stored) or (pa.types.is_timestamp(stored) and stored.tz is None):
+        return "date"
     # the names inside a nested type are of no use here
     return str(stored).partition("<")[0]
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from discreet.design.columns import Boolean, Categorical, Identifier, Readable, bad_cell, remedy
+from discreet.design.columns import Boolean, Categorical, Identifier, Numeric, Readable, bad_cell, remedy
 from discreet.errors import DataError
 from discreet.tables.cells import MARK_NUMBER
 
@@ -32,6 +32,7 @@ def arrow_type(column: Readable) -> DataType:
     if isinstance(column, Boolean):
         return pa.bool_()
     text = isinstance(column, Identifier) or (isinstance(column, Categorical) and isinstance(column.levels[0], str))
+    text = text or (isinstance(column, Numeric) and column.is_date)
     return pa.string() if text else pa.float64()
 
 
