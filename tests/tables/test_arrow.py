@@ -286,17 +286,17 @@ def test_a_hugeint_of_duckdb_may_be_a_level_or_an_id() -> None:
 )
 def test_missing_cells_are_null_or_nan_in_every_type(kind) -> None:
     cells = pa.array([1.0, None, 2.0]).cast(pa.int64()).cast(kind)
-    assert missing_cells(cells).tolist() == [False, True, False]
+    assert missing_cells(None, cells).tolist() == [False, True, False]
     if kind != pa.float16():
         # Arrow makes no dictionary of these
-        assert missing_cells(cells.dictionary_encode()).tolist() == [False, True, False]
+        assert missing_cells(None, cells.dictionary_encode()).tolist() == [False, True, False]
     if pa.types.is_floating(kind):
-        assert missing_cells(pa.array(np.array([1.0, np.nan, np.inf], kind.to_pandas_dtype()))).tolist() == [
+        assert missing_cells(None, pa.array(np.array([1.0, np.nan, np.inf], kind.to_pandas_dtype()))).tolist() == [
             False, True, False,
         ]  # fmt: skip
 
 
 def test_an_index_beyond_its_dictionary_and_a_column_without_a_type_are_missing() -> None:
     beyond = pa.DictionaryArray.from_arrays(pa.array([0, 5, 1]), pa.array(["a", None]), safe=False)
-    assert missing_cells(beyond).tolist() == [False, True, True]
-    assert missing_cells(pa.nulls(2)).tolist() == [True, True]
+    assert missing_cells(None, beyond).tolist() == [False, True, True]
+    assert missing_cells(None, pa.nulls(2)).tolist() == [True, True]
