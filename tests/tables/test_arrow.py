@@ -300,3 +300,19 @@ def test_an_index_beyond_its_dictionary_and_a_column_without_a_type_are_missing(
     beyond = pa.DictionaryArray.from_arrays(pa.array([0, 5, 1]), pa.array(["a", None]), safe=False)
     assert missing_cells(beyond).tolist() == [False, True, True]
     assert missing_cells(pa.nulls(2)).tolist() == [True, True]
+
+
+@pytest.mark.parametrize(
+    "kind", [pa.float16(), pa.float32(), pa.float64(), pa.decimal32(9, 3), pa.decimal128(20, 5), pa.decimal256(40, 6)]
+)
+@pytest.mark.parametrize("wrap", [lambda cells: cells, lambda cells: cells.dictionary_encode()])
+def test_a_code_is_recognised_as_the_type_of_its_column_holds_it(kind, wrap):
+    texts = ["99.9", "0.07", "-9.9", "98", "0.875"]
+    decimal = pa.types.is_decimal(kind)
+    plain = pa.array(
+        [Decimal(text) if decimal else float(text) for text in [*texts, "99.5"]], None if decimal else kind
+    )
+    cells = wrap(plain.cast(kind))
+    column = Numeric((0, 120), "drop", missing_codes=(*map(float, texts), 1e300, 0.1234567))
+    assert np.isnan(declared_array("x", column, cells)).tolist() == [True] * 5 + [False]
+    assert missing_cells(column, cells).tolist() == [True] * 5 + [False]

@@ -227,3 +227,11 @@ def test_a_row_of_a_transport_file_that_is_blank_in_declared_columns_only_counts
     pyreadstat.write_xport(frame, str(tmp_path / "t.xpt"), file_format_version=5)
     design = discreet.Design("y", {"y": (0, 1), "b": {"formula": "y > 0.5"}})
     assert exact_release(tmp_path / "t.xpt", design).moments[0, 0] == 2
+
+
+def test_a_code_is_recognised_in_a_column_of_single_precision(tmp_path):
+    frame = pd.DataFrame({"y": np.array([99.9, 1.0], np.float32), "x": [1.0, 2.0]})
+    frame.to_stata(tmp_path / "t.dta", write_index=False)
+    coded = {"bounds": (0, 100), "missing": "drop", "missing_codes": [99.9]}
+    design = discreet.Design("y", {"y": coded, "x": (0, 9)})
+    assert exact_release(tmp_path / "t.dta", design).moments[0, 0] == 1

@@ -28,7 +28,8 @@ _READERS: Final = {
     ".sas7bdat": "read_sas7bdat",
     ".xpt": "read_xport",
 }
-_TEXT: Final = frozenset(("string", "string_ref"))
+# all other types are numbers that doubles hold
+_TYPES: Final = {"string": pa.string(), "string_ref": pa.string(), "float": pa.float32()}
 _PART_ROWS: Final = 65_536
 # a transport file is filled up with blanks, and its reader leaves out rows of nothing else at its end
 _PADDED: Final = ".xpt"
@@ -50,7 +51,7 @@ class StatisticalFile:
         """Every column in its order, as text or numbers."""
         _, about = self._read(metadataonly=True)
         stored = about.readstat_variable_types
-        return {name: pa.string() if stored[name] in _TEXT else pa.float64() for name in about.column_names}
+        return {name: _TYPES.get(stored[name], pa.float64()) for name in about.column_names}
 
     def column_types(self, names: Sequence[str]) -> Mapping[str, DataType]:
         """Types of the declared columns; refuse a file that lacks one."""
@@ -129,4 +130,4 @@ def _cells(cells: list[object], kind: DataType) -> pa.Array:
     """One Arrow array of the type that the file states; text without a character is a missing cell, as in CSV."""
     if pa.types.is_string(kind):
         return pa.array([cell or None for cell in cells], pa.string())
-    return pa.array(cells, pa.float64())
+    return pa.array(cells, kind)
