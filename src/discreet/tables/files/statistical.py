@@ -78,7 +78,7 @@ class StatisticalFile:
                 yield part.slice(start, batch_rows), share
 
     def _without_blank_rows(self, part: RecordBatch, start: int) -> RecordBatch:
-        """Leave out rows of blanks wherever they are, since at the end of the file nobody can tell them from filling.
+        """Leave out rows of blanks wherever they are, since at the end of the file they look like filling.
 
         Otherwise the last row that is not blank would decide whether all those before it are there.
         """
