@@ -300,3 +300,21 @@ def test_an_index_beyond_its_dictionary_and_a_column_without_a_type_are_missing(
     beyond = pa.DictionaryArray.from_arrays(pa.array([0, 5, 1]), pa.array(["a", None]), safe=False)
     assert missing_cells(None, beyond).tolist() == [False, True, True]
     assert missing_cells(None, pa.nulls(2)).tolist() == [True, True]
+
+
+@pytest.mark.parametrize(
+    "kind", [pa.float16(), pa.float32(), pa.float64(), pa.decimal32(9, 3), pa.decimal128(20, 5), pa.decimal256(40, 6)]
+)
+@pytest.mark.parametrize("as_dictionary", [False, True])
+def test_a_code_is_recognised_as_the_type_of_its_column_holds_it(kind, as_dictionary):
+    texts = ["99.9", "0.07", "-9.9", "98", "0.875"]
+    decimal = pa.types.is_decimal(kind)
+    plain = pa.array(
+        [Decimal(text) if decimal else float(text) for text in [*texts, "99.5"]], None if decimal else kind
+    )
+    cells = plain.cast(kind)
+    if as_dictionary:
+        cells = pa.DictionaryArray.from_arrays(pa.array(range(len(cells))), cells)
+    column = Numeric((0, 120), "drop", missing_codes=(*map(float, texts), 1e300, 0.1234567))
+    assert np.isnan(declared_array("x", column, cells)).tolist() == [True] * 5 + [False]
+    assert missing_cells(column, cells).tolist() == [True] * 5 + [False]
