@@ -291,7 +291,6 @@ CASES: dict[str, tuple[Prepare, str]] = {
     "init data empty": (init_of(""), "empty"),
     "init data without header": (init_of(BAD), "instead of a column name"),
     "init data not Parquet": (init_of(PEOPLE, "bad.parquet"), "not in the Parquet format"),
-    "init header not UTF-8": (init_of(f"{SECRET},\xe9\n".encode("latin-1")), "--encoding"),
     "init delimiter other": (init("--delimiter", ";"), "--delimiter"),
     "init delimiter too long": (init("--delimiter", "::"), "delimiter"),
     "init encoding unknown": (init("--encoding", "klingon"), "klingon"),

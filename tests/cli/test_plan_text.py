@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from discreet.analyst.planning.assumptions import Assumptions, ColumnAssumption, Supposed
-from discreet.analyst.planning.values import Plan, PlannedCoefficient, PlannedNoise
+from discreet.analyst.planning.values import Declared, Plan, PlannedCoefficient, PlannedNoise
 from discreet.cli.plan_text import print_over, print_plan, print_plans
 
 GOOD = PlannedCoefficient("x", 0.12345678, 0.5, 0.25, None, interval_share=0.999, supposed=1.0)
@@ -18,7 +18,7 @@ SUPPOSED = Assumptions(5000.0, 0.5, Supposed((ColumnAssumption("x", mean=0.0, sd
 
 
 def plan(*coefficients: PlannedCoefficient, epsilon: float = 1.0, assumptions: Assumptions | None = None) -> Plan:
-    return Plan(epsilon, 1e-6, 5000.0, 0.95, "gaussian", coefficients, NOISE, (), assumptions)
+    return Plan(epsilon, 1e-6, 5000.0, 0.95, "gaussian", coefficients, NOISE, (), Declared("y", 1.0, ()), assumptions)
 
 
 def lines(capsys: pytest.CaptureFixture[str]) -> list[list[str]]:

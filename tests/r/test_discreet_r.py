@@ -153,7 +153,7 @@ def differences(folder, name, case):
     largest = {"model": max(map(difference, expected, numbers(first[1:]), [0.0] * 5))}
     for kind, *cells in others:
         if kind == "cov":
-            pairs = zip(fit.cov_params().ravel(), numbers(cells), strict=True)
+            pairs = zip(np.asarray(fit.cov_params()).ravel(), numbers(cells), strict=True)
             largest["covariance"] = max(difference(here, there, 0.0) for here, there in pairs)
             continue
         level, coefficient = float(cells[0]), cells[1]

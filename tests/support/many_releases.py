@@ -14,9 +14,9 @@ from scipy.special import chdtri, fdtrc, stdtrit
 
 import discreet
 from discreet.analyst.equations.selection import choose
-from discreet.analyst.equations.units import scaled_columns
 from discreet.analyst.inference.nuisance import level_given
 from discreet.design.domain import DEFAULT_GRID_BITS, RowDomain
+from discreet.design.scales import scales_of
 from discreet.mechanisms.choice import chosen_mechanism
 from discreet.privacy.budget import PrivacyBudget
 from discreet.testing.not_private import exact_release
@@ -82,7 +82,8 @@ class Setup:
                 few[name] = [declared[index] for index in few[name]]
         empty = exact_release(few, case.design)
         model = choose(empty, **case.model)
-        _, half, mid = scaled_columns(case.design, model)
+        scales = scales_of(case.design, (*model.features, model.target))
+        half, mid = np.array(scales.half), np.array(scales.mid)
         size = len(model.names)
         moved = [] if model.intercept else [mid / half]
         slopes = half[-1] / half[:-1]
@@ -100,7 +101,8 @@ class Setup:
 
     def original(self, case: Case, theta: np.ndarray) -> np.ndarray:
         """Coefficients in the units of the columns."""
-        _, _, mid = scaled_columns(case.design, choose(self.empty, **case.model))
+        model = choose(self.empty, **case.model)
+        mid = np.array(scales_of(case.design, (*model.features, model.target)).mid)
         return self.units @ theta + (mid[-1] * (np.arange(self.size) == 0) if "Intercept" in self.names else 0.0)
 
 

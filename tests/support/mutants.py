@@ -408,7 +408,10 @@ MUTANTS: dict[str, Mutant] = {
         "dropping",
     ),
     "sensitivity: exchanged rows are shorter": Mutant(
-        "replaced row", "3.0 * domain.numeric", "2.0 * domain.numeric", f"{SENSITIVITY}/test_l2_sensitivity.py"
+        "replaced row",
+        "3.0 * (domain.numeric + domain.signed_blocks)",
+        "2.0 * (domain.numeric + domain.signed_blocks)",
+        f"{SENSITIVITY}/test_l2_sensitivity.py",
     ),
     "sensitivity: persons with several rows cost as much as one": Mutant(
         "l1 sensitivity", "one_row * design.unit.max_rows", "one_row", f"{SENSITIVITY}/test_l1_sensitivity.py"

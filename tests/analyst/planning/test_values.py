@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from discreet.analyst.planning.values import Plan, PlannedCoefficient, PlannedNoise
+from discreet.analyst.planning.values import Declared, Plan, PlannedCoefficient, PlannedNoise
 
 GOOD = PlannedCoefficient("x", 0.1, 0.4, 0.5, None, privacy_sd=0.07, interval_share=0.99, supposed=1.0)
 BAD = PlannedCoefficient("t", None, None, None, "only 40% of such tables give a bounded interval", interval_share=0.4)
@@ -14,7 +14,9 @@ BAD = PlannedCoefficient("t", None, None, None, "only 40% of such tables give a 
 
 def plan(*coefficients: PlannedCoefficient) -> Plan:
     noise = (PlannedNoise("count", 2.0), PlannedNoise("cross", 3.0))
-    return Plan(1.0, 1e-6, 5000.0, 0.95, "gaussian", coefficients, noise, ((2.0, None), (None, 3.0)))
+    return Plan(
+        1.0, 1e-6, 5000.0, 0.95, "gaussian", coefficients, noise, ((2.0, None), (None, 3.0)), Declared("y", 1.0, ())
+    )
 
 
 def test_a_plan_is_estimable_if_no_coefficient_has_a_reason_against_it():

@@ -167,9 +167,9 @@ def interval_words(effect: Effect) -> str:
     """Give what is written at the end of a line: the set, to the digits that its width leaves, or the estimate.
 
     >>> interval_words(Effect("age", 57_110.0, 54_612.0, 59_645.0, 56_000.0, 58_000.0, kind="interval"))
-    '54,610 to 59,640'
+    '54,612 to 59,645'
     >>> interval_words(Effect("age", 0.5, 0.25, None, None, None, kind="above"))
-    'at least 0.250'
+    'at least 0.2500'
     >>> interval_words(Effect("age", None, None, None, None, None))
     'not estimable'
     """
