@@ -22,6 +22,7 @@ from support.odd_cells import ODD_CELLS
 ROWS = [(0.25, 0.75), (0.1, np.float64(0.3)), (np.float32(0.7), 0), (1, 0.625)]
 TARGET = [0.5, np.float32(0.2), 1, 0.9]
 RULES = {"drop": "drop", "fill": {"fill": 0.375}}
+EACH_RULE = ["drop", pytest.param("fill", marks=pytest.mark.slow)]
 # pandas itself refuses some cells in these, before the estimator sees them
 PICKY = ("list of series", "pandas categories", "pandas index")
 
@@ -84,7 +85,7 @@ def odd_cells(kind, made, ordinary):
     return found
 
 
-@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("rule", EACH_RULE)
 @pytest.mark.parametrize("kind", X_OF_OBJECTS)
 def test_a_cell_of_x_is_read_as_a_release_reads_it_and_changes_no_other(kind, rule):
     missing, made = RULES[rule], X_OF_OBJECTS[kind]
@@ -99,7 +100,7 @@ def test_a_cell_of_x_is_read_as_a_release_reads_it_and_changes_no_other(kind, ru
                 assert together == added(ordinary, one), (name, index)
 
 
-@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("rule", EACH_RULE)
 @pytest.mark.parametrize("kind", Y_OF_OBJECTS)
 def test_a_cell_of_y_is_read_as_a_release_reads_it_and_changes_no_other(kind, rule):
     missing, made = RULES[rule], Y_OF_OBJECTS[kind]
@@ -120,7 +121,7 @@ ODD_VALUES = [None, float("nan"), float("inf"), float("-inf"), 1.7e308, -1e-320,
 
 
 @pytest.mark.filterwarnings("ignore:overflow encountered")  # by the maker of the column, at 1.7e308 as a float32
-@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("rule", EACH_RULE)
 @pytest.mark.parametrize("kind", TYPED)
 def test_a_cell_of_a_typed_column_changes_no_other(kind, rule):
     missing, made = RULES[rule], TYPED[kind]
@@ -164,7 +165,7 @@ def arrow_table(table, text) -> pa.Table:
     return pa.table(table, schema=pa.schema({"g": text, "flag": pa.bool_(), "v": pa.float64()}))
 
 
-@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("rule", EACH_RULE)
 @pytest.mark.parametrize("kind", TEXT_COLUMNS)
 def test_levels_and_booleans_of_named_tables_are_read_cell_by_cell(kind, rule):
     made = TEXT_COLUMNS[kind]

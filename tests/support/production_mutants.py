@@ -231,11 +231,9 @@ def _table() -> list[ProductionMutant]:
             audit("gradient"),
             True,
         ),
+        ProductionMutant("first step without noise", "refined", refined_patches.step_without_noise, audit("refined")),
         ProductionMutant(
-            "first step without noise", "refined", refined_patches.step_without_noise, audit("refined"), True
-        ),
-        ProductionMutant(
-            "one comparison without noise", "refined", refined_patches.comparison_without_noise, audit("refined"), True
+            "one comparison without noise", "refined", refined_patches.comparison_without_noise, audit("refined")
         ),
         ProductionMutant("one pass without noise", "irls", mistakes.score_without_noise(irls, 1), audit("irls")),
         ProductionMutant(
@@ -272,15 +270,12 @@ def _table() -> list[ProductionMutant]:
             "exact sums as preconditioner", "irls", mistakes.exact_preconditioner, audit("irls gaussian"), True
         ),
         ProductionMutant("exact sums as preconditioner", "refined", refined_patches.exact_gram, audit("refined")),
-        ProductionMutant(
-            "exact sums as scaling", "refined", scaled_patches.exact_scaling(refined), audit("refined"), True
-        ),
+        ProductionMutant("exact sums as scaling", "refined", scaled_patches.exact_scaling(refined), audit("refined")),
         ProductionMutant(
             "exact sums as scaling",
             "gaussian scaled",
             scaled_patches.exact_scaling(searches),
             audit("gaussian scaled"),
-            True,
         ),
         ProductionMutant("exact sums as threshold", "refined", refined_patches.exact_clip, audit("refined")),
         ProductionMutant("exact sums as threshold", "irls", mistakes.threshold_from_sums, audit("irls gaussian")),

@@ -104,6 +104,7 @@ def test_words():
     assert "the release does not show how many rows" in rows_words(None)
 
 
+@pytest.mark.slow
 def test_new_tables_of_the_named_size_give_an_interval():
     """Seeded: 2% true, n = 1,000, epsilon 0.5; at least 85% of new tables, by `discreet.fit`.
 

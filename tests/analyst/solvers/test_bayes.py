@@ -118,6 +118,7 @@ def correlated_columns():
     return {**columns, "y": np.clip(0.2 * common + noise, -1, 1)}
 
 
+@pytest.mark.slow
 def test_it_predicts_better_than_every_other_penalty_on_correlated_columns():
     # 40 releases with fixed seeds: the mean paired gain is several times its own standard error
     design = discreet.Design("y", dict.fromkeys("abcdey", (-1, 1)))

@@ -18,13 +18,14 @@ from support import reading_patches, sensitivity_patches
 
 DESIGN = Design("y", {"y": (-1, 1), "x": (-1, 1)})
 NAMES = list(mechanism_entries())
+COSTLY = ("refined", "gaussian scaled", "gaussian robust", "irls moment", "objective")  # behind `make slow`
 
 
 def test_every_registered_mechanism_is_a_subject():
     assert set(HOMES) <= set(NAMES)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [pytest.param(one, marks=[pytest.mark.slow] * (one in COSTLY)) for one in NAMES])
 def test_sums_computed_once_and_the_whole_path_agree(name, monkeypatch):
     monkeypatch.setattr(mechanisms, "WHOLE_DRAWS", 20)
     subject = MechanismSubject(mechanism_entries()[name], 4.0, DESIGN)

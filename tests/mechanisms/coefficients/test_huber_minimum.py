@@ -137,7 +137,14 @@ def test_precision_is_raised_until_the_certificate_holds():
 
 
 @pytest.mark.parametrize("strength", [1e-3, 3e-3, 0.1])
-@pytest.mark.parametrize("counts", [(1100, 1100, 1000, 800), (10, 10, 11, 9), (800, 800, 800, 800)])
+@pytest.mark.parametrize(
+    "counts",
+    [
+        pytest.param((1100, 1100, 1000, 800), marks=pytest.mark.slow),
+        (10, 10, 11, 9),
+        pytest.param((800, 800, 800, 800), marks=pytest.mark.slow),
+    ],
+)
 def test_targets_at_their_bounds_in_balanced_groups_take_some_hundred_passes_at_most(counts, strength):
     """Hardly any row is inside the threshold on the way, so that full steps go far astray; 16 linear terms."""
     rng = np.random.default_rng(counts[0])
