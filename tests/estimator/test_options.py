@@ -13,8 +13,9 @@ DESIGN = Design("y", {"y": (0, 1), "a": (0, 1), "g": ["u", "v", "w"]})
 
 
 def test_without_a_penalty_it_is_the_best_predictor():
-    assert fit_options(NOTHING)["penalty"] == "bayes"
-    assert fit_options({**NOTHING, "penalty": "none"})["penalty"] == "none"
+    assert fit_options(NOTHING, "moments")["penalty"] == "bayes"
+    assert fit_options({**NOTHING, "penalty": "none"}, "moments")["penalty"] == "none"
+    assert fit_options(NOTHING, "coefficients") == {}
 
 
 @pytest.mark.parametrize("option", [{"strength": 1.0}, {"l1_ratio": 0.5}])

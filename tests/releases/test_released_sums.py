@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 from dataclasses import replace
 from fractions import Fraction
 
@@ -28,3 +29,14 @@ def test_a_number_of_rows_that_noise_took_away_is_refused():
     sums = ReleasedSums(replace(RELEASE, totals=(0, *RELEASE.totals[1:])))
     with pytest.raises(NoNumberError, match="no number of rows"):
         sums.count()
+
+
+def test_an_interaction_is_the_sum_of_two_columns_in_its_own_units():
+    columns = {"y": (0, 8), "x": (2, 6), "g": ["a", "b"], "xg": {"formula": "x:g"}}
+    table = {"x": [2, 3, 6, 5], "g": ["a", "b", "b", "a"], "y": [2, 5, 6, 7]}
+    about = exact_release(table, discreet.Design("y", columns)).describe()
+    assert about.mean["xg[b]"] == pytest.approx((3 + 6) / 4)
+    assert about.sd["xg[b]"] == pytest.approx(statistics.stdev([0, 3, 6, 0]))
+    assert "sum of two released columns" in str(about.mean_conf_int()["xg[b]"])
+    # the number itself is in the design, so its own interval is there
+    assert about.mean_conf_int()["x"] is not None
