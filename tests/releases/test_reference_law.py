@@ -1,19 +1,14 @@
-"""The law that intervals are held against; `analyst` tests its quantiles with the tail."""
+"""The law that statistics and intervals are compared with."""
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from scipy import stats
 
-from discreet.analyst.inference import reference_law as beyond
 from discreet.errors import SpecError
-from discreet.releases import reference_law
-from discreet.releases.reference_law import checked_level, critical_value
-
-
-def test_the_analyst_reads_the_same_law():
-    for name in ("checked_level", "critical_value", "family_of", "DEFAULT_LEVEL"):
-        assert getattr(beyond, name) is getattr(reference_law, name)
+from discreet.releases.reference_law import checked_level, critical_value, family_of, tail_probability
+from support.noise_laws import LAWS
 
 
 def test_the_quantile_is_that_of_student():
@@ -24,3 +19,19 @@ def test_the_quantile_is_that_of_student():
 def test_a_level_that_makes_no_sense_is_refused(wrong):
     with pytest.raises(SpecError):
         checked_level(**wrong)
+
+
+def test_the_laplace_quantile_is_used_where_it_is_the_larger():
+    assert critical_value(0.95, "laplace", 1e9) == pytest.approx(np.log(20) / np.sqrt(2))
+    assert critical_value(0.5, "laplace", 1e9) == critical_value(0.5, "gaussian", 1e9)
+    for level in (0.5, 0.9, 0.95, 0.999):
+        z = critical_value(level, "laplace", 30.0)
+        assert tail_probability(z, "laplace", 30.0) == pytest.approx(1 - level)
+        assert tail_probability(-z, "gaussian", 30.0) <= 1 - level + 1e-12
+
+
+def test_every_family_has_its_reference():
+    families = {name: family_of(law.family) for name, law in LAWS.items()}
+    assert {name for name, family in families.items() if family == "laplace"} == {
+        "discrete-laplace", "k-norm", "k-norm of all",
+    }  # fmt: skip

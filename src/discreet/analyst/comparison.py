@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Final
 
 from discreet.analyst.equations.sums import NO_SQUARE, check_moments
 from discreet.analyst.fitted import Fit
-from discreet.analyst.inference.reference_law import DEFAULT_LEVEL, checked_level
 from discreet.analyst.inference.tests import JointTest
 from discreet.analyst.model import check_release, fit, read_model
 from discreet.analyst.solvers.criterion import criterion_values
@@ -33,6 +32,7 @@ from discreet.analyst.values.not_estimable import (
 from discreet.errors import SpecError, shown
 from discreet.privacy.checks import listed
 from discreet.releases import Release
+from discreet.releases.reference_law import DEFAULT_LEVEL, checked_level
 
 if TYPE_CHECKING:
     from pyarrow import Table

@@ -13,7 +13,6 @@ from discreet.analyst.equations.normal import NormalEquations
 from discreet.analyst.equations.selection import SubModel
 from discreet.analyst.equations.sums import counted_rows
 from discreet.analyst.equations.units import Units
-from discreet.analyst.inference.reference_law import checked_level
 from discreet.analyst.inference.released_model import no_errors, released_units, released_values
 from discreet.analyst.inference.robust import (
     checked_robust_type,
@@ -36,6 +35,7 @@ from discreet.errors import SpecError
 from discreet.exact.arrays import FloatArray
 from discreet.privacy.checks import check_flag
 from discreet.releases import Coefficients, Release
+from discreet.releases.reference_law import checked_level
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -15,7 +15,6 @@ from discreet.analyst.equations.fit_inputs import ErrorBasis, FitInputs, Line
 from discreet.analyst.equations.normal import normal_equations
 from discreet.analyst.inference.coefficient_noise import known_before, noise_sds, table_intervals
 from discreet.analyst.inference.contrasts import TOO_WIDE, Contrasts, contrasts, read_each, unit_map
-from discreet.analyst.inference.reference_law import DEFAULT_LEVEL, Family, checked_level, critical_value, family_of
 from discreet.analyst.inference.released_model import no_errors
 from discreet.analyst.inference.rsquared import VarianceRatio, from_0_to_1, rsquared, rsquared_interval, variance_ratio
 from discreet.analyst.inference.sandwich import Middle
@@ -35,6 +34,7 @@ from discreet.analyst.values.named_matrix import NamedMatrix
 from discreet.analyst.values.not_estimable import REMEDY, NotEstimable, NotEstimableError, mapped
 from discreet.exact.arrays import FloatArray
 from discreet.releases import Release
+from discreet.releases.reference_law import DEFAULT_LEVEL, Family, checked_level, critical_value, family_of
 
 if TYPE_CHECKING:
     from pyarrow import Table

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from discreet.analyst.fitted import Fit
-from discreet.analyst.inference.reference_law import checked_level
 from discreet.analyst.tables.regression_table import DIGITS, RegressionTable, checked_digits
 from discreet.analyst.tables.several_models import BELOW, Below, Layout, several_models
 from discreet.errors import SpecError, shown
 from discreet.privacy.checks import is_number, listed
+from discreet.releases.reference_law import checked_level
 
 STARS: Final = (0.05, 0.01, 0.001)
 

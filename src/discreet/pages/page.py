@@ -9,13 +9,13 @@ from typing import Final
 
 from discreet.analyst import model
 from discreet.analyst.fitted import Fit
-from discreet.analyst.inference.reference_law import DEFAULT_LEVEL
 from discreet.errors import SpecError
 from discreet.files import check_suffix, write_bytes
 from discreet.pages.components import COMPONENTS, component, environment
 from discreet.pages.libraries import check_libraries
 from discreet.pages.view import ReportView, report_view
 from discreet.releases import Release
+from discreet.releases.reference_law import DEFAULT_LEVEL
 
 SUFFIXES: Final = (".html", ".htm")
 

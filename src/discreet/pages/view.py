@@ -11,7 +11,6 @@ from discreet.analyst.diagnostics.error_notes import reasons
 from discreet.analyst.diagnostics.notes import page_notes
 from discreet.analyst.equations.sums import counted_rows
 from discreet.analyst.fitted import Fit
-from discreet.analyst.inference.reference_law import DEFAULT_LEVEL, checked_level
 from discreet.analyst.pictures.effects import Effect, range_effects
 from discreet.analyst.summary.coefficient_table import table_columns
 from discreet.analyst.summary.summary import penalty_line
@@ -26,6 +25,7 @@ from discreet.pages.trace import CoefficientTrace, coefficient_traces
 from discreet.pages.usage import Usage, usage
 from discreet.privacy.guarantee import Guarantee
 from discreet.releases import Release
+from discreet.releases.reference_law import DEFAULT_LEVEL, checked_level
 
 
 @dataclass(frozen=True, slots=True)

@@ -102,3 +102,18 @@ def critical_value(level: float, family: Family, df: float) -> float:
     if family == "gaussian":
         return student
     return max(student, -math.log1p(-level) / math.sqrt(2))
+
+
+def tail_probability(statistic: float, family: Family, df: float) -> float:
+    """Probability of a standardised error at least this large on either side, under the law of `critical_value`.
+
+    >>> round(tail_probability(-1.96, "gaussian", 1e6), 3), round(tail_probability(2.118, "laplace", 1e6), 3)
+    (0.05, 0.05)
+    """
+    from scipy.special import stdtr
+
+    far = abs(statistic)
+    student = 2 * float(stdtr(df, -far))
+    if family == "gaussian":
+        return student
+    return max(student, math.exp(-math.sqrt(2) * far))

@@ -421,7 +421,7 @@ def test_a_level_that_is_probably_an_alpha_is_refused_with_both_spellings(given,
 
 def test_t_is_coefficient_over_error_and_p_comes_from_the_score():
     fit = discreet.fit(noisy(5.0, 0))
-    from discreet.analyst.inference.reference_law import tail_probability
+    from discreet.releases.reference_law import tail_probability
 
     for name in fit.names:
         assert fit.tvalues[name] == pytest.approx(fit.params[name] / fit.bse[name], rel=1e-12)

@@ -13,9 +13,9 @@ from discreet.analyst.equations.noise_norm import ensemble_edge, noise_norm_quan
 from discreet.analyst.equations.normal import normal_equations
 from discreet.analyst.equations.selection import choose
 from discreet.analyst.inference.nuisance import reference_tail
-from discreet.analyst.inference.reference_law import critical_value, tail_probability
 from discreet.analyst.model import fit
 from discreet.analyst.solvers.penalised_gram import penalised_gram
+from discreet.releases.reference_law import critical_value, tail_probability
 from support.made_releases import made
 from support.noise_laws import LAWS, laplace_release
 from support.other_releases import DESIGN, rows

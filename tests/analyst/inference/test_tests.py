@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from discreet.analyst.inference.nuisance import reference_tail
-from discreet.analyst.inference.reference_law import tail_probability
 from discreet.analyst.inference.tests import open_coefficients
 from discreet.analyst.model import fit
 from discreet.analyst.values.not_estimable import NotEstimable
 from discreet.errors import SpecError
+from discreet.releases.reference_law import tail_probability
 from support.compared import release
 from support.noise_laws import laplace_release
 

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from discreet.analyst.inference.contrasts import unit_map
-from discreet.analyst.inference.reference_law import critical_value
 from discreet.analyst.inference.score import contrast_terms, fieller_sets
 from discreet.analyst.model import fit
 from discreet.design.model import Design
 from discreet.errors import DataError, SpecError
+from discreet.releases.reference_law import critical_value
 from support.made_releases import made
 
 

@@ -345,6 +345,12 @@ def test_the_kind_of_standard_errors_is_passed_on(folder: Path, call: Call) -> N
         assert message in refused.stderr
 
 
+def test_two_ways_to_ask_for_standard_errors_are_refused(folder: Path, call: Call) -> None:
+    refused = call("fit", PATH, "--robust", "--cov-type", "nonrobust")
+    assert (refused.exit_code, refused.stdout) == (2, "")
+    assert "pass one of the two options" in refused.stderr
+
+
 @pytest.mark.parametrize("kind", ["text", "md", "tex", "html", "csv"])
 def test_a_format_is_printed_or_written_as_the_library_writes_it(folder: Path, call: Call, kind: str) -> None:
     known = fit(Release.load(PATH))

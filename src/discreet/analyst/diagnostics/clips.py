@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Final, cast
 
 from discreet.analyst.equations.selection import SubModel
 from discreet.analyst.equations.sums import counted_rows
-from discreet.analyst.inference.reference_law import DEFAULT_LEVEL, critical_value, family_of
 from discreet.analyst.values.not_estimable import known
 from discreet.design.model import Design
 from discreet.releases import Release
+from discreet.releases.reference_law import DEFAULT_LEVEL, critical_value, family_of
 
 if TYPE_CHECKING:
     from discreet.design.columns import Numeric

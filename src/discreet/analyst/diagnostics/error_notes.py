@@ -7,9 +7,9 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Final
 
 from discreet.analyst.inference.coefficient_noise import known_before
-from discreet.analyst.inference.reference_law import DEFAULT_LEVEL
 from discreet.analyst.values.estimates import bounded, unbounded
 from discreet.analyst.values.not_estimable import REMEDY, known_values, missing_values
+from discreet.releases.reference_law import DEFAULT_LEVEL
 
 if TYPE_CHECKING:
     from discreet.analyst.fitted import Fit

@@ -10,9 +10,9 @@ from discreet.analyst.diagnostics.error_notes import SCORE_PAGE, error_notes, se
 from discreet.analyst.diagnostics.piles import piled_up, predicts_a_bound
 from discreet.analyst.diagnostics.residuals import clipped_residuals, independent_rows
 from discreet.analyst.equations.selection import has_all_regressors
-from discreet.analyst.inference.reference_law import DEFAULT_LEVEL
 from discreet.analyst.inference.robust import has_clusters, has_ratio_spread, residual_bound
 from discreet.analyst.values.not_estimable import known
+from discreet.releases.reference_law import DEFAULT_LEVEL
 
 if TYPE_CHECKING:
     from discreet.analyst.fitted import Fit

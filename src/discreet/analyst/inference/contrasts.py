@@ -11,13 +11,13 @@ import numpy as np
 
 from discreet.analyst.equations.units import Units
 from discreet.analyst.inference.nuisance import Nuisance, level_given, nuisances, reference_tail
-from discreet.analyst.inference.reference_law import Family, critical_value, tail_probability
 from discreet.analyst.inference.score import ContrastTerms, ScoreInference, contrast_terms, fieller_sets
 from discreet.analyst.values.by_name import Value
 from discreet.analyst.values.estimates import ByName, Interval, Number
 from discreet.analyst.values.not_estimable import NotEstimable
 from discreet.exact.arrays import FloatArray
 from discreet.exact.blas_threads import one_blas_thread
+from discreet.releases.reference_law import Family, critical_value, tail_probability
 
 TOO_WIDE: Final = NotEstimable("the number is too large for double precision; rescale the declared columns")
 NOTHING_VARIES: Final = NotEstimable("the residuals are 0 and the release holds no noise, so nothing varies")

@@ -17,7 +17,6 @@ import numpy as np
 from discreet.analyst.inference.contrasts import Contrasts, read_each
 from discreet.analyst.inference.hypotheses import Hypotheses
 from discreet.analyst.inference.nuisance import covariance_root, nuisance, reference_tail
-from discreet.analyst.inference.reference_law import checked_level, tail_probability
 from discreet.analyst.inference.score import joint_score
 from discreet.analyst.values.estimates import (
     ByName,
@@ -33,6 +32,7 @@ from discreet.analyst.values.estimates import (
 from discreet.analyst.values.not_estimable import NotEstimable, known, missing_values, reason_of, shown_number
 from discreet.errors import SpecError
 from discreet.exact.arrays import FloatArray
+from discreet.releases.reference_law import checked_level, tail_probability
 from discreet.text import html_table
 
 Alternative = Literal["two-sided", "larger", "smaller"]

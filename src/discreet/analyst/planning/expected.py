@@ -18,7 +18,6 @@ from discreet.analyst.equations.normal import NormalEquations
 from discreet.analyst.equations.sums import NO_SQUARE
 from discreet.analyst.inference.coefficient_noise import known_before
 from discreet.analyst.inference.contrasts import TOO_WIDE, unit_map
-from discreet.analyst.inference.reference_law import checked_level
 from discreet.analyst.model import fit, read_model
 from discreet.analyst.planning.assumptions import Assumptions
 from discreet.analyst.planning.expected_errors import drawn_errors, errors_now, score_at
@@ -31,6 +30,7 @@ from discreet.errors import SpecError
 from discreet.exact.arrays import FloatArray
 from discreet.exact.triangle import pairs
 from discreet.releases import Coefficients, NoiseLaw, Release, block_of
+from discreet.releases.reference_law import checked_level
 
 _ROUGH: Final = 60  # draws for a factor of two digits
 _FACTOR_STEP: Final = 1.4

@@ -19,12 +19,12 @@ from discreet.analyst.equations.noise_draws import noise_draws
 from discreet.analyst.equations.normal import NormalEquations
 from discreet.analyst.equations.seeded import seeded_stream, standard_normals
 from discreet.analyst.inference.contrasts import Contrasts, unit_map
-from discreet.analyst.inference.reference_law import critical_value, family_of
 from discreet.analyst.inference.rows_needed import bounded
 from discreet.analyst.inference.score import ScoreInference, contrast_terms, fieller_sets, noise_map, score_from_sums
 from discreet.analyst.values.confidence_sets import ConfidenceSet
 from discreet.exact.arrays import FloatArray
 from discreet.exact.blas_threads import one_blas_thread
+from discreet.releases.reference_law import critical_value, family_of
 
 _ROUNDING: Final = 1e-6
 _DRAWS: Final = ((32, 300), (100, 100), (math.inf, 20))  # up to so many columns, so many draws

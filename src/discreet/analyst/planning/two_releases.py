@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from discreet.analyst.inference.reference_law import family_of
 from discreet.losses.law import NoiseFamily, entry_blocks
 from discreet.releases import NoiseLaw, Release
+from discreet.releases.reference_law import family_of
 
 
 def both_laws(first: NoiseLaw, second: NoiseLaw) -> NoiseLaw:

@@ -11,7 +11,6 @@ import numpy.typing as npt
 
 from discreet.analyst.equations.units import Units
 from discreet.analyst.inference.contrasts import NOTHING_VARIES, UNBOUNDED
-from discreet.analyst.inference.reference_law import Family, checked_level, critical_value
 from discreet.analyst.inference.score import ContrastTerms, ScoreInference, contrast_terms, fieller_sets
 from discreet.analyst.prediction.prediction import array_batches, check_frame, encoded_columns, row_count
 from discreet.analyst.values.confidence_sets import ConfidenceSet, KindArray, SetArray, any_value
@@ -19,6 +18,7 @@ from discreet.analyst.values.estimates import NothingExcluded
 from discreet.analyst.values.not_estimable import NotEstimable, NotEstimableError, known
 from discreet.design.model import Design
 from discreet.exact.arrays import FloatArray
+from discreet.releases.reference_law import Family, checked_level, critical_value
 from discreet.text import aligned, html_table
 
 if TYPE_CHECKING:

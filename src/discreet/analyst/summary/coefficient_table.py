@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Final
 
 from discreet.analyst.diagnostics.error_notes import reasons
 from discreet.analyst.inference.coefficient_noise import known_before
-from discreet.analyst.inference.reference_law import DEFAULT_LEVEL
 from discreet.analyst.values.confidence_sets import ConfidenceSet, split_words
 from discreet.analyst.values.estimates import (
     ByName,
@@ -18,6 +17,7 @@ from discreet.analyst.values.estimates import (
     unbounded,
 )
 from discreet.analyst.values.not_estimable import NotEstimable, known, mapped, reason_of
+from discreet.releases.reference_law import DEFAULT_LEVEL
 
 if TYPE_CHECKING:
     from pyarrow import Table

@@ -6,11 +6,11 @@ import textwrap
 from typing import TYPE_CHECKING, Final
 
 from discreet.analyst.diagnostics.notes import notes
-from discreet.analyst.inference.reference_law import DEFAULT_LEVEL
 from discreet.analyst.summary.coefficient_table import cells, headers
 from discreet.analyst.summary.settings import automatic_settings
 from discreet.analyst.values.estimates import Interval, Number
 from discreet.analyst.values.not_estimable import known, mapped, reason_of, shown_number
+from discreet.releases.reference_law import DEFAULT_LEVEL
 from discreet.text import aligned
 
 if TYPE_CHECKING:

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, cast, get_args
 
-from discreet.analyst.inference.reference_law import checked_level
 from discreet.analyst.tables.csv import csv_table
 from discreet.analyst.tables.grid import Grid
 from discreet.analyst.tables.html import html_grid, html_page
@@ -20,6 +19,7 @@ from discreet.analyst.tables.tidying import glanced, tidied
 from discreet.errors import OutputError, SpecError, shown
 from discreet.files import checked_path, write_bytes
 from discreet.privacy.checks import is_integer
+from discreet.releases.reference_law import checked_level
 
 if TYPE_CHECKING:
     from discreet.analyst.fitted import Fit

@@ -17,7 +17,6 @@ import numpy as np
 
 from discreet.analyst.inference.contrasts import Contrasts, read_each
 from discreet.analyst.inference.hypotheses import Hypotheses
-from discreet.analyst.inference.reference_law import checked_level
 from discreet.analyst.inference.simultaneous import Simultaneous, simultaneous_tails, simultaneous_value
 from discreet.analyst.values.confidence_sets import ConfidenceSet
 from discreet.analyst.values.estimates import ByName, Interval, Number, p_without, set_without
@@ -25,6 +24,7 @@ from discreet.analyst.values.not_estimable import NotEstimable, known, reason_of
 from discreet.design.columns import Categorical
 from discreet.design.model import Design
 from discreet.errors import SpecError, shown
+from discreet.releases.reference_law import checked_level
 
 if TYPE_CHECKING:
     from pyarrow import Table

@@ -27,9 +27,9 @@ def command(release_path: str, formulas: tuple[str, ...], level: str, as_json: b
     in it. Comparing spends no privacy budget.
     """
     from discreet.analyst.comparison import compare_models
-    from discreet.analyst.inference.reference_law import checked_level
     from discreet.cli.render import warn_not_private
     from discreet.releases import Release
+    from discreet.releases.reference_law import checked_level
 
     wanted = checked_level(number("level", level))
     made = Release.load(release_path)

@@ -58,19 +58,21 @@ def command(
     You can fit as many models as you like: fitting spends no privacy budget. A release of coefficients holds only one
     model, the declared one.
     """
-    from discreet.analyst.inference.reference_law import checked_level
     from discreet.cli.render import NOT_PRIVATE, print_fit, warn_not_private
     from discreet.files import check_output, write_bytes
     from discreet.releases import Release
+    from discreet.releases.reference_law import checked_level
 
     wanted = checked_level(number("level", level))
+    if robust and cov_type is not None:
+        raise SpecError("--robust is --cov-type HC1; pass one of the two options")
     chosen = chosen_format(kind, output, as_json=as_json)
     if output is not None:
         refuse_overwriting(output, release_path)
         check_output(output, force=force)
     made = Release.load(release_path)
     plain = fitted(made, choice, cov_type)
-    model = plain.robust() if robust and cov_type is None else plain
+    model = plain.robust() if robust else plain
     if chosen is None:
         warn_not_private(made, as_json=as_json)
         if as_json:

@@ -72,11 +72,11 @@ def command(
 
     Each interval is split into sampling error and what privacy noise adds. Drawing spends no privacy budget.
     """
-    from discreet.analyst.inference.reference_law import checked_level
     from discreet.analyst.pictures.effects import checked_scale
     from discreet.analyst.pictures.saving import checked_destination
     from discreet.cli.render import warn_not_private
     from discreet.releases import Release
+    from discreet.releases.reference_law import checked_level
 
     if output is None and not as_json:
         raise click.UsageError("Missing option '-o' / '--output'.")

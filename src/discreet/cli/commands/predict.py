@@ -131,7 +131,7 @@ def command(
 def _wanted_level(model: Fit, level: str | None, *, intervals: bool) -> float | None:
     """Level of the sets that are asked for; none if none are."""
     from discreet.analyst.diagnostics.error_notes import reasons
-    from discreet.analyst.inference.reference_law import checked_level
+    from discreet.releases.reference_law import checked_level
 
     if not intervals:
         if level is not None:
