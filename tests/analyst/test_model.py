@@ -97,6 +97,7 @@ def test_several_targets_give_a_fit_of_each_with_the_same_features(source):
     [
         ({"target": []}, "empty list of targets"),
         ({"target": ["y", "y"]}, "named twice"),
+        ({"target": [None, np.array([0.0, 1.0])]}, "unknown target array"),
         ({"target": ["y", "z"]}, "unknown target 'z'"),
         ({"target": ["y", "g"]}, "is categorical"),
         ({"target": ["y", "x"], "features": ["x"]}, "both the target and a feature"),

@@ -139,17 +139,17 @@ def _several(
     """Targets, each named once, and the features that all of them have."""
     if not targets:
         raise SpecError("got an empty list of targets; name at least one declared column")
-    for one in targets:
-        if targets.count(one) > 1:
+    chosen = tuple(choose(release, one, (), True).target for one in targets)
+    for one in chosen:
+        if chosen.count(one) > 1:
             raise SpecError(f"the target {shown(one)} is named twice; name each target once")
-        choose(release, one, (), True)
     if features is None:
-        return tuple(targets), tuple(name for name in release.design.offered if name not in targets)
+        return chosen, tuple(name for name in release.design.offered if name not in chosen)
     named = listed(features)
     if named is None:
         # says what a list of features looks like
-        choose(release, targets[0], features)
-    return tuple(targets), tuple(named or ())
+        choose(release, chosen[0], features)
+    return chosen, tuple(named or ())
 
 
 def _with_errors(plain: Fit, cov_type: object) -> Fit:

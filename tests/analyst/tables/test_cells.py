@@ -22,6 +22,7 @@ from discreet.analyst.tables.cells import (
 from discreet.analyst.tables.grid import EMPTY
 from discreet.analyst.values.confidence_sets import ConfidenceSet, any_value
 from discreet.analyst.values.not_estimable import NotEstimable
+from discreet.testing import exact_release
 
 WHY = NotEstimable("too much noise")
 INSIDE = ConfidenceSet("interval", 1.0, 2.0)
@@ -59,8 +60,8 @@ def test_a_model_is_named_by_what_it_minimised(fits):
 
 def test_robust_errors_are_named():
     design = discreet.Design("y", {"y": (0, 1), "x": (0, 1)}, unit={"id": "who", "max_rows": 2})
-    table = {"y": [0.1, 0.5, 0.9] * 20, "x": [0.2, 0.4, 0.9] * 20, "who": list(range(60))}
-    persons = discreet.release(table, design, epsilon=1.0, delta=1e-6, moments="robust")
+    table = {"y": [0.1, 0.5, 0.9] * 800, "x": [0.2, 0.4, 0.9] * 800, "who": list(range(2400))}
+    persons = discreet.release(table, design, epsilon=5.0, delta=1e-6, moments="robust")
     assert errors_cell(discreet.fit(persons)) == "by person"
     assert "one person (who, at most 2 rows; add-remove)" in promise_note(persons)
     rows = discreet.release(
@@ -70,6 +71,12 @@ def test_robust_errors_are_named():
     fit = discreet.fit(rows)
     assert errors_cell(fit) == "plain"
     assert errors_cell(fit.robust()) == "HC1"
+
+
+def test_a_fit_without_errors_names_none():
+    table = {"y": [0.5] * 20, "x": [0.5] * 20}
+    constant = exact_release(table, discreet.Design("y", {"y": (0, 1), "x": (0, 1)}))
+    assert errors_cell(discreet.fit(constant)) == EMPTY
 
 
 def test_a_release_without_a_promise_says_so(fits):

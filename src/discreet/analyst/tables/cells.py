@@ -100,8 +100,8 @@ def ratio_cell(value: Number, ends: Interval) -> str:
 
 
 def errors_cell(fit: Fit) -> str:
-    """Name the kind of standard errors."""
-    if fit.interval_target == "none":
+    """Name the kind of standard errors; nothing where the fit has none."""
+    if fit.interval_target == "none" or isinstance(fit._inputs.basis, NotEstimable):
         return EMPTY
     if not fit.is_robust:
         return "plain"
