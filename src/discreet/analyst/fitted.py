@@ -160,7 +160,8 @@ class Fit(TestsMixin, TableMixin):
         Numbers outside their bounds are clipped, as they were for the release, and rows outside the `radius` of the
         design are shrunk to it. A model without all regressors of the design cannot know how long a row is: it takes
         rows without the radius. Where the mechanism published closer ranges, as `refined` does, numbers are clipped to
-        those, and predictions to the bounds of the target.
+        those, and predictions to the bounds of the target; so they are by `bayes` from privately scaled rows, at three
+        released scales from the centre of each column.
 
         Parameters
         ----------
@@ -178,14 +179,14 @@ class Fit(TestsMixin, TableMixin):
         # Arrow is slow to import and only needed here
         from discreet.analyst.prediction.prediction import Limits, predict_frame
 
-        line, limits = self._solved, Limits.of(self.release)
+        line, limits = self._solved, Limits.of(self.release, self.model, self.penalty)
         return predict_frame(frame, self.release.design, self.features, line.constant, line.gains, limits)
 
     def predict_arrays(self, arrays: Sequence[FloatArray]) -> FloatArray:
         """Predict from a float64 array for each of `table_columns`: numbers, 0/1 or level positions; see `predict`."""
         from discreet.analyst.prediction.prediction import Limits, predict_columns
 
-        line, limits = self._solved, Limits.of(self.release)
+        line, limits = self._solved, Limits.of(self.release, self.model, self.penalty)
         return predict_columns(arrays, self.release.design, self.features, line.constant, line.gains, limits)
 
     def standardised(self) -> ByName[Number]:

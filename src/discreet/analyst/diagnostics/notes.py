@@ -11,6 +11,7 @@ from discreet.analyst.diagnostics.piles import piled_up, predicts_a_bound
 from discreet.analyst.diagnostics.residuals import clipped_residuals, independent_rows
 from discreet.analyst.equations.selection import has_all_regressors
 from discreet.analyst.inference.robust import has_clusters, has_ratio_spread, residual_bound
+from discreet.analyst.solvers.penalties import MIDDLE
 from discreet.analyst.values.not_estimable import known
 from discreet.releases.reference_law import DEFAULT_LEVEL
 
@@ -27,6 +28,10 @@ WEIGHTED: Final = (
     "coefficients are those of weighted least squares. They are the model's own where the mean of the target is linear "
     "in the features; where it is not, the weights decide which line is fitted, here and in every model with another "
     "target or fewer features from this release. Predictions have no weights."
+)
+IN_THE_MIDDLE: Final = (
+    f"Predictions clip each number at {MIDDLE:g} released scales from its centre, because rows further away had little "
+    "weight, and are cut to the bounds of the target."
 )
 PENALISED: Final = (
     "Penalised coefficients: shrunk towards 0 on purpose, for prediction; they do not estimate those of least squares."
@@ -83,6 +88,8 @@ def model_notes(fit: Fit) -> list[str]:
         found.append(piled_up(release, model) if release.scaling is None else WEIGHTED)
     if fit.penalised and (fit.ridge > 0 or fit.l1_ratio is not None or fit.penalty in ("lasso", "bayes")):
         found.append(PENALISED)
+    if release.scaling is not None and fit.penalty == "bayes":
+        found.append(IN_THE_MIDDLE)
     if fit.repair > 0:
         found.append(REPAIRED.format(shift=fit.repair))
     if fit.is_robust:

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 import numpy.typing as npt
 
-from discreet.analyst.equations.selection import has_all_regressors
+from discreet.analyst.equations.selection import SubModel, has_all_regressors
+from discreet.analyst.solvers.penalties import MIDDLE, Penalty
 from discreet.design.columns import Identifier, Numeric
 from discreet.design.derived import completed, needed
 from discreet.design.model import Design
@@ -21,7 +22,7 @@ from discreet.tables.encoder import settle_missing, shrink_scaled, write_scaled
 from discreet.tables.frames import frame_batches, is_frame, position_notice
 
 if TYPE_CHECKING:
-    from discreet.releases import Release
+    from discreet.releases import Release, ScalingPart
 
 _BATCH_ROWS: Final = 2**16
 
@@ -34,13 +35,27 @@ class Limits:
     target: tuple[float, float]
 
     @classmethod
-    def of(cls, release: Release) -> Limits | None:
-        """Those of a release whose mechanism clips closer than the declared bounds; none otherwise."""
-        fitted, design = release.coefficients, release.design
-        if fitted is None or not fitted.ranges:
-            return None
-        target = design.columns[design.target]
-        return cls(fitted.ranges, target.bounds if isinstance(target, Numeric) else (0.0, 1.0))
+    def of(cls, release: Release, model: SubModel, penalty: Penalty) -> Limits | None:
+        """Those of a release whose mechanism clips closer than the declared bounds; none otherwise.
+
+        The best predictor from privately scaled rows is clipped too. Rows far from the centre had small weights, so the
+        sums know little of them, and a noisy slope would count most exactly there.
+        """
+        target = release.design.columns[model.target]
+        bounds = target.bounds if isinstance(target, Numeric) else (0.0, 1.0)
+        if release.coefficients is not None and release.coefficients.ranges:
+            return cls(release.coefficients.ranges, bounds)
+        if release.scaling is not None and penalty == "bayes":
+            return cls(tuple(_middle(release.scaling, position) for position in model.positions), bounds)
+        return None
+
+
+def _middle(scaling: ScalingPart, position: int) -> tuple[float, float]:
+    """Ends of the middle of a released column, in scaled units: the target comes after all columns of x."""
+    centre, width = scaling.target_centre, scaling.target_bound
+    if position <= len(scaling.centres):
+        centre, width = scaling.centres[position - 1], MIDDLE * scaling.scales[position - 1]
+    return max(centre - width, -1.0), min(centre + width, 1.0)
 
 
 def predict_frame(
