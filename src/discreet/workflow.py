@@ -490,6 +490,10 @@ def with_residuals(made: Release, asked: Question, read: Callable[[Sums], Totals
         products = gram_with_noise(weighted, made.noise, sampler)
         return replace(made, residuals=ResidualPart(plan.coefficients, plan.bound, products))
     gram = ResidualGram(asked.domain, len(plan.coefficients), plan.coefficients, plan.bound, rows)
+    if made.design.weights is not None:
+        return replace(
+            made, residuals=ResidualPart(plan.coefficients, plan.bound, gram_with_noise(read(gram), made.noise, sampler))
+        )
     squares = RatioSquares(asked.domain, plan.coefficients, plan.ratio, plan.mean, plan.ratio_bound, rows)
     again = read(ResidualPass(gram, squares))
     *noisy, square = residuals_with_noise(again, made.noise, sampler)

@@ -116,7 +116,7 @@ def normal_equations(release: Release, model: SubModel) -> NormalEquations:
     release = centred(release)
     positions = np.array([0, *model.positions, model.target_position])
     block = _block(release, positions)
-    unit = 4**release.noise.grid_bits
+    unit = release.noise.unit
     units = _in_units(release, positions)
     if release.scaling is not None:
         whole_units = np.array([round(math.ldexp(one, RADIUS_BITS)) for one in units.tolist()], dtype=object)

@@ -57,7 +57,7 @@ def expected_release(design: Design, law: NoiseLaw, assumptions: Assumptions) ->
 
 def release_of(design: Design, law: NoiseLaw, moments: FloatArray) -> Release:
     """A release whose noisy sums are these, as far as the law has noise for them."""
-    steps = 4**law.grid_bits
+    steps = law.unit
     size = len(design.released)
     totals = tuple(
         round(float(moments[i, j]) * steps) if block_of(i, j, size) in law.sigma else None for i, j in pairs(size)
@@ -185,7 +185,7 @@ def without_noise(release: Release) -> Release:
     if score is None or square is None:
         return release
     taken_off = float((score.inverse * score.noise).sum())
-    return replace(release, totals=(*others, square + round(taken_off * 4**release.noise.grid_bits)))
+    return replace(release, totals=(*others, square + round(taken_off * release.noise.unit)))
 
 
 def _factors(equations: NormalEquations, level: float, one_table: bool) -> list[float]:
