@@ -33,6 +33,7 @@ from discreet.analyst.values.estimates import (
 )
 from discreet.analyst.values.named_matrix import NamedMatrix
 from discreet.analyst.values.not_estimable import REMEDY, NotEstimable, NotEstimableError, mapped
+from discreet.design.columns import Numeric
 from discreet.exact.arrays import FloatArray
 from discreet.releases import Release
 
@@ -49,6 +50,12 @@ NOISE_IN_SUMS: Final = NotEstimable(
 WEIGHTED: Final = NotEstimable(
     "the sums are of weighted rows, whose R^2 is not that of the rows; score predictions on other data, or release "
     'with scaling "declared"'
+)
+WEIGHTS: Final = NotEstimable(
+    "the rows have weights, for which no interval of R^2 is proved; rsquared is that of weighted least squares"
+)
+NEW_ROW: Final = NotEstimable(
+    "the rows have weights, and how far a new observation lies from its mean depends on its weight; ask for the mean"
 )
 PENALISED: Final = NotEstimable('R^2 describes the line of least squares; use the penalty "none" (--penalty none)')
 
@@ -281,14 +288,17 @@ class InferenceMixin:
 
     @property
     def s2(self) -> Number:
-        """Residual variance in squared units of the target, corrected for what the estimate follows of the noise."""
+        """Residual variance in squared units of the target, corrected for what the estimate follows of the noise.
+
+        With declared weights that of a row with weight 1, as in statsmodels: each square counts times its weight.
+        """
         return mapped(self._score, self._residual_variance)
 
     def _residual_variance(self, score: ScoreInference) -> Number:
         if score.s2 <= 0 and score.variance.any():
             return NO_RESIDUAL
         half = float(self._inputs.units.half[-1])
-        value = score.s2 * half * half
+        value = score.s2 * half * half * _largest_weight(self.release)
         return value if math.isfinite(value) else TOO_WIDE
 
     @cached_property
@@ -327,7 +337,7 @@ class InferenceMixin:
             As for `conf_int`.
         """
         checked = checked_level(level, alpha)
-        ratio = self._ratio
+        ratio = mapped(self._ratio, lambda ratio: ratio if self.release.design.weights is None else WEIGHTS)
         if isinstance(ratio, NotEstimable):
             return from_0_to_1(ratio.reason) if isinstance(ratio, NothingExcluded) else ratio
         return rsquared_interval(ratio, self._z(checked, ratio))
@@ -354,6 +364,7 @@ class InferenceMixin:
             self.scaled_coefficients,
             self._score,
             self._family,
+            None if self.release.design.weights is None else NEW_ROW,
         )
 
     def to_frame(self, level: float | None = None, *, alpha: float | None = None) -> Table:
@@ -370,3 +381,9 @@ class InferenceMixin:
         from discreet.analyst.summary.coefficient_table import arrow_table
 
         return arrow_table(self, checked_level(level, alpha))
+
+
+def _largest_weight(release: Release) -> float:
+    """What a row is divided by in the sums: the upper bound of the weights; 1 without declared weights."""
+    column = None if release.design.weights is None else release.design.columns[release.design.weights]
+    return column.bounds[1] if isinstance(column, Numeric) else 1.0

@@ -32,10 +32,9 @@ def centred(release: Release) -> Release:
 
 def released_count(release: Release) -> NoisyCount | None:
     """The number of rows that count as far as it was released; its noise has no spread where it is public."""
-    weighted = release.scaling is not None or release.design.weights is not None
-    if weighted and ROWS in release.scalars:
+    if release.weighted and ROWS in release.scalars:
         return NoisyCount(release.scalars[ROWS] / release.noise.unit, release.noise.sd(ROWS))
-    if release.kind == "moments" and not weighted:
+    if release.kind == "moments" and not release.weighted:
         value = float(centred(release).moments[0, 0])
         return None if math.isnan(value) else NoisyCount(value, float(release.noise_sd[0, 0]))
     public = release.units_public if release.design.rows_public else None

@@ -122,6 +122,11 @@ class Release:
         return self.guarantee is not None
 
     @property
+    def weighted(self) -> bool:
+        """Whether the sums are of rows with weights: declared ones, or those that private scaling gives."""
+        return self.scaling is not None or self.design.weights is not None
+
+    @property
     def columns(self) -> tuple[str, ...]:
         """Names of the released columns: "1" first, the target last."""
         return self.design.released

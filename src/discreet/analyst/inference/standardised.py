@@ -15,13 +15,13 @@ from discreet.releases import Release
 
 NO_SPREADS: Final = NotEstimable(
     "standardised slopes need the standard deviations of the columns, which this release does not hold; release with "
-    'the mechanism "gaussian" (--mechanism gaussian) and scaling "declared"'
+    'the mechanism "gaussian" (--mechanism gaussian), scaling "declared" and no weights'
 )
 
 
 def standardised_slopes(release: Release, target: str, slopes: ByName[Number]) -> ByName[Number]:
     """Give each slope in standard deviations of the target for one of its column, or why there is none."""
-    if release.kind != "moments" or release.scaling is not None:
+    if release.kind != "moments" or release.weighted:
         return ByName[Number].alike(list(slopes), NO_SPREADS)
     spread = release.describe().sd
     own = ByName(list(slopes), [spread[name] for name in slopes])

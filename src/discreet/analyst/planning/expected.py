@@ -30,6 +30,7 @@ from discreet.design.model import Design
 from discreet.errors import SpecError
 from discreet.exact.arrays import FloatArray
 from discreet.exact.triangle import pairs
+from discreet.losses.sensitivity.scaled import ROWS
 from discreet.releases import Coefficients, NoiseLaw, Release, block_of
 
 _ROUGH: Final = 60  # draws for a factor of two digits
@@ -52,7 +53,22 @@ def expected_release(design: Design, law: NoiseLaw, assumptions: Assumptions) ->
     second[1:-1, -1] += covariance @ slopes
     second[-1, 1:-1] = second[1:-1, -1]
     second[-1, -1] += target_sd**2
-    return release_of(design, law, second * assumptions.rows)
+    planned_rows = release_of(design, law, second * assumptions.rows * _mean_weight(design, assumptions))
+    if design.weights is None:
+        return planned_rows
+    rows = round(assumptions.rows)
+    if design.rows_public:
+        return replace(planned_rows, units_public=rows)
+    return replace(planned_rows, scalars={ROWS: rows * law.unit})
+
+
+def _mean_weight(design: Design, assumptions: Assumptions) -> float:
+    """The supposed mean of the weights over the largest one; they are supposed to go with no other column."""
+    if design.weights is None:
+        return 1.0
+    assumed, column = assumptions.supposed[design.weights], design.columns[design.weights]
+    mean = column.mid if assumed.mean is None else assumed.mean  # type: ignore[union-attr]
+    return float(mean / column.bounds[1])  # type: ignore[union-attr]
 
 
 def release_of(design: Design, law: NoiseLaw, moments: FloatArray) -> Release:
