@@ -492,7 +492,8 @@ def with_residuals(made: Release, asked: Question, read: Callable[[Sums], Totals
     gram = ResidualGram(asked.domain, len(plan.coefficients), plan.coefficients, plan.bound, rows)
     if made.design.weights is not None:
         return replace(
-            made, residuals=ResidualPart(plan.coefficients, plan.bound, gram_with_noise(read(gram), made.noise, sampler))
+            made,
+            residuals=ResidualPart(plan.coefficients, plan.bound, gram_with_noise(read(gram), made.noise, sampler)),
         )
     squares = RatioSquares(asked.domain, plan.coefficients, plan.ratio, plan.mean, plan.ratio_bound, rows)
     again = read(ResidualPass(gram, squares))

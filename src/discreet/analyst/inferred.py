@@ -33,7 +33,6 @@ from discreet.analyst.values.estimates import (
 )
 from discreet.analyst.values.named_matrix import NamedMatrix
 from discreet.analyst.values.not_estimable import REMEDY, NotEstimable, NotEstimableError, mapped
-from discreet.design.columns import Numeric
 from discreet.exact.arrays import FloatArray
 from discreet.releases import Release
 
@@ -298,7 +297,7 @@ class InferenceMixin:
         if score.s2 <= 0 and score.variance.any():
             return NO_RESIDUAL
         half = float(self._inputs.units.half[-1])
-        value = score.s2 * half * half * _largest_weight(self.release)
+        value = score.s2 * half * half * self.release.design.largest_weight
         return value if math.isfinite(value) else TOO_WIDE
 
     @cached_property
@@ -381,9 +380,3 @@ class InferenceMixin:
         from discreet.analyst.summary.coefficient_table import arrow_table
 
         return arrow_table(self, checked_level(level, alpha))
-
-
-def _largest_weight(release: Release) -> float:
-    """What a row is divided by in the sums: the upper bound of the weights; 1 without declared weights."""
-    column = None if release.design.weights is None else release.design.columns[release.design.weights]
-    return column.bounds[1] if isinstance(column, Numeric) else 1.0

@@ -10,7 +10,6 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from discreet.design.columns import Numeric
 from discreet.design.derived import completed
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
@@ -83,7 +82,6 @@ class GridRows(Rows):
         super().__init__(row_size(design), domain.unit, chunk_rows)
         self._design = design
         self._columns = {name: design.columns[name] for name in (*design.regressors, design.target)}
-        self._weights = None if design.weights is None else design.columns[design.weights]
         self._domain = domain
 
     def completed(self, settled: Sequence[FloatArray]) -> list[FloatArray]:
@@ -93,10 +91,12 @@ class GridRows(Rows):
         return completed(self._design.columns, wanted, base)
 
     def _write(self, arrays: Sequence[FloatArray], block: FloatArray) -> None:
-        if isinstance(self._weights, Numeric):
+        if self._design.weights is not None:
             steps = self._domain.weight_unit
             with np.errstate(over="ignore"):
-                block[-1] = np.rint(np.clip(arrays[-1] * (steps / self._weights.bounds[1]), 0, steps))  # [P:grid-weight]
+                block[-1] = np.rint(
+                    np.clip(arrays[-1] * (steps / self._design.largest_weight), 0, steps)
+                )  # [P:grid-weight]
             arrays, block = arrays[:-1], block[:-1]
         write_scaled(self._columns, arrays, block[1:], unit=float(self._domain.unit))
         np.rint(block[1:], out=block[1:])  # [P:grid-rounding]

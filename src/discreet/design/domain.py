@@ -77,8 +77,8 @@ class RowDomain:
             )
         if design.weights is not None and grid_bits > MAX_WEIGHTED_GRID_BITS:
             raise SpecError(
-                f"grid_bits {grid_bits} is not allowed with weights, which take {WEIGHT_BITS} bits of their own; choose "
-                f"an integer from {MIN_GRID_BITS} to {MAX_WEIGHTED_GRID_BITS}"
+                f"grid_bits {grid_bits} is not allowed with weights, which take {WEIGHT_BITS} bits of their own; "
+                f"choose an integer from {MIN_GRID_BITS} to {MAX_WEIGHTED_GRID_BITS}"
             )
         _check_size(len(design.released))
         kinds = Counter(_kind(design.columns[name]) for name in design.regressors)

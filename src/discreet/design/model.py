@@ -66,8 +66,8 @@ class Design:
         Name of a numeric column with bounds [0, W], the weights of the rows: sums are then of rows times w / W, and
         every model is one of weighted least squares.
     weights_are
-        What they stand for. `inverse-variance`, unless given: errors have a variance of one over the weight. `sampling`:
-        how many of a population a row speaks for; only robust standard errors are right then.
+        What they stand for. `inverse-variance`, unless given: errors have a variance of one over the weight.
+        `sampling`: how many of a population a row speaks for; only robust standard errors are right then.
 
     Examples
     --------
@@ -117,7 +117,7 @@ class Design:
         radius = checked_radius(problems, given.get("radius"))
         weights, weights_are = checked_weights(problems, given, names, columns)
         if isinstance(named, Mapping):
-            check_released(problems, given.get("target"), names, columns, given.get("weights"))
+            check_released(problems, given.get("target"), names, columns, weights)
         problems.check()
         values = {"target": given["target"], "columns": MappingProxyType(columns), "intercept": intercept}
         values |= {"radius": radius, "unit": unit, "weights": weights, "weights_are": weights_are}
@@ -270,6 +270,12 @@ class Design:
         """Whether the number of rows that count is public: `replace`, every row a unit, and no rule that drops one."""
         drops = any(column.missing == "drop" for column in self.table_columns.values())
         return self.unit.neighbours == "replace" and self.unit.id is None and not drops
+
+    @property
+    def largest_weight(self) -> float:
+        """The upper bound of the weights, which sums are divided by; 1 without weights."""
+        column = None if self.weights is None else self.columns[self.weights]
+        return column.bounds[1] if isinstance(column, Numeric) else 1.0
 
     @property
     def centred(self) -> bool:

@@ -97,7 +97,7 @@ def checked_weights(
         if weights == given.get("target"):
             raise SpecError(f"the column {written(weights)} is the target; weights are a column of their own")
         _check_weights_column(weights, columns.get(weights))
-    return cast("str | None", weights), INVERSE_VARIANCE if kind is None else cast("str", kind)
+    return cast("str | None", weights), INVERSE_VARIANCE if kind is None else str(kind)
 
 
 def _check_weights_column(name: str, column: Column | None) -> None:
@@ -126,16 +126,14 @@ def check_released(
     target: object,
     names: Collection[object],
     columns: Mapping[str, Column],
-    weights: object = None,
+    weights: str | None = None,
 ) -> None:
     """Refuse a design without a regressor, and two released columns of one name.
 
     A declared column whose declaration is wrong counts as a regressor, a column of weights does not.
     """
     regressors = [
-        name
-        for name in names
-        if name != weights and (name not in columns or is_released(columns[cast("str", name)]))
+        name for name in names if name != weights and (name not in columns or is_released(columns[cast("str", name)]))
     ]
     if not names:
         named = f" {written(target)}" if isinstance(target, str) and target else ""

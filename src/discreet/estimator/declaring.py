@@ -44,8 +44,8 @@ def checked_design(design: object, given: Mapping[str, object]) -> Design | None
         )
     if design.weights is not None:
         raise SpecError(
-            f"the design has weights, {design.weights!r}, but a regressor takes rows without them. Use discreet.release, "
-            "which reads the weights, and discreet.fit"
+            f"the design has weights, {design.weights!r}, but a regressor takes rows without them. Use "
+            "discreet.release, which reads the weights, and discreet.fit"
         )
     return design
 

@@ -104,7 +104,7 @@ def _check_weighted(
         if name not in HOMES:
             raise SpecError.unknown_name("mechanism", name, (AUTO, *HOMES))
         raise SpecError(
-            f"the design has weights, and the mechanism {name!r} takes rows without them; use mechanism=\"gaussian\", or "
+            f'the design has weights, and the mechanism {name!r} takes rows without them; use mechanism="gaussian", or '
             "leave the weights out"
         )
     if _without_delta(budget):
@@ -123,8 +123,8 @@ def _check_weighted(
         )
     if design.weights_are == SAMPLING and not robust:
         raise SpecError(
-            'weights_are is "sampling", and plain standard errors are wrong for such weights: they take a row of weight '
-            '2 for one whose error has half the variance; release with moments "robust" (--robust)'
+            'weights_are is "sampling", and plain standard errors are wrong for such weights: they take a row of '
+            'weight 2 for one whose error has half the variance; release with moments "robust" (--robust)'
         )
 
 

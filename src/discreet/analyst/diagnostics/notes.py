@@ -51,8 +51,8 @@ ROBUST: Final = (
 )
 CLUSTERED: Final = (
     "Standard errors are clustered by {id!r} (with the factor of HC1): errors of one person may depend on each other "
-    "and have unequal variances. They come from residuals{times} clipped at {bound:.4g}; where many are larger, the standard "
-    "errors are too small."
+    "and have unequal variances. They come from residuals{times} clipped at {bound:.4g}; where many are larger, the "
+    "standard errors are too small."
 )
 GAUSSIAN_ROWS: Final = (
     "The interval of R^2 assumes Gaussian rows; with skewed or heavy-tailed columns it is too narrow."

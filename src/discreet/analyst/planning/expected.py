@@ -66,9 +66,9 @@ def _mean_weight(design: Design, assumptions: Assumptions) -> float:
     """The supposed mean of the weights over the largest one; they are supposed to go with no other column."""
     if design.weights is None:
         return 1.0
-    assumed, column = assumptions.supposed[design.weights], design.columns[design.weights]
-    mean = column.mid if assumed.mean is None else assumed.mean  # type: ignore[union-attr]
-    return float(mean / column.bounds[1])  # type: ignore[union-attr]
+    mean = assumptions.supposed[design.weights].mean
+    # the mean of weights by a formula is not stated: half of the largest
+    return 0.5 if mean is None else mean / design.largest_weight
 
 
 def release_of(design: Design, law: NoiseLaw, moments: FloatArray) -> Release:

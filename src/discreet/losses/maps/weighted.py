@@ -1,4 +1,4 @@
-"""Map of `gaussian` on rows with declared weights: their moments, their number, a residual Gram. Proof: maps.proof.md."""
+"""Map of `gaussian` on rows with weights: their moments, their number, a residual Gram. Proof: maps.proof.md."""
 
 from __future__ import annotations
 
