@@ -97,7 +97,8 @@ def checked_weights(
         if weights == given.get("target"):
             raise SpecError(f"the column {written(weights)} is the target; weights are a column of their own")
         _check_weights_column(weights, columns.get(weights))
-    return cast("str | None", weights), INVERSE_VARIANCE if kind is None else str(kind)
+    # what is wrong was found above
+    return weights if isinstance(weights, str) else None, kind if isinstance(kind, str) else INVERSE_VARIANCE
 
 
 def _check_weights_column(name: str, column: Column | None) -> None:
