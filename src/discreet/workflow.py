@@ -122,7 +122,7 @@ def release(
         Accept epsilon above 20 or delta above 1e-3.
     encoding, delimiter, decimal, thousands, quoted_line_breaks
         How CSV files are written. Encodings: ascii, utf-8, utf-8-sig, utf-16 with its mark, and Python's one-byte ones.
-        `delimiter`: a tab in `.tsv` files and else a comma, unless given. `decimal` and `thousands`: the signs in
+        `delimiter`: a tab in `.tsv` files and else a comma, unless given. `decimal` and `thousands`: the characters in
         numbers such as 1.234,5. `quoted_line_breaks`: quoted cells may hold line breaks; the file is then read by RFC
         4180 to the letter, and the guarantee states that every cell is quoted correctly.
     compute

@@ -247,10 +247,10 @@ def test_a_cycle_and_a_name_that_is_empty_have_a_line() -> None:
 
 ODD_VALUES = {
     "y = {bounds = [true, false]}": "bounds: expected a pair of numbers [low, high], got [true, false]",
-    "y = {bounds = [2026-11-17, 07:32:00]}": "[low, high], got [2026-11-17, 07:32:00]",
+    "y = {bounds = [2026-11-17, 07:32:00]}": "expected a date such as 2019-01-31, without a time, got 07:32:00",
     "y = {bounds = 2026-11-17T07:32:00Z}": "bounds: expected a pair [low, high], got 2026-11-17T07:32:00+00:00",
     "y = {dtype = true}": "dtype true is not known; allowed: 'bool'",
-    "y = {bounds = [0, 1], missing = {fill = 2026-11-17}}": "missing = {fill = 2026-11-17} is not known",
+    "y = {bounds = [0, 1], missing = {fill = 2026-11-17}}": "the fill value 2026-11-17 is not a number inside",
     "y = {dtype = 'bool', missing = {fil = [{a = false}]}}": "missing = {fil = [{a = false}]} is not known",
     "y = 2026-11-17": "a list of levels, bool, 'private' or a table, got 2026-11-17",
     "y = {levels = [1, 2], reference = true}": "reference: expected one of the levels, got true",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from dataclasses import replace
 
 import numpy as np
@@ -98,3 +99,10 @@ def test_private_scaling_guards_and_found_bounds_are_named():
     lines = dict(outline(found))
     assert "(found privately)" in lines["Features"]
     assert lines["Beside"] == "counts that bounds were found from"
+
+
+def test_dates_are_shown_as_dates():
+    first, last = datetime.date(2023, 3, 1), datetime.date(2024, 12, 31)
+    design = Design("y", {"y": (0, 1), "day": (first, last)})
+    lines = dict(outline(exact_release({"y": [0.5, 1.0], "day": [first, last]}, design)))
+    assert lines["Features"] == "day (2023-03-01 to 2024-12-31)"

@@ -27,6 +27,7 @@ PUBLIC = [
     "Release",
     "blank_design",
     "check",
+    "check_pipeline",
     "compare_methods",
     "compare_models",
     "diagnose",
@@ -35,6 +36,7 @@ PUBLIC = [
     "plan",
     "release",
     "report",
+    "table",
     "verify",
 ]
 ROOMS = ["audit", "datasets", "papers", "planning", "primitives", "privacy", "testing"]

@@ -286,17 +286,35 @@ def test_a_hugeint_of_duckdb_may_be_a_level_or_an_id() -> None:
 )
 def test_missing_cells_are_null_or_nan_in_every_type(kind) -> None:
     cells = pa.array([1.0, None, 2.0]).cast(pa.int64()).cast(kind)
-    assert missing_cells(cells).tolist() == [False, True, False]
+    assert missing_cells(None, cells).tolist() == [False, True, False]
     if kind != pa.float16():
         # Arrow makes no dictionary of these
-        assert missing_cells(cells.dictionary_encode()).tolist() == [False, True, False]
+        assert missing_cells(None, cells.dictionary_encode()).tolist() == [False, True, False]
     if pa.types.is_floating(kind):
-        assert missing_cells(pa.array(np.array([1.0, np.nan, np.inf], kind.to_pandas_dtype()))).tolist() == [
+        assert missing_cells(None, pa.array(np.array([1.0, np.nan, np.inf], kind.to_pandas_dtype()))).tolist() == [
             False, True, False,
         ]  # fmt: skip
 
 
 def test_an_index_beyond_its_dictionary_and_a_column_without_a_type_are_missing() -> None:
     beyond = pa.DictionaryArray.from_arrays(pa.array([0, 5, 1]), pa.array(["a", None]), safe=False)
-    assert missing_cells(beyond).tolist() == [False, True, True]
-    assert missing_cells(pa.nulls(2)).tolist() == [True, True]
+    assert missing_cells(None, beyond).tolist() == [False, True, True]
+    assert missing_cells(None, pa.nulls(2)).tolist() == [True, True]
+
+
+@pytest.mark.parametrize(
+    "kind", [pa.float16(), pa.float32(), pa.float64(), pa.decimal32(9, 3), pa.decimal128(20, 5), pa.decimal256(40, 6)]
+)
+@pytest.mark.parametrize("as_dictionary", [False, True])
+def test_a_code_is_recognised_as_the_type_of_its_column_holds_it(kind, as_dictionary):
+    texts = ["99.9", "0.07", "-9.9", "98", "0.875"]
+    decimal = pa.types.is_decimal(kind)
+    plain = pa.array(
+        [Decimal(text) if decimal else float(text) for text in [*texts, "99.5"]], None if decimal else kind
+    )
+    cells = plain.cast(kind)
+    if as_dictionary:
+        cells = pa.DictionaryArray.from_arrays(pa.array(range(len(cells))), cells)
+    column = Numeric((0, 120), "drop", missing_codes=(*map(float, texts), 1e300, 0.1234567))
+    assert np.isnan(declared_array("x", column, cells)).tolist() == [True] * 5 + [False]
+    assert missing_cells(column, cells).tolist() == [True] * 5 + [False]

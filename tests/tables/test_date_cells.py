@@ -200,3 +200,19 @@ def test_codes_that_make_no_sense_are_refused(declared, said):
         discreet.Design("y", {"y": (0, 1), "x": (0, 1), "c": declared})
     assert said in str(caught.value)
     assert [problem.key for problem in caught.value.problems] == ["missing_codes"]
+
+
+@pytest.mark.parametrize(
+    ("unit", "days"),
+    [("ps", [0, -1, 106, -107, None]), ("as", [0, -1, 0, -1, None]), ("1000000ps", [0, -1, MARK_DAY, MARK_DAY, None])],
+)
+def test_units_below_nanoseconds_are_days_too(unit, days):
+    steps = np.array([0, -1, 2**63 - 1, 1 - 2**63, -(2**63)]).view(f"datetime64[{unit}]")
+    assert days_of(steps).to_pylist() == days
+
+
+@pytest.mark.parametrize("year", ["12000", "-5000"])
+def test_a_time_of_pandas_outside_the_years_of_dates_is_no_date(year):
+    beyond = pd.Timestamp(np.datetime64(f"{year}-01-01", "s"))
+    column = Numeric((dt.date(1960, 1, 1), dt.date(2030, 1, 1)), "drop")
+    assert cell_array(column, [beyond, pd.Timestamp("2020-01-01")]).is_valid().to_pylist() == [False, True]

@@ -147,7 +147,11 @@ class TestsMixin(InferenceMixin):
             if refused is not None:
                 return refused
             theta = np.array([float(value) for value in basis.exact])
-            return self._squared_units(term_sum(theta, score.inverse, places))
+            # of the coefficients in original units, up to their units
+            own = np.eye(len(theta))
+            first = int(self._inputs.units.intercept)
+            own[first:, first:] = np.linalg.inv(self._inputs.units.mixture()).T
+            return self._squared_units(term_sum(theta, score.inverse, own[places]))
 
         return TermTest(len(columns), mapped(self._known, grown), test.statistic, test.pvalue)
 

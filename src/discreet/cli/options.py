@@ -66,10 +66,10 @@ def reading_options(command: Command) -> Command:
         help="Quoted cells of a CSV file may hold line breaks; the file is read by RFC 4180 to the letter.",
     )(command)
     command = click.option(
-        "--thousands", metavar="CHAR", help="Sign between groups of three digits in a CSV file.  [default: none]"
+        "--thousands", metavar="CHAR", help="Character between groups of three digits in a CSV file.  [default: none]"
     )(command)
     command = click.option(
-        "--decimal", default=".", show_default=True, metavar="CHAR", help="Decimal sign in a CSV file: . or ,"
+        "--decimal", default=".", show_default=True, metavar="CHAR", help="Decimal character in a CSV file: . or ,"
     )(command)
     command = click.option(
         "--delimiter",

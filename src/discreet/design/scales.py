@@ -8,7 +8,7 @@ $$x\,1[g] = h\,(s\,1[g]) + c\,1[g].$$
 Besides its own scaled column it needs the indicator of its level, which is a released column, or for the reference
 level $1[r] = 1 - \sum_{g \ne r} 1[g]$. In a model that has the category too, both sides span the same space: the
 coefficient of $x 1[g]$ is that of $s 1[g]$ over $h$, and what is left, $-c$ times it, goes to the coefficient of
-$1[g]$, or for the reference level to the intercept and, with the other sign, to the coefficients of all indicators.
+$1[g]$, or for the reference level to the intercept, and $c$ times it to the coefficients of all indicators.
 Without an intercept the scaled column of the reference level is moved by the constant $c/h$ like that of a number, and
 since $1 - 1[r]$ is the sum of the other indicators, the same map holds. A model that has the interaction without the
 category is another model in scaled units than in original ones, so it is refused, unless $c$ is 0.

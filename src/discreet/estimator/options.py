@@ -14,12 +14,14 @@ from discreet.releases import BLOCKS, NoiseLaw, Release
 FIT_OPTIONS: Final = ("penalty", "strength", "l1_ratio")
 
 
-def fit_options(given: Mapping[str, Any]) -> dict[str, Any]:
-    """How a release of moments is fitted: the best predictor where no penalty is named.
+def fit_options(given: Mapping[str, Any], kind: str) -> dict[str, Any]:
+    """How a release of moments is fitted: the best predictor where no penalty is named. Coefficients take none.
 
-    >>> fit_options({"penalty": None, "strength": None, "l1_ratio": None})["penalty"]
+    >>> fit_options({"penalty": None, "strength": None, "l1_ratio": None}, "moments")["penalty"]
     'bayes'
     """
+    if kind != "moments":
+        return {}
     return {name: given[name] for name in FIT_OPTIONS} | {
         "penalty": REMEDY if given["penalty"] is None else given["penalty"]
     }
@@ -70,4 +72,4 @@ def _tried(given: Mapping[str, Any], design: Design, formula: str | None) -> Fit
     totals = tuple((4**9 if i == j else 0) for i in range(size) for j in range(i, size))
     law = NoiseLaw(8, dict.fromkeys(BLOCKS, 0), "none")
     stand_in = Release(design, None, "none", "0", law, totals, None, "untracked", "a stand-in")
-    return fit(stand_in, formula, **fit_options(given))
+    return fit(stand_in, formula, **fit_options(given, "moments"))

@@ -233,7 +233,7 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
 
     def _fit_release(self) -> Self:
         """Fit the model to the release."""
-        options = fit_options(self._asked()) if self.release_.kind == "moments" else {}
+        options = fit_options(self._asked(), self.release_.kind)
         for stale in ("fit_", "coef_", "intercept_"):
             self.__dict__.pop(stale, None)
         try:

@@ -7,7 +7,9 @@ speaks about it later, so that no value can appear in a message.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
+from decimal import Decimal
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -108,7 +110,7 @@ def declared_array(name: str, column: Base, values: Array) -> FloatArray:
         return np.full(len(values), np.nan)
     if isinstance(column, Numeric):
         found = _days(name, values) if column.is_date else _numbers(name, values, "numbers")
-        return np.where(np.isin(found, column.missing_codes), np.nan, found) if column.missing_codes else found
+        return np.where(np.isin(found, _stored(column, values.type)), np.nan, found) if column.missing_codes else found
     if isinstance(column, Boolean):
         numbers = _numbers(name, values, "true and false or 0 and 1")
         return np.where((numbers == 0) | (numbers == 1), numbers, np.nan)
@@ -126,11 +128,31 @@ def missing_cells(column: Base | None, values: Array) -> npt.NDArray[np.bool_]:
     if column is None or isinstance(column, Boolean) or not column.missing_codes:
         return _absent(values)
     if isinstance(column, Numeric):
-        codes: Base = replace(column, missing_codes=())
-        coded = np.isin(declared_array("", codes, values), column.missing_codes)
+        kind = values.type.value_type if pa.types.is_dictionary(values.type) else values.type
+        coded = np.isin(declared_array("", replace(column, missing_codes=()), values), _stored(column, kind))
     else:
         coded = np.isfinite(_codes("", column.missing_codes, values))
     return _absent(values) | coded
+
+
+def _stored(column: Numeric, kind: DataType) -> list[float]:
+    """The codes of a column as its type holds them, which may not be the nearest double; without those it cannot hold.
+
+    >>> _stored(Numeric((0, 1), missing_codes=(99.9,)), pa.float32())
+    [99.9000015258789]
+    """
+    codes = list(column.missing_codes)
+    if pa.types.is_float16(kind) or pa.types.is_float32(kind):
+        with np.errstate(over="ignore"):
+            held: list[float] = np.array(codes).astype(kind.to_pandas_dtype()).astype(np.float64).tolist()
+        return held
+    if not pa.types.is_decimal(kind):
+        return codes
+    found: list[float] = []
+    for code in codes:
+        with suppress(pa.ArrowInvalid):
+            found += pa.array([Decimal(repr(code))], kind).cast(pa.float64(), safe=False).to_pylist()
+    return found
 
 
 def _absent(values: Array) -> npt.NDArray[np.bool_]:

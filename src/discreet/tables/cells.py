@@ -18,13 +18,15 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from discreet.design.columns import Boolean, Categorical, Numeric, Readable
-from discreet.design.dates import day_of, day_of_text
+from discreet.design.dates import FIRST_DAY, LAST_DAY, day_of, day_of_text
 
 # what stands for a cell of another kind where a column asks for marks: beyond every bound, and in no level
 MARK_NUMBER: Final = math.inf
 MARK_TEXT: Final = "\0"
 # the last day of its type: of no year that a date can have
 MARK_DAY: Final = 2**31 - 1
+# how many there are in a second
+_FINEST: Final = {"ps": 10**12, "fs": 10**15, "as": 10**18}
 _LONGEST_ID_BITS: Final = 4096
 # types of what pandas and NumPy put for a missing cell
 _ABSENT: Final = frozenset(("NAType", "NaTType", "MaskedConstant"))
@@ -136,7 +138,9 @@ def _day(cell: Any) -> int | None:  # noqa: ANN401  # as above
         (day,) = days_of(np.array([cell])).to_pylist()
         return None if day == MARK_DAY else day
     zoned = issubclass(kind, datetime) and datetime.tzinfo.__get__(cell) is not None
-    return day_of(cell) if issubclass(kind, date) and not zoned else None
+    # a time of pandas may be of a year that a date of Python cannot have, and has another one underneath
+    misfit = issubclass(kind, datetime) and cell.year != datetime.year.__get__(cell)
+    return day_of(cell) if issubclass(kind, date) and not zoned and not misfit else None
 
 
 def days_of(values: npt.NDArray[np.datetime64]) -> pa.Array:
@@ -152,6 +156,11 @@ def days_of(values: npt.NDArray[np.datetime64]) -> pa.Array:
         return pa.nulls(len(values), pa.int32())
     absent = np.isnat(values)
     steps = values.astype(kind).view(np.int64)
+    if unit in _FINEST:
+        # NumPy does not count the years of these
+        whole = [step * times // (86_400 * _FINEST[unit]) for step in steps.tolist()]
+        known = [day if FIRST_DAY <= day <= LAST_DAY else MARK_DAY for day in whole]
+        return pa.array(np.array(known, np.int32), mask=absent)
     # longer units than days are multiplied on their way, and these are more than any date has
     inside = ~absent & (np.abs(steps) <= (10**7 if unit in ("Y", "M", "W") else 2**63 - 1) // times)
     years = np.where(inside, steps, 0).view(kind).astype("datetime64[Y]").astype(np.int64) + 1970

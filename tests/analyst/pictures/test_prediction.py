@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import datetime
+
 import numpy as np
 import pytest
 
@@ -137,3 +139,43 @@ def test_what_cannot_be_predicted_is_an_error_in_words():
         nothing().plot_prediction("age")
     with pytest.raises(SpecError, match="no features"):
         discreet.fit(release(), features=[]).plot_prediction("age")
+
+
+def dated_fit(last=datetime.date(2024, 12, 31)):
+    first = datetime.date(2023, 3, 1)
+    columns = {"sales": (0, 500), "day": (first, last), "age": (0, 10)}
+    days = [first + datetime.timedelta(number % ((last - first).days + 1)) for number in range(2000)]
+    rng = np.random.default_rng(2)
+    age = rng.uniform(0, 10, 2000)
+    sales = 100 + 0.2 * np.arange(2000) % 640 + 5 * age + rng.normal(size=2000)
+    release = exact_release({"sales": sales, "day": days, "age": age}, discreet.Design("sales", columns))
+    return discreet.fit(release, features=["day", "age"])
+
+
+@pytest.mark.parametrize("last", [datetime.date(2024, 12, 31), datetime.date(2023, 3, 20)])
+def test_a_line_runs_along_the_days_of_a_date(last):
+    fit = dated_fit(last)
+    line = predicted_line(fit, "day", {"age": 2}, 0.95, obs=False)
+    assert (line.values[0], line.values[-1]) == ("2023-03-01", last.isoformat())
+    days = [datetime.date.fromisoformat(day) for day in line.values]
+    np.testing.assert_array_equal(line.mean, fit.predict({"day": days, "age": [2.0] * len(days)}))
+    figure = prediction_figure(fit, line)
+    (axes,) = [one for one in figure.axes if one.collections]
+    figure.canvas.draw()
+    labels = [label.get_text() for label in axes.get_xticklabels()]
+    assert all(datetime.date.fromisoformat(label) for label in labels)
+    assert len(set(labels)) == len(labels) > 2
+
+
+@pytest.mark.parametrize("day", [datetime.date(2023, 5, 1), "2023-05-01"])
+def test_a_date_is_held_in_the_middle_or_where_it_is_stated(day):
+    fit = dated_fit()
+    assert predicted_line(fit, "age", None, 0.95, obs=False).at == {"day": "2024-01-30"}
+    assert predicted_line(fit, "age", {"day": day}, 0.95, obs=False).at == {"day": "2023-05-01"}
+    assert any("day = 2023-05-01" in text for text in texts(fit.plot_prediction("age", at={"day": day})))
+
+
+@pytest.mark.parametrize("day", [19_500.0, "1.5.2023", datetime.date(2022, 1, 1), None])
+def test_a_date_that_is_none_or_outside_is_refused(day):
+    with pytest.raises(SpecError, match="at: expected a date from 2023-03-01 to 2024-12-31 for 'day'"):
+        predicted_line(dated_fit(), "age", {"day": day}, 0.95, obs=False)

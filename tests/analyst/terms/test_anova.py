@@ -8,7 +8,7 @@ import pytest
 from discreet.analyst.model import fit
 from discreet.analyst.terms.anova import RESIDUAL, term_sum
 from discreet.analyst.values.not_estimable import NotEstimable
-from support.compared import release
+from support.compared import release, with_interactions
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +30,7 @@ def test_a_term_of_several_coefficients_is_their_joint_sum():
     # least squares without the last two columns, from the normal equations A theta = b
     b = A @ theta
     grown = theta @ A @ theta - b[0] ** 2 / A[0, 0]
-    assert term_sum(theta, H, [1, 2]) == pytest.approx(grown)
+    assert term_sum(theta, H, np.eye(3)[1:]) == pytest.approx(grown)
 
 
 def test_f_and_p_are_those_of_the_joint_score_test_and_not_of_the_sums(noisy):
@@ -64,3 +64,14 @@ def test_what_the_release_cannot_say_has_a_reason():
     assert "penalty" in ridge["a"].sum_sq.reason
     assert isinstance(ridge["a"].pvalue, float)
     assert "not estimable" in repr(ridge)
+
+
+def test_the_sum_of_a_category_beside_its_interaction_is_that_of_the_original_columns():
+    fitted, frame = with_interactions()
+    table = fitted.anova()
+    y = frame.pop("income").to_numpy()
+    for name in table:
+        X = np.column_stack([np.ones(len(y)), *(frame[one] for one in frame if not one.startswith(name))])
+        residual = y - X @ np.linalg.lstsq(X, y, rcond=None)[0]
+        assert table[name].sum_sq == pytest.approx(residual @ residual - table.ssr, rel=1e-3)
+        assert table[name].statistic == pytest.approx(table[name].sum_sq / table[name].df / fitted.s2, rel=1e-3)

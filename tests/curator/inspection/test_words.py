@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import datetime
+
 import discreet
 from discreet.curator.inspection.words import ADVICE, FEW, NONE, WARNING, above, below, cells, text
 
@@ -79,3 +81,14 @@ def test_one_line_is_one_line_however_many_cells_it_has(tmp_path) -> None:
     assert _where(Finding(3, (Place(2, "line", "a.csv"),))) == "3, first in line 2 of 'a.csv'"
     assert _where(Finding(1, (Place(2, "line"),))) == "1, in line 2"
     assert _where(Finding(2, (Place(2, "row"), Place(4, "row")))) == "2, in rows 2, 4"
+
+
+def test_a_cell_that_is_no_date_is_called_that() -> None:
+    span = (datetime.date(2020, 1, 1), datetime.date(2021, 1, 1))
+    design = discreet.Design("y", {"y": (0, 1), "day": {"bounds": span, "missing": "drop"}})
+    found = discreet.check({"y": [0.5, 0.25], "day": ["2020-02-30", "2022-01-01"]}, design)
+    assert below(found)[:2] == [
+        "day: not a date, or text that is not written like 2019-01-31: 1, in row 0",
+        "day: above its bounds, clipped: 1, in row 1",
+    ]
+    assert cells(found)[1] == ["day", "drop", "0", "1", "", "0", "1"]

@@ -124,3 +124,10 @@ def test_counts_move_by_at_most_the_stated_sensitivities_and_by_more_than_half_o
     # the square root of two is rounded in the last bit, which calibration covers
     stated = cells_l2_sensitivity(unit) * (1 + 2**-50)
     assert bounds(largest(squares, added, unit), stated, fresh().unit, power=2) == (True, False)
+
+
+def test_an_interaction_with_a_number_has_no_cells_and_one_without_has_those_of_its_pairs():
+    columns = {"x": (0, 1), "b": bool, "g": ["a", "b", "c"], "y": (0, 1)}
+    with pytest.raises(SpecError, match="an interaction with a number, which has no cells of its own"):
+        Partition.of(Design("y", {**columns, "xg": {"formula": "x:g"}}), 4)
+    assert Partition.of(Design("y", {**columns, "bg": {"formula": "b:g"}}), 4).cells == 4 * 2 * 3 * 3 * 4

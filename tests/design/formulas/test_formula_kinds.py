@@ -128,8 +128,8 @@ def test_a_long_chain_of_formulas_is_ordered():
          "wage, b. Did you mean 'age'?"),
         ({"b": "b + 1"}, "the formulas 'b' -> 'b' form a cycle; define one of them without the others"),
         ({"b": "c + 1", "c": "d * age", "d": "b"}, "form a cycle"),
-        ({"g": "cut(age, 30)", "b": "g + 1"}, "column 'b': formula \"g + 1\": 'g' is made by cut or spline and is not "
-         "a number; use the column it is made from"),
+        ({"g": "cut(age, 30)", "b": "g + 1"}, "column 'b': formula \"g + 1\": 'g' is made by a formula with levels "
+         "and is not a number; use the column it is made from"),
         ({"age": "wage + 1"}, "column 'age': it has both a formula and a declaration of its own; keep one"),
     ],
 )  # fmt: skip

@@ -58,3 +58,16 @@ def test_an_error_shows_the_end_of_what_was_read_and_no_invisible_character():
     assert "\x07" not in said
     assert "<U+0007>" in said
     assert len(shown("x" * 400)) == len('formula ""') + 60
+
+
+@pytest.mark.parametrize(("text", "here"), [("day >= 2024-01-01", ", here 19723"), ("2024-13-31 < day", "")])
+def test_a_date_is_not_read_as_a_subtraction(text, here):
+    with pytest.raises(SpecError, match=f"is not a number; write the number of days since 1970-01-01{here}, or"):
+        tokens_of(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["x - 2024 - 12 - 31", "2024-1-1 + x", "x > 12024-01-010", '"2024-01-01"', "`2024-01-01`"]
+)
+def test_other_subtractions_and_quoted_dates_stay(text):
+    assert tokens_of(text)

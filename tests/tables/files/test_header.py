@@ -144,7 +144,7 @@ TYPES = {
     "boolean": (pa.bool_(),),
     "text": (pa.string(), pa.large_string(), pa.string_view(), pa.dictionary(pa.int32(), pa.string())),
     "timestamp[us, tz=UTC]": (pa.timestamp("us", "UTC"),),
-    "date32[day]": (pa.date32(),),
+    "date": (pa.date32(), pa.date64(), pa.timestamp("us")),
     "binary": (pa.binary(),),
     "struct": (pa.struct([("evil\x1b", pa.int8())]),),
     "list": (pa.list_(pa.int64()),),

@@ -198,3 +198,40 @@ def test_the_library_is_not_loaded_for_other_files(tmp_path) -> None:
         [sys.executable, "-c", code, str(tmp_path / "t.csv")], capture_output=True, text=True, check=True
     )
     assert done.stdout == "False\n"
+
+
+# what eight blanks are as a number of SAS
+BLANK = 0x20202020202020 * 2.0**-56 * 16.0**-32
+
+
+@pytest.mark.parametrize("version", [5, 8])
+@pytest.mark.parametrize("rows", [3, 40])
+def test_the_last_row_of_a_transport_file_does_not_decide_about_blank_rows_before_it(
+    tmp_path, monkeypatch, version, rows
+):
+    monkeypatch.setattr(statistical, "_PART_ROWS", 7)
+    columns = {"y": {"bounds": (0, 1), "missing": "drop"}, "g": {"levels": ["a", "b"], "missing": {"fill": "b"}}}
+    design = discreet.Design("y", columns)
+    blank = pd.DataFrame({"y": [BLANK] * rows, "g": [""] * rows})
+    kept = pd.DataFrame({"y": [BLANK, 1.0], "g": ["a", ""]})
+    counts = []
+    for number, last in enumerate((blank, pd.concat([blank, kept]))):
+        path = tmp_path / f"{number}.xpt"
+        pyreadstat.write_xport(last, str(path), file_format_version=version)
+        counts.append(exact_release(path, design).moments[0, 0])
+    assert counts == [0, 2]
+
+
+def test_a_row_of_a_transport_file_that_is_blank_in_declared_columns_only_counts(tmp_path):
+    frame = pd.DataFrame({"y": [BLANK] * 3, "other": [1.0, BLANK, 2.0]})
+    pyreadstat.write_xport(frame, str(tmp_path / "t.xpt"), file_format_version=5)
+    design = discreet.Design("y", {"y": (0, 1), "b": {"formula": "y > 0.5"}})
+    assert exact_release(tmp_path / "t.xpt", design).moments[0, 0] == 2
+
+
+def test_a_code_is_recognised_in_a_column_of_single_precision(tmp_path):
+    frame = pd.DataFrame({"y": np.array([99.9, 1.0], np.float32), "x": [1.0, 2.0]})
+    frame.to_stata(tmp_path / "t.dta", write_index=False)
+    coded = {"bounds": (0, 100), "missing": "drop", "missing_codes": [99.9]}
+    design = discreet.Design("y", {"y": coded, "x": (0, 9)})
+    assert exact_release(tmp_path / "t.dta", design).moments[0, 0] == 1

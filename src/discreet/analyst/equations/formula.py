@@ -123,7 +123,7 @@ def _by_formula(term: str, design: Design) -> str | None:
 
 
 def _terms(text: str, right: str) -> list[tuple[str, str]]:
-    """Terms with their signs, split at + and - outside brackets and quotes."""
+    """Terms with the operator before each, split at + and - outside brackets and quotes."""
     found: list[tuple[str, str]] = []
     sign = ""
     for piece in _pieces(right):
@@ -142,7 +142,7 @@ def _terms(text: str, right: str) -> list[tuple[str, str]]:
 
 
 def _pieces(right: str) -> Iterator[str]:
-    """Terms and the signs between them, without the blanks around."""
+    """Terms and the operators between them, without the blanks around."""
     term, open_ones = "", [""]
     for sign in right:
         if sign == open_ones[-1]:

@@ -70,6 +70,16 @@ class Units:
                 "a coefficient in original units is too large for double precision; rescale the declared columns"
             ) from None
 
+    def mixture(self) -> FloatArray:
+        """What each feature in original units is of the columns of z, in steps of its half, constants aside, (d, d).
+
+        The identity, with what an interaction takes of the indicators of its category.
+        """
+        out = np.eye(len(self.half) - 1)
+        for column, other, times in self.taken:
+            out[column, other] += times * self.half[other] / self.half[column]
+        return out
+
     def prediction_terms(self, theta: FloatArray) -> tuple[float, FloatArray]:
         """Constant and gains of the prediction from features as declared bounds scale them, in the target's units."""
         half = float(self.half[-1])

@@ -11,6 +11,7 @@ from typing import Final
 
 from discreet.analyst.values.estimates import ByName, Number
 from discreet.analyst.values.not_estimable import NotEstimable
+from discreet.errors import SpecError
 from discreet.releases import Release
 
 NO_SPREADS: Final = NotEstimable(
@@ -21,8 +22,9 @@ NO_SPREADS: Final = NotEstimable(
 
 def standardised_slopes(release: Release, target: str, slopes: ByName[Number]) -> ByName[Number]:
     """Give each slope in standard deviations of the target for one of its column, or why there is none."""
-    if release.kind != "moments" or release.weighted:
+    try:
+        spread = release.describe().sd
+    except SpecError:
         return ByName[Number].alike(list(slopes), NO_SPREADS)
-    spread = release.describe().sd
     own = ByName(list(slopes), [spread[name] for name in slopes])
     return slopes * own / ByName[Number].alike(list(slopes), spread[target])

@@ -6,6 +6,7 @@ import math
 import textwrap
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import date
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -32,6 +33,7 @@ from discreet.analyst.pictures.style import (
 )
 from discreet.analyst.values.digits import axis_number
 from discreet.design.columns import Base, Boolean, Cell, Numeric
+from discreet.design.dates import date_text, day_of_text
 from discreet.errors import SpecError, shown
 from discreet.exact.arrays import FloatArray
 from discreet.privacy.checks import is_number
@@ -55,7 +57,7 @@ class PredictedLine:
     Attributes
     ----------
     column, values
-        Which column, and where in its declared range or levels.
+        Which column, and where in its declared range or levels; days are text of ISO 8601.
     at
         Values of all other columns that the model needs.
     level, obs
@@ -135,7 +137,7 @@ def _held(columns: Mapping[str, Base], column: str, at: object) -> dict[str, Cel
 
 def _middle(column: Base) -> Cell:
     if isinstance(column, Numeric):
-        return column.mid
+        return date_text(column.mid) if column.is_date else column.mid
     if isinstance(column, Boolean):
         return False
     return column.levels[0] if column.reference is None else column.reference
@@ -145,6 +147,12 @@ def _stated(name: str, column: Base, value: object) -> Cell:
     """A stated value that the declaration takes."""
     if isinstance(column, Numeric):
         low, high = column.bounds
+        if column.is_date:
+            day = day_of_text(value.isoformat() if isinstance(value, date) else value if isinstance(value, str) else "")
+            if day is not None and low <= day <= high:
+                return date_text(day)
+            ends = f"{date_text(low)} to {date_text(high)}"
+            raise SpecError(f"at: expected a date from {ends} for {name!r}, got {shown(value)}")
         if is_number(value) and low <= value <= high:
             return float(value)
         raise SpecError(f"at: expected a number from {low:g} to {high:g} for {name!r}, got {shown(value)}")
@@ -160,14 +168,19 @@ def _stated(name: str, column: Base, value: object) -> Cell:
 
 def _values(column: Base) -> tuple[Cell, ...]:
     if isinstance(column, Numeric):
-        return tuple(np.linspace(*column.bounds, _POINTS).tolist())
+        places = np.linspace(*column.bounds, _POINTS)
+        return tuple(map(date_text, np.unique(places.round()))) if column.is_date else tuple(places.tolist())
     return (False, True) if isinstance(column, Boolean) else column.levels
 
 
 def prediction_figure(fit: Fit, line: PredictedLine) -> Figure:
     """Draw a line with a band, or an interval for each level of a column that has levels."""
     with house_style("a picture of predictions"):
-        return _of_levels(fit, line) if len(line.values) < _POINTS else _of_numbers(fit, line)
+        return _of_numbers(fit, line) if _is_number(fit, line) else _of_levels(fit, line)
+
+
+def _is_number(fit: Fit, line: PredictedLine) -> bool:
+    return isinstance(fit.table_columns[line.column], Numeric)
 
 
 def _of_levels(fit: Fit, line: PredictedLine) -> Figure:
@@ -208,7 +221,7 @@ def _of_numbers(fit: Fit, line: PredictedLine) -> Figure:
     above = _above(fit, line)
     figure = new_figure(_WIDTH, above + _HEIGHT + 76)
     _head(figure, fit, line)
-    x = np.array(line.values, dtype=np.float64)
+    x = np.array([day_of_text(one) if isinstance(one, str) else one for one in line.values], dtype=np.float64)
     low, high = _drawn(fit, line)
     left = 24 + max(text_width(axis_number(float(f"{end:.3g}")), SMALL) for end in (low, high))
     axes = place(figure, left, above, _WIDTH - left - 24, _HEIGHT)
@@ -216,6 +229,9 @@ def _of_numbers(fit: Fit, line: PredictedLine) -> Figure:
     axes.locator_params(axis="both", nbins=6)
     for axis in (axes.xaxis, axes.yaxis):
         quiet_axis(axis)
+    if isinstance(line.values[0], str):
+        axes.locator_params(axis="x", integer=True)
+        axes.xaxis.set_major_formatter(lambda day, _: date_text(day))
     axes.set_axisbelow(True)
     _bands(axes, line, x)
     axes.plot(x, line.mean, color=LIGHT.ink, linewidth=2.2)
@@ -277,7 +293,7 @@ def _head(figure: Figure, fit: Fit, line: PredictedLine) -> None:
     lines = _lines(fit, line)
     head(figure, f"{mark}{fit.target} by {line.column}", lines)
     if (line.sets.kind != "").any():
-        key_line(figure, below_head(lines), sampling=True, upright=len(line.values) < _POINTS)
+        key_line(figure, below_head(lines), sampling=True, upright=not _is_number(fit, line))
 
 
 def _above(fit: Fit, line: PredictedLine) -> float:

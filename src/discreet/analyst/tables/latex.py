@@ -83,10 +83,10 @@ def escaped(text: str) -> str:
     >>> print(escaped(r"50% of a_b & \x"))
     50\% of a\_b \& \textbackslash{}x
     """
-    return "".join(_SPELLED.get(sign, sign) for sign in escape_control(text))
+    return "".join(_SPELLED.get(one, one) for one in escape_control(text))
 
 
 def _line(row: Row) -> str:
     name, *values = row
-    # a hyphen before a digit is a minus sign in a value, and a hyphen in a name
+    # a hyphen before a digit is a minus in a value, and a hyphen in a name
     return " & ".join([escaped(name), *(_MINUS.sub("$-$", escaped(value)) for value in values)]) + r" \\"

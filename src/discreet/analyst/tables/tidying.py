@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from discreet.analyst.diagnostics.error_notes import reasons
 from discreet.analyst.inference.coefficient_noise import known_before
 from discreet.analyst.summary.coefficient_table import estimates
@@ -66,18 +64,18 @@ def ends_of(ends: Interval) -> tuple[float | None, float | None]:
 
 def glanced(fit: Fit) -> Records:
     """Give one record of the model as a whole."""
-    slopes = np.eye(len(fit.names))[1 if fit.model.intercept else 0 :]
-    overall = fit.f_test(slopes) if len(slopes) else None
     guarantee = fit.release.guarantee
     s2 = known(fit.s2)
-    given = (fit.rsquared, fit.s2, fit.nobs, overall.statistic if overall else None)
+    slopes = len(fit.model.slopes)
+    given = (fit.rsquared, fit.s2, fit.nobs, fit.fvalue if slopes else None)
     row: dict[str, Cell] = {
         "r.squared": known(fit.rsquared),
         "adj.r.squared": known(fit.rsquared_adj),
         "sigma": None if s2 is None else math.sqrt(s2),
-        "statistic": None if overall is None else known(overall.statistic),
-        "p.value": None if overall is None else known(overall.pvalue),
-        "df": float(len(slopes)),
+        "statistic": known(fit.fvalue),
+        "p.value": known(fit.f_pvalue),
+        "df": float(slopes),
+        "logLik": known(fit.llf),
         "df.residual": known(fit.df_resid),
         "nobs": known(fit.nobs),
         "nobs.sd": None if known(fit.nobs) is None else fit.nobs_sd,

@@ -133,8 +133,8 @@ class Anova(Mapping[str, TermTest]):
         return "\n".join([*lines, "Each term given all the others; F and p count the noise, sum_sq holds it."])
 
 
-def term_sum(theta: FloatArray, H: FloatArray, positions: Sequence[int]) -> float:
-    """Sum of squares of the coefficients at these positions; see the head of the module.
+def term_sum(theta: FloatArray, H: FloatArray, L: FloatArray) -> float:
+    """Sum of squares of combinations of coefficients; see the head of the module.
 
     Parameters
     ----------
@@ -142,11 +142,11 @@ def term_sum(theta: FloatArray, H: FloatArray, positions: Sequence[int]) -> floa
         Coefficients of z, shape (k,).
     H
         Inverse of the Gram, shape (k, k).
-    positions
-        Of the coefficients that are tested.
+    L
+        Weights of the combinations that are tested, shape (m, k).
     """
-    own = theta[list(positions)]
-    return float(own @ np.linalg.solve(H[np.ix_(positions, positions)], own))
+    own = L @ theta
+    return float(own @ np.linalg.solve(L @ H @ L.T, own))
 
 
 def _first_reason(*values: Number) -> str | None:

@@ -22,9 +22,12 @@ from discreet.exact.arrays import FloatArray
 def inflation_factors(equations: NormalEquations) -> FloatArray:
     """Give a factor of at least 1 for each slope of a model whose Gram is positive definite, shape (d,)."""
     A, H = equations.A, inverse_gram(equations, np.zeros(len(equations.A)))
-    spread = A.diagonal()
-    if not equations.intercept:
-        out: FloatArray = H.diagonal() * spread
-        return out
-    out = H.diagonal()[1:] * (spread[1:] - A[0, 1:] ** 2 / A[0, 0])
+    if equations.intercept:
+        A, H = A[1:, 1:] - np.outer(A[0, 1:], A[0, 1:]) / A[0, 0], H[1:, 1:]
+    if equations.taken:
+        # of the columns in original units, each in steps of its own
+        mixture = equations.mixture()
+        back = np.linalg.inv(mixture)
+        A, H = mixture @ A @ mixture.T, back.T @ H @ back
+    out: FloatArray = H.diagonal() * A.diagonal()
     return out

@@ -218,7 +218,7 @@ class _Persons:
 
 def _kind(column: Column) -> Kind:
     if isinstance(column, Numeric):
-        return "number"
+        return "date" if column.is_date else "number"
     return "boolean" if isinstance(column, Boolean) else "levels"
 
 

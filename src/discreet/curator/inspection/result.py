@@ -16,7 +16,7 @@ MARK: Final = "NOT FOR PUBLICATION"
 FORMAT: Final = f"discreet check, {MARK}"
 SUFFIXES: Final = (".NOT-FOR-PUBLICATION.json", ".NOT-FOR-PUBLICATION.txt")
 _NONE: Final = Finding()
-Kind = Literal["number", "boolean", "levels", "formula", "id"]
+Kind = Literal["number", "date", "boolean", "levels", "formula", "id"]
 _FINDINGS: Final = ("missing", "not_a_number", "no_declared_level", "clipped_low", "clipped_high", "no_value")
 
 

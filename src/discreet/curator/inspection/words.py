@@ -33,6 +33,7 @@ _NUMBER: Final = {
     "line": "not a finite number written like -12.5 or 1e3",
     "row": "not a finite number (text is none, whatever it spells)",
 }
+_NO_DATE: Final = "not a date, or text that is not written like 2019-01-31"
 _MISREAD: Final = {
     "boolean": "neither true, false, 1 nor 0 (two other words are levels)",
     "levels": "none of the declared levels",
@@ -86,7 +87,7 @@ def text(check: CheckNotForPublication) -> str:
 
 
 def _row(column: ColumnCheck) -> list[str]:
-    number = column.kind == "number"
+    number = column.kind in ("number", "date")
     clips = number or column.kind == "formula"
     missing = column.no_value if column.kind == "formula" else column.missing
     return [
@@ -107,7 +108,7 @@ def _count(finding: Finding) -> str:
 def _notes(column: ColumnCheck, numbered: str) -> list[str]:
     what = {
         "missing": "no valid id" if column.kind == "id" else "missing",
-        "not_a_number": _NUMBER[numbered],
+        "not_a_number": _NO_DATE if column.kind == "date" else _NUMBER[numbered],
         "no_declared_level": _MISREAD.get(column.kind, ""),
         "clipped_low": "below its bounds, clipped",
         "clipped_high": "above its bounds, clipped",

@@ -9,6 +9,7 @@ import unicodedata
 from dataclasses import dataclass
 from typing import Final, Literal
 
+from discreet.design.dates import day_of_text
 from discreet.design.formulas.tree import LOGIC_WORDS, WORD
 from discreet.errors import SpecError
 
@@ -17,6 +18,7 @@ NOT_PART: Final = "not part of the formula language"
 _SHOWN: Final = 60
 _BLANKS: Final = " \t\r\n"
 _NUMBER: Final = re.compile(r"([0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+_DATE: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?![0-9.])")
 _QUOTED: Final = re.compile(r"`((?:[^`]|``)*)`")
 _TEXT: Final = re.compile(r'"((?:[^"]|"")*)"|\'((?:[^\']|\'\')*)\'')
 _SIGN: Final = re.compile(r"\*\*|<=|>=|==|!=|[-+*/<>(),=:]")
@@ -87,6 +89,12 @@ def _token(text: str, position: int) -> tuple[Token, int]:
         if not word.isidentifier():
             raise misuse(text, position, f"{word!r}", "is not a plain name; write it in back quotes if it is a column")
         return Token("word", word, position), match.end()
+    if match := _DATE.match(text, position):
+        # a subtraction that nobody means
+        day = day_of_text(match.group())
+        here = "" if day is None else f", here {day}"
+        verdict = f"is not a number; write the number of days since 1970-01-01{here}, or compare year(...) with a year"
+        raise misuse(text, position, f"the date {match.group()}", verdict)
     if match := _NUMBER.match(text, position):
         return Token("number", match.group(), position, _value(text, match)), match.end()
     if match := _QUOTED.match(text, position):

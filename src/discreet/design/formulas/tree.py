@@ -199,8 +199,9 @@ def with_codes(
     A comparison of such a column with an integer names a level. A level that a column does not have stays without
     a position.
 
-    >>> with_codes(Compare("==", Name("g"), Number(2.0)), {"g": {1: 0, 2: 1}}, {})
-    IsLevel(sign='==', name='g', level=2, code=1)
+    >>> asked = with_codes(Compare("==", Name("g"), Number(2.0)), {"g": {1: 0, 2: 1}}, {})
+    >>> asked.level, asked.code
+    (2, 1)
     """
     if isinstance(tree, Compare) and (asked := _integer_level(tree)) is not None and asked.name in codes:
         tree = asked

@@ -142,7 +142,7 @@ class CsvFile:
             yield held
 
     def _first_and_last_end(self, held: bytes) -> tuple[int, int]:
-        """How long the first record is at least, and behind which sign the last whole one ends."""
+        """How long the first record is at least, and behind which character the last whole one ends."""
         if self._breaks:
             ends = record_ends(held)
             return (int(ends[0]), int(ends[-1])) if len(ends) else (len(held), 0)

@@ -128,7 +128,7 @@ class FileSource:
 
     @property
     def origin(self) -> Origin | None:
-        """Whether rows can be told apart by their quotes alone."""
+        """Whether quotes alone part the rows."""
         return "quoted" if self.reading.quoted_line_breaks else None
 
     @property

@@ -14,7 +14,7 @@ from discreet.tables.files.packed import TextBytes
 from discreet.tables.files.reading import DEFAULT_READING, ReadOptions
 
 _DELIMITERS: Final = (",", ";", "\t", "|")
-# cp1252 is what most programs write that do not write UTF-8; latin-1 has a sign for every byte
+# cp1252 is what most programs write that do not write UTF-8; latin-1 has a character for every byte
 _ENCODINGS: Final = ("utf-8", "cp1252", "latin-1")
 _UTF16_MARKS: Final = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
@@ -34,7 +34,7 @@ def proposed(path: Path, given: ReadOptions, *, encoding: bool, delimiter: bool)
     usual = DEFAULT_READING.for_file(path).delimiter or ","
     cells = {sign: len(split_names(line, sign) or ()) for sign in (usual, *_DELIMITERS)}
     best = max(cells, key=lambda sign: cells[sign])
-    # where the line is one cell however it is split, what is wrong with it is said by the usual sign
+    # where the line is one cell however it is split, what is wrong with it is said by the usual delimiter
     return given if best == usual or cells[best] < 2 else replace(given, delimiter=best)
 
 

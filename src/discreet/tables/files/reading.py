@@ -1,4 +1,4 @@
-"""How a text file is written: encoding, separators, decimal signs, and whether a quoted cell may span lines.
+"""How a text file is written: encoding, separators, how numbers are written, and whether a quoted cell may span lines.
 
 Every option is public and holds for the whole file. None is learned from a cell: what `discreet init` proposes rests on
 the header line alone.
@@ -32,9 +32,9 @@ class ReadOptions:
     delimiter
         The one character between two cells; none stands for a tab in a `.tsv` file and a comma in any other.
     decimal
-        The sign before the fraction of a number: a point or a comma.
+        The character before the fraction of a number: a point or a comma.
     thousands
-        The sign between groups of three digits before the fraction; none where numbers have no groups.
+        The character between groups of three digits before the fraction; none where numbers have no groups.
     quoted_line_breaks
         Whether a quoted cell may hold line breaks. Then the file is read by RFC 4180 to the letter, and every record
         must have as many cells as the header.
@@ -65,7 +65,7 @@ class ReadOptions:
         if self.thousands == self.decimal:
             raise SpecError(
                 f"thousands and decimal are both {shown(self.decimal)}; a number could be read in two ways. Give two "
-                "different signs"
+                "different characters"
             )
         check_flag("quoted_line_breaks", self.quoted_line_breaks)
 

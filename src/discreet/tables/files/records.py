@@ -1,7 +1,7 @@
 """Where the lines and records of CSV text begin and end, found from quotes and line ends alone.
 
-The quotes of a rightly quoted text open and close in turn, and a pair inside a cell closes and opens at once. So a sign
-is inside a cell exactly where the number of quotes before it is odd.
+The quotes of a rightly quoted text open and close in turn, and a pair inside a cell closes and opens at once. So a
+character is inside a cell exactly where the number of quotes before it is odd.
 """
 
 from __future__ import annotations
@@ -53,9 +53,9 @@ def first_stray_quote(block: bytes, delimiter: str, *, line_breaks: bool = False
 
 
 def record_ends(block: bytes) -> Places:
-    r"""Behind which signs a record ends: line ends outside of quotes, CR and LF together as one.
+    r"""Behind which characters a record ends: line ends outside of quotes, CR and LF together as one.
 
-    A CR that is the last sign is left out, since it may be half of such a pair.
+    A CR that is the last character is left out, since it may be half of such a pair.
 
     >>> record_ends(b'a,"b\n"\r\nc\n').tolist()
     [8, 10]
@@ -73,7 +73,7 @@ def record_ends(block: bytes) -> Places:
 
 
 def record_starts(block: bytes) -> Places:
-    """Where each record of whole records begins; what stands behind the last record end is one too."""
+    """Where each record of whole records begins; what follows the last record end is one too."""
     if block.endswith(b"\r"):
         # no half of a pair here: the text ends
         block += b"\n"

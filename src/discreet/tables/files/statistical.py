@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from discreet.design.columns import Readable
 from discreet.errors import DataError, missing_extra
@@ -27,8 +28,16 @@ _READERS: Final = {
     ".sas7bdat": "read_sas7bdat",
     ".xpt": "read_xport",
 }
-_TEXT: Final = frozenset(("string", "string_ref"))
+# all other types are numbers that doubles hold
+_TYPES: Final = {"string": pa.string(), "string_ref": pa.string(), "float": pa.float32()}
 _PART_ROWS: Final = 65_536
+# a transport file is filled up with blanks, and its reader leaves out rows of nothing else at its end
+_PADDED: Final = ".xpt"
+# what blanks are as a number of 2 to 8 bytes: an exponent, and a mantissa that ends in zeros
+_BLANK_NUMBERS: Final = pa.array(
+    int.from_bytes((b" " * (width - 1)).ljust(7, b"\0"), "big") * 2.0**-56 * 16.0 ** (ord(" ") - 64)
+    for width in range(2, 9)
+)
 
 
 class StatisticalFile:
@@ -42,7 +51,7 @@ class StatisticalFile:
         """Every column in its order, as text or numbers."""
         _, about = self._read(metadataonly=True)
         stored = about.readstat_variable_types
-        return {name: pa.string() if stored[name] in _TEXT else pa.float64() for name in about.column_names}
+        return {name: _TYPES.get(stored[name], pa.float64()) for name in about.column_names}
 
     def column_types(self, names: Sequence[str]) -> Mapping[str, DataType]:
         """Types of the declared columns; refuse a file that lacks one."""
@@ -58,13 +67,27 @@ class StatisticalFile:
         while rows == _PART_ROWS:
             found, about = self._read(usecols=names, row_offset=done, row_limit=_PART_ROWS)
             part = pa.record_batch([_cells(found[name], types[name]) for name in names], names=names)
-            rows = part.num_rows
+            rows, first = part.num_rows, done == 0
+            if self.path.suffix.lower() == _PADDED:
+                part = self._without_blank_rows(part, done)
             done += rows
             # some of these files do not say how many rows they have
             share = min(1.0, done / about.number_rows) if about.number_rows else float(rows < _PART_ROWS)
             # types are checked in every table, also in one without rows
-            for start in range(0, rows or (done == 0), batch_rows):
+            for start in range(0, part.num_rows or first, batch_rows):
                 yield part.slice(start, batch_rows), share
+
+    def _without_blank_rows(self, part: RecordBatch, start: int) -> RecordBatch:
+        """Leave out rows of blanks wherever they are, since at the end of the file they look like filling.
+
+        Otherwise the last row that is not blank would decide whether all those before it are there.
+        """
+        if not _blank_rows(part).true_count:
+            return part
+        types = self.all_types()
+        found, _ = self._read(row_offset=start, row_limit=_PART_ROWS)
+        whole = pa.record_batch([_cells(found[name], kind) for name, kind in types.items()], names=list(types))
+        return part.filter(pc.invert(_blank_rows(whole)))
 
     def line(self, row: int) -> int | None:
         """None: rows of such a file have no lines."""
@@ -94,8 +117,17 @@ def _reader(path: Path) -> Callable[..., tuple[Mapping[str, list[object]], Any]]
     raise problem
 
 
+def _blank_rows(part: RecordBatch) -> pa.BooleanArray:
+    """Which rows may be made of blanks alone, by the columns at hand."""
+    blank = pa.repeat(True, part.num_rows)
+    for values in part.columns:
+        text = pa.types.is_string(values.type)
+        blank = pc.and_(blank, values.is_null() if text else pc.is_in(values, value_set=_BLANK_NUMBERS))
+    return blank
+
+
 def _cells(cells: list[object], kind: DataType) -> pa.Array:
     """One Arrow array of the type that the file states; text without a character is a missing cell, as in CSV."""
     if pa.types.is_string(kind):
         return pa.array([cell or None for cell in cells], pa.string())
-    return pa.array(cells, pa.float64())
+    return pa.array(cells, kind)

@@ -43,9 +43,9 @@ class TextCells:
     Attributes
     ----------
     decimal
-        The sign before the fraction of a number.
+        The character before the fraction of a number.
     thousands
-        The sign between groups of three digits; none where there are no groups. A number may also be written without.
+        The character between groups of three digits; none where there are no groups. A number may also have none.
 
     Examples
     --------

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @click.command("audit", short_help="Attack the mechanisms, and compare what is certified with what is claimed.")
 @click.argument("mechanism", required=False)
-@click.option("--full", is_flag=True, help="Also every pair through the whole public path; takes an hour.")
+@click.option("--full", is_flag=True, help="Also every pair through the whole public path; takes an hour on two cores.")
 @click.option("--membership", is_flag=True, help="Ask who is in a public table: attacks with and without noise.")
 @click.option("--workers", type=click.IntRange(min=1), metavar="N", help="Processes.  [default: all cores]")
 @click.option("-o", "--output", metavar="DIR", help="Folder to write a picture and the JSON document to.")
