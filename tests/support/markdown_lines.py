@@ -16,7 +16,7 @@ WIDEST = 120
 _TARGET = re.compile(r"\]\([^)\s]*\)|<https?://[^>]*>")
 # rows of tables, and code that the tests of the documentation run and no reader sees
 _ONE_LINE = ("|", "% check: ")
-_SKIPPED = ("_build", ".venv")
+_SKIPPED = ("_build", ".venv", "discreet-demo")
 
 
 def long_lines(text: str) -> list[int]:
