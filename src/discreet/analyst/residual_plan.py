@@ -89,7 +89,7 @@ def _spread(full: Fit) -> tuple[float, float]:
     The order of arguments of `min` and `max` lets a NaN fall on the safe side, here and above.
     """
     known = full._known
-    if full.release.scaling is not None and full.estimable:
+    if full.release.weighted and full.estimable:
         equations = normal_equations(full.release, full.model)
         exact = tuple(map(Fraction, full.scaled_coefficients.tolist()))
         score = score_inference(equations, exact, np.zeros(len(exact)))
