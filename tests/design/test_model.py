@@ -28,6 +28,7 @@ REFUSED = [
     (("y", COLUMNS | {"w": (0, 5)}), {"weights": "y"}, "is the target"),
     (("y", COLUMNS | {"w": (1, 5)}), {"weights": "w"}, r"have the bounds \[1, 5\]; declare \[0, W\]"),
     (("y", COLUMNS | {"w": bool}), {"weights": "w"}, "are no numbers"),
+    (("y", COLUMNS | {"w": (5, 0)}), {"weights": "w"}, "^column 'w': bounds"),
     (("y", COLUMNS | {"w": "private"}), {"weights": "w"}, "are private, and the noise is set by them"),
     (("y", {"y": (0, 1), "w": (0, 5)}), {"weights": "w"}, "no regressor"),
     (

@@ -197,10 +197,10 @@ def covered(draw, kind, moments, epsilon, unit, releases=RELEASES):
     ],
 )
 def test_intervals_cover(draw, kind, moments, epsilon, unit):
-    """95% sets of seeded releases: at least 92.5%, which true 95% sets miss with chance below 4e-4 a cell."""
+    """95% sets of seeded releases: at least 92.5%, which true 95% sets miss with chance below 3e-4 a cell."""
     found = covered(draw, kind, moments, epsilon, unit)
     print(f"\n{kind} {moments} epsilon {epsilon:g} {unit}: {found}")
-    assert stats.binom.cdf(0.925 * RELEASES, RELEASES, 0.95) < 4e-4
+    assert stats.binom.cdf(0.925 * RELEASES - 1, RELEASES, 0.95) < 3e-4
     assert (found >= 0.925).all()
 
 
