@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
 from discreet.curator.sums.gram import ExactGram
 from discreet.curator.sums.sample_weights import WeightedGram, row_products
+from discreet.curator.table import accumulate
 from discreet.design.domain import WEIGHT_BITS, RowDomain
+from discreet.design.model import Design
+from discreet.tables.files.opening import open_source
+from discreet.tables.source import ComputeOptions
 
 LARGEST = 2**WEIGHT_BITS
 
@@ -66,3 +72,25 @@ def test_no_rows_give_nothing():
     sums = WeightedGram(4, domain(16))
     sums.add(np.empty((5, 0)))
     assert set(sums.totals()) == {0}
+
+
+ODD = (None, math.nan, math.inf, -math.inf, -3.0, 1e308, -1e308, 0.0, 2.0, 4.0, 5.0, "2", "", "many")
+
+
+@pytest.mark.parametrize("missing", ["drop", 1.5])
+def test_no_weight_changes_how_another_row_counts(missing):
+    """Sums over a table with odd weights are those over its rows one by one, in any batch."""
+    rule = missing if isinstance(missing, str) else {"fill": missing}
+    design = Design("y", {"x": (-1, 1), "y": (0, 1), "w": {"bounds": (0, 4), "missing": rule}}, weights="w")
+    rng = np.random.default_rng(3)
+    rows = [(float(x), float(y), w) for w in ODD for x, y in rng.uniform(-1, 1, (2, 2))]
+    found = RowDomain.of(design)
+
+    def sums(some, **options):
+        table = {name: [row[place] for row in some] for place, name in enumerate(("x", "y", "w"))}
+        return np.array(accumulate(open_source(table), design, found, ComputeOptions(**options)).values, dtype=object)
+
+    alone = sum(sums([row]) for row in rows)
+    assert (sums(rows) == alone).all()
+    assert (sums(rows[::-1], batch_rows=3, chunk_rows=2) == alone).all()
+    assert alone[-1] == found.product_unit * (2 * (7 if missing == "drop" else len(ODD)))

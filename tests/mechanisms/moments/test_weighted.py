@@ -116,6 +116,18 @@ def test_under_replace_a_weight_that_goes_to_0_is_a_row_that_is_absent():
     found = [cost(asked, corner(), corner(**cells)) for cells in ({"w": 0.0}, {"x": -1.0}, {"y": -1.0})]
     assert Fraction(97, 100) * CLAIM <= max(found) <= CLAIM
     assert found[0] > Fraction(8, 10) * CLAIM
+    # a negative weight is 0, and moves the sums no farther
+    assert cost(asked, corner(), corner(w=-400.0)) == found[0]
+
+
+def test_of_true_and_false_a_row_that_is_absent_costs_more_than_one_that_is_replaced():
+    """Where products are not negative: calibrated to replaced rows alone, a weight of 0 would exceed the budget."""
+    columns = {"x": bool, "y": bool, "w": (0, 4)}
+    asked = question(weighted(columns, unit={"neighbours": "replace"}))
+    row = corner(x=True, y=True)
+    absent, replaced = (cost(asked, row, other) for other in (row | {"w": [0.0]}, row | {"x": [False], "y": [False]}))
+    assert Fraction(999, 1000) * CLAIM <= absent <= CLAIM
+    assert replaced < Fraction(98, 100) * absent
 
 
 @pytest.mark.parametrize("neighbours", RELATIONS)
@@ -221,18 +233,20 @@ def test_the_loss_forwards_is_that_of_the_budget(unit, moments):
 
 
 def test_noise_has_the_stated_law_and_a_wrong_scale_is_rejected():
-    """Chi-square over what every number of whole runs is off: false alarm 1e-9, a fifth off is seen."""
+    """Chi-square over what every number is off: false alarm 1e-9 for each of the three, a fifth off is seen."""
     design = weighted(COLUMNS)
     asked = question(design)
     table = {"x": [0.1, 0.5], "g": ["a", "b"], "y": [0.0, 0.3], "w": [1.0, 3.0]}
-    rows = MadeUpRows(table, design, asked.domain)
+    exact = MadeUpRows(table, design, asked.domain).sums(row_products(len(design.released), asked.domain))
+    *sums, rows = exact.values
     off = []
-    for _ in range(60):
-        (first, _), _ = replayed(asked, (rows, rows), ExactSampler())
-        kept = [one for one in zip(first.noisy, first.exact, first.scales, strict=True) if one[2]]
-        off += [(a - b) / scale for a, b, scale in kept]
+    for _ in range(200):
+        made = asked.mechanism.randomise(exact, design, asked.law, ExactSampler())
+        changes = zip((*made.totals, made.scalars[ROWS]), (*sums, rows), strict=True)
+        scales = (*asked.law.steps(len(design.released)), asked.law.sigma[ROWS])
+        off += [(a - b) / scale for (a, b), scale in zip(changes, scales, strict=True) if scale]
     # the number of rows beside every entry but the product of two indicators
-    assert len(off) == 60 * (entry_count(5) - 1 + 1)
+    assert len(off) == 200 * (entry_count(5) - 1 + 1)
     statistic = float(np.square(off).sum())
     low, high = stats.chi2.ppf([FALSE_ALARM / 2, 1 - FALSE_ALARM / 2], len(off))
     assert low < statistic < high
