@@ -123,8 +123,10 @@ def robust_meat(release: Release, model: SubModel, penalty: Penalty) -> FloatArr
         )
     if not is_full(release, model, penalty):
         raise SpecError(
-            "robust standard errors are only for the declared full model with its intercept and without a penalty, "
-            "because the residuals were taken from it; fit that one"
+            "robust standard errors of this model are impossible from the release: they need the sum of its own "
+            "squared residuals times products of the features, which no released sum gives. The release holds that of "
+            "the declared full model with its intercept and without a penalty; fit that one, or declare this model in "
+            'a design of its own and release it with moments "robust" (--robust), which spends budget'
         )
     indices = [0, *model.positions]
     return whole[np.ix_(indices, indices)] * _radius(release) ** 2

@@ -119,6 +119,6 @@ _VARIANTS: Final = (
     MechanismEntry("gaussian guard", "gaussian", _DELTA, guard=True, most_draws=5000),
     MechanismEntry("gaussian scaled", "gaussian", _DELTA, scaling="private", most_draws=500),
     MechanismEntry("laplace guard", "laplace", 0.0, guard=True, most_draws=5000),
-    MechanismEntry("gaussian weights", "gaussian", _DELTA, weights=True, most_draws=5000),
+    MechanismEntry("gaussian weights", "gaussian", _DELTA, weights=True, most_draws=2000),
 )
 _ESTIMATOR: Final = MechanismEntry("gaussian estimator", "gaussian", _DELTA, estimator=True, most_draws=2000)
