@@ -119,13 +119,19 @@ read_release <- function(path) {
   structure(release, class = "discreet_release")
 }
 
+# Steps in one scaled unit of a product, finer where rows have weights.
+.unit <- function(release) {
+  bits <- release$noise$parameters$weight_bits
+  4^release$noise$grid_bits * 2^(if (is.null(bits)) 0 else as.numeric(bits))
+}
+
 # The moment matrix of (1, x, y), scaled; NA where a sum was not released.
 .sums <- function(release) {
   size <- length(release$columns)
   totals <- vapply(release$totals, function(total) if (is.null(total)) NA_real_ else as.numeric(total), 0)
   sums <- matrix(0, size, size, dimnames = list(release$columns, release$columns))
   # the upper triangle row by row is the lower triangle column by column
-  sums[lower.tri(sums, diag = TRUE)] <- totals / 4^release$noise$grid_bits
+  sums[lower.tri(sums, diag = TRUE)] <- totals / .unit(release)
   sums[upper.tri(sums)] <- t(sums)[upper.tri(sums)]
   sums
 }
@@ -142,7 +148,7 @@ read_release <- function(path) {
   block[1, 1] <- "count"
   block[size, size] <- "target_square"
   sigma <- vapply(release$noise$sigma, as.numeric, 0)
-  sd <- matrix(sigma[block], size, size) / 4^release$noise$grid_bits
+  sd <- matrix(sigma[block], size, size) / .unit(release)
   if (family == "discrete-laplace") sd <- sd * sqrt(2)
   # two indicators of one factor are never both 1: their product is 0 and has no noise
   for (factor in release$noise$factors) {
@@ -305,6 +311,7 @@ discreet_lm <- function(formula = NULL, data) {
 .check_readable <- function(release) {
   if (release$kind != "moments") .refuse("the release holds the coefficients of one model and no sums")
   if (!is.null(release$scaling)) .refuse("the rows of the release are scaled and weighted")
+  if (!is.null(release$design$weights)) .refuse("the rows of the release have weights")
   if (!release$noise$family %in% c("discrete-gaussian", "discrete-laplace")) {
     .refuse("the noise is of the family ", release$noise$family, ", which this file does not read")
   }

@@ -484,12 +484,12 @@ def with_residuals(made: Release, asked: Question, read: Callable[[Sums], Totals
     from discreet.analyst.residual_plan import residual_plan
 
     plan, rows = residual_plan(made, asked.residual_bound), made.design.unit.max_rows
-    if made.scaling is not None:
-        weighting = weighting_of(asked.domain, made.scaling)
-        weighted = read(WeightedResiduals(weighting, plan.coefficients, plan.bound, rows))
-        products = gram_with_noise(weighted, made.noise, sampler)
-        return replace(made, residuals=ResidualPart(plan.coefficients, plan.bound, products))
     gram = ResidualGram(asked.domain, len(plan.coefficients), plan.coefficients, plan.bound, rows)
+    if made.weighted:
+        by, at = made.scaling, (plan.coefficients, plan.bound, rows)
+        totals = read(gram if by is None else WeightedResiduals(weighting_of(asked.domain, by), *at))
+        products = gram_with_noise(totals, made.noise, sampler)
+        return replace(made, residuals=ResidualPart(plan.coefficients, plan.bound, products))
     squares = RatioSquares(asked.domain, plan.coefficients, plan.ratio, plan.mean, plan.ratio_bound, rows)
     again = read(ResidualPass(gram, squares))
     *noisy, square = residuals_with_noise(again, made.noise, sampler)

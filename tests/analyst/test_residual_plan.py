@@ -10,6 +10,7 @@ import pytest
 import discreet
 from discreet.analyst.residual_plan import WIDEST_BOUND, residual_plan
 from discreet.design.model import Design
+from discreet.testing import seeded_release
 
 
 @pytest.mark.filterwarnings("ignore::discreet.errors.PrivacyNotice")
@@ -50,3 +51,15 @@ def test_where_noise_leaves_no_least_squares_the_second_part_takes_the_widest_bo
         if np.linalg.eigvalsh(made.moments[:-1, :-1])[0] <= 0:
             assert (part.bound, part.ratio.ratio, part.ratio.bound) == (WIDEST_BOUND, 1.0, WIDEST_BOUND)
     assert False in seen
+
+
+@pytest.mark.parametrize("rows", [1, 2])
+def test_where_there_are_not_more_rows_than_coefficients_the_second_part_of_weighted_rows_takes_the_widest_bound(rows):
+    """Their number is public, so that what the residual sum is divided by may be exactly 0."""
+    columns = {"x": (-1, 1), "y": (-1, 1), "w": (0, 1)}
+    design = Design("y", columns, weights="w", unit={"neighbours": "replace"})
+    table = {"x": [-1.0, 1.0][:rows], "y": [0.5, 0.2][:rows], "w": [1.0, 1.0][:rows]}
+    # noise that leaves sums of one or two rows positive definite
+    for seed in range(6):
+        made = seeded_release(table, design, seed=seed, epsilon=2.0, delta=1e-6, moments="robust")
+        assert made.residuals.bound == WIDEST_BOUND

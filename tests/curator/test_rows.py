@@ -8,6 +8,7 @@ import pytest
 from discreet.curator.rows import GridRows
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
+from discreet.errors import SpecError
 
 DESIGN = Design("y", {"x": (0, 10), "b": bool, "g": ["u", "v", "w"], "y": (-1, 1)})
 # values of x, b, codes of g, and y
@@ -67,3 +68,19 @@ def test_formulas_see_cells_inside_their_bounds():
     x, square, y = rows.completed([np.array([3.0, 20.0]), np.array([0.0, 1.0])])
     assert square.tolist() == [9.0, 100.0]
     assert (x.tolist(), y.tolist()) == ([3.0, 20.0], [0.0, 1.0])
+
+
+def test_a_weight_becomes_steps_of_the_largest_one_by_itself():
+    design = Design("y", {"y": (0, 1), "x": (0, 1), "w": (0, 4)}, weights="w", radius=0.5)
+    domain = RowDomain.of(design)
+    rows = GridRows(design, domain, 8)
+    cells = np.array([-3.0, 0.0, 1.0, 2.00001, 4.0, 1e308])
+    settled = [np.full(6, 0.5), np.ones(6), cells]
+    block = rows.encoded(rows.completed(settled))
+    assert block.shape == (4, 6)
+    assert block[-1].tolist() == [0, 0, 2**12, 2**13, 2**14, 2**14]
+    for index in range(6):
+        alone = rows.encoded(rows.completed([values[index : index + 1] for values in settled]))
+        assert (alone[:, 0] == block[:, index]).all()
+    with pytest.raises(SpecError, match="grid_bits 17 is not allowed with weights"):
+        RowDomain.of(design, 17)

@@ -21,8 +21,22 @@ REFUSED = [
     (("y", {"y": (0, 1)}), {}, "no regressor"),
     (("z", COLUMNS), {}, "unknown target 'z'; allowed: y, x, b, g"),
     (("y", {}), {}, "^no column is declared; declare the target 'y' and at least one column besides it$"),
-    (("y", COLUMNS), {"weights": "w"}, "^weights is a reserved key; weighted regression is not supported yet"),
-    (("y", COLUMNS), {"weights": np.ones(3)}, "how far one row can move the sums; leave it out$"),
+    (("y", COLUMNS), {"weights": "w"}, "unknown weights 'w'"),
+    (("y", COLUMNS), {"weights": 3}, "unknown weights 3"),
+    (("y", COLUMNS), {"weights_are": "sampling"}, "got weights_are without weights"),
+    (("y", COLUMNS | {"w": (0, 5)}), {"weights": "w", "weights_are": "survey"}, "unknown weights_are 'survey'"),
+    (("y", COLUMNS | {"w": (0, 5)}), {"weights": "y"}, "is the target"),
+    (("y", COLUMNS | {"w": (1, 5)}), {"weights": "w"}, r"have the bounds \[1, 5\]; declare \[0, W\]"),
+    (("y", COLUMNS | {"w": bool}), {"weights": "w"}, "are no numbers"),
+    (("y", COLUMNS | {"w": (5, 0)}), {"weights": "w"}, "^column 'w': bounds"),
+    (("y", COLUMNS | {"w": "private"}), {"weights": "w"}, "are private, and the noise is set by them"),
+    (("y", {"y": (0, 1), "w": (0, 5)}), {"weights": "w"}, "no regressor"),
+    (
+        ("y", COLUMNS | {"w": {"bounds": (0, 5), "release": False}, "v": {"formula": "w * 2"}}),
+        {"weights": "w"},
+        "leave out release = false",
+    ),
+    (("y", COLUMNS), {"weights": np.ones(3)}, "unknown weights"),
     (("y", {**COLUMNS, "w": np.array([[0, 1]])}), {}, "column 'w': expected a pair of bounds"),
     (("y", {**COLUMNS, "w": np.float64}), {}, "column 'w': expected a pair of bounds"),
     (("y", {**COLUMNS, "w": np.array(3)}), {}, "column 'w': expected a pair of bounds"),
@@ -166,12 +180,19 @@ def test_a_ball_over_too_many_columns_for_64_bit_norms_is_refused():
     RowDomain.of(design, 24)
 
 
-def test_weights_are_reserved_in_a_design_file_and_fine_as_the_name_of_a_column():
-    table = {"target": "y", "columns": {"y": (0, 1), "x": (0, 1)}}
-    with pytest.raises(SpecError, match=r"weights is a reserved key; .* leave it out$"):
-        Design.from_dict({**table, "weights": "w"})
-    with pytest.raises(SpecError, match="weights is a reserved key"):
-        Design.from_toml('target = "y"\nweights = "w"\n[columns]\ny = {bounds = [0, 1]}\nx = {bounds = [0, 1]}\n')
+def test_weights_are_no_regressor_and_fine_as_the_name_of_a_column():
+    columns = {"y": (0, 1), "x": (0, 1), "w": (0, 5)}
+    design = Design("y", columns, weights="w", unit={"neighbours": "replace"})
+    assert (design.released, design.weights_are) == (("1", "x", "y"), "inverse-variance")
+    assert (design.rows_public, design.count_public) == (True, False)
+    assert list(design.table_columns) == ["y", "x", "w"]
+    assert Design.from_toml(design.to_toml()) == design == pickle.loads(pickle.dumps(design))
+    other = Design("y", columns, weights="w", weights_are="sampling", unit={"neighbours": "replace"})
+    assert other != design
+    assert hash(other) != hash(design)
+    assert "weights (sampling)" in other._repr_html_()
+    found = Design("y", columns | {"x": "private"}, weights="w").with_found({"x": (0.0, 1.0)}).redeclared()
+    assert found == Design("y", columns, weights="w")
     assert Design("y", {"y": (0, 1), "weights": (0, 1)}).regressors == ("weights",)
 
 

@@ -125,7 +125,7 @@ def test_what_is_missing_is_listed_with_what_is_wrong() -> None:
         ("", "target"), ("x", "bounds"), ("3", "name"),
     ]  # fmt: skip
     assert [one.key for one in refused("y", 5, unit={"max_rows": 2}, weights="w")] == [
-        "weights", "columns", "unit.max_rows",
+        "columns", "unit.max_rows", "weights",
     ]  # fmt: skip
     assert [one.key for one in refused("y", {"y": (0, 1)}, radius=0)] == ["radius", "columns"]
     released = {"y": (0, 1), "g": ["a", "b"], "g[b]": (0, 1), "h": ["a", "b"], "h[b]": (0, 1)}

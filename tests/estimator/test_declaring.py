@@ -109,7 +109,7 @@ def test_what_contradicts_itself_is_refused_before_the_spend(rows, options, mess
     assert not hasattr(model, "release_")
 
 
-def test_a_design_with_other_columns_or_persons_is_refused(rows):
+def test_a_design_with_other_columns_persons_or_weights_is_refused(rows):
     X, y = rows
     fit = PrivateLinearRegression(**BUDGET, design=DESIGN).fit
     with pytest.raises(SpecError, match=r"in the design but not in X: \['age'\]"):
@@ -123,6 +123,9 @@ def test_a_design_with_other_columns_or_persons_is_refused(rows):
     persons = discreet.Design("y", {"y": (0, 1), "x": (0, 1)}, unit={"id": "who", "max_rows": 2})
     with pytest.raises(SpecError, match="every row counts as a person of its own"):
         PrivateLinearRegression(**BUDGET, design=persons).fit([[0.5]], [0.5])
+    weighted = discreet.Design("y", {"y": (0, 1), "x": (0, 1), "w": (0, 5)}, weights="w")
+    with pytest.raises(SpecError, match=r"has weights, 'w'.*Use discreet\.release"):
+        PrivateLinearRegression(**BUDGET, design=weighted).fit([[0.5, 1.0]], [0.5])
 
 
 def test_whatever_is_given_beside_a_design_is_refused_in_words():

@@ -16,7 +16,7 @@ MODEL = {"epsilon": 1.0, "delta": 1e-6, "bounds": (0, 1), "target_bounds": (0, 1
 @pytest.mark.parametrize(
     ("given", "reason"),
     [
-        ({"sample_weight": [1.0, 1.0]}, "calibrated to rows that count once each"),
+        ({"sample_weight": [1.0, 1.0]}, r"needs a public bound.*weights=\"w\""),
         ({"groups": [1, 1]}, "every row counts as a person of its own"),
     ],
 )

@@ -242,7 +242,7 @@ def test_with_the_noise_off_they_are_those_of_lm(run):
         ("scaled", "scaled and weighted"),
         ("clustered", "clustered by person"),
         ("newer", "schema version"),
-        ("weights", "declares weights"),
+        ("weights", "have weights"),
         ("declaration", 'declaration of "x"'),
         ("other", "no release of discreet"),
     ],

@@ -33,6 +33,7 @@ BAD_CHANGES = {
         {"noise__family": "wishart", "noise__parameters": {"degrees": "0"}},
         "noise.parameters are not those of the family 'wishart'",
     ),
+    "bits of weights": ({"noise__parameters": {"weight_bits": "14"}}, "has weight_bits, but the design has no weights"),
     "scalars": ({"scalars": {"smallest_eigenvalue": "5"}}, "must give the blocks"),
     "sum without its law": ({"noise__sigma__target_square": DELETE}, "differ on whether the block 'target_square'"),
     "law without its sum": ({"totals": ["1"] * 20 + [None]}, "differ on whether the block 'target_square'"),
@@ -117,6 +118,25 @@ def test_a_file_that_does_not_hold_together_is_refused_even_with_a_matching_dige
     with pytest.raises(ReleaseFileError, match=message) as caught:
         Release.from_json(edited(a_release(), **changes))
     assert caught.value.exit_code == 2
+
+
+BAD_WEIGHTED = {
+    "no bits": ({}, {"noise__parameters": DELETE}, "of a design with weights must have weight_bits = 14"),
+    "other bits": ({}, {"noise__parameters": {"weight_bits": "12"}}, "must have weight_bits = 14"),
+    "no rows": ({}, {"scalars": DELETE}, "has their number in 'scalars' unless it is public"),
+    "rows that are public": ({"neighbours": "replace"}, {"scalars": {"rows": "5"}}, "unless it is public"),
+}
+
+
+@pytest.mark.parametrize("name", BAD_WEIGHTED)
+def test_sums_of_rows_with_weights_that_do_not_hold_together_are_refused(name):
+    unit, changes, message = BAD_WEIGHTED[name]
+    columns = {"x": (0, 1), "y": (0, 10), "w": (0, 5)}
+    design = discreet.Design("y", columns, weights="w", unit=unit)
+    made = discreet.release({"x": [0.1, 0.9], "y": [3.0, 4.0], "w": [1.0, 2.0]}, design, epsilon=1.0, delta=1e-6)
+    assert Release.from_json(edited(made)) == made
+    with pytest.raises(ReleaseFileError, match=message):
+        Release.from_json(edited(made, **changes))
 
 
 def test_a_number_of_units_that_is_public_must_be_given():

@@ -50,6 +50,12 @@ WEIGHTED: Final = NotEstimable(
     "the sums are of weighted rows, whose R^2 is not that of the rows; score predictions on other data, or release "
     'with scaling "declared"'
 )
+WEIGHTS: Final = NotEstimable(
+    "the rows have weights, for which no interval of R^2 is proved; rsquared is that of weighted least squares"
+)
+NEW_ROW: Final = NotEstimable(
+    "the rows have weights, and how far a new observation lies from its mean depends on its weight; ask for the mean"
+)
 PENALISED: Final = NotEstimable('R^2 describes the line of least squares; use the penalty "none" (--penalty none)')
 
 
@@ -281,14 +287,17 @@ class InferenceMixin:
 
     @property
     def s2(self) -> Number:
-        """Residual variance in squared units of the target, corrected for what the estimate follows of the noise."""
+        """Residual variance in squared units of the target, corrected for what the estimate follows of the noise.
+
+        With declared weights that of a row with weight 1, as in statsmodels: each square counts times its weight.
+        """
         return mapped(self._score, self._residual_variance)
 
     def _residual_variance(self, score: ScoreInference) -> Number:
         if score.s2 <= 0 and score.variance.any():
             return NO_RESIDUAL
         half = float(self._inputs.units.half[-1])
-        value = score.s2 * half * half
+        value = score.s2 * half * half * self.release.design.largest_weight
         return value if math.isfinite(value) else TOO_WIDE
 
     @cached_property
@@ -327,7 +336,7 @@ class InferenceMixin:
             As for `conf_int`.
         """
         checked = checked_level(level, alpha)
-        ratio = self._ratio
+        ratio = mapped(self._ratio, lambda ratio: ratio if self.release.design.weights is None else WEIGHTS)
         if isinstance(ratio, NotEstimable):
             return from_0_to_1(ratio.reason) if isinstance(ratio, NothingExcluded) else ratio
         return rsquared_interval(ratio, self._z(checked, ratio))
@@ -354,6 +363,7 @@ class InferenceMixin:
             self.scaled_coefficients,
             self._score,
             self._family,
+            None if self.release.design.weights is None else NEW_ROW,
         )
 
     def to_frame(self, level: float | None = None, *, alpha: float | None = None) -> Table:

@@ -89,10 +89,12 @@ def _spread(full: Fit) -> tuple[float, float]:
     The order of arguments of `min` and `max` lets a NaN fall on the safe side, here and above.
     """
     known = full._known
-    if full.release.scaling is not None and full.estimable:
+    if full.release.weighted and full.estimable:
         equations = normal_equations(full.release, full.model)
         exact = tuple(map(Fraction, full.scaled_coefficients.tolist()))
         score = score_inference(equations, exact, np.zeros(len(exact)))
+        if not score.residual_rows > 0:
+            return math.inf, 1.0
         return max(0.0, score.s2) + _NOISE * math.sqrt(score.residual_noise) / max(score.residual_rows, 1.0), 1.0
     if isinstance(known, NotEstimable):
         return math.inf, 1.0

@@ -34,6 +34,10 @@ PENALISED: Final = NotEstimable(
 WEIGHTED: Final = NotEstimable(
     'the sums are of weighted rows, whose residual sum is not that of the rows; release with scaling "declared"'
 )
+WEIGHTS: Final = NotEstimable(
+    "the rows have weights, and sums of squares and likelihoods are those of rows without; compare nested models by "
+    "their tests"
+)
 INDEFINITE: Final = NotEstimable(
     "the released sums of products are not positive definite; use fewer features, more rows or a larger epsilon"
 )
@@ -244,4 +248,6 @@ def _refusal(basis: ErrorBasis) -> NotEstimable | None:
     """Why sums of squares of this fit are not those of least squares; nothing where they are."""
     if basis.penalty_diagonal.any():
         return PENALISED
+    if basis.equations.weights:
+        return WEIGHTS
     return WEIGHTED if basis.equations.weighted else None

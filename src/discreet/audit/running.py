@@ -149,7 +149,8 @@ def _is_served(entry: MechanismEntry, found: Situation) -> bool:
     """Wishart noise serves no persons of several rows; the estimator is given lists, and no ids."""
     if entry.estimator and (found.design.unit.id is not None or not isinstance(found.pair.table, dict)):
         return False
-    if not entry.serves(found.design):
+    # tables of single pairs have no weights
+    if entry.weights or not entry.serves(found.design):
         return False
     several = table_row(entry.mechanism).persons and entry.settings.get("noise") != "wishart"
     return several or found.design.unit.max_rows == 1

@@ -72,21 +72,32 @@ class Rows(ABC):
 
 
 class GridRows(Rows):
-    """Rows (1, x, y) in grid steps: every integer is of at most `2**grid_bits` in size."""
+    """Rows (1, x, y) in grid steps: every integer is of at most `2**grid_bits` in size.
+
+    In a design with weights the weight of the row follows, in steps of the largest one.
+    """
 
     def __init__(self, design: Design, domain: RowDomain, chunk_rows: int) -> None:
         check_known(design)
-        super().__init__(len(design.released), domain.unit, chunk_rows)
+        super().__init__(row_size(design), domain.unit, chunk_rows)
         self._design = design
         self._columns = {name: design.columns[name] for name in (*design.regressors, design.target)}
         self._domain = domain
 
     def completed(self, settled: Sequence[FloatArray]) -> list[FloatArray]:
-        """Arrays of the released columns, regressors first, from those of the table's columns."""
+        """Arrays of the released columns, regressors first, and of any weights, from those of the table's columns."""
         base = dict(zip(self._design.table_columns, settled, strict=True))
-        return completed(self._design.columns, self._columns, base)
+        wanted = [*self._columns, *([] if self._design.weights is None else [self._design.weights])]
+        return completed(self._design.columns, wanted, base)
 
     def _write(self, arrays: Sequence[FloatArray], block: FloatArray) -> None:
+        if self._design.weights is not None:
+            steps = self._domain.weight_unit
+            with np.errstate(over="ignore"):
+                block[-1] = np.rint(
+                    np.clip(arrays[-1] * (steps / self._design.largest_weight), 0, steps)
+                )  # [P:grid-weight]
+            arrays, block = arrays[:-1], block[:-1]
         write_scaled(self._columns, arrays, block[1:], unit=float(self._domain.unit))
         np.rint(block[1:], out=block[1:])  # [P:grid-rounding]
         ball = self._domain.ball_norm2
@@ -107,6 +118,15 @@ class SettledRows(Rows):
     def _write(self, arrays: Sequence[FloatArray], block: FloatArray) -> None:
         for place, values in enumerate(arrays):
             block[1 + 2 * place : 3 + 2 * place] = halves(values)  # [P:settled-cells]
+
+
+def row_size(design: Design) -> int:
+    """Integers in a row (1, x, y), its weight among them if there are weights.
+
+    >>> row_size(Design("y", {"y": (0, 1), "x": (0, 1), "w": (0, 5)}, weights="w"))
+    4
+    """
+    return len(design.released) + (design.weights is not None)
 
 
 def check_known(design: Design) -> None:

@@ -13,10 +13,11 @@ from discreet.curator.kept_rows import KeptRows
 from discreet.curator.persons import PersonCap, known_persons
 from discreet.curator.private_folder import remove_abandoned
 from discreet.curator.row_digest import RowDigest
-from discreet.curator.rows import GridRows, Rows, SettledRows, check_known, settled_cells, settled_size
+from discreet.curator.rows import GridRows, Rows, SettledRows, check_known, row_size, settled_cells, settled_size
 from discreet.curator.sums.clips import ClipCounter
-from discreet.curator.sums.gram import ExactGram, chunk_rows
+from discreet.curator.sums.gram import chunk_rows
 from discreet.curator.sums.protocol import CellSums, PersonSums, RecodedSums, SettledSums, Sums, Totals
+from discreet.curator.sums.sample_weights import row_products
 from discreet.design.columns import Identifier
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
@@ -79,7 +80,7 @@ class Table:
         self._digest = RowDigest(design, domain) if digest else None
         self._clipped: tuple[int, ...] | None = None
         self._fitting = (0, 0)
-        self._size = settled_size(design) if design.searched else len(design.released)
+        self._size = settled_size(design) if design.searched else row_size(design)
         self._chunk_rows = chunk_rows(options.chunk_rows, self._size, domain.grid_bits)
         self._open = ExitStack()
         self._kept: tuple[KeptRows, int] | None = None
@@ -104,7 +105,7 @@ class Table:
         if not isinstance(sums, SettledSums):
             # sums over rows (1, x, y), which there are none of before all bounds are known
             check_known(self._design)
-        gram = ExactGram(self._size, self._domain.grid_bits) if sums is None else sums
+        gram = row_products(len(self._design.released), self._domain) if sums is None else sums
         if self._design.unit.id is not None and self._kept is None:
             kept = self._open.enter_context(KeptRows(self._size + self._marks))
             self._kept = kept, self._keep(kept)
@@ -127,7 +128,7 @@ class Table:
             The table's design with the bounds that were found.
         """
         settled, units = cast("tuple[KeptRows, int]", self._kept)
-        size = len(design.released)
+        size = row_size(design)
         rows = GridRows(design, self._domain, chunk_rows(self._options.chunk_rows, size, self._domain.grid_bits))
         clips = ClipCounter(design) if self._counts_clips else None
         anew = self._open.enter_context(KeptRows(size))

@@ -18,6 +18,10 @@ DEFAULT_GRID_BITS = 16
 MIN_GRID_BITS = 8
 MAX_GRID_BITS = 26
 MAX_MEGABYTES = 4096
+# a weight is a multiple of two to minus this times the largest one
+WEIGHT_BITS = 14
+# products of three integers then stay exact in doubles for chunks of useful size
+MAX_WEIGHTED_GRID_BITS = 16
 # six arrays of doubles
 _BYTES_PER_PRODUCT = 6 * 8
 
@@ -43,6 +47,8 @@ class RowDomain:
     signed_blocks
         How many blocks have two or more columns in [-1, 1] of which at most one is not 0: interactions of a category
         and a number. One with a single column counts as a number.
+    weight_bits
+        Of a design with weights: a row has an integer weight of at most `2**weight_bits` steps behind its target.
 
     Examples
     --------
@@ -59,6 +65,7 @@ class RowDomain:
     target_nonnegative: bool
     grid_bits: int
     signed_blocks: int = 0
+    weight_bits: int = 0
 
     @classmethod
     def of(cls, design: Design, grid_bits: int = DEFAULT_GRID_BITS) -> RowDomain:
@@ -67,6 +74,11 @@ class RowDomain:
             raise SpecError(
                 f"grid_bits {shown(grid_bits)} is not allowed; "
                 f"choose an integer from {MIN_GRID_BITS} to {MAX_GRID_BITS}"
+            )
+        if design.weights is not None and grid_bits > MAX_WEIGHTED_GRID_BITS:
+            raise SpecError(
+                f"grid_bits {grid_bits} is not allowed with weights, which take {WEIGHT_BITS} bits of their own; "
+                f"choose an integer from {MIN_GRID_BITS} to {MAX_WEIGHTED_GRID_BITS}"
             )
         _check_size(len(design.released))
         kinds = Counter(_kind(design.columns[name]) for name in design.regressors)
@@ -78,6 +90,7 @@ class RowDomain:
             radius=design.radius,
             target_nonnegative=isinstance(design.columns[design.target], Boolean),
             grid_bits=grid_bits,
+            weight_bits=0 if design.weights is None else WEIGHT_BITS,
         )
         # squared norms of rows are summed in 64-bit integers
         if not domain.box_norm2 < 2**62:
@@ -88,6 +101,20 @@ class RowDomain:
     def unit(self) -> int:
         """Grid steps in one scaled unit."""
         return 1 << self.grid_bits
+
+    @property
+    def product_unit(self) -> int:
+        """Steps in one scaled unit of a product of two columns, times the weight of the row if there is one.
+
+        >>> RowDomain(1, 0, 0, None, False, 8).product_unit == 4**8
+        True
+        """
+        return 1 << 2 * self.grid_bits + self.weight_bits
+
+    @property
+    def weight_unit(self) -> int:
+        """Steps of the largest weight; 1 without weights."""
+        return 1 << self.weight_bits
 
     @property
     def box_norm2(self) -> int:

@@ -31,6 +31,7 @@ from discreet.design.parts import (
     checked_columns,
     checked_radius,
     checked_unit,
+    checked_weights,
     is_released,
 )
 from discreet.design.printing import design_html, short_design
@@ -62,7 +63,11 @@ class Design:
     unit
         Whose presence is hidden: `PrivacyUnit` or a table such as `{"neighbours": "replace"}`.
     weights
-        Reserved: leave it out.
+        Name of a numeric column with bounds [0, W], the weights of the rows: sums are then of rows times w / W, and
+        every model is one of weighted least squares.
+    weights_are
+        What they stand for. `inverse-variance`, unless given: errors have a variance of one over the weight.
+        `sampling`: how many of a population a row speaks for; only robust standard errors are right then.
 
     Examples
     --------
@@ -78,6 +83,8 @@ class Design:
     intercept: bool = True
     radius: float | None = None
     unit: PrivacyUnit = field(default_factory=PrivacyUnit)
+    weights: str | None = None
+    weights_are: str | None = None
 
     def __init__(
         self,
@@ -87,10 +94,11 @@ class Design:
         radius: float | None = None,
         unit: PrivacyUnit | Mapping[str, object] | None = None,
         *,
-        weights: object = None,
+        weights: str | None = None,
+        weights_are: str | None = None,
     ) -> None:
         given = {"target": target, "columns": columns, "intercept": intercept, "radius": radius, "unit": unit}
-        self._declare(given if weights is None else given | {"weights": weights})
+        self._declare(given | {"weights": weights, "weights_are": weights_are})
 
     def _declare(self, given: Mapping[str, object]) -> None:
         """Check every part, and report all problems at once."""
@@ -107,11 +115,13 @@ class Design:
             check_flag("intercept", intercept)
             check_searched(intercept, columns)
         radius = checked_radius(problems, given.get("radius"))
+        weights, weights_are = checked_weights(problems, given, names, columns)
         if isinstance(named, Mapping):
-            check_released(problems, given.get("target"), names, columns)
+            check_released(problems, given.get("target"), names, columns, weights)
         problems.check()
         values = {"target": given["target"], "columns": MappingProxyType(columns), "intercept": intercept}
-        for name, value in (values | {"radius": radius, "unit": unit}).items():
+        values |= {"radius": radius, "unit": unit, "weights": weights, "weights_are": weights_are}
+        for name, value in values.items():
             object.__setattr__(self, name, value)
 
     def __repr__(self) -> str:
@@ -121,10 +131,15 @@ class Design:
         return design_html(self)
 
     def __hash__(self) -> int:
-        return hash((self.target, tuple(self.columns.items()), self.intercept, self.radius, self.unit))
+        declared = self.target, tuple(self.columns.items()), self.intercept, self.radius, self.unit
+        return hash((*declared, *self._weighting))
 
     def __reduce__(self) -> tuple[object, ...]:
-        return Design, (self.target, dict(self.columns), self.intercept, self.radius, self.unit)
+        return _made, (self.target, dict(self.columns), self.intercept, self.radius, self.unit, *self._weighting)
+
+    @property
+    def _weighting(self) -> tuple[str | None, str | None]:
+        return self.weights, self.weights_are
 
     @cached_property
     def released(self) -> tuple[str, ...]:
@@ -140,7 +155,7 @@ class Design:
     @property
     def offered(self) -> tuple[str, ...]:
         """Declared names of everything that is released, in declared order: what a model can be made of."""
-        return tuple(name for name, column in self.columns.items() if is_released(column))
+        return tuple(name for name, column in self.columns.items() if is_released(column) and name != self.weights)
 
     @cached_property
     def parts(self) -> Mapping[str, Column]:
@@ -221,7 +236,8 @@ class Design:
     def _with_columns(self, columns: Mapping[str, Numeric]) -> Design:
         if not columns:
             return self
-        return Design(self.target, {**self.columns, **columns}, self.intercept, self.radius, self.unit)
+        both = {**self.columns, **columns}
+        return _made(self.target, both, self.intercept, self.radius, self.unit, *self._weighting)
 
     def _clips(self, column: Column) -> bool:
         if not isinstance(column, Numeric) or column.formula is None:
@@ -246,9 +262,20 @@ class Design:
 
     @property
     def count_public(self) -> bool:
+        """Whether the sum of the constant is public: that of rows whose number is, unless they have weights."""
+        return self.weights is None and self.rows_public
+
+    @property
+    def rows_public(self) -> bool:
         """Whether the number of rows that count is public: `replace`, every row a unit, and no rule that drops one."""
         drops = any(column.missing == "drop" for column in self.table_columns.values())
         return self.unit.neighbours == "replace" and self.unit.id is None and not drops
+
+    @property
+    def largest_weight(self) -> float:
+        """The upper bound of the weights, which sums are divided by; 1 without weights."""
+        column = None if self.weights is None else self.columns[self.weights]
+        return column.bounds[1] if isinstance(column, Numeric) else 1.0
 
     @property
     def centred(self) -> bool:
@@ -275,6 +302,8 @@ class Design:
         out: dict[str, object] = {"target": self.target, "intercept": self.intercept}
         if self.radius is not None:
             out["radius"] = self.radius
+        if self.weights is not None:
+            out |= {"weights": self.weights, "weights_are": self.weights_are}
         out["columns"] = {name: column.to_dict() for name, column in self.columns.items()}
         # TOML has no word for nothing
         out["unit"] = {key: value for key, value in self.unit.to_dict().items() if value is not None}
@@ -359,3 +388,16 @@ def _declared(column: Numeric) -> Numeric:
     fill = column.fill
     missing = column.missing if fill is None else Fill(min(max(fill, low), high))
     return replace(column, missing=missing, within=None, found=False)
+
+
+def _made(
+    target: str,
+    columns: Mapping[str, object],
+    intercept: bool,
+    radius: float | None,
+    unit: PrivacyUnit,
+    weights: str | None,
+    weights_are: str | None,
+) -> Design:
+    """A design from its parts in order."""
+    return Design(target, columns, intercept, radius, unit, weights=weights, weights_are=weights_are)

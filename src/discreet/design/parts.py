@@ -18,20 +18,18 @@ from discreet.text import has_invisible_characters, twins
 
 CONSTANT: Final = "1"
 INTERCEPT: Final = "Intercept"
-_KEYS: Final = ("target", "intercept", "radius", "columns", "unit")
+_KEYS: Final = ("target", "intercept", "radius", "weights", "weights_are", "columns", "unit")
 _UNIT_KEYS: Final = ("neighbours", "id", "max_rows")
-_NO_WEIGHTS: Final = (
-    "weights is a reserved key; weighted regression is not supported yet, because a weight changes how far one row can "
-    "move the sums; leave it out"
-)
+# what weights stand for: errors with a variance of one over the weight, or how many of a population a row speaks for
+INVERSE_VARIANCE: Final = "inverse-variance"
+SAMPLING: Final = "sampling"
+WEIGHTS_ARE: Final = (INVERSE_VARIANCE, SAMPLING)
 
 
 def check_keys(problems: Problems, given: Mapping[str, object]) -> None:
     """Refuse keys that a design does not have, and find those that it needs."""
     for key in given:
-        if isinstance(key, str) and key == "weights":
-            problems.add(_NO_WEIGHTS, key=key)
-        elif not isinstance(key, str) or key not in _KEYS:
+        if not isinstance(key, str) or key not in _KEYS:
             problems.add(SpecError.unknown_name("key", key, _KEYS), key=_text(key))
     slips = " ".join(problem.message for problem in problems.found)
     for key in ("target", "columns"):
@@ -80,14 +78,64 @@ def check_target(problems: Problems, target: object, names: Iterable[object], co
             raise SpecError(f"the target {written(target)} is not released; leave out release = false")
 
 
+def checked_weights(
+    problems: Problems, given: Mapping[str, object], names: Iterable[object], columns: Mapping[str, Column]
+) -> tuple[str | None, str | None]:
+    """The name of the column of weights and what they stand for, if there are weights."""
+    weights, kind = given.get("weights"), given.get("weights_are")
+    with problems.at(key="weights_are"):
+        if kind is not None and (not isinstance(kind, str) or kind not in WEIGHTS_ARE):
+            raise SpecError.unknown_name("weights_are", kind, WEIGHTS_ARE)
+        if kind is not None and weights is None:
+            raise SpecError('got weights_are without weights; name the column of weights, such as weights = "w"')
+    with problems.at(key="weights"):
+        if weights is None:
+            return None, None
+        declared = [name for name in names if isinstance(name, str)]
+        if not isinstance(weights, str) or weights not in declared:
+            raise SpecError.unknown_name("weights", weights, declared)
+        if weights == given.get("target"):
+            raise SpecError(f"the column {written(weights)} is the target; weights are a column of their own")
+        _check_weights_column(weights, columns.get(weights))
+    # what is wrong was found above
+    return weights if isinstance(weights, str) else None, kind if isinstance(kind, str) else INVERSE_VARIANCE
+
+
+def _check_weights_column(name: str, column: Column | None) -> None:
+    """Refuse what cannot be weights; a column whose declaration is wrong is judged there."""
+    if column is None:
+        return
+    if not isinstance(column, Numeric):
+        raise SpecError(f"the weights {written(name)} are no numbers; declare bounds such as bounds = [0, 5]")
+    if column.within is not None:
+        raise SpecError(
+            f"the bounds of the weights {written(name)} are private, and the noise is set by them; declare bounds such "
+            "as bounds = [0, 5]"
+        )
+    low, high = column.bounds
+    if low != 0 or column.is_date:
+        raise SpecError(
+            f"the weights {written(name)} have the bounds [{low:g}, {high:g}]; declare [0, W] with the largest weight "
+            "W that a row may have, such as bounds = [0, 5]"
+        )
+    if not column.is_released:
+        raise SpecError(f"the weights {written(name)} are never released by themselves; leave out release = false")
+
+
 def check_released(
-    problems: Problems, target: object, names: Collection[object], columns: Mapping[str, Column]
+    problems: Problems,
+    target: object,
+    names: Collection[object],
+    columns: Mapping[str, Column],
+    weights: str | None = None,
 ) -> None:
     """Refuse a design without a regressor, and two released columns of one name.
 
-    A declared column whose declaration is wrong counts as a regressor.
+    A declared column whose declaration is wrong counts as a regressor, a column of weights does not.
     """
-    regressors = [name for name in names if name not in columns or is_released(columns[cast("str", name)])]
+    regressors = [
+        name for name in names if name != weights and (name not in columns or is_released(columns[cast("str", name)]))
+    ]
     if not names:
         named = f" {written(target)}" if isinstance(target, str) and target else ""
         problems.add(
@@ -95,7 +143,8 @@ def check_released(
         )
     elif isinstance(target, str) and target in names and not [name for name in regressors if name != target]:
         problems.add("the design has no regressor; declare at least one column besides the target", key="columns")
-    released = [one for name, column in columns.items() if is_released(column) for one in column.released(name)]
+    offered = {name: column for name, column in columns.items() if name != weights and is_released(column)}
+    released = [one for name, column in offered.items() for one in column.released(name)]
     for name, times in Counter(released).items():
         if times > 1:
             problems.add(f"two released columns are called {name!r}; rename one of the declared columns", key="columns")

@@ -24,6 +24,8 @@ def short_design(design: Design) -> str:
 def design_html(design: Design) -> str:
     """Give the declared columns as a table."""
     roles = dict.fromkeys(design.regressors, "feature") | {design.target: "target"}
+    if design.weights is not None:
+        roles[design.weights] = f"weights ({design.weights_are})"
     rows = [
         [name, roles.get(name, "in formulas only"), _declared(column.to_dict())]
         for name, column in design.columns.items()

@@ -42,6 +42,11 @@ def checked_design(design: object, given: Mapping[str, object]) -> Design | None
             f"the design names an id, {design.unit.id!r}, but a regressor is given no ids: every row counts as a "
             "person of its own. Use discreet.release, which reads the ids, and discreet.fit"
         )
+    if design.weights is not None:
+        raise SpecError(
+            f"the design has weights, {design.weights!r}, but a regressor takes rows without them. Use "
+            "discreet.release, which reads the weights, and discreet.fit"
+        )
     return design
 
 

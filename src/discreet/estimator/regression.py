@@ -439,4 +439,8 @@ def _why_refused(given: Mapping[str, object]) -> str:
             "here every row counts as a person of its own; to protect persons with several rows, give the table with "
             'its ids to discreet.release and Design(..., unit={"id": "patient", "max_rows": 3})'
         )
-    return "the noise is calibrated to rows that count once each, so there are no weights; leave them out"
+    return (
+        "how far a weight lets one row move the sums needs a public bound, which sample_weight has not, so here rows "
+        'count once each; give the table with its weights to discreet.release and Design(..., {"w": (0, 5), ...}, '
+        'weights="w"), and the release to discreet.fit'
+    )

@@ -35,6 +35,8 @@ DISCOVERY: Final[Block] = "discovery"
 # what is released before a mechanism runs, in this order
 BEFORE: Final[tuple[Block, ...]] = (GUARD, DISCOVERY)
 DIAGONAL_BLOCKS: Final = ("count", "gram_diagonal", "target_square")
+# bits of the weights of rows, a parameter of the law
+WEIGHT_STEPS: Final = "weight_bits"
 
 NoiseFamily = Literal["discrete-gaussian", "discrete-laplace", "k-norm", "wishart"]
 FAMILIES: Final = ("discrete-gaussian", "discrete-laplace", "k-norm", "wishart")
@@ -49,7 +51,8 @@ class NoiseLaw:
     Attributes
     ----------
     grid_bits
-        A scaled value is `2**grid_bits` steps, a product `4**grid_bits`.
+        A scaled value is `2**grid_bits` steps, a product `4**grid_bits`, one of weighted rows `2**weight_bits` times
+        as many.
     sigma
         Scale of each released block in steps of the product grid, as integers; 0 only for a count that is public,
         or where the noise is switched off. A block that is absent is not released.
@@ -64,7 +67,7 @@ class NoiseLaw:
         `exp(-norm(z))` in `parameters["dimension"]` dimensions, rounded. `wishart`: entries scale * W with
         `parameters["degrees"]` degrees of freedom, less their mean, rounded.
     parameters
-        What else the family needs, as integers.
+        What else the family needs, as integers; with weights `weight_bits`, by which the grid is finer.
     factors
         First and last column of every factor whose indicators have no noise on their products with each other: those
         are 0 in every row. Empty where they have noise as other products have.
@@ -109,7 +112,7 @@ class NoiseLaw:
     @property
     def unit(self) -> int:
         """Steps of the noise in one scaled unit: those of the product grid."""
-        return 1 << 2 * self.grid_bits
+        return 1 << 2 * self.grid_bits + self.parameters.get(WEIGHT_STEPS, 0)
 
     def steps(self, size: int) -> list[int]:
         """Scale of every entry of the upper triangle, row by row, for `size` columns; 0 where there is no noise."""

@@ -9,12 +9,14 @@ import numpy as np
 
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
+from discreet.design.parts import SAMPLING
 from discreet.errors import SpecError
 from discreet.mechanisms.interface.protocol import Mechanism
 from discreet.mechanisms.interface.settings import checked_settings
 from discreet.mechanisms.moments.gaussian import GaussianMoments
 from discreet.mechanisms.moments.laplace import LaplaceMoments
 from discreet.mechanisms.moments.scaled import ScaledMoments
+from discreet.mechanisms.moments.weighted import WeightedMoments
 from discreet.mechanisms.registry import HOMES, mechanism_named, mechanisms
 from discreet.privacy.budget import PrivacyBudget
 from discreet.releases import NoiseLaw, Settings
@@ -53,6 +55,9 @@ def chosen_mechanism(
         raise SpecError.unknown_name("scaling", scaling, SCALINGS)
     if not isinstance(name, str):
         raise SpecError.unknown_name("mechanism", name, (AUTO, *HOMES))
+    if design.weights is not None:
+        _check_weighted(name, design, budget, robust=robust, clip_counts=clip_counts, scaling=scaling)
+        return _prepared(WeightedMoments(robust=robust), design, domain, budget, given)
     if scaling == PRIVATE:
         if name not in (AUTO, "gaussian"):
             raise SpecError(f'scaling "private" needs mechanism="gaussian", got {name!r}')
@@ -89,6 +94,38 @@ def predicting_mechanism(design: Design, delta: float) -> str:
 def _fits_its_line(design: Design) -> bool:
     """Whether a line in scaled columns can be the declared model: not if it has to pass through an origin elsewhere."""
     return design.intercept or design.centred
+
+
+def _check_weighted(
+    name: str, design: Design, budget: PrivacyBudget, *, robust: bool, clip_counts: bool, scaling: str
+) -> None:
+    """Refuse what is not proved for rows with weights, and plain errors where weights are those of a sample."""
+    if name not in (AUTO, "gaussian"):
+        if name not in HOMES:
+            raise SpecError.unknown_name("mechanism", name, (AUTO, *HOMES))
+        raise SpecError(
+            f'the design has weights, and the mechanism {name!r} takes rows without them; use mechanism="gaussian", or '
+            "leave the weights out"
+        )
+    if _without_delta(budget):
+        raise SpecError("weights need delta above 0, for instance delta = 1e-6; got delta = 0")
+    if scaling == PRIVATE:
+        raise SpecError(
+            'the design has weights, and scaling "private" sets weights of its own; use scaling "declared", or leave '
+            "the weights out"
+        )
+    if clip_counts:
+        raise SpecError("the design has weights, and clip_counts count rows without them; leave clip_counts out")
+    if design.searched:
+        raise SpecError(
+            f"the design has weights, but the bounds of {design.searched[0]!r} are private; declare them, or leave the "
+            "weights out"
+        )
+    if design.weights_are == SAMPLING and not robust:
+        raise SpecError(
+            'weights_are is "sampling", and plain standard errors are wrong for such weights: they take a row of '
+            'weight 2 for one whose error has half the variance; release with moments "robust" (--robust)'
+        )
 
 
 def _counting(name: str, budget: PrivacyBudget) -> Mechanism:

@@ -186,6 +186,7 @@ def _noise_line(name: str, sd: float, rows: float | None) -> NoiseLine:
 def _declared(design: Design, name: str) -> DeclaredColumn:
     column = design.columns[name]
     role = "target" if name == design.target else "regressor" if name in design.offered else "not released"
+    role = "weights" if name == design.weights else role
     return DeclaredColumn(name, role, _kind(column), _range(column), _missing(column))
 
 

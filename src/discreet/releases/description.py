@@ -225,6 +225,11 @@ def described(release: Release) -> Description:
             'means and correlations are of rows without weights, but a release with scaling "private" holds sums of '
             'weighted rows; release with scaling "declared" for them, or fit models, which count the weights'
         )
+    if release.design.weights is not None:
+        raise SpecError(
+            "means and correlations are of rows without weights, but this release holds sums of rows with weights; "
+            "release a design without weights for them, or fit models, which count the weights"
+        )
     sums = ReleasedSums(release)
     indices = dict(zip(release.columns[1:], range(1, len(release.columns)), strict=True))
 

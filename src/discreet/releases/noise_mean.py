@@ -32,10 +32,10 @@ def centred(release: Release) -> Release:
 
 def released_count(release: Release) -> NoisyCount | None:
     """The number of rows that count as far as it was released; its noise has no spread where it is public."""
-    if release.scaling is not None and ROWS in release.scalars:
+    if release.weighted and ROWS in release.scalars:
         return NoisyCount(release.scalars[ROWS] / release.noise.unit, release.noise.sd(ROWS))
-    if release.kind == "moments" and release.scaling is None:
+    if release.kind == "moments" and not release.weighted:
         value = float(centred(release).moments[0, 0])
         return None if math.isnan(value) else NoisyCount(value, float(release.noise_sd[0, 0]))
-    public = release.units_public if release.design.count_public else None
+    public = release.units_public if release.design.rows_public else None
     return None if public is None else NoisyCount(float(public), 0.0)

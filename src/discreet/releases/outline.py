@@ -52,6 +52,8 @@ def outline_facts(release: Release) -> dict[str, object]:
         "features": list(design.regressors),
         "columns": list(release.columns),
         "intercept": design.intercept,
+        "weights": design.weights,
+        "weights_are": design.weights_are,
         "rows": None if rows is None else rows.value,
         "rows_sd": None if rows is None else rows.sd,
         "guarantee": None if guarantee is None else guarantee.to_dict(),
@@ -72,8 +74,9 @@ def _holds(release: Release) -> str:
     size = len(release.columns)
     if release.coefficients is not None:
         return f"the coefficients of one model, {size - 1} of them; no other can be fitted"
-    weighted = "" if release.scaling is None else " weighted"
-    return f"noisy sums of products of {size}{weighted} columns, the constant among them; any linear model of them"
+    weighted = " weighted" if release.weighted else ""
+    by = "" if release.design.weights is None else f", by {release.design.weights}"
+    return f"noisy sums of products of {size}{weighted} columns, the constant among them{by}; any linear model of them"
 
 
 def _declared(column: Column) -> str:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any, Final, cast
 
 from discreet.design.columns import Numeric
-from discreet.design.domain import MAX_GRID_BITS, MIN_GRID_BITS
+from discreet.design.domain import MAX_GRID_BITS, MIN_GRID_BITS, WEIGHT_BITS
 from discreet.design.dyadic import cell_edges
 from discreet.design.model import Design
 from discreet.errors import DesignError, ReleaseFileError, SpecError, shown
@@ -24,6 +24,7 @@ from discreet.losses.law import (
     GUARD,
     RATIO_BLOCK,
     RESIDUAL_BLOCKS,
+    WEIGHT_STEPS,
     NoiseLaw,
     Settings,
     entry_blocks,
@@ -225,6 +226,8 @@ def _moments(
     if "scaling" in body:
         scaling = _scaling_part(_table(body["scaling"], "scaling"), design, body["schema"])
         further += _scaling_blocks(design, scaling, residuals, scalars)
+    if design.weights is not None:
+        _check_weighted(design, noise, scalars)
     wrong = set(noise.sigma) - {*BLOCKS, *further}
     absent = {*_NEVER_ABSENT, *further} - set(noise.sigma)
     if wrong or absent:
@@ -239,9 +242,17 @@ def _moments(
     whole = tuple(None if total is None else _integer(total, "totals") for total in totals)
     if any(total and noise.is_zero(i, j) for (i, j), total in zip(pairs(size), whole, strict=True)):
         raise ReleaseFileError("'totals' has a product of two indicators of one factor that is not 0, as in every row")
-    if private and scaling is None and design.count_public and whole[0] != cast("int", units) * 4**noise.grid_bits:
+    if private and scaling is None and design.count_public and whole[0] != cast("int", units) * noise.unit:
         raise ReleaseFileError("the public number of units is not the number of rows in 'totals'")
     return {"totals": whole, "residuals": residuals, "scalars": scalars, "clipped": clipped, "scaling": scaling}
+
+
+def _check_weighted(design: Design, noise: NoiseLaw, scalars: Mapping[str, int]) -> None:
+    """Refuse sums of rows with weights that lack what is read off them."""
+    if noise.parameters.get(WEIGHT_STEPS) != WEIGHT_BITS:
+        raise ReleaseFileError(f"noise.parameters of a design with weights must have {WEIGHT_STEPS} = {WEIGHT_BITS}")
+    if (ROWS in scalars) == design.rows_public:
+        raise ReleaseFileError("a release of rows with weights has their number in 'scalars' unless it is public")
 
 
 def _scaling_part(table: Mapping[str, object], design: Design, schema: object) -> ScalingPart:
@@ -420,6 +431,8 @@ def _noise_law(table: Mapping[str, object], design: Design, schema: int) -> Nois
     parameters = _integers_of(_table(table.get("parameters", {}), "noise.parameters"), "noise.parameters")
     if not _NEEDED.get(family, set()) <= set(parameters) or any(value < 1 for value in parameters.values()):
         raise ReleaseFileError(f"noise.parameters are not those of the family {family!r}")
+    if WEIGHT_STEPS in parameters and design.weights is None:
+        raise ReleaseFileError(f"noise.parameters has {WEIGHT_STEPS}, but the design has no weights")
     factors = _factors(table["factors"], design, schema) if "factors" in table else ()
     return NoiseLaw(bits, sigma, calibration, family, parameters, factors)
 

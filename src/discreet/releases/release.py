@@ -122,6 +122,11 @@ class Release:
         return self.guarantee is not None
 
     @property
+    def weighted(self) -> bool:
+        """Whether the sums are of rows with weights: declared ones, or those that private scaling gives."""
+        return self.scaling is not None or self.design.weights is not None
+
+    @property
     def columns(self) -> tuple[str, ...]:
         """Names of the released columns: "1" first, the target last."""
         return self.design.released
@@ -130,7 +135,7 @@ class Release:
     def moments(self) -> FloatArray:
         """Noisy sums of products of the scaled columns, shape (p, p); NaN where an entry is not released."""
         self._need_moments()
-        unit = 4**self.noise.grid_bits
+        unit = self.noise.unit
         entries = (math.nan if total is None else total / unit for total in self.totals)
         return _frozen(symmetric(entries, len(self.columns)))
 
@@ -178,7 +183,7 @@ class Release:
         """Noisy sum of squared residuals times products of the scaled (1, x), shape (p-1, p-1), if it was released."""
         if self.residuals is None:
             return None
-        unit = 4**self.noise.grid_bits
+        unit = self.noise.unit
         matrix = symmetric((total / unit for total in self.residuals.totals), len(self.columns) - 1)
         # rows of one person were averaged over as many as count, before they were squared
         return _frozen(matrix * (self.residuals.bound * self.design.unit.max_rows) ** 2)
@@ -189,7 +194,7 @@ class Release:
         if not self.clipped:
             return None
         sd = self.noise.sd(CLIPPED)
-        return {name: NoisyCount(total / 4**self.noise.grid_bits, sd) for name, total in self.clipped.items()}
+        return {name: NoisyCount(total / self.noise.unit, sd) for name, total in self.clipped.items()}
 
     @property
     def full_noise(self) -> NoiseLaw:
@@ -222,7 +227,7 @@ class Release:
         part = None if self.residuals is None else self.residuals.ratio
         if part is None:
             return None
-        return float(part.total / 4**self.noise.grid_bits) * (part.bound * self.design.unit.max_rows) ** 2
+        return float(part.total / self.noise.unit) * (part.bound * self.design.unit.max_rows) ** 2
 
     @cached_property
     def digest(self) -> str:

@@ -13,6 +13,8 @@ from discreet.curator.table import accumulate
 from discreet.design.domain import DEFAULT_GRID_BITS, RowDomain
 from discreet.design.model import Design
 from discreet.errors import SpecError, shown
+from discreet.losses.law import WEIGHT_STEPS
+from discreet.losses.sensitivity.scaled import ROWS
 from discreet.mechanisms.choice import AUTO
 from discreet.mechanisms.moments.clip_counts import clip_columns, on_product_grid
 from discreet.privacy.checks import check_flag
@@ -41,10 +43,16 @@ def exact_release(
     domain = RowDomain.of(design, grid_bits)
     check_flag("clip_counts", clip_counts)
     if clip_counts:
+        if design.weights is not None:
+            raise SpecError("the design has weights, and clip_counts count rows without them; leave clip_counts out")
         clip_columns(design)
     options = checked_options(compute)
     moments = accumulate(open_source(data), design, domain, options, clip_counts=clip_counts)
-    law = NoiseLaw(grid_bits, dict.fromkeys((*BLOCKS, *((CLIPPED,) if clip_counts else ())), 0), "none")
+    weighted = design.weights is not None
+    beside = (*((CLIPPED,) if clip_counts else ()), *((ROWS,) if weighted and not design.rows_public else ()))
+    parameters = {WEIGHT_STEPS: domain.weight_bits} if weighted else {}
+    law = NoiseLaw(grid_bits, dict.fromkeys((*BLOCKS, *beside), 0), "none", parameters=parameters)
+    totals = moments.values[:-1] if weighted else moments.values
     counts = on_product_grid(moments.clipped, [0] * len(moments.clipped), law)
     return Release(
         design=design,
@@ -52,7 +60,8 @@ def exact_release(
         mechanism="exact",
         mechanism_version="0",
         noise=law,
-        totals=moments.values,
+        totals=totals,
+        scalars={ROWS: moments.values[-1]} if ROWS in law.sigma else {},
         units_public=moments.count if design.unit.neighbours == "replace" else None,
         anchor="untracked",
         made_by=f"discreet {__version__}",

@@ -92,3 +92,10 @@ def test_the_census_sample_is_attacked_unless_a_table_is_given():
 def test_wrong_arguments_are_refused(arguments, words):
     with pytest.raises(SpecError, match=words):
         membership_attack(**arguments)
+
+
+def test_rows_with_weights_are_not_attacked(table):
+    columns = {**table.design.columns, "weight": (0, 2)}
+    weighted = dataclasses.replace(table, design=Design(table.design.target, columns, weights="weight"))
+    with pytest.raises(SpecError, match="rows without weights; leave weights out"):
+        membership_attack(weighted, epsilons=[1.0], draws=20)

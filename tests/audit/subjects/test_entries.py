@@ -6,6 +6,7 @@ import pytest
 
 from discreet.audit.subjects import entries
 from discreet.audit.subjects.entries import mechanism_entries
+from discreet.design.model import Design
 from discreet.mechanisms.registry import HOMES
 
 
@@ -13,7 +14,7 @@ def test_every_registered_mechanism_and_every_part_has_an_entry():
     known = mechanism_entries()
     assert set(HOMES) < set(known)
     assert all(name == entry.name for name, entry in known.items())
-    for part in ("clip_counts", "guard", "estimator"):
+    for part in ("clip_counts", "guard", "weights", "estimator"):
         assert any(getattr(entry, part) for entry in known.values())
     assert {entry.moments for entry in known.values()} == {"plain", "robust"}
 
@@ -22,3 +23,11 @@ def test_every_registered_mechanism_and_every_part_has_an_entry():
 def test_the_estimator_has_one_where_it_is_installed(installed, monkeypatch):
     monkeypatch.setattr(entries, "find_spec", lambda name: object() if installed else None)
     assert ("gaussian estimator" in mechanism_entries()) == installed
+
+
+def test_an_entry_with_weights_adds_them_to_a_design_once():
+    entry, design = mechanism_entries()["gaussian weights"], Design("y", {"y": (0, 1), "x": (0, 1)}, radius=0.5)
+    weighted = entry.of(design)
+    assert (weighted.weights, weighted.radius, entry.serves(weighted)) == ("weight", 0.5, True)
+    assert entry.of(weighted) is weighted
+    assert mechanism_entries()["gaussian"].of(design) is design

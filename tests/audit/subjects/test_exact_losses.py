@@ -51,6 +51,7 @@ def cases(names, *intercepts):
 
 def largest(name, design, smaller=1, claim=None):
     entry = name if isinstance(name, MechanismEntry) else mechanism_entries()[name]
+    design = entry.of(design)
     asked = Question.checked(
         design, PrivacyBudget(1.0, entry.delta), entry.mechanism, entry.settings,
         moments=entry.moments, residual_bound=None, clip_counts=entry.clip_counts, grid_bits=16, guard=entry.guard,

@@ -187,5 +187,5 @@ CASES: Final = [
     Case(52, "a cap without an id", designed(DESIGN + "[unit]\nmax_rows = 3\n"), 2, "needs an id"),
     Case(53, "null id", csv(FEW + "1,20,north,\n", "--dataset", "persons", design=PERSONS), 2, "'who' has a cell"),
     Case(53, "id column missing", csv(PEOPLE, "--dataset", "persons", design=PERSONS), 2, "no column 'who'"),
-    Case(54, "weights", designed('weights = "w"\n' + DESIGN), 2, "weights is a reserved key"),
+    Case(54, "weights of no column", designed('weights = "w"\n' + DESIGN), 2, "unknown weights 'w'"),
 ]

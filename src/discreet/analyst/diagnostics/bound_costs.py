@@ -63,9 +63,9 @@ class BoundCost:
 def bound_costs(release: Release, model: SubModel) -> tuple[BoundCost, ...]:
     """Costs of the numeric columns of a model with intercept, costliest first, from a release of sums.
 
-    Empty where the sums are indefinite, or one of them was not released, and where released numbers scaled the rows.
+    Empty where the sums are indefinite, or one of them was not released, and where rows have weights.
     """
-    if release.scaling is not None:
+    if release.weighted:
         return ()
     positions = [0, *model.positions, model.target_position]
     M = centred(release).moments[np.ix_(positions, positions)]

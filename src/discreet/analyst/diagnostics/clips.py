@@ -145,7 +145,7 @@ def _word(release: Release) -> str:
 
 def _could_count(release: Release) -> bool:
     """Whether a release like this one could have counted clipped rows."""
-    return release.mechanism in COUNTING and release.scaling is None
+    return release.mechanism in COUNTING and not release.weighted
 
 
 def many_clipped(release: Release, model: SubModel) -> Iterator[tuple[ClippedShare, str]]:

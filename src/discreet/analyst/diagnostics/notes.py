@@ -13,6 +13,8 @@ from discreet.analyst.equations.selection import has_all_regressors
 from discreet.analyst.inference.robust import has_clusters, has_ratio_spread, residual_bound
 from discreet.analyst.solvers.penalties import MIDDLE
 from discreet.analyst.values.not_estimable import known
+from discreet.design.parts import SAMPLING
+from discreet.releases import Release
 from discreet.releases.reference_law import DEFAULT_LEVEL
 
 if TYPE_CHECKING:
@@ -33,6 +35,14 @@ IN_THE_MIDDLE: Final = (
     f"Predictions clip each number at {MIDDLE:g} released scales from its centre, because rows further away had little "
     "weight, and are cut to the bounds of the target."
 )
+INVERSE_VARIANCE_WEIGHTS: Final = (
+    "Plain standard errors are right where the variance of an error is one over its weight, up to a factor; they are "
+    "wrong for weights of a sample, which a design declares as such."
+)
+SAMPLING_WEIGHTS: Final = (
+    "They are those of a sample, so only robust standard errors are given; rows count as drawn one by one, without "
+    "strata."
+)
 PENALISED: Final = (
     "Penalised coefficients: shrunk towards 0 on purpose, for prediction; they do not estimate those of least squares."
 )
@@ -41,13 +51,13 @@ REPAIRED: Final = (
     "diagonal; fewer features, more rows or a larger epsilon would avoid that."
 )
 ROBUST: Final = (
-    "Standard errors are robust ({kind}): errors may have unequal variances. They come from residuals clipped at "
-    "{bound:.4g}; where many are larger, the standard errors are too small."
+    "Standard errors are robust ({kind}): errors may have unequal variances. They come from residuals{times} "
+    "clipped at {bound:.4g}; where many are larger, the standard errors are too small."
 )
 CLUSTERED: Final = (
     "Standard errors are clustered by {id!r} (with the factor of HC1): errors of one person may depend on each other "
-    "and have unequal variances. They come from residuals clipped at {bound:.4g}; where many are larger, the standard "
-    "errors are too small."
+    "and have unequal variances. They come from residuals{times} clipped at {bound:.4g}; where many are larger, the "
+    "standard errors are too small."
 )
 GAUSSIAN_ROWS: Final = (
     "The interval of R^2 assumes Gaussian rows; with skewed or heavy-tailed columns it is too narrow."
@@ -85,7 +95,8 @@ def model_notes(fit: Fit) -> list[str]:
             noise_dominates(release),
         ]
     else:
-        found.append(piled_up(release, model) if release.scaling is None else WEIGHTED)
+        found.append(WEIGHTED if release.scaling is not None else piled_up(release, model))
+        found.append(_weights_note(release))
     if fit.penalised and (fit.ridge > 0 or fit.l1_ratio is not None or fit.penalty in ("lasso", "bayes")):
         found.append(PENALISED)
     if release.scaling is not None and fit.penalty == "bayes":
@@ -95,9 +106,19 @@ def model_notes(fit: Fit) -> list[str]:
     if fit.is_robust:
         words = CLUSTERED if has_clusters(release) else ROBUST
         facts = {"kind": fit.cov_type, "id": release.design.unit.id, "bound": residual_bound(release)}
+        facts["times"] = "" if release.design.weights is None else ", each times its weight over the largest one,"
         found += [words.format(**facts), clipped_residuals(fit)]
     found += [independent_rows(fit), _rsquared_note(fit)]
     return [note for note in found if note is not None]
+
+
+def _weights_note(release: Release) -> str | None:
+    """Say what weights the rows have, and for which weights the errors are right; nothing without weights."""
+    design = release.design
+    if design.weights is None:
+        return None
+    errors = SAMPLING_WEIGHTS if design.weights_are == SAMPLING else INVERSE_VARIANCE_WEIGHTS
+    return f"Weighted least squares with the weights {design.weights}. {errors}"
 
 
 def _rsquared_note(fit: Fit) -> str | None:

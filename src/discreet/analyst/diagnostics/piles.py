@@ -52,7 +52,7 @@ def piles(release: Release, model: SubModel) -> tuple[Pile, ...]:
     Columns by a formula are left out: what they are clipped at follows from others. The release is one of sums;
     sums of weighted rows do not tell.
     """
-    if release.scaling is not None:
+    if release.weighted:
         return ()
     sums, sds = centred(release).moments[0], release.noise_sd[0]
     found = []

@@ -25,7 +25,7 @@ def clipped_residuals(fit: Fit) -> str | None:
     release, score = fit.release, known(fit._score)
     matrix = release.residual_moments
     # the sum of squared residuals of weighted rows is not among the released sums
-    if score is None or matrix is None or has_clusters(release) or release.scaling is not None:
+    if score is None or matrix is None or has_clusters(release) or release.weighted:
         return None
     if not is_full(release, fit.model, fit.penalty):
         return None

@@ -23,6 +23,7 @@ from discreet.exact.arrays import BigIntArray, FloatArray
 from discreet.exact.triangle import symmetric
 from discreet.losses.sensitivity.scaled import RADIUS_BITS
 from discreet.releases import NoiseLaw, Release, block_of
+from discreet.releases.noise_mean import released_count
 
 # mid/half is kept to 2**-60 of a scaled unit: far below the finest grid of the rows
 _SHIFT_BITS: Final = 60
@@ -47,16 +48,17 @@ class NormalEquations(Units):
         Family of that noise.
     low, high
         Ends of the public range of each column of (features, target) in units of z.
-    nobs, nobs_sd
-        The number of rows summed up, noisy or (with deviation 0) public, and the standard deviation of its noise; of
-        weighted rows the sum of their squared weights.
+    nobs
+        The number of rows summed up, noisy or public; of privately scaled rows the sum of their squared weights.
     has_square
         Whether the sum of squares of the target was released.
     fourth
         Of weighted rows: sums of products of (1, features) with each weight in them four times, shape (p-1, p-1). None
         in other releases and where they were not released.
     weighted
-        Whether the rows have weights.
+        Whether private scaling gave the rows weights.
+    weights
+        Whether the rows have declared weights.
     """
 
     whole: BigIntArray
@@ -66,10 +68,10 @@ class NormalEquations(Units):
     low: FloatArray
     high: FloatArray
     nobs: float
-    nobs_sd: float
     has_square: bool = True
     fourth: FloatArray | None = None
     weighted: bool = False
+    weights: bool = False
 
     @property
     def integer_gram(self) -> BigIntArray:
@@ -116,7 +118,7 @@ def normal_equations(release: Release, model: SubModel) -> NormalEquations:
     release = centred(release)
     positions = np.array([0, *model.positions, model.target_position])
     block = _block(release, positions)
-    unit = 4**release.noise.grid_bits
+    unit = release.noise.unit
     units = _in_units(release, positions)
     if release.scaling is not None:
         whole_units = np.array([round(math.ldexp(one, RADIUS_BITS)) for one in units.tolist()], dtype=object)
@@ -142,12 +144,18 @@ def normal_equations(release: Release, model: SubModel) -> NormalEquations:
         law=release.noise,
         low=np.array(low),
         high=np.array(high),
-        nobs=float(release.moments[0, 0]) * float(spread[0, 0]),
-        nobs_sd=float(release.noise_sd[0, 0]) * float(spread[0, 0]),
+        nobs=_rows(release) * float(spread[0, 0]),
         has_square=block_of(model.target_position, model.target_position, len(release.columns)) in release.noise.sigma,
         weighted=release.scaling is not None,
+        weights=release.design.weights is not None,
         fourth=_fourth(release, model),
     )
+
+
+def _rows(release: Release) -> float:
+    """The number of rows; of privately scaled ones the sum of their squared weights."""
+    count = None if release.design.weights is None else released_count(release)
+    return float(release.moments[0, 0]) if count is None else count.value
 
 
 def _signed(column: Column) -> bool:

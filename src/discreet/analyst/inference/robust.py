@@ -13,6 +13,7 @@ from discreet.analyst.equations.selection import SubModel
 from discreet.analyst.solvers.penalties import Penalty
 from discreet.analyst.values.not_estimable import NotEstimable
 from discreet.design.columns import Numeric
+from discreet.design.parts import SAMPLING
 from discreet.errors import SpecError, shown
 from discreet.exact.arrays import FloatArray
 from discreet.releases import Release
@@ -27,6 +28,13 @@ NO_FOURTH: Final = NotEstimable(
     "the rows are weighted, and the release does not hold the sums that errors of this model need: one with robust "
     "errors has them for the declared full model without a penalty, another for models without the declared target "
     "among the features"
+)
+
+
+NO_PLAIN: Final = NotEstimable(
+    "the weights are those of a sample, for which plain standard errors are wrong, and robust ones are there for the "
+    "declared full model with its intercept and without a penalty; fit that one, or declare this model in a design of "
+    'its own and release it with moments "robust" (--robust)'
 )
 
 
@@ -72,13 +80,18 @@ def clustered_basis(
 ) -> ErrorBasis | NotEstimable:
     """With clustered errors, where a release of persons holds them for this model; as it is otherwise.
 
-    A release of weighted rows has either what plain errors need or what robust ones need, so it gives what it has.
+    A release of privately scaled rows has either what plain errors need or what robust ones need, so it gives what it
+    has. Where weights are those of a sample there are no plain errors.
     """
     if isinstance(basis, NotEstimable):
         return basis
     lacking = basis.equations.weighted and basis.equations.fourth is None
-    if release.residuals is not None and (lacking or has_clusters(release)) and is_full(release, model, penalty):
+    sampled = release.design.weights_are == SAMPLING
+    wanted = lacking or sampled or has_clusters(release)
+    if release.residuals is not None and wanted and is_full(release, model, penalty):
         return robust_basis(release, model, penalty, basis)
+    if sampled:
+        return NO_PLAIN
     return NO_FOURTH if lacking else basis
 
 
@@ -110,8 +123,10 @@ def robust_meat(release: Release, model: SubModel, penalty: Penalty) -> FloatArr
         )
     if not is_full(release, model, penalty):
         raise SpecError(
-            "robust standard errors are only for the declared full model with its intercept and without a penalty, "
-            "because the residuals were taken from it; fit that one"
+            "robust standard errors of this model are impossible from the release: they need the sum of its own "
+            "squared residuals times products of the features, which no released sum gives. The release holds that of "
+            "the declared full model with its intercept and without a penalty; fit that one, or declare this model in "
+            'a design of its own and release it with moments "robust" (--robust), which spends budget'
         )
     indices = [0, *model.positions]
     return whole[np.ix_(indices, indices)] * _radius(release) ** 2

@@ -16,7 +16,7 @@ from discreet.releases import Release
 
 NO_SPREADS: Final = NotEstimable(
     "standardised slopes need the standard deviations of the columns, which this release does not hold; release with "
-    'the mechanism "gaussian" (--mechanism gaussian) and scaling "declared"'
+    'the mechanism "gaussian" (--mechanism gaussian), scaling "declared" and no weights'
 )
 
 

@@ -29,6 +29,7 @@ from discreet.design.model import Design
 from discreet.errors import SpecError
 from discreet.exact.arrays import FloatArray
 from discreet.exact.triangle import pairs
+from discreet.losses.sensitivity.scaled import ROWS
 from discreet.releases import Coefficients, NoiseLaw, Release, block_of
 from discreet.releases.reference_law import checked_level
 
@@ -52,12 +53,27 @@ def expected_release(design: Design, law: NoiseLaw, assumptions: Assumptions) ->
     second[1:-1, -1] += covariance @ slopes
     second[-1, 1:-1] = second[1:-1, -1]
     second[-1, -1] += target_sd**2
-    return release_of(design, law, second * assumptions.rows)
+    planned_rows = release_of(design, law, second * assumptions.rows * _mean_weight(design, assumptions))
+    if design.weights is None:
+        return planned_rows
+    rows = round(assumptions.rows)
+    if design.rows_public:
+        return replace(planned_rows, units_public=rows)
+    return replace(planned_rows, scalars={ROWS: rows * law.unit})
+
+
+def _mean_weight(design: Design, assumptions: Assumptions) -> float:
+    """The supposed mean of the weights over the largest one; they are supposed to go with no other column."""
+    if design.weights is None:
+        return 1.0
+    mean = assumptions.supposed[design.weights].mean
+    # the mean of weights by a formula is not stated: half of the largest
+    return 0.5 if mean is None else mean / design.largest_weight
 
 
 def release_of(design: Design, law: NoiseLaw, moments: FloatArray) -> Release:
     """A release whose noisy sums are these, as far as the law has noise for them."""
-    steps = 4**law.grid_bits
+    steps = law.unit
     size = len(design.released)
     totals = tuple(
         round(float(moments[i, j]) * steps) if block_of(i, j, size) in law.sigma else None for i, j in pairs(size)
@@ -185,7 +201,7 @@ def without_noise(release: Release) -> Release:
     if score is None or square is None:
         return release
     taken_off = float((score.inverse * score.noise).sum())
-    return replace(release, totals=(*others, square + round(taken_off * 4**release.noise.grid_bits)))
+    return replace(release, totals=(*others, square + round(taken_off * release.noise.unit)))
 
 
 def _factors(equations: NormalEquations, level: float, one_table: bool) -> list[float]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from discreet.losses.law import NoiseFamily, entry_blocks
+from discreet.losses.law import WEIGHT_STEPS, NoiseFamily, entry_blocks
 from discreet.releases import NoiseLaw, Release
 from discreet.releases.reference_law import family_of
 
@@ -17,7 +17,7 @@ def both_laws(first: NoiseLaw, second: NoiseLaw) -> NoiseLaw:
     law with the heavier tails of the two is used for both.
     """
     families = {family_of(first.family), family_of(second.family)}
-    unit = 4**first.grid_bits
+    unit = first.unit
     laplace = "laplace" in families
     sigma = {}
     for block in {**first.sigma, **second.sigma}:
@@ -26,7 +26,8 @@ def both_laws(first: NoiseLaw, second: NoiseLaw) -> NoiseLaw:
         sigma[block] = round(together * unit / (math.sqrt(2) if laplace else 1.0))
     family: NoiseFamily = "discrete-laplace" if laplace else "discrete-gaussian"
     # a sum that one of them has without noise has none in their mean
-    return NoiseLaw(first.grid_bits, sigma, "none", family, factors=first.factors or second.factors)
+    weights = {name: bits for name, bits in first.parameters.items() if name == WEIGHT_STEPS}
+    return NoiseLaw(first.grid_bits, sigma, "none", family, weights, first.factors or second.factors)
 
 
 def with_law(release: Release, law: NoiseLaw) -> Release:

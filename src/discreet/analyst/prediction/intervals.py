@@ -102,6 +102,7 @@ class Prediction:
     _half: float
     _terms: ContrastTerms
     _kept: BoolArray
+    _no_new_row: NotEstimable | None = None
 
     @property
     def se_mean(self) -> Masked:
@@ -118,6 +119,8 @@ class Prediction:
             Whether the error is that of a new observation of the target rather than of its mean.
         """
         inference = known(self._inference)
+        if obs and self._no_new_row is not None:
+            return self._masked(np.zeros(0), np.zeros(int(self._kept.sum()), dtype=np.bool_))
         whole = self._terms.q0 + (inference.expected_s2 if obs and inference is not None else 0.0)
         varies: BoolArray = whole > 0
         return self._masked(self._terms.privacy[varies] / whole[varies], varies)
@@ -135,6 +138,8 @@ class Prediction:
         checked = checked_level(level, alpha)
         if isinstance(self._inference, NotEstimable):
             return self._without(self._inference)
+        if obs and self._no_new_row is not None:
+            return self._without(self._no_new_row)
         more = self._inference.expected_s2 if obs else 0.0
         found = fieller_sets(self._terms, critical_value(checked, self._family, self._inference.df), more=more)
         found = found.moved(self.predicted_mean.data[self._kept], self._half)
@@ -245,6 +250,7 @@ def prediction(
     theta: FloatArray,
     inference: ScoreInference | NotEstimable,
     family: Family,
+    no_new_row: NotEstimable | None = None,
 ) -> Prediction:
     """Predict the rows of a table, with intervals.
 
@@ -258,6 +264,8 @@ def prediction(
         Of the coefficients, or why there is none.
     family
         Law of the noise.
+    no_new_row
+        Why nothing is said about a new observation, where nothing is.
     """
     check_frame(frame, design, features)
     half, score = float(units.half[-1]), known(inference)
@@ -274,7 +282,7 @@ def prediction(
     chosen = np.concatenate(kept)
     predicted = np.zeros(len(chosen))
     predicted[chosen] = np.concatenate(means)
-    return Prediction(np.ma.MaskedArray(predicted, ~chosen), inference, family, half, terms, chosen)
+    return Prediction(np.ma.MaskedArray(predicted, ~chosen), inference, family, half, terms, chosen, no_new_row)
 
 
 def _no_terms(size: int = 0) -> ContrastTerms:

@@ -88,5 +88,5 @@ def released_bound(release: Release, model: SubModel) -> float:
     """
     if EIGENVALUE not in release.scalars or release.design.target in model.features:
         return -math.inf
-    value = release.scalars[EIGENVALUE] / 4**release.noise.grid_bits
+    value = release.scalars[EIGENVALUE] / release.noise.unit
     return float(value - _Z * release.noise.sd(EIGENVALUE))

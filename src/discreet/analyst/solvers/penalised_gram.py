@@ -66,7 +66,7 @@ def penalised_gram(equations: NormalEquations, digest: str, *, whole: bool = Fal
     if not equations.intercept:
         moments = equations.moments
         noise_map = np.column_stack([equations.shift, np.eye(len(moments))])
-    elif not whole and count > _ROWS_IN_SDS * equations.nobs_sd:
+    elif not whole and count > _ROWS_IN_SDS * equations.block_sd[0, 0]:
         penalised[0] = False
         moments = _partialled(equations)
         means = equations.moments[0, 1:] / count

@@ -31,6 +31,6 @@ def _chosen(release: Release, name: str) -> list[str]:
     if isinstance(value, bool | str) or value != 0:
         return []
     if name in release.noise.parameters:
-        return [f"{release.noise.parameters[name] / (4**release.noise.grid_bits if name in _STEPS else 1):.6g}"]
+        return [f"{release.noise.parameters[name] / (release.noise.unit if name in _STEPS else 1):.6g}"]
     trace = () if release.coefficients is None else release.coefficients.trace
     return [str(len(trace))] if name == "iterations" and trace else []

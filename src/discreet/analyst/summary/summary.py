@@ -39,7 +39,7 @@ def penalty_line(fit: Fit) -> str:
         automatic = [f"{name} {value}" for name, value in automatic_settings(fit.release).items()]
         return ", ".join([f"as the mechanism {fit.release.mechanism!r} fitted it, before the release", *automatic])
     if not fit.penalised:
-        return f"none ({'ordinary' if fit.release.scaling is None else 'weighted'} least squares)"
+        return f"none ({'weighted' if fit.release.weighted else 'ordinary'} least squares)"
     strength = "" if fit.strength is None else f", strength {fit.strength:g}"
     chosen = " (by criterion)" if fit.selected else ""
     ratio = "" if fit.l1_ratio is None else f", l1_ratio {fit.l1_ratio:g}"

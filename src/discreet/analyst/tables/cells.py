@@ -113,7 +113,7 @@ def model_cell(fit: Fit) -> str:
     if fit.fitted_inside:
         return f"by {fit.release.mechanism}"
     if not fit.penalised:
-        return "least squares" if fit.release.scaling is None else "weighted"
+        return "weighted" if fit.release.weighted else "least squares"
     return fit.penalty if fit.strength is None else f"{fit.penalty} {fit.strength:.3g}"
 
 

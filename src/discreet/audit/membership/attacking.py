@@ -127,6 +127,8 @@ def _releases(asked: Question, worst: Target, typical: Target, draws: int, alpha
 
 def attack_question(dataset: Dataset, budget: PrivacyBudget) -> Question:
     """The release that is attacked: all moments with Gaussian noise, as production asks for it."""
+    if dataset.design.weights is not None:
+        raise SpecError("a membership attack is of rows without weights; leave weights out of the design")
     return Question.checked(
         dataset.design,
         budget,

@@ -30,6 +30,8 @@ class MechanismEntry:
         As in `discreet.release`: further parts that are published beside the moments.
     scaling
         As in `discreet.release`.
+    weights
+        Whether rows have weights, in a column beside those of the design.
     estimator
         Whether the whole path is that of `discreet.PrivateLinearRegression`.
     most_draws
@@ -44,8 +46,20 @@ class MechanismEntry:
     clip_counts: bool = False
     guard: bool = False
     scaling: Literal["declared", "private"] = "declared"
+    weights: bool = False
     estimator: bool = False
     most_draws: int = 10_000
+
+    def of(self, design: Design) -> Design:
+        """The design that is audited: with weights where the entry has them.
+
+        >>> mechanism_entries()["gaussian weights"].of(Design("y", {"y": (0, 1), "x": (0, 1)})).weights
+        'weight'
+        """
+        if not self.weights or design.weights is not None:
+            return design
+        columns = {**design.columns, _WEIGHT: Numeric(_WEIGHTS)}
+        return Design(design.target, columns, design.intercept, design.radius, design.unit, weights=_WEIGHT)
 
     def serves(self, design: Design) -> bool:
         """Whether the entry takes a design of this shape: a ball, or columns that are all booleans.
@@ -80,6 +94,8 @@ def mechanism_entries() -> dict[str, MechanismEntry]:
 
 
 _DELTA: Final = 1e-6
+_WEIGHT: Final = "weight"
+_WEIGHTS: Final = (0.0, 3.0)
 _SETTINGS: Final[Mapping[str, Mapping[str, object]]] = {
     "wishart": {"degrees": 200},
     "dpme": {"bins": 2},
@@ -103,5 +119,6 @@ _VARIANTS: Final = (
     MechanismEntry("gaussian guard", "gaussian", _DELTA, guard=True, most_draws=5000),
     MechanismEntry("gaussian scaled", "gaussian", _DELTA, scaling="private", most_draws=500),
     MechanismEntry("laplace guard", "laplace", 0.0, guard=True, most_draws=5000),
+    MechanismEntry("gaussian weights", "gaussian", _DELTA, weights=True, most_draws=2000),
 )
 _ESTIMATOR: Final = MechanismEntry("gaussian estimator", "gaussian", _DELTA, estimator=True, most_draws=2000)

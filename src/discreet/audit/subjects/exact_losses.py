@@ -30,7 +30,7 @@ from discreet.exact.triangle import pairs as places
 from discreet.exact.triangle import position, size_of
 from discreet.losses.chi_square import best_share, proved_delta, served_epsilon
 from discreet.losses.law import CLIPPED, GUARD, RATIO_BLOCK, entry_blocks
-from discreet.losses.maps.registry import SCALED
+from discreet.losses.maps.registry import SCALED, WEIGHTED
 from discreet.mechanisms.coefficients.ball_ridge import normal_equations, ridge_in_ball
 from discreet.mechanisms.coefficients.iterates import fitted_indices
 from discreet.mechanisms.moments.adassp import EIGENVALUE, regressor_gram
@@ -74,8 +74,8 @@ def exact_loss(
 
 
 def is_replayed(asked: Question) -> bool:
-    """Whether later passes are scaled by what earlier ones released, so that only a replay shows what all cost."""
-    return asked.mechanism.name == "refined" or asked.mechanism.version in SCALED
+    """Whether a replay shows what all passes cost, because numbers are released beside what sums are asked for."""
+    return asked.mechanism.name == "refined" or asked.mechanism.version in SCALED | WEIGHTED
 
 
 def run_of(asked: Question, sides: tuple[MadeUpRows, MadeUpRows], sampler: Sampler) -> list[Answers]:

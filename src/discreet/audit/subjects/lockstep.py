@@ -56,14 +56,14 @@ def lockstep_checks(asked: Question, rows: MadeUpRows, sampler: Sampler) -> tupl
     """
     if asked.mechanism.name == "objective":
         return (Check("noise on the point", float(max(_off_point(asked, rows, sampler) for _ in range(_FEW))), 0.0),)
-    if is_replayed(asked) and not asked.design.count_public:
+    if is_replayed(asked) and not asked.design.rows_public:
         other = MadeUpRows(unrelated_table(asked.design), asked.design, asked.domain)
         differing = [_replay_differs(asked, (rows, other), sampler) for _ in range(_FEW)]
         return (Check("tables in lockstep", float(max(differing)), 0.0),)
     compared = COMPARED.get(asked.mechanism.name)
     if compared is None or asked.mechanism.name in _NOT_ADDED:
         return ()
-    if asked.law.family == "wishart" or asked.design.count_public:
+    if asked.law.family == "wishart" or asked.design.rows_public:
         return ()
     table = unrelated_table(asked.design)
     other = MadeUpRows(table, asked.design, asked.domain, clip_counts=CLIPPED in asked.law.sigma)

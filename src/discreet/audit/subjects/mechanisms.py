@@ -85,6 +85,7 @@ class MechanismSubject:
         self.name = entry.name
         self._entry = entry
         self._epsilon = epsilon
+        design = entry.of(design)
         self._design = design
         self._asked = Question.checked(
             design,
@@ -160,7 +161,7 @@ class MechanismSubject:
         """Losses of the worst pairs under other relations and inside a ball, and of those on which reading may fail."""
         of_entry = partial(MechanismSubject, self._entry, self._epsilon, runs=OTHER_RUNS)
         for kind, design in relation_designs().items():
-            if design != self._design and self._entry.serves(design):
+            if self._entry.of(design) != self._design and self._entry.serves(design):
                 yield from (replace(loss, pair=f"{kind}: {loss.pair}") for loss in of_entry(design).own_losses())
         if self._entry.name in READ_EVERY_WAY:
             for found in reading_situations():

@@ -14,7 +14,7 @@ from discreet.audit.subjects.rows import MadeUpRows
 from discreet.curator.sums.gram import ExactGram
 from discreet.exact.arrays import FloatArray
 from discreet.losses.law import DIAGONAL_BLOCKS, GUARD, GUARD_COUNTS, entry_blocks
-from discreet.losses.maps.registry import MOMENTS, SCALED
+from discreet.losses.maps.registry import MOMENTS, SCALED, WEIGHTED
 from discreet.workflow import Question
 
 # the lowest bits of noise whose scale is many times larger are uniform to any precision
@@ -41,8 +41,8 @@ def noise_checks(
     if asked.mechanism.name == "objective":
         terms = np.concatenate([_linear_terms(asked, rows, one) for rows, one in zip(sides, drawn, strict=True)])
         return (law_check("law of the linear term", terms / asked.law.sd("linear"), norm.cdf, alpha),)
-    # exact sums of weighted rows are those of one run; a replay shows what was added to them
-    if asked.mechanism.name not in MOMENTS or asked.mechanism.version in SCALED:
+    # a replay shows what was added to sums of weighted rows, whose steps are too fine for doubles
+    if asked.mechanism.name not in MOMENTS or asked.mechanism.version in SCALED | WEIGHTED:
         return ()
     if GUARD in asked.law.sigma:
         # the counts of the guard are first; it has stopped some releases, whatever their noise would have been

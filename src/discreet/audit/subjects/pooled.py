@@ -7,6 +7,8 @@ from typing import Final
 
 from discreet.mechanisms.sampling.sampler import ExactSampler
 
+# of a scale that is asked for the first time, which may be needed for a few exact losses alone, and after that
+_AT_FIRST: Final = 50
 _AT_ONCE: Final = 2000
 # of each scale, for a test of their law: a number that nothing drawn decides
 FIRST_DRAWN: Final = 4000
@@ -59,7 +61,7 @@ class PooledSampler:
 
     def _more(self, family: str, scale: int) -> list[int]:
         source = self._source.draw if family == "gaussian" else self._source.laplace
-        drawn = source([scale] * _AT_ONCE)
         kept = self._drawn.setdefault((family, scale), [])
+        drawn = source([scale] * (_AT_ONCE if kept else _AT_FIRST))
         kept += drawn[: FIRST_DRAWN - len(kept)]
         return drawn

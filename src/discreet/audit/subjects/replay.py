@@ -98,7 +98,8 @@ def replayed_square(asked: Question, sides: tuple[MadeUpRows, MadeUpRows], sampl
 
 def _changes(first: ReplaySampler, second: ReplaySampler) -> Iterator[tuple[int, int]]:
     for one, other, scale in zip(first.exact, second.exact, first.scales, strict=True):
-        yield one - other, scale
+        # a number without noise must not change: that would be a loss without end
+        yield one - other, scale or 1
 
 
 def _run(asked: Question, rows: MadeUpRows, sampler: ReplaySampler) -> Made:

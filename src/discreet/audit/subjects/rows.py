@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
+from discreet.curator.rows import row_size
 from discreet.curator.sums.protocol import CellSums, PersonSums, RecodedSums, Sums, Totals
 from discreet.curator.table import accumulate
 from discreet.design.domain import RowDomain
@@ -29,7 +30,7 @@ class MadeUpRows:
     def __init__(self, table: object, design: Design, domain: RowDomain, *, clip_counts: bool = False) -> None:
         kept = _Kept()
         self._read = accumulate(open_source(table), design, domain, ComputeOptions(), kept, clip_counts=clip_counts)
-        self.grid: FloatArray = np.concatenate([np.empty((len(design.released), 0)), *kept.chunks], axis=1)
+        self.grid: FloatArray = np.concatenate([np.empty((row_size(design), 0)), *kept.chunks], axis=1)
         # where the rows of each person begin
         self._starts = None if design.unit.id is None else np.array(kept.starts, dtype=np.intp)
 
@@ -50,7 +51,8 @@ class MadeUpRows:
             elif len(self._starts):
                 wanted.add_persons(rows, self._starts)
             cells = wanted.cells() if isinstance(wanted, CellSums) else None
-            return Totals(wanted.totals(), wanted.unit, rows.shape[1], self._read.clipped, self._read.fitting, cells)
+            read_as = self._read
+            return Totals(wanted.totals(), wanted.unit, read_as.count, read_as.clipped, read_as.fitting, cells)
 
         return read
 

@@ -279,6 +279,8 @@ def summary(made: Release, output: str, recorded: str = "") -> str:
     published = f"{sum(total is not None for total in made.totals)} noisy sums of products of the columns {columns}"
     if made.scaling is not None:
         published += ", of rows scaled and weighted by released numbers"
+    if made.design.weights is not None:
+        published += f", each row times its weight {made.design.weights}"
     if made.residuals is not None:
         published += ", and from a second pass those of residuals, for robust standard errors"
     if made.clip_counts is not None:

@@ -44,6 +44,8 @@ def scaled_residuals(chunk: FloatArray, coefficients: Sequence[float], unit: flo
 class ResidualGram:
     """Running exact sum of v v' over rows v = (clipped residual / bound) * (1, x) on the grid.
 
+    Where rows have weights, a residual is multiplied with its weight over the largest one before it is clipped.
+
     Parameters
     ----------
     domain
@@ -66,6 +68,7 @@ class ResidualGram:
         self._coefficients = usable(coefficients)
         self._unit = float(domain.unit)
         self._bound = bound
+        self._weight_unit = float(domain.weight_unit) if domain.weight_bits else None
         self._norm2 = domain.norm2_bound + domain.unit**2
         self._rows_per_person = rows_per_person
 
@@ -75,7 +78,7 @@ class ResidualGram:
         return self._gram.unit
 
     def add(self, chunk: FloatArray) -> None:
-        """Add a chunk of rows (1, x, y) in grid steps, shape (size + 1, rows)."""
+        """Add a chunk of rows (1, x, y) in grid steps, shape (size + 1, rows), weights behind them if there are any."""
         self._gram.add(self.rows(chunk))
 
     def add_persons(self, chunk: FloatArray, starts: npt.NDArray[np.intp]) -> None:
@@ -91,7 +94,12 @@ class ResidualGram:
 
     def rows(self, chunk: FloatArray) -> FloatArray:
         """Integers v of at most one scaled unit in every column, with a norm that (1, x) could have."""
+        weights = None
+        if self._weight_unit is not None:
+            chunk, weights = chunk[:-1], chunk[-1] / self._weight_unit
         residual = scaled_residuals(chunk, self._coefficients, self._unit)
+        if weights is not None:
+            residual *= weights  # [P:residual-weight]
         np.clip(residual / self._bound, -1.0, 1.0, out=residual)
         v: FloatArray = np.rint(residual * chunk[:-1])  # [P:residual-row]
         shrink_to_ball(v, self._norm2)  # [P:residual-ball]

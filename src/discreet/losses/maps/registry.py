@@ -11,7 +11,7 @@ from discreet.design.model import Design
 from discreet.errors import SpecError, shown
 from discreet.losses.composition import iteration_count
 from discreet.losses.law import DISCOVERY, GUARD, NoiseLaw, Settings
-from discreet.losses.maps import fitted, gaussian, iterative, pure, refined, scaled, wishart
+from discreet.losses.maps import fitted, gaussian, iterative, pure, refined, scaled, weighted, wishart
 from discreet.losses.maps.before import before_loss, both_losses, with_before
 from discreet.losses.maps.stated import Stated
 from discreet.losses.sensitivity.before.counts import CountsBefore
@@ -24,6 +24,7 @@ MAPS: Final[Mapping[tuple[str, str], LossMap]] = MappingProxyType({
     ("gaussian", "1"): gaussian.all_moments,
     ("gaussian", "2"): gaussian.moments_but_zeros,
     ("gaussian", "scaled-1"): scaled.scaled_moments,
+    ("gaussian", "weighted-1"): weighted.weighted_moments,
     ("laplace", "1"): pure.all_moments,
     ("k-norm", "1"): pure.k_norm,
     ("wishart", "1"): wishart.all_moments,
@@ -45,6 +46,8 @@ MOMENTS: Final = frozenset(("gaussian", "laplace", "k-norm", "wishart", "functio
 
 # versions of `gaussian` that scale rows privately
 SCALED: Final = frozenset(("scaled-1",))
+# versions of `gaussian` for designs with weights, which no other version serves
+WEIGHTED: Final = frozenset(("weighted-1",))
 
 
 def loss_of(
@@ -85,6 +88,11 @@ def loss_of(
             f"the mechanism {mechanism!r} has the version {shown(version)}, of which this version of discreet cannot "
             f"compute the privacy loss; it knows {' and '.join(known)}"
         )
+    if (version in WEIGHTED) != (design.weights is not None):
+        raise SpecError(
+            f"the version {shown(version)} of the mechanism {mechanism!r} contradicts the weights of the design: only "
+            f"the version {', '.join(sorted(WEIGHTED))} of 'gaussian' is for rows with weights"
+        )  # [P:weights-served]
     domain = RowDomain.of(design, law.grid_bits)
     loss = found(Stated(design, domain, law.without_before(), settings, epsilon, delta))
     for counts in reversed(_blocks(design, law)):

@@ -218,7 +218,7 @@ def by_block(scales: Blocks) -> dict[str, float]:
 
 def in_steps(block: str, scaled: float, domain: RowDomain) -> int:
     """A standard deviation in steps of the product grid, rounded up to what the sampler takes."""
-    sigma = scaled * 4**domain.grid_bits * ROUNDING
+    sigma = scaled * domain.product_unit * ROUNDING
     if not sigma <= MAX_SIGMA:
         raise SpecError(
             f"the noise of block '{block}' has a standard deviation of {scaled:.3g} scaled units, too much "

@@ -1,0 +1,78 @@
+"""The map of moments of rows with weights: what is charged, and what is refused."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from discreet.design.model import Design
+from discreet.errors import SpecError
+from discreet.losses.law import WEIGHT_STEPS
+from discreet.losses.maps.registry import loss_of
+from discreet.privacy.budget import PrivacyBudget
+from discreet.privacy.gaussian import mu_from
+from discreet.workflow import Question
+
+COLUMNS = {"x": (-1, 1), "g": ["a", "b", "c"], "y": (-1, 1), "w": (0, 2)}
+DESIGN = Design("y", COLUMNS, weights="w")
+
+
+def law_of(design=DESIGN, moments="plain"):
+    return Question.checked(
+        design, PrivacyBudget(1.0, 1e-6), "gaussian", None,
+        moments=moments, residual_bound=None, clip_counts=False, grid_bits=16,
+    ).law  # fmt: skip
+
+
+def loss(law, design=DESIGN, version="weighted-1"):
+    return loss_of("gaussian", version, design, law, {}, 1.0, 1e-6)
+
+
+@pytest.mark.parametrize("moments", ["plain", "robust"])
+@pytest.mark.parametrize("unit", [{}, {"neighbours": "replace"}, {"id": "p", "max_rows": 3}])
+def test_the_noise_keeps_its_promise_and_hardly_more(moments, unit):
+    design = Design("y", COLUMNS, weights="w", unit=unit)
+    found = loss(law_of(design, moments), design)
+    assert 0.98 * mu_from(1.0, 1e-6) <= found.mu <= mu_from(1.0, 1e-6)
+    assert found.delta <= 1e-6
+
+
+@pytest.mark.parametrize("moments", ["plain", "robust"])
+def test_less_noise_on_any_statistic_costs_more(moments):
+    law = law_of(moments=moments)
+    for name in law.sigma:
+        less = replace(law, sigma={**law.sigma, name: law.sigma[name] // 2})
+        assert loss(less).mu > 1.001 * loss(law).mu, name
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"rows": None}, "expected a scale 'rows'"),
+        ({"residual_diagonal": 10}, "expected a scale 'residual_off_diagonal'"),
+        ({"score": 10}, "a scale 'score'"),
+        ({"count": 0}, "contradicts the neighbouring relation"),
+        ({"rows": 0}, "expected noise on 'rows'"),
+    ],
+)
+def test_another_law_is_refused(change, message):
+    law = law_of()
+    sigma = {name: scale for name, scale in (dict(law.sigma) | change).items() if scale is not None}
+    with pytest.raises(SpecError, match=message):
+        loss(replace(law, sigma=sigma))
+
+
+def test_other_bits_of_weights_are_refused():
+    law = law_of()
+    with pytest.raises(SpecError, match="expected weights of 14 bits, got 2"):
+        loss(replace(law, parameters={WEIGHT_STEPS: 2}))
+    with pytest.raises(SpecError, match="expected a parameter 'weight_bits'"):
+        loss(replace(law, parameters={}))
+
+
+def test_no_version_serves_a_design_of_the_other_kind():
+    plain = Design("y", {name: column for name, column in COLUMNS.items() if name != "w"})
+    for design, version in ((DESIGN, "2"), (plain, "weighted-1")):
+        with pytest.raises(SpecError, match="contradicts the weights of the design"):
+            loss(law_of(design), design, version)
