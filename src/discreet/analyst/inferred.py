@@ -31,7 +31,7 @@ from discreet.analyst.values.estimates import (
     set_without,
 )
 from discreet.analyst.values.named_matrix import NamedMatrix
-from discreet.analyst.values.not_estimable import REMEDY, NotEstimable, NotEstimableError, mapped
+from discreet.analyst.values.not_estimable import NotEstimable, NotEstimableError, mapped
 from discreet.exact.arrays import FloatArray
 from discreet.releases import Release
 from discreet.releases.reference_law import DEFAULT_LEVEL, Family, checked_level, critical_value, family_of
@@ -80,7 +80,7 @@ class InferenceMixin:
     @property
     def _solved(self) -> Line:
         if isinstance(self._line, NotEstimable):
-            raise NotEstimableError(f"{self._line}. For predictions: discreet.fit(release, penalty={REMEDY!r})")
+            raise NotEstimableError(str(self._line))
         return self._line
 
     @property

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from discreet.design.columns import Boolean, Categorical, Column, Numeric
-from discreet.design.dates import date_text
 from discreet.privacy.spend import UNTRACKED
 from discreet.releases.noise_mean import released_count
 from discreet.releases.parts import NoisyCount
@@ -78,10 +77,8 @@ def _holds(release: Release) -> str:
 
 def _declared(column: Column) -> str:
     match column:
-        case Numeric(bounds=(low, high), is_date=True):
-            return f"{date_text(low)} to {date_text(high)}"
-        case Numeric(bounds=(low, high)):
-            return f"{low:g} to {high:g}{' (found privately)' if column.found else ''}"
+        case Numeric():
+            return f"{' to '.join(map(column.value_text, column.bounds))}{' (found privately)' if column.found else ''}"
         case Boolean():
             return "true or false"
         case Categorical(levels=levels):

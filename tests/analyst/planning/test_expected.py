@@ -152,3 +152,12 @@ def test_a_scale_beyond_double_precision_is_a_reason():
     made = plan(design, rows=1e5, **BUDGET)
     assert not made.estimable
     assert all("too large for double precision" in one.reason for one in made.coefficients)
+
+
+def test_what_rounding_leaves_of_an_assumed_zero_is_0():
+    columns = {"y": (0, 100), "x": (20, 80), "g": ["a", "b", "c"], "xg": {"formula": "x:g"}}
+    zero = {"g": {"slope": {"b": 3.0, "c": 0.0}}, "xg": {"slope": {"b": 0.2, "c": 0.0}}, "x": {"slope": 0.0}}
+    made = plan(discreet.Design("y", columns), rows=50_000, epsilon=1.0, delta=1e-6, assume=zero)
+    found = {one.name: one.supposed for one in made.coefficients}
+    assert (found["x"], found["g[c]"], found["xg[c]"]) == (0.0, 0.0, 0.0)
+    assert (found["g[b]"], found["xg[b]"]) == (pytest.approx(3.0), pytest.approx(0.2))

@@ -47,7 +47,7 @@ def range_note(release: Release) -> str | None:
 
 def _range(name: str, column: Numeric, ends: tuple[float, float]) -> str:
     low, high = (column.mid + column.half * end for end in ends)
-    return f"{name}: {low:.4g} to {high:.4g}"
+    return f"{name}: {column.value_text(low, '.4')} to {column.value_text(high, '.4')}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +56,8 @@ class ClippedShare:
 
     Attributes
     ----------
-    name, bounds
-        The column and its declared bounds.
+    name, column
+        The column and its declaration.
     count, sd
         Noisy number of clipped rows, and the standard deviation of its noise.
     share, low, high
@@ -66,7 +66,7 @@ class ClippedShare:
     """
 
     name: str
-    bounds: tuple[float, float]
+    column: Numeric
     count: float
     sd: float
     share: float
@@ -87,7 +87,7 @@ def clipped_shares(release: Release) -> tuple[ClippedShare, ...]:
         half = z * math.hypot(one.sd, share * rows_sd) / rows
         ends = (min(max(value, 0.0), 1.0) for value in (share, share - half, share + half))
         column = cast("Numeric", release.design.columns[name])
-        found.append(ClippedShare(name, column.bounds, one.value, one.sd, *ends))
+        found.append(ClippedShare(name, column, one.value, one.sd, *ends))
     return tuple(sorted(found, key=lambda one: -one.share))
 
 
@@ -153,11 +153,11 @@ def many_clipped(release: Release, model: SubModel) -> Iterator[tuple[ClippedSha
     names = clipped_columns(release.design, model)
     for one in clipped_shares(release):
         if one.name in names and one.low > SOME:
-            low, high = one.bounds
+            bounds = ", ".join(map(one.column.value_text, one.column.bounds))
             what = "the target" if one.name == model.target else "a column of the model"
             share = f"About {one.share:.1%} of the rows (95% interval {one.low:.1%} to {one.high:.1%})"
             text = (
-                f"{share} have a value of {one.name}, {what}, outside its {_word(release)} [{low:g}, {high:g}] and "
+                f"{share} have a value of {one.name}, {what}, outside its {_word(release)} [{bounds}] and "
                 "were clipped to them. Coefficients, intervals and R^2 describe the clipped rows: slopes are most "
                 "often too near 0 and residuals too small. The next release should declare wider bounds for "
                 f"{one.name}."

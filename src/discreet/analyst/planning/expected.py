@@ -35,6 +35,7 @@ from discreet.releases.reference_law import checked_level
 _ROUGH: Final = 60  # draws for a factor of two digits
 _FACTOR_STEP: Final = 1.4
 _LARGEST_FACTOR: Final = 1000.0
+_ROUNDING: Final = 1e-10
 _UNBOUNDED: Final = "the release gives no bounded interval at this level"
 
 
@@ -153,8 +154,11 @@ def _coefficients(equations: NormalEquations) -> list[float | None]:
     score = score_at(equations)
     if score is None:
         return [None] * len(equations.b)
-    theta = [Fraction(value) for value in (score.inverse @ equations.b).tolist()]
-    return list(equations.original_units(theta).tolist())
+    theta = score.inverse @ equations.b
+    found = equations.original_units([Fraction(value) for value in theta.tolist()])
+    # what the largest scaled coefficient is worth in each: beside it, the rest is rounding
+    worth = np.abs(unit_map(equations)).sum(axis=1) * np.abs(theta).max()
+    return list(np.where(np.abs(found) <= _ROUNDING * worth, 0.0, found).tolist())
 
 
 def read_off(release: Release, asked: Asked) -> Plan:

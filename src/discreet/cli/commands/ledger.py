@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING
 import click
 
 from discreet.cli.design_file import load_design
-from discreet.cli.options import debug_option, json_option, number, output_options, refuse_overwriting
+from discreet.cli.options import (
+    debug_option,
+    json_option,
+    number,
+    output_options,
+    refuse_overwriting,
+    weak_privacy_option,
+)
 from discreet.cli.session import Session
 from discreet.cli.terminal import say, say_json
 from discreet.errors import SpecError
@@ -59,7 +66,7 @@ def command(context: click.Context) -> None:
     metavar="S",
     help="Part of delta for the curve of gdp or zcdp; the rest is for lattice gaps and for requests without a curve.",
 )
-@click.option("--allow-weak-privacy", is_flag=True, help="Accept epsilon above 20 or delta above 1e-3.")
+@weak_privacy_option
 @json_option
 @debug_option
 def init(
@@ -120,7 +127,7 @@ def init(
 @click.option("--epsilon", required=True, metavar="E", help="New epsilon of all requests, earlier ones included.")
 @click.option("--delta", metavar="D", help="New delta of all requests.  [default: as before]")
 @click.option("--reason", required=True, metavar="TEXT", help="Why; it stands in the history.")
-@click.option("--allow-weak-privacy", is_flag=True, help="Accept epsilon above 20 or delta above 1e-3.")
+@weak_privacy_option
 @json_option
 @debug_option
 def grant(

@@ -10,11 +10,14 @@ import click
 from discreet.cli.design_file import load_design
 from discreet.cli.options import (
     ReadingChoice,
+    design_option,
+    mechanism_options,
     number,
     output_options,
     reading_options,
     refuse_overwriting,
     settings_table,
+    weak_privacy_option,
 )
 from discreet.cli.progress import ReadProgress
 from discreet.cli.session import Session
@@ -37,9 +40,7 @@ _LOOK: Final = "discreet ledger history shows it, and --request-id with its name
 
 @click.command("release", short_help="Publish a table's noisy moments; spends budget.")
 @click.argument("data")
-@click.option(
-    "--design", "design_path", required=True, metavar="FILE", help="The design: declared bounds and levels, as TOML."
-)
+@design_option
 @click.option("--epsilon", required=True, metavar="E", help="Privacy loss to spend, such as 1.")
 @click.option(
     "--delta",
@@ -48,8 +49,7 @@ _LOOK: Final = "discreet ledger history shows it, and --request-id with its name
     metavar="D",
     help="Delta of the guarantee, such as 1e-6; leave it out for a pure epsilon guarantee.",
 )
-@click.option("--mechanism", default="auto", show_default=True, metavar="NAME", help="One of `discreet mechanisms`.")
-@click.option("--setting", "settings", multiple=True, metavar="NAME=VALUE", help="Public setting of the mechanism.")
+@mechanism_options
 @click.option(
     "--scaling",
     default="declared",
@@ -88,7 +88,7 @@ _LOOK: Final = "discreet ledger history shows it, and --request-id with its name
 @click.option("--request-id", metavar="ID", help="Name of the request.  [default: a digest of all that is asked]")
 @click.option("--new-release", is_flag=True, help="Pay for another release although the same one is recorded.")
 @click.option("--accept-changed-data", is_flag=True, help="The table changed since the last release of the data set.")
-@click.option("--allow-weak-privacy", is_flag=True, help="Accept epsilon above 20 or delta above 1e-3.")
+@weak_privacy_option
 @click.option("-o", "--output", required=True, metavar="R.json", help="Where to write the release.")
 @output_options
 def command(
