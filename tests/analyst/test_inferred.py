@@ -94,3 +94,12 @@ def test_what_works_where_nothing_is_estimable_is_said_once():
     with pytest.raises(NotEstimableError) as caught:
         _ = fit(release).coefficients
     assert str(caught.value).count("For predictions") == 1
+
+
+def test_what_is_about_single_rows_is_not_there_and_says_why():
+    fitted = fit(made(Design("y", COLUMNS), table(), sigma=0.1).release)
+    assert not hasattr(fitted, "resid")
+    with pytest.raises(AttributeError, match="'fittedvalues': it is about single rows, which a release does not hold"):
+        _ = fitted.fittedvalues
+    with pytest.raises(AttributeError, match="'Fit' object has no attribute 'slope'$"):
+        _ = fitted.slope

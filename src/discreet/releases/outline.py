@@ -34,8 +34,8 @@ def outline(release: Release) -> list[tuple[str, str]]:
         ("Rows", _rows(released_count(release))),
         ("Promise", _promise(release)),
         ("Mechanism", _mechanism(release)),
-        ("Beside", ", ".join(_beside(release)) or "nothing more"),
-        ("Ledger", "untracked: nobody counts further releases" if release.anchor == UNTRACKED else release.anchor),
+        ("Also", ", ".join(_beside(release)) or "nothing else"),
+        ("Ledger", "untracked: repeated releases of this table are not counted" if release.anchor == UNTRACKED else release.anchor),
         ("Made by", f"{release.made_by}, file format {release.schema}"),
         ("Digest", f"{release.digest[:_DIGITS]}..., {'not signed' if release.signature is None else 'signed'}"),
     ]

@@ -72,9 +72,8 @@ def test_a_coefficient_without_an_interval_has_its_own_reason_and_the_remedy_hol
     assert not cell.plan(**stated).estimable
     few = made["t"]
     assert (few.std_error, few.width, few.privacy_sd) == (None, None, None)
-    assert (
-        f"only {int(100 * few.interval_share)}% of such tables give a bounded interval; a plan needs 90%" in few.reason
-    )
+    assert few.interval_share < 0.9
+    assert few.reason.startswith("fewer than 90% of such tables give a bounded interval; ")
     assert made["x"].reason != few.reason
     factor = float(few.reason.split("about ")[1].split(" times")[0])
     more = by_name(replace(cell, rows=int(cell.rows * factor)).plan(**stated))["t"]

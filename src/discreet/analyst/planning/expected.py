@@ -135,7 +135,7 @@ def planned(release: Release, asked: Asked) -> Plan:
     coefficients = [
         PlannedCoefficient(name, error[i], width[i], privacy[i], None, sd[i], share, supposed[i])
         if share >= ENOUGH
-        else PlannedCoefficient(name, None, None, None, _too_few(share, factors[i]), None, share, supposed[i])
+        else PlannedCoefficient(name, None, None, None, _too_few(factors[i]), None, share, supposed[i])
         for i, (name, share) in enumerate(zip(model.names, shares.tolist(), strict=True))
     ]
     return asked.answered(release.design, coefficients, release.noise, release.noise_sd)
@@ -203,8 +203,8 @@ def _factors(equations: NormalEquations, level: float, one_table: bool) -> list[
     return found.tolist()
 
 
-def _too_few(share: float, factor: float) -> str:
-    text = f"only {math.floor(100 * share)}% of such tables give a bounded interval; a plan needs {ENOUGH:.0%}"
+def _too_few(factor: float) -> str:
+    text = f"fewer than {ENOUGH:.0%} of such tables give a bounded interval"
     if not math.isfinite(factor):
         return f"{text}; even {_LARGEST_FACTOR:g} times as many rows would not be enough"
     return f"{text}; about {factor:.2g} times as many rows, or noise smaller by that factor, would be enough"

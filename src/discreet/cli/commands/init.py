@@ -109,7 +109,7 @@ def _report(blank: BlankDesign, data: str, output: str, given: ProposedReading) 
     budget = ["--epsilon", "1", "--delta", "1e-6"]
     then = ["discreet", "release", data, "--design", output, *reading, *budget, "-o", "R.json"]
     say(f"         {shlex.join(look)}")
-    say("         for your own eyes: how many rows fit, before anything is spent; and at last")
+    say("         for your own eyes: how many rows fit, before anything is spent. Then")
     say(f"         {shlex.join(then)}")
 
 

@@ -326,11 +326,11 @@ def summary(made: Release, output: str, recorded: str = "") -> str:
 
 def _in_short(made: Release) -> str:
     """Say in plain words what whoever gets the file can do with it."""
-    *others, target = made.columns
+    target = made.design.target
     if made.coefficients is not None:
         can = f"whoever has the file has one noisy model of {target}; no other model can be fitted from it"
     else:
-        model = f"{target} on {', '.join(others[1:]) or 'no other column'}"
+        model = f"{target} on {', '.join(made.design.regressors) or 'no other column'}"
         can = f"whoever has the file can fit any linear model of its columns, such as {model}, at no further cost"
     return f"{can}. No row, exact sum or exact count is in it; this file is what you publish, and nothing else"
 
