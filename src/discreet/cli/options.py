@@ -82,7 +82,7 @@ def _reading_options(command: Command, encoding: str | None, defaults: dict[str,
     command = click.option(
         "--quoted-line-breaks",
         is_flag=True,
-        help="Quoted cells of a CSV file may hold line breaks; the file is read by RFC 4180 to the letter.",
+        help="Quoted cells of a CSV file may hold line breaks; the file is read strictly by RFC 4180.",
     )(command)
     command = click.option(
         "--thousands", metavar="CHAR", help="Character between groups of three digits in a CSV file.  [default: none]"

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 _MOST_COLUMNS: Final = 12
 _DIGITS: Final = 19  # of the digest, its name included
+_UNCOUNTED: Final = "untracked: repeated releases of this table are not counted"
 
 
 def outline(release: Release) -> list[tuple[str, str]]:
@@ -35,7 +36,7 @@ def outline(release: Release) -> list[tuple[str, str]]:
         ("Promise", _promise(release)),
         ("Mechanism", _mechanism(release)),
         ("Also", ", ".join(_beside(release)) or "nothing else"),
-        ("Ledger", "untracked: repeated releases of this table are not counted" if release.anchor == UNTRACKED else release.anchor),
+        ("Ledger", _UNCOUNTED if release.anchor == UNTRACKED else release.anchor),
         ("Made by", f"{release.made_by}, file format {release.schema}"),
         ("Digest", f"{release.digest[:_DIGITS]}..., {'not signed' if release.signature is None else 'signed'}"),
     ]

@@ -56,8 +56,8 @@ class ClippedShare:
 
     Attributes
     ----------
-    name, column
-        The column and its declaration.
+    name, bounds
+        The column and its declared bounds.
     count, sd
         Noisy number of clipped rows, and the standard deviation of its noise.
     share, low, high
@@ -66,7 +66,7 @@ class ClippedShare:
     """
 
     name: str
-    column: Numeric
+    bounds: tuple[float, float]
     count: float
     sd: float
     share: float
@@ -87,7 +87,7 @@ def clipped_shares(release: Release) -> tuple[ClippedShare, ...]:
         half = z * math.hypot(one.sd, share * rows_sd) / rows
         ends = (min(max(value, 0.0), 1.0) for value in (share, share - half, share + half))
         column = cast("Numeric", release.design.columns[name])
-        found.append(ClippedShare(name, column, one.value, one.sd, *ends))
+        found.append(ClippedShare(name, column.bounds, one.value, one.sd, *ends))
     return tuple(sorted(found, key=lambda one: -one.share))
 
 
@@ -153,7 +153,8 @@ def many_clipped(release: Release, model: SubModel) -> Iterator[tuple[ClippedSha
     names = clipped_columns(release.design, model)
     for one in clipped_shares(release):
         if one.name in names and one.low > SOME:
-            bounds = ", ".join(map(one.column.value_text, one.column.bounds))
+            column = cast("Numeric", release.design.columns[one.name])
+            bounds = ", ".join(map(column.value_text, one.bounds))
             what = "the target" if one.name == model.target else "a column of the model"
             share = f"About {one.share:.1%} of the rows (95% interval {one.low:.1%} to {one.high:.1%})"
             text = (

@@ -85,9 +85,13 @@ _LOOK: Final = "discreet ledger history shows it, and --request-id with its name
 @reading_options
 @click.option("--ledger", "ledger_path", metavar="L.db", help="Record the spend in this ledger; needs --dataset.")
 @click.option("--dataset", metavar="NAME", help="Data set of the ledger whose budget is spent.")
-@click.option("--request-id", metavar="ID", help="Name of the request.  [default: a digest of all that is asked]")
+@click.option("--request-id", metavar="ID", help="Name of the request.  [default: a digest of all that is asked for]")
 @click.option("--new-release", is_flag=True, help="Pay for another release although the same one is recorded.")
-@click.option("--accept-changed-data", is_flag=True, help="The table changed since the last release of the data set.")
+@click.option(
+    "--accept-changed-data",
+    is_flag=True,
+    help="Accept that the table has changed since the last release of the data set.",
+)
 @weak_privacy_option
 @click.option("-o", "--output", required=True, metavar="R.json", help="Where to write the release.")
 @output_options
