@@ -101,5 +101,5 @@ def test_what_is_about_single_rows_is_not_there_and_says_why():
     assert not hasattr(fitted, "resid")
     with pytest.raises(AttributeError, match="'fittedvalues': it is about single rows, which a release does not hold"):
         _ = fitted.fittedvalues
-    with pytest.raises(AttributeError, match="'Fit' object has no attribute 'slope'$"):
+    with pytest.raises(AttributeError, match=r"'Fit' object has no attribute 'slope'$"):
         _ = fitted.slope
