@@ -102,7 +102,9 @@
 
 .SCHEMA <- 4
 .DESIGN_KEYS <- c("target", "intercept", "radius", "columns", "unit", "order")
-.COLUMN_KEYS <- c("bounds", "dtype", "levels", "reference", "missing", "formula", "release", "found", "within")
+# how cells were read (missing, missing_codes) no longer matters once they are summed
+.COLUMN_KEYS <- c("bounds", "dtype", "levels", "reference", "missing", "missing_codes", "formula", "release", "found",
+                  "within")
 .OTHERWISE <- "run `discreet fit RELEASE --json > fit.json` and read it with read_fit(\"fit.json\")"
 
 .refuse <- function(...) stop(..., "; ", .OTHERWISE, call. = FALSE)

@@ -104,3 +104,7 @@ def test_a_declared_value_is_repeated_as_a_design_file_writes_it():
     endless: list[object] = []
     endless.append(endless)
     assert written(endless) == "an object of type list"
+
+
+def test_a_name_that_is_allowed_twice_is_listed_once():
+    assert str(SpecError.unknown_name("column", "q", ["m", "x", "m"])) == "unknown column 'q'; allowed: m, x"

@@ -85,7 +85,7 @@ class SpecError(DiscreetError, ValueError):
         >>> print(SpecError.unknown_name("setting", "b", ["bins"], " of the mechanism 'dpme'"))
         unknown setting 'b' of the mechanism 'dpme'; allowed: bins
         """
-        names = list(allowed)
+        names = list(dict.fromkeys(allowed))
         folded = {one.casefold(): one for one in names}
         near = get_close_matches(name.casefold()[:_LONGEST], folded, n=1) if isinstance(name, str) else ()
         hint = f". Did you mean '{folded[near[0]]}'?" if near else ""

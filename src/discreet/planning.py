@@ -88,8 +88,9 @@ def plan(
         bounds; `{"share": 0.02}` of a boolean; `{"share": {"north": 0.7, "south": 0.3}}` of levels. Unless stated, a
         number lies in the middle of its bounds, a boolean is half true and levels are equally frequent. A column with a
         formula follows from the columns it uses; only if it is the target is its own mean and sd stated. For any
-        regressor but a spline also `"slope"`, the assumed coefficient (of levels, by level); those that are not stated
-        share what `rsquared` leaves.
+        regressor but a spline also `"slope"`, the assumed coefficient, as in the table of a fit (of levels and of
+        interactions by level, `{"south": 2, "east": 0}`); those that are not stated share what `rsquared` leaves. The
+        mean of a date is a date.
     correlation
         One number for every pair of numeric columns besides the target, or `{("age", "hours"): 0.9}` for pairs of
         numeric or boolean ones; 0 unless given.

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from discreet.analyst.model import fit
-from discreet.analyst.values.not_estimable import NotEstimable
+from discreet.analyst.values.not_estimable import NotEstimable, NotEstimableError
 from discreet.design.model import Design
 from discreet.errors import SpecError
 from discreet.releases import BLOCKS
@@ -87,3 +87,19 @@ def test_units_too_wide_for_double_precision_are_refused():
         fit(steep)
     flat = dataclasses.replace(steep, totals=tuple(0 if index in (4, 2) else t for index, t in enumerate(steep.totals)))
     assert "too large for double precision" in fit(flat).bse["x"].reason
+
+
+def test_what_works_where_nothing_is_estimable_is_said_once():
+    release = made(Design("y", COLUMNS), table(), sigma=1e4, seed=2).release
+    with pytest.raises(NotEstimableError) as caught:
+        _ = fit(release).coefficients
+    assert str(caught.value).count("For predictions") == 1
+
+
+def test_what_is_about_single_rows_is_not_there_and_says_why():
+    fitted = fit(made(Design("y", COLUMNS), table(), sigma=0.1).release)
+    assert not hasattr(fitted, "resid")
+    with pytest.raises(AttributeError, match="'fittedvalues': it is about single rows, which a release does not hold"):
+        _ = fitted.fittedvalues
+    with pytest.raises(AttributeError, match=r"'Fit' object has no attribute 'slope'$"):
+        _ = fitted.slope

@@ -2,7 +2,8 @@
 
 import pytest
 
-from discreet.papers.drawing import COLOURS, legend, lines, nested, panels, plain_scales, style
+from discreet.analyst.pictures.style import COLOURS
+from discreet.papers.drawing import legend, lines, nested, panels, plain_scales, style
 
 pandas = pytest.importorskip("pandas")
 

@@ -59,6 +59,9 @@ def cases():
     mixed = discreet.Design("y", COLUMNS)
     small = discreet.Design("y", {name: COLUMNS[name] for name in ("y", "x", "flag", "group", "odd name")})
     fixed = discreet.Design("y", {name: COLUMNS[name] for name in ("y", "x", "flag")}, unit={"neighbours": "replace"})
+    codes = {"y": (-10, 40), "x": {"bounds": (2, 10), "missing": "drop", "missing_codes": [-9, 99]}}
+    codes["group"] = {"levels": ["a", "b", "c d"], "missing": "drop", "missing_codes": ["refused"]}
+    coded = discreet.Design("y", codes)
     many, few, three = table(6_000), table(300), table(3)
     gaussian = testing.seeded_release(many, mixed, seed=1, epsilon=8.0, delta=1e-6)
     found = {
@@ -69,6 +72,7 @@ def cases():
         "origin": Case(gaussian, "y ~ x + flag - 1", ("x", "flag"), intercept=False),
         "constant": Case(gaussian, "y ~ 1", ()),
         "laplace": Case(testing.seeded_release(many, small, seed=2, epsilon=16.0, mechanism="laplace")),
+        "codes": Case(testing.seeded_release(many, coded, seed=5, epsilon=2.0, delta=1e-6)),
         "replace": Case(testing.seeded_release(many, fixed, seed=3, epsilon=2.0, delta=1e-6)),
         "real": Case(discreet.release(many, small, epsilon=2.0, delta=1e-6)),
         "no-square": Case(testing.seeded_release(many, fixed, seed=4, epsilon=2.0, delta=1e-6, mechanism="ssp")),

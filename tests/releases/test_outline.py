@@ -37,7 +37,7 @@ def test_a_release_of_sums_in_ten_lines(made):
     assert lines["Features"] == "x (0 to 2), flag (true or false), g (3 levels), s (spline(x, 1))"
     assert lines["Rows"].startswith("about ")
     assert lines["Promise"] == "epsilon = 1, delta = 1e-06, add-remove neighbours, unit: a row"
-    assert lines["Beside"] == "sums for robust standard errors, numbers of clipped rows"
+    assert lines["Also"] == "sums for robust standard errors, numbers of clipped rows"
     assert lines["Ledger"].startswith("untracked")
     assert lines["Digest"].endswith("..., not signed")
     assert made.summary().splitlines() == [f"{label:<11}{text}" for label, text in lines.items()]
@@ -59,7 +59,7 @@ def test_many_columns_are_cut_and_a_model_without_intercept_says_so():
     assert lines["Features"].endswith("x11 (0 to 1), and 3 more, no intercept")
     assert lines["Promise"].startswith("NOT PRIVATE")
     assert lines["Rows"] == "2"
-    assert lines["Beside"] == "nothing more"
+    assert lines["Also"] == "nothing else"
 
 
 def test_persons_recorded_and_signed_releases_say_so(made):
@@ -98,7 +98,7 @@ def test_private_scaling_guards_and_found_bounds_are_named():
     )
     lines = dict(outline(found))
     assert "(found privately)" in lines["Features"]
-    assert lines["Beside"] == "counts that bounds were found from"
+    assert lines["Also"] == "counts that bounds were found from"
 
 
 def test_dates_are_shown_as_dates():

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property
 from operator import itemgetter
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Never
 
 import numpy as np
 
@@ -31,7 +31,7 @@ from discreet.analyst.values.estimates import (
     set_without,
 )
 from discreet.analyst.values.named_matrix import NamedMatrix
-from discreet.analyst.values.not_estimable import REMEDY, NotEstimable, NotEstimableError, mapped
+from discreet.analyst.values.not_estimable import NotEstimable, NotEstimableError, mapped
 from discreet.exact.arrays import FloatArray
 from discreet.releases import Release
 from discreet.releases.reference_law import DEFAULT_LEVEL, Family, checked_level, critical_value, family_of
@@ -41,6 +41,10 @@ if TYPE_CHECKING:
 
     from discreet.analyst.prediction.intervals import Prediction
 
+# of statsmodels' results
+ABOUT_ROWS: Final = frozenset(
+    {"resid", "fittedvalues", "resid_pearson", "wresid", "get_influence", "outlier_test", "remove_data"}
+)
 FEW_ROWS: Final = NothingExcluded("there are not more rows than coefficients")
 NO_RESIDUAL: Final = NotEstimable("the noise leaves no residual variance above 0 at this budget")
 NOISE_IN_SUMS: Final = NotEstimable(
@@ -73,6 +77,13 @@ class InferenceMixin:
     _inputs: FitInputs
     _line: Line | NotEstimable
 
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Never:
+            what = f"{type(self).__name__!r} object has no attribute {name!r}"
+            why = ": it is about single rows, which a release does not hold; for new rows there is predict"
+            raise AttributeError(what + (why if name in ABOUT_ROWS else ""))
+
     @property
     def estimable(self) -> bool:
         """Whether the released sums determine the coefficients: whether they are positive definite."""
@@ -86,7 +97,7 @@ class InferenceMixin:
     @property
     def _solved(self) -> Line:
         if isinstance(self._line, NotEstimable):
-            raise NotEstimableError(f"{self._line}. For predictions: discreet.fit(release, penalty={REMEDY!r})")
+            raise NotEstimableError(str(self._line))
         return self._line
 
     @property

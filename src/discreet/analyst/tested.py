@@ -163,6 +163,11 @@ class TestsMixin(InferenceMixin):
     def t_test_pairwise(self, term: str, *, simultaneous: Simultaneous = "max-t") -> PairwiseTest:
         """Compare all levels of a factor with each other, with intervals and p-values that hold together.
 
+        In a model with an interaction of the factor, such as `age:region`, a coefficient of a level is its difference
+        from the reference level at age 0, and so are the pairs: at 0 of the number, or at the reference level of the
+        other factor. `note` says so. For another value combine the coefficients in `t_test`:
+        `"region[south] + 40 * ar[south] = 0"`.
+
         Parameters
         ----------
         term
@@ -171,7 +176,7 @@ class TestsMixin(InferenceMixin):
             `max-t`, from the joint law of all differences, or `bonferroni`.
         """
         from discreet.analyst.inference.simultaneous import WAYS, checked_way
-        from discreet.analyst.terms.pairwise import level_pairs, pairwise_test
+        from discreet.analyst.terms.pairwise import level_pairs, pairwise_test, where_they_hold
         from discreet.errors import SpecError
 
         way = checked_way(simultaneous)
@@ -179,7 +184,8 @@ class TestsMixin(InferenceMixin):
             raise SpecError.unknown_name("method", way, WAYS, " of simultaneous intervals")
         model = self._inputs.model
         claims = level_pairs(self.release.design, term, self.names, model.features)
-        return pairwise_test(term, self._one_by_one(claims, "two-sided"), way, self.release.digest)
+        note = where_they_hold(self.release.design, term, model.features)
+        return pairwise_test(term, self._one_by_one(claims, "two-sided"), way, self.release.digest, note)
 
     @property
     def vif(self) -> ByName[Number]:

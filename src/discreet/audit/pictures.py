@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from discreet.analyst.pictures.style import BLACK, BLUE, PANELS, VERMILION, house_style, open_axes
 from discreet.audit.result import AuditResult
-from discreet.errors import missing_extra
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-_PASS, _VIOLATION, _CLAIM = "#0072B2", "#D55E00", "#000000"
+_PASS, _VIOLATION, _CLAIM = BLUE, VERMILION, BLACK
 _WIDTH: Final = 8.5  # inches
 _ROW: Final = 0.24
 
@@ -23,10 +23,13 @@ def claimed_against_certified(result: AuditResult) -> Figure:
     SpecError
         Where matplotlib is not installed; the extra `plots` brings it.
     """
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise missing_extra("plots", "matplotlib", "the picture of an audit") from None
+    with house_style("the picture of an audit", size=PANELS):
+        return _drawn(result)
+
+
+def _drawn(result: AuditResult) -> Figure:
+    from matplotlib.figure import Figure
+
     cases = result.cases[::-1]
     picture = Figure(figsize=(_WIDTH, 1.4 + _ROW * len(cases)), layout="constrained")
     axes = picture.subplots()
@@ -45,6 +48,5 @@ def claimed_against_certified(result: AuditResult) -> Figure:
     axes.set_xlim(left=0)
     axes.set_xlabel("epsilon at the claimed delta: bar certified, mark claimed; hatched: violation")
     axes.set_title(f"Certified lower bounds, {result.confidence:.0%} together. A pass is not a proof.", fontsize=10)
-    axes.spines[["top", "right"]].set_visible(False)
-    axes.grid(visible=True, axis="x", alpha=0.25, linewidth=0.6)
+    open_axes(axes, grid="x")
     return picture

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from io import BytesIO
 from pathlib import Path
 
+from discreet.analyst.pictures.saving import figure_bytes
 from discreet.audit.membership.picture import membership_picture
 from discreet.audit.membership.result import MembershipResult
 from discreet.audit.pictures import claimed_against_certified
@@ -37,10 +37,7 @@ def write_result(result: AuditResult | MembershipResult, folder: Path) -> tuple[
     else:
         stem, picture = "audit", claimed_against_certified(result)
     contents = {f"{stem}.json": (json.dumps(result.to_dict(), indent=1) + "\n").encode()}
-    for ending in ("png", "svg"):
-        written = BytesIO()
-        picture.savefig(written, format=ending, dpi=130)
-        contents[f"{stem}.{ending}"] = written.getvalue()
+    contents |= {f"{stem}.{ending}": figure_bytes(picture, ending) for ending in ("png", "svg")}
     for name, content in contents.items():
         write_bytes(folder / name, content, force=True)
     return tuple(folder / name for name in contents)

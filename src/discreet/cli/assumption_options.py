@@ -8,15 +8,16 @@ from typing import Any, Final, TypeVar
 import click
 
 from discreet.cli.options import number, split_names
+from discreet.design.dates import day_of_text
 from discreet.errors import SpecError
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 _LIKE: Final = {
     "share": "treated=0.02, or region=north:0.7,south:0.3",
-    "mean": "age=40",
+    "mean": "age=40, or day=2021-06-30",
     "sd": "age=12",
-    "slope": "age=150, or region=south:-2,east:1",
+    "slope": "age=150, or region=south:-2,east:1 (of an interaction likewise: ar=south:3,east:0)",
     "correlation": "0.9, or age,hours=0.9",
 }
 _HELP: Final = {
@@ -58,7 +59,10 @@ def assume_table(words: Mapping[str, Iterable[str]], columns: Mapping[str, objec
             if key in stated:
                 raise SpecError(f"--{key} of {name!r} is given twice; give it once")
             by_level = key in ("share", "slope") and ":" in text
-            stated[key] = _by_level(key, word, text) if by_level else number(f"--{key} {name}", text)
+            if key == "mean" and day_of_text(text.strip()) is not None:
+                stated[key] = text.strip()
+            else:
+                stated[key] = _by_level(key, word, text) if by_level else number(f"--{key} {name}", text)
     return out
 
 
@@ -94,7 +98,9 @@ def _split(key: str, word: str, columns: Mapping[str, object]) -> tuple[str, str
             return word[:index].strip(), word[index + 1 :]
     if not splits:
         raise SpecError(f"--{key} {word!r} has no '='; write it like {_LIKE[key]}")
-    raise SpecError(f"--{key}: {SpecError.unknown_name('column', word[: splits[0]].strip(), columns)}")
+    from discreet.analyst.planning.assumption_reading import unknown_column
+
+    raise SpecError(f"--{key}: {unknown_column(word[: splits[0]].strip(), columns)}; write it like {_LIKE[key]}")
 
 
 def _by_level(key: str, word: str, text: str) -> dict[str, float]:

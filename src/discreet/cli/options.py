@@ -48,22 +48,41 @@ def output_options(command: Command) -> Command:
     return cast("Command", made)
 
 
-class ReadingChoice(TypedDict):
-    """What `reading_options` hand to a command, and the arguments of every public function that reads a table."""
-
-    encoding: str
+class _Reading(TypedDict):
     delimiter: str | None
     decimal: str
     thousands: str | None
     quoted_line_breaks: bool
 
 
+class ReadingChoice(_Reading):
+    """What `reading_options` hand to a command, and the arguments of every public function that reads a table."""
+
+    encoding: str
+
+
+class ProposedReading(_Reading):
+    """What `proposed_reading_options` hand to a command."""
+
+    encoding: str | None
+
+
 def reading_options(command: Command) -> Command:
     """Add how CSV files are written."""
+    return _reading_options(command, "utf-8", {"encoding": "utf-8", "delimiter": "a tab in .tsv files, else a comma"})
+
+
+def proposed_reading_options(command: Command) -> Command:
+    """Add the same where encoding and delimiter are proposed from the header line unless they are given."""
+    proposed = "proposed from the header line"
+    return _reading_options(command, None, {"encoding": proposed, "delimiter": proposed})
+
+
+def _reading_options(command: Command, encoding: str | None, defaults: dict[str, str]) -> Command:
     command = click.option(
         "--quoted-line-breaks",
         is_flag=True,
-        help="Quoted cells of a CSV file may hold line breaks; the file is read by RFC 4180 to the letter.",
+        help="Quoted cells of a CSV file may hold line breaks; the file is read strictly by RFC 4180.",
     )(command)
     command = click.option(
         "--thousands", metavar="CHAR", help="Character between groups of three digits in a CSV file.  [default: none]"
@@ -75,10 +94,13 @@ def reading_options(command: Command) -> Command:
         "--delimiter",
         metavar="CHAR",
         callback=lambda context, parameter, value: value if value is None else delimiter_sign(value),
-        help="Character that separates the cells of a CSV file.  [default: a tab in .tsv files, else a comma]",
+        help=f"Character that separates the cells of a CSV file.  [default: {defaults['delimiter']}]",
     )(command)
     return click.option(
-        "--encoding", default="utf-8", show_default=True, metavar="NAME", help="Text encoding of a CSV file."
+        "--encoding",
+        default=encoding,
+        metavar="NAME",
+        help=f"Text encoding of a CSV file.  [default: {defaults['encoding']}]",
     )(command)
 
 
@@ -143,6 +165,34 @@ def model_options(command: Command) -> Command:
     )(command)
 
 
+robust_option = click.option(
+    "--robust",
+    is_flag=True,
+    help="Robust standard errors (HC1), clustered by person if the design has an id; needs a release made with "
+    "--robust.",
+)
+level_option = click.option(
+    "--level", default="0.95", show_default=True, metavar="L", help="Confidence level of the intervals."
+)
+
+design_option = click.option(
+    "--design", "design_path", required=True, metavar="FILE", help="The design: declared bounds and levels, as TOML."
+)
+weak_privacy_option = click.option(
+    "--allow-weak-privacy", is_flag=True, help="Accept epsilon above 20 or delta above 1e-3."
+)
+
+
+def mechanism_options(command: Command) -> Command:
+    """Add which mechanism makes a release, and its settings."""
+    command = click.option(
+        "--setting", "settings", multiple=True, metavar="NAME=VALUE", help="Public setting of the mechanism."
+    )(command)
+    return click.option(
+        "--mechanism", default="auto", show_default=True, metavar="NAME", help="One of `discreet mechanisms`."
+    )(command)
+
+
 def number(name: str, text: str, like: str = "1.5 or 1e-6, with a decimal point") -> float:
     """Read a number as people write it; the library judges its size, and `like` shows what is meant.
 
@@ -196,12 +246,12 @@ def strength_spec(text: str) -> float | Criterion:
     return float(text)
 
 
-def fitted(release: Release, choice: ModelChoice, cov_type: str | None = None) -> Fit:
-    """Fit the model that the options name."""
+def fitted(release: Release, choice: ModelChoice, cov_type: str | None = None, *, robust: bool = False) -> Fit:
+    """Fit the model that the options name, with robust errors if they ask for them."""
     from discreet.analyst.model import fit
 
     strength, ratio = choice["strength"], choice["l1_ratio"]
-    return fit(
+    made = fit(
         release,
         choice["formula"],
         **chosen_columns(choice),
@@ -210,6 +260,7 @@ def fitted(release: Release, choice: ModelChoice, cov_type: str | None = None) -
         l1_ratio=None if ratio is None else number("l1-ratio", ratio),
         cov_type=cast("CovType | None", cov_type),
     )
+    return made.robust() if robust else made
 
 
 class Columns(TypedDict):

@@ -127,7 +127,15 @@ class Numeric(_OneNumber):
         ('[0, 1e+06]', '[2019-01-01, 2024-12-31]')
         """
         low, high = self.within or self.bounds
-        return f"[{date_text(low)}, {date_text(high)}]" if self.is_date else f"[{low:g}, {high:g}]"
+        return f"[{self.value_text(low)}, {self.value_text(high)}]"
+
+    def value_text(self, value: float, digits: str = "") -> str:
+        """A value of the column as messages show it.
+
+        >>> Numeric((0, 9)).value_text(2.5), Numeric((date(2019, 1, 1), date(2024, 12, 31))).value_text(17897.0)
+        ('2.5', '2019-01-01')
+        """
+        return date_text(value) if self.is_date else f"{value:{digits}g}"
 
     @classmethod
     def private(cls, within: tuple[float, float], missing: Missing = "error") -> Numeric:

@@ -67,12 +67,17 @@ class Interaction:
         """What one scaled unit is worth."""
         return 1.0 if self.bounds is None else (self.bounds[1] - self.bounds[0]) / 2
 
-    def released(self, name: str) -> tuple[str, ...]:
-        """Names of the released columns, by level."""
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The level, or the two levels with a comma between them, of each released column."""
         return tuple(
-            f"{name}[{','.join(str(one.levels[code]) for (_, one), code in zip(self.factors, codes, strict=True))}]"
+            ",".join(str(one.levels[code]) for (_, one), code in zip(self.factors, codes, strict=True))
             for codes in self.codes
         )
+
+    def released(self, name: str) -> tuple[str, ...]:
+        """Names of the released columns, by level."""
+        return tuple(f"{name}[{label}]" for label in self.labels)
 
     def scaled(self, values: Mapping[str, FloatArray]) -> FloatArray:
         """Scaled values of the block, shape (released columns, rows).

@@ -98,7 +98,7 @@ def _check_category(name: str, column: Interaction, category: str, known: dict[s
     if category not in known:
         raise SpecError(
             f"the model has {name!r} ({column.formula.text}) without {category!r}; the scaled columns of {name!r} hold "
-            f"{column.number} less {column.mid:g}, the middle of its bounds, which only a model with {category!r} can "
+            f"{column.number} less the middle of its bounds, which only a model with {category!r} can "
             f"put back; add {category!r} to the model, or declare bounds of {column.number!r} that are symmetric "
             "around 0 before the next release"
         )

@@ -23,6 +23,7 @@ from discreet.design.model import Design
 from discreet.errors import DiscreetError, PrivacyNotice, SpecError, shown
 from discreet.estimator.declaring import IN_DESIGN, checked_design, declared_design, features_of, named_columns
 from discreet.estimator.options import FIT_OPTIONS, check_fit_options, check_formula, check_kind, fit_options
+from discreet.estimator.pipelines import warn_of_callers
 from discreet.estimator.reading import check_rows, in_familiar_words, read_column, read_target
 from discreet.ledger.ledger import Ledger
 from discreet.ledger.session import SESSION, is_worker
@@ -178,6 +179,7 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
         """
         if refused:
             raise SpecError(f"fit got {', '.join(refused)}; it takes X and y only: {_why_refused(refused)}")
+        warn_of_callers(self)
         PrivacyBudget(self.epsilon, self.delta)
         check_fit_options(self._asked())
         given = {name: getattr(self, name) for name in IN_DESIGN}

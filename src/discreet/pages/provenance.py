@@ -201,10 +201,7 @@ def _kind(column: Column) -> str:
 
 def _range(column: Column) -> str:
     if isinstance(column, Numeric):
-        found = ", found privately" if column.found else ""
-        if column.is_date:
-            return " to ".join(map(date_text, column.bounds))
-        return f"{column.bounds[0]:g} to {column.bounds[1]:g}{found}"
+        return f"{' to '.join(map(column.value_text, column.bounds))}{', found privately' if column.found else ''}"
     if isinstance(column, Categorical):
         rest = ", ".join(str(level) for level in column.levels if level != column.reference)
         return f"{column.reference} (reference), {rest}"

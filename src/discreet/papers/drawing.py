@@ -1,9 +1,11 @@
-"""Pictures that survive print and colour blindness: Okabe-Ito colours, dashes and markers, legend beside the data."""
+"""Pictures that survive print and colour blindness: house colours, dashes and markers, legend beside the data."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final
+
+from discreet.analyst.pictures.style import COLOURS, open_axes
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -11,7 +13,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
     from pandas import DataFrame
 
-COLOURS: Final = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#7F7F7F")
 DASHES: Final = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 1)), (0, (3, 3)), (0, (8, 2)))
 MARKERS: Final = ("o", "s", "^", "D", "v", "P", "X", "*")
 PANEL: Final = (4.2, 3.2)  # inches
@@ -50,8 +51,7 @@ def panels(titles: Sequence[str], *, across: int = 3, size: tuple[float, float] 
     grid = picture.subplots(down, across, squeeze=False).ravel().tolist()
     for axes, title in zip(grid, titles, strict=False):
         axes.set_title(title, fontsize=10)
-        axes.grid(visible=True, alpha=0.25, linewidth=0.6)
-        axes.spines[["top", "right"]].set_visible(False)
+        open_axes(axes)
     for axes in grid[len(titles) :]:
         axes.set_axis_off()
     return picture, grid[: len(titles)]

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from discreet import __version__
+from discreet.analyst.pictures.style import PANELS, house_style
 from discreet.files import write_bytes
 from discreet.papers.catalogue import DOCUMENTS
 from discreet.papers.figure import NumberTable, Outcome
@@ -104,7 +105,8 @@ def _pictures(result: Result) -> dict[str, bytes]:
     """PNG and SVG, and PDF where the figure asks for it, by suffix."""
     from matplotlib import rc_context
 
-    picture = result.figure.draw(result.numbers, result.run)
+    with house_style(size=PANELS):
+        picture = result.figure.draw(result.numbers, result.run)
     # the same run gives the same bytes
     undated = {".png": {"Software": None}, ".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
     contents = {}

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from discreet.design.columns import Boolean, Categorical, Column, Numeric
-from discreet.design.dates import date_text
 from discreet.privacy.spend import UNTRACKED
 from discreet.releases.noise_mean import released_count
 from discreet.releases.parts import NoisyCount
@@ -15,6 +14,7 @@ if TYPE_CHECKING:
 
 _MOST_COLUMNS: Final = 12
 _DIGITS: Final = 19  # of the digest, its name included
+_UNCOUNTED: Final = "untracked: repeated releases of this table are not counted"
 
 
 def outline(release: Release) -> list[tuple[str, str]]:
@@ -35,8 +35,8 @@ def outline(release: Release) -> list[tuple[str, str]]:
         ("Rows", _rows(released_count(release))),
         ("Promise", _promise(release)),
         ("Mechanism", _mechanism(release)),
-        ("Beside", ", ".join(_beside(release)) or "nothing more"),
-        ("Ledger", "untracked: nobody counts further releases" if release.anchor == UNTRACKED else release.anchor),
+        ("Also", ", ".join(_beside(release)) or "nothing else"),
+        ("Ledger", _UNCOUNTED if release.anchor == UNTRACKED else release.anchor),
         ("Made by", f"{release.made_by}, file format {release.schema}"),
         ("Digest", f"{release.digest[:_DIGITS]}..., {'not signed' if release.signature is None else 'signed'}"),
     ]
@@ -81,10 +81,8 @@ def _holds(release: Release) -> str:
 
 def _declared(column: Column) -> str:
     match column:
-        case Numeric(bounds=(low, high), is_date=True):
-            return f"{date_text(low)} to {date_text(high)}"
-        case Numeric(bounds=(low, high)):
-            return f"{low:g} to {high:g}{' (found privately)' if column.found else ''}"
+        case Numeric():
+            return f"{' to '.join(map(column.value_text, column.bounds))}{' (found privately)' if column.found else ''}"
         case Boolean():
             return "true or false"
         case Categorical(levels=levels):

@@ -20,8 +20,8 @@ _NEVER_DRAWN: Final = "whether the noise was drawn at all, and from a sound sour
 _CONDITIONS: Final = "whether the conditions hold, such as bounds that were chosen without looking at the data"
 _OTHERS: Final = "what other releases of the same table have cost"
 _CHANGED: Final = (
-    "whether published numbers were changed after the release, or noise, design and settings in such a way that all "
-    "still fits: anybody can compute a new digest; a signature, checked with the curator's public key, shows it"
+    "whether anybody changed the numbers after the release, or noise, design and settings so that they still agree: "
+    "anybody can compute a new digest; only a signature, checked with the curator's public key, shows it"
 )
 
 

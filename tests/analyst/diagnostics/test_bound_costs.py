@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from datetime import date
+
 import numpy as np
 import pytest
 
-from discreet.analyst.diagnostics.bound_costs import bound_costs
+from discreet.analyst.diagnostics.bound_costs import BoundCost, bound_costs, costliest_bound_text
 from discreet.analyst.equations.selection import choose
 from discreet.analyst.model import fit
 from discreet.design.model import Design
@@ -44,3 +46,12 @@ def test_costs_are_for_numbers_only_and_a_spread_that_noise_hides_is_not_told() 
     spreads = {cost.name: cost.spread for cost in bound_costs(still, choose(still))}
     assert spreads["x"] is not None
     assert spreads["y"] is None or spreads["y"][1] - spreads["y"][0] < 0.5
+
+
+def test_bounds_of_dates_are_printed_as_dates() -> None:
+    days = (date(2019, 1, 1), date(2024, 12, 31))
+    column = Design("y", {"y": (0, 1), "d": {"bounds": days}}).columns["d"]
+    cost = BoundCost("d", column, 0.4, (18000.2, 18300.0), fits=True, reached=None)
+    text = costliest_bound_text((cost,), {})
+    assert "the bounds [2019-01-01, 2024-12-31] of d were half as wide" in text
+    assert "most rows lie between 2019-04-14 and 2020-02-08" in text

@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import date
 
 import numpy as np
 import pytest
 
 import discreet
-from discreet.analyst.diagnostics.clips import COUNTING, clipped_columns, clipped_shares, clipping_note, range_note
+from discreet.analyst.diagnostics.clips import (
+    COUNTING,
+    _range,
+    clipped_columns,
+    clipped_shares,
+    clipping_note,
+    range_note,
+)
 from discreet.analyst.diagnostics.diagnostics import findings
 from discreet.analyst.equations.selection import choose
 from discreet.design.model import Design
@@ -209,3 +217,8 @@ def test_ranges_that_were_searched_are_named_in_the_units_of_their_columns():
     text = range_note(replace(wide, coefficients=replace(wide.coefficients, ranges=((-0.5, 0.5),) * 9)))
     assert "x7: 0.25 to 0.75; and more)" in text
     assert "searched privately" in words(discreet.fit(made))
+
+
+def test_bounds_of_dates_are_printed_as_dates() -> None:
+    column = Design("y", {"y": (0, 1), "d": {"bounds": (date(2019, 1, 1), date(2024, 12, 31))}}).columns["d"]
+    assert _range("d", column, (-1.0, 1.0)) == "d: 2019-01-01 to 2024-12-31"

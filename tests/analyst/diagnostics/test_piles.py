@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import date
 
 import pytest
 
@@ -10,7 +11,8 @@ from discreet.analyst.diagnostics.notes import notes
 from discreet.analyst.model import fit
 from discreet.design.model import Design
 from discreet.releases import Coefficients
-from support.diagnosed import found, piled, release
+from discreet.testing.not_private import exact_release
+from support.diagnosed import ROWS, found, piled, release, table
 
 
 @pytest.mark.parametrize(
@@ -43,3 +45,13 @@ def test_d016_coefficients_that_say_the_bound_and_nothing_else(values: tuple[flo
     assert finding.text in notes(fit(inside))
     truth = replace(inside, design=Design("b", {"b": {"dtype": "bool"}, "x": (-1, 1), "z": (-1, 1)}))
     assert found("D016", truth) is None
+
+
+def test_bounds_of_dates_are_printed_as_dates() -> None:
+    days = (date(2019, 1, 1), date(2024, 12, 31))
+    design = Design("y", {"y": (-1, 1), "x": {"bounds": days}, "z": (-1, 1)})
+    late = table() | {"x": ["2024-12-31"] * ROWS}
+    finding = found("D016", exact_release(late, design))
+    assert "bounds [2019-01-01, 2024-12-31] from the upper one" in finding.text
+    assert "If values above 2024-12-31 were clipped" in finding.text
+    assert "20088" not in finding.text

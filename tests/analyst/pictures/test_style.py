@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import discreet
 from discreet.analyst.pictures import style
 from discreet.analyst.pictures.style import COLOURS, LIGHT, apart, house_style, shortened, text_width
 from discreet.errors import SpecError
@@ -87,3 +90,12 @@ def test_the_page_has_the_same_colours():
     css = environment().loader.get_source(environment(), "style.css")[0]
     for name, colour in (("sampling", LIGHT.sampling), ("privacy", LIGHT.privacy), ("ink", LIGHT.ink)):
         assert f"--{name}: {colour};" in css
+
+
+def test_no_other_module_has_colours_of_its_own():
+    source = Path(discreet.__file__).parent
+    own = re.compile(r"""["']#[0-9A-Fa-f]{6}["']""")
+    found = [path for path in source.rglob("*.py") if own.search(path.read_text(encoding="utf-8"))]
+    # the chart of the report has marks that the page's own colours take the place of
+    known = {"analyst/pictures/style.py", "pages/charts.py"}
+    assert {path.relative_to(source).as_posix() for path in found} == known

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from datetime import date
+
 import pytest
 
 from discreet.analyst.planning.assumption_reading import read_assumptions
+from discreet.design.model import Design
 from discreet.errors import SpecError
 from discreet.planning import plan
 from support.planned_cells import SHARES
 from support.planned_tables import BUDGET, DESIGN
+
+DATED = Design("y", {
+    "y": (0, 9), "d": {"bounds": (date(2019, 1, 1), date(2024, 12, 31))}, "g": ["a", "b", "c"], "h": ["u", "v"],
+    "dg": {"formula": "d:g"}, "gh": {"formula": "g:h"},
+})  # fmt: skip
 
 BAD = [
     ({"assume": [1]}, "assume: expected a mapping from columns to assumptions"),
@@ -30,7 +38,7 @@ BAD = [
     ({"assume": {"g": {"share": SHARES | {"a": 1.5}}}}, "the share of 'a' is 1.5"),
     ({"assume": {"g": {"share": {"a": 0.5, "b": 0.5}}}}, "no share is stated for c, d, e"),
     ({"assume": {"g": {"share": SHARES | {"a": 0.6}}}}, "expected shares that add up to 1, got 1.05"),
-    ({"assume": {"g": {"slope": 2.0}}}, "expected a slope for each level but the reference; got 2.0"),
+    ({"assume": {"g": {"slope": 2.0}}}, "expected a slope for each of b, c, d, e; got 2.0"),
     ({"assume": {"g": {"slope": {"a": 2.0}}}}, "unknown level 'a'; allowed: b, c, d, e"),
     ({"assume": {"g": {"slope": {"b": 2.0}}}}, "no slope is stated for c, d, e"),
     ({"assume": {"a2": {"mean": 3}}}, "column 'a2': it is computed by a formula; unknown assumption 'mean'"),
@@ -67,3 +75,28 @@ def test_written_shares_that_miss_1_by_a_rounding_are_made_to_add_up():
     read = dict(read_assumptions(DESIGN, 1000, assume={"g": {"share": written | {"a": 0.33}}}).supposed["g"].shares)
     assert sum(read.values()) == pytest.approx(1.0, abs=1e-15)
     assert read["b"] == pytest.approx(0.333 / 0.997)
+
+
+def test_the_mean_of_dates_is_a_date():
+    texts = [
+        str(read_assumptions(DATED, 100, assume=assume).supposed["d"])
+        for assume in ({"d": {"mean": date(2020, 2, 29)}}, {"d": {"mean": "2020-02-29", "sd": 100}}, {})
+    ]
+    assert texts[0].startswith("mean 2020-02-29, sd ")
+    assert texts[1] == "mean 2020-02-29, sd 100 days"
+    assert texts[2].startswith("mean 2021-12-31 (default), sd ")
+
+
+@pytest.mark.parametrize(("assume", "said"), [
+    ({"d": {"mean": "2018-01-01"}}, r"the mean is '2018-01-01'; expected a date inside the bounds \[2019-01-01, 2024"),
+    ({"d": {"mean": "soon"}}, "expected a date inside the bounds"),
+    ({"d": {"sd": 1e6}}, r"mean 2021-12-31 inside the bounds \[2019-01-01, 2024-12-31\], in days"),
+    ({"dg": {"slope": 2}}, "column 'dg': expected a slope for each of b, c; got 2"),
+    ({"dg": {"slope": {"a": 2}}}, "column 'dg': unknown level 'a'; allowed: b, c"),
+    ({"gh": {"slope": {"b,v": 2}}}, "column 'gh': no slope is stated for c,v; state one for each level"),
+    ({"dg[b]": {"slope": 2}}, r"'dg\[b\]' is one coefficient of the column 'dg'; state those of all"),
+    ({"dg": {"mean": 2}}, "column 'dg': it is computed by a formula; unknown assumption 'mean'; allowed: slope"),
+])  # fmt: skip
+def test_what_cannot_be_stated_of_dates_and_interactions(assume, said):
+    with pytest.raises(SpecError, match=said):
+        read_assumptions(DATED, 100, assume=assume)

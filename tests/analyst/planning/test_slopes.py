@@ -47,3 +47,29 @@ def test_all_slopes_together_explain_the_stated_share_of_the_variance(stated):
     for index, (name, half) in enumerate({"a": 50, "b": 100, "t": 1}.items()):
         if name in stated:
             assert slopes[index] == pytest.approx(stated[name]["slope"] * half / 10)
+
+
+CROSSED = {"y": (0, 100), "x": (20, 80), "g": ["a", "b", "c"], "xg": {"formula": "x:g"}}
+
+
+@pytest.mark.parametrize("stated", [
+    {"x": 0.1, "g": {"b": 3.0, "c": 0.0}, "xg": {"b": 0.2, "c": -0.1}}, {"xg": {"b": 0.2, "c": 0.0}},
+    {"g": {"b": 3.0, "c": 0.0}}, {"x": 0.1, "xg": {"b": 0.0, "c": -0.1}},
+], ids=str)  # fmt: skip
+def test_stated_slopes_are_those_of_the_table_of_a_fit_beside_an_interaction_too(stated):
+    made = plan(
+        discreet.Design("y", CROSSED), rows=50_000, **BUDGET, assume={name: {"slope": b} for name, b in stated.items()}
+    )
+    found = by_name(made)
+    for name, slope in stated.items():
+        for coefficient, b in ({name: slope} if name == "x" else {f"{name}[{k}]": b for k, b in slope.items()}).items():
+            assert found[coefficient].supposed == pytest.approx(b, rel=1e-6, abs=0.0), coefficient
+
+
+def test_slopes_of_all_levels_stay_where_the_number_is_not_released():
+    columns = CROSSED | {"x": {"bounds": (20, 80), "release": False}}
+    slopes = {"a": 0.1, "b": 0.3, "c": 0.0}
+    assume = {"xg": {"slope": slopes}, "g": {"slope": {"b": -2.0, "c": 1.0}}}
+    found = by_name(plan(discreet.Design("y", columns), rows=50_000, **BUDGET, assume=assume))
+    stated = {f"xg[{level}]": b for level, b in slopes.items()} | {"g[b]": -2.0, "g[c]": 1.0}
+    assert {name: found[name].supposed for name in stated} == pytest.approx(stated, rel=1e-6, abs=0.0)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from datetime import date
+
 import numpy as np
 import pytest
 
 from discreet.analyst.model import fit
-from discreet.analyst.terms.pairwise import level_pairs
+from discreet.analyst.terms.pairwise import level_pairs, where_they_hold
 from discreet.analyst.values.not_estimable import NotEstimable
 from discreet.design.model import Design
 from discreet.errors import SpecError
+from discreet.testing.not_private import exact_release
 from support.made_releases import made
 
 COLUMNS = {"y": (-4, 4), "x": (-1, 1), "g": {"levels": ["p", "q", "r"], "reference": "q"}, "flag": bool}
@@ -93,3 +96,26 @@ def test_levels_whose_pairs_read_the_same_are_refused():
     names = ("Intercept", *(f"g[{level}]" for level in levels[1:]))
     with pytest.raises(SpecError, match="read the same"):
         level_pairs(Design("y", {"y": (0, 1), "g": levels}), "g", names, ("g",))
+
+
+def test_beside_an_interaction_the_print_says_at_which_value_the_pairs_hold(noisy):
+    assert noisy.t_test_pairwise("g").note == ""
+    days = (date(2019, 1, 1), date(2024, 12, 31))
+    columns = COLUMNS | {
+        "h": ["u", "v"], "d": {"bounds": days}, "xg": {"formula": "x:g"}, "gh": {"formula": "g:h"},
+        "fg": {"formula": "flag:g"}, "dg": {"formula": "d:g"},
+    }  # fmt: skip
+    design = Design("y", columns)
+    assert where_they_hold(design, "g", ["x", "g", "flag"]) == ""
+    assert where_they_hold(design, "g", ["x", "g", "xg", "gh"]) == (
+        "The model has the interactions xg (x:g), gh (g:h), so these are the differences at x = 0 and h = u; for "
+        "another value, use t_test."
+    )
+    assert "gh (g:h), so these are the differences at g = q;" in where_they_hold(design, "h", ["g", "h", "gh", "xg"])
+    assert "at flag = false;" in where_they_hold(design, "g", ["fg"])
+    assert "at d = 1970-01-01;" in where_they_hold(design, "g", ["dg"])
+    random = np.random.default_rng(7)
+    rows = {"y": random.uniform(-1, 1, 300), "x": random.uniform(-1, 1, 300), "g": random.choice(["p", "q", "r"], 300)}
+    crossed = Design("y", {name: columns[name] for name in ("y", "x", "g", "xg")})
+    fitted = fit(exact_release(rows, crossed))
+    assert repr(fitted.t_test_pairwise("g")).endswith("at x = 0; for another value, use t_test.")

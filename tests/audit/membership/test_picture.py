@@ -28,7 +28,7 @@ def result(*claims):
 
 def test_every_line_is_named_in_its_panel():
     picture = membership_picture(result(Claim(1.0, 1e-6, 1.0), Claim(4.0)))
-    assert [axes.get_title() for axes in picture.axes] == ["epsilon 1, delta 1e-06", "epsilon 4"]
+    assert [axes.get_title() for axes in picture.axes] == ["epsilon 1, delta 1e-6", "epsilon 4"]
     for axes, curve in zip(picture.axes, (True, False), strict=True):
         lines = {line.get_gid(): line.get_color() for line in axes.lines if line.get_gid()}
         names = {text.get_text(): text.get_color() for text in axes.texts}

@@ -233,3 +233,10 @@ def test_nothing_is_asked_where_nobody_answers(folder: Path, call: Call, monkeyp
     # stdout is a terminal, stdin is not
     monkeypatch.setattr("discreet.cli.render.on_terminal", lambda: True)
     assert call("init", "people.csv", "-o", "new.toml").exit_code == 0
+
+
+def test_the_help_names_no_default_for_what_is_proposed_from_the_header(call: Call) -> None:
+    text = " ".join(call("init", "--help").stdout.split())
+    assert text.count("[default: proposed from the header line]") == 2
+    assert "utf-8" not in text
+    assert "[default: utf-8]" in " ".join(call("check", "--help").stdout.split())

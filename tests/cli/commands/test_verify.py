@@ -58,7 +58,7 @@ def test_signed_and_verified(folder):
         assert words in found.stdout
     plain = run("verify", folder / "r.json")
     assert "give --key to check it" in plain.stdout
-    assert "numbers were changed" in plain.stdout
+    assert "changed the numbers after the release" in plain.stdout
     facts = json.loads(run("verify", folder / "r.json", "--json").stdout)
     assert facts["signature"] == "not checked"
 
@@ -89,7 +89,7 @@ def test_without_a_signature_a_key_refuses(folder):
 def test_the_ledger_that_a_release_names_is_said_not_to_be_checked(folder):
     assert released(folder).exit_code == 0
     assert (
-        "\nLedger      untracked: nobody counts further releases of the table\n"
+        "\nLedger      untracked: repeated releases of the table are not counted\n"
         in run("verify", folder / "r.json").stdout
     )
     ledger = discreet.Ledger.create(folder / "books.db")

@@ -148,3 +148,14 @@ def test_a_cycle_is_named_in_the_order_of_its_needs():
     names = found.message.removeprefix("the formulas ").split(" form a cycle")[0].replace("'", "").split(" -> ")
     assert names[0] == names[-1]
     assert all(following in formulas[name].names for name, following in itertools.pairwise(names))
+
+
+@pytest.mark.parametrize(("text", "levels", "said"), [
+    ('g == "2"', (1, 2), "the levels of 'g' are integers, and \"2\" is text; write 2 without quotes"),
+    ("g == 2", ("1", "2"), "the levels of 'g' are text, and 2 is a number; write \"2\" in quotes"),
+    ('g == "sout"', ("north", "south"), "allowed: north, south. Did you mean 'south'?"),
+])  # fmt: skip
+def test_a_level_of_the_wrong_type_is_told_from_one_that_is_not_there(text, levels, said):
+    with pytest.raises(SpecError) as caught:
+        parse(text).with_levels({"g": levels})
+    assert str(caught.value).endswith(said)

@@ -38,8 +38,8 @@ class BoundCost:
     ----------
     name
         Declared name.
-    low, high
-        Declared bounds.
+    column
+        Its declaration.
     saved
         Share of the privacy part of the prediction error, as a standard deviation, that half the width would save.
     spread
@@ -52,8 +52,7 @@ class BoundCost:
     """
 
     name: str
-    low: float
-    high: float
+    column: Numeric
     saved: float
     spread: tuple[float, float] | None
     fits: bool
@@ -95,8 +94,7 @@ def bound_costs(release: Release, model: SubModel) -> tuple[BoundCost, ...]:
         costs.append(
             BoundCost(
                 name=name,
-                low=column.bounds[0],
-                high=column.bounds[1],
+                column=column,
                 saved=1 - worth * (after / before) ** 0.5,
                 spread=ends,
                 fits=ends is not None and ends[1] - ends[0] <= column.half,
@@ -120,10 +118,11 @@ def costliest_bound_text(costs: tuple[BoundCost, ...], piled: Mapping[str, Side]
         return None
     costliest = costs[0]
     others = ", ".join(f"{cost.name} {max(cost.saved, 0.0):.0%}" for cost in costs[1:4])
+    written = costliest.column.value_text
     text = (
-        f"If the bounds [{costliest.low:g}, {costliest.high:g}] of {costliest.name} were half as wide and still held "
-        f"all rows, the part of the prediction error due to privacy noise would be {costliest.saved:.0%} smaller"
-        f"{f' (other columns: {others})' if others else ''}."
+        f"If the bounds [{', '.join(map(written, costliest.column.bounds))}] of {costliest.name} were half as "
+        f"wide and still held all rows, the part of the prediction error due to privacy noise would be "
+        f"{costliest.saved:.0%} smaller{f' (other columns: {others})' if others else ''}."
     )
     side = piled.get(costliest.name)
     if side is not None:
@@ -131,7 +130,10 @@ def costliest_bound_text(costs: tuple[BoundCost, ...], piled: Mapping[str, Side]
     if costliest.spread is None:
         return text
     low, high = costliest.spread
-    return f"{text} By the release, most rows lie between {low:.4g} and {high:.4g}, so {_advice(costliest)}."
+    return (
+        f"{text} By the release, most rows lie between {written(low, '.4')} and {written(high, '.4')}, so "
+        f"{_advice(costliest)}."
+    )
 
 
 def _advice(cost: BoundCost) -> str:

@@ -47,7 +47,7 @@ def range_note(release: Release) -> str | None:
 
 def _range(name: str, column: Numeric, ends: tuple[float, float]) -> str:
     low, high = (column.mid + column.half * end for end in ends)
-    return f"{name}: {low:.4g} to {high:.4g}"
+    return f"{name}: {column.value_text(low, '.4')} to {column.value_text(high, '.4')}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,11 +153,12 @@ def many_clipped(release: Release, model: SubModel) -> Iterator[tuple[ClippedSha
     names = clipped_columns(release.design, model)
     for one in clipped_shares(release):
         if one.name in names and one.low > SOME:
-            low, high = one.bounds
+            column = cast("Numeric", release.design.columns[one.name])
+            bounds = ", ".join(map(column.value_text, one.bounds))
             what = "the target" if one.name == model.target else "a column of the model"
             share = f"About {one.share:.1%} of the rows (95% interval {one.low:.1%} to {one.high:.1%})"
             text = (
-                f"{share} have a value of {one.name}, {what}, outside its {_word(release)} [{low:g}, {high:g}] and "
+                f"{share} have a value of {one.name}, {what}, outside its {_word(release)} [{bounds}] and "
                 "were clipped to them. Coefficients, intervals and R^2 describe the clipped rows: slopes are most "
                 "often too near 0 and residuals too small. The next release should declare wider bounds for "
                 f"{one.name}."

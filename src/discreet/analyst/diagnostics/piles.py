@@ -31,16 +31,20 @@ class Pile:
     """One column whose rows pile up at one of its bounds."""
 
     name: str
-    low: float
-    high: float
+    column: Numeric
     side: Side
+
+    @property
+    def bounds(self) -> str:
+        """Both bounds as text."""
+        return f"[{', '.join(map(self.column.value_text, self.column.bounds))}]"
 
     @property
     def words(self) -> str:
         """What to make of it."""
-        bound = self.high if self.side == "upper" else self.low
+        bound = self.column.value_text(self.column.bounds[self.side == "upper"])
         return (
-            f"If values {_BEYOND[self.side]} {bound:g} were clipped to it, it is too {WRONG[self.side]}, and the "
+            f"If values {_BEYOND[self.side]} {bound} were clipped to it, it is too {WRONG[self.side]}, and the "
             f"coefficients describe the clipped rows: the next release should declare a {_BETTER[self.side]} one. If "
             f"none can lie {_BEYOND[self.side]} it, the {OTHER[self.side]} bound is farther away than it need be."
         )
@@ -64,14 +68,14 @@ def piles(release: Release, model: SubModel) -> tuple[Pile, ...]:
         noise = math.hypot(sds[position], mean * sds[0]) / float(sums[0])
         # a sum that was not released is not a number, which is never near
         if 1 - abs(mean) + _NOISE * noise <= _NEAR:
-            found.append(Pile(release.columns[position], *column.bounds, "upper" if mean > 0 else "lower"))
+            found.append(Pile(release.columns[position], column, "upper" if mean > 0 else "lower"))
     return tuple(found)
 
 
 def piled_up(release: Release, model: SubModel) -> str | None:
     """Say at which bounds rows pile up, from sums."""
     text = " ".join(
-        f"The mean of {pile.name} is within {_NEAR / 2:.0%} of the width of its bounds [{pile.low:g}, {pile.high:g}] "
+        f"The mean of {pile.name} is within {_NEAR / 2:.0%} of the width of its bounds {pile.bounds} "
         f"from the {pile.side} one: rows pile up there. {pile.words}"
         for pile in piles(release, model)
     )
@@ -87,10 +91,10 @@ def predicts_a_bound(release: Release) -> str | None:
     constant, *slopes = release.coefficients.values
     if abs(constant) - math.fsum(map(abs, slopes)) < 1 - _NEAR:
         return None
-    pile = Pile(target, *column.bounds, "upper" if constant > 0 else "lower")
+    pile = Pile(target, column, "upper" if constant > 0 else "lower")
     return (
         f"For every row inside the declared bounds the model predicts a target within {_NEAR / 2:.0%} of the width "
-        f"of the bounds [{pile.low:g}, {pile.high:g}] of {target} from the {pile.side} one, or beyond it: rows "
+        f"of the bounds {pile.bounds} of {target} from the {pile.side} one, or beyond it: rows "
         f"seem to pile up there. {pile.words}"
     )
 

@@ -151,7 +151,7 @@ def _stated(name: str, column: Base, value: object) -> Cell:
             day = day_of_text(value.isoformat() if isinstance(value, date) else value if isinstance(value, str) else "")
             if day is not None and low <= day <= high:
                 return date_text(day)
-            ends = f"{date_text(low)} to {date_text(high)}"
+            ends = f"{column.value_text(low)} to {column.value_text(high)}"
             raise SpecError(f"at: expected a date from {ends} for {name!r}, got {shown(value)}")
         if is_number(value) and low <= value <= high:
             return float(value)

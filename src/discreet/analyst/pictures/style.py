@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Literal
 
 from discreet.analyst.values.digits import axis_number, short_exponent
 from discreet.errors import missing_extra
@@ -23,11 +23,14 @@ if TYPE_CHECKING:
 
 # Okabe and Ito's colours, which survive colour blindness, without the yellow that white paper takes away
 COLOURS: Final = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#7F7F7F")
+BLUE, VERMILION, GREEN, PINK, ORANGE, SKY, BLACK, GREY = COLOURS
+PALE: Final = "#B0B0B0"  # for rows behind what is drawn from them
 # and a dash for each turn through them
 DASHES: Final = ("-", (0, (5, 2)), (0, (1.5, 1.5)), (0, (6, 2, 1.5, 2)))
 POINT: Final = 72.0  # a point is a pixel of a page: sizes below are in pixels
 FONT: Final = 13.0
 SMALL: Final = 11.5
+PANELS: Final = 10.0
 BAND: Final = 0.6  # how much of a band's colour there is
 MARGIN: Final = 14.0
 WRAPPED: Final = 116  # letters of a small line
@@ -53,13 +56,15 @@ LIGHT: Final = Palette("#ffffff", "#1b2430", "#5b6675", "#dde1e7", "#2868b0", "#
 
 
 @contextmanager
-def house_style(what: str = "a picture", extra: str = "plots") -> Iterator[None]:
+def house_style(what: str = "a picture", extra: str = "plots", *, size: float = FONT) -> Iterator[None]:
     """Draw and save in here: the library's own defaults, whatever the reader has set.
 
     Parameters
     ----------
     what, extra
         What needs the library, and the extra that installs it, for the error where it is missing.
+    size
+        Of letters; pictures with several panels have smaller ones.
     """
     try:
         import matplotlib as mpl
@@ -71,7 +76,7 @@ def house_style(what: str = "a picture", extra: str = "plots") -> Iterator[None]
         mpl.rc("svg", fonttype="none", hashsalt="discreet")
         mpl.rc("pdf", fonttype=42)
         mpl.rc("axes", unicode_minus=False)
-        mpl.rc("font", size=FONT)
+        mpl.rc("font", size=size)
         # a name in a script that the font lacks is a row of boxes in a .png and text in a .svg: no reason to fail
         warnings.filterwarnings("ignore", message="Glyph .* missing from")
         yield
@@ -92,6 +97,12 @@ def quiet_axis(axis: Axis, palette: Palette = LIGHT, *, grid: bool = True) -> No
     axis.set_tick_params(tick1On=False, tick2On=False, labelcolor=palette.faint, pad=6, labelsize=SMALL)
     if grid:
         axis.grid(visible=True, color=palette.rule, linewidth=1)
+
+
+def open_axes(axes: Axes, *, grid: Literal["both", "x", "y"] = "both") -> None:
+    """Axes on the left and below alone, with thin lines across, for pictures with several panels."""
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.grid(visible=True, axis=grid, alpha=0.25, linewidth=0.6)
 
 
 def words(

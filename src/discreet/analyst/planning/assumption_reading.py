@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from datetime import date
 from typing import Final, TypeAlias
 
 from discreet.analyst.planning.assumptions import Assumptions, ColumnAssumption, Pair, Supposed, is_finite
 from discreet.analyst.planning.correlation import check_correlations, read_correlation
 from discreet.design.columns import Boolean, Categorical, Column, Level, Numeric, SplineBasis
+from discreet.design.dates import day_of_text, is_date
 from discreet.design.interactions import Interaction
 from discreet.design.model import Design
 from discreet.errors import SpecError, shown
@@ -82,7 +84,7 @@ def _checked_table(design: Design, assume: object) -> dict[str, Mapping[str, obj
         )
     for name, what in assume.items():
         if name not in design.columns:
-            raise SpecError.unknown_name("column", name, design.columns)
+            raise unknown_column(name, design.columns)
         keys = _keys(design, name)
         if not keys:
             raise SpecError(
@@ -101,13 +103,28 @@ def _checked_table(design: Design, assume: object) -> dict[str, Mapping[str, obj
     return dict(assume)
 
 
+def unknown_column(name: object, columns: Mapping[str, object]) -> SpecError:
+    """Build the error for a name that is no declared column; the coefficients of a column's levels go together.
+
+    >>> print(unknown_column("g[b]", {"x": (0, 1), "g": ["a", "b"]}))
+    'g[b]' is one coefficient of the column 'g'; state those of all its levels together, by level
+    """
+    declared, bracket, _ = name.partition("[") if isinstance(name, str) else ("", "", "")
+    if bracket and declared in columns:
+        return SpecError(
+            f"{shown(name)} is one coefficient of the column {declared!r}; state those of all its levels together, by "
+            "level"
+        )
+    return SpecError.unknown_name("column", name, columns)
+
+
 def _keys(design: Design, name: str) -> tuple[str, ...]:
     """What may be stated of a column."""
     column = design.columns[name]
     own = ("mean", "sd") if isinstance(column, Numeric) else ("share",)
     if name == design.target:
         return own
-    slope = ("slope",) if name in design.regressors and not isinstance(column, SplineBasis | Interaction) else ()
+    slope = ("slope",) if name in design.regressors and not isinstance(column, SplineBasis) else ()
     return slope if column.formula is not None else (*own, *slope)
 
 
@@ -122,7 +139,9 @@ def _column(
         mean, sd = _number(name, column, stated, _EVEN if spread is None else spread)
         if spread is not None and "sd" not in keys:
             keys = (*keys, "sd")
-        return ColumnAssumption(name, mean=mean, sd=sd, formula=formula, slopes=slopes, stated=keys)
+        return ColumnAssumption(
+            name, mean=mean, sd=sd, formula=formula, slopes=slopes, stated=keys, is_date=column.is_date
+        )
     if isinstance(column, Boolean):
         share = stated.get("share", 0.5)
         if not (is_finite(share) and 0 < share < 1):
@@ -137,10 +156,13 @@ def _slopes(name: str, column: Column, stated: Mapping[str, object]) -> tuple[tu
         return ()
     value = stated["slope"]
     names, given = {name: name}, {name: value}
-    if isinstance(column, Categorical):
+    if isinstance(column, Categorical | Interaction):
+        if isinstance(column, Interaction):
+            levels = list(column.labels)
+        else:
+            levels = [str(column.levels[code]) for code in column.indicator_codes]
         if not isinstance(value, Mapping):
-            raise SpecError(f"column {name!r}: expected a slope for each level but the reference; got {shown(value)}")
-        levels = [str(column.levels[code]) for code in column.indicator_codes]
+            raise SpecError(f"column {name!r}: expected a slope for each of {', '.join(levels)}; got {shown(value)}")
         names = dict(zip(levels, column.released(name), strict=True))
         given = {str(level): slope for level, slope in value.items()}
     found: dict[str, float] = {}
@@ -158,10 +180,12 @@ def _slopes(name: str, column: Column, stated: Mapping[str, object]) -> tuple[tu
 
 def _number(name: str, column: Numeric, stated: Mapping[str, object], spread: float) -> tuple[float, float]:
     low, high = column.bounds
-    mean = stated.get("mean", column.mid)
+    given = stated.get("mean", column.mid)
+    mean = _days(given) if column.is_date else given
     if not (is_finite(mean) and low < mean < high):
+        what = "date" if column.is_date else "number"
         raise SpecError(
-            f"column {name!r}: the mean is {shown(mean)}; expected a number inside the bounds [{low:g}, {high:g}]"
+            f"column {name!r}: the mean is {shown(given)}; expected a {what} inside the bounds {column.range_text}"
         )
     mean = float(mean)
     most = math.sqrt(mean - low) * math.sqrt(high - mean)
@@ -170,9 +194,21 @@ def _number(name: str, column: Numeric, stated: Mapping[str, object], spread: fl
         raise SpecError(
             f"column {name!r}: the sd is {shown(sd)}; expected a number above 0 and at most {most:.6g}, "
             "the largest sd of a "
-            f"column with mean {mean:g} inside the bounds [{low:g}, {high:g}]"
+            f"column with mean {column.value_text(mean)} inside the bounds {column.range_text}"
+            f"{', in days' if column.is_date else ''}"
         )
     return mean, float(sd)
+
+
+def _days(value: object) -> object:
+    """A date, or its text, as a number of days; anything else as it is.
+
+    >>> _days("1970-01-03"), _days(2.5)
+    (2, 2.5)
+    """
+    text = value.isoformat() if is_date(value) and isinstance(value, date) else value
+    found = day_of_text(text) if isinstance(text, str) else None
+    return value if found is None else found
 
 
 def _shares(name: str, column: Categorical, stated: Mapping[str, object]) -> tuple[tuple[Level, float], ...]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TypeAlias, TypeGuard
 
 from discreet.design.columns import Level
+from discreet.design.dates import date_text
 from discreet.exact.rounding import nearest
 from discreet.privacy.checks import is_number
 
@@ -42,6 +43,8 @@ class ColumnAssumption:
         Stated coefficients by released name; none where they follow from R^2.
     stated
         Which of `mean`, `sd`, `share` and `slope` the planner stated; the others are defaults.
+    is_date
+        Whether its mean is a number of days since 1970-01-01.
     """
 
     name: str
@@ -52,6 +55,7 @@ class ColumnAssumption:
     formula: str | None = None
     slopes: tuple[tuple[str, float], ...] = ()
     stated: tuple[str, ...] = ()
+    is_date: bool = False
 
     @property
     def computed(self) -> bool:
@@ -81,7 +85,8 @@ class ColumnAssumption:
             return self._marked("share", ", ".join(f"{level} {share:.4g}" for level, share in self.shares)) + slopes
         if self.share is not None:
             return self._marked("share", f"share true {self.share:.4g}") + slopes
-        return f"{self._marked('mean', f'mean {self.mean:.6g}')}, {self._marked('sd', f'sd {self.sd:.6g}')}{slopes}"
+        mean, days = (date_text(self.mean or 0.0), " days") if self.is_date else (f"{self.mean:.6g}", "")
+        return f"{self._marked('mean', f'mean {mean}')}, {self._marked('sd', f'sd {self.sd:.6g}{days}')}{slopes}"
 
     def _marked(self, key: str, text: str) -> str:
         return text if key in self.stated else f"{text} (default)"

@@ -36,6 +36,7 @@ from discreet.releases.reference_law import checked_level
 _ROUGH: Final = 60  # draws for a factor of two digits
 _FACTOR_STEP: Final = 1.4
 _LARGEST_FACTOR: Final = 1000.0
+_ROUNDING: Final = 1e-10
 _UNBOUNDED: Final = "the release gives no bounded interval at this level"
 
 
@@ -150,7 +151,7 @@ def planned(release: Release, asked: Asked) -> Plan:
     coefficients = [
         PlannedCoefficient(name, error[i], width[i], privacy[i], None, sd[i], share, supposed[i])
         if share >= ENOUGH
-        else PlannedCoefficient(name, None, None, None, _too_few(share, factors[i]), None, share, supposed[i])
+        else PlannedCoefficient(name, None, None, None, _too_few(factors[i]), None, share, supposed[i])
         for i, (name, share) in enumerate(zip(model.names, shares.tolist(), strict=True))
     ]
     return asked.answered(release.design, coefficients, release.noise, release.noise_sd)
@@ -169,8 +170,11 @@ def _coefficients(equations: NormalEquations) -> list[float | None]:
     score = score_at(equations)
     if score is None:
         return [None] * len(equations.b)
-    theta = [Fraction(value) for value in (score.inverse @ equations.b).tolist()]
-    return list(equations.original_units(theta).tolist())
+    theta = score.inverse @ equations.b
+    found = equations.original_units([Fraction(value) for value in theta.tolist()])
+    # what the largest scaled coefficient is worth in each: beside it, the rest is rounding
+    worth = np.abs(unit_map(equations)).sum(axis=1) * np.abs(theta).max()
+    return list(np.where(np.abs(found) <= _ROUNDING * worth, 0.0, found).tolist())
 
 
 def read_off(release: Release, asked: Asked) -> Plan:
@@ -215,8 +219,8 @@ def _factors(equations: NormalEquations, level: float, one_table: bool) -> list[
     return found.tolist()
 
 
-def _too_few(share: float, factor: float) -> str:
-    text = f"only {math.floor(100 * share)}% of such tables give a bounded interval; a plan needs {ENOUGH:.0%}"
+def _too_few(factor: float) -> str:
+    text = f"fewer than {ENOUGH:.0%} of such tables give a bounded interval"
     if not math.isfinite(factor):
         return f"{text}; even {_LARGEST_FACTOR:g} times as many rows would not be enough"
     return f"{text}; about {factor:.2g} times as many rows, or noise smaller by that factor, would be enough"

@@ -13,6 +13,7 @@ from discreet.analyst.planning.assumptions import Assumptions
 from discreet.analyst.planning.table import regressor_moments, target_moments
 from discreet.design.columns import Numeric
 from discreet.design.model import Design
+from discreet.design.scales import scales_of
 from discreet.errors import SpecError
 from discreet.exact.arrays import FloatArray
 
@@ -21,9 +22,10 @@ _SMALL: Final = 1e-9
 
 def settled(design: Design, assumptions: Assumptions) -> Assumptions:
     """The same assumptions with the R^2 that follows where every slope is stated."""
-    stated = _stated(design, assumptions)
-    if np.isnan(stated).any():
+    asked = _stated(design, assumptions)
+    if np.isnan(asked).any():
         return assumptions
+    stated = _in_scaled_units(design, asked, np.zeros_like(asked))
     _, covariance = regressor_moments(design, assumptions.supposed)
     _, target_sd = target_moments(design, assumptions.supposed)
     share = float(stated @ covariance @ stated) / target_sd**2
@@ -45,10 +47,11 @@ def supposed_slopes(design: Design, assumptions: Assumptions, covariance: FloatA
     Those that are not stated follow `pattern`, as large as R^2 leaves room for.
     """
     stated = _stated(design, assumptions)
-    known = np.nan_to_num(stated)
     columns = [design.columns[name] for name in design.regressors for _ in design.columns[name].released(name)]
     numeric = np.array([isinstance(column, Numeric) for column in columns])
-    free = np.where(np.isnan(stated), pattern(covariance, numeric), 0.0)
+    nothing = np.zeros_like(stated)
+    known = _in_scaled_units(design, stated, nothing)
+    free = _in_scaled_units(design, np.where(np.isnan(stated), np.nan, 0.0), pattern(covariance, numeric))
     # the free ones take the factor at which all together explain R^2
     lead, cross = float(free @ covariance @ free), float(free @ covariance @ known)
     already, wanted = float(known @ covariance @ known), assumptions.rsquared * target_sd**2
@@ -91,13 +94,34 @@ def pattern(covariance: FloatArray, numeric: npt.NDArray[np.bool_]) -> FloatArra
 
 
 def _stated(design: Design, assumptions: Assumptions) -> FloatArray:
-    """Stated slopes in scaled units, NaN where none is stated, shape (d,)."""
-    target = design.columns[design.target]
-    half_y = target.half if isinstance(target, Numeric) else 1.0
+    """Stated slopes in original units, NaN where none is stated, shape (d,)."""
     out: list[float] = []
     for name in design.regressors:
-        column = design.columns[name]
-        half = column.half if isinstance(column, Numeric) else 1.0
         slopes = dict(assumptions.supposed[name].slopes)
-        out += [slopes[one] * half / half_y if one in slopes else math.nan for one in column.released(name)]
+        out += [slopes.get(one, math.nan) for one in design.columns[name].released(name)]
     return np.array(out)
+
+
+def _in_scaled_units(design: Design, stated: FloatArray, others: FloatArray) -> FloatArray:
+    """Slopes of the scaled regressors for the scaled target, shape (d,).
+
+    A slope b in original units, times half / half_y, is its scaled one, less what interactions take of the indicators
+    of their category (`design/scales.py`): L s. So where S are the stated slopes and U the others,
+    L_SS s_S = (b half / half_y)_S - L_SU s_U. L_SS is triangular with ones on its diagonal.
+
+    Parameters
+    ----------
+    stated
+        In original units; NaN where a slope is not stated.
+    others
+        In scaled units: the slopes that are not stated.
+    """
+    scales = scales_of(design, (*design.regressors, design.target))
+    half = np.array(scales.half)
+    L = np.eye(len(stated))
+    for column, other, times in scales.taken:
+        L[other, column] -= times * half[other] / half[column]
+    known = ~np.isnan(stated)
+    out = np.where(known, 0.0, others)
+    out[known] = np.linalg.solve(L[np.ix_(known, known)], stated[known] * half[:-1][known] / half[-1] - L[known] @ out)
+    return out

@@ -21,7 +21,8 @@ from discreet.analyst.inference.simultaneous import Simultaneous, simultaneous_t
 from discreet.analyst.values.confidence_sets import ConfidenceSet
 from discreet.analyst.values.estimates import ByName, Interval, Number, p_without, set_without
 from discreet.analyst.values.not_estimable import NotEstimable, known, reason_of, shown_number
-from discreet.design.columns import Categorical
+from discreet.design.columns import Categorical, Numeric
+from discreet.design.interactions import Interaction
 from discreet.design.model import Design
 from discreet.errors import SpecError, shown
 from discreet.releases.reference_law import checked_level
@@ -46,6 +47,8 @@ class PairwiseTest:
         Estimates of the differences, their standard errors, and the score statistics that they are 0.
     pvalue
         Two-sided, one by one.
+    note
+        Where the model has interactions of the factor: at which value of the other column the differences hold.
     pvalue_adjusted
         Two-sided, for all pairs together: the smallest 1 - level at which the interval of `conf_int` excludes 0.
     contrasts, digest
@@ -62,6 +65,7 @@ class PairwiseTest:
     pvalue_adjusted: ByName[Number]
     contrasts: Contrasts | NotEstimable
     digest: str
+    note: str = ""
 
     def conf_int(self, level: float | None = None, *, alpha: float | None = None) -> ByName[Interval]:
         """Give confidence sets that all hold together with this probability.
@@ -116,7 +120,7 @@ class PairwiseTest:
         for pair, effect in self.effect.items():
             p = shown_number(self.pvalue_adjusted[pair], ".4g")
             lines.append(f"  {pair}: {shown_number(effect, '.6g')}, {ends[pair]}, p = {p}")
-        return "\n".join(lines)
+        return "\n".join([*lines, *([f"  {self.note}"] if self.note else [])])
 
 
 def level_pairs(design: Design, term: object, names: Sequence[str], features: Sequence[str]) -> Hypotheses:
@@ -152,7 +156,39 @@ def level_pairs(design: Design, term: object, names: Sequence[str], features: Se
     return Hypotheses(tuple(labels), np.array(rows), np.zeros(len(rows)))
 
 
-def pairwise_test(term: str, each: ContrastTest, way: Simultaneous, digest: str) -> PairwiseTest:
+def where_they_hold(design: Design, term: str, features: Sequence[str]) -> str:
+    """Say at which value of other columns the differences hold, where interactions make them depend on it.
+
+    >>> columns = {"y": (0, 1), "age": (20, 80), "g": ["a", "b"], "ag": {"formula": "age:g"}}
+    >>> print(where_they_hold(Design("y", columns), "g", ["age", "g", "ag"]))
+    The model has the interaction ag (age:g), so these are the differences at age = 0; for another value, use t_test.
+    """
+    places: dict[str, str] = {}
+    for name in features:
+        column = design.columns[name]
+        if not isinstance(column, Interaction) or term not in dict(column.factors):
+            continue
+        if column.number is None:
+            places |= {
+                f"{name} ({column.formula.text})": f"{other} = {factor.reference}"
+                for other, factor in column.factors
+                if other != term
+            }
+        else:
+            number = design.columns[column.number]
+            zero = number.value_text(0.0) if isinstance(number, Numeric) else "false"
+            places[f"{name} ({column.formula.text})"] = f"{column.number} = {zero}"
+    if not places:
+        return ""
+    what = "interaction" if len(places) == 1 else "interactions"
+    where = " and ".join(dict.fromkeys(places.values()))
+    return (
+        f"The model has the {what} {', '.join(places)}, so these are the differences at {where}; for another value, "
+        "use t_test."
+    )
+
+
+def pairwise_test(term: str, each: ContrastTest, way: Simultaneous, digest: str, note: str = "") -> PairwiseTest:
     """Put the tests of all pairs together.
 
     Parameters
@@ -165,9 +201,11 @@ def pairwise_test(term: str, each: ContrastTest, way: Simultaneous, digest: str)
         How they hold together.
     digest
         Fingerprint of the release.
+    note
+        At which values of other columns they hold.
     """
     about = each.contrasts
     adjusted = read_each(
         about, tuple(each.effect), lambda one: simultaneous_tails(one, each.pvalue, way, digest), p_without
     )
-    return PairwiseTest(term, way, each.effect, each.sd, each.score_z, each.pvalue, adjusted, about, digest)
+    return PairwiseTest(term, way, each.effect, each.sd, each.score_z, each.pvalue, adjusted, about, digest, note)

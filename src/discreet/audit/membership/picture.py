@@ -7,24 +7,35 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from discreet.analyst.pictures.style import (
+    BLACK,
+    BLUE,
+    GREEN,
+    GREY,
+    ORANGE,
+    PANELS,
+    VERMILION,
+    budget_words,
+    house_style,
+    open_axes,
+)
 from discreet.audit.membership.curves import allowed_power, own_power
 from discreet.audit.membership.result import Attack, MembershipResult
 from discreet.audit.statistics.claims import Claim
-from discreet.errors import missing_extra
 from discreet.exact.arrays import FloatArray
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# Okabe and Ito's colours, which survive colour blindness; every line has a dash or a marker of its own, too
+# colour, dash and width
 _LOOKS: Final = {
-    "least squares, NOT PRIVATE": ("#D55E00", "-", 2.0),
-    "epsilon and delta allow": ("#000000", "--", 1.4),
-    "the mechanism's curve allows": ("#E69F00", "-", 2.6),
-    "worst row, measured": ("#0072B2", "-", 1.2),
-    "typical row, measured": ("#009E73", "-.", 1.4),
-    "guessing": ("#7F7F7F", ":", 1.2),
+    "least squares, NOT PRIVATE": (VERMILION, "-", 2.0),
+    "epsilon and delta allow": (BLACK, "--", 1.4),
+    "the mechanism's curve allows": (ORANGE, "-", 2.6),
+    "worst row, measured": (BLUE, "-", 1.2),
+    "typical row, measured": (GREEN, "-.", 1.4),
+    "guessing": (GREY, ":", 1.2),
 }
 _PANEL: Final = 4.1  # inches
 _ACROSS: Final = 2  # as wide as a page leaves room for
@@ -41,10 +52,13 @@ def membership_picture(result: MembershipResult) -> Figure:
     SpecError
         Where matplotlib is not installed; the extra `plots` brings it.
     """
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise missing_extra("plots", "matplotlib", "the picture of an audit") from None
+    with house_style("the picture of an audit", size=PANELS):
+        return _drawn(result)
+
+
+def _drawn(result: MembershipResult) -> Figure:
+    from matplotlib.figure import Figure
+
     budgets = list(dict.fromkeys(one.claim for one in result.attacks if one.claim is not None))
     across = min(max(len(budgets), 1), _ACROSS)
     down = max(-(-len(budgets) // across), 1)
@@ -81,14 +95,12 @@ def _panel(axes: Axes, claim: Claim, attacks: Sequence[Attack], bare: Sequence[A
         colour, dash, width = _LOOKS[name]
         axes.plot(x, y, color=colour, linestyle=dash, linewidth=width, gid=name)
     _names(axes, list(lines))
-    delta = f", delta {claim.delta:g}" if claim.delta else ""
-    axes.set_title(f"epsilon {claim.epsilon:g}{delta}", fontsize=10)
+    axes.set_title(budget_words(claim.epsilon, claim.delta), fontsize=10)
     axes.set_xlabel("false alarms: said to be there, and is not")
     axes.set_ylabel("found: said to be there, and is")
     axes.set_xlim(-0.01, 1.01)
     axes.set_ylim(-0.01, 1.03)
-    axes.spines[["top", "right"]].set_visible(False)
-    axes.grid(visible=True, alpha=0.25, linewidth=0.6)
+    open_axes(axes)
 
 
 def _names(axes: Axes, names: Sequence[str]) -> None:

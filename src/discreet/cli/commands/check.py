@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Unpack
 import click
 
 from discreet.cli.design_file import load_design
-from discreet.cli.options import ReadingChoice, output_options, reading_options, refuse_overwriting
+from discreet.cli.options import ReadingChoice, design_option, output_options, reading_options, refuse_overwriting
 from discreet.cli.progress import ReadProgress
 from discreet.cli.session import Session
 from discreet.cli.terminal import complain, say, say_json
@@ -18,9 +18,7 @@ if TYPE_CHECKING:
 
 @click.command("check", short_help="Count what fits, for your eyes only; spends nothing.")
 @click.argument("data")
-@click.option(
-    "--design", "design_path", required=True, metavar="FILE", help="The design: declared bounds and levels, as TOML."
-)
+@design_option
 @reading_options
 @click.option(
     "-o",

@@ -6,7 +6,16 @@ from typing import TYPE_CHECKING, Unpack
 
 import click
 
-from discreet.cli.options import ModelChoice, fitted, model_options, number, output_options, refuse_overwriting
+from discreet.cli.options import (
+    ModelChoice,
+    fitted,
+    level_option,
+    model_options,
+    number,
+    output_options,
+    refuse_overwriting,
+    robust_option,
+)
 from discreet.cli.session import Session
 from discreet.cli.terminal import complain, say, say_json
 from discreet.errors import SpecError
@@ -19,19 +28,14 @@ if TYPE_CHECKING:
 @click.command("fit", short_help="Fit a model to a release; free.")
 @click.argument("release_path", metavar="R.json")
 @model_options
-@click.option(
-    "--robust",
-    is_flag=True,
-    help="Robust standard errors (HC1), clustered by person if the design has an id; needs a release made with "
-    "--robust.",
-)
+@robust_option
 @click.option(
     "--cov-type",
     metavar="NAME",
     help="Kind of standard errors in statsmodels' words: nonrobust, HC0 or HC1; the last two need a release made with "
     "--robust.",
 )
-@click.option("--level", default="0.95", show_default=True, metavar="L", help="Confidence level of the intervals.")
+@level_option
 @click.option(
     "--format",
     "kind",
@@ -71,8 +75,7 @@ def command(
         refuse_overwriting(output, release_path)
         check_output(output, force=force)
     made = Release.load(release_path)
-    plain = fitted(made, choice, cov_type)
-    model = plain.robust() if robust else plain
+    model = fitted(made, choice, cov_type, robust=robust)
     if chosen is None:
         warn_not_private(made, as_json=as_json)
         if as_json:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from discreet.cli.options import ReadingChoice, debug_option, force_option, names, reading_options
+from discreet.cli.options import ProposedReading, debug_option, force_option, names, proposed_reading_options
 from discreet.cli.session import Session
 from discreet.cli.terminal import say
 
@@ -25,7 +25,7 @@ _SPELLED = {"\t": "tab"}
 @click.option("--target", metavar="NAME", help="Name of the target column.  [default: asked for, or left blank]")
 @click.option("--columns", metavar="A,B", help="Columns to release besides the target.  [default: every column]")
 @click.option("--id", "person", metavar="NAME", help="Column that names a person who may have several rows.")
-@reading_options
+@proposed_reading_options
 @click.option(
     "-o", "--output", default="design.toml", show_default=True, metavar="FILE", help="Where to write the design."
 )
@@ -40,7 +40,7 @@ def command(
     person: str | None,
     output: str,
     force: bool,
-    **reading: Unpack[ReadingChoice],
+    **reading: Unpack[ProposedReading],
 ) -> None:
     """Write a design for the columns of DATA, with blanks to fill in from public knowledge.
 
@@ -54,20 +54,19 @@ def command(
 
     check_suffix(output, SUFFIX, example="design.toml")
     check_output(output, force=force)
-    given = {name: value for name, value in reading.items() if name != "encoding" or _was_given("encoding")}
     chosen = None if columns is None else names(columns, what="columns")
     if _interactive():
-        known = blank_design(data, **given)  # type: ignore[arg-type]  # the options of `reading_options`
+        known = blank_design(data, **reading)
         say(wrapped(f"Columns  {', '.join(known.listed)}", " " * 9))
         target = target or _asked("Target, the column to explain (empty: leave it blank)")
         if chosen is None:
             answer = _asked("Columns to release besides it, between commas (empty: all)")
             chosen = None if answer is None else names(answer, what="columns")
         person = person or _asked("Id, the column of a person who may have several rows (empty: one row each)")
-    blank = blank_design(data, target=target, columns=chosen, id=person, **given)  # type: ignore[arg-type]  # as above
+    blank = blank_design(data, target=target, columns=chosen, id=person, **reading)
     session.will_write(output)
     blank.save(output, force=force)
-    _report(blank, data, output, given)
+    _report(blank, data, output, reading)
 
 
 def _interactive() -> bool:
@@ -82,12 +81,7 @@ def _asked(question: str) -> str | None:
     return answer.strip() or None
 
 
-def _was_given(name: str) -> bool:
-    source = click.get_current_context().get_parameter_source(name)
-    return source is not click.core.ParameterSource.DEFAULT
-
-
-def _report(blank: BlankDesign, data: str, output: str, given: dict[str, object]) -> None:
+def _report(blank: BlankDesign, data: str, output: str, given: ProposedReading) -> None:
     """Say what was written, what is blank, and what comes next."""
     from discreet.cli.render import wrapped
 
@@ -115,7 +109,7 @@ def _report(blank: BlankDesign, data: str, output: str, given: dict[str, object]
     budget = ["--epsilon", "1", "--delta", "1e-6"]
     then = ["discreet", "release", data, "--design", output, *reading, *budget, "-o", "R.json"]
     say(f"         {shlex.join(look)}")
-    say("         for your own eyes: how many rows fit, before anything is spent; and at last")
+    say("         for your own eyes: how many rows fit, before anything is spent. Then")
     say(f"         {shlex.join(then)}")
 
 

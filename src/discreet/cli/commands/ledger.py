@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING
 import click
 
 from discreet.cli.design_file import load_design
-from discreet.cli.options import debug_option, json_option, number, output_options, refuse_overwriting
+from discreet.cli.options import (
+    debug_option,
+    json_option,
+    number,
+    output_options,
+    refuse_overwriting,
+    weak_privacy_option,
+)
 from discreet.cli.session import Session
 from discreet.cli.terminal import say, say_json
 from discreet.errors import SpecError
@@ -59,7 +66,7 @@ def command(context: click.Context) -> None:
     metavar="S",
     help="Part of delta for the curve of gdp or zcdp; the rest is for lattice gaps and for requests without a curve.",
 )
-@click.option("--allow-weak-privacy", is_flag=True, help="Accept epsilon above 20 or delta above 1e-3.")
+@weak_privacy_option
 @json_option
 @debug_option
 def init(
@@ -119,8 +126,8 @@ def init(
 @_DATASET
 @click.option("--epsilon", required=True, metavar="E", help="New epsilon of all requests, earlier ones included.")
 @click.option("--delta", metavar="D", help="New delta of all requests.  [default: as before]")
-@click.option("--reason", required=True, metavar="TEXT", help="Why; it stands in the history.")
-@click.option("--allow-weak-privacy", is_flag=True, help="Accept epsilon above 20 or delta above 1e-3.")
+@click.option("--reason", required=True, metavar="TEXT", help="Reason, recorded in the history.")
+@weak_privacy_option
 @json_option
 @debug_option
 def grant(
@@ -132,7 +139,7 @@ def grant(
     allow_weak_privacy: bool,
     as_json: bool,
 ) -> None:
-    """Raise the budget of a data set in LEDGER to a new whole.
+    """Raise the budget of a data set in LEDGER.
 
     The promise of everything released so far becomes the larger one.
     """
@@ -172,7 +179,7 @@ def status(
     mechanism: str | None,
     as_json: bool,
 ) -> None:
-    """Say what is spent of each budget in LEDGER and what is left.
+    """Show how much of each budget in LEDGER is spent, and how much is left.
 
     With --epsilon, also what a planned release would leave and how many like it there could be; with
     --design its cost is exact.
@@ -259,7 +266,7 @@ def history(ledger: str, dataset: str | None, as_json: bool) -> None:
 def verify(ledger: str, release: str | None, as_json: bool) -> None:
     """Check every event of LEDGER, and that the release R.json is recorded in it.
 
-    A ledger that was restored from an older copy is whole by itself: only a newer release shows it.
+    A ledger restored from an older copy passes by itself; only a newer release shows that events are missing.
     """
     from discreet.ledger.ledger import Ledger
     from discreet.releases import Release

@@ -11,7 +11,14 @@ import click
 
 from discreet.cli.assumption_options import assume_table, assumption_options, correlation_table
 from discreet.cli.design_file import load_design
-from discreet.cli.options import number, output_options, settings_table
+from discreet.cli.options import (
+    level_option,
+    mechanism_options,
+    number,
+    output_options,
+    settings_table,
+    weak_privacy_option,
+)
 from discreet.cli.plan_text import percent, print_over, print_plan, print_plans
 from discreet.cli.session import Session
 from discreet.cli.terminal import say, say_json
@@ -31,10 +38,9 @@ EPSILONS: Final = (0.1, 0.5, 1.0, 2.0, 5.0, 10.0)
 @click.option(
     "--delta", metavar="D", default="0", help="Its delta; must be above 0 for a Gaussian mechanism.  [default: 0]"
 )
-@click.option("--mechanism", default="auto", show_default=True, metavar="NAME", help="One of `discreet mechanisms`.")
-@click.option("--setting", "settings", multiple=True, metavar="NAME=VALUE", help="Public setting of the mechanism.")
+@mechanism_options
 @click.option("--robust", is_flag=True, help="Plan for a release made with --robust.")
-@click.option("--allow-weak-privacy", is_flag=True, help="Accept epsilon above 20 or delta above 1e-3.")
+@weak_privacy_option
 @assumption_options
 @click.option("--rsquared", metavar="R", help="Share of the target's variance that the model explains.  [default: 0.5]")
 @click.option(
@@ -44,7 +50,7 @@ EPSILONS: Final = (0.1, 0.5, 1.0, 2.0, 5.0, 10.0)
     "allow.  [default: 0.577]",
 )
 @click.option("--target-spread", metavar="S", help="The same for the target.  [default: 0.577]")
-@click.option("--level", metavar="L", default="0.95", show_default=True, help="Confidence level of the intervals.")
+@level_option
 @click.option("--coefficient", metavar="NAME", help="The coefficient that --width is about.")
 @click.option(
     "--width",

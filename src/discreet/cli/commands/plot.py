@@ -11,10 +11,12 @@ import click
 from discreet.cli.options import (
     ModelChoice,
     fitted,
+    level_option,
     model_options,
     number,
     output_options,
     refuse_overwriting,
+    robust_option,
 )
 from discreet.cli.session import Session
 from discreet.cli.terminal import say, say_json
@@ -29,13 +31,8 @@ if TYPE_CHECKING:
 @click.command("plot", short_help="Draw the coefficients or predictions of a model; free.")
 @click.argument("release_path", metavar="R.json")
 @model_options
-@click.option(
-    "--robust",
-    is_flag=True,
-    help="Robust standard errors (HC1), clustered by person if the design has an id; needs a release made with "
-    "--robust.",
-)
-@click.option("--level", default="0.95", show_default=True, metavar="L", help="Confidence level of the intervals.")
+@robust_option
+@level_option
 @click.option(
     "--scale",
     metavar="NAME",
@@ -92,8 +89,7 @@ def command(
     wanted = checked_level(number("level", level))
     units = checked_scale("range" if scale is None else scale)
     made = Release.load(release_path)
-    plain = fitted(made, choice)
-    model = plain.robust() if robust else plain
+    model = fitted(made, choice, robust=robust)
     at = at_table(at_words, model.table_columns)
     warn_not_private(made, as_json=as_json)
     if output is not None:

@@ -10,11 +10,14 @@ import click
 from discreet.cli.design_file import load_design
 from discreet.cli.options import (
     ReadingChoice,
+    design_option,
+    mechanism_options,
     number,
     output_options,
     reading_options,
     refuse_overwriting,
     settings_table,
+    weak_privacy_option,
 )
 from discreet.cli.progress import ReadProgress
 from discreet.cli.session import Session
@@ -37,9 +40,7 @@ _LOOK: Final = "discreet ledger history shows it, and --request-id with its name
 
 @click.command("release", short_help="Publish a table's noisy moments; spends budget.")
 @click.argument("data")
-@click.option(
-    "--design", "design_path", required=True, metavar="FILE", help="The design: declared bounds and levels, as TOML."
-)
+@design_option
 @click.option("--epsilon", required=True, metavar="E", help="Privacy loss to spend, such as 1.")
 @click.option(
     "--delta",
@@ -48,8 +49,7 @@ _LOOK: Final = "discreet ledger history shows it, and --request-id with its name
     metavar="D",
     help="Delta of the guarantee, such as 1e-6; leave it out for a pure epsilon guarantee.",
 )
-@click.option("--mechanism", default="auto", show_default=True, metavar="NAME", help="One of `discreet mechanisms`.")
-@click.option("--setting", "settings", multiple=True, metavar="NAME=VALUE", help="Public setting of the mechanism.")
+@mechanism_options
 @click.option(
     "--scaling",
     default="declared",
@@ -85,10 +85,14 @@ _LOOK: Final = "discreet ledger history shows it, and --request-id with its name
 @reading_options
 @click.option("--ledger", "ledger_path", metavar="L.db", help="Record the spend in this ledger; needs --dataset.")
 @click.option("--dataset", metavar="NAME", help="Data set of the ledger whose budget is spent.")
-@click.option("--request-id", metavar="ID", help="Name of the request.  [default: a digest of all that is asked]")
+@click.option("--request-id", metavar="ID", help="Name of the request.  [default: a digest of all that is asked for]")
 @click.option("--new-release", is_flag=True, help="Pay for another release although the same one is recorded.")
-@click.option("--accept-changed-data", is_flag=True, help="The table changed since the last release of the data set.")
-@click.option("--allow-weak-privacy", is_flag=True, help="Accept epsilon above 20 or delta above 1e-3.")
+@click.option(
+    "--accept-changed-data",
+    is_flag=True,
+    help="Accept that the table has changed since the last release of the data set.",
+)
+@weak_privacy_option
 @click.option("-o", "--output", required=True, metavar="R.json", help="Where to write the release.")
 @output_options
 def command(
@@ -328,11 +332,11 @@ def summary(made: Release, output: str, recorded: str = "") -> str:
 
 def _in_short(made: Release) -> str:
     """Say in plain words what whoever gets the file can do with it."""
-    *others, target = made.columns
+    target = made.design.target
     if made.coefficients is not None:
         can = f"whoever has the file has one noisy model of {target}; no other model can be fitted from it"
     else:
-        model = f"{target} on {', '.join(others[1:]) or 'no other column'}"
+        model = f"{target} on {', '.join(made.design.regressors) or 'no other column'}"
         can = f"whoever has the file can fit any linear model of its columns, such as {model}, at no further cost"
     return f"{can}. No row, exact sum or exact count is in it; this file is what you publish, and nothing else"
 

@@ -9,10 +9,12 @@ import click
 from discreet.cli.options import (
     ModelChoice,
     fitted,
+    level_option,
     model_options,
     number,
     output_options,
     refuse_overwriting,
+    robust_option,
 )
 from discreet.cli.session import Session
 from discreet.cli.terminal import complain, say, say_json
@@ -21,13 +23,8 @@ from discreet.cli.terminal import complain, say, say_json
 @click.command("report", short_help="Write an HTML report on a release; free.")
 @click.argument("release_path", metavar="R.json")
 @model_options
-@click.option(
-    "--robust",
-    is_flag=True,
-    help="Robust standard errors (HC1), clustered by person if the design has an id; needs a release made with "
-    "--robust.",
-)
-@click.option("--level", default="0.95", show_default=True, metavar="L", help="Confidence level of the intervals.")
+@robust_option
+@level_option
 @click.option("--title", metavar="TEXT", help="Title of the page.  [default: the target]")
 @click.option(
     "-o",
@@ -64,8 +61,7 @@ def command(
         refuse_overwriting(output, release_path)
         check_output(output, force=force)
     made = Release.load(release_path)
-    plain = fitted(made, choice)
-    chosen = plain.robust() if robust else plain
+    chosen = fitted(made, choice, robust=robust)
     page = report(made, chosen, level=number("level", level), title=title, file=release_path)
     if output is not None:
         session.will_write(output)

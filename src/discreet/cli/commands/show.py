@@ -10,12 +10,12 @@ from discreet.cli.terminal import say, say_json
 _LABEL = 11
 
 
-@click.command("show", short_help="Say in ten lines what a release holds; free.")
+@click.command("show", short_help="Show in ten lines what a release holds; free.")
 @click.argument("release_path", metavar="R.json")
 @json_option
 @debug_option
 def command(release_path: str, as_json: bool) -> None:
-    """Say what the release R.json holds, what it promises and how it was made.
+    """Show what the release R.json holds, what it promises and how it was made.
 
     `discreet verify` checks the promise against the noise, and `discreet fit` fits a model.
     """

@@ -19,7 +19,7 @@ _SIGNATURE: Final = {
     "not checked": "there is one; give --key to check it",
     "valid": "valid for the given key",
 }
-_UNTRACKED: Final = "untracked: nobody counts further releases of the table"
+_UNTRACKED: Final = "untracked: repeated releases of the table are not counted"
 
 
 @click.command("verify", short_help="Check a release's promise against its noise, and its signature.")

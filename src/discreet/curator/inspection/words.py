@@ -30,7 +30,7 @@ SEARCHED: Final = (
     "finds, and clips, is not known before."
 )
 _NUMBER: Final = {
-    "line": "not a finite number written like -12.5 or 1e3",
+    "line": "not a finite number; unless decimal or thousands say otherwise, one is written like -12.5 or 1e3",
     "row": "not a finite number (text is none, whatever it spells)",
 }
 _NO_DATE: Final = "not a date, or text that is not written like 2019-01-31"

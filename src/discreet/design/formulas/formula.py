@@ -141,8 +141,7 @@ class Formula:
         bound = Formula(self.text, with_codes(self.tree, codes, kept))
         for asked in levels_in(bound.tree):
             if asked.code < 0 and asked.name in levels:
-                unknown = SpecError.unknown_name(f"level of {asked.name!r}", asked.level, map(str, levels[asked.name]))
-                raise SpecError(f"{shown(self.text)}: {unknown}")
+                raise SpecError(f"{shown(self.text)}: {_level_fault(asked, levels[asked.name])}")
         return bound
 
     @property
@@ -391,6 +390,20 @@ def _use_fault(
     if name in levels:
         return f'{name!r} has levels and is not a number; compare it with a level, as in {name} == "..."'
     return str(SpecError.unknown_name("numeric or boolean column", name, allowed))
+
+
+def _level_fault(asked: IsLevel, known: tuple[str | int, ...]) -> str:
+    """What is wrong with a level that a column does not have.
+
+    >>> print(_level_fault(IsLevel("==", "grade", "2"), (1, 2)))
+    the levels of 'grade' are integers, and "2" is text; write 2 without quotes
+    """
+    of = f"the levels of {asked.name!r} are"
+    if str(asked.level) in map(str, known):
+        if isinstance(asked.level, str):
+            return f'{of} integers, and "{asked.level}" is text; write {asked.level} without quotes'
+        return f'{of} text, and {asked.level} is a number; write "{asked.level}" in quotes'
+    return str(SpecError.unknown_name(f"level of {asked.name!r}", asked.level, map(str, known)))
 
 
 def _maker(formula: Formula) -> str:

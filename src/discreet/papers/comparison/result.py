@@ -70,7 +70,8 @@ class MethodComparisonNotPrivate:
 
     def plot(self) -> Picture:
         """A panel for each table, a line for each method through its medians, a band from 10% to 90% of the splits."""
-        from discreet.papers.drawing import COLOURS, legend, panels, plain_scales, style
+        from discreet.analyst.pictures.style import COLOURS
+        from discreet.papers.drawing import legend, panels, plain_scales, style
 
         known = self.numbers.dropna(subset="value")
         known = known.assign(value=known["value"].clip(upper=CAP))

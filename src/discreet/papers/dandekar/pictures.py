@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from math import log10
 from typing import TYPE_CHECKING, Final
 
+from discreet.analyst.pictures.style import COLOURS
 from discreet.papers.dandekar.criteria import CONVEX_SOLVED
 from discreet.papers.dandekar.experiment import (
     CORRECTED,
@@ -18,7 +19,7 @@ from discreet.papers.dandekar.experiment import (
 )  # fmt: skip
 from discreet.papers.dandekar.regressions import REGRESSIONS
 from discreet.papers.dandekar.tables import TITLES, WINE
-from discreet.papers.drawing import COLOURS, DASHES, MARKERS, legend, nested, panels, style
+from discreet.papers.drawing import DASHES, MARKERS, legend, nested, panels, style
 from discreet.papers.figure import Run
 from discreet.papers.methods import READER
 

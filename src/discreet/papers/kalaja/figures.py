@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from discreet.papers.drawing import COLOURS, legend, panels, style
+from discreet.analyst.pictures.style import COLOURS
+from discreet.papers.drawing import legend, panels, style
 from discreet.papers.figure import Cell, Figure, NumberTable, Run
 from discreet.papers.kalaja.algorithms import true_epsilon
 from discreet.papers.kalaja.criteria import CRITERIA

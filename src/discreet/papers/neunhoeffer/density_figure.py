@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from discreet.papers.drawing import COLOURS, DASHES, legend, nested, panels, style
+from discreet.analyst.pictures.style import COLOURS, GREY
+from discreet.papers.drawing import DASHES, legend, nested, panels, style
 from discreet.papers.figure import Cell, Criterion, Figure, Outcome, Row, Run
 from discreet.papers.neunhoeffer.line_figures import ols_line
 from discreet.papers.neunhoeffer.lines import OURS, chosen, coverage, lines, our_row, scheme_rows, table_of
@@ -106,7 +107,7 @@ def _draw(numbers: DataFrame, run: Run) -> Picture:
         grid[-2].plot(list(held), list(held.values()), label=label, **look)
         missing = 1 - mine.groupby("epsilon")["known"].mean()
         grid[-1].plot(missing.index, missing.to_numpy(), label=label, **look)
-    grid[-2].axhline(0.95, color="#7F7F7F", linewidth=0.8)
+    grid[-2].axhline(0.95, color=GREY, linewidth=0.8)
     for axes in grid[-2:]:
         axes.set(xscale="log", xlabel="ε (claimed)", ylim=(-0.03, 1.03))
     grid[-2].set_ylabel("share, fresh tables")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from discreet.papers.drawing import COLOURS
+from discreet.analyst.pictures.style import COLOURS, PALE
 from discreet.papers.figure import Cell, Criterion, Figure, Outcome, Row, Run
 from discreet.papers.neunhoeffer.lines import OURS, Scheme, chosen, coverage, lines, spreads
 from discreet.papers.neunhoeffer.ols import ols_cov
@@ -87,7 +87,7 @@ def _draw(scheme: Scheme, numbers: DataFrame, run: Run) -> Picture:
     for down, line in enumerate(kinds):
         for across, epsilon in enumerate(budgets):
             axes = grid[down, across]
-            axes.plot(x, y, ".", color="#B0B0B0", markersize=1.5, rasterized=True)
+            axes.plot(x, y, ".", color=PALE, markersize=1.5, rasterized=True)
             _add_lines(axes, chosen(numbers, line, epsilon=epsilon), COLOURS[(1, 0, 2)[down]])
             axes.axline((0, ols_line()[0]), slope=ols_line()[1], color="black", linestyle="--", linewidth=0.9)
             axes.set_title(_panel_title(line, epsilon, chosen(numbers, line, epsilon=epsilon)), fontsize=8)

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Final, get_args
 
 import numpy as np
 
-from discreet.papers.drawing import COLOURS, MARKERS, legend, panels
+from discreet.analyst.pictures.style import COLOURS, GREY, PALE
+from discreet.papers.drawing import MARKERS, legend, panels
 from discreet.papers.figure import Cell, Criterion, Figure, Outcome, Row, Run
 from discreet.papers.neunhoeffer.line_figures import ols_line
 from discreet.papers.neunhoeffer.lines import DATA, OURS, notebook_sums, our_row
@@ -114,12 +115,12 @@ def _draw(numbers: DataFrame, run: Run) -> Picture:
 
 def _add_scatter(axes: Axes, numbers: DataFrame) -> None:
     x, y = notebook_table()
-    axes.plot(x, y, ".", color="#B0B0B0", markersize=1.5, rasterized=True)
+    axes.plot(x, y, ".", color=PALE, markersize=1.5, rasterized=True)
     for line, colour in (("ours, pure", COLOURS[4]), ("ours, Gaussian", COLOURS[5])):
         pairs = zip(_of(numbers, line, column="intercept"), _of(numbers, line), strict=True)
         for intercept, slope in list(pairs)[:20]:
             axes.plot([-8, 8], [intercept - 8 * slope, intercept + 8 * slope], color=colour, alpha=0.5, linewidth=0.8)
-    axes.axline((0, ols_line()[0]), slope=ols_line()[1], color="#7F7F7F", linewidth=3, label="least squares")
+    axes.axline((0, ols_line()[0]), slope=ols_line()[1], color=GREY, linewidth=3, label="least squares")
     line = "search, older noise"
     intercept, slope = _of(numbers, line, column="intercept")[0], _of(numbers, line)[0]
     lost = certified_loss(*(_of(numbers, "exact, older noise", data) for data in DATA))

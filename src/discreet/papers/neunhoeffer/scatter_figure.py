@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from discreet.papers.drawing import COLOURS, legend, panels
+from discreet.analyst.pictures.style import COLOURS, GREY, PALE
+from discreet.papers.drawing import legend, panels
 from discreet.papers.figure import Cell, Criterion, Figure, Outcome, Row, Run
 from discreet.papers.neunhoeffer.lines import DATA, OURS, notebook_sums, slope_set
 from discreet.papers.neunhoeffer.ols import CovarianceFit, ols_cov
@@ -80,7 +81,7 @@ def _value(numbers: DataFrame, panel: str, line: str, column: str = "value") -> 
 def _draw(numbers: DataFrame, run: Run) -> Picture:
     picture, (left, right) = panels(["The table, 10,000 rows", SLOPES], across=2, size=(5.5, 4.4))
     x, y = notebook_table()
-    left.plot(x, y, ".", color="#B0B0B0", markersize=2, rasterized=True, label="rows")
+    left.plot(x, y, ".", color=PALE, markersize=2, rasterized=True, label="rows")
     left.plot(OUTLIER[1], OUTLIER[0], "X", color=COLOURS[1], markersize=9, label="the outlier (x = -4, y = 10)")
     kinds = {
         "plain": ("of least squares", "least squares, no privacy", "black", "--"),
@@ -94,7 +95,7 @@ def _draw(numbers: DataFrame, run: Run) -> Picture:
         ends = [[abs(slope - _value(numbers, f"slope {panel}", line, end))] for end in ("low", "high")]
         right.errorbar([slope], [-position], xerr=ends, fmt="o", color=colour, capsize=4)
     left.set(xlabel="x", ylabel="y")
-    right.axvline(SLOPE, color="#7F7F7F", linewidth=0.8, label="true slope")
+    right.axvline(SLOPE, color=GREY, linewidth=0.8, label="true slope")
     right.set(xlabel="slope", yticks=[-position for position in range(len(kinds))], ylim=(-len(kinds) + 0.4, 0.6))
     right.set_yticklabels(["least squares", "with the outlier", "ours, pure", "ours, Gaussian"])
     legend(picture, [left, right])

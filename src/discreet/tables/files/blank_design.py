@@ -25,7 +25,7 @@ SUFFIX: Final = ".toml"
 _BARE: Final = re.compile(r"[A-Za-z0-9_-]+")
 _BLANKS: Final = {
     None: (
-        'bounds = ["", ""]  # lowest and highest value that can occur',
+        'bounds = ["", ""]  # lowest and highest value that can occur; dates like 2019-01-31, without quotes',
         "# levels = []      # instead, for a category: every value that can occur",
         '# dtype = "bool"   # instead, for true/false or 1/0; two other words are levels',
     ),
@@ -137,12 +137,12 @@ def blank_design(
     target = "income"  # name of the column to explain
     <BLANKLINE>
     [columns.age]
-    bounds = ["", ""]  # lowest and highest value that can occur
+    bounds = ["", ""]  # lowest and highest value that can occur; dates like 2019-01-31, without quotes
     # levels = []      # instead, for a category: every value that can occur
     # dtype = "bool"   # instead, for true/false or 1/0; two other words are levels
     <BLANKLINE>
     [columns.income]
-    bounds = ["", ""]  # lowest and highest value that can occur
+    bounds = ["", ""]  # lowest and highest value that can occur; dates like 2019-01-31, without quotes
     # levels = []      # instead, for a category: every value that can occur
     # dtype = "bool"   # instead, for true/false or 1/0; two other words are levels
     <BLANKLINE>

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 @click.command("compare-methods", short_help="Compare methods on public data, NOT PRIVATE.")
 @click.argument("data", nargs=-1)
 @click.option("--target", metavar="NAME", help="Column to predict.")
-@click.option("--data-is-public", is_flag=True, help="Say that DATA are public.")
-@click.option("--data-is-simulated", is_flag=True, help="Say that DATA are simulated.")
+@click.option("--data-is-public", is_flag=True, help="Declare that DATA are public.")
+@click.option("--data-is-simulated", is_flag=True, help="Declare that DATA are simulated.")
 @click.option("--methods", metavar="A,B", help="Methods by name, see --list.  [default: all that use delta]")
 @click.option("--with", "own", multiple=True, metavar="MODULE:FACTORY", help="Add a method of your own; repeatable.")
 @click.option("--epsilon", "epsilons", multiple=True, metavar="E", help="Repeatable.  [default: 0.1, 0.3, 1 and 3]")
@@ -64,8 +64,8 @@ def command(
     """Compare methods of private regression on DATA, CSV or Parquet files that need no protection.
 
     Prints and writes exact errors, by bounds that are read off the data: everything is NOT PRIVATE, nothing is a
-    release, and DATA must be declared public or simulated. Without DATA a simulated table is used. A run that was
-    stopped goes on where it ended.
+    release, and DATA must be declared public or simulated. Without DATA a simulated table is used. An
+    interrupted run continues where it stopped.
     """
     from discreet.cli.progress import counting_bar
     from discreet.papers.comparison.comparing import compare_methods

@@ -46,7 +46,7 @@ def command(
     """Run FIGURE again, judge it, and write PNG, SVG, CSV and a page; without FIGURE, list the figures.
 
     The verdict is computed from inequalities that were fixed before the run. Everything here is NOT PRIVATE: noise
-    comes from fixed seeds, on public tables. A run that was stopped goes on where it ended.
+    comes from fixed seeds, on public tables. An interrupted run continues where it stopped.
     """
     from discreet.cli.progress import counting_bar
     from discreet.papers.reproduction import figures, reproduce
