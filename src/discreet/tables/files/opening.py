@@ -11,7 +11,6 @@ import hashlib
 import hmac
 import os
 import re
-import stat
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -19,10 +18,11 @@ from typing import TYPE_CHECKING, Final, Literal, Protocol
 
 from discreet.design.columns import Readable
 from discreet.errors import DataError, SpecError
-from discreet.files import path_text
+from discreet.files import check_unchanged, path_text, regular_state
 from discreet.tables.files.arrow import IPC_MAGIC, IpcFile, ParquetFile
 from discreet.tables.files.charsets import charset_named, wrong_mark
 from discreet.tables.files.csv import CsvFile
+from discreet.tables.files.database import DatabaseSource, DatabaseTable
 from discreet.tables.files.frame_source import FrameSource
 from discreet.tables.files.packed import CODECS, TextBytes
 from discreet.tables.files.pieces import FilePart, Piece, cut_files
@@ -39,8 +39,8 @@ if TYPE_CHECKING:
 _BLOCK: Final = 1 << 20  # bytes read at a time
 _ACCEPTED: Final = (
     "a .csv, .tsv, .parquet, .arrow, .feather or .ipc file, one of Stata, SPSS or SAS (.dta, .sav, .sas7bdat, .xpt), a "
-    "folder of Parquet files, a pattern such as 'data/*.parquet', or a table in memory (pandas, polars, pyarrow, "
-    "DuckDB, NumPy, a mapping of columns)"
+    "folder of Parquet files, a pattern such as 'data/*.parquet', a discreet.DatabaseTable, or a table in memory "
+    "(pandas, polars, pyarrow, DuckDB, NumPy, a mapping of columns)"
 )
 _TEXT: Final = "CSV"
 _KINDS: Final = {
@@ -67,7 +67,7 @@ def open_source(data: object, *, reading: ReadOptions = DEFAULT_READING) -> Sour
     ----------
     data
         Path of a CSV, Parquet, Arrow, Stata, SPSS or SAS file, of a folder of Parquet files, a pattern with `*`, `?` or
-        `[`, or a table.
+        `[`, a `DatabaseTable`, or a table in memory.
     reading
         How CSV files are written; other tables say so themselves, and are refused with other than the defaults.
 
@@ -85,6 +85,9 @@ def open_source(data: object, *, reading: ReadOptions = DEFAULT_READING) -> Sour
     """
     if isinstance(data, str | os.PathLike):
         return FileSource(found_files(path_text(data)), reading)
+    if isinstance(data, DatabaseTable):
+        _check_reading(reading, "a table of a database")
+        return DatabaseSource(data)
     if is_frame(data):
         _check_reading(reading, "a table in memory")
         return FrameSource(data)
@@ -196,8 +199,7 @@ class FileSource:
 
     def _check_unchanged(self) -> None:
         for path, before in self._states.items():
-            if _identity(regular_state(path)) != _identity(before):
-                raise DataError(f"the file {path.name!r} changed while it was read; wait until it is complete")
+            check_unchanged(path, before)
 
     def place(self, row: int) -> Place:
         """Line of a CSV file; position in any other, counted from 0."""
@@ -276,26 +278,6 @@ def _folder_files(folder: Path) -> list[Path]:
 def _is_hidden(path: Path) -> bool:
     """Whether writers keep their own notes and half-written parts under such a name."""
     return any(part.startswith(("_", ".")) for part in path.parts)
-
-
-def regular_state(path: Path) -> os.stat_result:
-    """What the system knows of a regular file; anything else is refused before it is opened."""
-    try:
-        state = path.stat()
-    except FileNotFoundError:
-        problem = SpecError(f"there is no file {str(path)!r}")
-    except OSError as error:
-        problem = SpecError(f"{str(path)!r} cannot be read: {error.strerror}")
-    else:
-        if stat.S_ISREG(state.st_mode):
-            return state
-        what = "a folder" if stat.S_ISDIR(state.st_mode) else "a pipe, socket or device"
-        problem = SpecError(f"{str(path)!r} is {what}; give a regular file")
-    raise problem
-
-
-def _identity(state: os.stat_result) -> tuple[int, ...]:
-    return state.st_dev, state.st_ino, state.st_size, state.st_mtime_ns
 
 
 def _kind(path: Path) -> str:
