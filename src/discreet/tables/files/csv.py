@@ -79,6 +79,8 @@ class CsvFile:
         return {}
 
     def _file_header(self) -> list[str]:
+        if self._span[0]:
+            return CsvFile(self.path, self._reading)._file_header()
         with TextBytes(self.path) as raw:
             for block, _, line in self._blocks(raw):
                 return self._header(block, line)[0]
@@ -94,7 +96,10 @@ class CsvFile:
             return uncut(self, cuts)
         starts = [0]
         with TextBytes(self.path) as raw:
-            size, least = raw.size, max(self._header_end(raw), LEAST_PIECE)
+            size, header_end = raw.size, self._header_end(raw)
+        if header_end is None:
+            return uncut(self, cuts)
+        least = max(header_end, LEAST_PIECE)
         for cut in cuts:
             starts.append(starts[-1])
             wanted = max(int(cut * size), starts[-1] + least)
@@ -108,12 +113,12 @@ class CsvFile:
             found.append((CsvFile(self.path, self._reading, span), (end - start) / size) if end > start else None)
         return found
 
-    def _header_end(self, raw: TextBytes) -> int:
-        """Behind which byte of the file the header line has ended; a whole block where it is longer."""
+    def _header_end(self, raw: TextBytes) -> int | None:
+        """Behind which byte of the file the header line has ended; none where it has not in the first block."""
         block = raw.read(BLOCK_BYTES)
-        begin = _ROW_BEGIN.search(block.removeprefix(codecs.BOM_UTF8))
-        end = _LINE_END.search(block, len(codecs.BOM_UTF8) + begin.end()) if begin else None
-        return BLOCK_BYTES if end is None else end.end()
+        begin = _ROW_BEGIN.search(block, len(codecs.BOM_UTF8) if block.startswith(codecs.BOM_UTF8) else 0)
+        end = _LINE_END.search(block, begin.end()) if begin else None
+        return None if end is None else end.end()
 
     def batches(self, columns: Mapping[str, Readable], batch_rows: int) -> Iterator[tuple[RecordBatch, float]]:
         """Yield the declared columns in blocks of rows, each with the share of the file that is read."""
@@ -155,8 +160,15 @@ class CsvFile:
         start, _ = self._span
         if not start:
             return line
+        held = b""
         with TextBytes(self.path, end=start) as raw:
-            return line + sum(map(count_lines, iter(lambda: raw.read(BLOCK_BYTES), b"")))
+            while piece := raw.read(BLOCK_BYTES):
+                # a CR at the very end may be half of a CRLF; what is before a piece ends with a LF
+                block = held + piece
+                whole = block.removesuffix(b"\r")
+                held = block[len(whole) :]
+                line += count_lines(whole)
+        return line
 
     def _has_rows(self, rows: bytes) -> bool:
         return bool(rows) if self._breaks else _ROW_BEGIN.search(rows) is not None

@@ -133,11 +133,11 @@ class DatabaseSource:
     def _check_mark(self) -> None:
         try:
             with self._path.open("rb") as file:
-                head = file.read(_MARK_AT + len(_MARK))
+                head = file.read(len(_SQLITE))
         except OSError as error:
             problem = DataError(f"the file {self._path.name!r} cannot be opened: {error.strerror}")
         else:
-            if head[_MARK_AT:] == _MARK:
+            if head[_MARK_AT:].startswith(_MARK):
                 return
             other = "a SQLite database" if head.startswith(_SQLITE) else "not a DuckDB database"
             problem = DataError(
