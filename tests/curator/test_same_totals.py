@@ -169,9 +169,7 @@ def test_two_workers_share_every_form(sources, kind, monkeypatch):
     options = ComputeOptions(workers=2, batch_rows=100, chunk_rows=64)
     for form in sources if kind == "rows" else ["csv", "many files", "pandas"]:
         seen.clear()
-        assert passes(
-            sources[form], DESIGNS[kind], ComputeOptions(workers=2, batch_rows=100, chunk_rows=64)
-        ) == expected(kind)
+        assert passes(sources[form], DESIGNS[kind], options) == expected(kind)
         assert {"discreet-0", "discreet-1"} <= set(seen)
 
 

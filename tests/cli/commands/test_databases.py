@@ -10,6 +10,7 @@ import duckdb
 import pytest
 
 import discreet
+from discreet.errors import PrivacyNotice
 from discreet.releases import Release
 from support import cli_folder
 from support.cli_folder import CANARY, SECRET, Call, contents
@@ -35,7 +36,8 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
         database.execute("CREATE VIEW old AS SELECT * FROM people WHERE age > 40")
     design = discreet.Design.load(there / "design.toml")
     # so little noise that there is a model to predict with
-    release = discreet.release(there / "people.csv", design, epsilon=1e6, allow_weak_privacy=True)
+    with pytest.warns(PrivacyNotice):
+        release = discreet.release(there / "people.csv", design, epsilon=1e6, allow_weak_privacy=True)
     release.save(there / "made.json")
     return there
 
