@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _MARK, _MARK_AT = b"DUCK", 8
 _SQLITE: Final = b"SQLite format 3"
 # a view that needs more is refused: nothing of it is written to disk
-_MEMORY: Final = "256MB"
+_MEMORY: Final = "128MB"
 _LOCKED: Final[dict[str, str | int | float | list[str]]] = {
     "autoinstall_known_extensions": False,
     "autoload_known_extensions": False,
