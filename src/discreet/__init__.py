@@ -34,11 +34,13 @@ if TYPE_CHECKING:
     from discreet.releases import Release
     from discreet.releases.verification import verify
     from discreet.tables.files.blank_design import blank_design
+    from discreet.tables.files.database import DatabaseTable
     from discreet.tables.source import ComputeOptions
     from discreet.workflow import release
 
 _HOMES = {
     "ComputeOptions": "discreet.tables.source",
+    "DatabaseTable": "discreet.tables.files.database",
     "Design": "discreet.design.model",
     "DesignError": "discreet.errors",
     "DesignProblem": "discreet.errors",
@@ -69,6 +71,7 @@ _ROOMS = ("audit", "datasets", "papers", "planning", "primitives", "privacy", "t
 
 __all__ = [
     "ComputeOptions",
+    "DatabaseTable",
     "Design",
     "DesignError",
     "DesignProblem",

@@ -1,4 +1,4 @@
-"""Writing result files: never half a file, never over an existing one unless asked to."""
+"""Files: what is read is a regular one; what is written is never half, nor over another unless asked to."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
-from discreet.errors import OutputError, SpecError, shown
+from discreet.errors import DataError, OutputError, SpecError, shown
 
 # short and fixed, so that a name that the folder allows is never made too long by it
 _PREFIX: Final = ".discreet-"
@@ -69,6 +69,29 @@ def read_limited(path: object) -> bytes:
     if max(len(content), state.st_size) > _LARGEST:
         raise OSError(errno.EFBIG, "it is longer than 1 GiB, too long for a design or a release")
     return content
+
+
+def regular_state(path: Path) -> os.stat_result:
+    """What the system knows of a regular file; anything else is refused before it is opened."""
+    try:
+        state = path.stat()
+    except FileNotFoundError:
+        problem = SpecError(f"there is no file {str(path)!r}")
+    except OSError as error:
+        problem = SpecError(f"{str(path)!r} cannot be read: {error.strerror}")
+    else:
+        if stat.S_ISREG(state.st_mode):
+            return state
+        what = "a folder" if stat.S_ISDIR(state.st_mode) else "a pipe, socket or device"
+        problem = SpecError(f"{str(path)!r} is {what}; give a regular file")
+    raise problem
+
+
+def check_unchanged(path: Path, before: os.stat_result) -> None:
+    """Refuse a file that is not as it was."""
+    now = regular_state(path)
+    if any(getattr(now, name) != getattr(before, name) for name in ("st_dev", "st_ino", "st_size", "st_mtime_ns")):
+        raise DataError(f"the file {path.name!r} changed while it was read; wait until it is complete")
 
 
 def check_output(path: str | Path, *, force: bool) -> Path:

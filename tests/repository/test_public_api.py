@@ -15,6 +15,7 @@ import discreet
 ROOT = Path(__file__).parents[2]
 PUBLIC = [
     "ComputeOptions",
+    "DatabaseTable",
     "Design",
     "DesignError",
     "DesignProblem",

@@ -104,7 +104,11 @@ CALLS: dict[str, tuple[Callable[..., object], dict[str, object]]] = {
     "level": (lambda value: discreet.Design("y", {"x": [1, value], "y": (0, 1)}), {"value": 2}),
     "unit": (discreet.PrivacyUnit, {"neighbours": "replace", "id": "person", "max_rows": 2}),
     "budget": (discreet.PrivacyBudget, BUDGET),
-    "compute": (discreet.ComputeOptions, {"batch_rows": 10, "chunk_rows": 10}),
+    "compute": (discreet.ComputeOptions, {"batch_rows": 10, "chunk_rows": 10, "workers": 2}),
+    "database": (
+        lambda **given: discreet.release(discreet.DatabaseTable(**given), DESIGN, **BUDGET),
+        {"database": "people.duckdb", "table": "people"},
+    ),
     "fit": (
         lambda **given: discreet.fit(RELEASE, **given),
         {"formula": None, "target": "y", "features": ["x"], "intercept": True, "penalty": "ridge", "strength": 1.0},

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -79,3 +81,19 @@ def test_a_place_is_a_line_or_a_row_and_names_its_file_only_among_several(tmp_pa
 def test_a_progress_that_cannot_be_called_is_refused_before_anything_is_read(progress):
     with pytest.raises(SpecError, match="progress: expected a function of one argument, got "):
         ComputeOptions(progress=progress)
+
+
+@pytest.mark.parametrize("workers", [0, -1, 257, 2.0, True, "2", None])
+def test_a_number_of_workers_that_is_none_is_refused(workers):
+    with pytest.raises(SpecError, match=r"workers .* is not allowed; choose an integer from 1 to 256"):
+        ComputeOptions(workers=workers)
+
+
+def test_there_are_as_many_workers_as_cores_and_no_more_than_four(monkeypatch):
+    for cores, expected in ((1, 1), (3, 3), (64, 4)):
+        monkeypatch.setattr(os, "sched_getaffinity", lambda _, cores=cores: set(range(cores)), raising=False)
+        assert ComputeOptions().workers == expected
+    monkeypatch.delattr(os, "sched_getaffinity")
+    for cores, expected in ((2, 2), (None, 1)):
+        monkeypatch.setattr(os, "cpu_count", lambda cores=cores: cores)
+        assert ComputeOptions().workers == expected

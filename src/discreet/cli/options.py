@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from discreet.analyst.model import CovType, Fit, Penalty
     from discreet.analyst.solvers.penalties import Criterion
     from discreet.releases import Release
+    from discreet.tables.files.database import DatabaseTable
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -102,6 +103,45 @@ def _reading_options(command: Command, encoding: str | None, defaults: dict[str,
         metavar="NAME",
         help=f"Text encoding of a CSV file.  [default: {defaults['encoding']}]",
     )(command)
+
+
+def table_options(command: Command) -> Command:
+    """Add a table of a database in place of a file of rows."""
+    command = click.option("--table", metavar="NAME", help="Table or view of the database; needs --database.")(command)
+    return click.option(
+        "--database", metavar="FILE", help="Read a table of this DuckDB file, in place of a file of rows."
+    )(command)
+
+
+def chosen_table(file: str | None, database: str | None, table: str | None, what: str = "DATA") -> str | DatabaseTable:
+    """The file of rows or the table of a database that was named, whichever it is.
+
+    >>> chosen_table("people.csv", None, None)
+    'people.csv'
+    """
+    if file is not None and (database is not None or table is not None):
+        raise SpecError(f"both {what} ({file!r}) and a table of a database are given; give one of them")
+    if file is not None:
+        return file
+    if database is None and table is None:
+        raise SpecError(f"no table is given; give {what}, the path of a file, or --database FILE with --table NAME")
+    if database is None or table is None:
+        raise SpecError("--database and --table go together: a DuckDB file, and the name of a table or view in it")
+    from discreet.tables.files.database import DatabaseTable
+
+    return DatabaseTable(database, table)
+
+
+def table_words(table: str | DatabaseTable) -> list[str]:
+    """The words of a command line that name a table again."""
+    if isinstance(table, str):
+        return [table]
+    return ["--database", str(table.database), "--table", table.table]
+
+
+def table_path(table: str | DatabaseTable) -> str:
+    """The file in which a table is."""
+    return table if isinstance(table, str) else str(table.database)
 
 
 class ColumnChoice(TypedDict):

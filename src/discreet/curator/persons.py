@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 import numpy as np
 import numpy.typing as npt
 
+from discreet.curator.kept_parts import KeptParts
 from discreet.curator.kept_rows import KeptRows
 from discreet.curator.private_folder import PrivateFolder
 from discreet.curator.scratch import no_room
@@ -53,9 +54,11 @@ class PersonCap:
     values
         Integers in a row besides the constant: (x, y), or its settled cells, and marks of it, if any; all of them break
         ties.
+    threads
+        With how many the database works; the rows that stay are the same.
     """
 
-    def __init__(self, design: Design, values: int) -> None:
+    def __init__(self, design: Design, values: int, *, threads: int = 1) -> None:
         self._max_rows = design.unit.max_rows
         self._size = values
         self._key = int.from_bytes(hashlib.sha256(design.to_toml().encode()).digest()[:8], "big")
@@ -66,7 +69,7 @@ class PersonCap:
         numbers = ", ".join(f"v{j} INTEGER" for j in range(self._size))
         self._folder = PrivateFolder()
         try:
-            self._database = _database(connect, self._folder.files)
+            self._database = _database(connect, self._folder.files, threads)
             _lock_down(self._database)
             person = ", ".join(f"{name} UBIGINT" for name in _PERSON)
             self._database.execute(f"CREATE TABLE entries ({person}, kept BOOLEAN, digest UBIGINT, {numbers})")
@@ -124,7 +127,7 @@ class PersonCap:
         persons, many, beyond = map(int, found[0])
         return persons, many, beyond
 
-    def keep(self, kept: KeptRows, batch_rows: int) -> tuple[int, tuple[int, int]]:
+    def keep(self, kept: KeptParts | KeptRows, batch_rows: int) -> tuple[int, tuple[int, int]]:
         """Set aside the rows that stay; give the number of persons, and the numbers of rows that fit and that do not.
 
         Persons whose rows are all dropped count too. Of each person no more rows than the cap are in the two numbers
@@ -264,8 +267,13 @@ def _duckdb_connect() -> Callable[..., Any]:
     return connect
 
 
-def _database(connect: Callable[..., Any], folder: Path) -> Any:  # noqa: ANN401  # DuckDB has no types of its own
-    limits = {"memory_limit": _MEMORY, "threads": 1, "temp_directory": str(folder), "preserve_insertion_order": False}
+def _database(connect: Callable[..., Any], folder: Path, threads: int) -> Any:  # noqa: ANN401  # DuckDB has no types of its own
+    limits = {
+        "memory_limit": _MEMORY,
+        "threads": threads,
+        "temp_directory": str(folder),
+        "preserve_insertion_order": False,
+    }
     return connect(str(folder / "rows.duckdb"), config=limits)
 
 

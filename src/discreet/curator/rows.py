@@ -121,12 +121,12 @@ class SettledRows(Rows):
 
 
 def row_size(design: Design) -> int:
-    """Integers in a row (1, x, y), its weight among them if there are weights.
+    """Integers in a row: (1, x, y) and its weight if there are weights, or settled cells where bounds are to be found.
 
     >>> row_size(Design("y", {"y": (0, 1), "x": (0, 1), "w": (0, 5)}, weights="w"))
     4
     """
-    return len(design.released) + (design.weights is not None)
+    return settled_size(design) if design.searched else len(design.released) + (design.weights is not None)
 
 
 def check_known(design: Design) -> None:

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import ExitStack
+from functools import partial, reduce
+from operator import add as add_totals
 from types import TracebackType
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
+from discreet.curator.kept_parts import KeptParts
 from discreet.curator.kept_rows import KeptRows
 from discreet.curator.persons import PersonCap, known_persons
 from discreet.curator.private_folder import remove_abandoned
 from discreet.curator.row_digest import RowDigest
-from discreet.curator.rows import GridRows, Rows, SettledRows, check_known, row_size, settled_cells, settled_size
+from discreet.curator.rows import GridRows, check_known, row_size, settled_cells
+from discreet.curator.summing import summed, table_rows, totals_of
 from discreet.curator.sums.clips import ClipCounter
 from discreet.curator.sums.gram import chunk_rows
-from discreet.curator.sums.protocol import CellSums, PersonSums, RecodedSums, SettledSums, Sums, Totals
+from discreet.curator.sums.protocol import PersonSums, RecodedSums, SettledSums, Sums, Totals
 from discreet.curator.sums.sample_weights import row_products
+from discreet.curator.workers import Tick, each_part, shared_out, ticked
 from discreet.design.columns import Identifier
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
@@ -26,7 +31,10 @@ from discreet.exact.arrays import FloatArray
 from discreet.exact.blas_threads import one_blas_thread
 from discreet.tables.arrow import declared_arrays
 from discreet.tables.encoder import settle_missing
-from discreet.tables.source import ComputeOptions, Source
+from discreet.tables.source import ComputeOptions, Part, Source
+
+if TYPE_CHECKING:
+    from pyarrow import RecordBatch
 
 
 class Table:
@@ -76,14 +84,14 @@ class Table:
         self._options = options
         self._again = again or bool(design.searched)
         self._counts_clips = clip_counts
-        self._clips = ClipCounter(design) if clip_counts and not design.searched else None
+        # how many marks follow the values of a row of a person
+        self._marks = len(design.clippable) if clip_counts and design.unit.id is not None and not design.searched else 0
         self._digest = RowDigest(design, domain) if digest else None
+        self._units = 0
         self._clipped: tuple[int, ...] | None = None
         self._fitting = (0, 0)
-        self._size = settled_size(design) if design.searched else row_size(design)
-        self._chunk_rows = chunk_rows(options.chunk_rows, self._size, domain.grid_bits)
         self._open = ExitStack()
-        self._kept: tuple[KeptRows, int] | None = None
+        self._kept: KeptParts | None = None
         self._recoded = False
 
     def __enter__(self) -> Table:
@@ -107,17 +115,15 @@ class Table:
             check_known(self._design)
         gram = row_products(len(self._design.released), self._domain) if sums is None else sums
         if self._design.unit.id is not None and self._kept is None:
-            kept = self._open.enter_context(KeptRows(self._size + self._marks))
-            self._kept = kept, self._keep(kept)
+            self._kept = self._set_aside_persons()
         with one_blas_thread():
-            units = self._sum_source(gram) if self._kept is None else self._sum_kept(gram, *self._kept)
-        if units == 0 and not self._design.total:
+            totals = self._sum_source(gram) if self._kept is None else self._sum_kept(gram, self._kept)
+        if self._units == 0 and not self._design.total:
             raise DataError("the table has no rows")
         if self._clipped is None:
             # of the first pass: later ones see the same rows again
-            self._clipped = () if self._clips is None else self._clips.totals()
-        cells = gram.cells() if isinstance(gram, CellSums) else None
-        return Totals(gram.totals(), gram.unit, units, self._clipped, self._fitting, cells)
+            self._clipped = totals.clipped
+        return Totals(totals.values, totals.unit, self._units, self._clipped, self._fitting, totals.cells)
 
     def resolve(self, design: Design) -> None:
         """Write the settled cells that were set aside anew, as rows (1, x, y) on the grid of a design without gaps.
@@ -127,90 +133,128 @@ class Table:
         design
             The table's design with the bounds that were found.
         """
-        settled, units = cast("tuple[KeptRows, int]", self._kept)
-        size = row_size(design)
-        rows = GridRows(design, self._domain, chunk_rows(self._options.chunk_rows, size, self._domain.grid_bits))
-        clips = ClipCounter(design) if self._counts_clips else None
-        anew = self._open.enter_context(KeptRows(size))
-        for chunk, first in settled.marked_chunks(self._domain.unit, rows.capacity):
-            cells = settled_cells(chunk)
-            if clips is not None:
-                clips.add(clips.marks(cells))
-            anew.add(first, rows.encoded(rows.completed(cells))[1:].astype(np.int32))  # [P:rows-of-found-bounds]
-        settled.close()
-        self._design, self._size, self._chunk_rows = design, size, rows.capacity
-        self._kept = anew, units
-        self._clipped = () if clips is None else clips.totals()
+        settled = cast("KeptParts", self._kept)
+        self._design = design
+        anew = self._new_parts(self._size)
 
-    def _rows(self) -> Rows:
-        """What writes the rows of the source."""
-        kind = SettledRows if self._design.searched else GridRows
-        return kind(self._design, self._domain, self._chunk_rows)
+        def write(part: KeptRows, own: KeptRows, tick: Tick) -> tuple[int, ...]:
+            rows = GridRows(design, self._domain, self._chunk_rows)
+            clips = ClipCounter(design)
+            for chunk, first in part.marked_chunks(self._domain.unit, self._chunk_rows):
+                cells = settled_cells(chunk)
+                if self._counts_clips:
+                    clips.add(clips.marks(cells))
+                own.add(first, rows.encoded(rows.completed(cells))[1:].astype(np.int32))  # [P:rows-of-found-bounds]
+                tick()
+            return clips.totals() if self._counts_clips else ()
+
+        counts = each_part([partial(write, part, anew.own()) for part in settled.parts])
+        settled.close()
+        self._kept = anew
+        self._clipped = tuple(map(sum, zip(*counts, strict=True)))
 
     @property
-    def _marks(self) -> int:
-        """How many marks follow the values of a row of a person."""
-        return 0 if self._clips is None else len(self._design.clippable)
+    def _size(self) -> int:
+        """Integers in a row."""
+        return row_size(self._design)
 
-    def _sum_source(self, gram: Sums) -> int:
-        """Sum every row that its rules keep, set them aside if they are wanted again; give the number of rows read."""
-        read = fitting = 0
-        columns = self._design.table_columns
-        rows = self._rows()
-        kept = self._open.enter_context(KeptRows(self._size)) if self._again else None
-        for batch in self._source.batches(columns, self._options.batch_rows):
-            read += batch.num_rows
-            settled, keep = settle_missing(columns, declared_arrays(batch, columns))
-            fitting += batch.num_rows if keep is None else int(keep.sum())
-            if self._clips is not None:
-                self._clips.add(self._clips.marks(settled))
-            for chunk in rows.add(rows.completed(settled)):
-                self._take(chunk, gram, kept)
-            self._options.report_progress(self._source)
-        self._take(rows.rest(), gram, kept)
-        self._fitting = fitting, read - fitting
-        if kept is not None:
-            self._kept = kept, read
-            self._options.report_read()
-        return read
+    @property
+    def _chunk_rows(self) -> int:
+        """Rows that are summed at a time."""
+        return chunk_rows(self._options.chunk_rows, self._size, self._domain.grid_bits)
 
-    def _sum_kept(self, gram: Sums, kept: KeptRows, units: int) -> int:
-        """Sum the rows that were set aside; give the number of units read from the source."""
-        if isinstance(gram, RecodedSums):
-            self._kept = self._sum_recoded(gram, gram, kept), units
-        elif self._design.unit.id is not None and isinstance(gram, PersonSums):
-            for chunk, starts in kept.whole_persons(self._domain.unit, self._chunk_rows):
-                gram.add_persons(self._counted(chunk), starts)
+    def _new_parts(self, columns: int) -> KeptParts:
+        """Where rows of so many integers are set aside, until the table is closed."""
+        return self._open.enter_context(KeptParts(partial(KeptRows, columns), self._options.workers))
+
+    def _sum_source(self, gram: Sums) -> Totals:
+        """Sum every row of the source that its rules keep, and set them aside if they are wanted again."""
+        # rows are digested in their order
+        workers = 1 if self._digest is not None else self._options.workers
+        columns, batch_rows = self._design.table_columns, self._options.batch_rows
+        report = partial(self._options.report_progress, self._source)
+        kept = self._new_parts(self._size) if self._again else None
+
+        def add(batches: Iterable[RecordBatch], sums: Callable[[], Sums]) -> Totals:
+            return summed(
+                batches,
+                self._design,
+                self._domain,
+                sums(),
+                chunk_rows=self._options.chunk_rows,
+                clip_counts=self._counts_clips,
+                take=self._taking(None if kept is None else kept.own()),
+            )
+
+        def read(part: Part, sums: Callable[[], Sums], tick: Tick) -> Totals:
+            return add(ticked(part.batches(columns, batch_rows), tick), sums)
+
+        parts = self._source.parts(workers)
+        # one worker adds to what was given
+        own = [lambda: gram, *([gram.empty] * (workers - 1))]
+        if len(parts) > 1:
+            found = each_part([partial(read, part, sums) for part, sums in zip(parts, own, strict=False)], report)
         else:
-            for chunk in kept.chunks(self._domain.unit, self._chunk_rows):
-                gram.add(self._counted(chunk))
-        return units
+            batches = parts[0].batches(columns, batch_rows)
+            found = shared_out(batches, [partial(add, sums=sums) for sums in own], report)
+        totals = reduce(add_totals, found)
+        self._units, self._fitting = totals.count, totals.fitting
+        if kept is not None:
+            self._kept = kept
+            self._options.report_read()
+        return totals
 
-    def _sum_recoded(self, gram: Sums, recoding: RecodedSums, kept: KeptRows) -> KeptRows:
-        """Write the rows that were set aside anew, sum the new ones, and give the old ones up."""
-        anew = self._open.enter_context(KeptRows(1 + recoding.recoded_size))
-        for chunk, first in kept.marked_chunks(self._domain.unit, self._chunk_rows):
-            rows = recoding.recoded(self._counted(chunk))  # [P:rows-anew]
-            gram.add(rows)
-            anew.add(first, rows.astype(np.int32))
-        kept.close()
-        self._recoded = True
-        return anew
+    def _sum_kept(self, gram: Sums, kept: KeptParts) -> Totals:
+        """Sum the rows that were set aside."""
+        # one worker adds to what was given
+        own = [gram, *(gram.empty() for _ in kept.parts[1:])]
+        anew = None
+        if isinstance(gram, RecodedSums):
+            anew = self._new_parts(1 + gram.recoded_size)
+        files = [None if anew is None else anew.own() for _ in kept.parts]
+        found = each_part([partial(self._sum_part, *one) for one in zip(kept.parts, own, files, strict=True)])
+        if anew is not None:
+            kept.close()
+            self._kept, self._recoded = anew, True
+        return reduce(add_totals, found)
 
-    def _counted(self, chunk: FloatArray) -> FloatArray:
-        """The rows (1, x, y) of a chunk, or the rows they became; marks behind them, if any, are counted."""
-        if self._recoded:
-            return chunk[1:]
-        if self._clips is not None and self._design.unit.id is not None:
-            self._clips.add(chunk[self._size :])
-        return chunk[: self._size]
+    def _sum_part(self, part: KeptRows, sums: Sums, anew: KeptRows | None, tick: Tick) -> Totals:
+        """Sum one file of the rows that were set aside; where rows are written anew, the new ones."""
+        clips = ClipCounter(self._design) if self._marks and not self._recoded else None
+        unit, size = self._domain.unit, self._chunk_rows
 
-    def _keep(self, kept: KeptRows) -> int:
-        """Read the source and set aside the rows that count; give the number of persons read."""
+        def counted(chunk: FloatArray) -> FloatArray:
+            # the rows (1, x, y), or the rows they became; marks behind them, if any, are counted
+            if self._recoded:
+                return chunk[1:]
+            if clips is not None:
+                clips.add(chunk[self._size :])
+            return chunk[: self._size]
+
+        if anew is not None and isinstance(sums, RecodedSums):
+            for chunk, first in part.marked_chunks(unit, size):
+                rows = sums.recoded(counted(chunk))  # [P:rows-anew]
+                sums.add(rows)
+                anew.add(first, rows.astype(np.int32))
+                tick()
+        elif self._design.unit.id is not None and isinstance(sums, PersonSums):
+            for chunk, starts in part.whole_persons(unit, size):
+                sums.add_persons(counted(chunk), starts)
+                tick()
+        else:
+            for chunk in part.chunks(unit, size):
+                sums.add(counted(chunk))
+                tick()
+        return totals_of(sums, 0, () if clips is None else clips.totals())
+
+    def _set_aside_persons(self) -> KeptParts:
+        """Read the source and set aside the rows that count, those of a person together."""
         name = str(self._design.unit.id)
         columns = self._design.table_columns
-        rows = self._rows()
-        with PersonCap(self._design, self._size - 1 + self._marks) as cap:
+        rows = table_rows(self._design, self._domain, self._options.chunk_rows)
+        clips = ClipCounter(self._design) if self._marks else None
+        kept = self._new_parts(self._size + self._marks)
+        with PersonCap(self._design, self._size - 1 + self._marks, threads=self._options.workers) as cap:
             for batch in self._source.batches({**columns, name: Identifier()}, self._options.batch_rows):
                 arrays = declared_arrays(batch, columns)
                 persons, known = known_persons(name, batch.column(name), total=self._design.total)
@@ -221,20 +265,28 @@ class Table:
                 if self._digest is not None:
                     self._digest.add(grid)
                     self._digest.add_persons(persons.to_pylist())
-                if self._clips is not None:
-                    grid = np.concatenate([grid, self._clips.marks(settled)])
+                if clips is not None:
+                    grid = np.concatenate([grid, clips.marks(settled)])
                 cap.add(persons, keep, grid)
                 self._options.report_progress(self._source)
             self._options.report_read()
-            persons, self._fitting = cap.keep(kept, self._chunk_rows)
-            return persons
+            self._units, self._fitting = cap.keep(kept, self._chunk_rows)
+        if not kept.parts:
+            kept.own()
+        return kept
 
-    def _take(self, chunk: FloatArray, gram: Sums, kept: KeptRows | None) -> None:
-        gram.add(chunk)
-        if kept is not None:
-            kept.add(np.ones(chunk.shape[1], dtype=np.bool_), chunk[1:].astype(np.int32))
-        if self._digest is not None:
-            self._digest.add(chunk)
+    def _taking(self, kept: KeptRows | None) -> Callable[[FloatArray], None] | None:
+        """What else is done with a chunk of rows of the source; none if nothing is."""
+        if kept is None and self._digest is None:
+            return None
+
+        def take(chunk: FloatArray) -> None:
+            if kept is not None:
+                kept.add(np.ones(chunk.shape[1], dtype=np.bool_), chunk[1:].astype(np.int32))
+            if self._digest is not None:
+                self._digest.add(chunk)
+
+        return take
 
 
 def accumulate(

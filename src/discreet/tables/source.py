@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, Protocol
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, Literal, Protocol
 
 from discreet.design.columns import Readable
 from discreet.errors import SpecError, shown
@@ -13,6 +14,9 @@ from discreet.tables.frames import Origin
 
 if TYPE_CHECKING:
     from pyarrow import RecordBatch
+
+MOST_WORKERS: Final = 256
+_USUAL_WORKERS: Final = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +41,14 @@ class Place:
     number: int
     kind: Literal["line", "row"]
     file: str | None = None
+
+
+class Part(Protocol):
+    """Rows of a table that one worker reads."""
+
+    def batches(self, columns: Mapping[str, Readable], batch_rows: int) -> Iterator[RecordBatch]:
+        """Record batches that hold at least the declared columns, in the order of `columns`."""
+        ...
 
 
 class Source(Protocol):
@@ -71,9 +83,26 @@ class Source(Protocol):
         """Record batches that hold at least the declared columns, in the order of `columns`."""
         ...
 
+    def parts(self, count: int) -> Sequence[Part]:
+        """At most so many parts in the order of the table, to be read at once, all of them and each once.
+
+        One part where the table cannot be cut without being read. Together they have every row of `batches` once.
+        """
+        ...
+
     def place(self, row: int) -> Place:
         """Where a row of the batch given last stands."""
         ...
+
+
+def usual_workers() -> int:
+    """As many workers as there are cores for this process, and no more than 4.
+
+    >>> 1 <= usual_workers() <= 4
+    True
+    """
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    return min(cores or 1, _USUAL_WORKERS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,17 +117,28 @@ class ComputeOptions:
         Called after each batch with the share of the input read so far, or none where unknown; and once with none when
         all is read and more work follows. Later passes over the rows are not reported: how many a mechanism takes may
         depend on the values.
+    workers
+        How many threads read and sum at once, 1 to 256; as many as the process has cores, and no more than 4, unless
+        given. An error is that of the earliest part of the table, whoever finds one first.
+
+    Examples
+    --------
+    >>> ComputeOptions(workers=2).workers
+    2
     """
 
     batch_rows: int = 65_536
     chunk_rows: int = 16_384
     progress: Callable[[float | None], None] | None = None
+    workers: int = field(default_factory=usual_workers)
 
     def __post_init__(self) -> None:
         for name in ("batch_rows", "chunk_rows"):
             value = getattr(self, name)
             if not is_integer(value) or not value > 0:
                 raise SpecError(f"{name} {shown(value)} is not allowed; choose a positive integer")
+        if not is_integer(self.workers) or not 1 <= self.workers <= MOST_WORKERS:
+            raise SpecError(f"workers {shown(self.workers)} is not allowed; choose an integer from 1 to {MOST_WORKERS}")
         if self.progress is not None and not callable(self.progress):
             raise SpecError(f"progress: expected a function of one argument, got {type(self.progress).__name__}")
 

@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from discreet.curator.sums.gram import ExactGram
 from discreet.curator.sums.protocol import Sums, Totals
-from discreet.curator.sums.sample_weights import WeightedGram
+from discreet.curator.sums.sample_weights import GramWithWeights
 from discreet.curator.table import accumulate
 from discreet.design.domain import DEFAULT_GRID_BITS, RowDomain
 from discreet.design.model import Design
@@ -73,7 +73,7 @@ class SummedTable:
         return marked_seeded(made)
 
     def _read(self, wanted: Sums) -> Totals:
-        if not isinstance(wanted, ExactGram | WeightedGram):
+        if not isinstance(wanted, ExactGram | GramWithWeights):
             raise SpecError(
                 f"the mechanism needs {type(wanted).__name__}, and only sums of products were kept; use seeded_release"
             )

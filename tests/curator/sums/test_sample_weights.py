@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from discreet.curator.sums.gram import ExactGram
-from discreet.curator.sums.sample_weights import WeightedGram, row_products
+from discreet.curator.sums.sample_weights import GramWithWeights, row_products
 from discreet.curator.table import accumulate
 from discreet.design.domain import WEIGHT_BITS, RowDomain
 from discreet.design.model import Design
@@ -43,7 +43,7 @@ def test_sums_are_those_of_unlimited_integers_in_any_order_and_chunks(bits):
     rows = rows_of(rng, bits, 300)
     wanted = by_hand(rows, domain(bits).product_unit)
     for cuts in ([], [1], [100, 101, 250]):
-        sums = WeightedGram(4, domain(bits))
+        sums = GramWithWeights(4, domain(bits))
         for piece in np.split(rows[:, rng.permutation(300)], cuts, axis=1):
             sums.add(piece)
         assert sums.totals() == wanted
@@ -56,7 +56,7 @@ def test_the_largest_rows_and_weights_leave_no_rounding():
     rows = np.full((5, count), float(unit))
     rows[-1] = LARGEST
     rows[1:4, 0], rows[-1, 0] = 1, 1
-    sums = WeightedGram(4, domain(16))
+    sums = GramWithWeights(4, domain(16))
     sums.add(rows)
     full = (count - 1) * LARGEST * unit * unit
     assert sums.totals()[:4] == (full + unit * unit, *[full + unit] * 3)
@@ -64,12 +64,12 @@ def test_the_largest_rows_and_weights_leave_no_rounding():
 
 
 def test_without_weights_products_are_those_of_rows():
-    assert isinstance(row_products(4, domain(16)), WeightedGram)
+    assert isinstance(row_products(4, domain(16)), GramWithWeights)
     assert isinstance(row_products(4, domain(16, weight_bits=0)), ExactGram)
 
 
 def test_no_rows_give_nothing():
-    sums = WeightedGram(4, domain(16))
+    sums = GramWithWeights(4, domain(16))
     sums.add(np.empty((5, 0)))
     assert set(sums.totals()) == {0}
 

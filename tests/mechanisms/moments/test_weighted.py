@@ -12,7 +12,7 @@ from scipy import stats
 import discreet
 from discreet.audit.subjects.replay import replayed, replayed_square
 from discreet.audit.subjects.rows import MadeUpRows
-from discreet.curator.sums.sample_weights import WeightedGram, row_products
+from discreet.curator.sums.sample_weights import GramWithWeights, row_products
 from discreet.design.columns import Numeric
 from discreet.design.model import Design
 from discreet.errors import SpecError
@@ -205,8 +205,8 @@ def test_a_sum_of_weights_that_is_taken_for_public_would_be_seen():
 def test_weights_above_their_bound_would_be_seen(monkeypatch):
     asked = question(weighted(BOX))
     assert cost(asked, both(corner(), corner(w=400.0)), corner()) <= CLAIM
-    totals = WeightedGram.totals
-    monkeypatch.setattr(WeightedGram, "totals", lambda self: tuple(2 * value for value in totals(self)))
+    totals = GramWithWeights.totals
+    monkeypatch.setattr(GramWithWeights, "totals", lambda self: tuple(2 * value for value in totals(self)))
     assert cost(asked, both(corner(), corner()), corner()) > CLAIM
 
 

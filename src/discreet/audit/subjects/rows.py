@@ -29,7 +29,9 @@ class MadeUpRows:
 
     def __init__(self, table: object, design: Design, domain: RowDomain, *, clip_counts: bool = False) -> None:
         kept = _Kept()
-        self._read = accumulate(open_source(table), design, domain, ComputeOptions(), kept, clip_counts=clip_counts)
+        # one worker, so that all rows are in one place
+        options = ComputeOptions(workers=1)
+        self._read = accumulate(open_source(table), design, domain, options, kept, clip_counts=clip_counts)
         self.grid: FloatArray = np.concatenate([np.empty((row_size(design), 0)), *kept.chunks], axis=1)
         # where the rows of each person begin
         self._starts = None if design.unit.id is None else np.array(kept.starts, dtype=np.intp)
@@ -65,6 +67,9 @@ class _Kept:
     def __init__(self) -> None:
         self.chunks: list[FloatArray] = []
         self.starts: list[int] = []
+
+    def empty(self) -> _Kept:
+        return _Kept()
 
     def add(self, chunk: FloatArray) -> None:
         self.chunks.append(chunk.copy())

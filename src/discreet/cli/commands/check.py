@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING, Unpack
 import click
 
 from discreet.cli.design_file import load_design
-from discreet.cli.options import ReadingChoice, design_option, output_options, reading_options, refuse_overwriting
+from discreet.cli.options import (
+    ReadingChoice,
+    chosen_table,
+    design_option,
+    output_options,
+    reading_options,
+    refuse_overwriting,
+    table_options,
+    table_path,
+)
 from discreet.cli.progress import ReadProgress
 from discreet.cli.session import Session
 from discreet.cli.terminal import complain, say, say_json
@@ -17,7 +26,8 @@ if TYPE_CHECKING:
 
 
 @click.command("check", short_help="Count what fits, for your eyes only; spends nothing.")
-@click.argument("data")
+@click.argument("data", required=False)
+@table_options
 @design_option
 @reading_options
 @click.option(
@@ -29,7 +39,9 @@ if TYPE_CHECKING:
 @output_options
 def command(
     session: Session,
-    data: str,
+    data: str | None,
+    database: str | None,
+    table: str | None,
     design_path: str,
     output: str | None,
     force: bool,
@@ -38,23 +50,24 @@ def command(
 ) -> None:
     """Count how DATA fits the design: NOT FOR PUBLICATION, and nothing is spent.
 
-    For the curator's own eyes: exact numbers of rows that fit, and by column of cells that are missing, not a
-    number, no declared level or clipped, with the first lines. Nothing is written without -o. The exit code is 0
-    whenever the table could be read, whatever was found.
+    In place of DATA a table of a database can be given. For the curator's own eyes: exact numbers of rows that fit, and
+    by column of cells that are missing, not a number, no declared level or clipped, with the first lines. Nothing is
+    written without -o. The exit code is 0 whenever the table could be read, whatever was found.
     """
     from discreet.checking import check
     from discreet.curator.inspection.result import check_name
     from discreet.files import check_output
     from discreet.tables.source import ComputeOptions
 
+    given = chosen_table(data, database, table)
     design = load_design(design_path, as_json=as_json)
     if output is not None:
         check_name(output)
-        refuse_overwriting(output, data, design_path)
+        refuse_overwriting(output, table_path(given), design_path)
         check_output(output, force=force)
     with ReadProgress() as progress:
         found = check(
-            data,
+            given,
             design,
             **reading,
             compute=ComputeOptions(progress=progress),

@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING
 
 import click
 
-from discreet.cli.options import ProposedReading, debug_option, force_option, names, proposed_reading_options
+from discreet.cli.options import (
+    ProposedReading,
+    chosen_table,
+    debug_option,
+    force_option,
+    names,
+    proposed_reading_options,
+    table_options,
+    table_words,
+)
 from discreet.cli.session import Session
 from discreet.cli.terminal import say
 
@@ -16,12 +25,14 @@ if TYPE_CHECKING:
     from typing import Unpack
 
     from discreet.tables.files.blank_design import BlankDesign
+    from discreet.tables.files.database import DatabaseTable
 
 _SPELLED = {"\t": "tab"}
 
 
 @click.command("init", short_help="Start a design from a table's column names.")
-@click.argument("data")
+@click.argument("data", required=False)
+@table_options
 @click.option("--target", metavar="NAME", help="Name of the target column.  [default: asked for, or left blank]")
 @click.option("--columns", metavar="A,B", help="Columns to release besides the target.  [default: every column]")
 @click.option("--id", "person", metavar="NAME", help="Column that names a person who may have several rows.")
@@ -34,7 +45,9 @@ _SPELLED = {"\t": "tab"}
 @click.pass_obj
 def command(
     session: Session,
-    data: str,
+    data: str | None,
+    database: str | None,
+    table: str | None,
     target: str | None,
     columns: str | None,
     person: str | None,
@@ -44,29 +57,30 @@ def command(
 ) -> None:
     """Write a design for the columns of DATA, with blanks to fill in from public knowledge.
 
-    Only column names are read, and column types where the file states them; never a value or a statistic. Encoding and
-    delimiter of a CSV file are proposed from its header line unless they are given. On a terminal the target, the
-    columns and the id are asked for.
+    In place of DATA a table of a database can be given. Only column names are read, and column types where the file
+    states them; never a value or a statistic. Encoding and delimiter of a CSV file are proposed from its header line
+    unless they are given. On a terminal the target, the columns and the id are asked for.
     """
     from discreet.cli.render import wrapped
     from discreet.files import check_output, check_suffix
     from discreet.tables.files.blank_design import SUFFIX, blank_design
 
+    source = chosen_table(data, database, table)
     check_suffix(output, SUFFIX, example="design.toml")
     check_output(output, force=force)
     chosen = None if columns is None else names(columns, what="columns")
     if _interactive():
-        known = blank_design(data, **reading)
+        known = blank_design(source, **reading)
         say(wrapped(f"Columns  {', '.join(known.listed)}", " " * 9))
         target = target or _asked("Target, the column to explain (empty: leave it blank)")
         if chosen is None:
             answer = _asked("Columns to release besides it, between commas (empty: all)")
             chosen = None if answer is None else names(answer, what="columns")
         person = person or _asked("Id, the column of a person who may have several rows (empty: one row each)")
-    blank = blank_design(data, target=target, columns=chosen, id=person, **reading)
+    blank = blank_design(source, target=target, columns=chosen, id=person, **reading)
     session.will_write(output)
     blank.save(output, force=force)
-    _report(blank, data, output, reading)
+    _report(blank, source, output, reading)
 
 
 def _interactive() -> bool:
@@ -81,7 +95,7 @@ def _asked(question: str) -> str | None:
     return answer.strip() or None
 
 
-def _report(blank: BlankDesign, data: str, output: str, given: ProposedReading) -> None:
+def _report(blank: BlankDesign, data: str | DatabaseTable, output: str, given: ProposedReading) -> None:
     """Say what was written, what is blank, and what comes next."""
     from discreet.cli.render import wrapped
 
@@ -105,9 +119,9 @@ def _report(blank: BlankDesign, data: str, output: str, given: ProposedReading) 
             say(wrapped(f"         {problem}", " " * 11))
     say("Next     fill in every blank from public knowledge, never from the data; then run")
     reading = [word for name, value in found.items() for word in _option(name, value)]
-    look = ["discreet", "check", data, "--design", output, *reading]
+    look = ["discreet", "check", *table_words(data), "--design", output, *reading]
     budget = ["--epsilon", "1", "--delta", "1e-6"]
-    then = ["discreet", "release", data, "--design", output, *reading, *budget, "-o", "R.json"]
+    then = ["discreet", "release", *table_words(data), "--design", output, *reading, *budget, "-o", "R.json"]
     say(f"         {shlex.join(look)}")
     say("         for your own eyes: how many rows fit, before anything is spent. Then")
     say(f"         {shlex.join(then)}")

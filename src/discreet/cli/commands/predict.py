@@ -11,12 +11,15 @@ import click
 
 from discreet.cli.options import (
     ModelChoice,
+    chosen_table,
     fitted,
     model_options,
     number,
     output_options,
     reading_options,
     refuse_overwriting,
+    table_options,
+    table_path,
 )
 from discreet.cli.progress import ReadProgress
 from discreet.cli.session import Session
@@ -39,7 +42,8 @@ _KINDS: Final = (".csv", ".parquet")
 
 @click.command("predict", short_help="Predict new rows from a release; free.")
 @click.argument("release_path", metavar="R.json")
-@click.argument("new")
+@click.argument("new", required=False)
+@table_options
 @model_options
 @click.option(
     "--intervals",
@@ -61,7 +65,9 @@ _KINDS: Final = (".csv", ".parquet")
 def command(
     session: Session,
     release_path: str,
-    new: str,
+    new: str | None,
+    database: str | None,
+    table: str | None,
     intervals: bool,
     level: str | None,
     keep: tuple[str, ...],
@@ -75,7 +81,7 @@ def command(
     as_json: bool,
     **choice: Unpack[ModelChoice],
 ) -> None:
-    """Predict the target for the rows of NEW with a model fitted to the release R.json.
+    """Predict the target for the rows of NEW, or of a table of a database, with a model fitted to the release R.json.
 
     OUT has one row for each row of NEW, in the same order: the features as they were read, the columns named by --keep,
     and a column 'prediction', which is empty where the design drops the row. With --intervals it also has the kind and
@@ -90,6 +96,7 @@ def command(
     from discreet.tables.files.opening import open_source
     from discreet.tables.files.reading import ReadOptions
 
+    given = chosen_table(new, database, table, what="NEW")
     kind = Path(output).suffix.lower()
     if kind not in _KINDS:
         raise OutputError(f"the output {output!r} ends in none of {', '.join(_KINDS)}; choose one of them")
@@ -105,11 +112,11 @@ def command(
         if name in model.features:
             raise SpecError(f"a feature {name!r} has the same name as an output column; rename it in the design")
     _check_kept(keep, model, written)
-    refuse_overwriting(output, new, release_path)
+    refuse_overwriting(output, table_path(given), release_path)
     session.will_write(output)
     with replacing(output, force=force) as temporary, ReadProgress() as progress:
         reading = ReadOptions(encoding, delimiter, decimal, thousands, quoted_line_breaks)
-        source = open_source(new, reading=reading)
+        source = open_source(given, reading=reading)
         rows = write_batches(predicted(model, source, progress, keep, wanted), temporary, kind)
     if not made.private:
         complain("notice", NOT_PRIVATE)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final, Unpack, cast
 
 import click
@@ -10,6 +11,7 @@ import click
 from discreet.cli.design_file import load_design
 from discreet.cli.options import (
     ReadingChoice,
+    chosen_table,
     design_option,
     mechanism_options,
     number,
@@ -17,6 +19,8 @@ from discreet.cli.options import (
     reading_options,
     refuse_overwriting,
     settings_table,
+    table_options,
+    table_path,
     weak_privacy_option,
 )
 from discreet.cli.progress import ReadProgress
@@ -39,7 +43,8 @@ _LOOK: Final = "discreet ledger history shows it, and --request-id with its name
 
 
 @click.command("release", short_help="Publish a table's noisy moments; spends budget.")
-@click.argument("data")
+@click.argument("data", required=False)
+@table_options
 @design_option
 @click.option("--epsilon", required=True, metavar="E", help="Privacy loss to spend, such as 1.")
 @click.option(
@@ -83,6 +88,12 @@ _LOOK: Final = "discreet ledger history shows it, and --request-id with its name
 )
 @click.option("--sign", metavar="KEY.pem", help="Sign with this Ed25519 private key (extra 'sign').")
 @reading_options
+@click.option(
+    "--workers",
+    type=int,
+    metavar="N",
+    help="Threads that read and sum at once; cannot change the result.  [default: the number of cores, at most 4]",
+)
 @click.option("--ledger", "ledger_path", metavar="L.db", help="Record the spend in this ledger; needs --dataset.")
 @click.option("--dataset", metavar="NAME", help="Data set of the ledger whose budget is spent.")
 @click.option("--request-id", metavar="ID", help="Name of the request.  [default: a digest of all that is asked for]")
@@ -97,7 +108,9 @@ _LOOK: Final = "discreet ledger history shows it, and --request-id with its name
 @output_options
 def command(
     session: Session,
-    data: str,
+    data: str | None,
+    database: str | None,
+    table: str | None,
     design_path: str,
     epsilon: str,
     delta: str,
@@ -110,6 +123,7 @@ def command(
     clip_counts: bool,
     guard: bool,
     sign: str | None,
+    workers: int | None,
     ledger_path: str | None,
     dataset: str | None,
     request_id: str | None,
@@ -124,15 +138,20 @@ def command(
     """Publish noisy moments of DATA: the one command that spends budget.
 
     DATA is a CSV, Parquet, Arrow, Stata, SPSS or SAS file, a folder of Parquet files, or a quoted pattern such as
-    'data/*.parquet'. Every run spends the budget again, unless a ledger has the same request.
+    'data/*.parquet'; or give --database and --table instead. Every run spends the budget again, unless a ledger has the
+    same request.
     """
+    given = chosen_table(data, database, table)
     loss, failure = number("epsilon", epsilon), number("delta", delta)
     bound = None if residual_bound is None else number("residual-bound", residual_bound)
 
     from discreet.files import check_output
-    from discreet.tables.source import ComputeOptions
+    from discreet.tables.source import ComputeOptions, usual_workers
     from discreet.workflow import release
 
+    threads = usual_workers() if workers is None else workers
+    # refused before anything is opened
+    compute = ComputeOptions(workers=threads)
     account = ledger_account(
         ledger_path,
         dataset,
@@ -141,13 +160,13 @@ def command(
         accept_changed_data=accept_changed_data,
     )
     design = load_design(design_path, as_json=as_json)
-    refuse_overwriting(output, data, design_path, *filter(None, [ledger_path]))
+    refuse_overwriting(output, table_path(given), design_path, *filter(None, [ledger_path]))
     # before the data is opened, let alone the budget spent
     if check_output(output, force=force).exists():
         complain("notice", f"{output!r} is replaced; what was spent on the release in it stays spent")
     with ReadProgress() as progress:
         made = release(
-            data,
+            given,
             design,
             epsilon=loss,
             delta=failure,
@@ -159,7 +178,7 @@ def command(
             clip_counts=clip_counts,
             allow_weak_privacy=allow_weak_privacy,
             **reading,
-            compute=ComputeOptions(progress=progress),
+            compute=replace(compute, progress=progress),
             spend=spending(session, account),
             sign=sign,
             guard=guard,

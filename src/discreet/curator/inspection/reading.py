@@ -45,7 +45,7 @@ def inspected(source: Source, design: Design, options: ComputeOptions) -> CheckN
     formulas = [_FormulaColumn(design, name) for name in design.columns if name not in design.table_columns]
     read: dict[str, Any] = {column.name: replace(column.declared, missing="mark") for column in columns}
     with ExitStack() as stack:
-        persons = None if design.unit.id is None else stack.enter_context(_Persons(design))
+        persons = None if design.unit.id is None else stack.enter_context(_Persons(design, options.workers))
         if persons is not None:
             read[persons.name] = Identifier()
         rows_read = rows_fit = 0
@@ -171,7 +171,7 @@ class _FormulaColumn:
 class _Persons:
     """Counts rows by person, on disk like a release does, and rows whose id names nobody."""
 
-    def __init__(self, design: Design) -> None:
+    def __init__(self, design: Design, threads: int) -> None:
         self.name = str(design.unit.id)
         self._total = design.total
         self._max_rows = design.unit.max_rows
@@ -179,7 +179,7 @@ class _Persons:
         self._nobody = Tally()
         self._problem: str | None = None
         remove_abandoned()
-        self._cap = PersonCap(design, self._width - 1)
+        self._cap = PersonCap(design, self._width - 1, threads=threads)
 
     def __enter__(self) -> _Persons:
         self._cap.__enter__()

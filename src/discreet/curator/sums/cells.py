@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from discreet.curator.sums.protocol import MadeAnew
 from discreet.design.columns import Numeric, SplineBasis
 from discreet.design.domain import RowDomain
 from discreet.design.interactions import Interaction
@@ -125,7 +126,7 @@ class Partition:
         return self.axes[-1].centres()[:, 0]
 
 
-class CellCounts:
+class CellCounts(MadeAnew):
     """Running exact number of rows in each cell.
 
     Parameters

@@ -8,6 +8,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from discreet.curator.sums.protocol import MadeAnew
 from discreet.curator.sums.scaled_rows import TARGET_BITS, shrunk_bits
 from discreet.design.domain import RowDomain
 from discreet.exact.arrays import FloatArray
@@ -40,7 +41,7 @@ def on_grid(theta: npt.ArrayLike, domain: RowDomain) -> list[int]:
     return [int(value) for value in inside]
 
 
-class ClippedScores:
+class ClippedScores(MadeAnew):
     """Running exact sum over rows (a, u) of scores v = (r / clip) a, each cut to norm 1, with r = u - a'theta.
 
     The factor r / clip is rounded to the grid of a row, and cut there so that the integer norm of v is at most 1.
@@ -95,7 +96,7 @@ class ClippedScores:
         return (*self._sums.tolist(), self._below * self.unit, self._rows * self.unit)
 
 
-class OffsetSum:
+class OffsetSum(MadeAnew):
     """Running exact sum over rows (a, u) of e / bound, cut to [-1, 1], where e is what a row is off without its weight.
 
     The first coordinate of a is the weight over the radius, so that e = r / (radius a_0), r = u - a'theta.

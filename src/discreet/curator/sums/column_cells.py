@@ -7,6 +7,7 @@ from typing import Final
 
 import numpy as np
 
+from discreet.curator.sums.protocol import MadeAnew
 from discreet.design.domain import RowDomain
 from discreet.exact.arrays import FloatArray, IntArray
 
@@ -14,7 +15,7 @@ from discreet.exact.arrays import FloatArray, IntArray
 CELLS: Final = 4096
 
 
-class ColumnCells:
+class ColumnCells(MadeAnew):
     """Running exact number of rows in each cell of some columns.
 
     A value v, in scaled units, is in the cell `ceil(4096 v)`, so that the counts up to a cell are those of rows with

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
+from discreet.curator.sums.protocol import MadeAnew
 from discreet.design.dyadic import cell_edges
 from discreet.design.model import Design
 from discreet.exact.arrays import FloatArray
 from discreet.exact.halves import doubles
 
 
-class DyadicCells:
+class DyadicCells(MadeAnew):
     """Running exact number of rows in each cell of each searched column, and of all rows.
 
     A row is in one cell of every column: the one that its settled cell lies in, or the nearest one where that lies

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from discreet.curator.sums.protocol import MadeAnew
 from discreet.exact.arrays import FloatArray
 from discreet.exact.triangle import pairs
 
@@ -29,7 +30,7 @@ def chunk_rows(wanted: int, size: int, grid_bits: int) -> int:
     return min(wanted, exact, fits)
 
 
-class ExactGram:
+class ExactGram(MadeAnew):
     """Running sum of `chunk @ chunk.T` over chunks of integers, exact for any number of rows."""
 
     def __init__(self, size: int, grid_bits: int) -> None:

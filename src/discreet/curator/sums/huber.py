@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.curator.sums.gram import ExactGram
-from discreet.curator.sums.protocol import Sums, common_unit
+from discreet.curator.sums.protocol import MadeAnew, Sums, common_unit
 from discreet.design.domain import RowDomain
 from discreet.exact.arrays import FloatArray, IntArray
 
@@ -28,7 +28,7 @@ def digit_bits(size: int, grid_bits: int) -> int:
     return _EXACT_BITS - grid_bits - max(_BLOCK_BITS, size.bit_length())
 
 
-class HuberSums:
+class HuberSums(MadeAnew):
     """Running exact sums over rows z = (1, x), or x: of z psi(y - z'theta), and of z z' where psi is not clipped.
 
     psi(r) is r, clipped to the threshold. Nothing is rounded: coefficients have digits of `digit_bits` bits, as many as
@@ -143,6 +143,10 @@ class CombinedSums:
     def unit(self) -> int:
         """Steps in one scaled unit, the same for all of them."""
         return common_unit(self._parts)
+
+    def empty(self) -> CombinedSums:
+        """The same sums without rows."""
+        return CombinedSums([part.empty() for part in self._parts])
 
     def add(self, chunk: FloatArray) -> None:
         """Add a chunk of rows to all of them."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NoReturn, Protocol, runtime_checkable
+from typing import Any, NoReturn, Protocol, Self, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +20,10 @@ class Sums(Protocol):
         """Steps of the totals in one scaled unit of what is summed."""
         ...
 
+    def empty(self) -> Self:
+        """Sums of the same kind, with the same settings and without rows: those of another worker."""
+        ...
+
     def add(self, chunk: FloatArray) -> None:
         """Take a chunk of rows (1, x, y) in grid steps."""
         ...
@@ -27,6 +31,23 @@ class Sums(Protocol):
     def totals(self) -> tuple[int, ...]:
         """The exact sums."""
         ...
+
+
+class MadeAnew:
+    """Gives a new one without rows, from the arguments that this one was made with; they must not change."""
+
+    _made_from: tuple[tuple[Any, ...], dict[str, Any]]
+
+    def __new__(cls, *given: Any, **named: Any) -> Self:  # noqa: ANN401  # whatever sums are made from
+        """Remember the arguments."""
+        made = super().__new__(cls)
+        made._made_from = given, named
+        return made
+
+    def empty(self) -> Self:
+        """Sums of the same kind, with the same settings and without rows."""
+        given, named = self._made_from
+        return type(self)(*given, **named)
 
 
 @runtime_checkable

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.curator.sums.gram import ExactGram
-from discreet.curator.sums.protocol import common_unit
+from discreet.curator.sums.protocol import MadeAnew, common_unit
 from discreet.design.domain import RowDomain
 from discreet.exact.arrays import FloatArray
 from discreet.exact.ball import shrink_to_ball
@@ -41,7 +41,7 @@ def scaled_residuals(chunk: FloatArray, coefficients: Sequence[float], unit: flo
     return residual
 
 
-class ResidualGram:
+class ResidualGram(MadeAnew):
     """Running exact sum of v v' over rows v = (clipped residual / bound) * (1, x) on the grid.
 
     Where rows have weights, a residual is multiplied with its weight over the largest one before it is clipped.
@@ -106,7 +106,7 @@ class ResidualGram:
         return v
 
 
-class RatioSquares:
+class RatioSquares(MadeAnew):
     """Running exact sum of q^2, q = (residual^2 - ratio (target - mean)^2) / bound, clipped to [-1, 1], on the grid.
 
     It is the sampling variance of the residual variance less `ratio` times the variance of the target, which an
@@ -179,6 +179,11 @@ class ResidualPass:
     def unit(self) -> int:
         """Steps in one scaled unit: those of the product grid."""
         return common_unit(self._parts)
+
+    def empty(self) -> ResidualPass:
+        """The same sums without rows."""
+        gram, squares = self._parts
+        return ResidualPass(gram.empty(), squares.empty())
 
     def add(self, chunk: FloatArray) -> None:
         """Add a chunk of rows (1, x, y) in grid steps."""

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.curator.sums.gram import ExactGram
-from discreet.curator.sums.protocol import Sums
+from discreet.curator.sums.protocol import MadeAnew, Sums
 from discreet.design.domain import RowDomain
 from discreet.exact.arrays import FloatArray
 from discreet.exact.triangle import pairs
@@ -19,17 +19,17 @@ _EXACT_BITS: Final = 53
 
 def row_products(columns: int, domain: RowDomain) -> Sums:
     """What sums the products of rows of so many columns (1, x, y): times their weights where rows have weights."""
-    return WeightedGram(columns, domain) if domain.weight_bits else ExactGram(columns, domain.grid_bits)
+    return GramWithWeights(columns, domain) if domain.weight_bits else ExactGram(columns, domain.grid_bits)
 
 
-class WeightedGram:
+class GramWithWeights(MadeAnew):
     """Running exact sum of m u u' over rows u = (1, x, y) in grid steps with an integer weight m behind each.
 
     The totals are the upper triangle of the sum, row by row, and then the number of rows, all in steps of
     `RowDomain.product_unit`.
 
     >>> domain = RowDomain(1, 0, 0, None, False, 8, weight_bits=14)
-    >>> sums = WeightedGram(3, domain)
+    >>> sums = GramWithWeights(3, domain)
     >>> sums.add(np.array([[256.0, 256.0], [128.0, 0.0], [256.0, 256.0], [2.0**14, 2.0**12]]))
     >>> [total / sums.unit for total in sums.totals()]
     [1.25, 0.5, 1.25, 0.25, 0.5, 1.25, 2.0]

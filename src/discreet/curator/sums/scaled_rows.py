@@ -9,6 +9,7 @@ from typing import Final
 import numpy as np
 
 from discreet.curator.sums.gram import ExactGram
+from discreet.curator.sums.protocol import MadeAnew
 from discreet.design.domain import RowDomain
 from discreet.exact.arrays import FloatArray, IntArray
 from discreet.exact.ball import shrink_to_ball
@@ -70,7 +71,7 @@ def squared_norms(rows: FloatArray) -> FloatArray:
     return total
 
 
-class RowNorms:
+class RowNorms(MadeAnew):
     """Running exact number of rows (constant, z) whose norm is at most each of some thresholds.
 
     The totals are these numbers, and last the number of rows.
@@ -121,7 +122,7 @@ class UpTo:
         return tuple(np.cumsum(self._counts).tolist())
 
 
-class ShrunkRows:
+class ShrunkRows(MadeAnew):
     """Writes rows (1, x, y) anew as (a, u), and sums the products of a and counts of |u| |a|.
 
     With N the norm of (constant, z) and w = min(1, radius / N) the new row is a = w (constant, z) / radius, rounded to

@@ -8,6 +8,7 @@ from typing import TypeAlias
 import numpy as np
 
 from discreet.curator.sums.gram import ExactGram
+from discreet.curator.sums.protocol import MadeAnew
 from discreet.curator.sums.residuals import scaled_residuals, usable
 from discreet.design.domain import RowDomain
 from discreet.exact.arrays import FloatArray
@@ -16,7 +17,7 @@ from discreet.exact.arrays import FloatArray
 Weight: TypeAlias = Callable[[FloatArray], FloatArray]
 
 
-class ScoreSum:
+class ScoreSum(MadeAnew):
     """Running exact sum of score vectors v = weight(residual) * (1, x), rounded to integer numbers of grid steps.
 
     No coordinate of v is larger than that of (1, x) itself, so |v|^2 is at most `norm2_bound + unit**2`, exactly, or
@@ -72,7 +73,7 @@ class ScoreSum:
         return self._rows.weighted(chunk, chunk[:-1])
 
 
-class WeightedGram:
+class WeightedGram(MadeAnew):
     """Running exact sum of v v' over rows v = root(residual) * (1, x, y), rounded to integer numbers of grid steps.
 
     With root = the square root of a weight it is the weighted second moment that reweighted least squares needs. No

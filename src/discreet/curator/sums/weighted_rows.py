@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.curator.sums.gram import ExactGram
+from discreet.curator.sums.protocol import MadeAnew
 from discreet.curator.sums.residuals import scaled_residuals, usable
 from discreet.curator.sums.scaled_rows import Scaling, shrunk_bits, squared_norms
 from discreet.design.domain import RowDomain
@@ -80,7 +81,7 @@ class Weighting:
         return Weighted(rows, weights)
 
 
-class WeightedMoments:
+class WeightedMoments(MadeAnew):
     """Running exact sums over weighted rows (a, t): products of (a, t), products of w a, and the number of rows.
 
     The totals are the upper triangle of the first, row by row, then of the second unless `fourth` is false, then the
@@ -119,7 +120,7 @@ class WeightedMoments:
         return (*self._gram.totals(), *fourth, self._rows * self.unit)
 
 
-class WeightedResiduals:
+class WeightedResiduals(MadeAnew):
     """Running exact sum of v v' over v = (residual / bound) a, of weighted rows (a, t), residual = t - a'theta, cut.
 
     Parameters

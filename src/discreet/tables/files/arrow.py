@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow import ipc
@@ -17,6 +18,7 @@ from pyarrow import ipc
 from discreet.design.columns import Readable
 from discreet.errors import DataError
 from discreet.tables.arrow import check_buffers
+from discreet.tables.files.pieces import uncut
 from discreet.tables.frames import check_names
 
 if TYPE_CHECKING:
@@ -27,10 +29,11 @@ _READ_BYTES: Final = 1 << 16  # without a buffer, a whole column of a row group 
 
 
 class ArrowFile(ABC):
-    """One file that carries its own schema."""
+    """One file that carries its own schema, or some of the parts that it was written in."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, parts: range | None = None) -> None:
         self.path = path
+        self._parts = parts
 
     def column_types(self, names: Sequence[str]) -> Mapping[str, DataType]:
         """Types of the declared columns; refuse a file that lacks one or holds it twice."""
@@ -52,6 +55,24 @@ class ArrowFile(ABC):
             # types are checked in every table, also in one without rows
             kinds = self.column_types(names)
             yield pa.record_batch([pa.nulls(0, kinds[name]) for name in names], names=names), 1.0
+
+    def pieces(self, cuts: Sequence[float]) -> Sequence[tuple[ArrowFile, float] | None]:
+        """The file cut between the parts that it was written in; see `TableFile.pieces`."""
+        try:
+            sizes = self._sizes()
+        except Exception:  # whoever reads the file says what is wrong with it
+            sizes = []
+        before = np.concatenate([[0], np.cumsum(sizes)])
+        if not before[-1]:
+            return uncut(self, cuts)
+        # the ends of parts that are nearest to each share
+        ends = [int(np.abs(before - cut * before[-1]).argmin()) for cut in cuts]
+        return [
+            (self._piece(range(first, last)), float(before[last] - before[first]) / before[-1])
+            if last > first
+            else None
+            for first, last in zip([0, *ends], [*ends, len(sizes)], strict=True)
+        ]
 
     def line(self, row: int) -> int | None:
         """None: rows of such a file have no lines."""
@@ -81,6 +102,13 @@ class ArrowFile(ABC):
             f"the file {self.path.name!r} cannot be read: it is damaged, encrypted, or compressed by a method that is "
             "not supported; write it again"
         )
+
+    def _piece(self, parts: range) -> ArrowFile:
+        return type(self)(self.path, parts)
+
+    @abstractmethod
+    def _sizes(self) -> Sequence[int]:
+        """How large each of the parts is that the file was written in; none where it does not say; may raise."""
 
     @abstractmethod
     def _read_schema(self) -> Schema: ...
@@ -125,11 +153,19 @@ class ParquetFile(ArrowFile):
         groups = map(self._metadata.row_group, range(self._metadata.num_row_groups))
         return {encoding for group in groups for encoding in group.column(index).encodings}
 
+    def _sizes(self) -> Sequence[int]:
+        with pa.OSFile(str(self.path)) as raw:
+            found = pq.ParquetFile(raw).metadata
+            return [found.row_group(number).num_rows for number in range(found.num_row_groups)]
+
     def _steps(self, names: list[str], batch_rows: int) -> Iterator[tuple[RecordBatch, float]]:
         with pa.OSFile(str(self.path)) as raw:
             file = pq.ParquetFile(raw, pre_buffer=False, buffer_size=_READ_BYTES, page_checksum_verification=True)
-            total, done = file.metadata.num_rows, 0
-            for batch in file.iter_batches(batch_size=batch_rows, columns=names, use_threads=False):
+            groups = range(file.metadata.num_row_groups) if self._parts is None else self._parts
+            total, done = sum(file.metadata.row_group(number).num_rows for number in groups), 0
+            for batch in file.iter_batches(
+                batch_size=batch_rows, row_groups=list(groups), columns=names, use_threads=False
+            ):
                 done += batch.num_rows
                 # the reader takes "a.b" for a path too and may bring more than was named
                 yield batch.select(names), min(1.0, done / total) if total else 1.0
@@ -142,6 +178,10 @@ class IpcFile(ArrowFile):
         with pa.memory_map(str(self.path)) as raw:
             return (ipc.open_file(raw) if _has_footer(raw) else ipc.open_stream(raw)).schema
 
+    def _sizes(self) -> Sequence[int]:
+        with pa.memory_map(str(self.path)) as raw:
+            return [1] * ipc.open_file(raw).num_record_batches if _has_footer(raw) else []
+
     def _steps(self, names: list[str], batch_rows: int) -> Iterator[tuple[RecordBatch, float]]:
         schema = self._read_schema()
         fields = [schema.get_field_index(name) for name in names]
@@ -149,8 +189,9 @@ class IpcFile(ArrowFile):
         with pa.memory_map(str(self.path)) as raw:
             if _has_footer(raw):
                 file = ipc.open_file(raw, options=options)
-                for number in range(file.num_record_batches):
-                    yield file.get_batch(number).select(names), (number + 1) / file.num_record_batches
+                parts = range(file.num_record_batches) if self._parts is None else self._parts
+                for done, number in enumerate(parts, start=1):
+                    yield file.get_batch(number).select(names), done / len(parts)
             else:
                 for batch in ipc.open_stream(raw, options=options):
                     yield batch.select(names), min(1.0, raw.tell() / raw.size())

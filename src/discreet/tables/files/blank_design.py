@@ -13,9 +13,10 @@ from typing import Final
 from discreet.design.model import Design
 from discreet.design.problems import Problems
 from discreet.errors import DataError, DesignError, DesignProblem, SpecError, shown
-from discreet.files import check_suffix, path_text, write_bytes
-from discreet.tables.files.header import column_names_and_types
-from discreet.tables.files.opening import found_files, is_text, regular_state
+from discreet.files import check_suffix, path_text, regular_state, write_bytes
+from discreet.tables.files.database import DatabaseTable
+from discreet.tables.files.header import column_names_and_types, database_columns
+from discreet.tables.files.opening import found_files, is_text
 from discreet.tables.files.proposals import proposed
 from discreet.tables.files.reading import DEFAULT_READING, ReadOptions
 from discreet.text import escape_control
@@ -84,7 +85,7 @@ class BlankDesign:
 
 
 def blank_design(
-    path: str | Path,
+    path: str | Path | DatabaseTable,
     *,
     target: str | None = None,
     columns: Sequence[str] | None = None,
@@ -102,7 +103,8 @@ def blank_design(
     Parameters
     ----------
     path
-        A CSV, Parquet, Arrow, Stata, SPSS or SAS file, or a folder or pattern of them, of which the first file counts.
+        A CSV, Parquet, Arrow, Stata, SPSS or SAS file, or a folder or pattern of them, of which the first file counts;
+        or a `DatabaseTable`.
     target
         Column to explain; left blank unless named.
     columns
@@ -147,11 +149,13 @@ def blank_design(
     # dtype = "bool"   # instead, for true/false or 1/0; two other words are levels
     <BLANKLINE>
     """
-    if not isinstance(path, str | os.PathLike):
+    if not isinstance(path, str | os.PathLike | DatabaseTable):
         raise SpecError(f"blank_design needs the path of a file, got {type(path).__name__}")
-    file = path_text(path)
     named = DEFAULT_READING.encoding if encoding is None else encoding
     reading = ReadOptions(named, delimiter, decimal, thousands, quoted_line_breaks)
+    if isinstance(path, DatabaseTable):
+        return design_with_blanks(str(path), database_columns(path, reading), target, columns, id)
+    file = path_text(path)
     first = found_files(file)[0]
     if is_text(first) and (encoding is None or delimiter is None) and regular_state(first).st_size:
         reading = proposed(first, reading, encoding=encoding is None, delimiter=delimiter is None)

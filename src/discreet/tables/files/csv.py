@@ -26,7 +26,8 @@ from discreet.design.columns import Readable
 from discreet.errors import DataError
 from discreet.tables.files.arrow import check_file_names
 from discreet.tables.files.packed import TextBytes
-from discreet.tables.files.reading import DEFAULT_READING, ReadOptions
+from discreet.tables.files.pieces import uncut
+from discreet.tables.files.reading import DEFAULT_READING, PACKED, ReadOptions
 from discreet.tables.files.records import (
     count_lines,
     first_stray_quote,
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from pyarrow import DataType, RecordBatch, Table
 
 BLOCK_BYTES: Final = 1 << 20  # also the longest line
+LEAST_PIECE: Final = 1 << 20  # fewer bytes are not worth a worker
 # pandas writes a column of truth values with a gap among them as 1.0 and 0.0
 _TRUE: Final = [*TRUE_WORDS, "1", "1.0"]
 _FALSE: Final = [*FALSE_WORDS, "0", "0.0"]
@@ -50,11 +52,18 @@ _QUOTED: Final = re.compile(rb'"[^"]*"')
 
 
 class CsvFile:
-    """One CSV file with a header line."""
+    """One CSV file with a header line, or a piece of it.
 
-    def __init__(self, path: Path, reading: ReadOptions = DEFAULT_READING) -> None:
+    A piece is the lines from one byte to another; the header is that of the file, and lines are counted in the file.
+    """
+
+    def __init__(
+        self, path: Path, reading: ReadOptions = DEFAULT_READING, span: tuple[int, int | None] = (0, None)
+    ) -> None:
         reading = reading.for_file(path)
         self.path = path
+        self._reading = reading
+        self._span = span
         self._encoding = codecs.lookup(reading.encoding).name
         self._delimiter = reading.delimiter or ","
         self._breaks = reading.quoted_line_breaks
@@ -66,18 +75,60 @@ class CsvFile:
 
     def column_types(self, names: Sequence[str]) -> Mapping[str, DataType]:
         """Check that the header has the declared names; types come from the declaration, so none are given."""
+        self._positions(names, self._file_header())
+        return {}
+
+    def _file_header(self) -> list[str]:
+        if self._span[0]:
+            return CsvFile(self.path, self._reading)._file_header()
         with TextBytes(self.path) as raw:
             for block, _, line in self._blocks(raw):
-                header, _, _ = self._header(block, line)
-                self._positions(names, header)
-                return {}
+                return self._header(block, line)[0]
         raise DataError(f"the file {self.path.name!r} has no header line; its first line must name the columns")
+
+    def pieces(self, cuts: Sequence[float]) -> Sequence[tuple[CsvFile, float] | None]:
+        """The file cut at line ends near these shares of it; see `TableFile.pieces`.
+
+        A line end is one whatever quotes are before it, unless quoted cells may hold line breaks; then, and in text
+        that is compressed or has two bytes to a character, only a reader of all that is before can find one.
+        """
+        if self._breaks or self.path.suffix.lower() in PACKED or self._encoding.startswith("utf-16"):
+            return uncut(self, cuts)
+        starts = [0]
+        with TextBytes(self.path) as raw:
+            size, header_end = raw.size, self._header_end(raw)
+        if header_end is None:
+            return uncut(self, cuts)
+        least = max(header_end, LEAST_PIECE)
+        for cut in cuts:
+            starts.append(starts[-1])
+            wanted = max(int(cut * size), starts[-1] + least)
+            if wanted <= size - LEAST_PIECE:
+                with TextBytes(self.path, start=wanted) as raw:
+                    # a line without an end nearby is left to the piece before
+                    starts[-1] = wanted + end if (end := raw.read(BLOCK_BYTES).find(b"\n") + 1) else starts[-1]
+        found: list[tuple[CsvFile, float] | None] = []
+        for start, end in zip(starts, [*starts[1:], size], strict=True):
+            span = (start, None if end == size else end)
+            found.append((CsvFile(self.path, self._reading, span), (end - start) / size) if end > start else None)
+        return found
+
+    def _header_end(self, raw: TextBytes) -> int | None:
+        """Behind which byte of the file the header line has ended; none where it has not in the first block."""
+        block = raw.read(BLOCK_BYTES)
+        begin = _ROW_BEGIN.search(block, len(codecs.BOM_UTF8) if block.startswith(codecs.BOM_UTF8) else 0)
+        end = _LINE_END.search(block, begin.end()) if begin else None
+        return None if end is None else end.end()
 
     def batches(self, columns: Mapping[str, Readable], batch_rows: int) -> Iterator[tuple[RecordBatch, float]]:
         """Yield the declared columns in blocks of rows, each with the share of the file that is read."""
         positions: list[int] = []
         width = 0
-        with TextBytes(self.path) as raw:
+        start, end = self._span
+        if start:
+            header = self._file_header()
+            positions, width = self._positions(list(columns), header), len(header)
+        with TextBytes(self.path, start=start, end=end) as raw:
             for block, share, line in self._blocks(raw):
                 rows, first = block, line
                 if not width:
@@ -102,7 +153,22 @@ class CsvFile:
                 if self._breaks
                 else [number for number, text in enumerate(rows.splitlines(), first) if text]
             )
-        return self._lines[self._start + row]
+        return self._in_file(self._lines[self._start + row])
+
+    def _in_file(self, line: int) -> int:
+        """The number of a line in the file, from that in the piece; what is before it is read only for this."""
+        start, _ = self._span
+        if not start:
+            return line
+        held = b""
+        with TextBytes(self.path, end=start) as raw:
+            while piece := raw.read(BLOCK_BYTES):
+                # a CR at the very end may be half of a CRLF; what is before a piece ends with a LF
+                block = held + piece
+                whole = block.removesuffix(b"\r")
+                held = block[len(whole) :]
+                line += count_lines(whole)
+        return line
 
     def _has_rows(self, rows: bytes) -> bool:
         return bool(rows) if self._breaks else _ROW_BEGIN.search(rows) is not None
@@ -124,7 +190,7 @@ class CsvFile:
 
     def _whole_records(self, raw: TextBytes) -> Iterator[bytes]:
         decoder = None if self._encoding in ("utf-8", "utf-8-sig") else codecs.getincrementaldecoder(self._encoding)()
-        held, mark = b"", codecs.BOM_UTF8
+        held, mark = b"", b"" if self._span[0] else codecs.BOM_UTF8
         while piece := self._piece(raw, decoder):
             held += piece.removeprefix(mark)
             mark = b""
@@ -168,12 +234,12 @@ class CsvFile:
 
     def _check(self, block: bytes, line: int) -> None:
         if b"\0" in block:
-            at = line + count_lines(block[: block.index(b"\0")])
+            at = self._in_file(line + count_lines(block[: block.index(b"\0")]))
             raise DataError(
                 f"line {at} of {self.path.name!r} has a NUL byte; if the file is UTF-16, pass --encoding utf-16"
             )
         if not block.isascii() and (bad := _first_invalid(block)) is not None:
-            at = line + count_lines(block[:bad])
+            at = self._in_file(line + count_lines(block[:bad]))
             raise DataError(
                 f"line {at} of {self.path.name!r} is not valid UTF-8; give the encoding of the file with --encoding"
             )
@@ -181,7 +247,7 @@ class CsvFile:
             return
         stray = first_stray_quote(block, self._delimiter, line_breaks=self._breaks)
         if stray is not None:
-            raise self._wrong_quote(line + count_lines(block[:stray]))
+            raise self._wrong_quote(self._in_file(line + count_lines(block[:stray])))
 
     def _wrong_quote(self, line: int) -> DataError:
         if self._breaks:
@@ -245,7 +311,8 @@ class CsvFile:
         text = self._parsed(rows, positions, [pa.string()] * len(types), width)
         if text is None:
             self._check_widths(rows, line, width)
-            raise DataError(f"the file {self.path.name!r} cannot be read as CSV near line {line}; write it again")
+            at = self._in_file(line)
+            raise DataError(f"the file {self.path.name!r} cannot be read as CSV near line {at}; write it again")
         cells = [
             self._cells.typed(name, columns[name], found) for name, found in zip(columns, text.columns, strict=True)
         ]
@@ -291,7 +358,7 @@ class CsvFile:
         for number, row in enumerate(_QUOTED.sub(b"-", rows).splitlines(), line):
             if row and row.count(sign) + 1 != width:
                 raise DataError(
-                    f"line {number} of {self.path.name!r} has more or fewer cells than the header; "
+                    f"line {self._in_file(number)} of {self.path.name!r} has more or fewer cells than the header; "
                     "fix the line, or give the delimiter with --delimiter"
                 )
 

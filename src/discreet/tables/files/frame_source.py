@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from discreet.design.columns import Readable
@@ -49,6 +49,10 @@ class FrameSource:
             )
         self._used = True
         return self._counted(frame_batches(self._data, columns, batch_rows))
+
+    def parts(self, count: int) -> Sequence[FrameSource]:
+        """The table as it is: its batches cost next to nothing, and some objects are bound to one thread."""
+        return [self]
 
     def place(self, row: int) -> Place:
         """Position in the table, counted from 0."""

@@ -12,14 +12,15 @@ import csv
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 
 import pyarrow as pa
 
 from discreet.errors import DataError
 from discreet.tables.files.arrow import ArrowFile
 from discreet.tables.files.csv import BLOCK_BYTES
-from discreet.tables.files.opening import FileSource, found_files
+from discreet.tables.files.database import DatabaseSource, DatabaseTable
+from discreet.tables.files.opening import FileSource, found_files, open_source
 from discreet.tables.files.packed import TextBytes
 from discreet.tables.files.reading import DEFAULT_READING, ReadOptions
 from discreet.tables.files.statistical import StatisticalFile
@@ -51,6 +52,12 @@ def column_names_and_types(path: str | Path, reading: ReadOptions = DEFAULT_READ
     if isinstance(file, StatisticalFile):
         return [(name, _kind(kind)) for name, kind in file.all_types().items()]
     return [(name, None) for name in _header_names(file.path, source.reading)]
+
+
+def database_columns(table: DatabaseTable, reading: ReadOptions = DEFAULT_READING) -> list[tuple[str, str | None]]:
+    """Columns of a table of a database, as `column_names_and_types` gives them; options of CSV files are refused."""
+    source = cast("DatabaseSource", open_source(table, reading=reading))
+    return [(field.name, _kind(field.type)) for field in source.schema]
 
 
 def _schema_columns(file: ArrowFile) -> list[tuple[str, str | None]]:

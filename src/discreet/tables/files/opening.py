@@ -11,23 +11,25 @@ import hashlib
 import hmac
 import os
 import re
-import stat
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, Protocol
 
 from discreet.design.columns import Readable
 from discreet.errors import DataError, SpecError
-from discreet.files import path_text
+from discreet.files import check_unchanged, path_text, regular_state
 from discreet.tables.files.arrow import IPC_MAGIC, IpcFile, ParquetFile
 from discreet.tables.files.charsets import charset_named, wrong_mark
 from discreet.tables.files.csv import CsvFile
+from discreet.tables.files.database import DatabaseSource, DatabaseTable
 from discreet.tables.files.frame_source import FrameSource
 from discreet.tables.files.packed import CODECS, TextBytes
+from discreet.tables.files.pieces import FilePart, Piece, cut_files
 from discreet.tables.files.reading import DEFAULT_READING, PACKED, TAB_SEPARATED, ReadOptions, text_suffix
 from discreet.tables.files.statistical import StatisticalFile
 from discreet.tables.frames import Origin, is_frame
-from discreet.tables.source import Place
+from discreet.tables.source import Part, Place
 
 if TYPE_CHECKING:
     from pyarrow import DataType, RecordBatch
@@ -37,8 +39,8 @@ if TYPE_CHECKING:
 _BLOCK: Final = 1 << 20  # bytes read at a time
 _ACCEPTED: Final = (
     "a .csv, .tsv, .parquet, .arrow, .feather or .ipc file, one of Stata, SPSS or SAS (.dta, .sav, .sas7bdat, .xpt), a "
-    "folder of Parquet files, a pattern such as 'data/*.parquet', or a table in memory (pandas, polars, pyarrow, "
-    "DuckDB, NumPy, a mapping of columns)"
+    "folder of Parquet files, a pattern such as 'data/*.parquet', a discreet.DatabaseTable, or a table in memory "
+    "(pandas, polars, pyarrow, DuckDB, NumPy, a mapping of columns)"
 )
 _TEXT: Final = "CSV"
 _KINDS: Final = {
@@ -65,7 +67,7 @@ def open_source(data: object, *, reading: ReadOptions = DEFAULT_READING) -> Sour
     ----------
     data
         Path of a CSV, Parquet, Arrow, Stata, SPSS or SAS file, of a folder of Parquet files, a pattern with `*`, `?` or
-        `[`, or a table.
+        `[`, a `DatabaseTable`, or a table in memory.
     reading
         How CSV files are written; other tables say so themselves, and are refused with other than the defaults.
 
@@ -83,6 +85,9 @@ def open_source(data: object, *, reading: ReadOptions = DEFAULT_READING) -> Sour
     """
     if isinstance(data, str | os.PathLike):
         return FileSource(found_files(path_text(data)), reading)
+    if isinstance(data, DatabaseTable):
+        _check_reading(reading, "a table of a database")
+        return DatabaseSource(data)
     if is_frame(data):
         _check_reading(reading, "a table in memory")
         return FrameSource(data)
@@ -90,17 +95,13 @@ def open_source(data: object, *, reading: ReadOptions = DEFAULT_READING) -> Sour
     raise SpecError(f"an object of type {type(data).__name__} cannot be read{hint}; give {_ACCEPTED}")
 
 
-class TableFile(Protocol):
+class TableFile(Piece, Protocol):
     """One file of a source."""
 
     path: Path
 
     def column_types(self, names: Sequence[str]) -> Mapping[str, DataType]:
         """Types of the declared columns as the file states them; empty where the declaration decides."""
-        ...
-
-    def batches(self, columns: Mapping[str, Readable], batch_rows: int) -> Iterator[tuple[RecordBatch, float]]:
-        """Record batches, each with the share of the file read."""
         ...
 
     def line(self, row: int) -> int | None:
@@ -124,6 +125,9 @@ class FileSource:
         self.reading = reading.for_file(paths[0])
         self.files = [_table_file(path, reading) for path in paths]
         self._share = 0.0
+        self._parts: Sequence[FilePart] = ()
+        self._checking = threading.Lock()
+        self._checked: list[str] | None = None
         self._reading, self._before = self.files[0], 0
 
     @property
@@ -143,15 +147,18 @@ class FileSource:
 
     @property
     def share_read(self) -> float | None:
-        """Share of the bytes of all files, 0 to 1, that the running `batches` has consumed."""
-        return self._share
+        """Share of the bytes of all files, 0 to 1, that the running `batches`, or all parts, have consumed."""
+        return sum(part.bytes_read for part in self._parts) / self._size if self._parts else self._share
+
+    @property
+    def _size(self) -> int:
+        return sum(state.st_size for state in self._states.values())
 
     def batches(self, columns: Mapping[str, Readable], batch_rows: int) -> Iterator[RecordBatch]:
         """Record batches that hold the declared columns; refuses at its end a file that changed meanwhile."""
         self._check_schemas(list(columns))
-        total = sum(state.st_size for state in self._states.values())
-        done = 0
-        self._share = 0.0
+        total, done = self._size, 0
+        self._share, self._parts = 0.0, ()
         for file in self.files:
             size = self._states[file.path].st_size
             self._reading, self._before = file, 0
@@ -162,6 +169,14 @@ class FileSource:
             done += size
         self._share = 1.0
         self._check_unchanged()
+
+    def parts(self, count: int) -> Sequence[Part]:
+        """Pieces of about the same size; the source itself where its files cannot be cut."""
+        found = cut_files([(file, self._states[file.path].st_size) for file in self.files], count) if count > 1 else []
+        if len(found) < 2:
+            return [self]
+        self._parts = [FilePart(pieces, self._check_schemas, self._check_unchanged) for pieces in found]
+        return self._parts
 
     def fingerprint(self, key: bytes) -> str:
         """A keyed digest of the bytes of all files in order; the key is the secret of whoever keeps it."""
@@ -184,8 +199,7 @@ class FileSource:
 
     def _check_unchanged(self) -> None:
         for path, before in self._states.items():
-            if _identity(regular_state(path)) != _identity(before):
-                raise DataError(f"the file {path.name!r} changed while it was read; wait until it is complete")
+            check_unchanged(path, before)
 
     def place(self, row: int) -> Place:
         """Line of a CSV file; position in any other, counted from 0."""
@@ -204,6 +218,13 @@ class FileSource:
                 )
 
     def _check_schemas(self, names: list[str]) -> None:
+        # once for all parts: whoever is first finds what is wrong, and then the others do
+        with self._checking:
+            if self._checked != names:
+                self._check_columns(names)
+                self._checked = names
+
+    def _check_columns(self, names: list[str]) -> None:
         first: dict[str, DataType] = {}
         for file in self.files:
             for name, kind in file.column_types(names).items():
@@ -257,26 +278,6 @@ def _folder_files(folder: Path) -> list[Path]:
 def _is_hidden(path: Path) -> bool:
     """Whether writers keep their own notes and half-written parts under such a name."""
     return any(part.startswith(("_", ".")) for part in path.parts)
-
-
-def regular_state(path: Path) -> os.stat_result:
-    """What the system knows of a regular file; anything else is refused before it is opened."""
-    try:
-        state = path.stat()
-    except FileNotFoundError:
-        problem = SpecError(f"there is no file {str(path)!r}")
-    except OSError as error:
-        problem = SpecError(f"{str(path)!r} cannot be read: {error.strerror}")
-    else:
-        if stat.S_ISREG(state.st_mode):
-            return state
-        what = "a folder" if stat.S_ISDIR(state.st_mode) else "a pipe, socket or device"
-        problem = SpecError(f"{str(path)!r} is {what}; give a regular file")
-    raise problem
-
-
-def _identity(state: os.stat_result) -> tuple[int, ...]:
-    return state.st_dev, state.st_ino, state.st_size, state.st_mtime_ns
 
 
 def _kind(path: Path) -> str:

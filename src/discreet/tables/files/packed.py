@@ -19,17 +19,21 @@ CODECS: Final = {".gz": (b"\x1f\x8b", "gzip"), ".zst": (b"\x28\xb5\x2f\xfd", "zs
 
 
 class TextBytes:
-    """One file, read from its beginning; `buffering` as for `open`, where 0 takes up no byte that was not asked for."""
+    """One file, read from its beginning, or the stored bytes of it from `start` on and before `end`.
 
-    def __init__(self, path: Path, *, buffering: int = -1) -> None:
+    `buffering` is as for `open`, where 0 takes up no byte that was not asked for.
+    """
+
+    def __init__(self, path: Path, *, buffering: int = -1, start: int = 0, end: int | None = None) -> None:
         self._path = path
+        self._start, self._end = start, end
         codec = CODECS.get(path.suffix.lower())
         self._packed = codec is not None
         try:
             # closed with this object
             self._raw = path.open("rb", buffering=buffering)
-            self._size = self._raw.seek(0, 2)
-            self._raw.seek(0)
+            self.size = self._raw.seek(0, 2)
+            self._raw.seek(start)
         except OSError as error:
             problem = DataError(f"the file {path.name!r} cannot be opened: {error.strerror}")
         else:
@@ -50,15 +54,18 @@ class TextBytes:
     @property
     def share(self) -> float:
         """Share of the stored bytes that were taken up, 0 to 1."""
-        return min(1.0, self._raw.tell() / self._size)
+        length = (self.size if self._end is None else self._end) - self._start
+        return min(1.0, (self._raw.tell() - self._start) / length) if length > 0 else 1.0
 
     @property
     def has_grown(self) -> bool:
         """Whether more was read than the file held at first."""
-        return self._raw.tell() > self._size
+        return self._raw.tell() > self.size
 
     def read(self, size: int) -> bytes:
         """At most so many bytes of the text; none at its end."""
+        if self._end is not None:
+            size = min(size, max(self._end - self._raw.tell(), 0))
         try:
             return bytes(self._stream.read(size))
         except OSError as error:

@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 from discreet.design.columns import Readable
 from discreet.errors import DataError, missing_extra
 from discreet.tables.files.arrow import check_file_names
+from discreet.tables.files.pieces import uncut
 
 if TYPE_CHECKING:
     from pyarrow import DataType, RecordBatch
@@ -88,6 +89,10 @@ class StatisticalFile:
         found, _ = self._read(row_offset=start, row_limit=_PART_ROWS)
         whole = pa.record_batch([_cells(found[name], kind) for name, kind in types.items()], names=list(types))
         return part.filter(pc.invert(_blank_rows(whole)))
+
+    def pieces(self, cuts: Sequence[float]) -> Sequence[tuple[StatisticalFile, float] | None]:
+        """The whole file: its reader finds no row without those before it; see `TableFile.pieces`."""
+        return uncut(self, cuts)
 
     def line(self, row: int) -> int | None:
         """None: rows of such a file have no lines."""

@@ -1,0 +1,257 @@
+"""Threads that work on one table at once, and whose error is reported.
+
+Which thread fails first depends on the clock, and an error must not: the one reported is that of the earliest part of
+the table, as if the parts were read one after another. The caller's thread waits, and it alone reports progress; an
+interrupt that reaches it stops all others before it goes on.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextvars import copy_context
+from itertools import chain, islice
+from typing import Generic, TypeAlias, TypeVar
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+# called between two pieces of work; raises where the work is in vain
+Tick: TypeAlias = Callable[[], None]
+
+
+class _InVainError(Exception):
+    """An earlier part has failed, or the work was stopped."""
+
+
+def each_part(jobs: Sequence[Callable[[Tick], Result]], notice: Callable[[], None] | None = None) -> list[Result]:
+    """Run each job in a thread of its own and give their results in order, or raise the error of the earliest.
+
+    Parameters
+    ----------
+    jobs
+        One for each part of a table, in its order. Each calls what it is given between two pieces of work.
+    notice
+        Called in this thread after a job has done a piece of work.
+
+    Examples
+    --------
+    >>> each_part([lambda tick: "first", lambda tick: "second"])
+    ['first', 'second']
+    """
+    if len(jobs) == 1:
+        return [jobs[0](notice or _nothing)]
+    state = _Parts(len(jobs), jobs)
+    threads = [_thread(state.work, index) for index in range(len(jobs))]
+    try:
+        for thread in threads:
+            thread.start()
+        for running in iter(state.events.get, None):
+            if running and notice is not None:
+                notice()
+    except BaseException:
+        state.stop_from(0)
+        raise
+    finally:
+        for thread in threads:
+            _join(thread)
+    for error in state.errors:
+        if error is not None:
+            raise error
+    return list(state.results)
+
+
+class _Parts(Generic[Result]):
+    """What the threads of `each_part` share."""
+
+    def __init__(self, count: int, jobs: Sequence[Callable[[Tick], Result]]) -> None:
+        self._jobs = jobs
+        self._lock = threading.Lock()
+        self._running = self._needed = count
+        self.results: list[Result] = [None] * count  # type: ignore[list-item]  # all are there where no job failed
+        self.errors: list[BaseException | None] = [None] * count
+        # true: a piece of work is done; none: all jobs have ended
+        self.events: queue.SimpleQueue[bool | None] = queue.SimpleQueue()
+
+    def stop_from(self, index: int) -> None:
+        """Say that jobs from this one on are in vain."""
+        with self._lock:
+            self._needed = min(self._needed, index)
+
+    def work(self, index: int) -> None:
+        """Do one job to its end."""
+
+        def tick() -> None:
+            if index >= self._needed:
+                raise _InVainError
+            self.events.put(True)
+
+        try:
+            self.results[index] = self._jobs[index](tick)
+        except _InVainError:
+            pass
+        except BaseException as error:
+            self.errors[index] = error
+            # those before it may fail too, and then count instead
+            self.stop_from(index + 1)
+        with self._lock:
+            self._running -= 1
+            if not self._running:
+                self.events.put(None)
+
+
+def shared_out(
+    items: Iterable[Item], jobs: Sequence[Callable[[Iterator[Item]], Result]], notice: Callable[[], None] | None = None
+) -> list[Result]:
+    """Read items in this thread and hand them to jobs in threads of their own; give the results of all jobs.
+
+    Which item goes to which job depends on the clock. The error raised is that of the earliest item, be it that it
+    could not be read or that a job failed on it. One item alone is not worth a thread: the first job gets it here.
+
+    Parameters
+    ----------
+    items
+        Read no further ahead than there are jobs.
+    jobs
+        Each works on the items that it is given, in their order.
+    notice
+        Called in this thread after each item was handed on.
+
+    Examples
+    --------
+    >>> sum(shared_out(range(5), [sum, sum]))
+    10
+    """
+    notice = notice or _nothing
+    reading, failure = iter(items), None
+    start: list[Item] = []
+    try:
+        start.extend(islice(reading, 1))
+        start.extend(islice(reading, 1))
+    except Exception as error:
+        failure = error
+    if len(start) < 2 or len(jobs) == 1:
+        results = [jobs[0](ticked(start if len(start) < 2 else chain(start, reading), notice))]
+        _raise_if(failure)
+        return results
+    state = _Shared(jobs)
+    threads = [_thread(state.work, index) for index in range(len(jobs))]
+    try:
+        for thread in threads:
+            thread.start()
+        try:
+            for item in chain(start, reading):
+                if not state.hand(item):
+                    break
+                notice()
+        except Exception as error:
+            failure = error
+        state.close()
+    except BaseException:
+        state.abandon()
+        raise
+    finally:
+        for thread in threads:
+            _join(thread)
+    # whatever a job failed on was read before what could not be read
+    _raise_if(state.earliest)
+    _raise_if(failure)
+    return list(state.results)
+
+
+class _Shared(Generic[Item, Result]):
+    """What the threads of `shared_out` share."""
+
+    def __init__(self, jobs: Sequence[Callable[[Iterator[Item]], Result]]) -> None:
+        self._jobs = jobs
+        self._changed = threading.Condition()
+        self._waiting: deque[tuple[int, Item]] = deque()
+        self._handed = 0
+        self._closed = False
+        self._errors: dict[int, BaseException] = {}
+        self.results: list[Result] = [None] * len(jobs)  # type: ignore[list-item]  # as above
+
+    @property
+    def earliest(self) -> BaseException | None:
+        """The error of the earliest item, if a job failed."""
+        return self._errors[min(self._errors)] if self._errors else None
+
+    def hand(self, item: Item) -> bool:
+        """Hand an item on as soon as somebody is free for it; false once a job has failed."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._errors or len(self._waiting) < len(self._jobs))
+            if self._errors:
+                return False
+            self._waiting.append((self._handed, item))
+            self._handed += 1
+            self._changed.notify_all()
+            return True
+
+    def close(self) -> None:
+        """Say that nothing follows."""
+        with self._changed:
+            self._closed = True
+            self._changed.notify_all()
+
+    def abandon(self) -> None:
+        """Say that nothing follows and that what waits is not wanted."""
+        with self._changed:
+            self._waiting.clear()
+            self._closed = True
+            self._changed.notify_all()
+
+    def work(self, index: int) -> None:
+        """Do one job on the items that it gets."""
+        last = -1
+
+        def taken() -> Iterator[Item]:
+            nonlocal last
+            while True:
+                with self._changed:
+                    self._changed.wait_for(lambda: self._waiting or self._closed)
+                    if not self._waiting:
+                        return
+                    last, item = self._waiting.popleft()
+                    self._changed.notify_all()
+                yield item
+
+        try:
+            self.results[index] = self._jobs[index](taken())
+        except BaseException as error:
+            self._errors[last] = error
+            # items are taken in their order: those before this one are in good hands, those behind it are in vain
+            self.abandon()
+
+
+def _thread(work: Callable[[int], None], index: int) -> threading.Thread:
+    # in the context of the caller: what was set for its own computations holds in all of them
+    return threading.Thread(target=copy_context().run, args=(work, index), name=f"discreet-{index}", daemon=True)
+
+
+def _join(thread: threading.Thread) -> None:
+    # one that was never started cannot be waited for
+    if thread.ident is not None:
+        thread.join()
+
+
+def ticked(items: Iterable[Item], tick: Tick) -> Iterator[Item]:
+    """The items, with a tick after the work on each.
+
+    >>> list(ticked("ab", lambda: print("done")))
+    done
+    done
+    ['a', 'b']
+    """
+    for item in items:
+        yield item
+        tick()
+
+
+def _raise_if(error: BaseException | None) -> None:
+    if error is not None:
+        raise error
+
+
+def _nothing() -> None:
+    pass
