@@ -32,7 +32,7 @@ def test_routing_sends_no_metadata_to_fit_and_says_why():
         model = PrivateLinearRegression(**MODEL)
         assert "sample_weight" not in model.get_metadata_routing().fit.requests
         assert not hasattr(model, "set_fit_request")
-        with pytest.raises(AttributeError, match="no metadata to route to it: the noise is calibrated to rows"):
+        with pytest.raises(AttributeError, match="no metadata to route to it: how far a weight lets one row move"):
             model.set_fit_request(sample_weight=True)
         # a score may be weighted: it spends nothing
         assert "sample_weight" in model.set_score_request(sample_weight=True).get_metadata_routing().score.requests
