@@ -61,7 +61,7 @@ class KeptParts:
         The rows go on where those before them are up to the first new person, and with it to the next file.
         """
         starts = np.flatnonzero(first)
-        cut = int(starts[0]) if len(starts) else len(first)
+        cut = int(starts[0]) if len(starts) else len(first)  # [P:whole-persons]
         if cut:
             self.parts[self._next - 1].add(first[:cut], values[:, :cut])
         if cut < len(first):

@@ -91,6 +91,6 @@ def totals_of(sums: Sums, count: int, clipped: tuple[int, ...], fitting: tuple[i
 
 
 def _give(chunk: FloatArray, sums: Sums, take: Callable[[FloatArray], None] | None) -> None:
-    sums.add(chunk)
+    sums.add(chunk)  # [P:own-sums]
     if take is not None:
         take(chunk)

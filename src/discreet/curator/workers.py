@@ -94,7 +94,7 @@ class _Parts(Generic[Result]):
         except BaseException as error:
             self.errors[index] = error
             # those before it may fail too, and then count instead
-            self.stop_from(index + 1)
+            self.stop_from(index + 1)  # [P:earliest-part]
         with self._lock:
             self._running -= 1
             if not self._running:
@@ -219,7 +219,7 @@ class _Shared(Generic[Item, Result]):
         try:
             self.results[index] = self._jobs[index](taken())
         except BaseException as error:
-            self._errors[last] = error
+            self._errors[last] = error  # [P:earliest-batch]
             # items are taken in their order: those before this one are in good hands, those behind it are in vain
             self.abandon()
 

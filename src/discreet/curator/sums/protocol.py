@@ -158,7 +158,7 @@ class Totals:
         sizes = [(part.unit, len(part.values), len(part.clipped), _shape(part.cells)) for part in (self, other)]
         if sizes[0] != sizes[1]:
             raise SpecError("these totals have different units or columns; only totals of one design add up")
-        values = tuple(a + b for a, b in zip(self.values, other.values, strict=True))
+        values = tuple(a + b for a, b in zip(self.values, other.values, strict=True))  # [P:parts-add-up]
         clipped = tuple(a + b for a, b in zip(self.clipped, other.clipped, strict=True))
         fitting = self.fitting[0] + other.fitting[0], self.fitting[1] + other.fitting[1]
         cells = None if self.cells is None or other.cells is None else self.cells + other.cells

@@ -106,7 +106,8 @@ class CsvFile:
             if wanted <= size - LEAST_PIECE:
                 with TextBytes(self.path, start=wanted) as raw:
                     # a line without an end nearby is left to the piece before
-                    starts[-1] = wanted + end if (end := raw.read(BLOCK_BYTES).find(b"\n") + 1) else starts[-1]
+                    end = raw.read(BLOCK_BYTES).find(b"\n") + 1  # [P:cut-at-line-ends]
+                    starts[-1] = wanted + end if end else starts[-1]
         found: list[tuple[CsvFile, float] | None] = []
         for start, end in zip(starts, [*starts[1:], size], strict=True):
             span = (start, None if end == size else end)

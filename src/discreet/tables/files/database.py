@@ -154,7 +154,7 @@ class DatabaseSource:
         # absolute, so that no name means a service or a kind of database to it
         name = str(self._path.absolute())
         try:
-            database = duckdb.connect(name, read_only=True, config={**_LOCKED, "threads": self._threads})
+            database = duckdb.connect(name, read_only=True, config={**_LOCKED, "threads": self._threads})  # [P:locked]
         except duckdb.Error:
             problem = DataError(
                 f"the database {self._path.name!r} cannot be opened: another program writes to it, it is damaged or "
