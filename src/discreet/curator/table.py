@@ -31,8 +31,9 @@ from discreet.tables.source import ComputeOptions, Source
 class Table:
     """A source with its design, summed as often as a mechanism asks, in memory that does not grow with the rows.
 
-    The source is read once. Where it will be summed again, or units are persons, the rows that count wait on disk until
-    the table is closed: all passes see the same rows, also of a source that can be read only once or that changes.
+    The source is read once. Where it will be summed again, or units are persons, the rows that count wait until the
+    table is closed, up to a fixed size in memory and beyond it on disk: all passes see the same rows, also of a source
+    that can be read only once or that changes.
 
     Where the design has bounds that are yet to be found, the first pass is over settled cells, and `resolve` puts the
     rows on the grid of the bounds that were found.
@@ -106,7 +107,7 @@ class Table:
             check_known(self._design)
         gram = ExactGram(self._size, self._domain.grid_bits) if sums is None else sums
         if self._design.unit.id is not None and self._kept is None:
-            kept = self._open.enter_context(KeptRows(self._size + self._marks))
+            kept = self._open.enter_context(self._new_rows(self._size + self._marks))
             self._kept = kept, self._keep(kept)
         with one_blas_thread():
             units = self._sum_source(gram) if self._kept is None else self._sum_kept(gram, *self._kept)
@@ -130,16 +131,19 @@ class Table:
         size = len(design.released)
         rows = GridRows(design, self._domain, chunk_rows(self._options.chunk_rows, size, self._domain.grid_bits))
         clips = ClipCounter(design) if self._counts_clips else None
-        anew = self._open.enter_context(KeptRows(size))
-        for chunk, first in settled.marked_chunks(self._domain.unit, rows.capacity):
+        anew = self._open.enter_context(KeptRows(size, self._domain.unit, rows.capacity))
+        for chunk, first in settled.marked_chunks():
             cells = settled_cells(chunk)
             if clips is not None:
                 clips.add(clips.marks(cells))
-            anew.add(first, rows.encoded(rows.completed(cells))[1:].astype(np.int32))  # [P:rows-of-found-bounds]
+            anew.add(first, rows.encoded(rows.completed(cells))[1:])  # [P:rows-of-found-bounds]
         settled.close()
         self._design, self._size, self._chunk_rows = design, size, rows.capacity
         self._kept = anew, units
         self._clipped = () if clips is None else clips.totals()
+
+    def _new_rows(self, columns: int) -> KeptRows:
+        return KeptRows(columns, self._domain.unit, self._chunk_rows)
 
     def _rows(self) -> Rows:
         """What writes the rows of the source."""
@@ -156,7 +160,7 @@ class Table:
         read = fitting = 0
         columns = self._design.table_columns
         rows = self._rows()
-        kept = self._open.enter_context(KeptRows(self._size)) if self._again else None
+        kept = self._open.enter_context(self._new_rows(self._size)) if self._again else None
         for batch in self._source.batches(columns, self._options.batch_rows):
             read += batch.num_rows
             settled, keep = settle_missing(columns, declared_arrays(batch, columns))
@@ -178,20 +182,20 @@ class Table:
         if isinstance(gram, RecodedSums):
             self._kept = self._sum_recoded(gram, gram, kept), units
         elif self._design.unit.id is not None and isinstance(gram, PersonSums):
-            for chunk, starts in kept.whole_persons(self._domain.unit, self._chunk_rows):
+            for chunk, starts in kept.whole_persons():
                 gram.add_persons(self._counted(chunk), starts)
         else:
-            for chunk in kept.chunks(self._domain.unit, self._chunk_rows):
+            for chunk in kept.chunks():
                 gram.add(self._counted(chunk))
         return units
 
     def _sum_recoded(self, gram: Sums, recoding: RecodedSums, kept: KeptRows) -> KeptRows:
         """Write the rows that were set aside anew, sum the new ones, and give the old ones up."""
-        anew = self._open.enter_context(KeptRows(1 + recoding.recoded_size))
-        for chunk, first in kept.marked_chunks(self._domain.unit, self._chunk_rows):
+        anew = self._open.enter_context(self._new_rows(1 + recoding.recoded_size))
+        for chunk, first in kept.marked_chunks():
             rows = recoding.recoded(self._counted(chunk))  # [P:rows-anew]
             gram.add(rows)
-            anew.add(first, rows.astype(np.int32))
+            anew.add(first, rows)
         kept.close()
         self._recoded = True
         return anew
@@ -231,7 +235,7 @@ class Table:
     def _take(self, chunk: FloatArray, gram: Sums, kept: KeptRows | None) -> None:
         gram.add(chunk)
         if kept is not None:
-            kept.add(np.ones(chunk.shape[1], dtype=np.bool_), chunk[1:].astype(np.int32))
+            kept.add(np.ones(chunk.shape[1], dtype=np.bool_), chunk[1:])
         if self._digest is not None:
             self._digest.add(chunk)
 
