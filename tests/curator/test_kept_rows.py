@@ -160,7 +160,9 @@ def test_nothing_of_the_rows_stays_behind_whatever_happens(end, files, tmp_path,
     monkeypatch.setattr(KeptRows, "chunks", chunks)
 
     def release():
-        return discreet.release(**{"data": TABLE, "design": PERSONS, "mechanism": "irls", **BUDGET, "compute": EACH_ROW, **options})
+        return discreet.release(
+            **{"data": TABLE, "design": PERSONS, "mechanism": "irls", **BUDGET, "compute": EACH_ROW, **options}
+        )
 
     if raised is None:
         assert release().private

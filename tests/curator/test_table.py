@@ -217,9 +217,7 @@ def test_kept_rows_that_cannot_be_read_after_the_spend_end_as_any_failure_there(
         return SpendReceipt("ledger entry 1")
 
     with pytest.raises(AfterSpendError, match=r"unexpected failure \(ValueError\)"):
-        discreet.release(
-            TABLE, PERSONS, **BUDGET, mechanism="irls", spend=hook, compute=ComputeOptions(chunk_rows=1)
-        )
+        discreet.release(TABLE, PERSONS, **BUDGET, mechanism="irls", spend=hook, compute=ComputeOptions(chunk_rows=1))
 
 
 def test_a_closed_table_gives_nothing():

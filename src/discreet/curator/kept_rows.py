@@ -48,6 +48,8 @@ class KeptRows:
 
     def __init__(self, columns: int, unit: int, chunk_rows: int) -> None:
         self._shape = columns, chunk_rows
+        # asked for before it is known whether there are many rows, so that an error does not depend on that
+        self._folder = scratch.scratch_folder()
         self._unit = unit
         self._full: list[tuple[FloatArray, Marks]] = []
         self._file: BufferedRandom | None = None
@@ -144,7 +146,7 @@ class KeptRows:
     def _write(self, cells: npt.NDArray[np.int32]) -> None:
         try:
             if self._file is None:
-                self._file = tempfile.TemporaryFile(prefix="discreet-", dir=scratch.scratch_folder())  # noqa: SIM115
+                self._file = tempfile.TemporaryFile(prefix="discreet-", dir=self._folder)  # noqa: SIM115
             self._file.seek(self._on_disk * cells.nbytes)
             self._file.write(cells.data)
             self._file.flush()

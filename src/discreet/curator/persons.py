@@ -1,9 +1,9 @@
 """Units of several rows: at most k rows of each person, whatever the order of the table.
 
 Kept are the k rows with the smallest keyed digest of their grid values, ties broken by the values themselves, so which
-rows stay depends on that person's rows alone. Until that is decided all rows wait, up to a stated size in memory, beyond
-it on disk in a private folder, so that memory does not grow with the table. Ids are not among what waits on disk: a
-keyed digest replaces each, and the key never leaves the memory of the process.
+rows stay depends on that person's rows alone. Until that is decided all rows wait, up to a stated size in memory and
+beyond it on disk in a private folder, so that memory does not grow with the table. Ids are not among what waits on
+disk: a keyed digest replaces each, and the key never leaves the memory of the process.
 """
 
 from __future__ import annotations

@@ -102,9 +102,9 @@ class _Doubles:
         with one_blas_thread():
             try:
                 factor = np.linalg.cholesky((matrix >> shift).astype(np.float64) * scale[:, None] * scale)
+                inverse = np.linalg.inv(factor)
             except np.linalg.LinAlgError:
                 return None
-            inverse = np.linalg.inv(factor)
         return cls(matrix, inverse, scale, shift)
 
     def correction(self, residual: Int) -> tuple[FloatArray, int]:

@@ -12,7 +12,7 @@ from discreet.curator.sums.residuals import scaled_residuals, usable
 from discreet.design.domain import RowDomain
 from discreet.exact.arrays import FloatArray
 
-# doubles hold integers up to 2**53, and no grid has more than 26 bits: sums of so many coordinates are exact in any order
+# doubles hold integers up to 2**53 and no grid has more than 26 bits: sums over so many rows are exact in any order
 _EXACT_ROWS: Final = 2 ** (53 - 26)
 # from scaled residuals to numbers of at most 1 in size, each a function of its own residual alone
 Weight: TypeAlias = Callable[[FloatArray], FloatArray]
