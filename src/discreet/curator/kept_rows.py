@@ -55,8 +55,7 @@ class KeptRows:
         self._file: BufferedRandom | None = None
         self._on_disk = 0
         self._closed = False
-        self._filling = self._fresh()
-        self._used = 0
+        self._filling, self._used = self._fresh(), 0
 
     def __enter__(self) -> KeptRows:
         return self
@@ -70,7 +69,7 @@ class KeptRows:
         """Give the rows up."""
         self._closed = True
         self._full.clear()
-        self._used = 0
+        self._filling, self._used = self._fresh(), 0
         if self._file is not None:
             # what could not be written is not needed any more, and must not hide why the work ended
             with suppress(OSError):
