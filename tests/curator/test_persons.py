@@ -15,7 +15,7 @@ import pyarrow as pa
 import pytest
 
 import discreet
-from discreet.curator.persons import PersonCap, known_persons, row_digests
+from discreet.curator.persons import PersonCap, _Places, known_persons, row_digests
 from discreet.curator.sums.residuals import ResidualGram
 from discreet.curator.table import accumulate
 from discreet.design.columns import Identifier
@@ -112,6 +112,21 @@ def test_the_totals_are_those_of_integers_row_by_row_wherever_rows_wait(in_memor
         fits = {one: min(len(rows), max_rows) for one, rows in ranked.items()}
         dropped = [min(len(rows) - len(ranked[one]), max_rows - fits[one]) for one, rows in by_person.items()]
         assert found.fitting == (len(counted), sum(dropped))
+
+
+def test_places_go_on_from_batch_to_batch_whatever_the_cuts():
+    rng = np.random.default_rng(4)
+    lengths = rng.integers(1, 6, 50)
+    owner = np.repeat(np.arange(50), lengths)
+    expected = np.concatenate([np.arange(length) for length in lengths])
+    # persons that differ in one of two numbers only
+    columns = [owner // 2, owner % 2]
+    for step in (1, 2, 7, 1000):
+        places = _Places()
+        cuts = range(0, len(owner), step)
+        found = [places.of([column[start : start + step] for column in columns]) for start in cuts]
+        assert np.concatenate(found).tolist() == expected.tolist()
+        assert places.of([np.empty(0), np.empty(0)]).tolist() == []
 
 
 def test_the_database_uses_as_many_threads_as_it_is_given():
