@@ -80,7 +80,7 @@ PLACES = {
     "limbs": "discreet.exact.equations:_Doubles.__init__",
     "places": "discreet.curator.persons:_Places.of",
     "cell counts": "discreet.curator.sums.cells:CellCounts.add",
-    "huber sums": "discreet.curator.sums.huber:HuberSums._add",
+    "huber sums": "discreet.curator.sums.huber:HuberSums._parts",
     "robust score": "discreet.mechanisms.coefficients.robust_loss:RobustLoss.score",
     "solver of ridge": "discreet.mechanisms.coefficients.ball_ridge:_Problem.certified",
     "solver of huber": "discreet.mechanisms.coefficients.huber_minimum:_Precision.certified",

@@ -96,9 +96,11 @@ class HuberSums:
 
     def add(self, chunk: FloatArray) -> None:
         """Add a chunk of rows (1, x, y) in grid steps, shape (columns, rows)."""
-        for start in range(0, chunk.shape[1], 1 << _BLOCK_BITS):
-            block = chunk[:, start : start + (1 << _BLOCK_BITS)]
-            self._add(block[self._first : -1], block[-1])
+        z, y = chunk[self._first : -1], chunk[-1]
+        parts, inside = self._parts(z, y)
+        for start in range(0, len(y), 1 << _BLOCK_BITS):
+            block = slice(start, start + (1 << _BLOCK_BITS))
+            self._add(z[:, block], parts[:, block], inside[block])
 
     def totals(self) -> tuple[int, ...]:
         """Scores, then the upper triangle of any products, in steps of 2**-(2 grid_bits + digits * digit_bits)."""
@@ -110,7 +112,8 @@ class HuberSums:
             return tuple(scores)
         return (*scores, *(product << self._digits * self._bits for product in self._products.totals()))
 
-    def _add(self, z: FloatArray, y: FloatArray) -> None:
+    def _parts(self, z: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Digits of psi of each row, highest first, and 1 for rows inside the threshold, 0 for others."""
         head, tail = self._residuals(z, y)
         inside = ((head >= -self._threshold) & (head < self._threshold)).astype(np.float64)
         parts = np.empty((self._heads + self._digits, len(y)))
@@ -120,6 +123,9 @@ class HuberSums:
             clipped -= parts[0] * self._base
         for part, digit in zip(parts[self._heads :], reversed(tail), strict=True):
             np.multiply(digit, inside, out=part)
+        return parts, inside
+
+    def _add(self, z: FloatArray, parts: FloatArray, inside: FloatArray) -> None:
         if self._blocks_until_flush == 0:
             self._flush()
         self._blocks_until_flush -= 1
