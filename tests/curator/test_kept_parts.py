@@ -10,7 +10,7 @@ from discreet.curator.kept_rows import KeptRows
 
 
 def rows_of(kept):
-    return [[chunk[1:].T.tolist() for chunk in part.chunks(8, 1000)] for part in kept.parts]
+    return [[chunk[1:].T.tolist() for chunk in part.chunks()] for part in kept.parts]
 
 
 @pytest.mark.parametrize("count", [1, 2, 3])
@@ -19,7 +19,7 @@ def test_every_row_is_kept_once_and_persons_are_whole(count):
     persons = np.repeat(np.arange(60), rng.integers(1, 8, 60))
     first = np.r_[True, persons[1:] != persons[:-1]]
     values = np.stack([persons, np.arange(len(persons))]).astype(np.int32)
-    with KeptParts(lambda: KeptRows(3), count) as kept:
+    with KeptParts(lambda: KeptRows(3, 8, 7), count) as kept:
         start = 0
         while start < len(persons):
             end = start + int(rng.integers(1, 12))
@@ -32,12 +32,12 @@ def test_every_row_is_kept_once_and_persons_are_whole(count):
         assert sum(map(len, owners)) == 60
         if count > 1:
             assert min(map(len, owners)) > 60 / count / 3
-        starts = [len(places) for part in kept.parts for _, places in part.whole_persons(8, 7)]
+        starts = [len(places) for part in kept.parts for _, places in part.whole_persons()]
         assert sum(starts) == 60
 
 
 def test_a_person_without_a_beginning_in_the_batch_goes_on_where_it_was():
-    with KeptParts(lambda: KeptRows(2), 2) as kept:
+    with KeptParts(lambda: KeptRows(2, 8, 1000), 2) as kept:
         for number, first in enumerate([True, False, False, True]):
             kept.add(np.array([first]), np.array([[number]], dtype=np.int32))
         assert rows_of(kept) == [[[[0.0], [1.0], [2.0]]], [[[3.0]]]]
@@ -47,7 +47,7 @@ def test_files_are_made_when_they_are_needed_and_closed_together():
     made = []
 
     def new():
-        made.append(KeptRows(2))
+        made.append(KeptRows(2, 8, 1000))
         return made[-1]
 
     with KeptParts(new, 4) as kept:
@@ -56,4 +56,4 @@ def test_files_are_made_when_they_are_needed_and_closed_together():
         kept.own()
         assert kept.parts == made
         assert len(made) == 2
-    assert all(part._file.closed for part in made)
+    assert all(part._closed for part in made)

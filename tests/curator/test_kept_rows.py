@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import tracemalloc
-from itertools import pairwise
 
 import numpy as np
 import pytest
 
 import discreet
+from discreet.curator import scratch
 from discreet.curator.kept_rows import KeptRows
 from discreet.design.model import Design
 from discreet.errors import AfterSpendError, BudgetError, CellError
+from discreet.tables.source import ComputeOptions
 
 
 def persons_of(rng: np.random.Generator, how_many: int) -> list[np.ndarray]:
@@ -28,43 +29,94 @@ def set_aside(kept: KeptRows, persons: list[np.ndarray], batch_rows: int) -> np.
     return rows
 
 
+@pytest.fixture(params=["memory", "disk", "both"])
+def place(request, monkeypatch):
+    """Where rows wait: as many bytes in memory as the name says."""
+    monkeypatch.setattr(scratch, "IN_MEMORY_BYTES", {"memory": 2**26, "disk": 0, "both": 500}[request.param])
+    return request.param
+
+
+def in_copies(chunks):
+    """All chunks at once; each is valid only until the next one."""
+    return [chunk.copy() for chunk in chunks]
+
+
 @pytest.mark.parametrize("chunk_rows", [1, 2, 5, 16, 1000])
-def test_every_chunk_has_the_rows_and_the_constant(chunk_rows):
+@pytest.mark.parametrize("batch_rows", [1, 7, 500])
+def test_every_chunk_has_the_rows_and_the_constant(chunk_rows, batch_rows, place):
     rng = np.random.default_rng(chunk_rows)
-    with KeptRows(columns=4) as kept:
-        rows = set_aside(kept, persons_of(rng, 40), batch_rows=7)
+    with KeptRows(columns=4, unit=2**26, chunk_rows=chunk_rows) as kept:
+        rows = set_aside(kept, persons_of(rng, 40), batch_rows)
         # each pass gives the same again
         for _ in range(2):
-            chunks = list(kept.chunks(unit=2**26, chunk_rows=chunk_rows))
-            assert all(chunk.shape[1] <= chunk_rows for chunk in chunks)
+            chunks = in_copies(kept.chunks())
+            assert all(chunk.shape[1] == chunk_rows for chunk in chunks[:-1])
             together = np.concatenate(chunks, axis=1)
             assert (together[0] == 2**26).all()
             assert (together[1:] == rows).all()
 
 
 @pytest.mark.parametrize("chunk_rows", [1, 2, 5, 16, 1000])
-def test_no_person_is_cut_in_two_or_joined_to_another(chunk_rows):
+def test_no_person_is_cut_in_two_or_joined_to_another(chunk_rows, place):
     rng = np.random.default_rng(chunk_rows)
     persons = persons_of(rng, 40)
-    with KeptRows(columns=4) as kept:
+    with KeptRows(columns=4, unit=8, chunk_rows=chunk_rows) as kept:
         set_aside(kept, persons, batch_rows=7)
         found = []
-        for chunk, starts in kept.whole_persons(unit=8, chunk_rows=chunk_rows):
+        for chunk, starts in kept.whole_persons():
             assert starts[0] == 0
             assert (chunk[0] == 8).all()
-            found += np.split(chunk[1:], starts[1:], axis=1)
+            found += np.split(chunk[1:].copy(), starts[1:], axis=1)
     assert len(found) == len(persons)
     assert all(np.array_equal(one, other) for one, other in zip(found, persons, strict=True))
 
 
-def test_no_rows_give_no_chunks():
-    with KeptRows(columns=2) as kept:
-        assert not list(kept.chunks(unit=8, chunk_rows=3))
-        assert not list(kept.whole_persons(unit=8, chunk_rows=3))
+def test_no_rows_give_no_chunks(place):
+    with KeptRows(columns=2, unit=8, chunk_rows=3) as kept:
+        assert not list(kept.chunks())
+        assert not list(kept.whole_persons())
+
+
+def test_rows_that_wait_cannot_be_changed_and_have_no_signed_zeros(place):
+    with KeptRows(columns=2, unit=8, chunk_rows=2) as kept:
+        kept.add(np.ones(5, dtype=bool), np.array([[-0.0, 1.0, -0.0, 2.0, -0.0]]))
+        for chunk in kept.chunks():
+            assert not np.signbit(chunk).any()
+            with pytest.raises(ValueError, match="read-only"):
+                chunk[0] = 1.0
+
+
+def test_only_what_is_beyond_the_stated_size_goes_to_disk(files, monkeypatch):
+    """Two columns of doubles, three rows in a chunk: two full chunks are 96 bytes."""
+    for limit, opened in ((96, 0), (95, 1)):
+        monkeypatch.setattr(scratch, "IN_MEMORY_BYTES", limit)
+        with KeptRows(columns=2, unit=8, chunk_rows=3) as kept:
+            kept.add(np.ones(8, dtype=bool), np.arange(8)[None, :])
+            assert np.hstack(in_copies(kept.chunks()))[1].tolist() == list(range(8))
+        assert len(files) == opened
+    assert files[0].closed
+
+
+def test_rows_that_are_gone_from_disk_are_an_error_and_no_rows(files, monkeypatch):
+    monkeypatch.setattr(scratch, "IN_MEMORY_BYTES", 0)
+    with KeptRows(columns=2, unit=8, chunk_rows=3) as kept:
+        kept.add(np.ones(3, dtype=bool), np.arange(3)[None, :])
+        files[0].truncate(4)
+        with pytest.raises(OSError, match="rows that were set aside are gone"):
+            list(kept.chunks())
+
+
+def test_closed_rows_are_given_to_nobody(place):
+    kept = KeptRows(columns=2, unit=8, chunk_rows=3)
+    kept.add(np.ones(7, dtype=bool), np.arange(7)[None, :])
+    kept.close()
+    with pytest.raises(ValueError, match="closed"):
+        list(kept.chunks())
 
 
 BUDGET = {"epsilon": 1.0, "delta": 1e-6}
 PERSONS = Design("y", {"x": (0, 1), "y": (0, 1)}, unit={"id": "person", "max_rows": 2})
+EACH_ROW = ComputeOptions(chunk_rows=1)
 TABLE = {"person": ["a", "a", "a", "b"], "x": [0.5, 0.25, 0.75, 1.0], "y": [0.0, 0.5, 1.0, 1.0]}
 
 
@@ -95,19 +147,22 @@ ENDS = {
 def test_nothing_of_the_rows_stays_behind_whatever_happens(end, files, tmp_path, monkeypatch):
     options, error, raised = ENDS[end]
     real, calls = KeptRows.chunks, []
+    monkeypatch.setattr(scratch, "IN_MEMORY_BYTES", 0)
 
-    def chunks(self, unit, chunk_rows):
+    def chunks(self):
         calls.append(list(tmp_path.iterdir()))
         if error is not None and len(calls) == 2:
             # in the midst of a pass
-            yield next(real(self, unit, chunk_rows))
+            yield next(real(self))
             raise error
-        yield from real(self, unit, chunk_rows)
+        yield from real(self)
 
     monkeypatch.setattr(KeptRows, "chunks", chunks)
 
     def release():
-        return discreet.release(**{"data": TABLE, "design": PERSONS, "mechanism": "irls", **BUDGET, **options})
+        return discreet.release(
+            **{"data": TABLE, "design": PERSONS, "mechanism": "irls", **BUDGET, "compute": EACH_ROW, **options}
+        )
 
     if raised is None:
         assert release().private
@@ -119,22 +174,22 @@ def test_nothing_of_the_rows_stays_behind_whatever_happens(end, files, tmp_path,
     # the database is gone before the first sum, and the file of kept rows has no name
     assert all(seen == [] for seen in calls)
     assert list(tmp_path.iterdir()) == []
-    assert all(file.closed for file in files)
-    # where the table is refused there was nothing to set aside
-    assert len(files) == (end != "table refused")
+    # a table that is refused has no rows to set aside
+    assert [file.closed for file in files] == [True] * (raised is not CellError)
 
 
-def test_a_pass_over_kept_rows_takes_memory_by_the_chunk():
+def test_a_pass_over_kept_rows_takes_memory_by_the_chunk(monkeypatch):
     rows, columns, chunk_rows = 400_000, 8, 2_048
+    monkeypatch.setattr(scratch, "IN_MEMORY_BYTES", 0)
     rng = np.random.default_rng(5)
     first = np.zeros(rows, dtype=bool)
     first[::3] = True
-    with KeptRows(columns) as kept:
+    with KeptRows(columns, 1, chunk_rows) as kept:
         kept.add(first, rng.integers(-(2**26), 2**26, (columns - 1, rows), dtype=np.int32))
         tracemalloc.start()
         try:
-            seen = sum(chunk.shape[1] for chunk in kept.chunks(1, chunk_rows))
-            whole = sum(chunk.shape[1] for chunk, _ in kept.whole_persons(1, chunk_rows))
+            seen = sum(chunk.shape[1] for chunk in kept.chunks())
+            whole = sum(chunk.shape[1] for chunk, _ in kept.whole_persons())
             peak = tracemalloc.get_traced_memory()[1]
         finally:
             tracemalloc.stop()
@@ -143,19 +198,11 @@ def test_a_pass_over_kept_rows_takes_memory_by_the_chunk():
     assert peak < 8 * chunk_rows * columns * 8
 
 
-@pytest.mark.parametrize("chunk_rows", [1, 2, 3, 7, 100])
-def test_whole_persons_are_never_cut(chunk_rows):
-    rng = np.random.default_rng(chunk_rows)
-    lengths = rng.integers(1, 9, 30)
-    owner = np.repeat(np.arange(30), lengths)
-    first = np.diff(owner, prepend=-1) > 0
-    with KeptRows(2) as kept:
-        # batches end anywhere
-        for low, high in pairwise([0, 5, 6, 50, len(owner)]):
-            kept.add(first[low:high], owner[None, low:high].astype(np.int32))
-        for _ in range(2):
-            chunks = [(chunk, starts) for chunk, starts in kept.whole_persons(9, chunk_rows)]
-            persons = [part for chunk, starts in chunks for part in np.split(chunk[1], starts[1:])]
-            assert [part.tolist() for part in persons] == [[k] * length for k, length in enumerate(lengths)]
-            assert all((chunk[0] == 9).all() and starts[0] == 0 for chunk, starts in chunks)
-            assert np.hstack(list(kept.chunks(9, chunk_rows)))[1].tolist() == owner.tolist()
+def test_parts_share_the_room_in_memory(monkeypatch):
+    block = 2 * 3 * 8
+    monkeypatch.setattr(scratch, "IN_MEMORY_BYTES", 4 * block)
+    for parts, on_disk in ((1, 0), (2, 2), (4, 3), (8, 4)):
+        with KeptRows(columns=2, unit=8, chunk_rows=3, parts=parts) as kept:
+            kept.add(np.ones(12, dtype=bool), np.arange(12)[None, :])
+            assert kept._on_disk == on_disk
+            assert np.concatenate([chunk[1] for chunk in kept.chunks()]).tolist() == list(range(12))

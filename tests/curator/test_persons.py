@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import signal
 import subprocess
 import sys
+from collections import defaultdict
 
 import duckdb
 import numpy as np
@@ -13,7 +15,7 @@ import pyarrow as pa
 import pytest
 
 import discreet
-from discreet.curator.persons import PersonCap, known_persons, row_digests
+from discreet.curator.persons import PersonCap, _Places, known_persons, row_digests
 from discreet.curator.sums.residuals import ResidualGram
 from discreet.curator.table import accumulate
 from discreet.design.columns import Identifier
@@ -76,6 +78,61 @@ def test_ten_row_orders_give_one_result(grid_bits):
         options = ComputeOptions(batch_rows=int(rng.integers(1, 300)), chunk_rows=int(rng.integers(1, 300)))
         results.add(accumulate(open_source(table_of(shuffled)), plan, domain, options).values)
     assert len(results) == 1
+
+
+@pytest.mark.parametrize("in_memory", [0, 4_000, 2**26])
+@pytest.mark.parametrize("max_rows", [1, 3])
+def test_the_totals_are_those_of_integers_row_by_row_wherever_rows_wait(in_memory, max_rows, monkeypatch):
+    """Persons with equal rows, rows that a rule drops and more rows than a batch; in Python's own integers."""
+    monkeypatch.setattr("discreet.curator.scratch.IN_MEMORY_BYTES", in_memory)
+    rng = np.random.default_rng(max_rows)
+    columns = {"x": {"bounds": (0, 1), "missing": "drop"}, "y": (0, 1)}
+    plan = Design("y", columns, unit={"id": "person", "max_rows": max_rows})
+    domain = RowDomain.of(plan, 8)
+    x = [None if rng.random() < 0.2 else int(v) / 4 for v in rng.integers(0, 5, 300)]
+    y = [int(v) / 4 for v in rng.integers(0, 5, 300)]
+    person = [f"p{k}" if k < 25 else "q" for k in rng.integers(0, 40, 300)]
+    key = int.from_bytes(hashlib.sha256(plan.to_toml().encode()).digest()[:8], "big")
+
+    def digest(row):
+        return int(row_digests(np.array(row, dtype=np.int32)[:, None], key)[0])
+
+    by_person = defaultdict(list)
+    for one, a, b in zip(person, x, y, strict=True):
+        scaled = None if a is None else (round((2 * a - 1) * 256), round((2 * b - 1) * 256))
+        by_person[one].append(scaled)
+    ranked = {one: sorted((digest(r), r) for r in rows if r) for one, rows in by_person.items()}
+    counted = [(256, *row) for rows in ranked.values() for _, row in rows[:max_rows]]
+    expected = tuple(sum(row[i] * row[j] for row in counted) for i in range(3) for j in range(i, 3))
+    for batch_rows in (7, 300):
+        table = {"person": person, "x": x, "y": y}
+        options = ComputeOptions(batch_rows=batch_rows, chunk_rows=16)
+        found = accumulate(open_source(table), plan, domain, options)
+        assert (found.values, found.count) == (expected, len(by_person))
+        fits = {one: min(len(rows), max_rows) for one, rows in ranked.items()}
+        dropped = [min(len(rows) - len(ranked[one]), max_rows - fits[one]) for one, rows in by_person.items()]
+        assert found.fitting == (len(counted), sum(dropped))
+
+
+def test_places_go_on_from_batch_to_batch_whatever_the_cuts():
+    rng = np.random.default_rng(4)
+    lengths = rng.integers(1, 6, 50)
+    owner = np.repeat(np.arange(50), lengths)
+    expected = np.concatenate([np.arange(length) for length in lengths])
+    # persons that differ in one of two numbers only
+    columns = [owner // 2, owner % 2]
+    for step in (1, 2, 7, 1000):
+        places = _Places()
+        cuts = range(0, len(owner), step)
+        found = [places.of([column[start : start + step] for column in columns]) for start in cuts]
+        assert np.concatenate(found).tolist() == expected.tolist()
+        assert places.of([np.empty(0), np.empty(0)]).tolist() == []
+
+
+def test_the_database_uses_as_many_threads_as_it_is_given():
+    for threads in (1, 2):
+        with PersonCap(design(), len(design().released) - 1, threads=threads) as cap:
+            assert cap._database.execute("SELECT current_setting('threads')").fetchone() == (threads,)
 
 
 def test_the_rows_that_count_do_not_depend_on_other_persons():
@@ -292,6 +349,7 @@ def test_the_spill_folder_is_private_and_goes_away(tmp_path, monkeypatch):
 )
 @pytest.mark.parametrize("at", ["CREATE", "INSERT", "SELECT"])
 def test_an_interrupt_of_the_database_is_one_of_the_user_and_leaves_no_folder(error, at, tmp_path, monkeypatch):
+    monkeypatch.setattr("discreet.curator.scratch.IN_MEMORY_BYTES", 0)
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.setattr("tempfile.tempdir", None)
     monkeypatch.setattr("discreet.curator.persons._duckdb_connect", lambda: stopping(at, error))
@@ -303,6 +361,7 @@ def test_an_interrupt_of_the_database_is_one_of_the_user_and_leaves_no_folder(er
 
 @pytest.mark.parametrize("at", ["SET", "CREATE", "INSERT"])
 def test_another_failure_of_the_database_is_told_without_its_words(at, tmp_path, monkeypatch):
+    monkeypatch.setattr("discreet.curator.scratch.IN_MEMORY_BYTES", 0)
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.setattr("tempfile.tempdir", None)
     monkeypatch.setattr("discreet.curator.persons._duckdb_connect", lambda: stopping(at, duckdb.IOException("SECRET")))

@@ -29,8 +29,10 @@ import os, signal, sys, threading, time
 for sent in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
     signal.signal(sent, signal.default_int_handler if sent == signal.SIGINT else signal.SIG_DFL)
 import discreet
+from discreet.curator import scratch
 from discreet.curator.persons import PersonCap
 from discreet.tables.source import ComputeOptions
+scratch.IN_MEMORY_BYTES = 0
 from discreet.privacy.spend import untracked
 n = 100_000
 table = {"person": [f"canary-{k:012d}" for k in range(n)], "x": [0.5] * n, "y": [0.25] * n}
@@ -140,6 +142,11 @@ def test_what_a_killed_process_leaves_holds_no_id_and_goes_with_the_next_release
     assert list(scratch.iterdir()) == []
 
 
+@pytest.fixture
+def nothing_in_memory(monkeypatch):
+    monkeypatch.setattr("discreet.curator.scratch.IN_MEMORY_BYTES", 0)
+
+
 def watched_bytes(scratch):
     """All that lies in the folder while a table of two ids is read and summed."""
     seen = []
@@ -152,7 +159,7 @@ def watched_bytes(scratch):
     return b"".join(seen)
 
 
-def test_ids_are_on_disk_as_digests_only(scratch, monkeypatch):
+def test_ids_are_on_disk_as_digests_only(scratch, nothing_in_memory, monkeypatch):
     assert b"canary" not in watched_bytes(scratch)
     # negative control: where the ids themselves are stored, they are found
     plain = persons.person_digests

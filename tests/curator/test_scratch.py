@@ -8,6 +8,7 @@ import discreet
 from discreet.curator.scratch import scratch_folder
 from discreet.design.model import Design
 from discreet.errors import DataError
+from discreet.tables.source import ComputeOptions
 
 BUDGET = {"epsilon": 1.0, "delta": 1e-6}
 PERSONS = Design("y", {"x": (0, 1), "y": (0, 1)}, unit={"id": "person", "max_rows": 2})
@@ -45,8 +46,9 @@ def test_a_folder_that_takes_no_file_is_told(plan, what, monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(what, full)
+    monkeypatch.setattr("discreet.curator.scratch.IN_MEMORY_BYTES", 0)
     with pytest.raises(DataError, match=r"could not be stored on disk \(No space left on device\)"):
-        discreet.release(TABLE, plan, **BUDGET, mechanism="irls")
+        discreet.release(TABLE, plan, **BUDGET, mechanism="irls", compute=ComputeOptions(chunk_rows=1))
 
 
 def test_the_folder_is_the_one_that_is_named_or_that_of_the_system(tmp_path, monkeypatch):

@@ -56,9 +56,10 @@ from support.torn_tables import FAILING_READERS
 
 @pytest.fixture
 def scratch(tmp_path, monkeypatch):
-    """The folder for temporary files, empty."""
+    """The folder for temporary files, empty; rows that wait do so on disk."""
     folder = tmp_path / "scratch"
     folder.mkdir()
+    monkeypatch.setattr("discreet.curator.scratch.IN_MEMORY_BYTES", 0)
     monkeypatch.setenv("TMPDIR", str(folder))
     monkeypatch.setattr(tempfile, "tempdir", str(folder))
     return folder
@@ -110,7 +111,7 @@ def bytes_of_the_ledger(places: Places, folder: Path) -> Places:
 def released(data, asked, scratch, *, hook=discreet.privacy.untracked, **options) -> Places:
     watched = Watched(scratch, hook)
     options = {"epsilon": 1.0, "delta": 1e-6, "grid_bits": GRID_BITS, **options}
-    compute = ComputeOptions(batch_rows=256, progress=partial(print, "read"))
+    compute = ComputeOptions(batch_rows=256, chunk_rows=64, progress=partial(print, "read"))
     places = recorded(lambda: discreet.release(data, asked, spend=watched, compute=compute, **options), scratch)
     places.add(ON_DISK, watched.seen)
     return places

@@ -64,7 +64,7 @@ PLACES = {
     "domain of a design": "discreet.design.domain:RowDomain.of",
     "grid rows": "discreet.curator.rows:GridRows._write",
     "shrunk rows": "discreet.exact.ball:shrink_to_ball",
-    "kept rows": "discreet.curator.kept_rows:KeptRows.marked_chunks",
+    "rows from disk": "discreet.curator.kept_rows:KeptRows._from_disk",
     "rows set aside": "discreet.curator.kept_rows:KeptRows.add",
     "whole persons": "discreet.curator.kept_rows:KeptRows.whole_persons",
     "rows of a person": "discreet.curator.persons:PersonCap.keep",
@@ -75,8 +75,12 @@ PLACES = {
     "coefficients used": "discreet.curator.sums.residuals:usable",
     "residual rows": "discreet.curator.sums.residuals:ResidualGram.rows",
     "weighted rows": "discreet.curator.sums.scores:_ResidualRows.weighted",
+    "sum of scores": "discreet.curator.sums.scores:ScoreSum.add",
+    "refined solution": "discreet.exact.equations:Equations._refined",
+    "limbs": "discreet.exact.equations:_Doubles.__init__",
+    "places": "discreet.curator.persons:_Places.of",
     "cell counts": "discreet.curator.sums.cells:CellCounts.add",
-    "huber sums": "discreet.curator.sums.huber:HuberSums._add",
+    "huber sums": "discreet.curator.sums.huber:HuberSums._parts",
     "robust score": "discreet.mechanisms.coefficients.robust_loss:RobustLoss.score",
     "solver of ridge": "discreet.mechanisms.coefficients.ball_ridge:_Problem.certified",
     "solver of huber": "discreet.mechanisms.coefficients.huber_minimum:_Precision.certified",
@@ -315,24 +319,24 @@ MUTANTS: dict[str, Mutant] = {
         "tests/exact/test_ball.py",
     ),
     "kept rows: every row is a person": Mutant(
-        "kept rows", "rows[:, 0] == 1", "rows[:, 0] >= 0", "tests/curator/test_kept_rows.py"
+        "rows from disk", "cells[0] == 1", "cells[0] >= 0", "tests/curator/test_kept_rows.py"
     ),
     "kept rows: the last row is lost": Mutant(
-        "kept rows", "chunk[1:] = rows[:, 1:].T", "chunk[1:] = rows[:, 1:].T; chunk[1:, -1] = 0",
+        "rows from disk", "chunk[1:] = cells[1:]", "chunk[1:] = cells[1:]; chunk[1:, -1] = 0",
         "tests/curator/test_kept_rows.py",
     ),
     "kept rows: no value is negative": Mutant(
-        "rows set aside", "= values.T", "= abs(values.T)", "tests/curator/test_kept_rows.py"
+        "rows set aside", "np.add(values[:, given]", "np.add(abs(values[:, given])", "tests/curator/test_kept_rows.py"
     ),
     "kept rows: the end of a chunk is the end of a person": Mutant(
-        "whole persons", "end = int(np.flatnonzero(first)[-1])", "end = rows.shape[1]",
+        "whole persons", "if starts.size else (len(first), len(first))", "if starts.size > 1 else (0, 0)",
         "tests/curator/test_kept_rows.py",
     ),
     "persons: one row too many counts": Mutant(
-        "rows of a person", "<= {self._max_rows}", "<= {self._max_rows + 1}", "tests/curator/test_persons.py"
+        "rows of a person", "place < self._max_rows", "place <= self._max_rows", "tests/curator/test_persons.py"
     ),
     "persons: rows that are dropped take a seat": Mutant(
-        "rows of a person", "kept DESC, ", "", "tests/curator/test_persons.py", "seat"
+        "rows of a person", '"kept DESC", ', "", "tests/curator/test_persons.py", "seat"
     ),
     "persons: which rows count depends on the batch": Mutant(
         "digest of a row", "np.full(values.shape[1], key, dtype=np.uint64)",
@@ -355,6 +359,25 @@ MUTANTS: dict[str, Mutant] = {
     "residuals: not clipped": Mutant(
         "residual rows", "-1.0, 1.0", "-2.0, 2.0", "tests/curator/sums/test_residuals.py"
     ),
+    "scores: a weight that is no number": Mutant(
+        "weighted rows", "weight[unknown] = 0.0", "weight[unknown] = 2.0", "tests/curator/sums/test_scores.py"
+    ),
+    "scores: a sum of single precision": Mutant(
+        "sum of scores", ".sum(axis=1)", ".sum(axis=1, dtype=np.float32)", "tests/curator/sums/test_scores.py"
+    ),
+    "equations: any residual will do": Mutant(
+        "refined solution",
+        "max(map(abs, residual)) <= allowed",
+        "residual is not None",
+        "tests/exact/test_equations.py",
+    ),
+    "equations: limbs beyond exact doubles": Mutant(
+        "limbs", "_EXACT_BITS - len(matrix).bit_length()", "_EXACT_BITS + 5", "tests/exact/test_equations.py"
+    ),
+    "persons: places begin anew with every batch": Mutant(
+        "places", "self._last is None or [column[0] for column in person] != self._last", "True",
+        "tests/curator/test_persons.py",
+    ),
     "scores: a weight above one": Mutant(
         "weighted rows", "self._least, 1.0)", "2 * self._least, 2.0)", "tests/curator/sums/test_scores.py"
     ),
@@ -363,8 +386,8 @@ MUTANTS: dict[str, Mutant] = {
     ),
     "huber: scores beyond the threshold": Mutant(
         "huber sums",
-        "np.clip(head, -self._threshold, self._threshold)",
-        "np.clip(head, -2 * self._threshold, 2 * self._threshold)",
+        "np.clip(head, -self._threshold, self._threshold, ",
+        "np.clip(head, -2 * self._threshold, 2 * self._threshold, ",
         "tests/curator/sums/test_huber.py",
     ),
     "robust loss: scores beyond their bound": Mutant(

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from types import TracebackType
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from discreet.curator.kept_rows import IntArray, KeptRows
+from discreet.curator.kept_rows import KeptRows
 
 
 class KeptParts:
@@ -23,10 +24,10 @@ class KeptParts:
 
     Examples
     --------
-    >>> with KeptParts(lambda: KeptRows(2), count=2) as kept:
-    ...     kept.add(np.array([True, False]), np.array([[5, 6]], dtype=np.int32))
-    ...     kept.add(np.array([False, True]), np.array([[7, 8]], dtype=np.int32))
-    ...     [[chunk[1].tolist() for chunk in part.chunks(8, 9)] for part in kept.parts]
+    >>> with KeptParts(lambda: KeptRows(2, 8, 9), count=2) as kept:
+    ...     kept.add(np.array([True, False]), np.array([[5, 6]]))
+    ...     kept.add(np.array([False, True]), np.array([[7, 8]]))
+    ...     [[chunk[1].tolist() for chunk in part.chunks()] for part in kept.parts]
     [[[5.0, 6.0, 7.0]], [[8.0]]]
     """
 
@@ -55,7 +56,7 @@ class KeptParts:
         self.parts.append(made)
         return made
 
-    def add(self, first: npt.NDArray[np.bool_], values: IntArray) -> None:
+    def add(self, first: npt.NDArray[np.bool_], values: npt.NDArray[Any]) -> None:
         """Take rows (x, y) as columns of `values`, and which of them are the first of a person.
 
         The rows go on where those before them are up to the first new person, and with it to the next file.

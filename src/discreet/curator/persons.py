@@ -1,9 +1,9 @@
 """Units of several rows: at most k rows of each person, whatever the order of the table.
 
 Kept are the k rows with the smallest keyed digest of their grid values, ties broken by the values themselves, so which
-rows stay depends on that person's rows alone. Until that is decided all rows wait on disk in a private folder, so that
-memory does not grow with the table. Ids are not among what waits: a keyed digest replaces each, and the key never
-leaves the memory of the process.
+rows stay depends on that person's rows alone. Until that is decided all rows wait, up to a stated size in memory and
+beyond it on disk in a private folder, so that memory does not grow with the table. Ids are not among what waits on
+disk: a keyed digest replaces each, and the key never leaves the memory of the process.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import math
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
@@ -20,16 +20,16 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 import numpy as np
 import numpy.typing as npt
 
+from discreet.curator import scratch
 from discreet.curator.kept_parts import KeptParts
 from discreet.curator.kept_rows import KeptRows
 from discreet.curator.private_folder import PrivateFolder
-from discreet.curator.scratch import no_room
 from discreet.design.model import Design
 from discreet.errors import DataError, missing_extra
 from discreet.exact.arrays import FloatArray
 
 if TYPE_CHECKING:
-    from pyarrow import Array, Buffer
+    from pyarrow import Array, Buffer, Table
 
 
 _MEMORY: Final = "512MB"
@@ -66,6 +66,9 @@ class PersonCap:
         # a new one for each table, held in memory only: what is left of a killed process cannot be tied to ids
         self._keyed = hashlib.blake2b(key=secrets.token_bytes(hashlib.blake2b.MAX_KEY_SIZE), digest_size=_DIGEST_BYTES)
         self._database: Any = None
+        self._waiting: list[tuple[Array, Table]] = []
+        self._waiting_bytes = 0
+        self._on_disk = False
         numbers = ", ".join(f"v{j} INTEGER" for j in range(self._size))
         self._folder = PrivateFolder()
         try:
@@ -97,7 +100,7 @@ class PersonCap:
             _raise_alone(KeyboardInterrupt())
         if error is not None and _is_of_duckdb(error):
             # nothing but the disk or its memory can fail there, and its own words might hold cells
-            _raise_alone(no_room())
+            _raise_alone(scratch.no_room())
 
     def add(self, persons: Array, kept: npt.NDArray[np.bool_] | None, grid: FloatArray) -> None:
         """Take one batch: the person of every row read, which rows are kept, and the kept rows (1, x, y) in steps."""
@@ -108,21 +111,23 @@ class PersonCap:
         values = np.zeros((self._size, rows), dtype=np.int32)
         values[:, mask] = grid[1:]
         columns = {
-            **dict(zip(_PERSON, map(pa.array, person_digests(persons, self._keyed)), strict=True)),
             "kept": pa.array(mask),
             "digest": pa.array(row_digests(values, self._key)),
             **{f"v{j}": pa.array(values[j]) for j in range(self._size)},
         }
-        self._database.register("batch", pa.table(columns))
-        self._database.execute("INSERT INTO entries SELECT * FROM batch")
-        self._database.unregister("batch")
+        entries = pa.table(columns)
+        self._waiting.append((persons, entries))
+        self._waiting_bytes += persons.nbytes + entries.nbytes
+        if self._on_disk or self._waiting_bytes > scratch.IN_MEMORY_BYTES:
+            self._write()
 
     def over_cap(self) -> tuple[int, int, int]:
         """Persons, those among them with more rows than count, and the number of rows beyond; for a check only."""
+        entries, person = self._entries()
         over = f"greatest(sum(kept::BIGINT) - {self._max_rows}, 0)"
         found = self._database.sql(
             "SELECT count(*), count(*) FILTER (beyond > 0), coalesce(sum(beyond), 0) "
-            f"FROM (SELECT {over} AS beyond FROM entries GROUP BY {', '.join(_PERSON)})"
+            f"FROM (SELECT {over} AS beyond FROM {entries} GROUP BY {', '.join(person)})"
         ).fetchall()
         persons, many, beyond = map(int, found[0])
         return persons, many, beyond
@@ -133,21 +138,73 @@ class PersonCap:
         Persons whose rows are all dropped count too. Of each person no more rows than the cap are in the two numbers
         together, those that stay first.
         """
-        names, person = ", ".join(f"v{j}" for j in range(self._size)), ", ".join(_PERSON)
+        entries, person = self._entries()
+        names = [f"v{j}" for j in range(self._size)]
         # rows that no rule drops come first, so a place among the first is a place among those
-        relation = self._database.sql(
-            "SELECT row_number() OVER "
-            f"(PARTITION BY {person} ORDER BY kept DESC, digest, {names}) AS place, "  # [P:rows-that-count]
-            f"kept::TINYINT AS kept, {names} FROM entries QUALIFY place <= {self._max_rows} ORDER BY {person}, place"
-        )
+        order = ", ".join([*person, "kept DESC", "digest", *names])  # [P:order-of-rows]
+        chosen = ", ".join([*person, "kept::TINYINT AS kept", *names])
+        relation = self._database.sql(f"SELECT {chosen} FROM {entries} ORDER BY {order}")
         persons = fitting = other = 0
+        places = _Places()
         for batch in relation.to_arrow_reader(batch_rows):
-            index, counts, *values = (np.from_dlpack(column) for column in batch.columns)
-            first, stays = index == 1, counts == 1
-            persons += int(first.sum())
-            fitting, other = fitting + int(stays.sum()), other + int((~stays).sum())  # [P:rows-within-the-cap]
-            kept.add(first[stays], np.array(values)[:, stays])
+            columns = [np.from_dlpack(column) for column in batch.columns]
+            place = places.of(columns[: len(person)])
+            mark, values = columns[len(person)] == 1, columns[len(person) + 1 :]
+            within = place < self._max_rows  # [P:rows-that-count]
+            stays = within & mark
+            persons += int((place == 0).sum())
+            # [P:rows-within-the-cap]
+            fitting, other = fitting + int(stays.sum()), other + int((within & ~mark).sum())
+            kept.add(place[stays] == 0, np.array(values)[:, stays])
         return persons, (fitting, other)
+
+    def _entries(self) -> tuple[str, tuple[str, ...]]:
+        """The name of all rows in the database, and of the columns that say whose they are."""
+        import pyarrow as pa
+
+        if self._on_disk or not self._waiting:
+            return "entries", _PERSON
+        # ids that are all in memory are numbered, which parts them without a digest
+        ids = pa.chunked_array([persons for persons, _ in self._waiting]).combine_chunks()
+        numbers = ids.dictionary_encode().indices  # [P:person-number]
+        rows = pa.concat_tables([entries for _, entries in self._waiting])
+        self._database.register("waiting", rows.append_column("person", numbers))
+        return "waiting", ("person",)
+
+    def _write(self) -> None:
+        """Put what waits in memory on disk."""
+        import pyarrow as pa
+
+        self._on_disk = True
+        for persons, entries in self._waiting:
+            digests = dict(zip(_PERSON, map(pa.array, person_digests(persons, self._keyed)), strict=True))
+            batch = pa.table({**digests, **dict(zip(entries.column_names, entries.columns, strict=True))})
+            self._database.register("batch", batch)
+            self._database.execute("INSERT INTO entries SELECT * FROM batch")
+            self._database.unregister("batch")
+        self._waiting.clear()
+
+
+class _Places:
+    """The places of rows among those of their person, from 0 on, where the rows of a person follow one another."""
+
+    def __init__(self) -> None:
+        self._last: list[Any] | None = None
+        self._rows = 0
+
+    def of(self, person: Sequence[npt.NDArray[Any]]) -> npt.NDArray[np.intp]:
+        """The places of the next rows, whose persons are given by some columns."""
+        index = np.arange(len(person[0]))
+        first = np.zeros(len(index), dtype=np.bool_)
+        for column in person:
+            first[1:] |= column[1:] != column[:-1]
+        if len(index) == 0:
+            return index
+        # the first row may go on with the person of the last batch
+        first[0] = self._last is None or [column[0] for column in person] != self._last
+        places: npt.NDArray[np.intp] = index - np.maximum.accumulate(np.where(first, index, -self._rows))
+        self._last, self._rows = [column[-1] for column in person], int(places[-1]) + 1
+        return places
 
 
 def person_digests(persons: Array, keyed: hashlib.blake2b) -> npt.NDArray[np.uint64]:
@@ -269,11 +326,8 @@ def _duckdb_connect() -> Callable[..., Any]:
 
 def _database(connect: Callable[..., Any], folder: Path, threads: int) -> Any:  # noqa: ANN401  # DuckDB has no types of its own
     limits = {
-        "memory_limit": _MEMORY,
-        "threads": threads,
-        "temp_directory": str(folder),
-        "preserve_insertion_order": False,
-    }
+        "memory_limit": _MEMORY, "threads": threads, "temp_directory": str(folder), "preserve_insertion_order": False,
+    }  # fmt: skip
     return connect(str(folder / "rows.duckdb"), config=limits)
 
 

@@ -1,11 +1,15 @@
-"""The folder for rows that wait on disk: the system's folder for temporary files, or the one that TMPDIR names."""
+"""Where rows wait: up to a stated size in memory, beyond it in the system's folder for temporary files, or TMPDIR's."""
 
 from __future__ import annotations
 
 import os
 import tempfile
+from typing import Final
 
 from discreet.errors import DataError
+
+# of one set of rows; docs/promise/limits.md states it
+IN_MEMORY_BYTES: Final = 64 * 2**20
 
 
 def scratch_folder() -> str:

@@ -40,8 +40,9 @@ if TYPE_CHECKING:
 class Table:
     """A source with its design, summed as often as a mechanism asks, in memory that does not grow with the rows.
 
-    The source is read once. Where it will be summed again, or units are persons, the rows that count wait on disk until
-    the table is closed: all passes see the same rows, also of a source that can be read only once or that changes.
+    The source is read once. Where it will be summed again, or units are persons, the rows that count wait until the
+    table is closed, up to a fixed size in memory and beyond it on disk: all passes see the same rows, also of a source
+    that can be read only once or that changes.
 
     Where the design has bounds that are yet to be found, the first pass is over settled cells, and `resolve` puts the
     rows on the grid of the bounds that were found.
@@ -140,11 +141,11 @@ class Table:
         def write(part: KeptRows, own: KeptRows, tick: Tick) -> tuple[int, ...]:
             rows = GridRows(design, self._domain, self._chunk_rows)
             clips = ClipCounter(design)
-            for chunk, first in part.marked_chunks(self._domain.unit, self._chunk_rows):
+            for chunk, first in part.marked_chunks():
                 cells = settled_cells(chunk)
                 if self._counts_clips:
                     clips.add(clips.marks(cells))
-                own.add(first, rows.encoded(rows.completed(cells))[1:].astype(np.int32))  # [P:rows-of-found-bounds]
+                own.add(first, rows.encoded(rows.completed(cells))[1:])  # [P:rows-of-found-bounds]
                 tick()
             return clips.totals() if self._counts_clips else ()
 
@@ -165,7 +166,9 @@ class Table:
 
     def _new_parts(self, columns: int) -> KeptParts:
         """Where rows of so many integers are set aside, until the table is closed."""
-        return self._open.enter_context(KeptParts(partial(KeptRows, columns), self._options.workers))
+        workers = self._options.workers
+        new = partial(KeptRows, columns, self._domain.unit, self._chunk_rows, parts=workers)
+        return self._open.enter_context(KeptParts(new, workers))
 
     def _sum_source(self, gram: Sums) -> Totals:
         """Sum every row of the source that its rules keep, and set them aside if they are wanted again."""
@@ -221,7 +224,6 @@ class Table:
     def _sum_part(self, part: KeptRows, sums: Sums, anew: KeptRows | None, tick: Tick) -> Totals:
         """Sum one file of the rows that were set aside; where rows are written anew, the new ones."""
         clips = ClipCounter(self._design) if self._marks and not self._recoded else None
-        unit, size = self._domain.unit, self._chunk_rows
 
         def counted(chunk: FloatArray) -> FloatArray:
             # the rows (1, x, y), or the rows they became; marks behind them, if any, are counted
@@ -232,17 +234,17 @@ class Table:
             return chunk[: self._size]
 
         if anew is not None and isinstance(sums, RecodedSums):
-            for chunk, first in part.marked_chunks(unit, size):
+            for chunk, first in part.marked_chunks():
                 rows = sums.recoded(counted(chunk))  # [P:rows-anew]
                 sums.add(rows)
-                anew.add(first, rows.astype(np.int32))
+                anew.add(first, rows)
                 tick()
         elif self._design.unit.id is not None and isinstance(sums, PersonSums):
-            for chunk, starts in part.whole_persons(unit, size):
+            for chunk, starts in part.whole_persons():
                 sums.add_persons(counted(chunk), starts)
                 tick()
         else:
-            for chunk in part.chunks(unit, size):
+            for chunk in part.chunks():
                 sums.add(counted(chunk))
                 tick()
         return totals_of(sums, 0, () if clips is None else clips.totals())
@@ -282,7 +284,7 @@ class Table:
 
         def take(chunk: FloatArray) -> None:
             if kept is not None:
-                kept.add(np.ones(chunk.shape[1], dtype=np.bool_), chunk[1:].astype(np.int32))
+                kept.add(np.ones(chunk.shape[1], dtype=np.bool_), chunk[1:])
             if self._digest is not None:
                 self._digest.add(chunk)
 

@@ -66,8 +66,13 @@ def test_sums_are_exact_for_any_coefficients(grid_bits, intercept):
     assert inside > 10
 
 
-def test_a_chunk_of_many_rows_is_as_exact_as_single_rows():
-    """Corner rows, 10,000 of them: the sums of doubles are at their largest, and more than one block is needed."""
+@pytest.mark.parametrize("blocks", [1, 2**9])
+def test_a_chunk_of_many_rows_is_as_exact_as_single_rows(blocks, monkeypatch):
+    """Corner rows, 10,000 of them: the sums of doubles are at their largest, and more than one block is needed.
+
+    So many blocks add in 64-bit integers.
+    """
+    monkeypatch.setattr("discreet.curator.sums.huber._BLOCKS_UNTIL_FLUSH", blocks)
     for grid_bits in (16, 26):
         unit = 2**grid_bits
         rows = np.full((4, 10_000), float(unit))

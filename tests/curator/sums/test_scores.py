@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
 from discreet.curator.sums.scores import ScoreSum, WeightedGram
-from discreet.curator.table import accumulate
+from discreet.curator.table import Table, accumulate
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.losses.sensitivity.scores import coordinate_sensitivity, score_sensitivity, weighted_gram_sensitivity
@@ -128,6 +130,65 @@ def test_order_and_chunks_do_not_change_a_bit(kind, unit):
         sums = kind(RowDomain.of(design), len(theta), theta, down_weighted(0.1))
         results.add(totals(sums, other, design, **options))
     assert len(results) == 1
+
+
+@pytest.mark.parametrize("in_memory", [0, 10_000, 2**26])
+@pytest.mark.parametrize("grid_bits", [8, 16, 26])
+def test_later_passes_are_those_of_integers_row_by_row_wherever_rows_wait(in_memory, grid_bits, monkeypatch):
+    """Python's own numbers: a double for each residual, an integer for each coordinate, whatever the chunks."""
+    monkeypatch.setattr("discreet.curator.scratch.IN_MEMORY_BYTES", in_memory)
+    rng = np.random.default_rng(grid_bits)
+    plan = Design("y", {"x": (-1, 1), "z": (0, 4), "y": (-1, 1)})
+    domain = RowDomain.of(plan, grid_bits)
+    table = {name: rng.uniform(*column.bounds, 700) for name, column in plan.columns.items()}
+    theta = (rng.normal(size=3) * 10.0 ** rng.integers(-3, 4, 3)).tolist()
+    kept, unit = Grid(), domain.unit
+    accumulate(open_source(table), plan, domain, ComputeOptions(), kept)
+    scores, products = [0] * 3, [0] * 10
+    for row in kept.rows:
+        residual = float(row[-1])
+        for coefficient, value in zip(theta, row, strict=False):
+            residual -= coefficient * value
+        residual /= unit
+        weight = min(max(residual / 0.3, -1.0), 1.0)
+        scores = [total + round(weight * value) for total, value in zip(scores, row, strict=False)]
+        root = math.sqrt(1.0 / max(abs(residual) / 0.3, 1.0))
+        v = [round(root * value) for value in row]
+        pairs = [v[i] * v[j] for i in range(4) for j in range(i, 4)]
+        products = [total + pair for total, pair in zip(products, pairs, strict=True)]
+    for chunk_rows in (1, 37, 256, 700):
+        options = ComputeOptions(batch_rows=101, chunk_rows=chunk_rows)
+        with Table(open_source(table), plan, domain, options, again=True) as rows:
+            rows.sums()
+            for _ in range(2):
+                assert rows.sums(ScoreSum(domain, 3, theta, clipped(0.3))).values == tuple(scores)
+                assert rows.sums(WeightedGram(domain, 3, theta, down_weighted(0.3))).values == tuple(products)
+
+
+class Grid:
+    """Keeps rows as integers."""
+
+    unit = 1
+
+    def __init__(self):
+        self.rows = []
+
+    def add(self, chunk):
+        self.rows += chunk.T.astype(int).tolist()
+
+    def totals(self):
+        return ()
+
+
+def test_a_sum_of_more_rows_than_doubles_hold_exactly_is_taken_in_parts(monkeypatch):
+    """Parts of two rows; the last part has one."""
+    domain = RowDomain(1, 0, 0, None, False, 26)
+    chunk = np.full((3, 9), 2.0**26)
+    chunk[1] = 2.0**26 - 1
+    monkeypatch.setattr("discreet.curator.sums.scores._EXACT_ROWS", 2)
+    sums = ScoreSum(domain, 2, [0.0, 0.0], np.ones_like)
+    sums.add(chunk)
+    assert sums.totals() == (9 * 2**26, 9 * (2**26 - 1))
 
 
 def test_many_chunks_add_up_exactly_on_the_finest_grid():

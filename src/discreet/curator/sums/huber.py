@@ -17,6 +17,8 @@ from discreet.exact.arrays import FloatArray, IntArray
 _BLOCK_BITS: Final = 12
 # a double holds every integer up to 2**53
 _EXACT_BITS: Final = 52
+# 64 bits hold the sums of so many blocks, each of at most 2**53
+_BLOCKS_UNTIL_FLUSH: Final = 2**9
 
 
 def digit_bits(size: int, grid_bits: int) -> int:
@@ -71,15 +73,20 @@ class HuberSums(MadeAnew):
         products: bool = True,
     ) -> None:
         self._bits = digit_bits(len(point), domain.grid_bits)
-        self._mask = (1 << self._bits) - 1
+        # one more than the largest digit, and its inverse: powers of two, by which products are exact
+        self._base, self._per_base = 2.0**self._bits, 2.0**-self._bits
         self._digits = digits
         self._unit = domain.unit**2 << digits * self._bits
         self._threshold = threshold
         self._first = 0 if intercept else 1
         self._point = self._parted(point)
         # no row has a larger residual than four units unless it is clipped whatever follows
-        self._saturated = 4 * domain.unit
-        self._scores: npt.NDArray[Any] = np.zeros((digits + 2, len(point)), dtype=object)
+        self._saturated = 4.0 * domain.unit
+        # a clipped residual is one digit, or its lowest digit and the rest
+        self._heads = 1 if threshold <= 1 << self._bits else 2
+        self._int64: IntArray = np.zeros((digits + self._heads, len(point)), dtype=np.int64)
+        self._wide: npt.NDArray[Any] = np.zeros_like(self._int64, dtype=object)
+        self._blocks_until_flush = _BLOCKS_UNTIL_FLUSH
         self._products = ExactGram(len(point), domain.grid_bits) if products else None
 
     @property
@@ -89,48 +96,75 @@ class HuberSums(MadeAnew):
 
     def add(self, chunk: FloatArray) -> None:
         """Add a chunk of rows (1, x, y) in grid steps, shape (columns, rows)."""
-        for start in range(0, chunk.shape[1], 1 << _BLOCK_BITS):
-            block = chunk[:, start : start + (1 << _BLOCK_BITS)]
-            self._add(block[self._first : -1], block[-1])
+        z, y = chunk[self._first : -1], chunk[-1]
+        parts, inside = self._parts(z, y)
+        for start in range(0, len(y), 1 << _BLOCK_BITS):
+            block = slice(start, start + (1 << _BLOCK_BITS))
+            self._add(z[:, block], parts[:, block], inside[block])
 
     def totals(self) -> tuple[int, ...]:
         """Scores, then the upper triangle of any products, in steps of 2**-(2 grid_bits + digits * digit_bits)."""
-        scores = [0] * self._scores.shape[1]
-        for part in self._scores:
+        self._flush()
+        scores = [0] * self._wide.shape[1]
+        for part in self._wide:
             scores = [(score << self._bits) + int(value) for score, value in zip(scores, part, strict=True)]
         if self._products is None:
             return tuple(scores)
         return (*scores, *(product << self._digits * self._bits for product in self._products.totals()))
 
-    def _add(self, z: FloatArray, y: FloatArray) -> None:
+    def _parts(self, z: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Digits of psi of each row, highest first, and 1 for rows inside the threshold, 0 for others."""
         head, tail = self._residuals(z, y)
-        inside = (head >= -self._threshold) & (head < self._threshold)
-        clipped = np.clip(head, -self._threshold, self._threshold)
-        parts = [clipped >> self._bits, clipped & self._mask, *(digit * inside for digit in reversed(tail))]
-        self._scores += (np.array(parts, dtype=np.float64) @ z.T).astype(np.int64).astype(object)  # [P:exact-scores]
+        inside = ((head >= -self._threshold) & (head < self._threshold)).astype(np.float64)
+        parts = np.empty((self._heads + self._digits, len(y)))
+        clipped = np.clip(head, -self._threshold, self._threshold, out=parts[self._heads - 1])
+        if self._heads > 1:
+            np.floor(clipped * self._per_base, out=parts[0])
+            clipped -= parts[0] * self._base
+        for part, digit in zip(parts[self._heads :], reversed(tail), strict=True):
+            np.multiply(digit, inside, out=part)
+        return parts, inside
+
+    def _add(self, z: FloatArray, parts: FloatArray, inside: FloatArray) -> None:
+        if self._blocks_until_flush == 0:
+            self._flush()
+        self._blocks_until_flush -= 1
+        self._int64 += (parts @ z.T).astype(np.int64)  # [P:exact-scores]
         if self._products is not None:
             self._products.add(z * inside)
 
-    def _residuals(self, z: FloatArray, y: FloatArray) -> tuple[IntArray, list[IntArray]]:
-        """Residuals rounded down to grid steps, those far beyond the threshold only by side; and digits after that."""
-        digits: list[IntArray] = []
-        carry: IntArray = np.zeros(len(y), dtype=np.int64)
-        for index, product in enumerate((self._point @ z).astype(np.int64)):  # [P:exact-residuals]
-            value = carry - product + (y.astype(np.int64) if index == self._digits else 0)
-            digits.append(value & self._mask)
-            carry = value >> self._bits
+    def _residuals(self, z: FloatArray, y: FloatArray) -> tuple[FloatArray, list[FloatArray]]:
+        """Residuals rounded down to grid steps, those far beyond the threshold only by side; and digits after that.
+
+        All are integers below 2**53, as doubles.
+        """
+        digits: list[FloatArray] = []
+        carry: FloatArray = np.zeros(len(y))
+        for index, product in enumerate(self._point @ z):  # [P:exact-residuals]
+            value = np.subtract(carry, product, out=product)
+            if index == self._digits:
+                value += y
+            carry = np.floor(value * self._per_base)
+            value -= carry * self._base
+            digits.append(value)
         head = carry
         for digit in reversed(digits[self._digits :]):
-            head = (np.clip(head, -self._saturated, self._saturated) << self._bits) + digit
+            head = np.clip(head, -self._saturated, self._saturated) * self._base + digit
         return head, digits[: self._digits]
 
     def _parted(self, point: Sequence[int]) -> FloatArray:
         """Digits of the coefficients, lowest first, as doubles; the highest carries the sign."""
+        mask = (1 << self._bits) - 1
         most_bits = max(abs(value).bit_length() for value in point)
         indices = max(self._digits + 1, -(-most_bits // self._bits))
-        rows = [[(value >> self._bits * index) & self._mask for value in point] for index in range(indices - 1)]
+        rows = [[(value >> self._bits * index) & mask for value in point] for index in range(indices - 1)]
         rows.append([value >> self._bits * (indices - 1) for value in point])
         return np.array(rows, dtype=np.float64)
+
+    def _flush(self) -> None:
+        self._wide += self._int64
+        self._int64[:] = 0
+        self._blocks_until_flush = _BLOCKS_UNTIL_FLUSH
 
 
 class CombinedSums:

@@ -33,11 +33,15 @@ def scaled_residuals(chunk: FloatArray, coefficients: Sequence[float], unit: flo
     """Residuals of rows (1, x, y) in grid steps, shape (rows,), in scaled units of the target.
 
     Each is a function of its own row with the same bits wherever it is: columns are taken one by one, because a
-    matrix product could round differently from place to place.
+    matrix product could round differently from place to place. The unit is a power of two, so that dividing by it last
+    rounds nothing.
     """
-    residual: FloatArray = chunk[-1] / unit
+    residual: FloatArray = chunk[-1].copy()
+    part = np.empty_like(residual)
     for coefficient, column in zip(coefficients, chunk[:-1], strict=True):
-        residual -= coefficient * (column / unit)
+        np.multiply(column, coefficient, out=part)
+        residual -= part
+    residual *= 1 / unit
     return residual
 
 
@@ -101,7 +105,8 @@ class ResidualGram(MadeAnew):
         if weights is not None:
             residual *= weights  # [P:residual-weight]
         np.clip(residual / self._bound, -1.0, 1.0, out=residual)
-        v: FloatArray = np.rint(residual * chunk[:-1])  # [P:residual-row]
+        v: FloatArray = residual * chunk[:-1]
+        np.rint(v, out=v)  # [P:residual-row]
         shrink_to_ball(v, self._norm2)  # [P:residual-ball]
         return v
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 import numpy as np
 
@@ -13,6 +13,8 @@ from discreet.curator.sums.residuals import scaled_residuals, usable
 from discreet.design.domain import RowDomain
 from discreet.exact.arrays import FloatArray
 
+# doubles hold integers up to 2**53 and no grid has more than 26 bits: sums over so many rows are exact in any order
+_EXACT_ROWS: Final = 2 ** (53 - 26)
 # from scaled residuals to numbers of at most 1 in size, each a function of its own residual alone
 Weight: TypeAlias = Callable[[FloatArray], FloatArray]
 
@@ -61,8 +63,9 @@ class ScoreSum(MadeAnew):
 
     def add(self, chunk: FloatArray) -> None:
         """Add a chunk of rows (1, x, y) in grid steps, shape (size + 1, rows)."""
-        summed = self.rows(chunk).astype(np.int64).sum(axis=1).tolist()
-        self._totals = [total + part for total, part in zip(self._totals, summed, strict=True)]
+        for start in range(0, chunk.shape[1], _EXACT_ROWS):
+            summed = self.rows(chunk[:, start : start + _EXACT_ROWS]).sum(axis=1).tolist()  # [P:exact-score-sum]
+            self._totals = [total + int(part) for total, part in zip(self._totals, summed, strict=True)]
 
     def totals(self) -> tuple[int, ...]:
         """The exact sum of the vectors, in grid steps."""
@@ -139,8 +142,12 @@ class _ResidualRows:
     def weighted(self, chunk: FloatArray, columns: FloatArray) -> FloatArray:
         """Each of `columns` times the weight of its row of the chunk, rounded to integers."""
         residual = scaled_residuals(chunk, self._coefficients, self._unit)
-        weight = np.clip(np.nan_to_num(self._weight(residual), nan=0.0), self._least, 1.0)
-        v: FloatArray = np.rint(weight * columns)  # [P:weighted-row]
+        weight = np.clip(self._weight(residual), self._least, 1.0)
+        unknown = np.isnan(weight)
+        if unknown.any():
+            weight[unknown] = 0.0
+        v: FloatArray = weight * columns
+        np.rint(v, out=v)  # [P:weighted-row]
         if not self._intercept:
             v[0] = 0.0
         return v

@@ -15,7 +15,8 @@ from typing import Final
 
 import numpy as np
 
-from discreet.exact.linear import Int, factors, solution
+from discreet.exact.equations import Equations
+from discreet.exact.linear import Int
 from discreet.exact.triangle import symmetric_integers
 from discreet.losses.sensitivity.ball import SOLVER_STEPS
 from discreet.mechanisms.interface.settings import Setting
@@ -85,15 +86,15 @@ class _Problem:
         """
         nu = 0
         for _ in range(sweeps):
-            factored = factors(self._lifted(nu), self.bits)
-            theta = solution(factored, self.linear, self.bits)
+            equations = Equations(self._lifted(nu), self.bits)
+            theta = equations.solution(self.linear)
             norm = max(math.isqrt(theta @ theta), 1)
             inside = nu == 0 and norm < self.bound
             # whole-number division towards zero: no coordinate leaves the ball
             point = theta if inside else np.sign(theta) * (abs(theta) * self.bound // (norm + 1))
             if self.certified(point, nu):
                 return point
-            curvature = max(int(theta @ solution(factored, theta, self.bits)), 1)
+            curvature = max(int(theta @ equations.solution(theta)), 1)
             step = ((norm - self.bound) * norm * norm << self.bits) // (self.bound * curvature)
             nu = max(0, nu + step)
         return None

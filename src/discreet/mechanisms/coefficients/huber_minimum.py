@@ -15,7 +15,8 @@ import numpy as np
 from discreet.curator.sums.huber import CombinedSums, HuberSums, digit_bits
 from discreet.curator.sums.protocol import Sums, Totals
 from discreet.design.domain import RowDomain
-from discreet.exact.linear import Int, factors, solution
+from discreet.exact.equations import Equations
+from discreet.exact.linear import Int
 from discreet.exact.triangle import symmetric_integers
 from discreet.losses.sensitivity.ball import SOLVER_STEPS
 
@@ -118,7 +119,7 @@ class _Precision:
         self.fraction = digits * problem.digit_bits
         # equations are solved in the units of the gradient
         self.bits = problem.product_bits + self.fraction
-        self.above = factors(self._penalised(problem.gram << self.fraction), self.bits)
+        self.above = Equations(self._penalised(problem.gram << self.fraction), self.bits)
 
     def minimum(self) -> Generator[Sums, Totals, Int | None]:
         """A certified point; none if steps at this precision are no longer an improvement."""
@@ -126,7 +127,7 @@ class _Precision:
         best = yield from self._visit(ridge)
         lowest = best.merit
         while not self.certified(best):
-            newton = self._step(factors(self._penalised(best.inner), self.bits), best.gradient)
+            newton = self._step(Equations(self._penalised(best.inner), self.bits), best.gradient)
             tried = yield from self._visit(best.point - newton)
             if not 0 <= 4 * tried.merit < lowest:
                 step = yield from self._better(best, newton)
@@ -169,7 +170,7 @@ class _Precision:
         sums = yield self._sums(point, products=True)
         size, exact = len(point), sums.on_grid(1 << self.bits)
         gradient = self._gradient(point, exact[:size])
-        merit = int(gradient @ solution(self.above, gradient, self.bits))
+        merit = int(gradient @ self.above.solution(gradient))
         return _Visited(point, gradient, symmetric_integers(exact[size:], size), merit)
 
     def _sums(self, point: Int, *, products: bool) -> HuberSums:
@@ -193,7 +194,7 @@ class _Precision:
         matrix: Int = products + strength * np.identity(len(products), dtype=object)
         return matrix
 
-    def _step(self, factored: tuple[Int, list[int]], gradient: Int) -> Int:
+    def _step(self, equations: Equations, gradient: Int) -> Int:
         """Solution of the equations, in units of the point."""
-        step: Int = solution(factored, gradient, self.bits) >> (self.bits - self.fraction)
+        step: Int = equations.solution(gradient) >> (self.bits - self.fraction)
         return step
