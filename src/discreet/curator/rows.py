@@ -74,9 +74,9 @@ class Rows(ABC):
 class GridRows(Rows):
     """Rows (1, x, y) in grid steps: every integer is of at most `2**grid_bits` in size."""
 
-    def __init__(self, design: Design, domain: RowDomain, chunk_rows: int) -> None:
+    def __init__(self, design: Design, domain: RowDomain, chunk_rows: int, size: int | None = None) -> None:
         check_known(design)
-        super().__init__(len(design.released), domain.unit, chunk_rows)
+        super().__init__(len(design.released) if size is None else size, domain.unit, chunk_rows)
         self._design = design
         self._columns = {name: design.columns[name] for name in (*design.regressors, design.target)}
         self._domain = domain
@@ -87,11 +87,9 @@ class GridRows(Rows):
         return completed(self._design.columns, self._columns, base)
 
     def _write(self, arrays: Sequence[FloatArray], block: FloatArray) -> None:
-        write_scaled(self._columns, arrays, block[1:], unit=float(self._domain.unit))
-        np.rint(block[1:], out=block[1:])  # [P:grid-rounding]
-        ball = self._domain.ball_norm2
-        if ball is not None and ball < self._domain.box_norm2:
-            shrink_to_ball(block[1:-1], ball)
+        write_scaled(self._columns, arrays, block[1:], unit=float(self._domain.unit), integers=True)
+        if self._domain.shrinks:
+            shrink_to_ball(block[1:-1], self._domain.norm2_bound)
 
 
 class SettledRows(Rows):

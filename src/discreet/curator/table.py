@@ -9,6 +9,7 @@ from typing import cast
 
 import numpy as np
 
+from discreet.curator.coded_rows import CodedRows, by_level
 from discreet.curator.kept_rows import KeptRows
 from discreet.curator.persons import PersonCap, known_persons
 from discreet.curator.private_folder import remove_abandoned
@@ -16,6 +17,7 @@ from discreet.curator.row_digest import RowDigest
 from discreet.curator.rows import GridRows, Rows, SettledRows, check_known, settled_cells, settled_size
 from discreet.curator.sums.clips import ClipCounter
 from discreet.curator.sums.gram import ExactGram, chunk_rows
+from discreet.curator.sums.level_gram import LevelGram
 from discreet.curator.sums.protocol import CellSums, PersonSums, RecodedSums, SettledSums, Sums, Totals
 from discreet.design.columns import Identifier
 from discreet.design.domain import RowDomain
@@ -108,6 +110,9 @@ class Table:
         if self._design.unit.id is not None and self._kept is None:
             kept = self._open.enter_context(KeptRows(self._size + self._marks))
             self._kept = kept, self._keep(kept)
+        if self._kept is None and not self._again and self._digest is None:
+            # rows that are kept or digested have all their columns
+            gram = by_level(gram, self._design, self._domain)
         with one_blas_thread():
             units = self._sum_source(gram) if self._kept is None else self._sum_kept(gram, *self._kept)
         if units == 0 and not self._design.total:
@@ -141,8 +146,11 @@ class Table:
         self._kept = anew, units
         self._clipped = () if clips is None else clips.totals()
 
-    def _rows(self) -> Rows:
-        """What writes the rows of the source."""
+    def _rows(self, gram: Sums | None = None) -> Rows:
+        """What writes the rows of the source, as the sums want them."""
+        if isinstance(gram, LevelGram):
+            rows = chunk_rows(self._options.chunk_rows, gram.coding.width, self._domain.grid_bits)
+            return CodedRows(self._design, self._domain, gram.coding, rows)
         kind = SettledRows if self._design.searched else GridRows
         return kind(self._design, self._domain, self._chunk_rows)
 
@@ -155,7 +163,7 @@ class Table:
         """Sum every row that its rules keep, set them aside if they are wanted again; give the number of rows read."""
         read = fitting = 0
         columns = self._design.table_columns
-        rows = self._rows()
+        rows = self._rows(gram)
         kept = self._open.enter_context(KeptRows(self._size)) if self._again else None
         for batch in self._source.batches(columns, self._options.batch_rows):
             read += batch.num_rows
