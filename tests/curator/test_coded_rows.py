@@ -92,7 +92,9 @@ def test_totals_of_persons_with_one_row_each_are_those_of_rows():
 def test_a_bad_cell_is_an_error_that_names_only_the_column():
     design = Design("y", {"g": [f"l{code}" for code in range(12)], "y": (0, 1)})
     table = {"g": ["l1", "zebra"], "y": [0.5, 0.25]}
-    with pytest.raises(CellError, match="column 'g' has a cell that is missing or none of the declared levels") as found:
+    with pytest.raises(
+        CellError, match="column 'g' has a cell that is missing or none of the declared levels"
+    ) as found:
         accumulate(open_source(table), design, RowDomain.of(design), ComputeOptions())
     assert "zebra" not in str(found.value)
 
