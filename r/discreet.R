@@ -100,7 +100,7 @@
 
 # ---- the release -----------------------------------------------------------------------------------------------------
 
-.SCHEMA <- 4
+.SCHEMA <- 5
 .DESIGN_KEYS <- c("target", "intercept", "radius", "columns", "unit", "order")
 # how cells were read (missing, missing_codes) no longer matters once they are summed
 .COLUMN_KEYS <- c("bounds", "dtype", "levels", "reference", "missing", "missing_codes", "formula", "release", "found",
@@ -133,7 +133,15 @@ read_release <- function(path) {
   totals <- vapply(release$totals, function(total) if (is.null(total)) NA_real_ else as.numeric(total), 0)
   sums <- matrix(0, size, size, dimnames = list(release$columns, release$columns))
   # the upper triangle row by row is the lower triangle column by column
-  sums[lower.tri(sums, diag = TRUE)] <- totals / .unit(release)
+  listed <- lower.tri(sums, diag = TRUE)
+  if (release$schema >= 5) {
+    # products of two indicators of one factor are 0 and are not listed
+    for (factor in release$noise$factors) {
+      inside <- seq(factor[[1]] + 1, factor[[2]] + 1)
+      listed[inside, inside] <- diag(TRUE, length(inside))
+    }
+  }
+  sums[listed] <- totals / .unit(release)
   sums[upper.tri(sums)] <- t(sums)[upper.tri(sums)]
   sums
 }

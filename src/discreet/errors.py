@@ -93,6 +93,18 @@ class SpecError(DiscreetError, ValueError):
         return cls(f"unknown {what} {written(name)}{of}; allowed: {listed}{hint}")
 
 
+class GridTooFineError(SpecError):
+    """The noise has more steps of the grid than the sampler draws; `problem` says so without what to do.
+
+    >>> print(GridTooFineError("too much noise at grid_bits = 26"))
+    too much noise at grid_bits = 26; lower grid_bits or raise epsilon
+    """
+
+    def __init__(self, problem: str, remedy: str = "lower grid_bits or raise epsilon") -> None:
+        super().__init__(f"{problem}; {remedy}")
+        self.problem = problem
+
+
 @dataclass(frozen=True, slots=True)
 class DesignProblem:
     """One thing that is wrong with a design.

@@ -117,7 +117,7 @@ def release(
         the other numbers get 2% more noise for it, 3% beside `robust`. With `gaussian` or `laplace` only, so without
         delta `auto` takes `laplace` where it would take `k-norm`.
     grid_bits
-        Rows are rounded to the grid of 2**-grid_bits scaled units, 8 to 26.
+        Rows are rounded to the grid of 2**-grid_bits scaled units, 8 to 26; the more noise, the fewer it can be.
     allow_weak_privacy
         Accept epsilon above 20 or delta above 1e-3.
     encoding, delimiter, decimal, thousands, quoted_line_breaks

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from discreet.exact.triangle import entry_count, pairs, position, size_of, symmetric, symmetric_integers
+from discreet.exact.triangle import entry_count, pairs, position, size_of, symmetric, symmetric_integers, upper_triangle
 
 
 @pytest.mark.parametrize("size", [0, 1, 2, 7, 40])
@@ -27,6 +27,7 @@ def test_a_matrix_is_the_mirror_of_its_triangle():
     upper = [1, 2, 3, 4, 5, 2**70 + 1]
     whole = symmetric_integers(upper, 3)
     assert whole.tolist() == [[1, 2, 3], [2, 4, 5], [3, 5, 2**70 + 1]]
+    assert upper_triangle(whole) == tuple(upper)
     doubles = symmetric(iter(upper), 3)
     assert doubles.dtype == np.float64
     assert doubles.tolist() == [[1, 2, 3], [2, 4, 5], [3, 5, 2.0**70]]
@@ -35,5 +36,5 @@ def test_a_matrix_is_the_mirror_of_its_triangle():
 @pytest.mark.parametrize("build", [symmetric, symmetric_integers])
 @pytest.mark.parametrize("entries", [5, 7])
 def test_a_triangle_of_another_size_is_a_mistake(build, entries):
-    with pytest.raises(ValueError, match="zip"):
+    with pytest.raises(ValueError, match=f"expected 6 entries of a triangle, got {entries}"):
         build([0] * entries, 3)

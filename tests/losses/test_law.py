@@ -83,8 +83,12 @@ def test_products_of_two_indicators_of_one_factor_have_no_noise():
     assert law.zeros == len(inside) == 3
     for (i, j), step, other in zip(pairs(size), steps, plain.steps(6), strict=True):
         assert step == (0 if (i, j) in inside else other) > -1
-        assert law.is_zero(i, j) == law.is_zero(j, i) == ((i, j) in inside)
         assert sd[i, j] == sd[j, i] == step / law.unit
+    upper = [str(pair) for pair in pairs(size)]
+    kept = [str(pair) for pair in pairs(size) if pair not in inside]
+    assert law.without_zeros(upper, size) == kept
+    assert law.with_zeros(kept, size, "0") == ["0" if pair in inside else str(pair) for pair in pairs(size)]
+    assert plain.without_zeros(upper, size) == plain.with_zeros(upper, size, "0") == upper
     assert plain.zeros == 0
     assert min(plain.steps(6)) > 0
     assert pickle.loads(pickle.dumps(law)) == copy.deepcopy(law) == law != plain

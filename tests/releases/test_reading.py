@@ -15,13 +15,21 @@ from support.release_edits import DELETE, SCHEMA, edited
 from support.small_releases import a_release, fitted_inside
 
 BAD_CHANGES = {
-    "newer": ({"schema": 5}, "schema version 5, but this version of discreet reads versions up to 4; update discreet"),
+    "newer": ({"schema": 6}, "schema version 6, but this version of discreet reads versions up to 5; update discreet"),
     "factors of an earlier version": ({"schema": 3}, "a release file of schema version 3 has no noise.factors"),
     "factors of another design": ({"noise__factors": [[2, 3]]}, "not the first and last columns of the factors"),
     "factors that are none": ({"noise__factors": [3, 4]}, "not the first and last columns of the factors"),
-    "no factors": ({"noise__factors": DELETE}, r"leaves out products of the factors \[\]; expected \[\(3, 4\)\]"),
+    "no factors": (
+        {"noise__factors": DELETE, "totals": ["1"] * 21},
+        r"leaves out products of the factors \[\]; expected \[\(3, 4\)\]",
+    ),
     "factors of version 1": ({"mechanism__version": "1"}, r"of the factors \[\(3, 4\)\]; expected \[\]"),
-    "two levels in one row": ({"totals": [str(4**20)] * 21}, "a product of two indicators of one factor that is not 0"),
+    "zeros that are not listed": ({"totals": ["1"] * 21}, "6 x 6 matrix without the products inside noise.factors"),
+    "zeros that version 4 lists": ({"schema": 4, "totals": ["1"] * 20}, "the upper triangle of a 6 x 6 matrix$"),
+    "two levels in one row": (
+        {"schema": 4, "totals": [str(4**20)] * 21},
+        "a product of two indicators of one factor that is not 0",
+    ),
     "no version": ({"schema": True}, "no schema version"),
     "other kind": ({"kind": "samples"}, "kind 'samples' is not known to this version"),
     "kind without its part": ({"kind": "coefficients"}, "a release of coefficients has no sums"),
@@ -36,7 +44,7 @@ BAD_CHANGES = {
     "bits of weights": ({"noise__parameters": {"weight_bits": "14"}}, "has weight_bits, but the design has no weights"),
     "scalars": ({"scalars": {"smallest_eigenvalue": "5"}}, "must give the blocks"),
     "sum without its law": ({"noise__sigma__target_square": DELETE}, "differ on whether the block 'target_square'"),
-    "law without its sum": ({"totals": ["1"] * 20 + [None]}, "differ on whether the block 'target_square'"),
+    "law without its sum": ({"totals": ["1"] * 19 + [None]}, "differ on whether the block 'target_square'"),
     "missing field": ({"anchor": DELETE}, "no field 'anchor'"),
     "not private yet promised": ({"private": False}, "contradict each other"),
     "promise gone": ({"guarantee": None}, "contradict each other"),
@@ -47,10 +55,10 @@ BAD_CHANGES = {
     "design not a table": ({"design": 3}, "'design' is not a table"),
     "design broken": ({"design__target": "q"}, "is inconsistent: unknown target"),
     "totals short": ({"totals": ["1"]}, "upper triangle"),
-    "totals float": ({"totals": [1.5] * 21}, "integers as decimal text"),
-    "totals text": ({"totals": ["abc"] * 21}, "integers as decimal text"),
-    "totals huge": ({"totals": ["9" * 101] * 21}, "integers as decimal text"),
-    "other digits": ({"totals": ["٣"] * 21}, "integers as decimal text"),
+    "totals float": ({"totals": [1.5] * 20}, "integers as decimal text"),
+    "totals text": ({"totals": ["abc"] * 20}, "integers as decimal text"),
+    "totals huge": ({"totals": ["9" * 101] * 20}, "integers as decimal text"),
+    "other digits": ({"totals": ["٣"] * 20}, "integers as decimal text"),
     "family": ({"noise__family": "laplace"}, "does not know the noise distribution"),
     "calibration": ({"noise__calibration": "guess"}, "does not know the noise distribution"),
     "grid": ({"noise__grid_bits": 99}, "grid_bits is out of range"),
@@ -89,6 +97,21 @@ BAD_CHANGES = {
     "coarse grid": ({"noise__grid_bits": 7}, "grid_bits is out of range"),
     "rows": ({"units_public": 3}, "'units_public' must hold integers"),
 }
+
+
+def test_files_that_list_products_that_are_zero_are_read_and_keep_their_digest():
+    made = a_release()
+    body = json.loads(made.to_json())
+    assert len(body["totals"]) == len(made.totals) - made.noise.zeros == 20
+    (start, end) = made.noise.zero_runs(len(made.columns))[0]
+    assert made.totals[start:end] == (0,)
+    assert made.moments[3, 4] == made.noise_sd[3, 4] == 0.0
+    assert Release.from_json(made.to_json()) == made
+    listed = [str(total) for total in made.totals]
+    text = edited(made, schema=4, totals=listed)
+    before = Release.from_json(text)
+    assert before.totals == made.totals
+    assert json.loads(before.to_json()) == json.loads(text)
 
 
 def test_a_file_without_a_curve_loads_as_before():

@@ -62,7 +62,8 @@ PLACES = {
     "box": "discreet.design.domain:RowDomain.box_norm2",
     "ball": "discreet.design.domain:RowDomain.ball_norm2",
     "domain of a design": "discreet.design.domain:RowDomain.of",
-    "grid rows": "discreet.curator.rows:GridRows._write",
+    "scaled numbers": "discreet.tables.encoder:_write_number",
+    "coded rows": "discreet.curator.coded_rows:coding_of",
     "shrunk rows": "discreet.exact.ball:shrink_to_ball",
     "rows from disk": "discreet.curator.kept_rows:KeptRows._from_disk",
     "rows set aside": "discreet.curator.kept_rows:KeptRows.add",
@@ -70,7 +71,8 @@ PLACES = {
     "rows of a person": "discreet.curator.persons:PersonCap.keep",
     "digest of a row": "discreet.curator.persons:row_digests",
     "chunk of products": "discreet.curator.sums.gram:chunk_rows",
-    "sum of products": "discreet.curator.sums.gram:ExactGram.totals",
+    "sum of products": "discreet.curator.sums.gram:ExactGram.matrix",
+    "sums by level": "discreet.curator.sums.level_gram:LevelGram.totals",
     "residuals": "discreet.curator.sums.residuals:scaled_residuals",
     "coefficients used": "discreet.curator.sums.residuals:usable",
     "residual rows": "discreet.curator.sums.residuals:ResidualGram.rows",
@@ -288,12 +290,12 @@ MUTANTS: dict[str, Mutant] = {
         "missing cells", "np.isfinite(values)", "np.isfinite(values) | np.isnan(values)", "tests/tables/test_encoder.py"
     ),
     "encoder: values beyond their bounds": Mutant(
-        "scaled cells", "np.clip(out[row], -unit, unit, out=out[row])", "pass", "tests/tables/test_encoder.py"
+        "scaled numbers", "np.clip(out, -unit, unit, out=out)", "pass", "tests/tables/test_encoder.py"
     ),
     "encoder: a scale that other rows decide": Mutant(
-        "scaled cells",
-        "unit / column.half, out",
-        "unit / max(column.half, float(np.abs(values - column.mid).max(initial=0.0))), out",
+        "scaled numbers",
+        "unit / column.half",
+        "unit / max(column.half, float(np.abs(values - column.mid).max(initial=0.0)))",
         "tests/tables/test_encoder.py",
     ),
     "encoder: two indicators of a category at once": Mutant(
@@ -310,7 +312,7 @@ MUTANTS: dict[str, Mutant] = {
         "tests/design/test_domain.py",
     ),
     "rows: not rounded to the grid": Mutant(
-        "grid rows", "np.rint(block[1:], out=block[1:])", "pass", "tests/design/test_domain.py"
+        "scaled cells", "np.rint(out[first:row], out=out[first:row])", "pass", "tests/design/test_domain.py"
     ),
     "rows: rounding may leave the ball": Mutant(
         "shrunk rows",
@@ -347,6 +349,12 @@ MUTANTS: dict[str, Mutant] = {
     ),
     "sums: one limb taken for the other": Mutant(
         "sum of products", "(cross + cross.T)", "(cross + cross)", "tests/curator/sums/test_gram.py"
+    ),
+    "sums: a level counted as another one": Mutant(
+        "sums by level", "counts[codes]", "counts[: len(codes)]", "tests/curator/sums/test_level_gram.py"
+    ),
+    "rows: levels where a ball shrinks rows": Mutant(
+        "coded rows", "domain.shrinks or design.searched", "design.searched", "tests/curator/test_coded_rows.py"
     ),
     "residuals by a matrix product": Mutant(
         "residuals", "", "chunk[-1] / unit - np.asarray(coefficients) @ (chunk[:-1] / unit)",

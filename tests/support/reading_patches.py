@@ -19,12 +19,12 @@ Patch = pytest.MonkeyPatch
 def not_clipped(patch: Patch) -> None:
     written = rows.write_scaled
 
-    def write(columns: Any, arrays: Any, out: np.ndarray, *, unit: float = 1.0) -> None:
-        written(columns, arrays, out, unit=unit)
+    def write(columns: Any, arrays: Any, out: np.ndarray, *, unit: float, integers: bool) -> None:
+        written(columns, arrays, out, unit=unit, integers=integers)
         (name, column), values = next(iter(columns.items())), arrays[0]
         assert name
         if hasattr(column, "half"):
-            out[0] = np.clip((values - column.mid) * unit / column.half, -2 * unit, 2 * unit)
+            out[0] = np.rint(np.clip((values - column.mid) * unit / column.half, -2 * unit, 2 * unit))
 
     patch.setattr(rows, "write_scaled", write)
 
@@ -33,10 +33,10 @@ def scaled_by(how: Callable[[np.ndarray], np.ndarray]) -> Callable[[Patch], None
     def apply(patch: Patch) -> None:
         written = rows.write_scaled
 
-        def write(columns: Any, arrays: Any, out: np.ndarray, *, unit: float = 1.0) -> None:
-            written(columns, arrays, out, unit=unit)
+        def write(columns: Any, arrays: Any, out: np.ndarray, *, unit: float, integers: bool) -> None:
+            written(columns, arrays, out, unit=unit, integers=integers)
             if out.shape[1] > 1:
-                out[0] = np.clip(how(out[0] / unit), -1, 1) * unit
+                out[0] = np.rint(np.clip(how(out[0] / unit), -1, 1) * unit)
 
         patch.setattr(rows, "write_scaled", write)
 

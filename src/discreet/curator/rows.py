@@ -77,9 +77,9 @@ class GridRows(Rows):
     In a design with weights the weight of the row follows, in steps of the largest one.
     """
 
-    def __init__(self, design: Design, domain: RowDomain, chunk_rows: int) -> None:
+    def __init__(self, design: Design, domain: RowDomain, chunk_rows: int, size: int | None = None) -> None:
         check_known(design)
-        super().__init__(row_size(design), domain.unit, chunk_rows)
+        super().__init__(row_size(design) if size is None else size, domain.unit, chunk_rows)
         self._design = design
         self._columns = {name: design.columns[name] for name in (*design.regressors, design.target)}
         self._domain = domain
@@ -98,11 +98,9 @@ class GridRows(Rows):
                     np.clip(arrays[-1] * (steps / self._design.largest_weight), 0, steps)
                 )  # [P:grid-weight]
             arrays, block = arrays[:-1], block[:-1]
-        write_scaled(self._columns, arrays, block[1:], unit=float(self._domain.unit))
-        np.rint(block[1:], out=block[1:])  # [P:grid-rounding]
-        ball = self._domain.ball_norm2
-        if ball is not None and ball < self._domain.box_norm2:
-            shrink_to_ball(block[1:-1], ball)
+        write_scaled(self._columns, arrays, block[1:], unit=float(self._domain.unit), integers=True)
+        if self._domain.shrinks:
+            shrink_to_ball(block[1:-1], self._domain.norm2_bound)
 
 
 class SettledRows(Rows):

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Final
 
+from discreet.curator.coded_rows import CodedRows
 from discreet.curator.rows import GridRows, Rows, SettledRows, row_size
 from discreet.curator.sums.clips import ClipCounter
 from discreet.curator.sums.gram import chunk_rows as exact_chunk_rows
+from discreet.curator.sums.level_gram import LevelGram
 from discreet.curator.sums.protocol import CellSums, Sums, Totals
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
@@ -62,7 +64,7 @@ def summed(
     (2, [2.0, 1.5, 2.0, 1.25, 1.5, 2.0])
     """
     columns = design.table_columns
-    rows = table_rows(design, domain, chunk_rows)
+    rows = table_rows(design, domain, chunk_rows, sums)
     clips = ClipCounter(design) if clip_counts and not design.searched else None
     read = fitting = 0
     for batch in batches:
@@ -78,8 +80,14 @@ def summed(
     return totals_of(sums, read, clipped, (fitting, read - fitting))
 
 
-def table_rows(design: Design, domain: RowDomain, chunk_rows: int) -> Rows:
-    """What writes the rows of a table: on the grid, or as settled cells where bounds are yet to be found."""
+def table_rows(design: Design, domain: RowDomain, chunk_rows: int, sums: Sums | None = None) -> Rows:
+    """What writes the rows of a table, as the sums want them: on the grid, with all columns or with levels as numbers.
+
+    Where bounds are yet to be found they are settled cells.
+    """
+    if isinstance(sums, LevelGram):
+        coding = sums.coding
+        return CodedRows(design, domain, coding, exact_chunk_rows(chunk_rows, coding.width, domain.grid_bits))
     kind = SettledRows if design.searched else GridRows
     return kind(design, domain, exact_chunk_rows(chunk_rows, row_size(design), domain.grid_bits))
 

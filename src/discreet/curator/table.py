@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
+from discreet.curator.coded_rows import by_level
 from discreet.curator.kept_parts import KeptParts
 from discreet.curator.kept_rows import KeptRows
 from discreet.curator.persons import PersonCap, known_persons
@@ -117,6 +118,9 @@ class Table:
         gram = row_products(len(self._design.released), self._domain) if sums is None else sums
         if self._design.unit.id is not None and self._kept is None:
             self._kept = self._set_aside_persons()
+        if self._kept is None and not self._again and self._digest is None:
+            # rows that are kept or digested have all their columns
+            gram = by_level(gram, self._design, self._domain)
         with one_blas_thread():
             totals = self._sum_source(gram) if self._kept is None else self._sum_kept(gram, self._kept)
         if self._units == 0 and not self._design.total:

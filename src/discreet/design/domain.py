@@ -129,6 +129,12 @@ class RowDomain:
         return math.floor(Fraction(self.radius) ** 2 * self.unit**2)
 
     @property
+    def shrinks(self) -> bool:
+        """Whether the declared ball cuts into the box, so that some rows are shrunk."""
+        ball = self.ball_norm2
+        return ball is not None and ball < self.box_norm2
+
+    @property
     def norm2_bound(self) -> int:
         """Largest squared norm of x after clipping, in squared grid steps."""
         ball = self.ball_norm2

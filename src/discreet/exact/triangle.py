@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from itertools import chain
+from typing import TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 from discreet.exact.arrays import BigIntArray, FloatArray
+
+_Entry = TypeVar("_Entry", bound=np.generic)
 
 
 def entry_count(size: int) -> int:
@@ -46,16 +51,22 @@ def position(i: int, j: int, size: int) -> int:
     return i * size - i * (i - 1) // 2 + j - i
 
 
+def upper_triangle(matrix: BigIntArray) -> tuple[int, ...]:
+    """The triangle of a matrix of integers.
+
+    >>> upper_triangle(np.array([[1, 2], [2, 3]], dtype=object))
+    (1, 2, 3)
+    """
+    return tuple(chain.from_iterable(row[i:].tolist() for i, row in enumerate(matrix)))
+
+
 def symmetric(upper: Iterable[float], size: int) -> FloatArray:
     """The symmetric matrix of a triangle, of doubles.
 
     >>> symmetric([1, 2, 3], 2).tolist()
     [[1.0, 2.0], [2.0, 3.0]]
     """
-    out = np.empty((size, size))
-    for (i, j), value in zip(pairs(size), upper, strict=True):
-        out[i, j] = out[j, i] = value
-    return out
+    return _mirrored(np.fromiter(upper, np.float64), size)
 
 
 def symmetric_integers(upper: Iterable[int], size: int) -> BigIntArray:
@@ -64,7 +75,13 @@ def symmetric_integers(upper: Iterable[int], size: int) -> BigIntArray:
     >>> symmetric_integers([1, 2, 3], 2).tolist()
     [[1, 2], [2, 3]]
     """
-    out: BigIntArray = np.empty((size, size), dtype=object)
-    for (i, j), value in zip(pairs(size), upper, strict=True):
-        out[i, j] = out[j, i] = value
+    return _mirrored(np.fromiter(upper, np.dtype(object)), size)
+
+
+def _mirrored(upper: npt.NDArray[_Entry], size: int) -> npt.NDArray[_Entry]:
+    if len(upper) != entry_count(size):
+        raise ValueError(f"expected {entry_count(size)} entries of a triangle, got {len(upper)}")
+    out = np.empty((size, size), dtype=upper.dtype)
+    rows, columns = np.triu_indices(size)
+    out[rows, columns] = out[columns, rows] = upper
     return out

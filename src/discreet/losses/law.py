@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import Final, Literal, TypeAlias
+from typing import Final, Literal, TypeAlias, TypeVar
 
 import numpy as np
 
 from discreet.exact.arrays import FloatArray
-from discreet.exact.triangle import pairs, symmetric
+from discreet.exact.triangle import position, symmetric
 
 # public settings of a mechanism by name
 Settings: TypeAlias = Mapping[str, bool | int | float | str]
@@ -37,6 +37,8 @@ BEFORE: Final[tuple[Block, ...]] = (GUARD, DISCOVERY)
 DIAGONAL_BLOCKS: Final = ("count", "gram_diagonal", "target_square")
 # bits of the weights of rows, a parameter of the law
 WEIGHT_STEPS: Final = "weight_bits"
+
+_Entry = TypeVar("_Entry")
 
 NoiseFamily = Literal["discrete-gaussian", "discrete-laplace", "k-norm", "wishart"]
 FAMILIES: Final = ("discrete-gaussian", "discrete-laplace", "k-norm", "wishart")
@@ -116,19 +118,52 @@ class NoiseLaw:
 
     def steps(self, size: int) -> list[int]:
         """Scale of every entry of the upper triangle, row by row, for `size` columns; 0 where there is no noise."""
+        steps = [self.sigma.get(block, 0) for block in entry_blocks(size)]
+        for start, end in self.zero_runs(size):
+            steps[start:end] = [0] * (end - start)
+        return steps
+
+    def zero_runs(self, size: int) -> list[tuple[int, int]]:
+        """Where entries of the upper triangle are products of two indicators of one factor: first, and behind the last.
+
+        They are 0 and have no noise.
+
+        >>> NoiseLaw(8, {}, "none", factors=((1, 3),)).zero_runs(5)
+        [(6, 8), (10, 11)]
+        """
         return [
-            0 if self.is_zero(i, j) else self.sigma.get(block, 0)
-            for (i, j), block in zip(pairs(size), entry_blocks(size), strict=True)
+            (position(i, i + 1, size), position(i, last, size) + 1)
+            for first, last in self.factors
+            for i in range(first, last)
         ]
 
-    def is_zero(self, i: int, j: int) -> bool:
-        """Whether the entry (i, j) is the product of two indicators of one factor, which is 0 and has no noise.
+    def without_zeros(self, upper: Sequence[_Entry], size: int) -> list[_Entry]:
+        """The entries of an upper triangle that are not products of two indicators of one factor.
 
-        >>> law = NoiseLaw(8, {}, "none", factors=((2, 3),))
-        >>> law.is_zero(2, 3), law.is_zero(3, 3), law.is_zero(1, 2)
-        (True, False, False)
+        >>> NoiseLaw(8, {}, "none", factors=((1, 2),)).without_zeros("abcdef", 3)
+        ['a', 'b', 'c', 'd', 'f']
         """
-        return i != j and any(first <= min(i, j) and max(i, j) <= last for first, last in self.factors)
+        kept: list[_Entry] = []
+        behind = 0
+        for start, end in self.zero_runs(size):
+            kept += upper[behind:start]
+            behind = end
+        return [*kept, *upper[behind:]]
+
+    def with_zeros(self, kept: Sequence[_Entry], size: int, zero: _Entry) -> list[_Entry]:
+        """The whole upper triangle, from its entries without these products.
+
+        >>> NoiseLaw(8, {}, "none", factors=((1, 2),)).with_zeros([7, 7, 7, 7, 7], 3, 0)
+        [7, 7, 7, 7, 0, 7]
+        """
+        upper: list[_Entry] = []
+        behind = 0
+        for start, end in self.zero_runs(size):
+            taken = start - len(upper)
+            upper += kept[behind : behind + taken]
+            upper += [zero] * (end - start)
+            behind += taken
+        return [*upper, *kept[behind:]]
 
     @property
     def zeros(self) -> int:
@@ -170,8 +205,17 @@ def structural_zeros(factors: Iterable[tuple[int, int]]) -> int:
 
 
 def entry_blocks(size: int) -> list[Block]:
-    """Blocks of the entries of the upper triangle, row by row."""
-    return [block_of(i, j, size) for i, j in pairs(size)]
+    """Blocks of the entries of the upper triangle, row by row.
+
+    >>> entry_blocks(3)
+    ['count', 'sum_x', 'sum_y', 'gram_diagonal', 'cross', 'target_square']
+    """
+    sums: list[Block] = ["sum_x"]
+    products: list[Block] = ["gram_off_diagonal"]
+    blocks: list[Block] = ["count", *sums * (size - 2), "sum_y"]
+    for others in range(size - 3, -1, -1):
+        blocks += ["gram_diagonal", *products * others, "cross"]
+    return [*blocks, "target_square"]
 
 
 def block_of(i: int, j: int, size: int) -> Block:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
 
-from discreet.design.domain import RowDomain
+from discreet.design.domain import MIN_GRID_BITS, RowDomain
 from discreet.design.model import Design
 from discreet.design.parts import SAMPLING
-from discreet.errors import SpecError
+from discreet.errors import GridTooFineError, SpecError
 from discreet.mechanisms.interface.protocol import Mechanism
 from discreet.mechanisms.interface.settings import checked_settings
 from discreet.mechanisms.moments.gaussian import GaussianMoments
@@ -159,7 +161,28 @@ def _prepared(
             "would miss the origin; declare bounds such as (-90, 90), keep the intercept, or choose a mechanism of "
             "kind 'moments'"
         )
-    return mechanism, settings, mechanism.noise_model(design, domain, budget, settings)
+    try:
+        return mechanism, settings, mechanism.noise_model(design, domain, budget, settings)
+    except GridTooFineError as error:
+        raise _with_what_works(error, mechanism, design, domain, budget, settings) from None
+
+
+def _with_what_works(
+    error: GridTooFineError,
+    mechanism: Mechanism,
+    design: Design,
+    domain: RowDomain,
+    budget: PrivacyBudget,
+    settings: Settings,
+) -> SpecError:
+    """The refusal with the finest grid on which this noise can be drawn, found by trying, from public quantities."""
+    for grid_bits in range(domain.grid_bits - 1, MIN_GRID_BITS - 1, -1):
+        with suppress(GridTooFineError):
+            mechanism.noise_model(design, replace(domain, grid_bits=grid_bits), budget, settings)
+            return GridTooFineError(
+                error.problem, f"choose grid_bits from {MIN_GRID_BITS} to {grid_bits}, or raise epsilon"
+            )
+    return GridTooFineError(error.problem, f"it is too much for every grid from {MIN_GRID_BITS} on; raise epsilon")
 
 
 def _without_delta(budget: PrivacyBudget) -> bool:

@@ -13,7 +13,7 @@ from discreet.design.domain import MAX_GRID_BITS, MIN_GRID_BITS, WEIGHT_BITS
 from discreet.design.dyadic import cell_edges
 from discreet.design.model import Design
 from discreet.errors import DesignError, ReleaseFileError, SpecError, shown
-from discreet.exact.triangle import entry_count, pairs
+from discreet.exact.triangle import entry_count
 from discreet.losses.law import (
     BEFORE,
     BLOCKS,
@@ -41,7 +41,9 @@ from discreet.releases.parts import Coefficients, GuardPart, RatioPart, Residual
 from discreet.text import has_invisible_characters
 
 FORMAT: Final = "discreet-release"
-SCHEMA_VERSION: Final = 4
+SCHEMA_VERSION: Final = 5
+# from this version on a file does not list products that are 0 in every row
+LEAVES_OUT_ZEROS: Final = 5
 FIELDS: Final = frozenset((
     "format", "schema", "kind", "private", "design", "guarantee", "mechanism", "columns", "noise", "totals",
     "units_public", "anchor", "made_by",
@@ -204,9 +206,7 @@ def _moments(
     body: Mapping[str, object], design: Design, noise: NoiseLaw, units: int | None, *, private: bool
 ) -> dict[str, Any]:
     size = len(design.released)
-    totals = body["totals"]
-    if not isinstance(totals, list) or len(totals) != entry_count(size):
-        raise ReleaseFileError(f"'totals' is not the upper triangle of a {size} x {size} matrix")
+    totals = _whole_triangle(body, noise, size)
     if "coefficients" in body:
         raise ReleaseFileError("a release of moments has no field 'coefficients'")
     residuals = _residual_part(_table(body["residuals"], "residuals"), size - 1) if "residuals" in body else None
@@ -240,7 +240,7 @@ def _moments(
         if (total is None) != (block not in noise.sigma):
             raise ReleaseFileError(f"'totals' and noise.sigma differ on whether the block {block!r} is released")
     whole = tuple(None if total is None else _integer(total, "totals") for total in totals)
-    if any(total and noise.is_zero(i, j) for (i, j), total in zip(pairs(size), whole, strict=True)):
+    if any(any(whole[start:end]) for start, end in noise.zero_runs(size)):
         raise ReleaseFileError("'totals' has a product of two indicators of one factor that is not 0, as in every row")
     if private and scaling is None and design.count_public and whole[0] != cast("int", units) * noise.unit:
         raise ReleaseFileError("the public number of units is not the number of rows in 'totals'")
@@ -253,6 +253,16 @@ def _check_weighted(design: Design, noise: NoiseLaw, scalars: Mapping[str, int])
         raise ReleaseFileError(f"noise.parameters of a design with weights must have {WEIGHT_STEPS} = {WEIGHT_BITS}")
     if (ROWS in scalars) == design.rows_public:
         raise ReleaseFileError("a release of rows with weights has their number in 'scalars' unless it is public")
+
+
+def _whole_triangle(body: Mapping[str, object], noise: NoiseLaw, size: int) -> list[object]:
+    """The totals as texts, with those that the file leaves out."""
+    totals, complete = body["totals"], cast("int", body["schema"]) < LEAVES_OUT_ZEROS
+    wanted = entry_count(size) - (0 if complete else noise.zeros)
+    if not isinstance(totals, list) or len(totals) != wanted:
+        left_out = "" if wanted == entry_count(size) else " without the products inside noise.factors"
+        raise ReleaseFileError(f"'totals' is not the upper triangle of a {size} x {size} matrix{left_out}")
+    return totals if complete else noise.with_zeros(totals, size, "0")
 
 
 def _scaling_part(table: Mapping[str, object], design: Design, schema: object) -> ScalingPart:

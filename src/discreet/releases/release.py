@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -26,7 +26,7 @@ from discreet.releases.description import Description, described
 from discreet.releases.discovery import Bounds, DiscoveryPart
 from discreet.releases.outline import outline
 from discreet.releases.parts import Coefficients, GuardPart, NoisyCount, ResidualPart, ScalingPart
-from discreet.releases.reading import FIELDS, FORMAT, OPTIONAL, SCHEMA_VERSION, parsed, release_fields
+from discreet.releases.reading import FIELDS, FORMAT, LEAVES_OUT_ZEROS, OPTIONAL, SCHEMA_VERSION, parsed, release_fields
 from discreet.text import html_table
 
 NOT_PRIVATE_SUFFIX: Final = ".NOT-PRIVATE.json"
@@ -293,7 +293,7 @@ class Release:
             },
             "columns": list(self.columns),
             "noise": self.noise.to_dict(),
-            "totals": [None if total is None else str(total) for total in self.totals],
+            "totals": [None if total is None else str(total) for total in self._listed()],
             "units_public": None if self.units_public is None else str(self.units_public),
             "anchor": self.anchor,
             "made_by": self.made_by,
@@ -339,6 +339,12 @@ class Release:
         if self.clipped:
             body["clip_counts"] = {name: str(value) for name, value in self.clipped.items()}
         return body
+
+    def _listed(self) -> Sequence[int | None]:
+        """The totals as the file has them: without products that are 0 in every row, which older files list."""
+        if self.schema < LEAVES_OUT_ZEROS or not self.totals:
+            return self.totals
+        return self.noise.without_zeros(self.totals, len(self.columns))
 
     def _promise(self, guarantee: Guarantee) -> dict[str, object]:
         """The guarantee as the file has it: conditions as codes, in files of version 1 as sentences."""

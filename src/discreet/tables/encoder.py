@@ -62,7 +62,12 @@ def shrink_scaled(x: FloatArray, radius: float) -> None:
 
 
 def write_scaled(
-    columns: Mapping[str, Column], arrays: Sequence[FloatArray], out: npt.NDArray[np.float64], *, unit: float = 1.0
+    columns: Mapping[str, Column],
+    arrays: Sequence[FloatArray],
+    out: npt.NDArray[np.float64],
+    *,
+    unit: float = 1.0,
+    integers: bool = False,
 ) -> None:
     """Write the scaled columns into the rows of `out`, one row for each released column, times `unit`.
 
@@ -76,15 +81,21 @@ def write_scaled(
         Shape (released columns, m); every element is overwritten.
     unit
         What a scaled 1 becomes; numbers and what is made of them lie in [-unit, unit], the others are 0 or unit.
+    integers
+        Whether all values are rounded to the nearest integer; `unit` is one then.
+
+    Examples
+    --------
+    >>> out = np.empty((1, 3))
+    >>> write_scaled({"x": Numeric((0, 2))}, [np.array([0.0, 1.4, 9.0])], out, unit=4.0, integers=True)
+    >>> out.tolist()
+    [[-4.0, 2.0, 4.0]]
     """
     row = 0
     for column, values in zip(columns.values(), arrays, strict=True):
+        first = row
         if isinstance(column, Numeric):
-            # a value far outside the bounds may overflow to infinity on its way to the clip; that is no event
-            with np.errstate(over="ignore"):
-                np.subtract(values, column.mid, out=out[row])
-                np.multiply(out[row], unit / column.half, out=out[row])
-            np.clip(out[row], -unit, unit, out=out[row])
+            _write_number(column, values, out[row], unit)
             row += 1
         elif isinstance(column, Boolean):
             np.multiply(values, unit, out=out[row])
@@ -96,3 +107,19 @@ def write_scaled(
             for code in column.indicator_codes:
                 np.multiply(values == code, unit, out=out[row])
                 row += 1
+        if integers:
+            # here and not for all columns at once: what was just written is still in the cache of the processor
+            np.rint(out[first:row], out=out[first:row])  # [P:grid-rounding]
+
+
+def _write_number(column: Numeric, values: FloatArray, out: FloatArray, unit: float) -> None:
+    steps = unit / column.half
+    # a value far outside the bounds may overflow to infinity on its way to the clip; that is no event
+    with np.errstate(over="ignore"):
+        if column.mid == 0:
+            # a difference to 0 is the value itself
+            np.multiply(values, steps, out=out)
+        else:
+            np.subtract(values, column.mid, out=out)
+            np.multiply(out, steps, out=out)
+    np.clip(out, -unit, unit, out=out)

@@ -21,6 +21,7 @@ from discreet.curator.sums.column_cells import ColumnCells
 from discreet.curator.sums.dyadic_cells import DyadicCells
 from discreet.curator.sums.gram import ExactGram
 from discreet.curator.sums.huber import CombinedSums, HuberSums
+from discreet.curator.sums.level_gram import CodedCategory, Coding, LevelGram
 from discreet.curator.sums.protocol import CellSums, PersonSums, RecodedSums, SettledSums
 from discreet.curator.sums.residuals import RatioSquares, ResidualGram, ResidualPass
 from discreet.curator.sums.sample_weights import GramWithWeights
@@ -51,6 +52,7 @@ def gram_and_ratio(rows=1):
 KINDS = {
     "gram": lambda: ExactGram(4, 16),
     "gram of two limbs": lambda: ExactGram(4, 26),
+    "products by level": lambda: LevelGram(Coding(6, (0, 1, 5), (CodedCategory(4, 2, (1, 2, 3)),)), 16),
     "products with weights": lambda: GramWithWeights(3, RowDomain.of(WITH_WEIGHTS)),
     "cells": lambda: CellCounts(DOMAIN, Partition.of(DESIGN, 3)),
     "cells of columns": lambda: ColumnCells(DOMAIN, [1, 3]),
@@ -85,6 +87,8 @@ def rows_for(sums):
     if isinstance(sums, ClippedScores | OffsetSum):
         return ShrunkRows(DOMAIN, SCALING, 1.2, 0.1, [0.2]).recoded(grid)
     grid[0] = DOMAIN.unit
+    if isinstance(sums, LevelGram):
+        grid[-1] = rng.integers(0, 4, 200)
     if isinstance(sums, GramWithWeights):
         grid[-1] = np.abs(grid[-1])
     return grid

@@ -293,7 +293,11 @@ def test_a_release_through_the_front_door(neighbours):
     [
         ({"epsilon": 1.0}, {}, "delta"),
         ({"epsilon": 1.0, "delta": 1e-6}, {"iterations": 3}, "setting"),
-        ({"epsilon": 0.001, "delta": 1e-6, "grid_bits": 26}, {}, "lower grid_bits or raise epsilon"),
+        (
+            {"epsilon": 0.001, "delta": 1e-6, "grid_bits": 26},
+            {},
+            r"from 8 to \d+, or raise",
+        ),
     ],
 )
 def test_bad_budgets_and_settings_are_refused_before_data_is_read(budget, settings, message):

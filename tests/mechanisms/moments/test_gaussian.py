@@ -268,10 +268,9 @@ def test_products_of_two_levels_are_zero_in_every_table(radius, missing):
     table = random_table(design, 60, np.random.default_rng(3))
     table["g"] = [None if k % 7 == 0 else "z" if k % 11 == 0 else cell for k, cell in enumerate(table["g"])]
     totals = accumulate(open_source(table), design, RowDomain.of(design), ComputeOptions()).values
-    inside = [
-        total for (i, j), total in zip(entries_of(len(design.released)), totals, strict=True) if law.is_zero(i, j)
-    ]
-    assert inside == [0] * 4
+    inside = {(2, 3), (2, 4), (3, 4), (6, 7)}
+    pairs = entries_of(len(design.released))
+    assert [total for pair, total in zip(pairs, totals, strict=True) if pair in inside] == [0] * 4
     # the squares beside them are sums of what is there
     assert sum(total > 0 for total in totals) > 20
 

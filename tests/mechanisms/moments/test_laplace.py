@@ -218,7 +218,7 @@ def test_budgets_in_another_currency_are_refused(budget):
 
 
 def test_a_noise_too_large_for_the_sampler_is_refused_before_data_with_what_to_do():
-    with pytest.raises(SpecError, match=r"lower grid_bits or raise epsilon"):
+    with pytest.raises(SpecError, match=r"choose grid_bits from 8 to 18, or raise epsilon"):
         discreet.release("no such file.csv", numbers(50), epsilon=0.001, mechanism="laplace", grid_bits=26)
     with pytest.raises(SpecError, match="has no settings"):
         discreet.release("no such file.csv", numbers(2), epsilon=1.0, mechanism="laplace", settings={"robust": True})

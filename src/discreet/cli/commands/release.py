@@ -68,7 +68,7 @@ _LOOK: Final = "discreet ledger history shows it, and --request-id with its name
     default=16,
     show_default=True,
     metavar="BITS",
-    help="Round scaled values to multiples of 2^-BITS.",
+    help="Round scaled values to multiples of 2^-BITS, from 8 to 26, as far as the noise allows.",
 )
 @click.option("--robust", is_flag=True, help="Also spend 30% of the budget on robust standard errors (HC1).")
 @click.option(

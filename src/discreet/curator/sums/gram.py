@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from discreet.curator.sums.protocol import MadeAnew
-from discreet.exact.arrays import FloatArray
-from discreet.exact.triangle import pairs
+from discreet.exact.arrays import BigIntArray, FloatArray
+from discreet.exact.triangle import upper_triangle
 
 # a double holds every integer up to 2**53, so sums of products below it are exact in any order
 _EXACT_BITS = 53
@@ -40,7 +38,7 @@ class ExactGram(MadeAnew):
         parts = 1 if self._shift == 0 else 3
         bits = 2 * max(grid_bits if self._shift == 0 else self._shift, 1)
         self._int64 = np.zeros((parts, size, size), dtype=np.int64)
-        self._wide: npt.NDArray[Any] = np.zeros((parts, size, size), dtype=object)
+        self._wide: BigIntArray = np.zeros((parts, size, size), dtype=object)
         self._rows_until_flush = self._flush_after = 2 ** (62 - bits)
         self._product: FloatArray = np.empty((size, size))
 
@@ -58,19 +56,23 @@ class ExactGram(MadeAnew):
             self._flush()
         self._rows_until_flush -= rows
         for part, (left, right) in enumerate(self._limbs(chunk)):
-            np.matmul(left, right.T, out=self._product)  # [P:exact-products]
+            # unlike matmul it lets other threads of Python run meanwhile
+            np.dot(left, right.T, out=self._product)  # [P:exact-products]
             self._int64[part] += self._product.astype(np.int64)
 
     def totals(self) -> tuple[int, ...]:
         """Upper triangle of the exact sum, row by row, as integers without limit."""
+        return upper_triangle(self.matrix())
+
+    def matrix(self) -> BigIntArray:
+        """The exact sum, both triangles."""
         self._flush()
-        size = self._product.shape[0]
         if self._shift == 0:
-            full = self._wide[0]
+            full: BigIntArray = self._wide[0].copy()
         else:
             high, cross, low = self._wide
             full = (high << 2 * self._shift) + ((cross + cross.T) << self._shift) + low
-        return tuple(int(full[i, j]) for i, j in pairs(size))
+        return full
 
     def _limbs(self, chunk: FloatArray) -> Sequence[tuple[FloatArray, FloatArray]]:
         if self._shift == 0:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Final
 
 from discreet.design.domain import RowDomain
-from discreet.errors import SpecError
+from discreet.errors import GridTooFineError
 from discreet.losses.sensitivity.l2_sensitivity import Blocks, block_maxima, weighted_loss
 from discreet.losses.sensitivity.residuals import ratio_sensitivity, residual_sensitivity
 from discreet.mechanisms.sampling.sampler import MAX_SIGMA, rounded_up
@@ -220,9 +220,9 @@ def in_steps(block: str, scaled: float, domain: RowDomain) -> int:
     """A standard deviation in steps of the product grid, rounded up to what the sampler takes."""
     sigma = scaled * domain.product_unit * ROUNDING
     if not sigma <= MAX_SIGMA:
-        raise SpecError(
+        raise GridTooFineError(
             f"the noise of block '{block}' has a standard deviation of {scaled:.3g} scaled units, too much "
-            f"for the 64-bit sampler at grid_bits = {domain.grid_bits}; lower grid_bits or raise epsilon"
+            f"for the 64-bit sampler at grid_bits = {domain.grid_bits}"
         )
     return rounded_up(math.ceil(sigma))  # [P:steps-rounded-up]
 

@@ -12,7 +12,7 @@ from discreet.curator.sums.gram import ExactGram
 from discreet.curator.sums.protocol import Totals
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
-from discreet.errors import SpecError
+from discreet.errors import GridTooFineError
 from discreet.exact.triangle import size_of
 from discreet.losses.law import entry_blocks
 from discreet.losses.sensitivity.clips import clips_l1_sensitivity
@@ -150,8 +150,8 @@ def _steps(block: str, scale: Fraction, domain: RowDomain) -> int:
     """A scale in steps of the product grid, rounded up to what the sampler takes."""
     steps = math.ceil(scale * 4**domain.grid_bits)
     if steps > MAX_SIGMA:
-        raise SpecError(
+        raise GridTooFineError(
             f"the noise of block '{block}' has a scale of {float(scale):.3g} scaled units, too much for the 64-bit "
-            f"sampler at grid_bits = {domain.grid_bits}; lower grid_bits or raise epsilon"
+            f"sampler at grid_bits = {domain.grid_bits}"
         )
     return rounded_up(steps)  # [P:scale-rounded-up]

@@ -8,6 +8,7 @@ file may quote it, so every fault becomes one plain sentence.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -34,11 +35,6 @@ _TYPES: Final = {"string": pa.string(), "string_ref": pa.string(), "float": pa.f
 _PART_ROWS: Final = 65_536
 # a transport file is filled up with blanks, and its reader leaves out rows of nothing else at its end
 _PADDED: Final = ".xpt"
-# what blanks are as a number of 2 to 8 bytes: an exponent, and a mantissa that ends in zeros
-_BLANK_NUMBERS: Final = pa.array(
-    int.from_bytes((b" " * (width - 1)).ljust(7, b"\0"), "big") * 2.0**-56 * 16.0 ** (ord(" ") - 64)
-    for width in range(2, 9)
-)
 
 
 class StatisticalFile:
@@ -127,8 +123,20 @@ def _blank_rows(part: RecordBatch) -> pa.BooleanArray:
     blank = pa.repeat(True, part.num_rows)
     for values in part.columns:
         text = pa.types.is_string(values.type)
-        blank = pc.and_(blank, values.is_null() if text else pc.is_in(values, value_set=_BLANK_NUMBERS))
+        blank = pc.and_(blank, values.is_null() if text else pc.is_in(values, value_set=_blank_numbers()))
     return blank
+
+
+@cache
+def _blank_numbers() -> pa.Array:
+    """What blanks are as a number of 2 to 8 bytes: an exponent, and a mantissa that ends in zeros.
+
+    Only where a transport file is read: an Arrow array of Python objects loads pandas.
+    """
+    return pa.array(
+        int.from_bytes((b" " * (width - 1)).ljust(7, b"\0"), "big") * 2.0**-56 * 16.0 ** (ord(" ") - 64)
+        for width in range(2, 9)
+    )
 
 
 def _cells(cells: list[object], kind: DataType) -> pa.Array:
