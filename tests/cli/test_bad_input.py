@@ -301,7 +301,7 @@ CASES: dict[str, tuple[Prepare, str]] = {
     # the program
     "command unknown": (arguments("relase"), "Did you mean 'release'?"),
     "global option unknown": (arguments("--colour"), "--colour"),
-    "argument missing": (arguments("predict", "income.release.json"), "NEW"),
+    "argument missing": (arguments("predict", "income.release.json", "-o", "out.csv"), "NEW"),
     "argument too many": (arguments("fit", "a", "b"), "unexpected extra argument"),
     "demo folder is a file": (arguments("demo", "-o", "people.csv"), "people.csv"),
     "demo over a design": (arguments("demo", "-o", "."), "not from the demo"),

@@ -198,7 +198,7 @@ class Table:
 
         parts = self._source.parts(workers)
         # one worker adds to what was given
-        own = [lambda: gram, *([gram.empty] * (workers - 1))]
+        own = [lambda: gram, *([lambda: gram.empty()] * (workers - 1))]
         if len(parts) > 1:
             found = each_part([partial(read, part, sums) for part, sums in zip(parts, own, strict=False)], report)
         else:

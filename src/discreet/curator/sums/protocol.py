@@ -36,18 +36,18 @@ class Sums(Protocol):
 class MadeAnew:
     """Gives a new one without rows, from the arguments that this one was made with; they must not change."""
 
-    _made_from: tuple[tuple[Any, ...], dict[str, Any]]
+    _made_from: tuple[tuple[Any, ...], tuple[tuple[str, Any], ...]]
 
     def __new__(cls, *given: Any, **named: Any) -> Self:  # noqa: ANN401  # whatever sums are made from
         """Remember the arguments."""
         made = super().__new__(cls)
-        made._made_from = given, named
+        made._made_from = given, tuple(named.items())
         return made
 
     def empty(self) -> Self:
         """Sums of the same kind, with the same settings and without rows."""
         given, named = self._made_from
-        return type(self)(*given, **named)
+        return type(self)(*given, **dict(named))
 
 
 @runtime_checkable
