@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
+from typing import Any
 
 from benchmarks import comparison, results, running
 from benchmarks.catalogue import PROFILES, cases
@@ -72,7 +73,7 @@ def check(asked: argparse.Namespace) -> int:
     return 1 if worse else failed(run)
 
 
-def failed(run: dict[str, object]) -> int:
+def failed(run: dict[str, Any]) -> int:
     """Say which subjects of the product failed; the exit code."""
     found = running.failures(run)
     for line in found:

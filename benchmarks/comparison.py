@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
+from typing import Any
 
 from benchmarks.measuring import Spread
 
 WORSE = 1.3  # times the stored median, and no repeat as good as the worst stored one
 
 
-def figures(run: Mapping[str, object]) -> dict[str, dict[str, object]]:
+def figures(run: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """Figures of a run by name."""
-    found = json.loads(json.dumps(run["cases"]))
-    return {one["name"]: one for case in found for one in case["figures"]}
+    return {one["name"]: one for case in run["cases"] for one in case["figures"]}
 
 
-def regressions(new: Mapping[str, object], stored: Mapping[str, object]) -> list[str]:
+def regressions(new: Mapping[str, Any], stored: Mapping[str, Any]) -> list[str]:
     """What is worse in a new run, in words; ratios alone, as seconds depend on the machine.
 
     A ratio is worse if its median is more than 30% beyond the stored one and all its repeats are beyond all stored
@@ -39,11 +38,10 @@ def regressions(new: Mapping[str, object], stored: Mapping[str, object]) -> list
     return found
 
 
-def _spread(figure: Mapping[str, object], *, inverted: bool) -> Spread:
+def _spread(figure: Mapping[str, Any], *, inverted: bool) -> Spread:
     """Repeats of a ratio, as larger is worse."""
-    values = [float(value) for value in json.loads(json.dumps(figure["values"]))]
-    return Spread.of([1 / value for value in values] if inverted else values)
+    return Spread.of([1 / value for value in figure["values"]] if inverted else figure["values"])
 
 
-def _median(figure: Mapping[str, object]) -> float:
+def _median(figure: Mapping[str, Any]) -> float:
     return _spread(figure, inverted=False).median

@@ -1,18 +1,21 @@
 """Run one program and print what it cost. A process of its own, and a small one: imports of the standard library alone.
 
 The largest memory that the system reports for a program counts that of the process which started it, from the moment
-between the start and the loading of the program. So a large parent would be carried into a small child's figure.
+between the start and the loading of the program. So a large parent would be carried into a small child's figure; this
+one has some 11 MB, less than any subject.
 
 Run by `measuring`: python -I -S launcher.py '{"command": [...], "environment": {...}, ...}'
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
 import sys
 import time
+from typing import Any
 
 BUSY = (sys.executable, "-I", "-S", "-c", "while True: pass")
 
@@ -26,27 +29,25 @@ def started(command: tuple[str, ...], environment: dict[str, str], outputs: tupl
 
 def ended(group: int) -> None:
     """End what is left of a process group that was started here."""
-    try:
+    with contextlib.suppress(ProcessLookupError):
         os.killpg(group, signal.SIGKILL)
-    except ProcessLookupError:
-        pass
 
 
-def measured(asked: dict[str, object]) -> dict[str, object]:
+def measured(asked: dict[str, Any]) -> dict[str, object]:
     """CPU and wall seconds, largest memory in bytes, the exit code, and whether the limit of time was passed."""
-    environment = {str(name): str(value) for name, value in dict(asked["environment"]).items()}
-    neighbours = [started(BUSY, environment, (os.devnull, os.devnull)) for _ in range(int(asked["beside"]))]
+    environment = asked["environment"]
+    neighbours = [started(BUSY, environment, (os.devnull, os.devnull)) for _ in range(asked["beside"])]
     late = []
     try:
         begun = time.perf_counter()
-        child = started(tuple(asked["command"]), environment, (str(asked["out"]), str(asked["err"])))
+        child = started(tuple(asked["command"]), environment, (asked["out"], asked["err"]))
 
         def stop(*_: object) -> None:
             late.append(True)
             ended(child)
 
         signal.signal(signal.SIGALRM, stop)
-        signal.setitimer(signal.ITIMER_REAL, float(asked["limit"]))
+        signal.setitimer(signal.ITIMER_REAL, asked["limit"])
         try:
             _, status, usage = os.wait4(child, 0)
         finally:

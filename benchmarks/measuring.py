@@ -47,7 +47,7 @@ class Subject:
     most, limit
         Most repeats, and seconds after which it is stopped.
     needs
-        A feature of the product that may not be there: see `features`.
+        What may not be there: a feature of the product, or so many cores.
     """
 
     name: str
@@ -60,7 +60,7 @@ class Subject:
     beside: int = 0
     most: int | None = None
     limit: float = 120.0
-    needs: str | None = None
+    needs: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
@@ -127,7 +127,12 @@ class Run:
 
 
 def launched(
-    command: Sequence[str], *, threads: int | None = 1, beside: int = 0, limit: float = 120.0, folder: Path | None = None
+    command: Sequence[str],
+    *,
+    threads: int | None = 1,
+    beside: int = 0,
+    limit: float = 120.0,
+    folder: Path | None = None,
 ) -> Run:
     """Measure one program from a small process of its own."""
     environment = {name: value for name, value in os.environ.items() if name not in _THREADS}
@@ -141,8 +146,8 @@ def launched(
         }  # fmt: skip
         launcher = [sys.executable, "-I", "-S", str(ROOT / "benchmarks" / "launcher.py"), json.dumps(asked)]
         done = subprocess.run(launcher, capture_output=True, text=True, check=True, cwd=ROOT)
-        texts = {"out": out.read_text(errors="replace"), "err": err.read_text(errors="replace")}
-        return Run(**json.loads(done.stdout), **texts)
+        found = json.loads(done.stdout)
+        return Run(**found, out=out.read_text(errors="replace"), err=err.read_text(errors="replace"))
 
 
 def reason(run: Run, limit: float, hidden: Sequence[str] = ()) -> str:
@@ -215,14 +220,15 @@ def measured(
     repeats
         How often each runs, unless it allows fewer.
     features
-        Features of the product that are there.
+        What is there of what subjects need.
     note
         Called with a word on each repeat.
     """
     found: dict[str, list[Measurement]] = {}
     for subject in subjects:
         names = [f"{subject.name} {part}" for part in subject.parts] or [subject.name]
-        labels = [f"{subject.label}, {part}" for part in subject.parts] or [subject.label]
+        several = len(subject.parts) > 1
+        labels = [f"{subject.label}, {part}" for part in subject.parts] if several else [subject.label]
         found[subject.name] = [Measurement(*both, subject.ours) for both in zip(names, labels, strict=True)]
     for turn in range(repeats):
         for subject in subjects:
@@ -233,14 +239,10 @@ def measured(
     return [one for parts in found.values() for one in parts]
 
 
-def _one(
-    subject: Subject, parts: Sequence[Measurement], paths: Mapping[str, str], features: frozenset[str]
-) -> None:
+def _one(subject: Subject, parts: Sequence[Measurement], paths: Mapping[str, str], features: frozenset[str]) -> None:
     """One repeat, added to the measurements of the subject's parts."""
     try:
-        if subject.needs is not None and subject.needs not in features:
-            raise Unavailable(f"this version has no {subject.needs}")
-        python = interpreter(subject.environment)
+        python = _runs(subject, features)
     except Unavailable as error:
         _gap(parts, str(error), failed=False)
         return
@@ -255,6 +257,14 @@ def _one(
         one.cpu.append(cost["cpu"])
         one.wall.append(cost["wall"])
         one.memory.append(run.memory)
+
+
+def _runs(subject: Subject, features: frozenset[str]) -> str:
+    """The interpreter that runs a subject, if what it needs is there."""
+    for need in subject.needs:
+        if need not in features:
+            raise Unavailable(f"no {need} here")
+    return interpreter(subject.environment)
 
 
 def _gap(parts: Sequence[Measurement], why: str, *, failed: bool) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -40,7 +39,11 @@ def spread(values: Sequence[float]) -> str:
     '2.00 (1.00 to 3.00)'
     """
     found = Spread.of(values)
-    return short(found.median) if found.repeats == 1 else f"{short(found.median)} ({short(found.low)} to {short(found.high)})"
+    return (
+        short(found.median)
+        if found.repeats == 1
+        else f"{short(found.median)} ({short(found.low)} to {short(found.high)})"
+    )
 
 
 def median(values: Sequence[float]) -> str:
@@ -84,13 +87,17 @@ def said(run: Run) -> str:
         "The system does not say what other programs used meanwhile, so wall times are not judged."
         if most is None
         else f"Other programs used at most {short(most)} cores meanwhile"
-        + (": the machine was free." if most < QUIET else ": **the machine was not free**, so read ratios, and no wall times.")
+        + (
+            ": the machine was free."
+            if most < QUIET
+            else ": **the machine was not free**, so read ratios, and no wall times."
+        )
     )
     text = (
         f"Measured on {run['date']}: discreet {known['versions']['.venv'].get('discreet', 'unknown')} "
-        f"({known['commit']}), Python {known['python']}, {known['system']}, {known['processor']}, {known['cores']} cores, "
-        f"{known['memory_gb']} GB; sizes of the {run['profile']} run, medians of up to {run['repeats']} repeats in turns "
-        f"(smallest to largest), {round(run['seconds'] / 60)} minutes. {free}"
+        f"({known['commit']}), Python {known['python']}, {known['system']}, {known['processor']}, "
+        f"{known['cores']} cores, {known['memory_gb']} GB; sizes of the {run['profile']} run, medians of up to "
+        f"{run['repeats']} repeats in turns (smallest to largest), {round(run['seconds'] / 60)} minutes. {free}"
     )
     return wrapped(text)
 
@@ -115,11 +122,11 @@ def wanted(run: Run) -> str:
         if name not in figures:
             continue
         case, one = figures[name]
-        found = f"gap: {one['gap']}" if one["gap"] else spread(one["values"])
+        found = f"gap: {one['gap'].split(': ')[-1]}" if one["gap"] else spread(one["values"])
         limit = f"{'at least' if one['least'] else 'at most'} {one['wanted']:g}"
         met = {True: "yes", False: "**no**", None: "not judged"}[one["met"]]
-        rows.append((f"{case['title'].split(':')[0]}: {one['label']}", found, limit, met))
-    return table(("Figure", "Measured", "Wanted", "Met"), rows)
+        rows.append((f"{case['title']}: {one['label']}", found, limit, met))
+    return table(("Work", "Measured", "Wanted", "Met"), rows)
 
 
 def rows(run: Run) -> str:
@@ -134,7 +141,7 @@ def rows(run: Run) -> str:
         speed = count / Spread.of(ours["wall"]).median if ours["wall"] else None
         found.append((f"{count:,}", median(ours["cpu"]), median(read["cpu"]),
                       "—" if speed is None else f"{speed / 1e6:.2g}", megabytes(ours["memory"])))  # fmt: skip
-    head = ("Rows x 20, Parquet", "discreet, CPU s", "reading, CPU s", "million rows a second", "peak MB")
+    head = ("Rows x 20, Parquet", "discreet, CPU s", "reading, CPU s", "million rows a second of wall time", "peak MB")
     return table(head, found)
 
 
@@ -152,7 +159,9 @@ def columns(run: Run) -> str:
         for name in ("ours sums", "plain sums"):
             values = measurement(case, name)["cpu"]
             row.append(median([1e6 * value / size for value in values]))
-        draws = [one for one in (noisy or {"measurements": []})["measurements"] if one["name"] == f"noise-{count} release"]
+        draws = [
+            one for one in (noisy or {"measurements": []})["measurements"] if one["name"] == f"noise-{count} release"
+        ]
         found.append((*row, median(draws[0]["cpu"]) if draws else "—"))
     head = ("Columns", "exact sums, CPU µs a row", "plain NumPy, CPU µs a row", "noise, CPU s once")
     return table(head, found)
@@ -165,7 +174,7 @@ def levels(run: Run) -> str:
         return "Not measured."
     found: dict[str, list[Mapping[str, Any]]] = {}
     for one in case["measurements"]:
-        found.setdefault(one["name"].split()[0].removeprefix("levels-"), []).append(one)
+        found.setdefault(one["name"].split()[0].split("-")[1], []).append(one)
     rows = [
         (f"{int(count):,}", *(f"gap: {one['gap']}" if one["gap"] else median(one["cpu"]) for one in both))
         for count, both in found.items()
@@ -179,7 +188,9 @@ def mechanisms(run: Run) -> str:
     if case is None:
         return "Not measured."
     later = {
-        one["top"].split()[0]: spread(one["values"]) for one in (passes or {"figures": []})["figures"] if one["values"]
+        one["top"].split()[0]: spread(one["values"])
+        for one in (passes or {"figures": []})["figures"]
+        if one["values"] and one["bottom"].endswith(" gaussian")
     }
     rows = [
         (f"`{one['label'].split(',')[0]}`", f"gap: {one['gap']}" if one["gap"] else spread(one["cpu"]),
@@ -187,7 +198,7 @@ def mechanisms(run: Run) -> str:
         for one in case["measurements"]
     ]  # fmt: skip
     title = case["title"].split(": ")[1]
-    return table((title[0].upper() + title[1:], "CPU s", "a later pass over the first"), rows)
+    return table((title[0].upper() + title[1:], "CPU s", "a later pass over the one of `gaussian`"), rows)
 
 
 def workers(run: Run) -> str:
@@ -195,7 +206,7 @@ def workers(run: Run) -> str:
     case = case_of(run, "large")
     if case is None:
         return "Not measured."
-    names = ("ours", "ours-2", "read", "read-2", "read-buffered", "gram")
+    names = ("ours", "ours-2", "ours-4", "read", "read-2", "read-buffered", "gram")
     return measured_table(case, [measurement(case, name) for name in names])
 
 
@@ -263,8 +274,7 @@ BLOCKS: dict[str, Callable[[Run], str]] = {
 
 def filled(text: str, run: Run) -> str:
     """A page with its blocks written from a run."""
-    plain = json.loads(json.dumps(run))
-    return _BLOCK.sub(lambda found: f"{found[1]}\n\n{BLOCKS[found[1]](plain)}\n\n", text)
+    return _BLOCK.sub(lambda found: f"{found[1]}\n\n{BLOCKS[found[1]](run)}\n\n", text)
 
 
 def write(run: Run, root: Path = ROOT) -> None:

@@ -28,6 +28,7 @@ from discreet.analyst.pictures.style import (
 )
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 Run = Mapping[str, Any]
@@ -71,7 +72,9 @@ def rows(run: Run) -> Figure | None:
     if large is not None:
         cases.append((int(re.findall(r"[\d,]+", large["title"])[0].replace(",", "")), large))
     subjects = {"ours": "discreet release", "read": "reading alone"}
-    lines = [line(label, [(n, measurement(case, name)["cpu"]) for n, case in cases]) for name, label in subjects.items()]
+    lines = [
+        line(label, [(n, measurement(case, name)["cpu"]) for n, case in cases]) for name, label in subjects.items()
+    ]
     title = "CPU seconds of a whole process, by rows"
     return drawn(lines, Words(title, ("Parquet, 20 columns and a target, one worker.",), "rows", foot(run)))
 
@@ -98,7 +101,7 @@ def levels(run: Run) -> Figure | None:
     points: dict[str, list[tuple[float, Sequence[float]]]] = {"sums": [], "release": []}
     for one in case["measurements"]:
         name, part = one["name"].split()
-        points[part].append((float(name.removeprefix("levels-")), one["cpu"]))
+        points[part].append((float(name.split("-")[1]), one["cpu"]))
     lines = [line("exact sums", points["sums"]), line("whole release", points["release"])]
     written = Words("CPU seconds by the levels of one category", (case["title"].split(": ")[1] + ", one worker.",),
                     "levels", foot(run))  # fmt: skip
@@ -135,7 +138,7 @@ def bars(title: str, lines: tuple[str, ...], panels: Mapping[str, Mapping[str, f
         return figure
 
 
-def _log_ticks(axes: Any) -> None:  # noqa: ANN401  # axes of a library without types at run time
+def _log_ticks(axes: Axes) -> None:
     from matplotlib.ticker import LogLocator, NullLocator
 
     low, high = axes.get_xlim()
@@ -146,7 +149,7 @@ def _log_ticks(axes: Any) -> None:  # noqa: ANN401  # axes of a library without 
     axes.set_axisbelow(True)
 
 
-def _bar(axes: Any, row: int, value: float | None, *, colour: str) -> None:  # noqa: ANN401
+def _bar(axes: Axes, row: int, value: float | None, *, colour: str) -> None:
     if value is None:
         words(axes, 1.0, row, "gap", colour=LIGHT.faint, size=SMALL, move=(6, 0))
         return

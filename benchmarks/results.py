@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import os
 import platform
+import re
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from importlib import metadata
 from pathlib import Path
+from typing import Any
 
 from benchmarks.cases import Case, Figure
 from benchmarks.measuring import ROOT, Measurement, Spread, Unavailable, interpreter, launched, paired
@@ -81,9 +82,7 @@ def judged(figure: Figure, found: Mapping[str, Measurement], others: float | Non
     return Judged(figure, tuple(values), None, limit, met)
 
 
-def entry(
-    case: Case, found: Sequence[Measurement], others: float | None, *, full: bool
-) -> dict[str, object]:
+def entry(case: Case, found: Sequence[Measurement], others: float | None, *, full: bool) -> dict[str, Any]:
     """One case as it is kept."""
     by_name = {one.name: one for one in found}
     return {
@@ -104,20 +103,20 @@ def entry(
     }
 
 
-def _rounded(measurement: dict[str, object]) -> dict[str, object]:
+def _rounded(measurement: dict[str, Any]) -> dict[str, Any]:
     """Seconds to microseconds, memory to bytes."""
     for what in ("cpu", "wall"):
-        measurement[what] = [round(value, 6) for value in measurement[what]]  # type: ignore[attr-defined]
+        measurement[what] = [round(value, 6) for value in measurement[what]]
     return measurement
 
 
-def environment() -> dict[str, object]:
+def environment() -> dict[str, Any]:
     """What the figures depend on beside the code."""
     return {
         "python": platform.python_version(),
         "system": f"{platform.system()} {platform.machine()}",
         "processor": _processor(),
-        "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
+        "cores": cores(),
         "memory_gb": round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30),
         "commit": commit(),
         "versions": versions(),
@@ -156,16 +155,17 @@ def _processor() -> str:
     return next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), "unknown")
 
 
+def cores() -> int:
+    """Cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 def features() -> frozenset[str]:
-    """Features of the product that some subjects need, by its public signatures."""
-    code = (
-        "import inspect; from discreet.tables.source import ComputeOptions as C\n"
-        "print(*(f'ComputeOptions.{name}' for name in inspect.signature(C).parameters))"
-    )
-    run = launched([sys.executable, "-c", code])
+    """What some subjects need: options of `discreet release`, and numbers of cores."""
+    run = launched([sys.executable, "-m", "discreet", "release", "--help"])
     if run.code:
         raise RuntimeError(run.err)
-    return frozenset(run.out.split())
+    return frozenset(re.findall(r"--[a-z-]+", run.out)) | {f"{count} cores" for count in range(2, cores() + 1)}
 
 
 def stored(profile: str | None = None) -> Path:
@@ -174,7 +174,7 @@ def stored(profile: str | None = None) -> Path:
     return next((path for name in names if (path := FOLDER / f"{name}.json").exists()), FOLDER / f"{names[-1]}.json")
 
 
-def load(path: Path) -> dict[str, object]:
+def load(path: Path) -> dict[str, Any]:
     """A kept run."""
     run = json.loads(path.read_text(encoding="utf-8"))
     if run.get("schema") != SCHEMA:
@@ -182,17 +182,10 @@ def load(path: Path) -> dict[str, object]:
     return dict(run)
 
 
-def save(run: Mapping[str, object], path: Path) -> None:
+def save(run: Mapping[str, Any], path: Path) -> None:
     """Keep a run, one measurement to a line."""
     path.parent.mkdir(exist_ok=True)
     text = json.dumps(run, indent=1, ensure_ascii=False)
-    # lists of numbers stay on one line
-    import re
-
+    # lists of numbers on one line
     text = re.sub(r"\[\s+([-\d.e,\s]+?)\s+\]", lambda found: f"[{' '.join(found[1].split())}]", text)
     path.write_text(text + "\n", encoding="utf-8")
-
-
-def version() -> str:
-    """Version of the product."""
-    return metadata.version("discreet")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-import json
 import re
 import shutil
 import sys
@@ -11,11 +10,12 @@ import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from benchmarks import results
 from benchmarks.cases import Case, TableFile, job
 from benchmarks.catalogue import PROFILES, WORKERS, cases, tables
-from benchmarks.measuring import Machine, launched, measured
+from benchmarks.measuring import Machine, Spread, launched, measured
 
 Note = Callable[[str], None]
 
@@ -65,14 +65,14 @@ def chosen(every: Sequence[Case], only: Sequence[str]) -> list[Case]:
     return found
 
 
-def run(profile: str, *, repeats: int | None, only: Sequence[str], note: Note) -> dict[str, object]:
+def run(profile: str, *, repeats: int | None, only: Sequence[str], note: Note) -> dict[str, Any]:
     """Measure the cases of a profile."""
     sizes = PROFILES[profile]
     features = results.features()
     wanted = chosen(cases(sizes, workers=WORKERS in features), only)
     known = results.environment()
     begun, entries = time.perf_counter(), []
-    for name, packages in dict(known["versions"]).items():  # type: ignore[call-overload]
+    for name, packages in known["versions"].items():
         note(f"{name}: {', '.join(f'{key} {value}' for key, value in packages.items()) or 'not there'}\n")
     with tempfile.TemporaryDirectory(prefix="discreet-bench-") as place:
         files = Files(Path(place), tables(sizes))
@@ -100,26 +100,25 @@ def run(profile: str, *, repeats: int | None, only: Sequence[str], note: Note) -
     }
 
 
-def lines(entry: Mapping[str, object]) -> list[str]:
+def lines(entry: Mapping[str, Any]) -> list[str]:
     """What a run says of a case: its figures, and gaps with their reasons."""
     found = []
-    for one in json.loads(json.dumps(entry["figures"])):
+    for one in entry["figures"]:
         if one["gap"] is not None:
             found.append(f"{one['label']}: gap ({one['gap']})")
             continue
-        spread = results.Spread.of(one["values"])
+        spread = Spread.of(one["values"])
         wanted = "" if one["wanted"] is None else f"; wanted {'>=' if one['least'] else '<='} {one['wanted']:g}"
         met = {True: ", met", False: ", NOT MET", None: ""}[one["met"]]
         found.append(f"{one['label']}: {spread.median:.3g} ({spread.low:.3g} to {spread.high:.3g}){wanted}{met}")
     return found
 
 
-def failures(run: Mapping[str, object]) -> list[str]:
+def failures(run: Mapping[str, Any]) -> list[str]:
     """Subjects of the product that failed: gaps that are no missing rival."""
-    found = json.loads(json.dumps(run["cases"]))
     return [
         f"{case['name']}, {one['label']}: {one['gap']}"
-        for case in found
+        for case in run["cases"]
         for one in case["measurements"]
         if one["failed"]
     ]

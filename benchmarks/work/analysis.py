@@ -66,7 +66,7 @@ def path(columns: int) -> dict[str, Seconds]:
 def report(columns: int) -> dict[str, Seconds]:
     """The HTML page of a release with a model of it."""
     release = release_of(columns)
-    return {"report": timed(lambda: str(discreet.report(replace(release))), warm=True)}
+    return {"report": timed(lambda: discreet.report(replace(release)).html, warm=True)}
 
 
 def plan(columns: int) -> dict[str, Seconds]:
