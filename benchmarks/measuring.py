@@ -36,8 +36,8 @@ class Subject:
         What follows the interpreter; `{NAME}` is the path of a table, or a folder to write to.
     parts
         Names of what the program times itself and prints; without them the whole process is measured.
-    ours
-        Whether it is the product: then a failure is one of the run.
+    ours, refusable
+        Whether it is the product: then a failure is one of the run, unless the product may refuse such a table.
     environment
         Folder of the environment whose interpreter runs it.
     threads
@@ -55,6 +55,7 @@ class Subject:
     words: tuple[str, ...]
     parts: tuple[str, ...] = ()
     ours: bool = False
+    refusable: bool = False
     environment: str = ".venv"
     threads: int | None = 1
     beside: int = 0
@@ -249,7 +250,11 @@ def _one(subject: Subject, parts: Sequence[Measurement], paths: Mapping[str, str
     words = [_filled(word, paths) for word in subject.words]
     run = launched([python, *words], threads=subject.threads, beside=subject.beside, limit=subject.limit)
     if run.code or run.late:
-        _gap(parts, reason(run, subject.limit, tuple(paths.values())), failed=subject.ours and not run.late)
+        _gap(
+            parts,
+            reason(run, subject.limit, tuple(paths.values())),
+            failed=subject.ours and not run.late and not subject.refusable,
+        )
         return
     timed = json.loads(run.out.splitlines()[-1]) if subject.parts else {}
     for part, one in zip(subject.parts or ("",), parts, strict=True):

@@ -145,7 +145,7 @@ def text(sizes: Sizes, one: tuple[str, ...]) -> Case:
         Subject("ours", "discreet release, one worker", ours_on_file("text", "design", *one), ours=True),
         Subject("read", "reading, pyarrow.csv, one thread", job("reading.csv", path="{text}")),
     )
-    figures = (Figure("csv-cpu", "CSV, CPU over pyarrow.csv on one thread", "ours", "read", limit=1.2),)
+    figures = (Figure("csv-cpu", "CPU over pyarrow.csv on one thread", "ours", "read", limit=1.2),)
     return Case("csv", f"CSV: {counted(sizes.csv_rows)} x {D}, whole processes", subjects, figures, ("text", "design"))
 
 

@@ -6,7 +6,7 @@ from benchmarks.cases import Case, Figure, job
 from benchmarks.catalogue.sizes import D, Sizes, counted
 from benchmarks.measuring import Subject
 
-MECHANISMS = ("gaussian", "laplace", "k-norm", "wishart", "functional", "ssp", "adassp", "frank-wolfe", "irls",
+MECHANISMS = ("gaussian", "laplace", "k-norm", "wishart", "functional", "ssp", "adassp", "dpme", "frank-wolfe", "irls",
               "gradient", "output", "objective", "refined")  # fmt: skip
 PURE = ("laplace", "k-norm", "functional")
 PASSES: dict[str, dict[str, object]] = {
@@ -42,7 +42,7 @@ def gram(sizes: Sizes) -> Case:
         figures.append(
             Figure(
                 f"gram-{columns}",
-                f"exact over plain chunked Gram in memory, d = {columns}",
+                f"exact over plain chunked Gram, d = {columns}, CPU",
                 f"exact-{columns} sums",
                 f"plain-{columns} sums",
                 limit=limit,
@@ -59,7 +59,7 @@ def busy(sizes: Sizes) -> Case:
         Subject("default", "default BLAS threads", words, ("sums",), ours=True, threads=None, beside=2),
         Subject("one", "one BLAS thread", words, ("sums",), ours=True, beside=2),
     )
-    label = f"Python API, default BLAS over one BLAS thread, d = {columns}, beside 2 busy processes"
+    label = "Python API, default BLAS over one BLAS thread"
     figures = (
         Figure("busy-wall", f"{label}, wall", "default sums", "one sums", "wall", limit=1.2, busy_limit=1.2),
         Figure("busy-cpu", f"{label}, CPU", "default sums", "one sums", limit=1.2),
@@ -73,7 +73,7 @@ def by_levels(sizes: Sizes) -> Case:
     rows = sizes.level_rows
     subjects = tuple(
         Subject(f"{part}-{levels}", f"{counted(levels)} levels, {part}",
-                job("sums.levels", rows=rows, levels=levels, part=part), (part,), ours=True, limit=60)
+                job("sums.levels", rows=rows, levels=levels, part=part), (part,), ours=True, refusable=levels > 1000, limit=60)
         for levels in sizes.levels for part in ("sums", "release")
     )  # fmt: skip
     low, high = sizes.levels[0], sizes.levels[-1] if len(sizes.levels) < 3 else sizes.levels[2]

@@ -14,7 +14,7 @@ from discreet.testing import seeded_release
 
 ROWS = 20_000
 PROBLEM_ROWS = 5_000
-IN_A_ROW = 5
+IN_A_ROW = 3
 PATH = {"columns": 50, "strengths": 100}
 
 

@@ -98,6 +98,7 @@ def test_parts_that_a_process_times_are_measurements_of_their_own() -> None:
     [
         (quick("r", "import no_such_rival"), "No module named 'no_such_rival'", False),
         (quick("o", "raise SystemExit('broken')", ours=True), "broken", True),
+        (quick("f", "raise SystemExit('too many levels')", ours=True, refusable=True), "too many levels", False),
         (quick("e", "pass", environment=".venv-nowhere"), "no environment .venv-nowhere", False),
         (quick("n", "pass", ours=True, needs=("--workers",)), "no --workers here", False),
         (quick("l", "while True: pass", limit=0.2), "stopped after 0.2 s", False),
