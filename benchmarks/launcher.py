@@ -50,9 +50,14 @@ def measured(asked: dict[str, Any]) -> dict[str, object]:
         signal.setitimer(signal.ITIMER_REAL, asked["limit"])
         try:
             _, status, usage = os.wait4(child, 0)
+        except BaseException:
+            ended(child)
+            os.waitpid(child, 0)
+            raise
         finally:
             signal.setitimer(signal.ITIMER_REAL, 0)
-            ended(child)
+        # what it may have started itself
+        ended(child)
         wall = time.perf_counter() - begun
     finally:
         for neighbour in neighbours:
@@ -68,4 +73,6 @@ def measured(asked: dict[str, Any]) -> dict[str, object]:
 
 
 if __name__ == "__main__":
+    # by an exception, so that nothing that was started here stays
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     print(json.dumps(measured(json.loads(sys.argv[1]))))

@@ -146,8 +146,14 @@ def launched(
             "limit": limit,
         }  # fmt: skip
         launcher = [sys.executable, "-I", "-S", str(ROOT / "benchmarks" / "launcher.py"), json.dumps(asked)]
-        done = subprocess.run(launcher, capture_output=True, text=True, check=True, cwd=ROOT)
-        found = json.loads(done.stdout)
+        with subprocess.Popen(launcher, stdout=subprocess.PIPE, text=True, cwd=ROOT) as process:
+            try:
+                printed, _ = process.communicate()
+            except BaseException:
+                # it ends what it started
+                process.terminate()
+                raise
+        found = json.loads(printed)
         return Run(**found, out=out.read_text(errors="replace"), err=err.read_text(errors="replace"))
 
 

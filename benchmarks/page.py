@@ -74,8 +74,9 @@ def family(run: Run, stem: str) -> list[tuple[int, Mapping[str, Any]]]:
 
 
 def measurement(case: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    """A measurement by name."""
-    return next(one for one in case["measurements"] if one["name"] == name)
+    """A measurement by name; a gap where the run has none."""
+    absent = {"name": name, "label": name, "cpu": [], "wall": [], "memory": [], "gap": "not measured"}
+    return next((one for one in case["measurements"] if one["name"] == name), absent)
 
 
 def said(run: Run) -> str:
@@ -137,11 +138,12 @@ def rows(run: Run) -> str:
         points.append((_rows_of(large), large))
     found = []
     for count, case in sorted(points, key=lambda one: one[0]):
-        ours, read = measurement(case, "ours"), measurement(case, "read")
-        speed = count / Spread.of(ours["wall"]).median if ours["wall"] else None
-        found.append((f"{count:,}", median(ours["cpu"]), median(read["cpu"]),
-                      "—" if speed is None else f"{speed / 1e6:.2g}", megabytes(ours["memory"])))  # fmt: skip
-    head = ("Rows x 20, Parquet", "discreet, CPU s", "reading, CPU s", "million rows a second of wall time", "peak MB")
+        one, two, read = (measurement(case, name) for name in ("ours", "ours-2", "read"))
+        speeds = [median([count / wall / 1e6 for wall in ours["wall"]]) for ours in (one, two)]
+        memory = [megabytes(ours["memory"]) for ours in (one, two)]
+        found.append((f"{count:,}", median(one["cpu"]), median(read["cpu"]), *speeds, *memory))
+    head = ("Rows x 20, Parquet", "CPU s", "reading alone, CPU s", "million rows a second of wall", "with 2 workers",
+            "peak MB", "with 2 workers")  # fmt: skip
     return table(head, found)
 
 

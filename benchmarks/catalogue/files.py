@@ -37,8 +37,8 @@ def large_file(sizes: Sizes, one: tuple[str, ...]) -> Case:
     subjects = (
         Subject("ours", "discreet release, one worker", ours_on_file("large", "design", *one), ours=True),
         Subject("read", "reading, pyarrow, one thread", job("reading.parquet", path="{large}")),
-        workers(2),
-        workers(4),
+        workers("large", 2),
+        workers("large", 4),
         Subject("read-2", "reading, pyarrow, two threads", job("reading.parquet", path="{large}", threads=2)),
         Subject(
             "read-buffered",
@@ -62,11 +62,11 @@ def large_file(sizes: Sizes, one: tuple[str, ...]) -> Case:
     return Case("large", title, subjects, figures, ("large", "design"))
 
 
-def workers(count: int) -> Subject:
-    """The large file by several workers."""
-    words = ours_on_file("large", "design", "--workers", str(count))
+def workers(table: str, count: int) -> Subject:
+    """A file by several workers."""
+    words = ours_on_file(table, "design", "--workers", str(count))
     label = f"discreet release, {count} workers"
-    return Subject(f"ours-{count}", label, words, ours=True, needs=(WORKERS, f"{count} cores"))
+    return Subject(f"ours-{count}", label, words, ours=True, needs=(WORKERS, f"{count} cores"), limit=300)
 
 
 def rivals(sizes: Sizes, one: tuple[str, ...]) -> Case:
@@ -128,10 +128,12 @@ def by_rows(sizes: Sizes, one: tuple[str, ...]) -> list[Case]:
         subjects = (
             Subject("ours", "discreet release, one worker", ours_on_file(table, "design", *one), ours=True, limit=300),
             Subject("read", "reading, pyarrow, one thread", job("reading.parquet", path=f"{{{table}}}"), limit=300),
+            workers(table, 2),
         )
         figures = (
             Figure(f"rows-{rows}-cpu", "CPU over reading in a process", "ours", "read"),
             Figure(f"rows-{rows}-memory", "peak memory, MB", "ours", of="memory"),
+            Figure(f"rows-{rows}-memory-2", "peak memory with 2 workers, MB", "ours-2", of="memory"),
         )
         names = (table, "design", *(("large",) if table.startswith("copies") else ()))
         title = f"Rows: {counted(rows)} x {D} Parquet, whole processes"

@@ -73,7 +73,8 @@ def by_levels(sizes: Sizes) -> Case:
     rows = sizes.level_rows
     subjects = tuple(
         Subject(f"{part}-{levels}", f"{counted(levels)} levels, {part}",
-                job("sums.levels", rows=rows, levels=levels, part=part), (part,), ours=True, refusable=levels > 1000, limit=60)
+                job("sums.levels", rows=rows, levels=levels, part=part), (part,), ours=True,
+                refusable=levels > 1000, limit=60)
         for levels in sizes.levels for part in ("sums", "release")
     )  # fmt: skip
     low, high = sizes.levels[0], sizes.levels[-1] if len(sizes.levels) < 3 else sizes.levels[2]

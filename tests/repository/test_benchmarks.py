@@ -9,6 +9,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -24,7 +25,10 @@ from benchmarks.work import tables as work_tables
 
 ROOT = Path(__file__).parents[2]
 LARGE = 2**27
-OWN_PEAK = "held = bytearray(2**25); print([line.split()[1] for line in open('/proc/self/status') if line.startswith('VmHWM')][0])"
+OWN_PEAK = """
+held = bytearray(2**25)
+print(*(line.split()[1] for line in open("/proc/self/status") if line.startswith("VmHWM")))
+"""
 
 
 def quick(name: str, code: str, **more: object) -> Subject:
@@ -91,6 +95,20 @@ def test_parts_that_a_process_times_are_measurements_of_their_own() -> None:
     first, later = measured([quick("p", code, parts=("first", "later"))], {}, repeats=1)
     assert (first.name, first.cpu, first.wall) == ("p first", [1], [2])
     assert (later.name, later.cpu, later.wall) == ("p later", [3], [4])
+
+
+def test_an_interrupted_run_leaves_no_process_behind(tmp_path: Path) -> None:
+    file = tmp_path / "child"
+    code = f"import os, time; open({str(file)!r}, 'w').write(str(os.getpid())); time.sleep(60)"
+    call = f"from benchmarks.measuring import launched; launched([{sys.executable!r}, '-I', '-S', '-c', {code!r}])"
+    raised = "import signal, sys; signal.signal(signal.SIGTERM, lambda *_: sys.exit(9))"
+    run = subprocess.Popen([sys.executable, "-c", f"{raised}\n{call}"], cwd=ROOT)
+    while not (file.exists() and file.read_text()):
+        time.sleep(0.01)
+    run.terminate()
+    assert run.wait() == 9
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(file.read_text()), 0)
 
 
 @pytest.mark.parametrize(
