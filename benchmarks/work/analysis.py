@@ -32,6 +32,11 @@ def release_of(columns: int) -> discreet.Release:
     return seeded_release(table_of(columns), design, seed=1, epsilon=1e4, delta=1e-6)
 
 
+def how_often(columns: int) -> dict[str, int]:
+    """Several fits in a row where they are short; a long one needs no warming up."""
+    return {"times": IN_A_ROW, "warm": True} if columns <= 100 else {"times": 1}
+
+
 def fit(columns: int) -> dict[str, Seconds]:
     """Coefficients, standard errors, intervals and p-values, from a release that has computed nothing yet."""
     release = release_of(columns)
@@ -40,7 +45,7 @@ def fit(columns: int) -> dict[str, Seconds]:
         found = discreet.fit(replace(release))
         assert len(np.asarray(found.conf_int())) == len(np.asarray(found.pvalues)) == columns + 1
 
-    return {"fit": timed(work, IN_A_ROW, warm=True)}
+    return {"fit": timed(work, **how_often(columns))}
 
 
 def statsmodels_fit(columns: int) -> dict[str, Seconds]:
@@ -54,7 +59,7 @@ def statsmodels_fit(columns: int) -> dict[str, Seconds]:
         found = sm.OLS(table["y"], X).fit()
         assert len(np.asarray(found.conf_int())) == len(np.asarray(found.pvalues)) == columns + 1
 
-    return {"fit": timed(work, IN_A_ROW, warm=True)}
+    return {"fit": timed(work, **how_often(columns))}
 
 
 def path(columns: int) -> dict[str, Seconds]:
