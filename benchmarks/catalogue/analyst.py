@@ -6,6 +6,8 @@ from benchmarks.cases import Case, Figure, job
 from benchmarks.catalogue.sizes import Sizes
 from benchmarks.measuring import Subject
 
+FIT_SECONDS = {50: 0.05, 300: 2.0}
+
 
 def analysis(sizes: Sizes) -> Case:
     """What an analyst waits for."""
@@ -25,6 +27,9 @@ def analysis(sizes: Sizes) -> Case:
                 f"statsmodels-{columns} fit",
             )
         )
+    for columns in filter(FIT_SECONDS.__contains__, sizes.analysis):
+        label = f"fit with intervals at d = {columns}, CPU seconds"
+        figures.append(Figure(f"fit-{columns}-seconds", label, f"fit-{columns} fit", limit=FIT_SECONDS[columns]))
     for name, label in {"path": "lasso path", "report": "HTML report", "plan": "plan"}.items():
         subjects += [
             Subject(f"{name}-{columns}", f"{label}, d = {columns}", job(f"analysis.{name}", columns=columns), (name,),
