@@ -4,10 +4,10 @@ BIN := .venv/bin
 COVERED_FULLY := exact privacy ledger design tables curator mechanisms primitives losses releases audit
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-r check slow mutants bench docs wheel fmt proofs golden clean
+.PHONY: help demo test test-r check slow mutants bench bench-check bench-page docs wheel fmt proofs golden clean
 
 help:  ## print the targets
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-11s %s\n", $$1, $$2}'
 
 .venv/bin/python:
 	$(PYTHON) -m venv .venv
@@ -50,12 +50,29 @@ slow: .venv/dev.stamp  ## statistical studies, large inputs and full sweeps
 mutants: .venv/dev.stamp  ## mistakes in the production path and who sees them, written for the pages
 	OPENBLAS_NUM_THREADS=1 PYTHONPATH=tests $(BIN)/python -m support.mutant_table
 
-bench: .venv/dev.stamp  ## cost against named rivals, as ratios in one run
-	$(BIN)/python benchmarks/release_against_sklearn.py
-	$(BIN)/python benchmarks/penalised_against_peers.py
-	$(BIN)/python benchmarks/persons.py
-	$(BIN)/python benchmarks/inference.py
-	$(BIN)/python benchmarks/check.py
+.venv/bench.stamp: pyproject.toml | .venv/bin/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[bench]'
+	@touch $@
+
+# rivals that do not run beside the others; one that cannot be installed is a gap in the tables
+.venv-diffprivlib/bench.stamp:
+	$(PYTHON) -m venv .venv-diffprivlib
+	@.venv-diffprivlib/bin/python -m pip install --quiet --disable-pip-version-check \
+		'diffprivlib==0.6.6' 'scikit-learn<1.9' pandas pyarrow && touch $@ || echo 'diffprivlib: not installed, a gap'
+
+.venv-spark/bench.stamp:
+	$(PYTHON) -m venv .venv-spark
+	@.venv-spark/bin/python -m pip install --quiet --disable-pip-version-check pyspark numpy && touch $@ \
+		|| echo 'Spark: not installed, a gap'
+
+bench: .venv/bench.stamp .venv-diffprivlib/bench.stamp $(if $(SPARK),.venv-spark/bench.stamp)  ## cost beside rivals: results, pages, pictures; QUICK=1: small sizes, SPARK=1: Spark too
+	$(BIN)/python -m benchmarks run $(if $(QUICK),--profile quick) $(BENCH)
+
+bench-check: .venv/bench.stamp .venv-diffprivlib/bench.stamp  ## small sizes again; fails if a ratio is worse than the stored one
+	$(BIN)/python -m benchmarks check $(BENCH)
+
+bench-page: .venv/bench.stamp  ## write pages and pictures from the stored run
+	$(BIN)/python -m benchmarks page $(BENCH)
 
 docs: .venv/dev.stamp  ## build the pages into docs/_build/html; every example runs in make test
 	$(BIN)/sphinx-build -W -q -b html docs docs/_build/html
@@ -74,4 +91,4 @@ golden: .venv/dev.stamp  ## accept what the program says and publishes now, afte
 	PYTHONPATH=tests $(BIN)/python -m support.golden_files --accept
 
 clean:  ## remove the environment and caches
-	rm -rf .venv build dist .coverage .coverage.* .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
+	rm -rf .venv .venv-diffprivlib .venv-spark build dist .coverage .coverage.* .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache

@@ -1,0 +1,49 @@
+"""All cases of a run, at the sizes of a profile.
+
+Sees: sizes.
+Never: runs anything.
+Hands on: cases, and the files that they name.
+"""
+
+from __future__ import annotations
+
+from benchmarks.cases import Case, TableFile
+from benchmarks.catalogue.analyst import analysis, solvers
+from benchmarks.catalogue.files import WORKERS, by_rows, checks, large_file, rivals, start_up, text
+from benchmarks.catalogue.memory import (
+    busy,
+    by_columns,
+    by_levels,
+    gram,
+    mechanisms,
+    noise,
+    objective,
+    passes,
+    persons,
+)
+from benchmarks.catalogue.sizes import PROFILES, D, Sizes
+
+__all__ = ["PROFILES", "WORKERS", "cases", "tables"]
+
+
+def tables(sizes: Sizes) -> dict[str, TableFile]:
+    """Every file that cases name."""
+    parquet = {"large": sizes.large, "middle": sizes.middle, **{f"rows{rows}": rows for rows in sizes.rows}}
+    return {
+        "design": TableFile("tables.design", {"columns": D}, ".toml"),
+        **{name: TableFile("tables.parquet", {"rows": n, "columns": D}, ".parquet") for name, n in parquet.items()},
+        **{f"copies{times}": TableFile("tables.copies", {"one": "{large}", "times": times}) for times in sizes.copies},
+        "text": TableFile("tables.csv", {"rows": sizes.csv_rows, "columns": D}, ".csv"),
+        "mixed_parquet": TableFile("tables.mixed", {"rows": sizes.csv_rows}, ".parquet"),
+        "mixed_csv": TableFile("tables.mixed", {"rows": sizes.csv_rows}, ".csv"),
+    }
+
+
+def cases(sizes: Sizes, *, workers: bool = True) -> list[Case]:
+    """Every case of a profile; `workers`: whether the number of workers can be chosen."""
+    one = ("--workers", "1") if workers else ()
+    return [
+        start_up(), large_file(sizes, one), rivals(sizes, one), *by_rows(sizes, one), text(sizes, one),
+        *by_columns(sizes), gram(sizes), busy(sizes), by_levels(sizes), persons(sizes), noise(sizes), passes(sizes),
+        mechanisms(sizes), objective(sizes), analysis(sizes), solvers(), *checks(sizes),
+    ]  # fmt: skip

@@ -1,0 +1,166 @@
+"""Cases on files: whole processes, imports and all."""
+
+from __future__ import annotations
+
+from benchmarks.cases import Case, Figure, job, ours_on_file
+from benchmarks.catalogue.sizes import D, Sizes, counted
+from benchmarks.measuring import Subject
+
+WORKERS = "--workers"
+
+
+def start_up() -> Case:
+    """Imports and help."""
+    whole = {
+        "interpreter": ("bare interpreter", ("-c", "pass")),
+        "import": ("import discreet", ("-c", "import discreet")),
+        "release-name": ("import discreet, with `discreet.release`", ("-c", "import discreet; discreet.release")),
+        "help": ("discreet --help", ("-m", "discreet", "--help")),
+        "pandas": ("import pandas", ("-c", "import pandas")),
+        "sklearn": (
+            "import scikit-learn's LinearRegression",
+            ("-c", "from sklearn.linear_model import LinearRegression"),
+        ),
+        "statsmodels": ("import statsmodels.api", ("-c", "import statsmodels.api")),
+    }
+    ours = ("import", "release-name", "help")
+    subjects = tuple(Subject(name, label, words, ours=name in ours) for name, (label, words) in whole.items())
+    figures = (
+        Figure("help-seconds", "`discreet --help`, CPU seconds", "help", limit=0.15),
+        Figure("import-over-sklearn", "`import discreet` over importing scikit-learn", "import", "sklearn"),
+    )
+    return Case("start-up", "Start-up: a whole process", subjects, figures)
+
+
+def large_file(sizes: Sizes, one: tuple[str, ...]) -> Case:
+    """The large file beside reading it."""
+    subjects = (
+        Subject("ours", "discreet release, one worker", ours_on_file("large", "design", *one), ours=True),
+        Subject("read", "reading, pyarrow, one thread", job("reading.parquet", path="{large}")),
+        workers("large", 2),
+        workers("large", 4),
+        Subject("read-2", "reading, pyarrow, two threads", job("reading.parquet", path="{large}", threads=2)),
+        Subject(
+            "read-buffered",
+            "reading, pyarrow, one thread, small buffers",
+            job("reading.parquet", path="{large}", buffered=True),
+        ),
+        Subject("gram", "streamed NumPy sums and solve", job("reading.gram", path="{large}")),
+    )
+    figures = (
+        Figure("large-cpu", "CPU over reading in a process", "ours", "read", limit=1.25, busy_limit=1.75),
+        Figure("large-cpu-buffered", "CPU over reading with the same small buffers", "ours", "read-buffered"),
+        Figure("large-cpu-gram", "CPU over a streamed NumPy Gram", "ours", "gram"),
+        Figure("large-wall", "wall with 2 workers over a one-thread read", "ours-2", "read", "wall", limit=0.85),
+        Figure("large-wall-2", "wall with 2 workers over a two-thread read", "ours-2", "read-2", "wall", limit=1.4),
+        Figure("workers-wall", "wall with 2 workers over one", "ours-2", "ours", "wall"),
+        Figure("workers-cpu", "CPU with 2 workers over one", "ours-2", "ours"),
+        Figure("large-memory", "peak memory with 2 workers, MB", "ours-2", of="memory", limit=300.0),
+        Figure("large-memory-1", "peak memory with one worker, MB", "ours", of="memory"),
+    )
+    title = f"A large file: {counted(sizes.large)} x {D} Parquet, whole processes"
+    return Case("large", title, subjects, figures, ("large", "design"))
+
+
+def workers(table: str, count: int) -> Subject:
+    """A file by several workers."""
+    words = ours_on_file(table, "design", "--workers", str(count))
+    label = f"discreet release, {count} workers"
+    return Subject(f"ours-{count}", label, words, ours=True, needs=(WORKERS, f"{count} cores"), limit=300)
+
+
+def rivals(sizes: Sizes, one: tuple[str, ...]) -> Case:
+    """Load and fit, each in its own process."""
+    path = "{middle}"
+    subjects = (
+        Subject("ours", "discreet release, one worker", ours_on_file("middle", "design", *one), ours=True),
+        Subject("read", "reading, pyarrow, one thread", job("reading.parquet", path=path)),
+        Subject("gram", "streamed NumPy sums and solve", job("reading.gram", path=path)),
+        Subject("polars", "polars sums", job("rivals.polars_sums", path=path, columns=D)),
+        Subject("duckdb", "DuckDB sums", job("rivals.duckdb_sums", path=path, columns=D)),
+        Subject("lstsq", "NumPy lstsq", job("rivals.numpy_lstsq", path=path)),
+        Subject("sklearn", "scikit-learn LinearRegression", job("rivals.sklearn", path=path)),
+        Subject(
+            "diffprivlib",
+            "diffprivlib LinearRegression",
+            job("rivals.diffprivlib", path=path),
+            environment=".venv-diffprivlib",
+        ),
+        Subject("statsmodels", "statsmodels OLS", job("rivals.statsmodels", path=path)),
+        Subject(
+            "spark",
+            "Spark MLlib LinearRegression",
+            job("rivals.spark", path=path),
+            environment=".venv-spark",
+            most=3,
+            limit=240.0,
+        ),
+    )
+    known = {one.name: one.label for one in subjects}
+    figures = (
+        Figure("sklearn-cpu", "scikit-learn load and fit, CPU over ours", "sklearn", "ours", limit=5.0, least=True),
+        Figure(
+            "sklearn-memory",
+            "scikit-learn load and fit, memory over ours",
+            "sklearn",
+            "ours",
+            "memory",
+            limit=8.0,
+            least=True,
+        ),
+        *(
+            Figure(f"{name}-{of}", f"{label}, {'CPU' if of == 'cpu' else of} over ours", name, "ours", of, least=True)
+            for name, label in known.items()
+            if name not in ("ours", "sklearn")
+            for of in ("cpu", "memory")
+        ),
+    )
+    title = f"Load and fit: {counted(sizes.middle)} x {D} Parquet, whole processes"
+    return Case("rivals", title, subjects, figures, ("middle", "design"))
+
+
+def by_rows(sizes: Sizes, one: tuple[str, ...]) -> list[Case]:
+    """Growth in rows; the large file several times over is the end of it."""
+    points: list[tuple[int, str, int | None]] = [(rows, f"rows{rows}", None) for rows in sizes.rows]
+    points += [(sizes.large * times, f"copies{times}", 3) for times in sizes.copies]
+    found = []
+    for rows, table, most in points:
+        subjects = (
+            Subject("ours", "discreet release, one worker", ours_on_file(table, "design", *one), ours=True, limit=300),
+            Subject("read", "reading, pyarrow, one thread", job("reading.parquet", path=f"{{{table}}}"), limit=300),
+            workers(table, 2),
+        )
+        figures = (
+            Figure(f"rows-{rows}-cpu", "CPU over reading in a process", "ours", "read"),
+            Figure(f"rows-{rows}-memory", "peak memory, MB", "ours", of="memory"),
+            Figure(f"rows-{rows}-memory-2", "peak memory with 2 workers, MB", "ours-2", of="memory"),
+        )
+        names = (table, "design", *(("large",) if table.startswith("copies") else ()))
+        title = f"Rows: {counted(rows)} x {D} Parquet, whole processes"
+        found.append(Case(f"rows-{rows}", title, subjects, figures, names, most))
+    return found
+
+
+def text(sizes: Sizes, one: tuple[str, ...]) -> Case:
+    """CSV beside reading it."""
+    subjects = (
+        Subject("ours", "discreet release, one worker", ours_on_file("text", "design", *one), ours=True),
+        Subject("read", "reading, pyarrow.csv, one thread", job("reading.csv", path="{text}")),
+    )
+    figures = (Figure("csv-cpu", "CPU over pyarrow.csv on one thread", "ours", "read", limit=1.2),)
+    return Case("csv", f"CSV: {counted(sizes.csv_rows)} x {D}, whole processes", subjects, figures, ("text", "design"))
+
+
+def checks(sizes: Sizes) -> list[Case]:
+    """A check beside reading and beside a release."""
+    found = []
+    for kind in ("parquet", "csv"):
+        words = job("sums.checked", path=f"{{mixed_{kind}}}")
+        subjects = (Subject("call", kind, words, ("check", "reading", "release"), ours=True),)
+        figures = (
+            Figure(f"check-{kind}-reading", f"check over reading, {kind}, CPU", "call check", "call reading"),
+            Figure(f"check-{kind}-release", f"check over a release, {kind}, CPU", "call check", "call release"),
+        )
+        title = f"Check: {counted(sizes.csv_rows)} x 9 {kind}"
+        found.append(Case(f"check-{kind}", title, subjects, figures, (f"mixed_{kind}",), most=3))
+    return found

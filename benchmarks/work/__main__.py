@@ -1,0 +1,17 @@
+"""Run: python -m benchmarks.work MODULE.FUNCTION '{"argument": value}'; the last line printed is what it gives."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import sys
+
+
+def main() -> None:
+    """Call the function and print what it gives."""
+    module, function = sys.argv[1].rsplit(".", 1)
+    given = getattr(importlib.import_module(f"benchmarks.work.{module}"), function)(**json.loads(sys.argv[2]))
+    print(json.dumps(given))
+
+
+main()

@@ -1,0 +1,153 @@
+"""What an analyst does with a release, and the same by others."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+
+import numpy as np
+
+import discreet
+from benchmarks.work import tables
+from benchmarks.work.timing import Seconds, timed
+from discreet.testing import seeded_release
+
+ROWS = 20_000
+PROBLEM_ROWS = 5_000
+IN_A_ROW = 3
+PATH = {"columns": 50, "strengths": 100}
+
+
+def table_of(columns: int) -> dict[str, np.ndarray]:
+    """Uniform columns of which every tenth matters."""
+    random = np.random.default_rng(columns)
+    X = random.uniform(-1, 1, (ROWS, columns))
+    y = X[:, ::10].sum(axis=1) / np.sqrt(max(1.0, columns / 10)) + 0.5 * random.standard_normal(ROWS)
+    return {**{f"x{j}": X[:, j] for j in range(columns)}, "y": np.clip(y, -4, 4)}
+
+
+def release_of(columns: int) -> discreet.Release:
+    """A release with so little noise that every coefficient is estimable; NOT PRIVATE."""
+    design = discreet.Design("y", {**tables.declared(columns), "y": (-4, 4)})
+    return seeded_release(table_of(columns), design, seed=1, epsilon=1e4, delta=1e-6)
+
+
+def how_often(columns: int) -> dict[str, int]:
+    """Several fits in a row where they are short; a long one needs no warming up."""
+    return {"times": IN_A_ROW, "warm": True} if columns <= 100 else {"times": 1}
+
+
+def fit(columns: int) -> dict[str, Seconds]:
+    """Coefficients, standard errors, intervals and p-values, from a release that has computed nothing yet."""
+    release = release_of(columns)
+
+    def work() -> None:
+        found = discreet.fit(replace(release))
+        assert len(np.asarray(found.conf_int())) == len(np.asarray(found.pvalues)) == columns + 1
+
+    return {"fit": timed(work, **how_often(columns))}
+
+
+def statsmodels_fit(columns: int) -> dict[str, Seconds]:
+    """The same from rows."""
+    import statsmodels.api as sm
+
+    table = table_of(columns)
+    X = sm.add_constant(np.column_stack([values for name, values in table.items() if name != "y"]))
+
+    def work() -> None:
+        found = sm.OLS(table["y"], X).fit()
+        assert len(np.asarray(found.conf_int())) == len(np.asarray(found.pvalues)) == columns + 1
+
+    return {"fit": timed(work, **how_often(columns))}
+
+
+def path(columns: int) -> dict[str, Seconds]:
+    """A lasso path of a release."""
+    release = release_of(columns)
+    return {"path": timed(lambda: discreet.path(replace(release)), IN_A_ROW, warm=True)}
+
+
+def report(columns: int) -> dict[str, Seconds]:
+    """The HTML page of a release with a model of it."""
+    release = release_of(columns)
+    return {"report": timed(lambda: discreet.report(replace(release)).html, warm=True)}
+
+
+def plan(columns: int) -> dict[str, Seconds]:
+    """Expected errors before there is a release."""
+    design = discreet.Design("y", tables.declared(columns))
+    return {"plan": timed(lambda: discreet.plan(design, rows=1e6, epsilon=1.0, delta=1e-6, rsquared=0.5), warm=True)}
+
+
+def exact_problem(columns: int) -> tuple[np.ndarray, np.ndarray]:
+    """Centred correlated columns of which half matter, and a target."""
+    random = np.random.default_rng(columns)
+    size = PROBLEM_ROWS
+    X = 0.25 * (0.8 * random.standard_normal((size, columns)) + 0.6 * random.standard_normal((size, 1)))
+    y = X @ (random.standard_normal(columns) * (random.random(columns) < 0.5)) + 0.5 * random.standard_normal(size)
+    return X - X.mean(axis=0), y - y.mean()
+
+
+def noisy_gram(columns: int) -> tuple[np.ndarray, np.ndarray]:
+    """Sums of products with noise in every entry, shifted as the repair shifts them."""
+    X, y = exact_problem(columns)
+    random = np.random.default_rng(1)
+    noise = np.triu(random.standard_normal((columns, columns))) * 15
+    A = X.T @ X + noise + np.triu(noise, 1).T
+    sensitivity = 2 * 15 * np.sqrt(columns)
+    A += max(0.0, sensitivity - np.linalg.eigvalsh(A)[0]) * np.eye(columns)
+    return A, X.T @ y + 15 * random.standard_normal(columns)
+
+
+def path_solver(rival: float | None = None) -> dict[str, Seconds]:
+    """The solver behind a path on exact sums, or scikit-learn's on the same sums to a tolerance."""
+    from sklearn.linear_model import lasso_path
+
+    from discreet.analyst.solvers.lasso import minimise
+
+    X, y = exact_problem(PATH["columns"])
+    A, b = X.T @ X, X.T @ y
+    strengths = np.abs(b).max() / PROBLEM_ROWS * np.geomspace(1, 1e-3, PATH["strengths"])
+
+    def ours() -> np.ndarray:
+        theta, out = np.zeros(len(b)), []
+        for strength in strengths:
+            theta = minimise(A, b, np.full(len(b), PROBLEM_ROWS * strength), theta)
+            out.append(theta)
+        return np.column_stack(out)
+
+    def theirs(tolerance: float) -> np.ndarray:
+        return lasso_path(X, y, alphas=strengths, precompute=A, Xy=b, tol=tolerance, max_iter=100_000)[1]
+
+    assert np.abs(ours() - theirs(1e-10)).max() < 1e-4
+    return {"path": timed(ours if rival is None else lambda: theirs(rival), IN_A_ROW)}
+
+
+def one_problem(columns: int, share: float, rival: str | None = None) -> dict[str, Seconds]:
+    """One repaired problem at a share of the strength where the last slope becomes 0, by us or by CVXPY."""
+    import cvxpy
+
+    from discreet.analyst.solvers.lasso import minimise
+
+    warnings.simplefilter("ignore")
+    A, b = noisy_gram(columns)
+    limit = share * float(np.abs(b).max())
+
+    def ours() -> np.ndarray:
+        return minimise(A, b, np.full(columns, limit), np.zeros(columns))
+
+    def theirs() -> np.ndarray:
+        theta = cvxpy.Variable(columns)
+        # psd_wrap spares it the check of the eigenvalues
+        goal = cvxpy.quad_form(theta, cvxpy.psd_wrap(A)) / 2 - b @ theta + limit * cvxpy.norm1(theta)
+        cvxpy.Problem(cvxpy.Minimize(goal)).solve(solver=rival)
+        return theta.value
+
+    def objective(theta: np.ndarray) -> float:
+        return float(theta @ A @ theta / 2 - b @ theta + limit * np.abs(theta).sum())
+
+    if rival is not None:
+        best = objective(ours())
+        assert objective(theirs()) - best > -1e-9 * abs(best), "the rival found a better minimum"
+    return {"problem": timed(ours if rival is None else theirs, IN_A_ROW, warm=True)}

@@ -1,0 +1,48 @@
+"""Reading alone, and the least that a regression could do on top of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+BATCH = 65_536
+BUFFER = 1 << 16
+
+
+def batches(path: str, *, threads: int = 1, buffered: bool = False) -> Iterator[object]:
+    """Record batches of a Parquet file, or of a folder of them, one file after the other."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    pa.set_cpu_count(threads)
+    files = sorted(Path(path).glob("*.parquet")) if Path(path).is_dir() else [Path(path)]
+    for file in files:
+        opened = pq.ParquetFile(file, pre_buffer=False, buffer_size=BUFFER if buffered else 0)
+        yield from opened.iter_batches(batch_size=BATCH, use_threads=threads > 1)
+
+
+def parquet(path: str, threads: int = 1, *, buffered: bool = False) -> int:
+    """Rows of a file, all columns read."""
+    return sum(batch.num_rows for batch in batches(path, threads=threads, buffered=buffered))
+
+
+def gram(path: str) -> int:
+    """Plain float sums of products by NumPy, batch by batch, and a solve."""
+    import numpy as np
+
+    total: np.ndarray | float = 0.0
+    for batch in batches(path, buffered=True):
+        block = np.stack([np.ones(batch.num_rows), *(column.to_numpy() for column in batch.columns)])
+        total = total + block @ block.T
+    assert isinstance(total, np.ndarray)
+    return len(np.linalg.solve(total[:-1, :-1], total[:-1, -1]))
+
+
+def csv(path: str) -> int:
+    """Rows of a text file, read in blocks by pyarrow on one thread."""
+    import pyarrow as pa
+    import pyarrow.csv as arrow_csv
+
+    pa.set_cpu_count(1)
+    options = arrow_csv.ReadOptions(use_threads=False)
+    return sum(batch.num_rows for batch in arrow_csv.open_csv(path, read_options=options))

@@ -1,0 +1,65 @@
+"""What a mechanism adds to the sums: noise, later passes, linear algebra."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Mapping
+
+import discreet
+from benchmarks.work import tables
+from benchmarks.work.sums import BUDGET, alone
+from benchmarks.work.timing import Seconds, timed
+
+FEW = 100  # rows: what is left is the cost of noise and bookkeeping
+
+
+def warm_up(name: str, budget: Mapping[str, float] = BUDGET) -> None:
+    """A small release first: what is loaded once is not the cost of a row or of a draw."""
+    discreet.release(tables.in_memory(FEW, 2), discreet.Design("y", tables.declared(2)), **budget, mechanism=name)
+
+
+def noise(columns: int) -> dict[str, Seconds]:
+    """A release of so few rows that noise is all that it costs, and the file of it."""
+    table = tables.in_memory(FEW, columns)
+    design = discreet.Design("y", tables.declared(columns))
+    warm_up("gaussian")
+    made: list[discreet.Release] = []
+    release = timed(lambda: made.append(discreet.release(table, design, **BUDGET)))
+    return {"release": release, "file": timed(made[0].to_json)}
+
+
+def mechanism(name: str, rows: int, columns: int, *, pure: bool = False) -> dict[str, Seconds]:
+    """One release by a mechanism with its usual settings."""
+    table = tables.in_memory(rows, columns)
+    design = discreet.Design("y", tables.declared(columns))
+    budget = {"epsilon": 1.0} if pure else BUDGET
+    warm_up(name, budget)
+    return {"release": timed(lambda: discreet.release(table, design, **budget, mechanism=name, compute=alone()))}
+
+
+def passes(name: str, rows: int, columns: int, settings: dict[str, object]) -> dict[str, Seconds]:
+    """Passes over a table in memory: the only one of `gaussian`, which keeps no row, and those of a mechanism.
+
+    The first pass of a mechanism reads, rounds and keeps the rows; of the later ones it is the median.
+    """
+    from discreet.curator.table import Table
+
+    warm_up("gaussian")
+    warm_up(name)
+    taken: list[Seconds] = []
+    sums: Callable[..., object] = Table.sums
+
+    def watched(self: Table, *given: object) -> object:
+        found = []
+        taken.append(timed(lambda: found.append(sums(self, *given))))
+        return found[0]
+
+    Table.sums = watched
+    table = tables.in_memory(rows, columns)
+    design = discreet.Design("y", tables.declared(columns))
+    discreet.release(table, design, **BUDGET, mechanism="gaussian", compute=alone())
+    discreet.release(table, design, **BUDGET, mechanism=name, settings=settings, compute=alone())
+    only, first, *later = taken
+    assert later, "the mechanism made one pass only"
+    median = {what: statistics.median(one[what] for one in later) for what in first}
+    return {"gaussian": only, "first": first, "later": median}
