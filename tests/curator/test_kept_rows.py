@@ -116,7 +116,7 @@ def test_closed_rows_are_given_to_nobody(place):
 
 BUDGET = {"epsilon": 1.0, "delta": 1e-6}
 PERSONS = Design("y", {"x": (0, 1), "y": (0, 1)}, unit={"id": "person", "max_rows": 2})
-EACH_ROW = ComputeOptions(chunk_rows=1)
+EACH_ROW = ComputeOptions(chunk_rows=1, workers=1)
 TABLE = {"person": ["a", "a", "a", "b"], "x": [0.5, 0.25, 0.75, 1.0], "y": [0.0, 0.5, 1.0, 1.0]}
 
 
@@ -205,4 +205,4 @@ def test_parts_share_the_room_in_memory(monkeypatch):
         with KeptRows(columns=2, unit=8, chunk_rows=3, parts=parts) as kept:
             kept.add(np.ones(12, dtype=bool), np.arange(12)[None, :])
             assert kept._on_disk == on_disk
-            assert np.concatenate([chunk[1] for chunk in kept.chunks()]).tolist() == list(range(12))
+            assert [value for chunk in kept.chunks() for value in chunk[1].tolist()] == list(range(12))
