@@ -156,6 +156,7 @@ def test_two_releases_of_one_table_differ():
     assert one.totals != two.totals
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("neighbours", ["add-remove", "replace"])
 def test_noise_hides_the_exact_sums_with_the_stated_standard_deviation(neighbours):
     """400 releases: each entry's mean is the exact sum within 7 standard errors, its sd the stated one within 7."""

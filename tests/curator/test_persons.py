@@ -143,6 +143,7 @@ def test_the_rows_that_count_do_not_depend_on_other_persons():
     assert totals(person + others, plan) == tuple(a + b for a, b in zip(alone, rest, strict=True))
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("trials", [15, pytest.param(60, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("neighbours", ["add-remove", "replace"])
 def test_no_person_moves_the_moments_by_more_than_claimed(neighbours, trials):

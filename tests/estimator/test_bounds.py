@@ -180,7 +180,7 @@ def test_a_bad_cell_is_refused_before_anything_is_spent_in_words_that_scikit_lea
 
 @pytest.mark.usefixtures("nothing_is_spent")
 def test_weights_are_refused():
-    with pytest.raises(SpecError, match=r"fit got sample_weight; it takes X and y only.*no weights; leave them out"):
+    with pytest.raises(SpecError, match=r"fit got sample_weight; it takes X and y only.*needs a public bound"):
         PrivateLinearRegression(**GOOD).fit(X, Y, sample_weight=np.ones(ROWS))
 
 

@@ -12,6 +12,22 @@ from discreet.exact.equations import Equations
 from discreet.exact.linear import exact_solution, factors, solution
 
 
+@pytest.fixture(autouse=True)
+def doubles(monkeypatch):
+    """Small ones are tried in doubles, too."""
+    monkeypatch.setattr(equations, "_SMALL", 0)
+
+
+def test_few_unknowns_are_solved_in_integers(monkeypatch):
+    monkeypatch.undo()
+    rng = np.random.default_rng(1)
+    for size, integers in ((equations._SMALL - 1, True), (equations._SMALL, False)):
+        matrix, right = random_equations(rng, size, 104)
+        solved = Equations(matrix, 104)
+        solved.solution(right)
+        assert (solved._factors is not None) is integers
+
+
 def random_equations(rng, size, bits, penalty=1 << 20):
     """A Gram of random rows with a penalty, and a right side, as integers of which `bits` are after the point."""
     rows = rng.integers(-(2**16), 2**16, (size, size + 3)).astype(object)

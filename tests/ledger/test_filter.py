@@ -243,6 +243,7 @@ def run_sequences(how_many: int, seed: int) -> tuple[int, int, int]:
     return how_many, requests, exceeded
 
 
+@pytest.mark.no_cover
 def test_no_random_sequence_exceeds_its_budget():
     _, requests, exceeded = run_sequences(120, seed=1)
     assert requests > 200

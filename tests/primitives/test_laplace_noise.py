@@ -38,6 +38,7 @@ def exact_loss(one, other, drawn) -> Fraction:
     )  # fmt: skip
 
 
+@pytest.mark.no_cover
 @pytest.mark.filterwarnings("ignore::discreet.errors.PrivacyNotice")
 @pytest.mark.parametrize("by_epsilon", [True, False])
 def test_no_pair_of_neighbours_loses_more_than_the_promise_and_some_reach_it(seen, by_epsilon):

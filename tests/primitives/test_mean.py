@@ -119,6 +119,7 @@ def test_twice_the_rate_would_break_the_promise():
     assert np.abs(one - other).max() > 1.9
 
 
+@pytest.mark.no_cover
 def test_squared_error_is_dominated_by_laplace():
     """n = 1000, epsilon = 1, numbers in [0, 1]: standard deviations 0.032 against 0.0014."""
     table = [0.5] * 1000

@@ -33,6 +33,7 @@ def test_the_parameter_grows_with_epsilon_across_its_ranges():
     assert found == sorted(found)
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 4.0])
 def test_the_gaussian_curve_lies_below_that_of_a_pure_request(epsilon):
     mu, wrong = mpmath.mpf(pure_mu(epsilon)), mpmath.mpf(pure_mu(epsilon)) * 0.99

@@ -17,6 +17,8 @@ _RANGE_BITS: Final = 400
 # doubles hold integers up to 2**53, integers of one word up to 2**63
 _EXACT_BITS: Final = 53
 _WORD_BITS: Final = 62
+# with fewer unknowns integers are faster
+_SMALL: Final = 20
 
 
 class Equations:
@@ -24,7 +26,8 @@ class Equations:
 
     A is factored in doubles, once, which takes time by the cube of its size. Each correction of a solution takes time
     by the square: the residual is exact, through sums of doubles that are integers below 2**53. Where that does not
-    end at a residual as small as rounding leaves, A is factored in integers, which takes longer.
+    end at a residual as small as rounding leaves, A is factored in integers, which takes longer; so are small ones, for
+    which it does not.
 
     Parameters
     ----------
@@ -45,7 +48,7 @@ class Equations:
     def __init__(self, matrix: Int, bits: int) -> None:
         self._matrix = matrix
         self._bits = bits
-        self._doubles = _Doubles.of(matrix)
+        self._doubles = None if len(matrix) < _SMALL else _Doubles.of(matrix)
         self._factors: tuple[Int, list[int]] | None = None
 
     def solution(self, right: Int) -> Int:

@@ -199,7 +199,7 @@ def test_what_needs_coefficients_refuses_and_names_the_penalised_call(by_kind, u
         "get_prediction": lambda: fit.get_prediction(ROWS),
     }
     call = calls.get(use, lambda: getattr(fit, use))
-    with pytest.raises(NotEstimableError, match=r"--penalty bayes.*discreet\.fit\(release, penalty='bayes'\)"):
+    with pytest.raises(NotEstimableError, match=r'use the penalty "bayes" \(--penalty bayes\)'):
         call()
     again = discreet.fit(by_kind["indefinite"], penalty="bayes")
     assert np.isfinite(again.predict(ROWS)).all()

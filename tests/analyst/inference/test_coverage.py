@@ -23,6 +23,7 @@ def band(level, runs):
     return stats.binom.ppf(FALSE_ALARM / 2, runs, level), stats.binom.isf(FALSE_ALARM / 2, runs, level)
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize(("d", "n", "epsilon"), [(1, 1000, 1.0), (5, 1000, 5.0), (5, 1000, 1.0)])
 def test_every_released_coefficient_is_covered_in_95_of_100_runs(d, n, epsilon):
     """Each coefficient apart, so that the runs are independent: false alarm 1e-9 for 93.5 to 97 % true coverage.
@@ -90,6 +91,7 @@ def test_penalised_intervals_cover_the_penalised_coefficients_not_the_truth():
     assert plain < band(0.9, runs)[0]
 
 
+@pytest.mark.no_cover
 def test_simultaneous_intervals_hold_together_and_single_ones_do_not():
     random = np.random.default_rng(13)
     population = Population(5)

@@ -46,6 +46,7 @@ def test_one_release_gives_one_forecast():
     assert factors(noisy(20.0, 3)) == factors(noisy(20.0, 3))
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("intercept", [True, False])
 def test_what_is_forecast_as_bounded_is_bounded(intercept):
     """The forecast has no smaller critical value where others are hidden, so it may call a bounded set unbounded."""

@@ -56,6 +56,7 @@ def test_stated_slopes_serve_where_correlated_columns_pull_apart():
         assert 0.9 < ratio < 1.1, (name, ratio)
 
 
+@pytest.mark.no_cover
 def test_the_interval_share_is_the_share_of_real_tables_that_give_one():
     """1,200 releases of 300 tables each; the last level has 30 rows, more in one table and fewer in another."""
     cell = Cell("five levels", LEVELS, levels, 1_000, 2.0)

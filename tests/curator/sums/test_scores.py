@@ -41,6 +41,7 @@ def squared_change(one, other) -> int:
     return sum((a - b) ** 2 for a, b in zip(one, other, strict=True))
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("neighbours", RELATIONS)
 @pytest.mark.parametrize("intercept", [True, False])
 def test_no_neighbour_moves_a_sum_of_scores_by_more_than_claimed(neighbours, intercept):

@@ -55,6 +55,7 @@ def claimed(design, weights, grid_bits=16) -> Fraction:
     return Fraction(l1_sensitivity(design, RowDomain.of(design, grid_bits), weights))
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("neighbours", RELATIONS)
 def test_no_neighbour_moves_the_moments_by_more_than_claimed(neighbours):
     """Exact rational comparison, no tolerance; corners, one-hot blocks, splines, balls, a coarse grid, dropped rows."""

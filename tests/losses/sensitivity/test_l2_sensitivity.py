@@ -76,6 +76,7 @@ def claimed(design, weights) -> Fraction:
     )
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("pairs", PAIRS)
 @pytest.mark.parametrize("neighbours", RELATIONS)
 def test_no_neighbour_moves_the_moments_by_more_than_claimed(neighbours, pairs):

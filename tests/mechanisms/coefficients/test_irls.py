@@ -82,6 +82,7 @@ def loss_between(one, other, context, theta) -> Fraction:
     return losses(grams[0][0], grams[1][0], grams[0][1]) + times * by_score
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("neighbours", RELATIONS)
 @pytest.mark.parametrize("form", FORMS)
 def test_no_neighbour_spends_more_than_the_budget(neighbours, form):

@@ -47,6 +47,7 @@ def equations_of(table, design):
     return normal_equations(totals, len(design.released), intercept=design.intercept)
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("neighbours", RELATIONS)
 def test_each_linear_term_has_a_partner_with_the_same_minimum_within_the_claimed_shift(neighbours):
     """b for one table and b + gradient(old rows) - gradient(new rows) for its neighbour: one minimum, border included.

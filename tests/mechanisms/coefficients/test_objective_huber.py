@@ -67,6 +67,7 @@ def scores_at(rows, point, threshold, intercept):
     return [Fraction(total, 2 ** (beyond + 32)) for total in sums.totals()[: len(point)]]
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("neighbours", RELATIONS)
 def test_each_linear_term_has_a_partner_with_the_same_minimum_within_the_claimed_shift(neighbours):
     """b for one table and b - gradient(new rows) + gradient(old rows) for its neighbour: exact, as for squared loss."""
@@ -225,6 +226,7 @@ def test_a_clipped_corner_row_reaches_the_claimed_shift():
         assert 0.999999 * shift.length <= length <= shift.length
 
 
+@pytest.mark.no_cover
 def test_the_published_coefficients_have_the_stated_law_and_a_wrong_scale_is_rejected():
     """The gradient at what is published is minus the linear term: 400 releases of 3 draws each, false alarm 1e-9."""
     rng = np.random.default_rng(3)

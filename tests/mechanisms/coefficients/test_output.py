@@ -54,6 +54,7 @@ def random_settings(rng):
     return {"strength": float(10 ** rng.uniform(-1.5, 2.5)), "bound": float(10 ** rng.uniform(-2, 1))}
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("neighbours", RELATIONS)
 def test_no_neighbour_moves_the_coefficients_by_more_than_claimed(neighbours):
     """Exact comparison of integers, no tolerance; corners, balls, derived columns, soft and hard penalties."""
@@ -80,6 +81,7 @@ def test_no_neighbour_moves_the_coefficients_by_more_than_claimed(neighbours):
     assert nearest > 0.25**2
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("neighbours", RELATIONS)
 def test_no_person_moves_the_coefficients_by_more_than_claimed(neighbours):
     """Up to three rows that count, added or exchanged, some of them dropped."""

@@ -285,7 +285,7 @@ def test_a_release_through_the_front_door(neighbours):
     assert discreet.verify(made).loss.delta <= 1e-6
     assert len(made.coefficients.ranges) == 4
     assert made.coefficients.trace == ()
-    assert made.schema == 4
+    assert made.schema == 5
 
 
 @pytest.mark.parametrize(

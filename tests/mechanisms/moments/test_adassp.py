@@ -64,6 +64,7 @@ def joint_mu2(design, law, one, other) -> Fraction:
 # -- sensitivity -----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("neighbours", ["add-remove", "replace"])
 def test_no_neighbour_moves_the_eigenvalue_or_the_joint_loss_by_more_than_claimed(neighbours):
     """Integers for the eigenvalue and exact fractions for the loss, no tolerance; rows may be dropped."""
@@ -204,6 +205,7 @@ def pair_by_search(design, law):
     )
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("name", JOINT)
 @pytest.mark.parametrize("neighbours", ["add-remove", "replace"])
 def test_all_parts_move_far_together_beside_indicators_and_in_a_ball(name, neighbours):

@@ -147,6 +147,7 @@ def test_a_second_pass_does_not_count_again():
 # -- sensitivity -------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("neighbours", RELATIONS)
 def test_no_neighbour_moves_sums_and_counts_by_more_than_the_noise_pays_for(neighbours):
     """Exact rational comparison, no tolerance: corners, rows outside their bounds, balls, formulas, dropped rows."""

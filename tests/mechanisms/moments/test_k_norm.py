@@ -52,6 +52,7 @@ def norm2_of_change(design, law, one, other) -> Fraction:
     )
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("neighbours", RELATIONS)
 def test_no_neighbour_is_farther_away_than_epsilon(neighbours):
     """Exact rational comparison, no tolerance; corners, one-hot blocks, balls, rows that a rule drops."""

@@ -109,6 +109,7 @@ def test_a_spline_beside_its_column_reaches_no_more_than_the_search_finds():
     assert 0.91 < cdist(products.T, products.T, "cityblock").max() < 0.92
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("neighbours", RELATIONS)
 def test_no_pair_of_neighbours_spends_more_than_epsilon(neighbours):
     """Exact rational comparison under the scales really drawn, 1,000 pairs and more a relation."""

@@ -112,6 +112,7 @@ def test_noise_is_added_in_unlimited_integers_and_in_the_order_of_the_blocks():
 # -- sensitivity -----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("neighbours", ["add-remove", "replace"])
 def test_no_neighbour_moves_the_statistics_by_more_than_the_budget_allows(neighbours):
     """Exact rational loss under the noise that is drawn, no tolerance: intercepts, balls, dropped rows, chunks."""

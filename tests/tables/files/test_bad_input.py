@@ -231,6 +231,7 @@ def test_offsets_of_text_that_lead_outside_their_buffer_are_refused(tmp_path) ->
     assert "cannot be read" in refusal(tmp_path / "t.arrow", DataError)
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("kind", ["parquet", "ipc", "stream", "ipc lz4"])
 def test_a_damaged_byte_anywhere_is_refused_or_harmless(kind, tmp_path) -> None:
     content = {

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.curator.rows import row_size
-from discreet.curator.sums.protocol import CellSums, PersonSums, RecodedSums, Sums, Totals
+from discreet.curator.sums.protocol import CellSums, MadeAnew, PersonSums, RecodedSums, Sums, Totals
 from discreet.curator.table import accumulate
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
@@ -59,7 +59,7 @@ class MadeUpRows:
         return read
 
 
-class _Kept:
+class _Kept(MadeAnew):
     """Takes the place of sums, and keeps the rows themselves."""
 
     unit = 1
@@ -67,9 +67,6 @@ class _Kept:
     def __init__(self) -> None:
         self.chunks: list[FloatArray] = []
         self.starts: list[int] = []
-
-    def empty(self) -> _Kept:
-        return _Kept()
 
     def add(self, chunk: FloatArray) -> None:
         self.chunks.append(chunk.copy())
