@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import shutil
-import signal
 import sqlite3
 import sys
-import threading
 
 import pytest
 
@@ -133,20 +130,6 @@ def test_a_view_that_fails_is_refused_without_the_words_of_the_database(stored, 
     assert caught.value.__context__ is None
     with pytest.raises(DataError, match=r"cannot be read|could not be read to its end"):
         discreet.check(DatabaseTable(copy, view), DESIGN)
-
-
-@pytest.mark.parametrize("workers", [1, 2])
-def test_an_interrupt_ends_a_view_that_computes(tmp_path, workers):
-    with duckdb.connect(str(tmp_path / "slow.duckdb")) as database:
-        # minutes, and one row only at its end
-        database.execute("CREATE VIEW slow AS SELECT sum(sin(a.i * b.i)) AS age, 1.0 AS income "
-                         "FROM range(100000) a(i), range(100000) b(i)")  # fmt: skip
-    compute = discreet.ComputeOptions(workers=workers)
-    timer = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
-    timer.start()
-    with pytest.raises(KeyboardInterrupt):
-        discreet.release(DatabaseTable(tmp_path / "slow.duckdb", "slow"), DESIGN, epsilon=1.0, compute=compute)
-    timer.join()
 
 
 def test_a_table_that_breaks_off_is_refused(tmp_path):

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -176,31 +175,19 @@ class DatabaseSource:
 
     def _asked(self, database: Any, columns: str, batch_rows: int, rest: str = "") -> RecordBatchReader:  # noqa: ANN401  # DuckDB has no types
         try:
-            return _computed(database, f"SELECT {columns} FROM {self._stored}{rest}", batch_rows)
+            # the second step begins to compute rows
+            reader: RecordBatchReader = database.sql(f"SELECT {columns} FROM {self._stored}{rest}").to_arrow_reader(
+                batch_rows
+            )
         except Exception:  # whatever it says, it may quote what is stored
             problem = DataError(
                 f"the table {self._name!r} of {self._path.name!r} cannot be read: it is damaged, or a view that fails "
                 "in a row, needs more memory, another file, an extension, or a table that is not there; write its rows "
                 "as a table first"
             )
+        else:
+            return reader
         raise problem
-
-
-def _computed(database: Any, query: str, batch_rows: int) -> RecordBatchReader:  # noqa: ANN401  # as above
-    """The rows of a query, of which the first are computed here.
-
-    In a thread of its own: where a signal comes meanwhile, the database would raise an error of its own in place of
-    that of the handler, or wait for its other threads until they have computed all rows.
-    """
-    with ThreadPoolExecutor(1, "discreet-database") as helper:
-        waiting: Future[RecordBatchReader] = helper.submit(lambda: database.sql(query).to_arrow_reader(batch_rows))
-        try:
-            return waiting.result()
-        finally:
-            # again and again: what has not begun cannot be interrupted
-            while not waiting.done():
-                database.interrupt()
-                wait([waiting], 0.02)
 
 
 def _quoted(name: str) -> str:
