@@ -106,8 +106,50 @@ def test_a_database_without_tables_says_so(tmp_path):
 
 @pytest.mark.parametrize("view", ["outside", "broken"])
 def test_a_view_that_needs_anything_else_is_refused(stored, view):
-    with pytest.raises(DataError, match=f"the table '{view}' of 'people.duckdb' cannot be read: .* needs another file"):
+    with pytest.raises(DataError, match=f"the table '{view}' of 'people.duckdb' cannot be read: .* another file"):
         source(stored, view)
+
+
+VIEWS_THAT_FAIL = {
+    "at_once": "SELECT ('secret ' || age)::DOUBLE AS age, income FROM people",
+    "later": "SELECT CASE WHEN id = 2900 THEN ('secret ' || id)::INTEGER ELSE 1 END AS age, income FROM people",
+    "system": "SELECT 1.0 AS age, 2.0 AS income FROM duckdb_secrets()",
+    "large": "SELECT i AS age, row_number() OVER (ORDER BY hash(i)) AS income FROM range(12000000) t(i)",
+}
+
+
+@pytest.mark.parametrize("view", VIEWS_THAT_FAIL)
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_view_that_fails_is_refused_without_the_words_of_the_database(stored, tmp_path, view, workers):
+    copy = shutil.copy(stored, tmp_path / "copy.duckdb")
+    with duckdb.connect(str(copy)) as database:
+        database.execute(f"CREATE VIEW {view} AS {VIEWS_THAT_FAIL[view]}")
+    compute = discreet.ComputeOptions(workers=workers, batch_rows=400)
+    with pytest.raises(DataError, match=r"cannot be read|could not be read to its end") as caught:
+        discreet.release(DatabaseTable(copy, view), DESIGN, epsilon=1.0, compute=compute)
+    assert caught.value.__context__ is None
+    with pytest.raises(DataError, match=r"cannot be read|could not be read to its end"):
+        discreet.check(DatabaseTable(copy, view), DESIGN)
+
+
+def test_a_table_that_breaks_off_is_refused(tmp_path):
+    whole = tmp_path / "whole.duckdb"
+    with duckdb.connect(str(whole)) as database:
+        database.execute("CREATE TABLE people AS SELECT random() AS age, random() AS income FROM range(100000)")
+    content = whole.read_bytes()
+    cut = tmp_path / "cut.duckdb"
+    cut.write_bytes(content[: len(content) // 2])
+    with pytest.raises(DataError, match=r"'cut.duckdb' cannot be (read|opened): .*it is damaged"):
+        discreet.release(DatabaseTable(cut, "people"), DESIGN, epsilon=1.0)
+
+
+def test_a_name_that_means_two_tables_is_refused(stored, tmp_path):
+    copy = shutil.copy(stored, tmp_path / "copy.duckdb")
+    with duckdb.connect(str(copy)) as database:
+        database.execute('CREATE TABLE "survey.wave" AS SELECT * FROM people')
+    with pytest.raises(SpecError, match=r"table 'survey.wave' of 'copy.duckdb' means two tables; .* rename one"):
+        source(copy, "survey.wave")
+    assert len(rows(copy, "people")) == 3000
 
 
 def test_the_database_can_do_nothing_but_read_its_tables(stored):

@@ -22,7 +22,7 @@ from discreet.tables.frames import Origin, check_names, frame_batches
 from discreet.tables.source import Place
 
 if TYPE_CHECKING:
-    from pyarrow import RecordBatch, Schema
+    from pyarrow import RecordBatch, RecordBatchReader, Schema
 
 # where the mark of such a file is
 _MARK, _MARK_AT = b"DUCK", 8
@@ -92,17 +92,22 @@ class DatabaseSource:
         self._before = 0
         self.read_as: Final[Mapping[str, object]] = DEFAULT_READING.read_as()
         with self._opened() as database:
-            found = {
-                name if schema == "main" else f"{schema}.{name}": (f"{_quoted(schema)}.{_quoted(name)}", is_view)
+            listed = [
+                (name if schema == "main" else f"{schema}.{name}", f"{_quoted(schema)}.{_quoted(name)}", is_view)
                 for schema, name, is_view in database.sql(_LISTED).fetchall()
-            }
-            if self._name not in found:
-                where = f" of {self._path.name!r}"
-                raise SpecError.unknown_name("table", self._name, found or ["none, it has no table"], where)
-            self._stored, is_view = found[self._name]
+            ]
+            found = [(stored, is_view) for name, stored, is_view in listed if name == self._name]
+            where = f" of {self._path.name!r}"
+            if not found:
+                names = [name for name, _, _ in listed]
+                raise SpecError.unknown_name("table", self._name, names or ["none, it has no table"], where)
+            if len(found) > 1:
+                both = " and ".join(stored for stored, _ in found)
+                raise SpecError(f"table {shown(self._name)}{where} means two tables; {both} are there: rename one")
+            self._stored, is_view = found[0]
             self.origin: Final[Origin | None] = "query" if is_view else None
             # names and types; no row is read for them
-            self.schema: Final[Schema] = self._asked(database, "*", " LIMIT 0").to_arrow_reader(1).schema
+            self.schema: Final[Schema] = self._asked(database, "*", 1, " LIMIT 0").schema
 
     @property
     def share_read(self) -> float | None:
@@ -115,8 +120,8 @@ class DatabaseSource:
         check_names(names, self.schema.names)
         self._before = 0
         with self._opened() as database:
-            wanted = self._asked(database, ", ".join(map(_quoted, names)))
-            for batch in frame_batches(wanted.to_arrow_reader(batch_rows), columns, batch_rows):
+            wanted = self._asked(database, ", ".join(map(_quoted, names)), batch_rows)
+            for batch in frame_batches(wanted, columns, batch_rows):
                 yield batch
                 self._before += batch.num_rows
         check_unchanged(self._path, self._state)
@@ -168,14 +173,20 @@ class DatabaseSource:
             return
         raise problem
 
-    def _asked(self, database: Any, columns: str, rest: str = "") -> Any:  # noqa: ANN401  # DuckDB has no types
+    def _asked(self, database: Any, columns: str, batch_rows: int, rest: str = "") -> RecordBatchReader:  # noqa: ANN401  # DuckDB has no types
         try:
-            return database.sql(f"SELECT {columns} FROM {self._stored}{rest}")
+            # the second step begins to compute rows
+            reader: RecordBatchReader = database.sql(f"SELECT {columns} FROM {self._stored}{rest}").to_arrow_reader(
+                batch_rows
+            )
         except Exception:  # whatever it says, it may quote what is stored
             problem = DataError(
-                f"the table {self._name!r} of {self._path.name!r} cannot be read: it is damaged, or a view that needs "
-                "another file, an extension, or a table that is not there; write its rows as a table first"
+                f"the table {self._name!r} of {self._path.name!r} cannot be read: it is damaged, or a view that fails "
+                "in a row, needs more memory, another file, an extension, or a table that is not there; write its rows "
+                "as a table first"
             )
+        else:
+            return reader
         raise problem
 
 
