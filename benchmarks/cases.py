@@ -72,7 +72,7 @@ class TableFile:
 
 def job(name: str, /, **given: object) -> tuple[str, ...]:
     """The words that run a job of `work`."""
-    return ("-m", "benchmarks.work", name, json.dumps(given))
+    return ("-m", "benchmarks.jobs", name, json.dumps(given))
 
 
 def ours_on_file(table: str, design: str, *more: str) -> tuple[str, ...]:

@@ -286,42 +286,6 @@ def test_residuals_of_persons_without_rows_sum_to_nothing():
     assert set(accumulate(open_source(table), plan, RowDomain.of(plan), ComputeOptions(), gram).values) == {0}
 
 
-def text_of(kind, cells):
-    """An Arrow array of text with these bytes, whether they are UTF-8 or not."""
-    if kind == "dictionary":
-        return pa.DictionaryArray.from_arrays(pa.array(range(len(cells))), text_of("string", cells))
-    if kind == "view":
-        return pa.array(cells, pa.binary_view()).view(pa.string_view())
-    wide = kind == "large"
-    return pa.array(cells, pa.large_binary() if wide else pa.binary()).view(pa.large_string() if wide else pa.string())
-
-
-@pytest.mark.parametrize("kind", ["string", "large", "view", "dictionary"])
-@pytest.mark.parametrize("box", ["mapping", "table", "reader"])
-def test_an_id_that_is_not_utf_8_is_told_as_that_or_left_out(kind, box):
-    def boxed(cells):
-        rows = range(1, len(cells) + 1)
-        columns = {"person": text_of(kind, cells), "x": [k / 8 for k in rows], "g": ["a"] * len(cells)}
-        columns["y"] = [k / 8 for k in rows]
-        whole = pa.table(columns)
-        return {"mapping": columns, "table": whole, "reader": whole.to_reader()}[box]
-
-    with pytest.raises(DataError) as caught:
-        exact_release(boxed([b"a", b"\xff\xfe", b"b"]), design())
-    assert str(caught.value) == (
-        "the id column 'person' has a cell that is not valid UTF-8; write ids as text or integers"
-    )
-    # as if the row were not there, whatever stands in the cells around it
-    left = exact_release(boxed([b"a", None, b"\xe4\xb8"]), total_design()).totals
-    assert left == exact_release(boxed([b"a"]), total_design()).totals
-
-
-def test_an_id_of_another_type_is_refused():
-    table = {"person": np.array([True]), "x": [0.5], "g": ["a"], "y": [0.0]}
-    with pytest.raises(DataError, match="id column 'person' has type bool"):
-        exact_release(table, design())
-
-
 def test_the_spill_folder_is_private_and_goes_away(tmp_path, monkeypatch):
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.setattr("tempfile.tempdir", None)
@@ -466,36 +430,6 @@ def test_digests_depend_on_key_and_values_and_spread():
     assert abs(high - 10_000) < 6 * np.sqrt(5_000)
 
 
-def test_ids_written_with_and_without_a_point_are_one_person(tmp_path):
-    parts = tmp_path / "parts"
-    parts.mkdir()
-    (parts / "a.csv").write_text("person,x,g,y\n1,0.1,a,0\n2,0.2,b,0\n")
-    (parts / "b.csv").write_text("person,x,g,y\n1.0,0.3,a,0\n2.0,0.4,b,0\n-3.00,0.4,b,0\n")
-    plan = design(1, "replace")
-    moments = accumulate(open_source(parts / "*.csv"), plan, RowDomain.of(plan), ComputeOptions())
-    assert moments.count == 3
-    assert moments.values[0] == 3 * 4**16
-
-
-@pytest.mark.parametrize("kind", ["category", "text", "whole"])
-def test_dictionaries_of_ids_are_read_in_every_kind_of_text(kind):
-    import polars as pl
-
-    column = {
-        "category": pl.Series(["a", "b", "a"], dtype=pl.Categorical),
-        "text": pl.Series(["a", "b", "a"]),
-        "whole": pl.Series([1, 2, 1]),
-    }[kind]
-    frame = pl.DataFrame({"person": column, "x": [0.1, 0.2, 0.3], "g": ["a", "b", "c"], "y": [0.0, 0.0, 0.0]})
-    assert exact_release(frame, design(1)).moments[0, 0] == 2
-
-
-def test_an_id_of_thousands_of_digits_is_no_id():
-    total = {name: {**column.to_dict(), "missing": "drop"} for name, column in design().columns.items()}
-    plan = Design("y", total, unit={"id": "person", "max_rows": 2})
-    assert totals([(10**5000, 0.5, "a", 0.0), ("p", 0.5, "a", 0.0)], plan)[0] == 4**16
-
-
 @pytest.mark.parametrize("max_rows", [1, 2, 3])
 def test_persons_over_their_cap_are_counted_as_the_cap_counts_them(max_rows):
     declared = design(max_rows)
@@ -515,10 +449,3 @@ def test_persons_over_their_cap_are_counted_as_the_cap_counts_them(max_rows):
 def test_a_table_without_rows_has_nobody_over_the_cap():
     with PersonCap(design(), len(design().released) - 1) as cap:
         assert cap.over_cap() == (0, 0, 0)
-
-
-@pytest.mark.parametrize("odd", [1.5, object(), [1], b"\xff"])
-def test_an_id_that_is_neither_text_nor_an_integer_is_not_called_missing(odd):
-    table = {"x": [0.5, 0.5], "g": ["a", "b"], "y": [0.0, 0.0], "person": ["a", odd]}
-    with pytest.raises(DataError, match="a cell that is missing or neither text nor an integer; give every row its id"):
-        exact_release(table, design())

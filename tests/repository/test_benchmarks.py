@@ -20,8 +20,8 @@ from benchmarks import __main__ as program
 from benchmarks import comparison, measuring, page, pictures, results, running
 from benchmarks.cases import Case, Figure, job
 from benchmarks.catalogue import PROFILES, cases, sizes, tables
+from benchmarks.jobs import tables as job_tables
 from benchmarks.measuring import Measurement, Spread, Subject, launched, measured, paired
-from benchmarks.work import tables as work_tables
 
 ROOT = Path(__file__).parents[2]
 LARGE = 2**27
@@ -292,11 +292,11 @@ def test_every_wanted_figure_is_measured_with_a_limit() -> None:
 def test_every_job_is_a_function_with_these_arguments() -> None:
     every = [one.words for case in cases(PROFILES["full"]) for one in case.subjects]
     every += [job(one.job, path="", **one.given) for one in tables(PROFILES["full"]).values()]
-    asked = [words[2:] for words in every if words[1] == "benchmarks.work"]
+    asked = [words[2:] for words in every if words[1] == "benchmarks.jobs"]
     assert len(asked) > 50
     for name, given in asked:
         module, function = name.split(".")
-        tree = ast.parse((ROOT / "benchmarks" / "work" / f"{module}.py").read_text())
+        tree = ast.parse((ROOT / "benchmarks" / "jobs" / f"{module}.py").read_text())
         (found,) = (one for one in tree.body if isinstance(one, ast.FunctionDef) and one.name == function)
         assert set(json.loads(given)) <= {one.arg for one in found.args.args + found.args.kwonlyargs}, name
 
@@ -310,8 +310,8 @@ def test_the_processes_that_measure_load_the_standard_library_alone() -> None:
 
 
 def test_the_parquet_file_has_dictionaries_for_rounded_columns_alone(tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr(work_tables, "GROUP", 1000)
-    work_tables.parquet(str(tmp_path / "t.parquet"), 2500, 4)
+    monkeypatch.setattr(job_tables, "GROUP", 1000)
+    job_tables.parquet(str(tmp_path / "t.parquet"), 2500, 4)
     file = pq.ParquetFile(tmp_path / "t.parquet").metadata
     assert [file.row_group(index).num_rows for index in range(file.num_row_groups)] == [1000, 1000, 500]
     first = [file.row_group(0).column(index) for index in range(5)]

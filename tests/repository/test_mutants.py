@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from support import ledger_mutants, mutants
-from support.mutants import ROOT, mutated_copy, place_of, rewritten, tried
+from support.mutant_runs import mutated_copy, place_of, rewritten, tried
+from support.mutants import ROOT
 
 MUTANTS = {**mutants.MUTANTS, **ledger_mutants.MUTANTS}
 

@@ -27,6 +27,7 @@ from discreet.curator.private_folder import PrivateFolder
 from discreet.design.model import Design
 from discreet.errors import DataError, missing_extra
 from discreet.exact.arrays import FloatArray
+from discreet.tables.files.database import is_interrupt
 
 if TYPE_CHECKING:
     from pyarrow import Array, Buffer, Table
@@ -96,7 +97,7 @@ class PersonCap:
                 self._database.close()
         finally:
             self._folder.close()
-        if error is not None and _is_interrupt(error):
+        if error is not None and is_interrupt(error):
             _raise_alone(KeyboardInterrupt())
         if error is not None and _is_of_duckdb(error):
             # nothing but the disk or its memory can fail there, and its own words might hold cells
@@ -351,10 +352,3 @@ def _raise_alone(problem: BaseException) -> NoReturn:
         raise problem
     finally:
         problem.__context__ = None
-
-
-def _is_interrupt(error: BaseException) -> bool:
-    """Whether DuckDB was stopped by a signal: it takes the signal from Python and raises an error of its own."""
-    return type(error).__name__ == "InterruptException" or (
-        isinstance(error, RuntimeError) and "interrupted" in str(error).lower()
-    )

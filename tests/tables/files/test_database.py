@@ -260,3 +260,26 @@ def test_a_design_begins_from_its_columns(stored):
 
 def test_a_check_reads_it(stored):
     assert discreet.check(DatabaseTable(stored, "young"), DESIGN).rows_fit == 1000
+
+
+def test_a_view_is_computed_by_one_thread_and_a_table_read_by_as_many_as_asked_for(stored):
+    for name, threads in (("young", 1), ("people", 3)):
+        opened = source(stored, name)
+        opened.parts(3)
+        with opened._opened() as database:
+            assert database.sql("SELECT current_setting('threads')").fetchall() == [(threads,)]
+
+
+@pytest.mark.parametrize(
+    ("error", "raised"),
+    [(RuntimeError("Query interrupted"), KeyboardInterrupt), (RuntimeError("cannot read 'secret'"), DataError)],
+)
+def test_a_query_that_a_signal_ended_is_an_interrupt_and_not_damage(stored, error, raised):
+    class Database:
+        def sql(self, _):
+            raise error
+
+    with pytest.raises(raised) as caught:
+        source(stored, "young")._asked(Database(), "*", 1)
+    assert caught.value.__context__ is None
+    assert "secret" not in str(caught.value)

@@ -127,8 +127,11 @@ class DatabaseSource:
         check_unchanged(self._path, self._state)
 
     def parts(self, count: int) -> Sequence[DatabaseSource]:
-        """The table as it is; the database itself works with so many threads."""
-        self._threads = count
+        """The table as it is; the database itself reads it with so many threads, and computes a view with one.
+
+        With several it does not hear a signal before all rows of a view are computed.
+        """
+        self._threads = 1 if self.origin == "query" else count
         return [self]
 
     def place(self, row: int) -> Place:
@@ -179,16 +182,25 @@ class DatabaseSource:
             reader: RecordBatchReader = database.sql(f"SELECT {columns} FROM {self._stored}{rest}").to_arrow_reader(
                 batch_rows
             )
-        except Exception:  # whatever it says, it may quote what is stored
-            problem = DataError(
-                f"the table {self._name!r} of {self._path.name!r} cannot be read: it is damaged, or a view that fails "
-                "in a row, needs more memory, another file, an extension, or a table that is not there; write its rows "
-                "as a table first"
-            )
+        except Exception as error:  # whatever it says, it may quote what is stored
+            interrupted = is_interrupt(error)
         else:
             return reader
-        raise problem
+        if interrupted:
+            raise KeyboardInterrupt
+        raise DataError(
+            f"the table {self._name!r} of {self._path.name!r} cannot be read: it is damaged, or a view that fails in a "
+            "row, needs more memory, another file, an extension, or a table that is not there; write its rows as a "
+            "table first"
+        )
 
 
 def _quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
+
+
+def is_interrupt(error: BaseException) -> bool:
+    """Whether DuckDB was stopped by a signal: it takes the signal from Python and raises an error of its own."""
+    return type(error).__name__ == "InterruptException" or (
+        isinstance(error, RuntimeError) and "interrupted" in str(error).lower()
+    )

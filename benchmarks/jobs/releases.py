@@ -6,9 +6,9 @@ import statistics
 from collections.abc import Callable, Mapping
 
 import discreet
-from benchmarks.work import tables
-from benchmarks.work.sums import BUDGET, alone
-from benchmarks.work.timing import Seconds, timed
+from benchmarks.jobs import tables
+from benchmarks.jobs.sums import BUDGET, alone
+from benchmarks.jobs.timing import Seconds, timed
 
 FEW = 100  # rows: what is left is the cost of noise and bookkeeping
 

@@ -7,8 +7,8 @@ import inspect
 import numpy as np
 
 import discreet
-from benchmarks.work import tables
-from benchmarks.work.timing import Seconds, timed
+from benchmarks.jobs import tables
+from benchmarks.jobs.timing import Seconds, timed
 from discreet.tables.source import ComputeOptions
 from discreet.testing import exact_release
 

@@ -8,8 +8,8 @@ from dataclasses import replace
 import numpy as np
 
 import discreet
-from benchmarks.work import tables
-from benchmarks.work.timing import Seconds, timed
+from benchmarks.jobs import tables
+from benchmarks.jobs.timing import Seconds, timed
 from discreet.testing import seeded_release
 
 ROWS = 20_000

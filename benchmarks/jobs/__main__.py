@@ -1,4 +1,4 @@
-"""Run: python -m benchmarks.work MODULE.FUNCTION '{"argument": value}'; the last line printed is what it gives."""
+"""Run: python -m benchmarks.jobs MODULE.FUNCTION '{"argument": value}'; the last line printed is what it gives."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import sys
 def main() -> None:
     """Call the function and print what it gives."""
     module, function = sys.argv[1].rsplit(".", 1)
-    given = getattr(importlib.import_module(f"benchmarks.work.{module}"), function)(**json.loads(sys.argv[2]))
+    given = getattr(importlib.import_module(f"benchmarks.jobs.{module}"), function)(**json.loads(sys.argv[2]))
     print(json.dumps(given))
 
 
