@@ -26,6 +26,8 @@ COMMANDS: Final = (
     "plan",
     "check",
     "release",
+    "part",
+    "merge",
     "show",
     "ledger",
     "fit",
