@@ -182,7 +182,7 @@ def _design(parts: Sequence[Part], session: Session) -> Design:
         design = Design.from_dict(ordered_design(parts[0].header.design))
     except DesignError as error:
         raise PartFileError(f"the design in the parts is refused: {error.on_one_line}") from None
-    except (SpecError, ReleaseFileError) as error:
+    except ReleaseFileError as error:
         raise PartFileError(f"the design in the parts is refused: {error}") from None
     if design_digest(design) != session.design or any(one.header.design != parts[0].header.design for one in parts):
         raise PartFileError("the design in a part is not the one of the session")
@@ -206,9 +206,7 @@ def _record(given: Sequence[Part | str | Path], session: Session) -> Path:
     """Where the release is kept that the merger has drawn."""
     first = given[0]
     if isinstance(first, Part):
-        raise SpecError(
-            "where the merger draws the noise, give the paths of the parts: the release is kept beside them"
-        )
+        raise SpecError("where the merger draws the noise, give paths of the parts: the release is kept beside them")
     return Path(first).parent / f"discreet-merge-{session.id}"
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -256,6 +255,5 @@ def design_digest(design: Design) -> str:
     >>> design_digest(one) == design_digest(other)
     False
     """
-    # integers of any size stay what they are, which RFC 8785 would make doubles
-    text = json.dumps(design_table(design.redeclared()), sort_keys=True, separators=(",", ":"), ensure_ascii=True)
-    return "sha256:" + hashlib.sha256(b"discreet design 1\n" + text.encode()).hexdigest()
+    text = canonical_json(design_table(design.redeclared()))
+    return "sha256:" + hashlib.sha256(b"discreet design 1\n" + text).hexdigest()
