@@ -10,7 +10,7 @@ import pytest
 
 from discreet.errors import SpecError
 from discreet.losses.law import NoiseLaw
-from discreet.losses.shares import LEAST_SHARE, check_share, counted_law, share_steps, shares_distance
+from discreet.losses.shares import LEAST_SHARE, check_share, counted_law, share_steps
 
 SCALES = (1, 17, 1000, 2**34 + 1, 2**56 + 12345)
 
@@ -34,6 +34,11 @@ def test_the_share_is_the_least_that_suffices_and_what_is_counted_is_never_more(
 def test_the_standard_deviation_is_that_of_all_shares():
     law = NoiseLaw(8, {"count": 2**16}, "gaussian", parameters={"shares": 4, "honest": 3, "parts_per_person": 1})
     assert law.sd("count") == 2.0
+
+
+def shares_distance(share: int, shares: int) -> float:
+    """The bound of Kairouz, Liu & Steinke 2021 on the log ratio of a sum of shares and one variate."""
+    return 10 * math.fsum(math.exp(-2 * math.pi**2 * share * share * k / (k + 1)) for k in range(1, shares))
 
 
 def exact_distance(sigma: float, shares: int) -> mpmath.mpf:

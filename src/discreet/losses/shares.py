@@ -41,16 +41,6 @@ def counted_law(law: NoiseLaw) -> NoiseLaw:
     return replace(law, sigma=counted, parameters=rest)  # [P:counted-shares]
 
 
-def shares_distance(share: int, shares: int) -> float:
-    """Largest absolute log ratio of the sum of shares and one discrete Gaussian variate of their variance, at most.
-
-    >>> shares_distance(1, 3) < 1.1e-3, shares_distance(16, 1000)
-    (True, 0.0)
-    """
-    # underflows to 0: far below any double
-    return 10 * math.fsum(math.exp(-2 * math.pi**2 * share * share * k / (k + 1)) for k in range(1, shares))
-
-
 def check_share(block: str, sigma: int) -> None:
     """Refuse a share of so few steps that the sum of shares is not one discrete Gaussian variate for all purposes."""
     if 0 < sigma < LEAST_SHARE:

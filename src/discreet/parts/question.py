@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from discreet.curator.sums.gram import ExactGram
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.errors import SpecError
-from discreet.mechanisms.choice import AUTO
 from discreet.mechanisms.moments.shares import GaussianShares
 from discreet.mechanisms.sampling.sampler import ExactSampler
 from discreet.parts.session import Session, design_digest
 from discreet.privacy.budget import PrivacyBudget
 from discreet.workflow import Question
+
+# leaves the choice to the program, whose versions may differ between curators
+_OPEN: Final = "auto"
 
 
 def asked_by(session: Session, design: Design) -> Question:
@@ -42,8 +46,8 @@ def asked_by(session: Session, design: Design) -> Question:
         domain = RowDomain.of(design, session.grid_bits)
         law = mechanism.noise_model(design, domain, budget, {})
         return Question(design, domain, budget, mechanism, {}, law, robust=False, residual_bound=None)
-    if session.mechanism == AUTO:
-        raise SpecError(f"the mechanism of a session is {AUTO!r}; name the one that all curators agree on")
+    if session.mechanism == _OPEN:
+        raise SpecError(f"the mechanism of a session is {_OPEN!r}; name the one that all curators agree on")
     asked = Question.checked(
         design,
         budget,

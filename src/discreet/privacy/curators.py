@@ -56,7 +56,7 @@ class CuratorTerms:
             raise SpecError.unknown_name("noise of a session", self.noise, NOISE_MODES)
         if self.noise == "shares":
             # everybody can take its own share away, so one share never counts
-            _check_integer("honest", self.honest, 1, self.parts - 1)  # [P:own-share-apart]
+            _check_integer("honest", self.honest, 1, self.parts - 1)
         elif not is_integer(self.honest) or self.honest != 0:
             raise SpecError(
                 f"honest is {shown(self.honest)}; where the merger draws the noise no share protects: leave it out"

@@ -21,7 +21,7 @@ def moments_in_shares(stated: Stated) -> Loss:
     whole = shares == 1
     if not (whole or FEWEST_PARTS <= shares <= MOST_PARTS):
         raise SpecError(f"the parameter {SHARES!r}: expected 1 or {FEWEST_PARTS} to {MOST_PARTS}, got {shares}")
-    if not 1 <= honest <= (1 if whole else shares - 1):
+    if not 1 <= honest <= (1 if whole else shares - 1):  # [P:own-share-apart]
         raise SpecError(f"the parameter {HONEST!r}: expected 1 to one less than the {shares} shares, got {honest}")
     if not 1 <= most <= (MOST_PARTS if whole else shares):
         raise SpecError(f"the parameter {PERSON_PARTS!r}: expected 1 to the number of parts, got {most}")
