@@ -104,6 +104,7 @@ def _curator_sentences(unit: PrivacyUnit, curators: CuratorTerms) -> dict[str, s
     """Sentences of the conditions under which parts of several curators are one release."""
     most, parts = curators.parts_per_person, curators.parts
     where = "is in one part" if most == 1 else f"is in at most {most} of the {parts} parts"
+    others = "one" if parts - curators.honest == 1 else str(parts - curators.honest)
     compared = "and the curators compared the fingerprint of their session by another way than it was sent"
     return {
         "part-row": f"each person {where} and appears there in at most one row"
@@ -115,8 +116,8 @@ def _curator_sentences(unit: PrivacyUnit, curators: CuratorTerms) -> dict[str, s
         LEDGERS: "every other release about the same people is charged to the ledgers of their curators, each of whose "
         "budgets holds for all of them together (privacy losses add up)",
         "honest-parts": f"at least {curators.honest} of the {parts} curators drew their shares of the noise as agreed "
-        "and keep them, their sums and their keys to themselves, whatever the other "
-        f"{parts - curators.honest} and the merger tell each other; {compared}",
+        f"and keep them, their sums and their keys to themselves, whatever the other {others} and the merger tell each "
+        f"other; {compared}",
         "trusted-merger": f"whoever merged the {parts} parts, which saw the exact pooled sums and drew the noise, drew "
         f"it as agreed and publishes nothing else; {compared}",
     }

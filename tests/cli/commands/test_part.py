@@ -16,9 +16,8 @@ NAMES = ("north", "süd", "west")
 def keys(folder, call):
     """Three curators with keys, and what was printed of each."""
     for name in NAMES:
-        made = call("part", "--new-key", f"{name}.key")
+        made = call("part", "--new-key", f"{name}.key", "-o", f"{name}.pub")
         assert made.exit_code == 0, made.output
-        (folder / f"{name}.pub").write_text(made.stdout, encoding="utf-8")
     return folder
 
 
@@ -44,7 +43,9 @@ def test_a_new_key_is_secret_and_its_public_half_is_printed(keys, call):
     assert (keys / "süd.key").stat().st_mode & 0o777 == 0o600
     public = discreet.Curator.load(keys / "süd.pub")
     assert public.name == "süd"
-    assert public.fingerprint in (keys / "süd.pub").read_text(encoding="utf-8")
+    said = call("part", "--new-key", "fourth.key").stdout
+    (keys / "fourth.pub").write_text(said, encoding="utf-8")
+    assert discreet.Curator.load(keys / "fourth.pub").fingerprint in said
     found = call("part", "--new-key", "other.key", "--name", "Krankenhaus Süd", "--json")
     assert json.loads(found.stdout)["name"] == "Krankenhaus Süd"
     again = call("part", "--new-key", "other.key")
@@ -119,6 +120,8 @@ def test_a_part_that_cannot_be_saved_is_kept(agreed, call, monkeypatch):
         (("--new-key", "a.key", "--epsilon", "1"), "--epsilon does not go with --new-key"),
         (("--new-key", "a.key", "--new-session", "T.toml"), "--new-session does not go with --new-key"),
         (("--new-key", "a.key", "--name", " "), "the name of a curator"),
+        (("--new-key", "a.key", "-o", "a.key"), "is the private key"),
+        (("--new-key", "a.key", "-o", "existing.json"), "exists"),
         (("--new-session", "T.toml", "--key", "north.key"), "--key does not go with --new-session"),
         (("--new-session", "T.toml"), "--new-session needs --design"),
         (("--new-session", "T.toml", "--design", "design.toml"), "--new-session needs --epsilon"),

@@ -62,7 +62,7 @@ _MODES: Final = "give DATA with --session and --key, or --new-key FILE, or --new
 @click.option("--dataset", metavar="NAME", help="Data set of the ledger whose budget is spent.")
 @click.option("--accept-changed-data", is_flag=True, help="Accept that the table changed since the last release.")
 @weak_privacy_option
-@click.option("-o", "--output", metavar="PART", help="Where to write the part.")
+@click.option("-o", "--output", metavar="PART", help="Where to write the part; with --new-key the public keys.")
 @output_options
 def command(
     run: Run,
@@ -110,8 +110,9 @@ def command(
         "--accept-changed-data": accept_changed_data or None,
     }  # fmt: skip
     if new_key is not None:
-        _refuse({**about, **terms, "--design": design_path, "--new-session": new_session}, "--new-key")
-        _write_key(new_key, name, as_json=as_json)
+        others = {**about, "-o": None, **terms, "--design": design_path, "--new-session": new_session}
+        _refuse(others, "--new-key")
+        _write_key(new_key, name, output, force=force, as_json=as_json)
         return
     _refuse({"--name": name}, "anything but --new-key")
     if new_session is not None:
@@ -197,13 +198,20 @@ def _needed(option: str, value: str | None, mode: str) -> str:
     return value
 
 
-def _write_key(path: str, name: str | None, *, as_json: bool) -> None:
+def _write_key(path: str, name: str | None, output: str | None, *, force: bool, as_json: bool) -> None:
     """Write new private keys and print the public ones, in the form in which a session lists them."""
+    from discreet.files import check_output, write_bytes
     from discreet.parts.keys import CuratorKey
 
     made = CuratorKey.new(Path(path).stem if name is None else name)
-    made.save(path)
     public = made.public
+    if output is not None:
+        check_output(output, force=force)
+        if Path(output).absolute() == Path(path).absolute():
+            raise OutputError(f"the output {output!r} is the private key; choose another name")
+    made.save(path)
+    if output is not None:
+        write_bytes(output, public.to_toml().encode(), force=force)
     if as_json:
         say_json({"path": path, "fingerprint": public.fingerprint} | public.to_dict())
     else:
