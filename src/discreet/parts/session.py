@@ -59,7 +59,7 @@ class Session:
 
     Examples
     --------
-    >>> from discreet.parts.keys import CuratorKey
+    >>> from discreet import CuratorKey, Design
     >>> design = Design("y", {"y": (0, 10), "x": (0, 5)})
     >>> three = [CuratorKey.new(name).public for name in ("north", "south", "west")]
     >>> session = Session.new(design, three, epsilon=1.0, delta=1e-6)

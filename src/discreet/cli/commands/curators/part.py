@@ -189,7 +189,7 @@ def _refuse(options: Mapping[str, object], mode: str) -> None:
     """Refuse options that another step of the command has."""
     for option, value in options.items():
         if value is not None:
-            raise SpecError(f"{option} does not go with {mode}; {_MODES}")
+            raise SpecError(f"{option} cannot be used with {mode}; {_MODES}")
 
 
 def _needed(option: str, value: str | None, mode: str) -> str:

@@ -116,13 +116,13 @@ def test_a_part_that_cannot_be_saved_is_kept(agreed, call, monkeypatch):
     [
         ((), "expected --design, --session, --key and -o"),
         (("people.csv", "--session", "S.toml"), "expected --design, --session, --key and -o"),
-        (("people.csv", "--new-key", "a.key"), "DATA does not go with --new-key"),
-        (("--new-key", "a.key", "--epsilon", "1"), "--epsilon does not go with --new-key"),
-        (("--new-key", "a.key", "--new-session", "T.toml"), "--new-session does not go with --new-key"),
+        (("people.csv", "--new-key", "a.key"), "DATA cannot be used with --new-key"),
+        (("--new-key", "a.key", "--epsilon", "1"), "--epsilon cannot be used with --new-key"),
+        (("--new-key", "a.key", "--new-session", "T.toml"), "--new-session cannot be used with --new-key"),
         (("--new-key", "a.key", "--name", " "), "the name of a curator"),
         (("--new-key", "a.key", "-o", "a.key"), "is the private key"),
         (("--new-key", "a.key", "-o", "existing.json"), "exists"),
-        (("--new-session", "T.toml", "--key", "north.key"), "--key does not go with --new-session"),
+        (("--new-session", "T.toml", "--key", "north.key"), "--key cannot be used with --new-session"),
         (("--new-session", "T.toml"), "--new-session needs --design"),
         (("--new-session", "T.toml", "--design", "design.toml"), "--new-session needs --epsilon"),
         (("--new-session", "T.toml", "--design", "design.toml", "--epsilon", "one"), "epsilon"),
@@ -131,8 +131,8 @@ def test_a_part_that_cannot_be_saved_is_kept(agreed, call, monkeypatch):
             ("--new-session", "T.toml", "--design", "design.toml", "--epsilon", "1", "--curator", "no.pub"),
             "cannot read",
         ),
-        (("people.csv", "--name", "a"), "--name does not go with anything but --new-key"),
-        (("people.csv", "--honest", "2"), "--honest does not go with anything but --new-session"),
+        (("people.csv", "--name", "a"), "--name cannot be used with anything but --new-key"),
+        (("people.csv", "--honest", "2"), "--honest cannot be used with anything but --new-session"),
     ],
 )
 def test_steps_are_not_mixed(agreed, call, words, message):
