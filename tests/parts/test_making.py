@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 import discreet
+from discreet.curator.table import Table
 from discreet.design.model import Design
 from discreet.errors import AfterSpendError, BudgetError, ColumnNotice, DataError, PrivacyNotice, SpecError
 from discreet.mechanisms.sampling.sampler import ExactSampler
@@ -17,6 +18,8 @@ from discreet.parts.question import asked_by
 from discreet.parts.record import Record
 from discreet.parts.session import Session
 from discreet.privacy.spend import untracked
+from discreet.tables.files.opening import open_source
+from discreet.tables.source import ComputeOptions
 from support.curators import DESIGN, TERMS, NoNoise, curators, rows
 from support.tables import Untouchable
 
@@ -52,6 +55,38 @@ def test_the_same_table_again_gives_the_same_bytes_and_another_table_nothing(peo
     with pytest.raises(SpecError, match="was used before with this key"):
         people.part(0, rows(2), ExactSampler(), spend=spend)
     assert not spent
+
+
+class Given(NoNoise):
+    """Noise that was chosen."""
+
+    def __init__(self, noise):
+        self.noise = noise
+
+    def draw(self, sigmas):
+        return list(self.noise)
+
+
+def test_two_tables_with_equal_noisy_sums_give_the_same_bytes(people, tmp_path):
+    """In lockstep: nothing of a table but its noisy sums reaches the part."""
+    asked = asked_by(people.session, DESIGN)
+    exact = []
+    for table in (rows(1, 20), rows(2, 31)):
+        with Table(open_source(table), DESIGN, asked.domain, ComputeOptions()) as opened:
+            exact.append(opened.sums().on_grid(asked.law.unit))
+    (tmp_path / "again").mkdir()
+    again = replace(people, folder=tmp_path / "again")
+    people.keys[0].save(again.path(0))
+    noise = [17 * k for k in range(len(exact[0]))]
+    moved = [one + a - b for one, a, b in zip(noise, *exact, strict=True)]
+    one = people.part(0, rows(1, 20), Given(noise))
+    other = again.part(0, rows(2, 31), Given(moved))
+    assert one.content == other.content
+    # negative control: one step of noise more is another part
+    (tmp_path / "third").mkdir()
+    third = replace(people, folder=tmp_path / "third")
+    people.keys[0].save(third.path(0))
+    assert third.part(0, rows(1, 20), Given([noise[0] + 1, *noise[1:]])).content != one.content
 
 
 def test_a_crash_between_record_and_output_leaves_the_same_part(people, monkeypatch):

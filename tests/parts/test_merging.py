@@ -88,7 +88,9 @@ def test_a_merged_release_is_an_ordinary_one(release, tmp_path):
     fit = discreet.fit(release)
     assert fit.release is release
     assert "merged from 3 parts, noise in shares, 2 of them counted" in release.summary()
-    assert "at least 2 of the 3 curators" in discreet.report(release).html
+    page = discreet.report(release).html
+    assert "at least 2 of the 3 curators" in page
+    assert "the sum of 3 shares, one of each curator" in page
     assert "at least 2 of the 3 curators" in release.guarantee.sentence()
     assert release.anchor == "untracked"
 

@@ -40,6 +40,12 @@ def test_the_same_sums_find_their_part_and_others_are_refused(people):
             record(people).find(other)
 
 
+def test_a_link_to_the_key_finds_the_same_record(people):
+    (people.folder / "link.key").symlink_to(people.path(0))
+    linked = Record.beside(people.folder / "link.key", people.session, people.keys[0].record_key())
+    assert linked.path == record(people).path.resolve()
+
+
 def test_the_first_of_two_processes_decides(people):
     first, second = record(people), record(people)
     one, other = signed(people), signed(people, bytes([1] * 48))

@@ -42,7 +42,8 @@ class Record:
     @classmethod
     def beside(cls, key_path: str | Path, session: Session, key: bytes) -> Record:
         """The record of a session, in a folder for its owner alone, which is made if it is not there."""
-        given = checked_path(key_path)
+        # by whatever name the key was given
+        given = checked_path(key_path).resolve()
         folder = given.with_name(given.name + _SUFFIX)
         try:
             folder.mkdir(mode=0o700, exist_ok=True)
