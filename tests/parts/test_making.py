@@ -57,6 +57,15 @@ def test_the_same_table_again_gives_the_same_bytes_and_another_table_nothing(peo
     assert not spent
 
 
+def test_rows_in_another_order_are_the_same_table_also_where_persons_are_capped(tmp_path):
+    design = Design("y", {"y": (0, 10), "x": (0, 5)}, unit={"id": "person", "max_rows": 1})
+    people = curators(tmp_path, design)
+    table = rows(1, 30, persons=5)
+    made = people.part(0, table, ExactSampler(), design)
+    turned = {name: cells[::-1] for name, cells in table.items()}
+    assert people.part(0, turned, ExactSampler(), design) == made
+
+
 class Given(NoNoise):
     """Noise that was chosen."""
 

@@ -30,7 +30,7 @@ from discreet.releases.reading import ordered_design
 from discreet.tables.frames import Origin
 from discreet.workflow import Question, run_passes
 
-_MOST_PARTS: Final = "one part from each curator, made under one session file"
+_ONE_OF_EACH: Final = "one part from each curator, made under one session file"
 _ORIGINS: Final[tuple[Origin, ...]] = ("query", "stream", "quoted")
 # standard deviations of the noise that no sum of shares exceeds
 _FAR: Final = 64
@@ -124,18 +124,18 @@ def merge_with(
 def complete(parts: Sequence[Part], wanted: Session | None) -> tuple[Session, list[Part]]:
     """The session of the parts, and one part of each of its curators in their order; anything else is refused."""
     if len(parts) < FEWEST_PARTS:
-        raise PartFileError(f"got {len(parts)} parts; expected at least {FEWEST_PARTS}: {_MOST_PARTS}")
+        raise PartFileError(f"got {len(parts)} parts; expected at least {FEWEST_PARTS}: {_ONE_OF_EACH}")
     agreed = wanted or parts[0].session
     for one in parts:
         if one.session != agreed:
             other = "of the given session" if wanted is not None else f"that the part of {parts[0].curator!r} is of"
             raise PartFileError(
-                f"the part of {one.curator!r} is of another session than the one {other}; expected {_MOST_PARTS}"
+                f"the part of {one.curator!r} is of another session than the one {other}; expected {_ONE_OF_EACH}"
             )  # [P:same-session]
     places = [one.header.curator for one in parts]
     twice = sorted({place for place in places if places.count(place) > 1})
     if twice:
-        raise PartFileError(f"there are two parts of {agreed.curators[twice[0]].name!r}; expected {_MOST_PARTS}")
+        raise PartFileError(f"there are two parts of {agreed.curators[twice[0]].name!r}; expected {_ONE_OF_EACH}")
     missing = [one.name for place, one in enumerate(agreed.curators) if place not in places]
     if missing:
         raise PartFileError(
