@@ -165,6 +165,7 @@ def test_origins_and_ledgers_of_parts_become_conditions(tmp_path):
     assert any("the ledgers of their curators" in line for line in said)
     assert found.anchor == f"ledgers of 3 curators, session {people.session.id}"
     assert Release.from_json(found.to_json()) == found
+    assert any("the ledgers of its curators" in line for line in discreet.verify(found).cannot_see)
 
 
 # -- noise of the merger ----------------------------------------------------------------------------------------------
