@@ -1,10 +1,10 @@
 # Bare `make` prints the targets. Everything runs in .venv, made from pyproject.toml alone.
 PYTHON ?= python3
 BIN := .venv/bin
-COVERED_FULLY := exact privacy ledger design tables curator mechanisms primitives losses releases audit
+COVERED_FULLY := exact privacy ledger design tables curator mechanisms primitives losses releases audit parts
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-r check slow mutants bench bench-check bench-page docs wheel fmt proofs golden clean
+.PHONY: help demo demo-parts test test-r check slow mutants bench bench-check bench-page docs wheel fmt proofs golden clean
 
 help:  ## print the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-11s %s\n", $$1, $$2}'
@@ -13,7 +13,7 @@ help:  ## print the targets
 	$(PYTHON) -m venv .venv
 
 .venv/demo.stamp: pyproject.toml | .venv/bin/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[datasets,report]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[datasets,parts,report]'
 	@touch $@
 
 .venv/dev.stamp: pyproject.toml | .venv/bin/python
@@ -22,6 +22,9 @@ help:  ## print the targets
 
 demo: .venv/demo.stamp  ## set up and run the main job on bundled data
 	$(BIN)/discreet demo
+
+demo-parts: .venv/demo.stamp  ## three simulated hospitals make one release without pooling their rows
+	PYTHONPATH=tests $(BIN)/python -m support.page_runs docs/how-to/several-curators.md
 
 check: .venv/dev.stamp  ## lint, types, import contracts and the width of Markdown
 	@$(BIN)/ruff check . || { echo 'fix it with: make fmt'; exit 1; }

@@ -160,6 +160,9 @@ read_release <- function(path) {
   sigma <- vapply(release$noise$sigma, as.numeric, 0)
   sd <- matrix(sigma[block], size, size) / .unit(release)
   if (family == "discrete-laplace") sd <- sd * sqrt(2)
+  # of several curators: each number has the sum of so many shares of noise
+  shares <- release$noise$parameters$shares
+  if (!is.null(shares)) sd <- sd * sqrt(as.numeric(shares))
   # two indicators of one factor are never both 1: their product is 0 and has no noise
   for (factor in release$noise$factors) {
     inside <- seq(factor[[1]] + 1, factor[[2]] + 1)

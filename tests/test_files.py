@@ -8,6 +8,7 @@ import stat
 
 import pytest
 
+from discreet import files
 from discreet.errors import OutputError, SpecError
 from discreet.files import check_output
 from discreet.releases import Release
@@ -55,3 +56,29 @@ def test_a_long_name_that_the_folder_allows_is_written_and_a_longer_one_is_told(
 def test_a_name_with_a_nul_is_refused(tmp_path):
     with pytest.raises(SpecError, match="NUL"):
         check_output(tmp_path / "a\0b.json", force=False)
+
+
+def test_a_secret_file_is_for_its_owner_alone(tmp_path):
+    files.write_bytes(tmp_path / "key", b"secret", secret=True)
+    assert (tmp_path / "key").stat().st_mode & 0o777 == 0o600
+
+
+def test_a_file_that_is_written_once_stays_what_it_was(tmp_path):
+    path = tmp_path / "record"
+    assert files.write_once(path, b"first")
+    assert not files.write_once(path, b"second")
+    assert path.read_bytes() == b"first"
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert [one.name for one in tmp_path.iterdir()] == ["record"]
+
+
+def test_a_file_that_cannot_be_written_once_is_said_to_be_so(tmp_path):
+    with pytest.raises(OutputError, match="cannot write"):
+        files.write_once(tmp_path / "none" / "record", b"first")
+
+
+def test_a_file_may_have_a_limit_of_its_own(tmp_path):
+    (tmp_path / "long").write_bytes(b"12345")
+    assert files.read_limited(tmp_path / "long", 5) == b"12345"
+    with pytest.raises(OSError, match="longer than 4 bytes"):
+        files.read_limited(tmp_path / "long", 4)

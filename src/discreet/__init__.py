@@ -28,6 +28,12 @@ if TYPE_CHECKING:
     from discreet.ledger.ledger import Ledger
     from discreet.pages.page import report
     from discreet.papers.comparison.comparing import compare_methods
+    from discreet.parts.curators import Curator
+    from discreet.parts.keys import CuratorKey
+    from discreet.parts.making import part
+    from discreet.parts.merging import merge
+    from discreet.parts.part_file import Part
+    from discreet.parts.session import Session
     from discreet.planning import plan
     from discreet.privacy.budget import PrivacyBudget
     from discreet.privacy.unit import PrivacyUnit
@@ -40,6 +46,8 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "ComputeOptions": "discreet.tables.source",
+    "Curator": "discreet.parts.curators",
+    "CuratorKey": "discreet.parts.keys",
     "DatabaseTable": "discreet.tables.files.database",
     "Design": "discreet.design.model",
     "DesignError": "discreet.errors",
@@ -47,10 +55,12 @@ _HOMES = {
     "DiscreetError": "discreet.errors",
     "Fit": "discreet.analyst.model",
     "Ledger": "discreet.ledger.ledger",
+    "Part": "discreet.parts.part_file",
     "PrivacyBudget": "discreet.privacy.budget",
     "PrivacyUnit": "discreet.privacy.unit",
     "PrivateLinearRegression": "discreet.estimator",
     "Release": "discreet.releases",
+    "Session": "discreet.parts.session",
     "blank_design": "discreet.tables.files.blank_design",
     "check": "discreet.checking",
     "check_pipeline": "discreet.estimator",
@@ -58,6 +68,8 @@ _HOMES = {
     "compare_models": "discreet.analyst.comparison",
     "diagnose": "discreet.analyst.diagnosis",
     "fit": "discreet.analyst.model",
+    "merge": "discreet.parts.merging",
+    "part": "discreet.parts.making",
     "path": "discreet.analyst.path",
     "plan": "discreet.planning",
     "release": "discreet.workflow",
@@ -71,6 +83,8 @@ _ROOMS = ("audit", "datasets", "papers", "planning", "primitives", "privacy", "t
 
 __all__ = [
     "ComputeOptions",
+    "Curator",
+    "CuratorKey",
     "DatabaseTable",
     "Design",
     "DesignError",
@@ -78,10 +92,12 @@ __all__ = [
     "DiscreetError",
     "Fit",
     "Ledger",
+    "Part",
     "PrivacyBudget",
     "PrivacyUnit",
     "PrivateLinearRegression",
     "Release",
+    "Session",
     "blank_design",
     "check",
     "check_pipeline",
@@ -89,6 +105,8 @@ __all__ = [
     "compare_models",
     "diagnose",
     "fit",
+    "merge",
+    "part",
     "path",
     "plan",
     "release",

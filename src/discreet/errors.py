@@ -209,6 +209,10 @@ class ReleaseFileError(DiscreetError):
     """A release file cannot be trusted or understood."""
 
 
+class PartFileError(DiscreetError):
+    """A part of one of several curators is damaged, altered, or not of this session."""
+
+
 class OutputError(DiscreetError):
     """A result cannot be written where it was asked for."""
 

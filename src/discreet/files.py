@@ -53,21 +53,22 @@ def path_text(path: str | os.PathLike[str] | os.PathLike[bytes]) -> str:
     return text
 
 
-def read_limited(path: object) -> bytes:
+def read_limited(path: object, largest: int = _LARGEST) -> bytes:
     """The content of a design or release file, which is never too long; a device may have no end.
 
     Raises
     ------
     OSError
-        If it cannot be read, is a device, or is longer than any such file.
+        If it cannot be read, is a device, or is longer than any such file: than `largest` bytes.
     """
     with checked_path(path).open("rb") as file:
         state = os.fstat(file.fileno())
         if stat.S_ISCHR(state.st_mode):
             raise OSError(errno.ENODEV, "it is a device; give a regular file")
-        content = b"" if state.st_size > _LARGEST else file.read(_LARGEST + 1)
-    if max(len(content), state.st_size) > _LARGEST:
-        raise OSError(errno.EFBIG, "it is longer than 1 GiB, too long for a design or a release")
+        content = b"" if state.st_size > largest else file.read(largest + 1)
+    if max(len(content), state.st_size) > largest:
+        most = "1 GiB, too long for a design or a release" if largest == _LARGEST else f"{largest:,} bytes"
+        raise OSError(errno.EFBIG, f"it is longer than {most}")
     return content
 
 
@@ -142,8 +143,11 @@ def check_suffix(path: str | Path, *suffixes: str, example: str) -> None:
 
 
 @contextmanager
-def replacing(path: str | Path, *, force: bool = False) -> Iterator[Path]:
-    """Give a temporary file beside `path` that takes its place only if the block ends well."""
+def replacing(path: str | Path, *, force: bool = False, secret: bool = False) -> Iterator[Path]:
+    """Give a temporary file beside `path` that takes its place only if the block ends well.
+
+    A secret file stays readable by this user alone.
+    """
     target = check_output(path, force=force)
     # named before it is there, so that no moment is left in which a signal would leave it
     temporary = _temporary(target.parent)
@@ -152,9 +156,10 @@ def replacing(path: str | Path, *, force: bool = False) -> Iterator[Path]:
         yield temporary
         with temporary.open("rb") as written:
             os.fsync(written.fileno())
-        mask = os.umask(0)
-        os.umask(mask)
-        temporary.chmod(0o666 & ~mask)
+        if not secret:
+            mask = os.umask(0)
+            os.umask(mask)
+            temporary.chmod(0o666 & ~mask)
         temporary.replace(target)
     except OSError as error:
         raise OutputError(f"cannot write {str(target)!r}: {error.strerror}") from None
@@ -162,10 +167,41 @@ def replacing(path: str | Path, *, force: bool = False) -> Iterator[Path]:
         _discard(temporary)
 
 
-def write_bytes(path: str | Path, content: bytes, *, force: bool = False) -> None:
-    """Write a whole file at once."""
-    with replacing(path, force=force) as temporary:
+def write_bytes(path: str | Path, content: bytes, *, force: bool = False, secret: bool = False) -> None:
+    """Write a whole file at once; a secret one is readable by this user alone."""
+    with replacing(path, force=force, secret=secret) as temporary:
         temporary.write_bytes(content)
+
+
+def write_once(path: Path, content: bytes) -> bool:
+    """Write a whole secret file that nobody replaces; False if there is one of this name, however it got there."""
+    temporary = _temporary(path.parent)
+    try:
+        _create(temporary)
+        with temporary.open("wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        # unlike a replacement it fails where another process was first
+        os.link(temporary, path)
+        _flush_folder(path.parent)
+    except FileExistsError:
+        return False
+    except OSError as error:
+        raise OutputError(f"cannot write {str(path)!r}: {error.strerror}") from None
+    finally:
+        _discard(temporary)
+    return True
+
+
+def _flush_folder(folder: Path) -> None:
+    """Make the names in a folder last, where the system can."""
+    with suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
 
 
 def _temporary(folder: Path) -> Path:

@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final, Literal, TypeVar
 
 from discreet import __version__
 from discreet.curator.sums.dyadic_cells import DyadicCells
@@ -55,6 +55,8 @@ from discreet.tables.files.opening import open_source
 from discreet.tables.files.reading import DEFAULT_READING, ReadOptions
 from discreet.tables.frames import Origin, position_notice
 from discreet.tables.source import ComputeOptions, checked_options
+
+Made = TypeVar("Made")
 
 _LATER: Final = "the release failed after the budget was spent, and nothing was published:"
 
@@ -279,7 +281,7 @@ def release_with(
             # what is published is what was recorded, read back
             return made if receipt.commit is None else Release.from_json(receipt.commit(made.to_json()))
 
-        made = _after_spend(build, receipt.request_id)
+        made = after_spend(build, receipt.request_id)
         if isinstance(made, str):
             raise stop_of(made, receipt)
         return made if sampler.private else replace(made, guarantee=None, signature=None)
@@ -447,8 +449,8 @@ class Question:
         )
 
 
-def _after_spend(made: Callable[[], Release | str], request_id: str) -> Release | str:
-    """Make the release; whatever fails now comes after the spend, and says so without repeating foreign words."""
+def after_spend(made: Callable[[], Made], request_id: str) -> Made:
+    """Make what is published; whatever fails now comes after the spend, and says so without repeating foreign words."""
     again = f". Request {request_id}: the same command finishes it at no further cost" if request_id else ""
     try:
         return made()

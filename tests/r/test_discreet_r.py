@@ -4,6 +4,7 @@ import json
 import math
 import shutil
 import subprocess
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,7 +14,9 @@ import pytest
 import discreet
 from discreet import datasets, testing
 from discreet.analyst.values.not_estimable import known
+from discreet.mechanisms.sampling.sampler import ExactSampler
 from discreet.releases.reading import SCHEMA_VERSION
+from support.curators import curators
 
 ROOT = Path(__file__).parents[2]
 RSCRIPT = shutil.which("Rscript")
@@ -55,6 +58,14 @@ COLUMNS = {
 }
 
 
+def merged(rows, design):
+    """A release whose noise is the sum of three shares."""
+    with tempfile.TemporaryDirectory() as folder:
+        people = curators(Path(folder), design, epsilon=4.0)
+        tables = [{name: cells[place::3] for name, cells in rows.items()} for place in range(3)]
+        return discreet.merge(people.parts(tables, ExactSampler(), design))
+
+
 def cases():
     mixed = discreet.Design("y", COLUMNS)
     small = discreet.Design("y", {name: COLUMNS[name] for name in ("y", "x", "flag", "group", "odd name")})
@@ -75,6 +86,7 @@ def cases():
         "codes": Case(testing.seeded_release(many, coded, seed=5, epsilon=2.0, delta=1e-6)),
         "replace": Case(testing.seeded_release(many, fixed, seed=3, epsilon=2.0, delta=1e-6)),
         "real": Case(discreet.release(many, small, epsilon=2.0, delta=1e-6)),
+        "shares": Case(merged(many, fixed)),
         "no-square": Case(testing.seeded_release(many, fixed, seed=4, epsilon=2.0, delta=1e-6, mechanism="ssp")),
         "few-rows": Case(testing.exact_release(three, fixed)),
     }

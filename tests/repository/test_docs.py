@@ -7,13 +7,9 @@ says that the text below is exactly what the block above prints.
 
 from __future__ import annotations
 
-import contextlib
-import io
 import re
-import shlex
 import subprocess
 import sys
-from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -21,77 +17,12 @@ import pytest
 
 import discreet
 from discreet.cli.main import COMMANDS
+from support.page_runs import RUN, Page, parts
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 PAGES = sorted(page for page in DOCS.rglob("*.md") if "_build" not in page.parts)
-RUN = ("python", "sh", "toml")
 WIDTH = 90  # what a window of 1280 pixels shows without scrolling
-_PART = re.compile(
-    r"^```(?P<tag>\S*)[^\n]*\n(?P<body>.*?)^```$|^% (?P<mark>check|save|same)(?:: (?P<text>[^\n]*))?$",
-    flags=re.DOTALL | re.MULTILINE,
-)
-
-
-@dataclass
-class Part:
-    """A fenced block, or a line that a reader does not see."""
-
-    kind: str
-    text: str
-    line: int
-
-
-def parts(page: Path) -> list[Part]:
-    source = page.read_text()
-    return [
-        Part(m["mark"] or m["tag"], (m["text"] if m["mark"] else m["body"]) or "", source.count("\n", 0, m.start()) + 1)
-        for m in _PART.finditer(source)
-    ]
-
-
-@dataclass
-class Page:
-    """One page being run: a namespace, and what its last block printed."""
-
-    path: Path
-    names: dict[str, object] = field(default_factory=lambda: {"__name__": "__page__"})
-    printed: str = ""
-    save_as: str | None = None
-    compare: bool = False
-
-    def run(self, part: Part) -> None:
-        if part.kind == "python":
-            # empty lines put the block where it stands, so that a traceback names the line of the page
-            code = compile("\n" * part.line + part.text, str(self.path), "exec")
-            said = io.StringIO()
-            with contextlib.redirect_stdout(said):
-                exec(code, self.names)
-            self.printed = said.getvalue()
-        elif part.kind == "check":
-            exec(compile("\n" * (part.line - 1) + part.text, str(self.path), "exec"), self.names)
-        elif part.kind == "sh":
-            self.printed = "".join(ran(command) for command in part.text.replace("\\\n", " ").splitlines())
-        elif part.kind == "toml":
-            assert discreet.Design.from_toml(part.text).released
-            if self.save_as:
-                Path(self.save_as).write_text(part.text)
-            self.save_as = None
-        elif part.kind == "save":
-            self.save_as = part.text
-        elif part.kind == "same":
-            self.compare = True
-        elif part.kind == "text" and self.compare:
-            assert self.printed == part.text, f"{self.path}:{part.line} shows something else than was printed"
-            self.compare = False
-
-
-def ran(command: str) -> str:
-    program, *words = shlex.split(command)
-    assert program == "discreet", command
-    done = subprocess.run([sys.executable, "-m", program, *words], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, f"{command}: {done.stderr}"
-    return done.stdout
 
 
 @pytest.mark.parametrize(

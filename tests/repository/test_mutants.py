@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from support import ledger_mutants, mutants
+from support import ledger_mutants, mutants, parts_mutants
 from support.mutant_runs import mutated_copy, place_of, rewritten, tried
 from support.mutants import ROOT
 
-MUTANTS = {**mutants.MUTANTS, **ledger_mutants.MUTANTS}
+TABLES = (mutants, ledger_mutants, parts_mutants)
+MUTANTS = {name: mutant for table in TABLES for name, mutant in table.MUTANTS.items()}
 
 
 @pytest.mark.slow
@@ -45,7 +46,7 @@ def test_every_mutant_still_has_its_place_and_is_another_program(name):
 
 
 def test_no_place_is_left_without_a_mutant():
-    for table in (mutants, ledger_mutants):
+    for table in TABLES:
         assert {mutant.index for mutant in table.MUTANTS.values()} == set(table.PLACES)
-    assert not set(mutants.PLACES) & set(ledger_mutants.PLACES)
-    assert len(MUTANTS) == len(mutants.MUTANTS) + len(ledger_mutants.MUTANTS)
+    assert len({place for table in TABLES for place in table.PLACES}) == sum(len(table.PLACES) for table in TABLES)
+    assert len(MUTANTS) == sum(len(table.MUTANTS) for table in TABLES)

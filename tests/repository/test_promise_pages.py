@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import discreet
-from support import bad_inputs, fuzzing, ledger_mutants, mutants, production_mutants
+from support import bad_inputs, fuzzing, ledger_mutants, mutants, parts_mutants, production_mutants
 
 ROOT = Path(__file__).parents[2]
 LIMITS = (ROOT / "docs" / "promise" / "limits.md").read_text()
@@ -53,6 +53,7 @@ def test_the_page_counts_the_mistakes_and_inputs_that_are_tried():
         "mistakes in the production path": len(production_mutants.MUTANTS),
         "one-line mistakes elsewhere": len(mutants.MUTANTS),
         "one-line mistakes in ledger": len(ledger_mutants.MUTANTS),
+        "one-line mistakes in parts": len(parts_mutants.MUTANTS),
         "bad and odd inputs": len(bad_inputs.CASES),
         "random inputs of a full run": fuzzing.MANY,
     }

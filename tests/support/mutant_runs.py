@@ -9,7 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from support import ledger_mutants, mutants
+from support import ledger_mutants, mutants, parts_mutants
 from support.mutants import ROOT, Mutant
 
 
@@ -32,7 +32,8 @@ def rewritten(source: str, name: str, old: str, new: str) -> str:
 
 def place_of(mutant: Mutant) -> tuple[str, str]:
     """Module and name of the function that a mutant changes."""
-    module, name = (mutants.PLACES | ledger_mutants.PLACES)[mutant.index].split(":")
+    places = mutants.PLACES | ledger_mutants.PLACES | parts_mutants.PLACES
+    module, name = places[mutant.index].split(":")
     return module, name
 
 

@@ -29,6 +29,7 @@ TRUSTED = (
     "primitives/",
     "ledger/",
     "losses/",
+    "parts/",
 )
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef

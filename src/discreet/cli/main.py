@@ -19,13 +19,15 @@ from discreet.cli.terminal import flush, never_fail_to_encode, notices_on_stderr
 from discreet.errors import SpecError
 
 # each command lives in the module of its name, with _ for -, and imports nothing heavy at its top; those about methods
-# rather than one table are in the room `research`
+# rather than one table, and those of several curators, are in rooms of their own
 COMMANDS: Final = (
     "demo",
     "init",
     "plan",
     "check",
     "release",
+    "part",
+    "merge",
     "show",
     "ledger",
     "fit",
@@ -40,7 +42,10 @@ COMMANDS: Final = (
     "reproduce",
     "compare-methods",
 )
-RESEARCH: Final = ("audit", "reproduce", "compare-methods")
+ROOMS: Final = {
+    **dict.fromkeys(("part", "merge"), "commands.curators"),
+    **dict.fromkeys(("audit", "reproduce", "compare-methods"), "commands.research"),
+}
 
 
 class Program(click.Group):
@@ -54,7 +59,7 @@ class Program(click.Group):
         """Load a command."""
         if cmd_name not in COMMANDS:
             return None
-        room = "commands.research" if cmd_name in RESEARCH else "commands"
+        room = ROOMS.get(cmd_name, "commands")
         return cast("click.Command", import_module(f"discreet.cli.{room}.{cmd_name.replace('-', '_')}").command)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:

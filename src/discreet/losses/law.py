@@ -37,6 +37,8 @@ BEFORE: Final[tuple[Block, ...]] = (GUARD, DISCOVERY)
 DIAGONAL_BLOCKS: Final = ("count", "gram_diagonal", "target_square")
 # bits of the weights of rows, a parameter of the law
 WEIGHT_STEPS: Final = "weight_bits"
+# of how many independent shares the noise of every number is the sum, a parameter of the law
+SHARES: Final = "shares"
 
 _Entry = TypeVar("_Entry")
 
@@ -69,7 +71,8 @@ class NoiseLaw:
         `exp(-norm(z))` in `parameters["dimension"]` dimensions, rounded. `wishart`: entries scale * W with
         `parameters["degrees"]` degrees of freedom, less their mean, rounded.
     parameters
-        What else the family needs, as integers; with weights `weight_bits`, by which the grid is finer.
+        What else the family needs, as integers; with weights `weight_bits`, by which the grid is finer; with `shares`
+        every entry is the sum of so many independent variates of the stated scale.
     factors
         First and last column of every factor whose indicators have no noise on their products with each other: those
         are 0 in every row. Empty where they have noise as other products have.
@@ -192,7 +195,7 @@ class NoiseLaw:
             return math.sqrt(self.parameters["dimension"] + 1)
         if self.family == "wishart":
             return math.sqrt(self.parameters["degrees"] * (2 if block in DIAGONAL_BLOCKS else 1))
-        return 1.0
+        return math.sqrt(self.parameters.get(SHARES, 1))
 
 
 def structural_zeros(factors: Iterable[tuple[int, int]]) -> int:

@@ -166,6 +166,9 @@ def provenance(release: Release) -> Provenance:
 
 def _family(release: Release) -> str:
     words = _FAMILIES[release.noise.family]
+    terms = release.curators
+    if terms is not None and terms.noise == "shares":
+        words += f", the sum of {terms.parts} shares, one of each curator"
     # a known number, which every reader takes away
     return words if release.settings.get("debiased", True) else words.replace("less its mean", "its mean left in")
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from discreet.errors import SpecError, shown
+from discreet.privacy.curators import CuratorTerms
 from discreet.privacy.unit import PrivacyUnit
 
 _QUERY: Final = {
@@ -18,10 +19,14 @@ _QUOTED: Final = "quoted-cells"
 ORIGINS: Final = (*_QUERY, _QUOTED)
 # takes the place of `only-release` where a ledger counts
 LEDGER: Final = "ledger-budget"
+# the same where every curator of a part has a ledger
+LEDGERS: Final = "ledger-budgets"
 
 
-def needed_codes(unit: PrivacyUnit, *, tracked: bool = False) -> tuple[str, ...]:
+def needed_codes(unit: PrivacyUnit, *, tracked: bool = False, curators: CuratorTerms | None = None) -> tuple[str, ...]:
     """Codes of the conditions that every release with this unit has; a tracked one is not the only one.
+
+    `curators`: whose parts were merged, if there are several.
 
     >>> needed_codes(PrivacyUnit(neighbours="replace"))
     ('one-row', 'blind-choices', 'only-release', 'public-rows')
@@ -30,10 +35,14 @@ def needed_codes(unit: PrivacyUnit, *, tracked: bool = False) -> tuple[str, ...]
     """
     one_row = unit.id is None
     public = ("public-rows" if one_row else "public-persons",) if unit.neighbours == "replace" else ()
+    if curators is not None:
+        who = "honest-parts" if curators.noise == "shares" else "trusted-merger"
+        books = LEDGERS if tracked else "only-release"
+        return ("part-row" if one_row else "part-id", "blind-choices", books, *public, who)
     return ("one-row" if one_row else "one-id", "blind-choices", LEDGER if tracked else "only-release", *public)
 
 
-def sentence_of(code: str, unit: PrivacyUnit) -> str:
+def sentence_of(code: str, unit: PrivacyUnit, curators: CuratorTerms | None = None) -> str:
     """The sentence of a condition; an unknown code is refused.
 
     >>> sentence_of("one-row", PrivacyUnit())
@@ -50,40 +59,68 @@ def sentence_of(code: str, unit: PrivacyUnit) -> str:
         "public-persons": "the number of persons in the table is public",
         _QUOTED: "every cell of the file is quoted correctly",
         **{origin: _origin_sentence(read, unit) for origin, read in _QUERY.items()},
+        **({} if curators is None else _curator_sentences(unit, curators)),
     }
     if code not in sentences:
         raise SpecError.unknown_name("condition", code, sentences)
     return sentences[code]
 
 
-def codes_of(conditions: Sequence[str], unit: PrivacyUnit) -> list[str]:
+def codes_of(conditions: Sequence[str], unit: PrivacyUnit, curators: CuratorTerms | None = None) -> list[str]:
     """Codes of conditions that are given as sentences; a sentence without a code stays as it is.
 
     >>> codes_of(["each person appears in at most one row"], PrivacyUnit())
     ['one-row']
     """
-    known = {sentence_of(code, unit): code for code in (*needed_codes(unit), LEDGER, *ORIGINS)}
+    codes = (*needed_codes(unit, curators=curators), LEDGER if curators is None else LEDGERS, *ORIGINS)
+    known = {sentence_of(code, unit, curators): code for code in codes}
     return [known.get(sentence, sentence) for sentence in conditions]
 
 
-def checked_sentences(codes: Sequence[object], unit: PrivacyUnit) -> tuple[str, ...]:
+def checked_sentences(
+    codes: Sequence[object], unit: PrivacyUnit, curators: CuratorTerms | None = None
+) -> tuple[str, ...]:
     """Sentences of a release's conditions: all that its unit needs, perhaps one more for where rows come from.
+
+    Parts of several curators may come from several kinds of places, and have one more for each kind.
 
     >>> checked_sentences(["one-row", "blind-choices", "only-release"], PrivacyUnit())[0]
     'each person appears in at most one row'
     """
     given = list(codes)
-    needed = needed_codes(unit, tracked=LEDGER in given)
-    if (
-        given[: len(needed)] != list(needed)
-        or len(given) > len(needed) + 1
-        or any(one not in ORIGINS for one in given[len(needed) :])
-    ):
+    needed = needed_codes(unit, tracked=LEDGER in given or LEDGERS in given, curators=curators)
+    origins = given[len(needed) :]
+    most = 1 if curators is None else len(ORIGINS)
+    allowed = [origin for origin in ORIGINS if origin in origins]
+    if given[: len(needed)] != list(needed) or len(origins) > most or origins != allowed:
         raise SpecError(
-            f"conditions are {shown(given)}; a release with this unit has {', '.join(needed)}, and at most one of "
-            f"{', '.join(ORIGINS)}; copy them from the release unchanged"
+            f"conditions are {shown(given)}; a release with this unit has {', '.join(needed)}, and at most "
+            f"{'one' if most == 1 else 'one each'} of {', '.join(ORIGINS)}; copy them from the release unchanged"
         )
-    return tuple(sentence_of(str(code), unit) for code in given)
+    return tuple(sentence_of(str(code), unit, curators) for code in given)
+
+
+def _curator_sentences(unit: PrivacyUnit, curators: CuratorTerms) -> dict[str, str]:
+    """Sentences of the conditions under which parts of several curators are one release."""
+    most, parts = curators.parts_per_person, curators.parts
+    where = "is in one part" if most == 1 else f"is in at most {most} of the {parts} parts"
+    others = "one" if parts - curators.honest == 1 else str(parts - curators.honest)
+    compared = "and the curators compared the fingerprint of their session by another way than it was sent"
+    return {
+        "part-row": f"each person {where} and appears there in at most one row"
+        if most == 1
+        else f"each person {where} and appears in at most one row of each",
+        "part-id": f"each person {where} and has one value of {unit.id!r} there"
+        if most == 1
+        else f"each person {where} and has one value of {unit.id!r} in each",
+        LEDGERS: "every other release about the same people is charged to the ledgers of their curators, each of whose "
+        "budgets holds for all of them together (privacy losses add up)",
+        "honest-parts": f"at least {curators.honest} of the {parts} curators drew their shares of the noise as agreed "
+        f"and keep them, their sums and their keys to themselves, whatever the other {others} and the merger tell each "
+        f"other; {compared}",
+        "trusted-merger": f"whoever merged the {parts} parts, which saw the exact pooled sums and drew the noise, drew "
+        f"it as agreed and publishes nothing else; {compared}",
+    }
 
 
 def _origin_sentence(read: str, unit: PrivacyUnit) -> str:

@@ -11,6 +11,7 @@ from discreet.errors import SpecError, shown
 from discreet.privacy.budget import PrivacyBudget
 from discreet.privacy.checks import exact_fields, known_fields, positive, probability_below_one, within
 from discreet.privacy.conditions import checked_sentences, needed_codes
+from discreet.privacy.curators import CuratorTerms
 from discreet.privacy.unit import Neighbours, PrivacyUnit
 from discreet.text import html_table
 
@@ -104,17 +105,20 @@ class Guarantee:
             object.__setattr__(self, "mu_gap", probability_below_one("mu_gap", self.mu_gap, advice=_ADVICE))
 
     @classmethod
-    def promised(cls, unit: PrivacyUnit, budget: PrivacyBudget, *, tracked: bool = False) -> Guarantee:
+    def promised(
+        cls, unit: PrivacyUnit, budget: PrivacyBudget, *, tracked: bool = False, curators: CuratorTerms | None = None
+    ) -> Guarantee:
         """The promise of any mechanism that keeps the budget, with the conditions it holds under.
 
-        `tracked`: a ledger counts what else is released.
+        `tracked`: a ledger counts what else is released. `curators`: whose parts were merged, if there are several.
 
         Examples
         --------
         >>> Guarantee.promised(PrivacyUnit(), PrivacyBudget(1.0, 1e-6)).epsilon
         1.0
         """
-        return cls(budget.epsilon, budget.delta, unit, checked_sentences(needed_codes(unit, tracked=tracked), unit))
+        codes = needed_codes(unit, tracked=tracked, curators=curators)
+        return cls(budget.epsilon, budget.delta, unit, checked_sentences(codes, unit, curators))
 
     @property
     def neighbours(self) -> Neighbours:

@@ -62,6 +62,7 @@ def outline_facts(release: Release) -> dict[str, object]:
         "settings": dict(release.settings),
         "noise_family": release.noise.family,
         "beside": _beside(release),
+        "curators": None if release.curators is None else release.curators.to_dict(),
         "anchor": release.anchor,
         "made_by": release.made_by,
         "schema": release.schema,
@@ -114,7 +115,12 @@ def _promise(release: Release) -> str:
 
 
 def _mechanism(release: Release) -> str:
-    return f"{release.mechanism}, version {release.mechanism_version}, noise {release.noise.family}"
+    made = f"{release.mechanism}, version {release.mechanism_version}, noise {release.noise.family}"
+    terms = release.curators
+    if terms is None:
+        return made
+    drawn = f"in shares, {terms.honest} of them counted" if terms.noise == "shares" else "drawn by the merger"
+    return f"{made}; merged from {terms.parts} parts, noise {drawn}"
 
 
 def _beside(release: Release) -> list[str]:

@@ -31,8 +31,10 @@ from discreet.losses.law import (
 )
 from discreet.losses.maps.registry import MOMENTS, SCALED, published_steps
 from discreet.losses.sensitivity.scaled import FOURTH, FOURTH_BLOCKS, RADIUS_BITS, RESIDUAL, ROWS, scaled_statistics
+from discreet.losses.shares import PARAMETERS
 from discreet.privacy.checks import is_integer
-from discreet.privacy.conditions import LEDGER, checked_sentences, codes_of
+from discreet.privacy.conditions import LEDGER, LEDGERS, checked_sentences, codes_of
+from discreet.privacy.curators import CuratorTerms
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.spend import UNTRACKED
 from discreet.releases.discovery import DiscoveryPart, found_bounds
@@ -49,7 +51,7 @@ FIELDS: Final = frozenset((
     "units_public", "anchor", "made_by",
 ))  # fmt: skip
 OPTIONAL: Final = frozenset((
-    "residuals", "coefficients", "scalars", "clip_counts", "guard", "discovery", "scaling", "signature",
+    "residuals", "coefficients", "scalars", "clip_counts", "guard", "discovery", "scaling", "curators", "signature",
 ))  # fmt: skip
 _NEEDED: Final[Mapping[str, set[str]]] = {"k-norm": {"dimension"}, "wishart": {"degrees"}}
 _WIDEST_RESIDUAL: Final = 4.0  # scaled units of the target: the largest bound that can be declared
@@ -102,12 +104,13 @@ def release_fields(body: Mapping[str, Any]) -> dict[str, Any]:
         raise ReleaseFileError(f"a release of kind {shown(body['kind'])} is not known to this version; update discreet")
     private = body["guarantee"] is not None
     try:
-        design = Design.from_dict(_ordered(_table(body["design"], "design")))
+        design = Design.from_dict(ordered_design(_table(body["design"], "design")))
+        curators = CuratorTerms.from_dict(body["curators"]) if "curators" in body else None
         guarantee = Guarantee.from_dict(_without_conditions(body["guarantee"])) if private else None
         if body["private"] is not private or (guarantee is not None and guarantee.unit != design.unit):
             raise ReleaseFileError("the fields 'guarantee', 'design' and 'private' contradict each other")
         if guarantee is not None:
-            guarantee = replace(guarantee, conditions=_conditions(body, design))
+            guarantee = replace(guarantee, conditions=_conditions(body, design, curators))
     except DesignError as error:
         raise ReleaseFileError(f"the release file is inconsistent: {error.on_one_line}") from None
     except SpecError as error:
@@ -124,6 +127,7 @@ def release_fields(body: Mapping[str, Any]) -> dict[str, Any]:
     if numerics not in ("exact", "idealised"):
         raise ReleaseFileError("mechanism.numerics must be 'exact' or 'idealised'")
     noise = _noise_law(_table(body["noise"], "noise"), design, body["schema"])
+    _check_shares(noise, curators)
     read = _moments if body["kind"] == "moments" else _coefficients
     name, version = (_text(mechanism.get(field), f"mechanism.{field}") for field in ("name", "version"))
     settings = _settings(_table(mechanism.get("settings", {}), "mechanism.settings"))
@@ -151,6 +155,7 @@ def release_fields(body: Mapping[str, Any]) -> dict[str, Any]:
         "noise": noise,
         "guard": guard,
         "discovery": discovery,
+        "curators": curators,
         "schema": body["schema"],
         "signature": _signature(body),
         **parts,
@@ -170,15 +175,22 @@ def _without_conditions(guarantee: object) -> dict[str, object]:
     return {**table, "conditions": []} if "conditions" in table else dict(table)
 
 
-def _conditions(body: Mapping[str, Any], design: Design) -> tuple[str, ...]:
+def _conditions(body: Mapping[str, Any], design: Design, curators: CuratorTerms | None) -> tuple[str, ...]:
     """Conditions as sentences; a file of version 1 has them as such, later ones have codes."""
     given = body["guarantee"]["conditions"]
     if not isinstance(given, list):
         raise ReleaseFileError("guarantee.conditions must be a list")
     codes = codes_of(list(map(str, given)), design.unit) if body["schema"] == 1 else given
-    if LEDGER in codes and body["anchor"] == UNTRACKED:
+    if (LEDGER in codes or LEDGERS in codes) and body["anchor"] == UNTRACKED:
         raise ReleaseFileError("the conditions speak of a ledger, and the release is untracked; do not use it")
-    return checked_sentences(codes, design.unit)
+    return checked_sentences(codes, design.unit, curators)
+
+
+def _check_shares(noise: NoiseLaw, curators: CuratorTerms | None) -> None:
+    """Refuse noise in other shares than those of the curators; one noise that one curator adds is one share."""
+    wanted = (1, 1, 1) if curators is None else (curators.shares, curators.counted, curators.parts_per_person)
+    if tuple(noise.parameters.get(name, 1) for name in PARAMETERS) != wanted:
+        raise ReleaseFileError("the shares in noise.parameters are not those of the field 'curators'")
 
 
 def _signature(body: Mapping[str, object]) -> str | None:
@@ -420,7 +432,7 @@ def _settings(table: Mapping[str, object]) -> Settings:
     return cast("Settings", table)
 
 
-def _ordered(table: Mapping[str, object]) -> dict[str, object]:
+def ordered_design(table: Mapping[str, object]) -> dict[str, object]:
     """The design's table with its columns in their declared order, which sorted keys do not keep."""
     columns, order = _table(table.get("columns"), "design.columns"), table.get("order")
     if not isinstance(order, list) or sorted(columns) != sorted(map(str, order)):

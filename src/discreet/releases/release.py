@@ -20,6 +20,7 @@ from discreet.exact.triangle import symmetric
 from discreet.files import read_limited, write_bytes
 from discreet.losses.law import CLIPPED, DISCOVERY, GUARD, NoiseLaw, Settings
 from discreet.privacy.conditions import codes_of
+from discreet.privacy.curators import CuratorTerms
 from discreet.privacy.guarantee import Guarantee
 from discreet.releases.canonical import SEALS, digest_of
 from discreet.releases.description import Description, described
@@ -75,6 +76,8 @@ class Release:
     scaling
         By which released numbers rows were scaled and weighted, where that was asked for; the sums of products are
         then those of weighted rows, and `scalars` has their number.
+    curators
+        On which terms several curators made it, each with a part of the rows; none where one table was read.
     schema
         Version of the file format; a release that was read from an older file keeps that file's version and digest.
     signature
@@ -99,6 +102,7 @@ class Release:
     guard: GuardPart | None = None
     discovery: DiscoveryPart | None = None
     scaling: ScalingPart | None = None
+    curators: CuratorTerms | None = None
     schema: int = SCHEMA_VERSION
     signature: str | None = None
 
@@ -336,6 +340,8 @@ class Release:
                 "target_centre": by.target_centre, "target_bound": by.target_bound,
                 "fourth": [str(total) for total in by.fourth],
             }  # fmt: skip
+        if self.curators is not None:
+            body["curators"] = self.curators.to_dict()
         if self.clipped:
             body["clip_counts"] = {name: str(value) for name, value in self.clipped.items()}
         return body
@@ -351,7 +357,7 @@ class Release:
         plain = guarantee.to_dict()
         if self.schema == 1:
             return plain
-        return plain | {"conditions": codes_of(guarantee.conditions, guarantee.unit)}
+        return plain | {"conditions": codes_of(guarantee.conditions, guarantee.unit, self.curators)}
 
     def __repr__(self) -> str:
         promise = (

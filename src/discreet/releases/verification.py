@@ -135,16 +135,19 @@ def verify(release: Release | str | Path, *, key: str | Path | None = None) -> V
         signature=unsigned if trusted is None else "valid",
         anchor=found.anchor,
         cannot_see=(
-            *(() if trusted is not None else (_CHANGED,)), _NEVER_DRAWN, _CONDITIONS, *_not_recorded(found.anchor),
+            *(() if trusted is not None else (_CHANGED,)), _NEVER_DRAWN, _CONDITIONS, *_not_recorded(found),
             _OTHERS,
         ),
     )  # fmt: skip
 
 
-def _not_recorded(anchor: str) -> tuple[str, ...]:
+def _not_recorded(release: Release) -> tuple[str, ...]:
     """What cannot be seen of a spend that is said to be recorded; a hook of one's own has anchors of its own form."""
+    anchor = release.anchor
     if anchor == UNTRACKED:
         return ()
+    if release.curators is not None:
+        return ("whether the ledgers of its curators have the spend: the part of each names its own",)
     try:
         Anchor.parsed(anchor)
     except LedgerError:

@@ -11,6 +11,7 @@ from discreet.design.model import Design
 from discreet.errors import SpecError
 from discreet.losses.maps.registry import MAPS, MOMENTS, SCALED, WEIGHTED, loss_of
 from discreet.mechanisms.moments.scaled import ScaledMoments
+from discreet.mechanisms.moments.shares import GaussianShares
 from discreet.mechanisms.moments.weighted import WeightedMoments
 from discreet.mechanisms.registry import mechanisms
 from discreet.privacy.gaussian import delta_from, mu_from
@@ -28,7 +29,7 @@ MAY_NOT_COUNT = ("gram_off_diagonal", "count", "target_square")
 
 
 def test_every_mechanism_has_a_map_for_this_version_and_those_that_were_published_before():
-    others = {("gaussian", version) for version in ("1", *SCALED, *WEIGHTED)}
+    others = {("gaussian", version) for version in ("1", GaussianShares.version, *SCALED, *WEIGHTED)}
     assert set(MAPS) == {(name, one.version) for name, one in mechanisms().items()} | others
     assert ScaledMoments.version in SCALED
     assert WeightedMoments.version in WEIGHTED

@@ -11,7 +11,7 @@ from discreet.design.model import Design
 from discreet.errors import SpecError, shown
 from discreet.losses.composition import iteration_count
 from discreet.losses.law import DISCOVERY, GUARD, NoiseLaw, Settings
-from discreet.losses.maps import fitted, gaussian, iterative, pure, refined, scaled, weighted, wishart
+from discreet.losses.maps import fitted, gaussian, iterative, pure, refined, scaled, shares, weighted, wishart
 from discreet.losses.maps.before import before_loss, both_losses, with_before
 from discreet.losses.maps.stated import Stated
 from discreet.losses.sensitivity.before.counts import CountsBefore
@@ -23,6 +23,7 @@ LossMap: TypeAlias = Callable[[Stated], Loss]
 MAPS: Final[Mapping[tuple[str, str], LossMap]] = MappingProxyType({
     ("gaussian", "1"): gaussian.all_moments,
     ("gaussian", "2"): gaussian.moments_but_zeros,
+    ("gaussian", "parts-1"): shares.moments_in_shares,
     ("gaussian", "scaled-1"): scaled.scaled_moments,
     ("gaussian", "weighted-1"): weighted.weighted_moments,
     ("laplace", "1"): pure.all_moments,

@@ -1,0 +1,210 @@
+"""A part from a curator's own table: exact sums, a share of the noise, masks, a signature; the session is used up."""
+
+from __future__ import annotations
+
+import base64
+import json
+import warnings
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+from discreet import __version__
+from discreet.curator.sums.protocol import Totals
+from discreet.curator.table import Table
+from discreet.design.model import Design
+from discreet.errors import ColumnNotice, DataError, PrivacyNotice, SpecError
+from discreet.mechanisms.moments.shares import GaussianShares
+from discreet.mechanisms.sampling.sampler import ExactSampler, Sampler
+from discreet.parts.keys import CuratorKey
+from discreet.parts.masks import check_range, masked, pair_keys
+from discreet.parts.part_file import Part, PartHeader
+from discreet.parts.question import asked_by
+from discreet.parts.record import Record
+from discreet.parts.session import Session, design_table
+from discreet.privacy.budget import PrivacyBudget, check_strength
+from discreet.privacy.spend import AdvisingHook, SpendHook, checked_receipt, untracked
+from discreet.tables.files.opening import open_source
+from discreet.tables.files.reading import DEFAULT_READING, ReadOptions
+from discreet.tables.frames import position_notice
+from discreet.tables.source import ComputeOptions, checked_options
+from discreet.workflow import Question, after_spend, check_design
+
+# rows of one part, so that a count that is not one is seen when parts are merged
+MOST_ROWS: Final = 1 << 48
+
+
+def part(
+    data: object,
+    design: Design,
+    session: Session | str | Path,
+    *,
+    key: str | Path,
+    allow_weak_privacy: bool = False,
+    encoding: str = "utf-8",
+    delimiter: str | None = None,
+    decimal: str = ".",
+    thousands: str | None = None,
+    quoted_line_breaks: bool = False,
+    compute: ComputeOptions | None = None,
+    spend: SpendHook = untracked,
+) -> Part:
+    """Make this curator's part of a release of several: masked sums, with its share of the noise.
+
+    A session is used once. What was made is recorded beside the key before it is given: the same table again gives the
+    same part, another table under the same session is refused.
+
+    Parameters
+    ----------
+    data
+        This curator's rows, as `discreet.release` takes them.
+    design
+        The same for all curators.
+    session
+        On which all curators agreed, or the path of its file.
+    key
+        Path of this curator's private keys; see `CuratorKey`.
+    allow_weak_privacy
+        Accept epsilon above 20 or delta above 1e-3.
+    encoding, delimiter, decimal, thousands, quoted_line_breaks
+        How CSV files are written, as in `discreet.release`.
+    compute
+        How the work is done; cannot change the result.
+    spend
+        `Ledger.account` of a data set of this curator's own ledger: the spend is recorded here, not when parts are
+        merged.
+
+    Returns
+    -------
+    Part
+        For whoever merges.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from discreet import CuratorKey, Design, Session
+    >>> design = Design("y", {"y": (0, 10), "x": (0, 5)})
+    >>> three = [CuratorKey.new(name) for name in ("north", "south", "west")]
+    >>> session = Session.new(design, [one.public for one in three], epsilon=1.0, delta=1e-6)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     three[0].save(f"{folder}/north.key")
+    ...     made = part({"x": [1.0, 2.0], "y": [2.0, 4.0]}, design, session, key=f"{folder}/north.key")
+    >>> made.curator
+    'north'
+    """
+    check_design(design)
+    agreed = session if isinstance(session, Session) else Session.load(session)
+    for notice in check_strength(PrivacyBudget(agreed.epsilon, agreed.delta), allow_weak_privacy):
+        warnings.warn(notice, PrivacyNotice, stacklevel=2)
+    return part_with(
+        ExactSampler(),
+        data,
+        design,
+        agreed,
+        key=key,
+        reading=ReadOptions(encoding, delimiter, decimal, thousands, quoted_line_breaks),
+        compute=compute,
+        spend=spend,
+    )
+
+
+def part_with(
+    sampler: Sampler,
+    data: object,
+    design: Design,
+    session: Session,
+    *,
+    key: str | Path,
+    reading: ReadOptions = DEFAULT_READING,
+    compute: ComputeOptions | None = None,
+    spend: SpendHook = untracked,
+) -> Part:
+    """The line itself, whatever the source of the noise."""
+    design = design.redeclared()
+    asked = asked_by(session, design)
+    options = checked_options(compute)
+    if not callable(spend):
+        raise SpecError(f"spend: expected ledger.account(name), or a function like it, got {type(spend).__name__}")
+    own = CuratorKey.load(key)
+    place = place_of(session, own)
+    # keys that give no secret are refused before anything is read
+    shared = pair_keys(session, place, own)
+    record = Record.beside(key, session, own.record_key())
+    positions = position_notice(data, [*design.table_columns, *filter(None, [design.unit.id])])
+    if positions is not None:
+        warnings.warn(positions, ColumnNotice, stacklevel=3)
+    source = open_source(data, reading=reading)
+    books = spend if isinstance(spend, AdvisingHook) else None
+    more = {"read_as": dict(source.read_as), "session": session.fingerprint}
+    request = replace(
+        asked.request,
+        description=f"part of session {session.id[:8]}: {asked.request.description}",
+        specification=asked.specification | more,
+    )
+    if books is not None:
+        books.advise(request)
+    wanted = books is not None and source.fingerprint is None
+    with Table(source, design, asked.domain, options, digest=wanted) as table:
+        first = table.sums(next(asked.mechanism.passes(asked.context(sampler))))
+        exact = exact_numbers(first, asked, session)
+        # other sums under this session are refused with nothing spent
+        known = record.find(exact)
+        fingerprint = None if books is None else source.fingerprint or table.fingerprint
+        receipt = checked_receipt(spend(replace(request, fingerprint=fingerprint)))
+
+        def build() -> Part:
+            made = known
+            if made is None and receipt.stored is not None:
+                made = _from_text(receipt.stored)
+            if made is None:
+                noisy = _with_share(exact, first, asked, session, sampler)
+                header = PartHeader(
+                    session, design_table(design), place, len(noisy), receipt.anchor, source.origin,
+                    f"discreet {__version__}",
+                )  # fmt: skip
+                made = Part.signed(header, masked(noisy, shared, place), own.sign)
+            if known is None:
+                # recorded before anybody sees it, so that no other part can follow under the same mask
+                made = record.keep(exact, made)  # [P:recorded-first]
+            return made if receipt.commit is None else _from_text(receipt.commit(_as_text(made)))
+
+        return after_spend(build, receipt.request_id)
+
+
+def place_of(session: Session, own: CuratorKey) -> int:
+    """Which of the curators has this key."""
+    keys = [(one.mask_key, one.sign_key) for one in session.curators]
+    public = own.public
+    if (public.mask_key, public.sign_key) not in keys:
+        names = ", ".join(repr(one.name) for one in session.curators)
+        raise SpecError(
+            f"the key of {own.name!r} is not in session {session.id}, whose curators are {names}; give the key whose "
+            "public part was put into the session"
+        )
+    return keys.index((public.mask_key, public.sign_key))
+
+
+def exact_numbers(first: Totals, asked: Question, session: Session) -> list[int]:
+    """The exact sums on the grid of the noise, and the number of units where it is public."""
+    if not 0 <= first.count <= MOST_ROWS:
+        raise DataError(f"the table has more than {MOST_ROWS} rows, more than a part may have")
+    sums = first.on_grid(asked.law.unit)
+    check_range(sums, len(session.curators))
+    return [*sums, *([first.count] if asked.design.unit.neighbours == "replace" else [])]
+
+
+def _with_share(exact: list[int], first: Totals, asked: Question, session: Session, sampler: Sampler) -> list[int]:
+    """The sums with this curator's share of the noise; as they are where the merger draws it."""
+    if session.noise == "merger" or not isinstance(asked.mechanism, GaussianShares):
+        return exact
+    noisy = asked.mechanism.randomise(first, asked.law, sampler)  # [P:share-before-mask]
+    return [*noisy, *exact[len(noisy) :]]
+
+
+def _as_text(made: Part) -> str:
+    """A part as a ledger keeps it."""
+    return json.dumps({"format": "discreet-part", "part": base64.b64encode(made.content).decode()})
+
+
+def _from_text(text: str) -> Part:
+    return Part.from_bytes(base64.b64decode(json.loads(text)["part"]))

@@ -1,0 +1,230 @@
+"""One release from the parts of all curators: the masks cancel, or nothing is made of them. Proof: parts.proof.md."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Final, cast
+
+from discreet.curator.sums.protocol import Totals
+from discreet.design.model import Design
+from discreet.errors import DesignError, OutputError, PartFileError, ReleaseFileError, SpecError
+from discreet.exact.triangle import entry_count
+from discreet.files import read_limited, write_once
+from discreet.mechanisms.interface.promise import with_curve, with_origin
+from discreet.mechanisms.interface.protocol import NoisyMoments, Published
+from discreet.mechanisms.sampling.sampler import ExactSampler, Sampler
+from discreet.parts.making import MOST_ROWS
+from discreet.parts.masks import unmasked
+from discreet.parts.part_file import Part
+from discreet.parts.question import asked_by
+from discreet.parts.session import Session, design_digest
+from discreet.privacy.checks import check_flag, listed
+from discreet.privacy.curators import FEWEST_PARTS
+from discreet.privacy.guarantee import Guarantee
+from discreet.privacy.spend import UNTRACKED
+from discreet.releases import Release
+from discreet.releases.reading import ordered_design
+from discreet.tables.frames import Origin
+from discreet.workflow import Question, run_passes
+
+_ONE_OF_EACH: Final = "one part from each curator, made under one session file"
+_ORIGINS: Final[tuple[Origin, ...]] = ("query", "stream", "quoted")
+# standard deviations of the noise that no sum of shares exceeds
+_FAR: Final = 64
+_MAGIC: Final = "discreet merge record 1"
+
+
+def merge(
+    parts: Sequence[Part | str | Path], *, session: Session | str | Path | None = None, merger_noise: bool = False
+) -> Release:
+    """Make the release of several curators from their parts; reads no row and spends nothing more.
+
+    The same parts give the same release, whatever their order. A missing, doubled, foreign or altered part is refused,
+    and masks that do not cancel are, before any noise is drawn.
+
+    Parameters
+    ----------
+    parts
+        One of every curator in the session, or the paths of their files.
+    session
+        If given, the session or the path of its file, of which the parts must be.
+    merger_noise
+        Needed where the session leaves the noise to whoever merges, who then sees the exact pooled sums; paths are
+        needed, too: the release is kept beside the first of them, since another draw would be another release.
+
+    Returns
+    -------
+    Release
+        An ordinary release; its guarantee states on how many honest curators it counts.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from discreet import CuratorKey, Design, Session, part
+    >>> design = Design("y", {"y": (0, 10), "x": (0, 5)})
+    >>> three = [CuratorKey.new(name) for name in ("north", "south", "west")]
+    >>> session = Session.new(design, [one.public for one in three], epsilon=1.0, delta=1e-6)
+    >>> made = []
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     for one in three:
+    ...         one.save(f"{folder}/{one.name}.key")
+    ...         rows = {"x": [1.0, 2.0], "y": [2.0, 4.0]}
+    ...         made.append(part(rows, design, session, key=f"{folder}/{one.name}.key"))
+    >>> merge(made).columns
+    ('1', 'x', 'y')
+    """
+    return merge_with(ExactSampler(), parts, session=session, merger_noise=merger_noise)
+
+
+def merge_with(
+    sampler: Sampler,
+    parts: Sequence[Part | str | Path],
+    *,
+    session: Session | str | Path | None = None,
+    merger_noise: bool = False,
+) -> Release:
+    """The line itself, whatever the source of the noise."""
+    check_flag("merger_noise", merger_noise)
+    given = listed(parts)
+    if given is None or not all(isinstance(one, Part | str | Path) for one in given):
+        raise SpecError(f"expected a list of parts or of their paths, got {type(parts).__name__}")
+    wanted = session if isinstance(session, Session) or session is None else Session.load(session)
+    found = [one if isinstance(one, Part) else Part.load(one) for one in given]
+    agreed, ordered = complete(found, wanted)
+    if merger_noise != (agreed.noise == "merger"):
+        raise SpecError(
+            "the session leaves the noise to whoever merges, who sees the exact pooled sums; pass --merger-noise "
+            "(merger_noise=True) to do so"
+            if agreed.noise == "merger"
+            else "the parts have their shares of the noise; leave --merger-noise (merger_noise) out"
+        )
+    design = _design(ordered, agreed)
+    asked = asked_by(agreed, design)
+    totals, published = pooled(ordered, asked, agreed)
+    if published is not None:
+        return _release(asked, published, totals, ordered, agreed)
+    kept = _record(given, agreed)
+    digest = hashlib.sha256("".join(one.digest for one in ordered).encode()).hexdigest()
+    stored = _stored(kept, digest)
+    if stored is not None:
+        return stored
+    passes = asked.mechanism.passes(asked.context(sampler))
+    next(passes)
+    noisy = run_passes(passes, totals, _no_more)
+    made = _release(asked, noisy, totals, ordered, agreed)
+    # another draw would be another release of the same rows, so the first one stays
+    if not write_once(kept, f"{_MAGIC} {digest}\n{made.to_json()}".encode()):  # [P:one-draw]
+        return cast("Release", _stored(kept, digest))
+    return made
+
+
+def complete(parts: Sequence[Part], wanted: Session | None) -> tuple[Session, list[Part]]:
+    """The session of the parts, and one part of each of its curators in their order; anything else is refused."""
+    if len(parts) < FEWEST_PARTS:
+        raise PartFileError(f"got {len(parts)} parts; expected at least {FEWEST_PARTS}: {_ONE_OF_EACH}")
+    agreed = wanted or parts[0].session
+    for one in parts:
+        if one.session != agreed:
+            other = "of the given session" if wanted is not None else f"that the part of {parts[0].curator!r} is of"
+            raise PartFileError(
+                f"the part of {one.curator!r} is of another session than the one {other}; expected {_ONE_OF_EACH}"
+            )  # [P:same-session]
+    places = [one.header.curator for one in parts]
+    twice = sorted({place for place in places if places.count(place) > 1})
+    if twice:
+        raise PartFileError(f"there are two parts of {agreed.curators[twice[0]].name!r}; expected {_ONE_OF_EACH}")
+    missing = [one.name for place, one in enumerate(agreed.curators) if place not in places]
+    if missing:
+        raise PartFileError(
+            f"the part of {', '.join(map(repr, missing))} is missing; without it the masks do not cancel. A curator "
+            "who cannot send one makes a new session necessary"
+        )  # [P:all-parts]
+    return agreed, sorted(parts, key=lambda one: one.header.curator)
+
+
+def pooled(parts: Sequence[Part], asked: Question, session: Session) -> tuple[Totals, Published | None]:
+    """What the parts add up to: exact sums, or what is published where they have noise in shares."""
+    entries = entry_count(len(asked.design.released))
+    public = asked.design.unit.neighbours == "replace"
+    if any(one.header.numbers != entries + public for one in parts):
+        raise PartFileError("a part has another number of sums than its design has")
+    values = unmasked([one.numbers for one in parts])
+    check_cancelled(values[:entries], asked, session)
+    count = values[-1] if public else 0
+    if not 0 <= count <= MOST_ROWS * len(parts):
+        raise _uncancelled()
+    totals = Totals(tuple(values[:entries]), asked.law.unit, count)
+    return totals, NoisyMoments(totals.values) if session.noise == "shares" else None
+
+
+def check_cancelled(values: Sequence[int], asked: Question, session: Session) -> None:
+    """Refuse sums that no rows have: the first is the number of rows, and bounds the size of all others."""
+    parts = len(session.curators)
+    noise = _FAR * parts * max(asked.law.sigma.values()) if session.noise == "shares" else 0
+    most = parts * MOST_ROWS * asked.law.unit + noise
+    if values[0] < -noise or any(abs(value) > most for value in values):
+        raise _uncancelled()  # [P:count-range]
+
+
+def _uncancelled() -> PartFileError:
+    return PartFileError(
+        "the masks of the parts do not cancel: their number of rows is out of range, so a curator used other keys or "
+        "another program; make a new session"
+    )
+
+
+def _design(parts: Sequence[Part], session: Session) -> Design:
+    """The design in the parts, which must have the digest of the session."""
+    try:
+        design = Design.from_dict(ordered_design(parts[0].header.design))
+    except DesignError as error:
+        raise PartFileError(f"the design in the parts is refused: {error.on_one_line}") from None
+    except ReleaseFileError as error:
+        raise PartFileError(f"the design in the parts is refused: {error}") from None
+    if design_digest(design) != session.design or any(one.header.design != parts[0].header.design for one in parts):
+        raise PartFileError("the design in a part is not the one of the session")
+    return design
+
+
+def _release(asked: Question, published: Published, totals: Totals, parts: Sequence[Part], session: Session) -> Release:
+    """The release, with its promise and the conditions of several curators."""
+    anchors = [one.header.anchor for one in parts]
+    tracked = UNTRACKED not in anchors
+    anchor = f"ledgers of {len(parts)} curators, session {session.id}" if tracked else UNTRACKED
+    made = asked.release(published, totals, anchor, None)
+    guarantee = Guarantee.promised(asked.design.unit, asked.budget, tracked=tracked, curators=session.terms)
+    for origin in _ORIGINS:
+        if any(one.header.origin == origin for one in parts):
+            guarantee = with_origin(guarantee, origin)
+    return replace(made, guarantee=with_curve(guarantee, asked.law), curators=session.terms)
+
+
+def _record(given: Sequence[Part | str | Path], session: Session) -> Path:
+    """Where the release is kept that the merger has drawn."""
+    first = given[0]
+    if isinstance(first, Part):
+        raise SpecError("where the merger draws the noise, give paths of the parts: the release is kept beside them")
+    return Path(first).parent / f"discreet-merge-{session.id}"
+
+
+def _stored(path: Path, digest: str) -> Release | None:
+    """The release that was drawn for these parts before; none if there is none."""
+    try:
+        head, _, text = read_limited(path).decode().partition("\n")
+    except FileNotFoundError:
+        return None
+    except (OSError, UnicodeDecodeError):
+        raise OutputError(f"cannot read the kept release {str(path)!r}") from None
+    if head != f"{_MAGIC} {digest}":
+        raise SpecError(
+            f"{str(path)!r} has the release of other parts of the same session; merging both would show their "
+            "difference. Nothing was drawn"
+        )
+    return Release.from_json(text)
+
+
+def _no_more(_: object) -> Totals:
+    raise SpecError("expected a mechanism of one pass")

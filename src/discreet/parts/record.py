@@ -1,0 +1,96 @@
+"""A session is used once: what this curator's key has masked, beside the key. Proof: parts.proof.md."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from discreet.errors import OutputError, PartFileError, SpecError
+from discreet.files import checked_path, read_limited, write_once
+from discreet.parts.part_file import MOST_BYTES, Part
+from discreet.parts.session import Session
+
+_MAGIC: Final = b"discreet part record 1\n"
+_DIGEST: Final = 32
+_SUFFIX: Final = ".sessions"
+_ANEW: Final = "agree on a new session with the other curators"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Record:
+    """The record of one session in the folder beside a curator's key.
+
+    Attributes
+    ----------
+    path
+        One file for each session, by its id.
+    session
+        The session.
+    key
+        For the digest of the exact sums, which so says nothing to anybody else.
+    """
+
+    path: Path
+    session: Session
+    key: bytes
+
+    @classmethod
+    def beside(cls, key_path: str | Path, session: Session, key: bytes) -> Record:
+        """The record of a session, in a folder for its owner alone, which is made if it is not there."""
+        # by whatever name the key was given
+        given = checked_path(key_path).resolve()
+        folder = given.with_name(given.name + _SUFFIX)
+        try:
+            folder.mkdir(mode=0o700, exist_ok=True)
+        except OSError as error:
+            raise OutputError(f"cannot make the folder {str(folder)!r} for records: {error.strerror}") from None
+        if not os.access(folder, os.W_OK | os.X_OK):
+            raise OutputError(f"cannot write records into {str(folder)!r}; without one a session is not used")
+        return cls(folder / session.id, session, key)
+
+    def find(self, values: Sequence[int]) -> Part | None:
+        """The part that was made of these very sums before; none if the session is unused.
+
+        Sums that differ are refused: two parts under one mask show the difference of their sums exactly.
+        """
+        try:
+            content = read_limited(self.path, len(_MAGIC) + _DIGEST + MOST_BYTES)
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise SpecError(f"cannot read the record {str(self.path)!r}: {error.strerror}; {_ANEW}") from None
+        start = len(_MAGIC) + _DIGEST
+        if content[: len(_MAGIC)] != _MAGIC or len(content) <= start:
+            raise self._damaged()
+        if not hmac.compare_digest(content[len(_MAGIC) : start], self._digest(values)):
+            raise SpecError(
+                f"session {self.session.id} was used before with this key, for another table or on other terms; two "
+                f"parts under one mask would show the difference of their exact sums. Nothing was written; {_ANEW}"
+            )  # [P:used-once]
+        try:
+            return Part.from_bytes(content[start:])
+        except PartFileError:
+            raise SpecError(
+                f"the record {str(self.path)!r} is damaged, so the session counts as used; {_ANEW}"
+            ) from None
+
+    def keep(self, values: Sequence[int], part: Part) -> Part:
+        """Record a new part before anybody sees it; where another process was first, the part is that one's."""
+        if write_once(self.path, _MAGIC + self._digest(values) + part.content):
+            return part
+        found = self.find(values)
+        if found is None:
+            raise OutputError(f"the record {str(self.path)!r} comes and goes; nothing was written")
+        return found
+
+    def _damaged(self) -> SpecError:
+        return SpecError(f"the record {str(self.path)!r} is damaged, so the session counts as used; {_ANEW}")
+
+    def _digest(self, values: Sequence[int]) -> bytes:
+        text = ",".join(map(str, values))
+        return hmac.new(self.key, f"{self.session.fingerprint}\n{text}".encode(), hashlib.sha256).digest()

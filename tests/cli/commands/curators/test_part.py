@@ -1,0 +1,179 @@
+"""`discreet part`: keys, sessions and parts on the command line; bad input costs nothing and gets exit code 2."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import discreet
+from support.cli_folder import contents
+
+NAMES = ("north", "süd", "west")
+
+
+@pytest.fixture
+def keys(folder, call):
+    """Three curators with keys, and what was printed of each."""
+    for name in NAMES:
+        made = call("part", "--new-key", f"{name}.key", "-o", f"{name}.pub")
+        assert made.exit_code == 0, made.output
+    return folder
+
+
+def new_session(call, *more, path="S.toml"):
+    given = [word for name in NAMES for word in ("--curator", f"{name}.pub")]
+    return call(
+        "part", "--new-session", path, "--design", "design.toml", "--epsilon", "1", "--delta", "1e-6", *given, *more
+    )
+
+
+@pytest.fixture
+def agreed(keys, call):
+    assert new_session(call).exit_code == 0
+    return keys
+
+
+def part(call, *more, key="north.key", output="north.part"):
+    words = ("--design", "design.toml", "--session", "S.toml", "--key", key, "-o", output)
+    return call("part", "people.csv", *words, *more)
+
+
+def test_a_new_key_is_secret_and_its_public_half_is_printed(keys, call):
+    assert (keys / "süd.key").stat().st_mode & 0o777 == 0o600
+    public = discreet.Curator.load(keys / "süd.pub")
+    assert public.name == "süd"
+    said = call("part", "--new-key", "fourth.key").stdout
+    (keys / "fourth.pub").write_text(said, encoding="utf-8")
+    assert discreet.Curator.load(keys / "fourth.pub").fingerprint in said
+    found = call("part", "--new-key", "other.key", "--name", "Krankenhaus Süd", "--json")
+    assert json.loads(found.stdout)["name"] == "Krankenhaus Süd"
+    again = call("part", "--new-key", "other.key")
+    assert again.exit_code == 2
+    assert "exists" in again.stderr
+
+
+def test_a_session_is_written_and_says_what_to_compare(keys, call):
+    made = new_session(call)
+    assert made.exit_code == 0, made.output
+    session = discreet.Session.load("S.toml")
+    assert "2 honest curators of 3 suffice, and nobody sees exact pooled sums" in made.stdout
+    assert "compares the fingerprint by telephone" in made.stdout
+    assert session.fingerprint[:4] in made.stdout
+    more = ("--merger-noise", "--parts-per-person", "2", "--grid-bits", "12", "--json")
+    other = json.loads(new_session(call, *more, path="T.toml").stdout)
+    assert (other["noise"], other["honest"], other["parts_per_person"], other["grid_bits"]) == ("merger", 0, 2, 12)
+    assert "who sees the exact pooled sums" in new_session(call, "--merger-noise", path="U.toml").stdout
+
+
+def test_a_part_is_made_once_and_given_again(agreed, call):
+    made = part(call)
+    assert made.exit_code == 0, made.output
+    assert "used up for this key" in made.stdout
+    assert "discreet merge north.part ... -o R.json" in made.stdout
+    again = part(call, "--json", output="again.part")
+    assert json.loads(again.stdout)["curator"] == "north"
+    assert (agreed / "again.part").read_bytes() == (agreed / "north.part").read_bytes()
+    (agreed / "people.csv").write_text((agreed / "people.csv").read_text().replace("20000", "20001", 1))
+    before = contents(agreed)
+    other = part(call, output="other.part")
+    assert other.exit_code == 2
+    assert "was used before with this key" in other.stderr
+    assert contents(agreed) == before
+
+
+def test_the_ledger_records_the_spend_at_the_part(agreed, call):
+    assert call("ledger", "init", "L.db", "--dataset", "people", "--epsilon", "1", "--delta", "1e-6").exit_code == 0
+    made = part(call, "--ledger", "L.db", "--dataset", "people")
+    assert made.exit_code == 0, made.output
+    assert "recorded now" in made.stdout
+    found = json.loads(part(call, "--ledger", "L.db", "--dataset", "people", "--json", output="again.part").stdout)
+    assert found["repeated"] is True
+    assert found["anchor"] != "untracked"
+    assert new_session(call, path="T.toml").exit_code == 0
+    other = call("part", "people.csv", "--design", "design.toml", "--session", "T.toml", "--key", "north.key",
+                 "-o", "t.part", "--ledger", "L.db", "--dataset", "people")  # fmt: skip
+    assert other.exit_code == 3
+    assert not (agreed / "t.part").exists()
+
+
+def test_a_part_that_cannot_be_saved_is_kept(agreed, call, monkeypatch):
+    from discreet.errors import OutputError
+
+    def full(*_, **__):
+        raise OutputError("the disk is full")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(discreet.Part, "save", full)
+        failed = part(call)
+    assert failed.exit_code == 5
+    assert "It is recorded beside the key: the same command writes it" in failed.stderr
+    assert part(call).exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ((), "expected --design, --session, --key and -o"),
+        (("people.csv", "--session", "S.toml"), "expected --design, --session, --key and -o"),
+        (("people.csv", "--new-key", "a.key"), "DATA cannot be used with --new-key"),
+        (("--new-key", "a.key", "--epsilon", "1"), "--epsilon cannot be used with --new-key"),
+        (("--new-key", "a.key", "--new-session", "T.toml"), "--new-session cannot be used with --new-key"),
+        (("--new-key", "a.key", "--name", " "), "the name of a curator"),
+        (("--new-key", "a.key", "-o", "a.key"), "is the private key"),
+        (("--new-key", "a.key", "-o", "existing.json"), "exists"),
+        (("--new-session", "T.toml", "--key", "north.key"), "--key cannot be used with --new-session"),
+        (("--new-session", "T.toml"), "--new-session needs --design"),
+        (("--new-session", "T.toml", "--design", "design.toml"), "--new-session needs --epsilon"),
+        (("--new-session", "T.toml", "--design", "design.toml", "--epsilon", "one"), "epsilon"),
+        (("--new-session", "T.toml", "--design", "design.toml", "--epsilon", "1"), "expected an integer from 3"),
+        (
+            ("--new-session", "T.toml", "--design", "design.toml", "--epsilon", "1", "--curator", "no.pub"),
+            "cannot read",
+        ),
+        (("people.csv", "--name", "a"), "--name cannot be used with anything but --new-key"),
+        (("people.csv", "--honest", "2"), "--honest cannot be used with anything but --new-session"),
+    ],
+)
+def test_steps_are_not_mixed(agreed, call, words, message):
+    before = contents(agreed)
+    found = call("part", *words)
+    assert (found.exit_code, message in found.stderr) == (2, True), found.stderr
+    assert contents(agreed) == before
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--key", "no.key"), "cannot read"),
+        (("--key", "design.toml"), "is not a curator's key|others may read"),
+        (("--session", "design.toml"), "a session"),
+        (("--session", "no.toml"), "cannot read"),
+        (("--ledger", "L.db"), "--ledger and --dataset go together"),
+        (("--workers", "0"), "workers"),
+        (("-o", "existing.json"), "exists"),
+        (("-o", "north.key", "--force"), "is the input"),
+        (("-o", "S.toml", "--force"), "is the input"),
+        (("-o", "none/a.part"), "does not exist"),
+    ],
+)
+def test_bad_input_costs_nothing(agreed, call, words, message):
+    import re
+
+    before = contents(agreed)
+    found = part(call, *words)
+    assert found.exit_code == 2
+    assert re.search(message, found.stderr), found.stderr
+    assert contents(agreed) == before
+
+
+def test_terms_that_are_not_served_are_refused_when_the_session_is_made(keys, call):
+    for more, message in (
+        (("--honest", "3"), "expected an integer from 1 to 2, got 3"),
+        (("--mechanism", "laplace"), "noise in shares needs the mechanism 'gaussian'"),
+        (("--merger-noise", "--mechanism", "irls"), "one pass"),
+        (("--delta", "0"), "needs delta above 0"),
+    ):
+        found = new_session(call, *more)
+        assert (found.exit_code, message in found.stderr) == (2, True), found.stderr
+        assert not (keys / "S.toml").exists()

@@ -1,0 +1,74 @@
+"""What is public of a curator: names and keys are checked, one text for one key."""
+
+from __future__ import annotations
+
+import builtins
+
+import pytest
+
+from discreet.errors import SpecError
+from discreet.parts.curators import MASK_SCHEME, Curator, key_bytes, key_text, need_library
+from discreet.parts.keys import CuratorKey
+
+ZERO = "A" * 43 + "="
+
+
+def curator(name="north"):
+    return CuratorKey.new(name).public
+
+
+@pytest.mark.parametrize("name", ["north", "Krankenhaus Süd", "東", "x" * 60])
+def test_a_curator_is_read_back(name, tmp_path):
+    made = curator(name)
+    assert Curator.from_dict(made.to_dict()) == made
+    (tmp_path / "a.pub").write_text(f"# a remark\n{made.to_toml()}", encoding="utf-8")
+    assert Curator.load(tmp_path / "a.pub") == made
+
+
+@pytest.mark.parametrize("name", ["", " north", "x" * 61, "a\nb", "a\u202eb", "\ud800", None, 5])
+def test_odd_names_are_refused(name):
+    with pytest.raises(SpecError, match="the name of a curator is"):
+        Curator(name, f"x25519:{ZERO}", f"ed25519:{ZERO}")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [None, "", "x25519:", ZERO, f"ed25519:{ZERO}", "x25519:AAAA", f"x25519:{'A' * 42}B=", f"x25519: {ZERO}"],
+)  # fmt: skip
+def test_a_text_that_is_no_key_is_refused(text):
+    with pytest.raises(SpecError, match="expected x25519: and 32 bytes in base64"):
+        key_bytes(text, MASK_SCHEME)
+
+
+def test_bits_that_base64_leaves_unused_make_no_second_text_of_a_key():
+    assert key_text(bytes(32), MASK_SCHEME) == f"x25519:{ZERO}"
+    with pytest.raises(SpecError, match="expected x25519"):
+        key_bytes(f"x25519:{'A' * 42}B=", MASK_SCHEME)
+
+
+def test_fingerprints_tell_curators_apart():
+    one, other = curator(), curator()
+    assert one.fingerprint != other.fingerprint
+    assert len(one.fingerprint.replace(" ", "")) == 64
+
+
+@pytest.mark.parametrize(
+    "text", ["", "curators = 1", "[[curators]]\nname = 'a'", "more = 1", "[[curators]]\n[[curators]]"]
+)
+def test_other_files_are_refused(text, tmp_path):
+    (tmp_path / "a.pub").write_text(text)
+    with pytest.raises(SpecError):
+        Curator.load(tmp_path / "a.pub")
+
+
+def test_a_missing_library_is_named(monkeypatch):
+    real = builtins.__import__
+
+    def without(name, *rest):
+        if name == "cryptography":
+            raise ImportError
+        return real(name, *rest)
+
+    monkeypatch.setattr(builtins, "__import__", without)
+    with pytest.raises(SpecError, match=r"a session of several curators needs 'cryptography'.*discreet\[parts\]"):
+        need_library()

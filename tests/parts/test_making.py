@@ -1,0 +1,226 @@
+"""A part: nothing is read that is refused, the spend is recorded, the same table gives the same bytes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+import discreet
+from discreet.curator.table import Table
+from discreet.design.model import Design
+from discreet.errors import AfterSpendError, BudgetError, ColumnNotice, DataError, PrivacyNotice, SpecError
+from discreet.mechanisms.sampling.sampler import ExactSampler
+from discreet.parts import making
+from discreet.parts.making import exact_numbers, place_of
+from discreet.parts.part_file import Part
+from discreet.parts.question import asked_by
+from discreet.parts.record import Record
+from discreet.parts.session import Session
+from discreet.privacy.spend import untracked
+from discreet.tables.files.opening import open_source
+from discreet.tables.source import ComputeOptions
+from support.curators import DESIGN, TERMS, NoNoise, curators, rows
+from support.tables import Untouchable
+
+
+@pytest.fixture
+def people(tmp_path):
+    return curators(tmp_path)
+
+
+def ledger(tmp_path, epsilon=1.0):
+    made = discreet.Ledger.create(tmp_path / "L.db")
+    made.declare("people", epsilon=epsilon, delta=1e-5)
+    return made
+
+
+def test_the_public_function_masks_and_records(people):
+    people.session.save(people.folder / "S.toml")
+    made = discreet.part(rows(1), DESIGN, people.folder / "S.toml", key=people.path(1))
+    assert (made.curator, made.session, made.header.anchor) == ("süd", people.session, "untracked")
+    again = discreet.part(rows(1), DESIGN, people.session, key=str(people.path(1)))
+    assert again.content == made.content
+
+
+def test_the_same_table_again_gives_the_same_bytes_and_another_table_nothing(people):
+    made = people.part(0, rows(1), ExactSampler())
+    assert people.part(0, rows(1), ExactSampler()).content == made.content
+    spent = []
+
+    def spend(request):
+        spent.append(request)
+        return untracked(request)
+
+    with pytest.raises(SpecError, match="was used before with this key"):
+        people.part(0, rows(2), ExactSampler(), spend=spend)
+    assert not spent
+
+
+def test_rows_in_another_order_are_the_same_table_also_where_persons_are_capped(tmp_path):
+    design = Design("y", {"y": (0, 10), "x": (0, 5)}, unit={"id": "person", "max_rows": 1})
+    people = curators(tmp_path, design)
+    table = rows(1, 30, persons=5)
+    made = people.part(0, table, ExactSampler(), design)
+    turned = {name: cells[::-1] for name, cells in table.items()}
+    assert people.part(0, turned, ExactSampler(), design) == made
+
+
+class Given(NoNoise):
+    """Noise that was chosen."""
+
+    def __init__(self, noise):
+        self.noise = noise
+
+    def draw(self, sigmas):
+        return list(self.noise)
+
+
+def test_two_tables_with_equal_noisy_sums_give_the_same_bytes(people, tmp_path):
+    """In lockstep: nothing of a table but its noisy sums reaches the part."""
+    asked = asked_by(people.session, DESIGN)
+    exact = []
+    for table in (rows(1, 20), rows(2, 31)):
+        with Table(open_source(table), DESIGN, asked.domain, ComputeOptions()) as opened:
+            exact.append(opened.sums().on_grid(asked.law.unit))
+    (tmp_path / "again").mkdir()
+    again = replace(people, folder=tmp_path / "again")
+    people.keys[0].save(again.path(0))
+    noise = [17 * k for k in range(len(exact[0]))]
+    moved = [one + a - b for one, a, b in zip(noise, *exact, strict=True)]
+    one = people.part(0, rows(1, 20), Given(noise))
+    other = again.part(0, rows(2, 31), Given(moved))
+    assert one.content == other.content
+    # negative control: one step of noise more is another part
+    (tmp_path / "third").mkdir()
+    third = replace(people, folder=tmp_path / "third")
+    people.keys[0].save(third.path(0))
+    assert third.part(0, rows(1, 20), Given([noise[0] + 1, *noise[1:]])).content != one.content
+
+
+def test_a_crash_between_record_and_output_leaves_the_same_part(people, monkeypatch):
+    kept = []
+    keep = Record.keep
+
+    def crash(self, values, part):
+        kept.append(keep(self, values, part))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Record, "keep", crash)
+    with pytest.raises(KeyboardInterrupt):
+        people.part(0, rows(1), ExactSampler())
+    monkeypatch.setattr(Record, "keep", keep)
+    assert people.part(0, rows(1), ExactSampler()) == kept[0]
+
+
+def test_a_failure_after_the_spend_says_so(people, monkeypatch):
+    def fail(*_):
+        raise DataError("the disk is full")
+
+    monkeypatch.setattr(Record, "keep", fail)
+    with pytest.raises(AfterSpendError, match="the disk is full"):
+        people.part(0, rows(1), ExactSampler())
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"design": Design("y", {"y": (0, 10), "x": (0, 6), "g": ["a", "b", "c"]})}, "the design is not the one"),
+        ({"key": "no.key"}, "cannot read"),
+        ({"spend": 5}, "spend: expected ledger.account"),
+        ({"compute": 5}, "compute"),
+        ({"session": 5}, "path"),
+        ({"design": "design.toml"}, "expected a Design"),
+    ],
+)
+def test_what_is_refused_is_refused_before_the_table_is_touched(people, change, message):
+    given = {"design": DESIGN, "session": people.session, "key": people.path(0)} | change
+    with pytest.raises(SpecError, match=message):
+        discreet.part(Untouchable(), **given)
+    assert not (people.folder / "0.key.sessions").exists()
+
+
+def test_weak_privacy_needs_a_word(tmp_path):
+    people = curators(tmp_path, epsilon=30.0)
+    with pytest.raises(SpecError, match="allow_weak_privacy"):
+        discreet.part(Untouchable(), DESIGN, people.session, key=people.path(0))
+    with pytest.warns(PrivacyNotice):
+        discreet.part(rows(1), DESIGN, people.session, key=people.path(0), allow_weak_privacy=True)
+
+
+def test_a_key_that_is_not_in_the_session_is_refused(people, tmp_path):
+    other = curators(tmp_path / "other")
+    with pytest.raises(SpecError, match=r"the key of 'north' is not in session.*'north', 'süd', 'west'"):
+        place_of(people.session, other.keys[0])
+
+
+def test_half_of_a_pair_of_keys_is_not_enough(people, tmp_path):
+    other = curators(tmp_path / "other").session.curators[1]
+    mixed = replace(people.session.curators[1], sign_key=other.sign_key)
+    session = replace(people.session, curators=(people.session.curators[0], mixed, people.session.curators[2]))
+    with pytest.raises(SpecError, match="is not in session"):
+        place_of(session, people.keys[1])
+
+
+def test_the_ledger_records_the_spend_once_and_refuses_what_is_beyond_it(tmp_path):
+    people, books = curators(tmp_path), ledger(tmp_path)
+    made = people.part(0, rows(1), ExactSampler(), spend=books.account("people"))
+    assert made.header.anchor != "untracked"
+    assert people.part(0, rows(1), ExactSampler(), spend=books.account("people")).content == made.content
+    assert [line.kind for line in books.history("people")][-2:] == ["reserve", "commit"]
+    # a new session is a new release of the same rows
+    session = Session.new(DESIGN, people.session.curators, **TERMS)
+    with pytest.raises(BudgetError):
+        making.part_with(NoNoise(), rows(1), DESIGN, session, key=people.path(0), spend=books.account("people"))
+    assert people.part(1, rows(2)).header.anchor == "untracked"
+
+
+def test_a_part_whose_record_is_lost_is_given_again_by_the_ledger(tmp_path):
+    people, books = curators(tmp_path), ledger(tmp_path)
+    made = people.part(0, rows(1), ExactSampler(), spend=books.account("people"))
+    (file,) = (people.folder / "0.key.sessions").iterdir()
+    file.unlink()
+    assert people.part(0, rows(1), ExactSampler(), spend=books.account("people")).content == made.content
+    assert file.exists()
+
+
+def test_a_spend_that_was_reserved_before_a_crash_is_not_made_twice(tmp_path, monkeypatch):
+    people, books = curators(tmp_path), ledger(tmp_path)
+    with monkeypatch.context() as patch:
+        patch.setattr(Part, "signed", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        with pytest.raises(KeyboardInterrupt):
+            people.part(0, rows(1), ExactSampler(), spend=books.account("people"))
+    assert people.part(0, rows(1), ExactSampler(), spend=books.account("people")).curator == "north"
+    assert [line.kind for line in books.history("people")].count("reserve") == 1
+
+
+def test_positions_of_an_array_are_said(people):
+    import numpy as np
+
+    design = Design("y", {"x": (0, 5), "y": (0, 10)})
+    other = curators(people.folder / "array", design)
+    with pytest.warns(ColumnNotice):
+        other.part(0, np.ones((4, 2)), design=design)
+
+
+def test_more_rows_than_a_part_may_have_are_refused(people, monkeypatch):
+    monkeypatch.setattr(making, "MOST_ROWS", 19)
+    with pytest.raises(DataError, match="more than 19 rows"):
+        people.part(0, rows(1))
+
+
+def test_the_number_of_units_is_sent_only_where_it_is_public(tmp_path):
+    unit = {"id": "person", "max_rows": 2, "neighbours": "replace"}
+    sizes = []
+    for given in (unit, unit | {"neighbours": "add-remove"}):
+        design = Design("y", {"y": (0, 10), "x": (0, 5)}, unit=given)
+        people = curators(tmp_path / given["neighbours"], design)
+        sizes.append(people.part(0, rows(1, persons=5), design=design).header.numbers)
+    assert sizes == [7, 6]
+
+
+def test_exact_numbers_are_on_the_grid_of_the_noise(people):
+    from discreet.curator.sums.protocol import Totals
+
+    asked = asked_by(people.session, DESIGN)
+    assert exact_numbers(Totals((3, -4), asked.law.unit, 2), asked, people.session) == [3, -4]

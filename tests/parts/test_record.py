@@ -1,0 +1,113 @@
+"""The record of a session: written once, before anybody sees a part; other sums are refused."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from discreet.errors import OutputError, SpecError
+from discreet.parts import record as module
+from discreet.parts.part_file import Part, PartHeader
+from discreet.parts.record import Record
+from discreet.parts.session import design_table
+from support.curators import DESIGN, curators
+
+VALUES = [5, -7, 2**70]
+
+
+@pytest.fixture
+def people(tmp_path):
+    return curators(tmp_path)
+
+
+def signed(people, numbers=bytes(48)):
+    header = PartHeader(people.session, design_table(DESIGN), 0, 3, "untracked", None, "discreet 1")
+    return Part.signed(header, numbers, people.keys[0].sign)
+
+
+def record(people):
+    return Record.beside(people.path(0), people.session, people.keys[0].record_key())
+
+
+def test_the_same_sums_find_their_part_and_others_are_refused(people):
+    kept, part = record(people), signed(people)
+    assert kept.find(VALUES) is None
+    assert kept.keep(VALUES, part) == part
+    assert record(people).find(VALUES) == part
+    for other in ([5, -7, 2**70 + 1], [5, -7], [5, -(72**70)], []):
+        with pytest.raises(SpecError, match=r"was used before with this key, for another table.*Nothing was written"):
+            record(people).find(other)
+
+
+def test_a_link_to_the_key_finds_the_same_record(people):
+    (people.folder / "link.key").symlink_to(people.path(0))
+    linked = Record.beside(people.folder / "link.key", people.session, people.keys[0].record_key())
+    assert linked.path == record(people).path.resolve()
+
+
+def test_the_first_of_two_processes_decides(people):
+    first, second = record(people), record(people)
+    one, other = signed(people), signed(people, bytes([1] * 48))
+    assert first.keep(VALUES, one) == one
+    assert second.keep(VALUES, other) == one
+    with pytest.raises(SpecError, match="was used before"):
+        second.keep([1, 2, 3], other)
+
+
+def test_the_record_is_for_its_owner_alone_and_holds_no_sum(people):
+    record(people).keep([12345678901234567890], signed(people))
+    folder = people.folder / "0.key.sessions"
+    (file,) = folder.iterdir()
+    assert folder.stat().st_mode & 0o777 == 0o700
+    assert file.stat().st_mode & 0o777 == 0o600
+    assert b"12345678901234567890" not in file.read_bytes()
+
+
+@pytest.mark.parametrize("damage", [b"", b"discreet part record 1\n", b"x" * 200])
+def test_a_damaged_record_counts_as_a_used_session(people, damage):
+    kept = record(people)
+    kept.path.write_bytes(damage)
+    with pytest.raises(SpecError, match="is damaged, so the session counts as used"):
+        kept.find(VALUES)
+
+
+def test_a_record_whose_part_was_changed_counts_as_used(people):
+    kept = record(people)
+    kept.keep(VALUES, signed(people))
+    content = kept.path.read_bytes()
+    kept.path.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
+    with pytest.raises(SpecError, match="is damaged"):
+        kept.find(VALUES)
+
+
+def test_a_record_that_is_a_folder_is_refused(people):
+    kept = record(people)
+    kept.path.mkdir()
+    with pytest.raises(SpecError, match="cannot read the record"):
+        kept.find(VALUES)
+
+
+def test_a_record_that_comes_and_goes_is_refused(people, monkeypatch):
+    monkeypatch.setattr(module, "write_once", lambda *_: False)
+    with pytest.raises(OutputError, match="comes and goes"):
+        record(people).keep(VALUES, signed(people))
+
+
+def test_without_a_place_for_records_nothing_is_used(people, monkeypatch):
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    with pytest.raises(OutputError, match="cannot write records into"):
+        record(people)
+    (people.folder / "1.key.sessions").write_text("")
+    with pytest.raises(OutputError, match="cannot make the folder"):
+        Record.beside(people.path(1), people.session, b"")
+
+
+def test_another_key_or_session_has_another_digest(people, tmp_path):
+    kept = record(people)
+    kept.keep(VALUES, signed(people))
+    with pytest.raises(SpecError, match="was used before"):
+        Record(kept.path, people.session, b"another key").find(VALUES)
+    altered = curators(tmp_path / "other").session
+    with pytest.raises(SpecError, match="was used before"):
+        Record(kept.path, altered, kept.key).find(VALUES)

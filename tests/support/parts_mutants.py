@@ -1,0 +1,79 @@
+"""Small changes of what several curators rest on, and the test that each of them fails."""
+
+from __future__ import annotations
+
+from support.mutants import Mutant
+
+ATTACKS = "tests/parts/test_attacks.py"
+MAKING = "tests/parts/test_making.py"
+MASKS = "tests/parts/test_masks.py"
+MERGING = "tests/parts/test_merging.py"
+RECORD = "tests/parts/test_record.py"
+SHARES = "tests/losses/test_shares.py"
+
+PLACES = {
+    "mask of a part": "discreet.parts.masks:masked",
+    "keys of pairs": "discreet.parts.masks:pair_keys",
+    "signature of a part": "discreet.parts.part_file:Part.from_bytes",
+    "used session": "discreet.parts.record:Record.find",
+    "place of a record": "discreet.parts.record:Record.beside",
+    "making a part": "discreet.parts.making:part_with",
+    "numbers of a part": "discreet.parts.making:exact_numbers",
+    "share of a part": "discreet.parts.making:_with_share",
+    "question of a session": "discreet.parts.question:asked_by",
+    "complete parts": "discreet.parts.merging:complete",
+    "cancelled masks": "discreet.parts.merging:check_cancelled",
+    "one draw": "discreet.parts.merging:merge_with",
+    "scale of a share": "discreet.losses.shares:share_steps",
+    "counted shares": "discreet.losses.shares:counted_law",
+    "few steps": "discreet.losses.shares:check_share",
+    "honest curators": "discreet.privacy.curators:CuratorTerms.__post_init__",
+    "noise of all shares": "discreet.losses.law:NoiseLaw._factor",
+}
+
+MUTANTS = {
+    "parts: no mask": Mutant("mask of a part", "value + up - down for", "value + 0 * up * down for", MASKS),
+    "parts: masks do not cancel": Mutant("mask of a part", "place < other", "place < 10**6", MASKS),
+    "parts: one mask for all sessions": Mutant("keys of pairs", '"session": agreed, ', "", MASKS),
+    "parts: signatures are not checked": Mutant(
+        "signature of a part", "key.verify(content[-_SIGNATURE:], content[:-_SIGNATURE])", "_ = key", ATTACKS
+    ),
+    "parts: a session is used twice": Mutant(
+        "used session", "not hmac.compare_digest(content[len(_MAGIC) : start], self._digest(values))", "False", ATTACKS
+    ),
+    "parts: another name of the key has another record": Mutant("place of a record", ".resolve()", "", RECORD),
+    "parts: nothing is recorded": Mutant("making a part", "made = record.keep(exact, made)", "_ = record", ATTACKS),
+    "parts: a used session is found after the spend": Mutant(
+        "making a part", "known = record.find(exact)", "known = None", MAKING
+    ),
+    "parts: the number of units is sent": Mutant(
+        "numbers of a part", 'asked.design.unit.neighbours == "replace"', "asked.design.unit", MAKING
+    ),
+    "parts: exact sums are masked": Mutant(
+        "share of a part", "asked.mechanism.randomise(first, asked.law, sampler)", "tuple(exact)", MERGING
+    ),
+    "parts: shares for all curators in place of the honest ones": Mutant(
+        "question of a session", "honest=terms.counted", "honest=terms.shares", "tests/parts/test_question.py"
+    ),
+    "parts: other sessions are merged": Mutant("complete parts", "one.session != agreed", "False", ATTACKS),
+    "parts: one part is missing": Mutant("complete parts", "    if missing:", "    if False:", ATTACKS),
+    "parts: one part is given twice": Mutant("complete parts", "    if twice:", "    if False:", ATTACKS),
+    "parts: any number of rows is one": Mutant(
+        "cancelled masks", "values[0] < -noise or any(abs(value) > most for value in values)", "False", ATTACKS
+    ),
+    "parts: the merger draws again": Mutant("one draw", "not write_once(kept, ", "0 * len(", MERGING),
+    "parts: a share for one curator more": Mutant("scale of a share", "// honest)", "// (honest + 1))", SHARES),
+    "parts: a person is in one part": Mutant(
+        "scale of a share", "(parts_per_person * sigma)", "sigma", "tests/mechanisms/moments/test_shares.py"
+    ),
+    "parts: all shares are counted": Mutant(
+        "counted shares", "isqrt(honest *", "isqrt(law.parameters[SHARES] *", "tests/losses/maps/test_shares.py"
+    ),
+    "parts: shares of few steps": Mutant("few steps", "0 < sigma < LEAST_SHARE", "False", SHARES),
+    "parts: everybody's own share counts": Mutant(
+        "honest curators", "1, self.parts - 1)", "1, self.parts)", "tests/privacy/test_curators.py"
+    ),
+    "parts: errors count one share": Mutant(
+        "noise of all shares", "return math.sqrt(self.parameters.get(SHARES, 1))", "return 1.0", SHARES
+    ),
+}  # fmt: skip
