@@ -47,9 +47,22 @@ def test_small_matrices_are_not_shrunk(size):
 
 
 def test_shrinkage_keeps_signal_and_removes_noise():
-    rng, basis = np.random.default_rng(4), Preconditioner(np.full(30, 2.0), np.eye(30))
+    rng, basis = np.random.default_rng(4), Preconditioner(np.full(30, 2.0), np.eye(30), np.full(30, 2.0))
     noise = rng.normal(0, 0.5, 30)
-    assert np.linalg.norm(shrunk(noise, basis, 1.0)) < 0.5 * np.linalg.norm(noise)
+    assert np.linalg.norm(shrunk(noise, basis, 1.0, math.inf)) < 0.5 * np.linalg.norm(noise)
     signal = noise + 20.0
-    np.testing.assert_allclose(shrunk(signal, basis, 1.0), signal, rtol=0.02)
-    assert shrunk(np.zeros(30), basis, 1.0).tolist() == [0.0] * 30
+    np.testing.assert_allclose(shrunk(signal, basis, 1.0, math.inf), signal, rtol=0.02)
+    assert shrunk(np.zeros(30), basis, 1.0, math.inf).tolist() == [0.0] * 30
+
+
+def test_no_prior_expects_predictions_larger_than_the_target():
+    """Noise ten times the largest plausible signal is taken away, however large a draw of it is."""
+    basis = Preconditioner(np.full(30, 2.0), np.eye(30), np.full(30, 2.0))
+    large = np.full(30, 10.0)
+    assert np.linalg.norm(shrunk(large, basis, 10.0, math.inf)) > 0.5 * np.linalg.norm(large)
+    for most in (1.0, 4.0):
+        # a prior of most / 60 for each square, noise of 25
+        expected = most / 60 / (most / 60 + 25)
+        np.testing.assert_allclose(shrunk(large, basis, 10.0, most), expected * large, rtol=0.01)
+    # without noise it changes nothing
+    np.testing.assert_allclose(shrunk(large, basis, 1e-6, 1.0), large, rtol=1e-6)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Final, Literal, TypeAlias
@@ -41,7 +41,7 @@ from discreet.releases import Coefficients, NoiseLaw, Settings
 # shares of mu^2; what a design does not need, and the rest, goes to the steps
 SHARES: Final = {
     "count": 0.005, "centre": 0.045, "spread": 0.015, "zoomed_centre": 0.025, "zoomed_spread": 0.015,
-    "one_spread": 0.1, "target_mean": 0.05, "target_spread": 0.01, "target_zoom": 0.05, "radius": 0.008, "clip": 0.016,
+    "one_spread": 0.1, "target_mean": 0.07, "target_spread": 0.01, "target_zoom": 0.05, "radius": 0.008, "clip": 0.016,
     "gram": 0.15, "offset": 0.06,
 }  # fmt: skip
 # of what the steps have, the part for counts of the rows that a clip left alone
@@ -95,9 +95,8 @@ class RefinedRegression:
         pace = Pace.of(context, many)
         basis = Preconditioner.of(_noisy_gram(totals, context), context.law.sd("gram_diagonal"))
         least = min(max(_LEAST_OF_SPAN * target.span, _LEAST_OF_SPREAD * target.spread), target.span)
-        bounds = least, target.span
-        clip = _within(thresholds[_first_clip(totals, context, pace)], bounds)
-        theta, clip = yield from _steps(context, pace, basis, clip, bounds)
+        first = thresholds[_first_clip(totals, context, pace)]
+        theta, clip = yield from _steps(context, pace, basis, (first, least, target.span), target.likely_sd)
         offset = 0.0
         if context.design.intercept:
             offset = yield from _offset(context, pace, theta, radius, clip, target)
@@ -159,7 +158,8 @@ def _scaled(context: RunContext) -> _Scaled:
     many = float(rows)
     if not design.count_public:
         (count,) = noisy(context, "count", [rows * context.law.unit])
-        many = count / context.law.unit
+        # sums are divided by it: too many rows make predictions timid, too few make them wild
+        many = math.hypot(max(count / context.law.unit, 0.0), context.law.sd("count"))
     many = max(many, 20.0)
     size = len(design.released) - 2
     declared = in_declared_ball(design)
@@ -211,11 +211,16 @@ def _first_clip(totals: Totals, context: RunContext, pace: Pace) -> int:
 
 
 def _steps(
-    context: RunContext, pace: Pace, basis: Preconditioner, clip: float, bounds: tuple[float, float]
+    context: RunContext, pace: Pace, basis: Preconditioner, clips: tuple[float, float, float], target_sd: float
 ) -> Generator[Sums, Totals, tuple[FloatArray, float]]:
-    """Steps along noisy sums of clipped scores; the mean of the last iterates, shrunk, and the last clip."""
+    """Steps along noisy sums of clipped scores; the mean of the last iterates, shrunk, and the last clip.
+
+    `clips` are the first one, the smallest and the largest.
+    """
     indices, unit = fitted_indices(context.design), context.law.unit
-    theta, iterates = np.zeros(len(context.design.released) - 1), []
+    theta, iterates, used = np.zeros(len(context.design.released) - 1), [], []
+    first, *bounds = clips
+    clip = _within(first, bounds)
     for _ in range(STEPS):
         totals = yield ClippedScores(context.domain, on_grid(theta, context.domain), clip)
         *scores, below, all_rows = totals.on_grid(unit)
@@ -227,11 +232,13 @@ def _steps(
         theta[indices[0] :] += pace.rate * basis.step(clip / pace.quantile * score)
         theta = released_coefficients(theta, context.domain)
         iterates.append(theta[indices[0] :])
+        used.append(clip)
         excess = left / unit / (0.6 * min(pace.quantile, 1 - pace.quantile) * pace.many)
         clip = _within(clip * math.exp(-0.3 * min(max(excess, -1.0), 1.0)), bounds)
     mean = np.mean(iterates[-_LAST_ITERATES:], axis=0)
-    noise = context.law.sd("score") * math.sqrt(_CORRELATED / (_LAST_ITERATES * pace.quantile**2)) * clip
-    theta = np.concatenate([np.zeros(indices[0]), shrunk(mean, basis, noise)])
+    scale = math.sqrt(math.fsum(one * one for one in used) / STEPS) / pace.quantile
+    noise = context.law.sd("score") * math.sqrt(_CORRELATED / _LAST_ITERATES) * scale
+    theta = np.concatenate([np.zeros(indices[0]), shrunk(mean, basis, noise, pace.many * target_sd**2)])
     return released_coefficients(theta, context.domain), clip
 
 
@@ -245,7 +252,7 @@ def _offset(
 ) -> Generator[Sums, Totals, float]:
     """What predictions for rows without weights are off on average, shrunk by what is known of it."""
     residual_sd = clip / NormalDist().inv_cdf((1 + pace.quantile) / 2)
-    bound = max(3 * residual_sd, min(target.spread, target.high - target.low))
+    bound = min(max(3 * residual_sd, target.spread), target.span)
     totals = yield OffsetSum(context.domain, on_grid(theta, context.domain), radius, bound)
     (released,) = noisy(context, "offset", totals.on_grid(context.law.unit))
     error = bound * context.law.sd("offset") / pace.many
@@ -263,5 +270,5 @@ def _published(scaling: Scaling, target: TargetScale, theta: FloatArray, radius:
     return Coefficients((constant, *slopes.tolist()), ranges=scaling.ranges())
 
 
-def _within(value: float, bounds: tuple[float, float]) -> float:
+def _within(value: float, bounds: Sequence[float]) -> float:
     return min(max(value, bounds[0]), bounds[1])

@@ -19,10 +19,19 @@ _PRIOR_SHAPES: Final = (0.0, 0.5, 1.0)
 
 @dataclass(frozen=True, slots=True)
 class Preconditioner:
-    """Eigenvalues, damped so that noise does not make steps long, and eigenvectors of a noisy Gram."""
+    """Eigenvalues of a noisy Gram, damped so that noise does not make steps long, and its eigenvectors.
+
+    Attributes
+    ----------
+    values, vectors
+        What a step divides by, none far below the largest, and the directions.
+    sums
+        Sums of squares of the rows along the directions: the eigenvalues before the small ones were raised.
+    """
 
     values: FloatArray
     vectors: FloatArray
+    sums: FloatArray
 
     @classmethod
     def of(cls, gram: FloatArray, sd: float) -> Preconditioner:
@@ -44,7 +53,7 @@ class Preconditioner:
         edge = math.sqrt(2 * size * off_part) * sd + math.sqrt(2 * math.log(size) * diagonal_part) * sd
         values, vectors = np.linalg.eigh(shrunk)
         damped = np.maximum(values, 0.0) + edge
-        return cls(np.maximum(damped, max(_LEAST_PART * float(damped.max()), 1e-6 * sd)), vectors)
+        return cls(np.maximum(damped, max(_LEAST_PART * float(damped.max()), 1e-6 * sd)), vectors, damped)
 
     def step(self, score: FloatArray) -> FloatArray:
         """A score multiplied by the inverse."""
@@ -58,7 +67,7 @@ def _signal_part(square: float, noise: float) -> float:
     return signal / (signal + noise)
 
 
-def shrunk(theta: FloatArray, basis: Preconditioner, sd: float) -> FloatArray:
+def shrunk(theta: FloatArray, basis: Preconditioner, sd: float, most: float) -> FloatArray:
     """Coefficients shrunk in the eigenbasis: posterior means under normal priors, weighed by how likely each is.
 
     Parameters
@@ -69,13 +78,15 @@ def shrunk(theta: FloatArray, basis: Preconditioner, sd: float) -> FloatArray:
         In whose eigenbasis the noise of a coordinate has the standard deviation `sd` over its eigenvalue.
     sd
         Of the noise of a score.
+    most
+        No prior expects a larger sum of squared predictions: no model explains more of a target than there is.
 
     Examples
     --------
-    >>> basis = Preconditioner(np.array([1.0, 1.0]), np.eye(2))
-    >>> strong, weak = shrunk(np.array([1.0, 1.0]), basis, 1e-3), shrunk(np.array([1.0, 1.0]), basis, 10.0)
-    >>> bool(strong[0] > 0.99), bool(weak[0] < 0.2)
-    (True, True)
+    >>> basis, theta = Preconditioner(np.ones(2), np.eye(2), np.ones(2)), np.array([1.0, 1.0])
+    >>> strong, weak, bounded = (shrunk(theta, basis, *how) for how in [(1e-3, 9.0), (10.0, 9.0), (1.0, 0.01)])
+    >>> bool(strong[0] > 0.99), bool(weak[0] < 0.2), bool(bounded[0] < 0.01)
+    (True, True, True)
     """
     seen = basis.vectors.T @ theta
     noise = (sd / basis.values) ** 2
@@ -84,6 +95,7 @@ def shrunk(theta: FloatArray, basis: Preconditioner, sd: float) -> FloatArray:
         return theta
     relative = np.maximum(basis.values / basis.values.max(), 1e-6)
     priors = np.array([size * 2.0**scale * relative**shape for shape in _PRIOR_SHAPES for scale in _PRIOR_SCALES])
+    priors *= np.minimum(1.0, most / (priors @ basis.sums))[:, None]
     marginal = priors + noise
     log_weights = -0.5 * np.sum(np.log(marginal) + seen * seen / marginal, axis=1)
     weights = np.exp(log_weights - log_weights.max())

@@ -26,6 +26,8 @@ CountsAt: TypeAlias = Callable[[Sequence[int]], Sequence[int]]
 
 # the 75% quantile of abs(z) of a standard normal z
 _NORMAL_SPREAD: Final = 1.15
+# the 29/32 quantile of it, which is searched for of a target
+NORMAL_TARGET_SPREAD: Final = 1.68
 # no scale is smaller, in scaled units: of a column that is mostly one value the quantile says nothing
 NARROWEST: Final = 1 / 32
 # how far the mean of a target is from the middle of its range, as a standard deviation, in half ranges
@@ -169,6 +171,11 @@ class TargetScale:
         """How far a value can be from the centre."""
         return max(self.high - self.centre, self.centre - self.low)
 
+    @property
+    def likely_sd(self) -> float:
+        """Standard deviation of a normal target of this spread, and at most that of a uniform one."""
+        return min(self.spread / NORMAL_TARGET_SPREAD, (self.high - self.low) / math.sqrt(12))
+
 
 def target_centred(context: RunContext, cells: IntArray, rows: int, many: float) -> TargetScale:
     """Centre of the target: a noisy mean, a search for the spread, and a noisy mean of what is not far off.
@@ -194,7 +201,8 @@ def target_centred(context: RunContext, cells: IntArray, rows: int, many: float)
     )
     exact = float(centre)
     if context.design.intercept:
-        width = math.ceil(min(max(1.5 * widths[found], 2 * math.sqrt(variance)), 2 * half))
+        farthest = half + abs(centre - middle)
+        width = math.ceil(min(max(1.5 * widths[found], 2 * math.sqrt(variance)), farthest))
         mean, error = _mean(context, "target_zoom", cells, values - (centre - middle), width, many)
         gain = variance / (variance + (width * error) ** 2)
         exact = min(max(centre + gain * mean * width, low), CELLS)

@@ -13,10 +13,16 @@ from discreet.exact.arrays import IntArray
 from discreet.losses.sensitivity.scaled import TARGET_SIZE
 from discreet.losses.sensitivity.searches import HALF, LAST, TARGET_QUANTILE
 from discreet.mechanisms.interface.protocol import RunContext
-from discreet.mechanisms.scaling.searches import NARROWEST, VALUE_BITS, Counts, in_steps, noisy, search
+from discreet.mechanisms.scaling.searches import (
+    NARROWEST,
+    NORMAL_TARGET_SPREAD,
+    VALUE_BITS,
+    Counts,
+    in_steps,
+    noisy,
+    search,
+)
 
-# the 29/32 quantile of abs(z) of a standard normal z
-_NORMAL_SPREAD: Final = 1.68
 # a bounded target keeps values up to so many scales: the more rows there are for the noise, the more
 _FEWEST_SCALES, _MOST_SCALES, _FEW_ROWS = 2.0, 6.0, 300.0
 # standard deviations of its noise by which a mean square is lowered before it is believed
@@ -66,7 +72,7 @@ def target_bounded(context: RunContext, cells: IntArray, rows: int, many: float)
         in_steps(context, TARGET_QUANTILE),
     )
     (size,) = sizes(context, TARGET_SIZE, cells[None, :], [centre], many)
-    scale = max(widths[found] / CELLS / _NORMAL_SPREAD, size, NARROWEST)
+    scale = max(widths[found] / CELLS / NORMAL_TARGET_SPREAD, size, NARROWEST)
     strength = many / (context.law.sd("cross") * math.sqrt(len(context.design.released) - 1))
     scales = min(max(_FEWEST_SCALES * math.sqrt(strength / _FEW_ROWS), _FEWEST_SCALES), _MOST_SCALES)
     return centre / CELLS, min(scales * scale, 1 + abs(centre) / CELLS)
