@@ -13,7 +13,7 @@ import pytest
 import discreet
 from discreet import datasets, testing
 from discreet.analyst.values.not_estimable import known
-from discreet.releases.reading import SCHEMA_VERSION
+from discreet.releases.canonical import SCHEMA_VERSION
 
 ROOT = Path(__file__).parents[2]
 RSCRIPT = shutil.which("Rscript")
