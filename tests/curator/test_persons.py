@@ -324,6 +324,20 @@ def test_an_interrupt_of_the_database_is_one_of_the_user_and_leaves_no_folder(er
     assert list(tmp_path.iterdir()) == []
 
 
+def test_many_columns_get_memory_for_a_block_of_each(tmp_path, monkeypatch):
+    asked = []
+
+    def connect(path, config):
+        asked.append(config["memory_limit"])
+        return duckdb.connect(path, config=config)
+
+    monkeypatch.setattr("discreet.curator.persons._duckdb_connect", lambda: connect)
+    for columns in (5, 512, 700):
+        with PersonCap(design(), columns):
+            pass
+    assert asked == ["512MB", "512MB", "700MB"]
+
+
 @pytest.mark.parametrize("at", ["SET", "CREATE", "INSERT"])
 def test_another_failure_of_the_database_is_told_without_its_words(at, tmp_path, monkeypatch):
     monkeypatch.setattr("discreet.curator.scratch.IN_MEMORY_BYTES", 0)

@@ -24,7 +24,7 @@ from discreet.tables.files.charsets import charset_named, wrong_mark
 from discreet.tables.files.database import DatabaseSource, DatabaseTable
 from discreet.tables.files.frame_source import FrameSource
 from discreet.tables.files.packed import CODECS, TextBytes
-from discreet.tables.files.pieces import FilePart, Piece, cut_files
+from discreet.tables.files.pieces import FilePart, Piece, cut_files, unless_changed
 from discreet.tables.files.reading import DEFAULT_READING, PACKED, TAB_SEPARATED, ReadOptions, text_suffix
 from discreet.tables.frames import Origin, is_frame
 from discreet.tables.source import Part, Place
@@ -160,7 +160,7 @@ class FileSource:
         for file in self.files:
             size = self._states[file.path].st_size
             self._reading, self._before = file, 0
-            for batch, share in file.batches(columns, batch_rows):
+            for batch, share in unless_changed(file.batches(columns, batch_rows), self._check_unchanged):
                 self._share = (done + share * size) / total
                 yield batch
                 self._before += batch.num_rows
