@@ -6,6 +6,7 @@ from contextlib import nullcontext
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.csv as arrow_csv
 import pytest
 
 from discreet.curator.sums.gram import ExactGram, chunk_rows, product_rows
@@ -89,7 +90,7 @@ def test_every_source_type_gives_the_same_integers(tmp_path):
     columns = {"x": rng.normal(size=500), "b": rng.random(500) < 0.5, "g": rng.choice(["a", "b", "c"], 500)}
     columns["y"] = rng.normal(5, 3, 500)
     table = pa.table(columns)
-    pa.csv.write_csv(table, tmp_path / "t.csv")
+    arrow_csv.write_csv(table, tmp_path / "t.csv")
     pa.parquet.write_table(table, tmp_path / "t.parquet", row_group_size=37)
     folder = tmp_path / "parts"
     folder.mkdir()
