@@ -66,6 +66,7 @@ def test_finite_cells_whose_sum_overflows_are_not_missing(cells):
 @pytest.mark.parametrize("cells", [[np.inf, -np.inf, 1.0], [1.0, np.inf], [-np.inf], [np.nan, 1e308, 1e308]])
 def test_cells_that_are_not_finite_are_found_whatever_is_added_to_them(cells):
     _, keep = settle_missing({"x": Numeric((0, 1), "drop")}, [np.array([0.5, *cells])])
+    assert keep is not None
     assert keep.tolist() == [True, *np.isfinite(cells)]
 
 
