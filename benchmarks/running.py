@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import compileall
 import datetime
 import re
 import shutil
@@ -15,7 +16,7 @@ from typing import Any
 from benchmarks import results
 from benchmarks.cases import Case, TableFile, job
 from benchmarks.catalogue import PROFILES, WORKERS, cases, tables
-from benchmarks.measuring import Machine, Spread, launched, measured
+from benchmarks.measuring import ROOT, Machine, Spread, launched, measured
 
 Note = Callable[[str], None]
 
@@ -72,6 +73,8 @@ def run(profile: str, *, repeats: int | None, only: Sequence[str], note: Note) -
     wanted = chosen(cases(sizes, workers=WORKERS in features), only)
     known = results.environment()
     begun, entries = time.perf_counter(), []
+    # what is installed has its bytecode, and so has every rival
+    compileall.compile_dir(ROOT / "src", quiet=1)
     for name, packages in known["versions"].items():
         note(f"{name}: {', '.join(f'{key} {value}' for key, value in packages.items()) or 'not there'}\n")
     with tempfile.TemporaryDirectory(prefix="discreet-bench-") as place:

@@ -36,23 +36,56 @@ def large_file(sizes: Sizes, one: tuple[str, ...]) -> Case:
     """The large file beside reading it."""
     subjects = (
         Subject("ours", "discreet release, one worker", ours_on_file("large", "design", *one), ours=True),
-        Subject("read", "reading, pyarrow, one thread", job("reading.parquet", path="{large}")),
+        Subject("whole", "reading into one table, pyarrow, one thread", job("reading.whole", path="{large}")),
+        Subject("read", "reading in batches, pyarrow, one thread", job("reading.parquet", path="{large}")),
         workers("large", 2),
         workers("large", 4),
-        Subject("read-2", "reading, pyarrow, two threads", job("reading.parquet", path="{large}", threads=2)),
+        Subject(
+            "whole-2",
+            "reading into one table, pyarrow, two threads",
+            job("reading.whole", path="{large}", threads=2),
+        ),
+        Subject(
+            "read-2", "reading in batches, pyarrow, two threads", job("reading.parquet", path="{large}", threads=2)
+        ),
         Subject(
             "read-buffered",
-            "reading, pyarrow, one thread, small buffers",
+            "reading in batches, pyarrow, one thread, small buffers",
             job("reading.parquet", path="{large}", buffered=True),
         ),
         Subject("gram", "streamed NumPy sums and solve", job("reading.gram", path="{large}")),
     )
     figures = (
-        Figure("large-cpu", "CPU over reading in a process", "ours", "read", limit=1.25, busy_limit=1.75),
+        Figure("large-cpu", "CPU over reading into one table", "ours", "whole", limit=1.25, busy_limit=1.75),
+        Figure("large-cpu-batches", "CPU over reading in batches", "ours", "read"),
         Figure("large-cpu-buffered", "CPU over reading with the same small buffers", "ours", "read-buffered"),
         Figure("large-cpu-gram", "CPU over a streamed NumPy Gram", "ours", "gram"),
-        Figure("large-wall", "wall with 2 workers over a one-thread read", "ours-2", "read", "wall", limit=0.85),
-        Figure("large-wall-2", "wall with 2 workers over a two-thread read", "ours-2", "read-2", "wall", limit=1.4),
+        Figure(
+            "large-wall",
+            "wall with 2 workers over reading into one table, one thread",
+            "ours-2",
+            "whole",
+            "wall",
+            limit=0.85,
+        ),
+        Figure(
+            "large-wall-2",
+            "wall with 2 workers over reading into one table, two threads",
+            "ours-2",
+            "whole-2",
+            "wall",
+            limit=1.4,
+        ),
+        Figure(
+            "large-wall-batches", "wall with 2 workers over reading in batches, one thread", "ours-2", "read", "wall"
+        ),
+        Figure(
+            "large-wall-2-batches",
+            "wall with 2 workers over reading in batches, two threads",
+            "ours-2",
+            "read-2",
+            "wall",
+        ),
         Figure("workers-wall", "wall with 2 workers over one", "ours-2", "ours", "wall"),
         Figure("workers-cpu", "CPU with 2 workers over one", "ours-2", "ours"),
         Figure("large-memory", "peak memory with 2 workers, MB", "ours-2", of="memory", limit=300.0),
@@ -74,7 +107,7 @@ def rivals(sizes: Sizes, one: tuple[str, ...]) -> Case:
     path = "{middle}"
     subjects = (
         Subject("ours", "discreet release, one worker", ours_on_file("middle", "design", *one), ours=True),
-        Subject("read", "reading, pyarrow, one thread", job("reading.parquet", path=path)),
+        Subject("read", "reading in batches, pyarrow, one thread", job("reading.parquet", path=path)),
         Subject("gram", "streamed NumPy sums and solve", job("reading.gram", path=path)),
         Subject("polars", "polars sums", job("rivals.polars_sums", path=path, columns=D)),
         Subject("duckdb", "DuckDB sums", job("rivals.duckdb_sums", path=path, columns=D)),
@@ -127,11 +160,16 @@ def by_rows(sizes: Sizes, one: tuple[str, ...]) -> list[Case]:
     for rows, table, most in points:
         subjects = (
             Subject("ours", "discreet release, one worker", ours_on_file(table, "design", *one), ours=True, limit=300),
-            Subject("read", "reading, pyarrow, one thread", job("reading.parquet", path=f"{{{table}}}"), limit=300),
+            Subject(
+                "read",
+                "reading in batches, pyarrow, one thread",
+                job("reading.parquet", path=f"{{{table}}}"),
+                limit=300,
+            ),
             workers(table, 2),
         )
         figures = (
-            Figure(f"rows-{rows}-cpu", "CPU over reading in a process", "ours", "read"),
+            Figure(f"rows-{rows}-cpu", "CPU over reading in batches", "ours", "read"),
             Figure(f"rows-{rows}-memory", "peak memory, MB", "ours", of="memory"),
             Figure(f"rows-{rows}-memory-2", "peak memory with 2 workers, MB", "ours-2", of="memory"),
         )
@@ -145,9 +183,13 @@ def text(sizes: Sizes, one: tuple[str, ...]) -> Case:
     """CSV beside reading it."""
     subjects = (
         Subject("ours", "discreet release, one worker", ours_on_file("text", "design", *one), ours=True),
-        Subject("read", "reading, pyarrow.csv, one thread", job("reading.csv", path="{text}")),
+        Subject("whole", "reading into one table, pyarrow.csv, one thread", job("reading.whole_csv", path="{text}")),
+        Subject("read", "reading in blocks, pyarrow.csv, one thread", job("reading.csv", path="{text}")),
     )
-    figures = (Figure("csv-cpu", "CPU over pyarrow.csv on one thread", "ours", "read", limit=1.2),)
+    figures = (
+        Figure("csv-cpu", "CPU over reading into one table by pyarrow.csv, one thread", "ours", "whole", limit=1.2),
+        Figure("csv-cpu-batches", "CPU over reading in blocks by pyarrow.csv, one thread", "ours", "read"),
+    )
     return Case("csv", f"CSV: {counted(sizes.csv_rows)} x {D}, whole processes", subjects, figures, ("text", "design"))
 
 

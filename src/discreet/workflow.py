@@ -11,8 +11,6 @@ from typing import Final, Literal, TypeVar
 from discreet import __version__
 from discreet.curator.sums.dyadic_cells import DyadicCells
 from discreet.curator.sums.protocol import Sums, Totals
-from discreet.curator.sums.residuals import RatioSquares, ResidualGram, ResidualPass
-from discreet.curator.sums.weighted_rows import WeightedResiduals
 from discreet.curator.table import Table
 from discreet.design.domain import DEFAULT_GRID_BITS, RowDomain
 from discreet.design.model import Design
@@ -32,7 +30,6 @@ from discreet.mechanisms.interface.protocol import (
     clipped_by_name,
 )
 from discreet.mechanisms.moments.residuals import checked_bound, residuals_with_noise
-from discreet.mechanisms.moments.scaled import gram_with_noise, weighting_of
 from discreet.mechanisms.sampling.sampler import ExactSampler, Sampler
 from discreet.mechanisms.verdicts import bounds_record, guard_record, how_to_stop, stop_of
 from discreet.privacy.budget import PrivacyBudget, check_strength
@@ -482,8 +479,11 @@ def _on_found_bounds(known: Question, table: Table, sampler: Sampler) -> Publish
 
 def with_residuals(made: Release, asked: Question, read: Callable[[Sums], Totals], sampler: Sampler) -> Release:
     """Add what robust standard errors need, from one more pass."""
-    # only this needs the analyst's rooms, which plain releases do without
+    # only this needs the analyst's rooms and these sums, which plain releases do without
     from discreet.analyst.residual_plan import residual_plan
+    from discreet.curator.sums.residuals import RatioSquares, ResidualGram, ResidualPass
+    from discreet.curator.sums.weighted_rows import WeightedResiduals
+    from discreet.mechanisms.moments.scaled import gram_with_noise, weighting_of
 
     plan, rows = residual_plan(made, asked.residual_bound), made.design.unit.max_rows
     gram = ResidualGram(asked.domain, len(plan.coefficients), plan.coefficients, plan.bound, rows)

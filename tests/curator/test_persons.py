@@ -12,6 +12,7 @@ from collections import defaultdict
 import duckdb
 import numpy as np
 import pyarrow as pa
+import pyarrow.csv as arrow_csv
 import pytest
 
 import discreet
@@ -198,7 +199,7 @@ def test_every_source_gives_the_same_persons(tmp_path):
     plan = design(2)
     table = pa.table(table_of(rows))
     pa.parquet.write_table(table, tmp_path / "t.parquet")
-    pa.csv.write_csv(table, tmp_path / "t.csv")
+    arrow_csv.write_csv(table, tmp_path / "t.csv")
     named = table.set_column(0, "person", table.column("person").cast(pa.string()).dictionary_encode())
     sources = [table, named, table.to_pandas(), tmp_path / "t.parquet", tmp_path / "t.csv"]
     assert len({exact_release(source, plan).totals for source in sources}) == 1
@@ -322,6 +323,20 @@ def test_an_interrupt_of_the_database_is_one_of_the_user_and_leaves_no_folder(er
         totals([("p", 0.5, "a", 0.0)], design())
     assert caught.value.__cause__ is None
     assert list(tmp_path.iterdir()) == []
+
+
+def test_many_columns_get_memory_for_a_block_of_each(tmp_path, monkeypatch):
+    asked = []
+
+    def connect(path, config):
+        asked.append(config["memory_limit"])
+        return duckdb.connect(path, config=config)
+
+    monkeypatch.setattr("discreet.curator.persons._duckdb_connect", lambda: connect)
+    for columns in (5, 512, 700):
+        with PersonCap(design(), columns):
+            pass
+    assert asked == ["512MB", "512MB", "700MB"]
 
 
 @pytest.mark.parametrize("at", ["SET", "CREATE", "INSERT"])

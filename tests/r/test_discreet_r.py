@@ -15,7 +15,7 @@ import discreet
 from discreet import datasets, testing
 from discreet.analyst.values.not_estimable import known
 from discreet.mechanisms.sampling.sampler import ExactSampler
-from discreet.releases.reading import SCHEMA_VERSION
+from discreet.releases.canonical import SCHEMA_VERSION
 from support.curators import curators
 
 ROOT = Path(__file__).parents[2]

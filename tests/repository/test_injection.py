@@ -16,6 +16,7 @@ from pathlib import Path
 import duckdb
 import pyarrow as pa
 import pyarrow.csv
+import pyarrow.csv as arrow_csv
 import pyarrow.parquet
 import pytest
 from click.testing import CliRunner
@@ -118,7 +119,7 @@ def _duckdb_column(name):
 
 
 def _csv_column(name):
-    pa.csv.write_csv(pa.table({"y": Y, name: X}), "people.csv")
+    arrow_csv.write_csv(pa.table({"y": Y, name: X}), "people.csv")
     return made("people.csv", Design("y", {"y": (0, 5), name: (0, 7)}))
 
 
@@ -131,7 +132,7 @@ def _path(name, ending, write):
 
 
 def _csv_name(name):
-    return _path(name, ".csv", pa.csv.write_csv)
+    return _path(name, ".csv", arrow_csv.write_csv)
 
 
 def _parquet_name(name):

@@ -10,6 +10,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pyarrow.csv
+import pyarrow.csv as arrow_csv
 import pyarrow.feather
 import pyarrow.parquet
 
@@ -62,7 +63,7 @@ def arrow() -> pa.Table:
 
 
 def _csv(folder: Path) -> str:
-    pa.csv.write_csv(arrow(), folder / "people.csv")
+    arrow_csv.write_csv(arrow(), folder / "people.csv")
     return str(folder / "people.csv")
 
 
@@ -81,7 +82,7 @@ def _parquet_folder(folder: Path) -> str:
 
 def _csv_pattern(folder: Path) -> str:
     for index, start in enumerate((0, 600)):
-        pa.csv.write_csv(arrow().slice(start, 600 if start == 0 else None), folder / f"part-{index}.csv")
+        arrow_csv.write_csv(arrow().slice(start, 600 if start == 0 else None), folder / f"part-{index}.csv")
     return str(folder / "part-*.csv")
 
 

@@ -57,7 +57,8 @@ PLACES = {
     "box": "discreet.design.domain:RowDomain.box_norm2",
     "ball": "discreet.design.domain:RowDomain.ball_norm2",
     "domain of a design": "discreet.design.domain:RowDomain.of",
-    "scaled numbers": "discreet.tables.encoder:_write_number",
+    "scaled column": "discreet.tables.encoder:_write_column",
+    "finite column": "discreet.tables.encoder:_surely_finite",
     "coded rows": "discreet.curator.coded_rows:coding_of",
     "shrunk rows": "discreet.exact.ball:shrink_to_ball",
     "rows from disk": "discreet.curator.kept_rows:KeptRows._from_disk",
@@ -67,6 +68,7 @@ PLACES = {
     "digest of a row": "discreet.curator.persons:row_digests",
     "chunk of products": "discreet.curator.sums.gram:chunk_rows",
     "sum of products": "discreet.curator.sums.gram:ExactGram.matrix",
+    "product of a chunk": "discreet.curator.sums.gram:ExactGram._multiply",
     "sums by level": "discreet.curator.sums.level_gram:LevelGram.totals",
     "residuals": "discreet.curator.sums.residuals:scaled_residuals",
     "coefficients used": "discreet.curator.sums.residuals:usable",
@@ -285,16 +287,19 @@ MUTANTS: dict[str, Mutant] = {
         "missing cells", "np.isfinite(values)", "np.isfinite(values) | np.isnan(values)", "tests/tables/test_encoder.py"
     ),
     "encoder: values beyond their bounds": Mutant(
-        "scaled numbers", "np.clip(out, -unit, unit, out=out)", "pass", "tests/tables/test_encoder.py"
+        "scaled cells", "np.clip(block, -unit, unit, out=block)", "pass", "tests/tables/test_encoder.py"
     ),
     "encoder: a scale that other rows decide": Mutant(
-        "scaled numbers",
+        "scaled column",
         "unit / column.half",
         "unit / max(column.half, float(np.abs(values - column.mid).max(initial=0.0)))",
         "tests/tables/test_encoder.py",
     ),
     "encoder: two indicators of a category at once": Mutant(
-        "scaled cells", "values == code", "values >= code", "tests/tables/test_encoder.py"
+        "scaled column", "values == code", "values >= code", "tests/tables/test_encoder.py"
+    ),
+    "encoder: a missing cell is not looked for": Mutant(
+        "finite column", "np.add.reduce(values)", "np.nansum(values)", "tests/tables/test_encoder.py"
     ),
     "domain: one-hot blocks have no length": Mutant(
         "box", "self.numeric + self.boolean + self.blocks", "self.numeric + self.boolean", "tests/design/test_domain.py"
@@ -307,7 +312,7 @@ MUTANTS: dict[str, Mutant] = {
         "tests/design/test_domain.py",
     ),
     "rows: not rounded to the grid": Mutant(
-        "scaled cells", "np.rint(out[first:row], out=out[first:row])", "pass", "tests/design/test_domain.py"
+        "scaled cells", "np.rint(block, out=block)", "pass", "tests/design/test_domain.py"
     ),
     "rows: rounding may leave the ball": Mutant(
         "shrunk rows",
@@ -344,6 +349,9 @@ MUTANTS: dict[str, Mutant] = {
     ),
     "sums: one limb taken for the other": Mutant(
         "sum of products", "(cross + cross.T)", "(cross + cross)", "tests/curator/sums/test_gram.py"
+    ),
+    "sums: a block that is not mirrored": Mutant(
+        "product of a chunk", "self._product[:half, half:].T", "0.0", "tests/curator/sums/test_gram.py"
     ),
     "sums: a level counted as another one": Mutant(
         "sums by level", "counts[codes]", "counts[: len(codes)]", "tests/curator/sums/test_level_gram.py"

@@ -39,6 +39,37 @@ def test_the_bits_of_a_scaled_value_do_not_depend_on_the_rows_beside_it():
         assert (alone[:, 0] == together[:, row]).all()
 
 
+@pytest.mark.parametrize("rows", [1, 3, 70_000])
+def test_numbers_clipped_together_are_those_clipped_one_by_one(rows):
+    rng = np.random.default_rng(rows)
+    numbers = {f"x{j}": Numeric((-1.0, 1.0 + j % 3)) for j in range(5)}
+    columns = {**numbers, "b": Boolean(), "z": Numeric((0, 4)), "g": Categorical(("u", "v", "w"), "v")}
+    arrays = [*(rng.normal(0, 3, rows) for _ in numbers), rng.integers(0, 2, rows).astype(float),
+              rng.normal(0, 9, rows), rng.integers(0, 3, rows).astype(float)]  # fmt: skip
+    together, one = np.empty((9, rows)), np.empty((9, rows))
+    write_scaled(columns, arrays, together, unit=256.0, integers=True)
+    for row, (name, column) in enumerate(columns.items()):
+        write_scaled({name: column}, [arrays[row]], one[row : row + 1 + (name == "g")], unit=256.0, integers=True)
+    assert (together == one).all()
+    assert np.abs(together[:7]).max() == 256
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("cells", [[1e308] * 4, [1e308, 1e308, -1e308, -1e308], [-1.7e308, -1.7e308, 0.5]])
+def test_finite_cells_whose_sum_overflows_are_not_missing(cells):
+    arrays, keep = settle_missing({"x": Numeric((0, 1), "drop")}, [np.array(cells)])
+    assert keep is None
+    assert arrays[0].tolist() == cells
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("cells", [[np.inf, -np.inf, 1.0], [1.0, np.inf], [-np.inf], [np.nan, 1e308, 1e308]])
+def test_cells_that_are_not_finite_are_found_whatever_is_added_to_them(cells):
+    _, keep = settle_missing({"x": Numeric((0, 1), "drop")}, [np.array([0.5, *cells])])
+    assert keep is not None
+    assert keep.tolist() == [True, *np.isfinite(cells)]
+
+
 def test_input_arrays_are_never_modified():
     values = np.array([3.0, np.nan, 2.0])
     values.flags.writeable = False

@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 import pyarrow.csv
+import pyarrow.csv as arrow_csv
 import pyarrow.parquet
 import pytest
 from click.testing import CliRunner
@@ -43,7 +44,7 @@ def database(tmp_path):
     connection.execute("CREATE TABLE people AS SELECT * FROM arrow")
     connection.execute("CREATE VIEW joined AS SELECT a.person, a.x, b.y FROM people a JOIN people b USING (person)")
     pa.parquet.write_table(TABLE, tmp_path / "t.parquet")
-    pa.csv.write_csv(TABLE, tmp_path / "t.csv")
+    arrow_csv.write_csv(TABLE, tmp_path / "t.csv")
     return connection
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -87,6 +88,14 @@ def test_a_progress_that_cannot_be_called_is_refused_before_anything_is_read(pro
 def test_a_number_of_workers_that_is_none_is_refused(workers):
     with pytest.raises(SpecError, match=r"workers .* is not allowed; choose an integer from 1 to 256"):
         ComputeOptions(workers=workers)
+
+
+def test_integers_of_numpy_are_integers():
+    options = ComputeOptions(batch_rows=np.int32(7), chunk_rows=np.uint8(5), workers=np.int64(2))
+    assert [type(value) for value in (options.batch_rows, options.chunk_rows, options.workers)] == [int] * 3
+    assert options == ComputeOptions(batch_rows=7, chunk_rows=5, workers=2)
+    with pytest.raises(SpecError, match=r"workers .* is not allowed"):
+        ComputeOptions(workers=np.int64(0))
 
 
 def test_there_are_as_many_workers_as_cores_and_no_more_than_four(monkeypatch):

@@ -33,7 +33,9 @@ if TYPE_CHECKING:
     from pyarrow import Array, Buffer, Table
 
 
-_MEMORY: Final = "512MB"
+# memory of the database in MB, and at least so much for each column: it holds a block of every column at once
+_MEMORY: Final = 512
+_MEMORY_OF_COLUMN: Final = 1
 # digests of ids, in pieces that the database sorts as fast as it sorts numbers
 _DIGEST_BYTES: Final = 32
 _PERSON: Final = ("p0", "p1", "p2", "p3")
@@ -73,7 +75,8 @@ class PersonCap:
         numbers = ", ".join(f"v{j} INTEGER" for j in range(self._size))
         self._folder = PrivateFolder()
         try:
-            self._database = _database(connect, self._folder.files, threads)
+            memory = max(_MEMORY, values * _MEMORY_OF_COLUMN)
+            self._database = _database(connect, self._folder.files, threads, memory)
             _lock_down(self._database)
             person = ", ".join(f"{name} UBIGINT" for name in _PERSON)
             self._database.execute(f"CREATE TABLE entries ({person}, kept BOOLEAN, digest UBIGINT, {numbers})")
@@ -325,10 +328,13 @@ def _duckdb_connect() -> Callable[..., Any]:
     return connect
 
 
-def _database(connect: Callable[..., Any], folder: Path, threads: int) -> Any:  # noqa: ANN401  # DuckDB has no types of its own
+def _database(connect: Callable[..., Any], folder: Path, threads: int, memory: int) -> Any:  # noqa: ANN401  # DuckDB has no types of its own
     limits = {
-        "memory_limit": _MEMORY, "threads": threads, "temp_directory": str(folder), "preserve_insertion_order": False,
-    }  # fmt: skip
+        "memory_limit": f"{memory}MB",
+        "threads": threads,
+        "temp_directory": str(folder),
+        "preserve_insertion_order": False,
+    }
     return connect(str(folder / "rows.duckdb"), config=limits)
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from discreet.curator.coded_rows import CodedRows
 from discreet.curator.rows import GridRows, Rows, SettledRows, row_size
 from discreet.curator.sums.clips import ClipCounter
+from discreet.curator.sums.gram import ExactGram, product_rows
 from discreet.curator.sums.gram import chunk_rows as exact_chunk_rows
 from discreet.curator.sums.level_gram import LevelGram
 from discreet.curator.sums.protocol import CellSums, Sums, Totals
@@ -89,7 +90,8 @@ def table_rows(design: Design, domain: RowDomain, chunk_rows: int, sums: Sums | 
         coding = sums.coding
         return CodedRows(design, domain, coding, exact_chunk_rows(chunk_rows, coding.width, domain.grid_bits))
     kind = SettledRows if design.searched else GridRows
-    return kind(design, domain, exact_chunk_rows(chunk_rows, row_size(design), domain.grid_bits))
+    at_once = product_rows if isinstance(sums, ExactGram) else exact_chunk_rows
+    return kind(design, domain, at_once(chunk_rows, row_size(design), domain.grid_bits))
 
 
 def totals_of(sums: Sums, count: int, clipped: tuple[int, ...], fitting: tuple[int, int] = (0, 0)) -> Totals:

@@ -14,7 +14,6 @@ import numpy as np
 from discreet.curator.coded_rows import by_level
 from discreet.curator.kept_parts import KeptParts
 from discreet.curator.kept_rows import KeptRows
-from discreet.curator.persons import PersonCap, known_persons
 from discreet.curator.private_folder import remove_abandoned
 from discreet.curator.row_digest import RowDigest
 from discreet.curator.rows import GridRows, check_known, row_size, settled_cells
@@ -255,6 +254,8 @@ class Table:
 
     def _set_aside_persons(self) -> KeptParts:
         """Read the source and set aside the rows that count, those of a person together."""
+        from discreet.curator.persons import PersonCap, known_persons
+
         name = str(self._design.unit.id)
         columns = self._design.table_columns
         rows = table_rows(self._design, self._domain, self._options.chunk_rows)

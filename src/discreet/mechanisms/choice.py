@@ -16,9 +16,6 @@ from discreet.errors import GridTooFineError, SpecError
 from discreet.mechanisms.interface.protocol import Mechanism
 from discreet.mechanisms.interface.settings import checked_settings
 from discreet.mechanisms.moments.gaussian import GaussianMoments
-from discreet.mechanisms.moments.laplace import LaplaceMoments
-from discreet.mechanisms.moments.scaled import ScaledMoments
-from discreet.mechanisms.moments.weighted import WeightedMoments
 from discreet.mechanisms.registry import HOMES, mechanism_named, mechanisms
 from discreet.privacy.budget import PrivacyBudget
 from discreet.releases import NoiseLaw, Settings
@@ -59,6 +56,8 @@ def chosen_mechanism(
         raise SpecError.unknown_name("mechanism", name, (AUTO, *HOMES))
     if design.weights is not None:
         _check_weighted(name, design, budget, robust=robust, clip_counts=clip_counts, scaling=scaling)
+        from discreet.mechanisms.moments.weighted import WeightedMoments
+
         return _prepared(WeightedMoments(robust=robust), design, domain, budget, given)
     if scaling == PRIVATE:
         if name not in (AUTO, "gaussian"):
@@ -67,6 +66,8 @@ def chosen_mechanism(
             raise SpecError('scaling "private" needs delta above 0, for instance delta = 1e-6; got delta = 0')
         if clip_counts:
             raise SpecError('clip_counts are for scaling "declared"; leave them out, or use mechanism="gaussian" alone')
+        from discreet.mechanisms.moments.scaled import ScaledMoments
+
         return _prepared(ScaledMoments(robust=robust), design, domain, budget, given)
     if robust:
         if name not in (AUTO, "gaussian"):
@@ -136,6 +137,8 @@ def _counting(name: str, budget: PrivacyBudget) -> Mechanism:
     if chosen == "gaussian":
         return GaussianMoments(clip_counts=True)
     if chosen == "laplace":
+        from discreet.mechanisms.moments.laplace import LaplaceMoments
+
         return LaplaceMoments(clip_counts=True)
     able = " and ".join(repr(one.name) for one in mechanisms().values() if one.info.clip_counts)
     raise SpecError(f"clip_counts works only with the mechanisms {able}, got {chosen!r}")

@@ -1,4 +1,4 @@
-"""The digest of a release file: SHA-256 over its canonical JSON."""
+"""The format of a release file: its name, its version, and its digest, SHA-256 over its canonical JSON."""
 
 from __future__ import annotations
 
@@ -11,6 +11,10 @@ import rfc8785
 
 from discreet.errors import ReleaseFileError
 
+FORMAT: Final = "discreet-release"
+SCHEMA_VERSION: Final = 5
+# from this version on a file does not list products that are 0 in every row
+LEAVES_OUT_ZEROS: Final = 5
 # what is added to the content and so takes no part in its digest
 SEALS: Final = frozenset(("digest", "signature"))
 # integers beyond it are doubles in JSON, as RFC 8785 reads them

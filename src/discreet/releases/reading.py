@@ -37,15 +37,12 @@ from discreet.privacy.conditions import LEDGER, LEDGERS, checked_sentences, code
 from discreet.privacy.curators import CuratorTerms
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.spend import UNTRACKED
+from discreet.releases.canonical import FORMAT, LEAVES_OUT_ZEROS, SCHEMA_VERSION
 from discreet.releases.discovery import DiscoveryPart, found_bounds
 from discreet.releases.kept import checked_loss
 from discreet.releases.parts import Coefficients, GuardPart, RatioPart, ResidualPart, ScalingPart
 from discreet.text import has_invisible_characters
 
-FORMAT: Final = "discreet-release"
-SCHEMA_VERSION: Final = 5
-# from this version on a file does not list products that are 0 in every row
-LEAVES_OUT_ZEROS: Final = 5
 FIELDS: Final = frozenset((
     "format", "schema", "kind", "private", "design", "guarantee", "mechanism", "columns", "noise", "totals",
     "units_public", "anchor", "made_by",

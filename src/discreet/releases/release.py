@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 from discreet.design.columns import Numeric
 from discreet.design.model import Design
@@ -22,13 +22,13 @@ from discreet.losses.law import CLIPPED, DISCOVERY, GUARD, NoiseLaw, Settings
 from discreet.privacy.conditions import codes_of
 from discreet.privacy.curators import CuratorTerms
 from discreet.privacy.guarantee import Guarantee
-from discreet.releases.canonical import SEALS, digest_of
-from discreet.releases.description import Description, described
+from discreet.releases.canonical import FORMAT, LEAVES_OUT_ZEROS, SCHEMA_VERSION, SEALS, digest_of
 from discreet.releases.discovery import Bounds, DiscoveryPart
-from discreet.releases.outline import outline
 from discreet.releases.parts import Coefficients, GuardPart, NoisyCount, ResidualPart, ScalingPart
-from discreet.releases.reading import FIELDS, FORMAT, LEAVES_OUT_ZEROS, OPTIONAL, SCHEMA_VERSION, parsed, release_fields
 from discreet.text import html_table
+
+if TYPE_CHECKING:
+    from discreet.releases.description import Description
 
 NOT_PRIVATE_SUFFIX: Final = ".NOT-PRIVATE.json"
 
@@ -169,6 +169,8 @@ class Release:
         >>> release.describe().mean["y"], release.describe().covariance["x"]["y"]
         (5.0, 1.3333333333333333)
         """
+        from discreet.releases.description import described
+
         return described(self)
 
     def summary(self) -> str:
@@ -180,6 +182,8 @@ class Release:
         >>> print(release.summary().splitlines()[3])
         Rows       4
         """
+        from discreet.releases.outline import outline
+
         return "".join(f"{label:<11}{text}\n" for label, text in outline(self))
 
     @cached_property
@@ -268,6 +272,8 @@ class Release:
         """Read a release from the text of its file."""
         if not isinstance(text, str):
             raise ReleaseFileError(f"expected the text of a release file, got {type(text).__name__}")
+        from discreet.releases.reading import FIELDS, OPTIONAL, parsed, release_fields
+
         body = parsed(text)
         if body.get("digest") != digest_of(body):
             raise ReleaseFileError("the digest does not match the content: the file was edited or damaged")

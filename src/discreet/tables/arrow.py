@@ -1,7 +1,8 @@
 """Arrow columns to the arrays that the encoder reads: float64, NaN where a cell is missing or not allowed.
 
 Only types decide about errors here; a cell that breaks its declaration becomes NaN and the declared `missing` rule
-speaks about it later, so that no value can appear in a message.
+speaks about it later, so that no value can appear in a message. Arrow's functions on arrays are loaded where a column
+needs one: they take longer to load than a small table takes to read.
 """
 
 from __future__ import annotations
@@ -15,7 +16,6 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from discreet.design.columns import Base, Boolean, Level, Numeric
 from discreet.design.dates import FIRST_DAY, ISO, LAST_DAY
@@ -77,6 +77,8 @@ def entry_indices(values: DictionaryArray) -> Array:
     >>> entry_indices(pa.DictionaryArray.from_arrays(pa.array([1, 5, None]), ["a", "b"], safe=False)).to_pylist()
     [1, None, None]
     """
+    import pyarrow.compute as pc
+
     # an index that only an unsigned type can hold becomes negative
     indices = values.indices.cast(pa.int64(), safe=False)
     inside = pc.and_(pc.greater_equal(indices, 0), pc.less(indices, len(values.dictionary)))
@@ -201,6 +203,8 @@ def _days(name: str, values: Array) -> FloatArray:
 
 def _days_of_text(text: Array) -> FloatArray:
     """The same for text of ISO 8601, cell by cell; NaN for any other text."""
+    import pyarrow.compute as pc
+
     right = pc.match_substring_regex(text, ISO).fill_null(False)
     dates = pc.if_else(right, text, "1970-01-01")
     year, month, day = (
@@ -220,6 +224,8 @@ def _codes(name: str, levels: tuple[Level, ...], values: Array) -> FloatArray:
     if pa.types.is_dictionary(values.type):
         entries = pa.array(_codes(name, levels, values.dictionary))
         return _floats(entries.take(entry_indices(values)))
+    import pyarrow.compute as pc
+
     kind = values.type
     text_levels = isinstance(levels[0], str)
     if text_levels and _is_text(kind):

@@ -6,7 +6,9 @@ the same bit for bit whatever rows surround it.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +17,9 @@ from discreet.design.columns import Base, Boolean, Column, Numeric, SplineBasis,
 from discreet.design.interactions import Interaction
 from discreet.errors import CellError
 from discreet.exact.arrays import FloatArray
+
+# cells that are clipped and rounded at once: few calls, and what was just written is still in the processor's cache
+_AT_ONCE: Final = 1 << 16
 
 
 def settle_missing(
@@ -31,9 +36,11 @@ def settle_missing(
     """
     settled: list[FloatArray] = []
     keep: npt.NDArray[np.bool_] | None = None
-    for (name, column), values in zip(columns.items(), arrays, strict=True):
-        present = np.isfinite(values)
-        if present.all():
+    with np.errstate(over="ignore", invalid="ignore"):
+        finite = [_surely_finite(values) for values in arrays]
+    for (name, column), values, sure in zip(columns.items(), arrays, finite, strict=True):
+        present = None if sure else np.isfinite(values)
+        if present is None or present.all():
             settled.append(values)
         elif column.missing == "error":
             problem = f"column {name!r} has a cell that is missing or {bad_cell(column)}; {remedy(column)}"
@@ -46,6 +53,17 @@ def settle_missing(
     if keep is not None:
         settled = [values[keep] for values in settled]
     return settled, keep
+
+
+def _surely_finite(values: FloatArray) -> bool:
+    """Whether the sum of all values is finite, for which each of them has to be; faster than a look at each.
+
+    Once a partial sum is infinite or NaN, no finite number makes it finite again, in whatever order they are added.
+
+    >>> _surely_finite(np.array([1.0, np.inf])), _surely_finite(np.ones(2))
+    (False, True)
+    """
+    return math.isfinite(np.add.reduce(values))  # [P:finite-sum]
 
 
 def shrink_scaled(x: FloatArray, radius: float) -> None:
@@ -91,35 +109,40 @@ def write_scaled(
     >>> out.tolist()
     [[-4.0, 2.0, 4.0]]
     """
-    row = 0
-    for column, values in zip(columns.values(), arrays, strict=True):
-        first = row
-        if isinstance(column, Numeric):
-            _write_number(column, values, out[row], unit)
-            row += 1
-        elif isinstance(column, Boolean):
-            np.multiply(values, unit, out=out[row])
-            row += 1
-        elif isinstance(column, SplineBasis | Interaction):
-            np.multiply(values, unit, out=out[row : row + len(values)])
-            row += len(values)
-        else:
-            for code in column.indicator_codes:
-                np.multiply(values == code, unit, out=out[row])
-                row += 1
-        if integers:
-            # here and not for all columns at once: what was just written is still in the cache of the processor
-            np.rint(out[first:row], out=out[first:row])  # [P:grid-rounding]
-
-
-def _write_number(column: Numeric, values: FloatArray, out: FloatArray, unit: float) -> None:
-    steps = unit / column.half
-    # a value far outside the bounds may overflow to infinity on its way to the clip; that is no event
+    row = begun = 0
+    few = max(1, _AT_ONCE // max(1, out.shape[1]))
+    numbers = [isinstance(column, Numeric) for column in columns.values()]
+    pairs = zip(columns.values(), arrays, strict=True)
+    # a number far outside its bounds may overflow to infinity on its way to the clip; that is no event
     with np.errstate(over="ignore"):
+        for (column, values), is_number, more in zip(pairs, numbers, [*numbers[1:], False], strict=True):
+            row += _write_column(column, values, out[row:], unit)
+            if is_number and more and row - begun < few:
+                continue
+            block, begun = out[begun:row], row
+            if is_number:
+                np.clip(block, -unit, unit, out=block)
+            if integers:
+                np.rint(block, out=block)  # [P:grid-rounding]
+
+
+def _write_column(column: Column, values: FloatArray, out: FloatArray, unit: float) -> int:
+    """Write one scaled column, numbers not yet clipped; give the number of rows of `out` that it has."""
+    if isinstance(column, Numeric):
+        steps = unit / column.half
         if column.mid == 0:
             # a difference to 0 is the value itself
-            np.multiply(values, steps, out=out)
+            np.multiply(values, steps, out=out[0])
         else:
-            np.subtract(values, column.mid, out=out)
-            np.multiply(out, steps, out=out)
-    np.clip(out, -unit, unit, out=out)
+            np.subtract(values, column.mid, out=out[0])
+            np.multiply(out[0], steps, out=out[0])
+        return 1
+    if isinstance(column, Boolean):
+        np.multiply(values, unit, out=out[0])
+        return 1
+    if isinstance(column, SplineBasis | Interaction):
+        np.multiply(values, unit, out=out[: len(values)])
+        return len(values)
+    for row, code in enumerate(column.indicator_codes):
+        np.multiply(values == code, unit, out=out[row])
+    return len(column.indicator_codes)

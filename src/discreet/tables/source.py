@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from numbers import Integral
 from typing import TYPE_CHECKING, Final, Literal, Protocol
 
 from discreet.design.columns import Readable
@@ -133,6 +134,11 @@ class ComputeOptions:
     workers: int = field(default_factory=usual_workers)
 
     def __post_init__(self) -> None:
+        for name in ("batch_rows", "chunk_rows", "workers"):
+            value = getattr(self, name)
+            if isinstance(value, Integral) and not isinstance(value, bool):
+                # an integer of NumPy is one too
+                object.__setattr__(self, name, int(value))
         for name in ("batch_rows", "chunk_rows"):
             value = getattr(self, name)
             if not is_integer(value) or not value > 0:

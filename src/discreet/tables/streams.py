@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 if TYPE_CHECKING:
     from pyarrow import Array, RecordBatch, StructArray
@@ -99,4 +98,8 @@ def _column(rows: StructArray, index: int) -> Array:
     """One column, missing where the row is; a type without missing cells stays as it is, and no declaration has it."""
     values = rows.field(index)
     without = pa.types.is_union(values.type) or pa.types.is_run_end_encoded(values.type)
-    return values if without or not rows.null_count else pc.struct_field(rows, [index])
+    if without or not rows.null_count:
+        return values
+    import pyarrow.compute as pc
+
+    return pc.struct_field(rows, [index])

@@ -12,7 +12,7 @@ from scipy.special import chdtrc
 
 import discreet
 from discreet.analyst.inference.contrasts import unit_map
-from discreet.analyst.inference.nuisance import level_given, reference_tail, tail_given
+from discreet.analyst.inference.nuisance import CovarianceRoot, Nuisance, level_given, reference_tail, tail_given
 from discreet.analyst.solvers.residual import total_sum
 from discreet.design.model import Design
 from support.made_releases import made
@@ -27,6 +27,38 @@ def noisy(size, seed, **options):
     y = np.clip(1 + x + 0.5 * w + flag + random.normal(0, 0.4, 200), 0, 10)
     rows = {"y": y.tolist(), "x": x.tolist(), "w": w.tolist(), "flag": flag.tolist()}
     return made(Design("y", COLUMNS, **options), rows, sigma=size, seed=seed).release
+
+
+@pytest.mark.parametrize("case", ["plain", "equal", "zeros", "one", "huge", "hidden"])
+def test_roots_are_eigenvalues_of_whole_matrices(case):
+    random = np.random.default_rng(len(case))
+    for _ in range(20):
+        size = 1 if case == "one" else int(random.integers(2, 9))
+        growth = np.sort(random.uniform(0, 2, size)) * (1e12 if case == "huge" else 1.0)
+        here, along = random.normal(size=(2, size)) * (5.0 if case == "hidden" else 0.3)
+        if case == "equal":
+            growth[-2:] = growth[-1]
+        if case == "zeros":
+            here[-1] = along[-1] = growth[0] = 0.0
+        beside = Nuisance(0.7, growth, here, along)
+        lowered = np.linalg.eigvalsh(np.diag(growth) - np.outer(here, here))[-1]
+        assert beside.kappa == pytest.approx(1 / lowered if lowered > 1e-14 else math.inf, rel=1e-9)
+        for u, variance in ((0.5, 2.0), (-3.0, 0.1)):
+            edge = 0.7 * abs(u) * (here + u * along)
+            arrow = np.block([[np.array([[variance]]), edge[None, :]], [edge[:, None], np.diag(u * u * growth)]])
+            expected = u * u / np.linalg.eigvalsh(arrow)[-1]
+            assert beside.statistic(u, variance) == pytest.approx(expected, rel=1e-9)
+
+
+@pytest.mark.parametrize("hypotheses", [1, 3])
+def test_what_hypotheses_leave_open_is_at_right_angles_to_them(hypotheses):
+    random = np.random.default_rng(hypotheses)
+    root, noise, L = random.normal(size=(6, 6)), random.normal(size=(6, 7)), random.normal(size=(hypotheses, 6))
+    steps = CovarianceRoot(root, noise).beside(L)
+    others = np.linalg.qr((L @ root).T, mode="complete")[0][:, hypotheses:]
+    assert steps.shape == (6 - hypotheses, 7)
+    # the same space in other coordinates
+    assert np.allclose(steps.T @ steps, noise.T @ others @ others.T @ noise, rtol=1e-12, atol=1e-12)
 
 
 def variance_of(fit, a, theta):

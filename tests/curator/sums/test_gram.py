@@ -6,9 +6,10 @@ from contextlib import nullcontext
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.csv as arrow_csv
 import pytest
 
-from discreet.curator.sums.gram import ExactGram, chunk_rows
+from discreet.curator.sums.gram import ExactGram, chunk_rows, product_rows
 from discreet.curator.sums.protocol import Totals
 from discreet.curator.table import accumulate
 from discreet.design.columns import Boolean, Categorical, Fill, Numeric
@@ -89,7 +90,7 @@ def test_every_source_type_gives_the_same_integers(tmp_path):
     columns = {"x": rng.normal(size=500), "b": rng.random(500) < 0.5, "g": rng.choice(["a", "b", "c"], 500)}
     columns["y"] = rng.normal(5, 3, 500)
     table = pa.table(columns)
-    pa.csv.write_csv(table, tmp_path / "t.csv")
+    arrow_csv.write_csv(table, tmp_path / "t.csv")
     pa.parquet.write_table(table, tmp_path / "t.parquet", row_group_size=37)
     folder = tmp_path / "parts"
     folder.mkdir()
@@ -148,6 +149,27 @@ def test_the_flush_comes_before_the_largest_possible_sum_leaves_int64():
         rows = chunk_rows(10**9, 2, grid_bits)
         assert rows * largest <= 2**53
         assert rows <= gram._flush_after
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 22, 32, 33])
+@pytest.mark.parametrize("grid_bits", [16, 24])
+def test_products_by_halves_are_the_products(size, grid_bits):
+    rng = np.random.default_rng(size)
+    top, most = 2**grid_bits, product_rows(10**9, size, 16)
+    for rows in (1, 5, min(most, 3000)):
+        chunk = rng.integers(-top, top, (size, rows), endpoint=True)
+        gram = ExactGram(size, grid_bits)
+        gram.add(chunk.astype(float))
+        wide = chunk.astype(object)
+        assert (gram.matrix() == wide @ wide.T).all()
+
+
+def test_few_columns_are_multiplied_in_smaller_chunks_that_stay_exact():
+    assert product_rows(16_384, 22, 16) == 4096
+    assert product_rows(16_384, 32, 16) == 1024
+    assert product_rows(16_384, 33, 16) == product_rows(16_384, 2, 16) == 16_384
+    assert product_rows(100, 22, 16) == 100
+    assert all(product_rows(10**9, size, 20) <= chunk_rows(10**9, size, 20) for size in range(1, 40))
 
 
 def test_a_wide_design_gets_smaller_chunks():

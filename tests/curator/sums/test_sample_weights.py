@@ -37,6 +37,26 @@ def by_hand(rows, unit):
     return (*(total[i, j] for i in range(size) for j in range(i, size)), rows.shape[1] * unit)
 
 
+def test_sums_beyond_64_bits_are_exact(monkeypatch):
+    rows = np.full((3, 1 << 14), 2.0**16)
+    rows[-1] = LARGEST
+    largest = rows.shape[1] * 2**32 * LARGEST
+    assert largest == 2**60
+    sums = GramWithWeights(2, domain(16))
+    # each limb of a piece at its largest: many flushes' worth of pieces, the flush at its place
+    assert sums._products_until_flush * 2**53 <= 2**62
+    for _ in range(20):
+        sums.add(rows)
+    assert set(sums.totals()[:-1]) == {20 * largest}
+    assert 20 * largest > 2**63
+    # the same where every piece is emptied at once
+    monkeypatch.setattr("discreet.curator.sums.sample_weights._BEFORE_FLUSH", 1)
+    often = GramWithWeights(2, domain(16))
+    for _ in range(20):
+        often.add(rows)
+    assert often.totals() == sums.totals() == often.totals()
+
+
 @pytest.mark.parametrize("bits", [8, 12, 16])
 def test_sums_are_those_of_unlimited_integers_in_any_order_and_chunks(bits):
     rng = np.random.default_rng(bits)

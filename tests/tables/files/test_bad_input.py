@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.csv as arrow_csv
 import pyarrow.parquet as pq
 import pyarrow.parquet.encryption as parquet_encryption
 import pytest
@@ -409,7 +410,7 @@ def test_the_file_of_a_pattern_that_lacks_a_column_is_named(ending, tmp_path) ->
     for name, table in (("m1", whole), ("m2", whole.rename_columns(["x", "yes", "g", "z"]))):
         path = tmp_path / f"{name}.{ending}"
         if ending == "csv":
-            pa.csv.write_csv(table, path)
+            arrow_csv.write_csv(table, path)
         elif ending == "parquet":
             pq.write_table(table, path)
         else:

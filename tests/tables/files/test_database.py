@@ -243,9 +243,13 @@ def test_without_duckdb_the_extra_is_named(stored, monkeypatch):
         source(stored, "people")
 
 
-@pytest.mark.parametrize(("database", "table"), [(5, "t"), (None, "t"), ("x.db", ""), ("x.db", None), ("x.db", 3)])
+@pytest.mark.parametrize(
+    ("database", "table"), [(5, "t"), (None, "t"), ("", "t"), ("x.db", ""), ("x.db", None), ("x.db", 3)]
+)
 def test_what_names_no_table_is_refused(database, table):
-    with pytest.raises(SpecError, match=r"expected the path of a DuckDB file|give the name of a table"):
+    with pytest.raises(
+        SpecError, match=r"expected the path of a DuckDB file|give the path of a DuckDB file|give the name of a table"
+    ):
         DatabaseTable(database, table)
 
 

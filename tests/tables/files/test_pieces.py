@@ -19,6 +19,24 @@ from discreet.tables.files.pieces import cut_files, uncut
 COLUMNS = {"x": Numeric((0, 1e6)), "y": Numeric((0, 1))}
 
 
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_file_cut_off_while_it_is_read_is_not_called_badly_quoted(tmp_path, workers):
+    path = tmp_path / "t.csv"
+    path.write_text("x,y\n" + '"1.5",0.5\n' * 4000)
+    parts = open_source(path).parts(workers)
+    batches = parts[-1].batches(COLUMNS, 7)
+    next(batches)
+    with path.open("r+b") as file:
+        # behind an opening quote
+        file.truncate(4 + 35_000 + 1)
+    with pytest.raises(DataError, match=r"'t.csv' changed while it was read") as caught:
+        list(batches)
+    assert caught.value.__context__ is None
+    # negative control: a file that was so from its beginning
+    with pytest.raises(DataError, match="has a quote that is not closed"):
+        list(open_source(path).batches(COLUMNS, 7))
+
+
 @pytest.fixture(autouse=True)
 def small_pieces(monkeypatch):
     monkeypatch.setattr(csv_module, "LEAST_PIECE", 1)

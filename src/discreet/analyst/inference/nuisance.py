@@ -30,7 +30,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Final, cast
+from typing import Final
 
 import numpy as np
 
@@ -43,6 +43,7 @@ _FAR: Final = 100.0  # beyond this the exponential leaves nothing that double pr
 _HALVINGS: Final = 45
 _SECANTS: Final = 30
 _NARROW: Final = 1e-12
+_LAST_DIGITS: Final = 2.0**-51
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +55,7 @@ class Nuisance:
     sigma
         Standard error of the combination.
     growth
-        s_i: by how much the variance of the combination grows along each coordinate, shape (k - m,).
+        s_i: by how much the variance of the combination grows along each coordinate, ascending, shape (k - m,).
     here, along
         r_i(u) = here_i + u along_i, shape (k - m,).
     """
@@ -69,7 +70,7 @@ class Nuisance:
         """How well the others are known: the next root at the estimate; infinite where nothing is hidden."""
         if not self.growth.any():
             return math.inf
-        largest = float(np.linalg.eigvalsh(np.diag(self.growth) - np.outer(self.here, self.here))[-1])
+        largest = _largest_lowered(self.growth, self.here)
         return 1 / largest if largest > 0 else math.inf
 
     def statistic(self, u: float, variance: float) -> float:
@@ -85,9 +86,7 @@ class Nuisance:
         if not self.growth.any():
             return u * u / variance
         edge = self.sigma * abs(u) * (self.here + u * self.along)
-        arrow = np.diag(np.append(variance, u * u * self.growth))
-        arrow[0, 1:] = arrow[1:, 0] = edge
-        return u * u / float(np.linalg.eigvalsh(arrow)[-1])
+        return u * u / _largest_of_arrow(variance, u * u * self.growth, edge)
 
     def widened(self, c: float) -> tuple[float, float, float]:
         """What the open step adds to q0, q1 and q2 at c: infinitely much to q2 where any value is kept.
@@ -109,6 +108,39 @@ class Nuisance:
         return q0, q1, q2
 
 
+def _largest_lowered(diagonal: FloatArray, by: FloatArray) -> float:
+    """Largest eigenvalue of diag(d) - b b', d ascending: between the two largest of d, where one sum changes its sign.
+
+    >>> round(_largest_lowered(np.array([1.0, 3.0]), np.array([0.0, 1.0])), 12)
+    2.0
+    """
+    if len(diagonal) == 1:
+        return float(diagonal[0] - by[0] ** 2)
+    squares = by**2
+    # above the largest eigenvalue the sum is negative: one factor of the determinant is, and the determinant is not
+    return _root(lambda x: 1 + float((squares / (x - diagonal)).sum()) <= 0, float(diagonal[-2]), float(diagonal[-1]))
+
+
+def _largest_of_arrow(corner: float, diagonal: FloatArray, edge: FloatArray) -> float:
+    """Largest eigenvalue of a matrix that has entries in its first row and column and on its diagonal alone.
+
+    >>> round(_largest_of_arrow(1.0, np.array([0.0, 1.0]), np.array([0.0, 2.0])), 12)
+    3.0
+    """
+    squares = edge**2
+    low = max(corner, float(diagonal.max()))
+    high = low + float(np.sqrt(squares.sum()))
+    return _root(lambda x: x - corner - float((squares / (x - diagonal)).sum()) >= 0, low, high)
+
+
+def _root(is_above: Callable[[float], bool], low: float, high: float) -> float:
+    """Where something begins to hold that holds at `high` and from there on, to the last digits of a double."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        while (middle := (low + high) / 2) > low and high - low > _LAST_DIGITS * high:
+            low, high = (low, middle) if is_above(middle) else (middle, high)
+    return high
+
+
 def nuisances(inference: ScoreInference, L: FloatArray) -> tuple[Nuisance, ...]:
     """Set up what is open beside each row of L, shape (m, k), tested by itself."""
     root = covariance_root(inference)
@@ -128,7 +160,7 @@ def nuisance(
     L: FloatArray,
     combination: FloatArray,
     step: FloatArray,
-    root: FloatArray,
+    root: CovarianceRoot,
     sigma2: float | None = None,
 ) -> Nuisance:
     """Set up what the hypotheses L theta = c leave open, as it bears on one combination l'theta.
@@ -155,23 +187,50 @@ def nuisance(
         return Nuisance(math.sqrt(max(sigma2, 0.0)), *np.zeros((3, free)))
     w = combination @ inference.inverse @ inference.noise_map
     form = form_matrix(inference.variance, w)
-    # rows of the root's space that the hypotheses do not touch: their image has the covariance given the hypotheses
-    open_rows = np.linalg.qr((L @ root).T, mode="complete")[0][:, len(L) :]
-    steps = -(root @ open_rows).T @ inference.noise_map
+    steps = root.beside(L)
     growth, axes = np.linalg.eigh(steps @ form @ steps.T / sigma2)
-    steps = axes.T @ steps
     return Nuisance(
         sigma=math.sqrt(sigma2),
         growth=np.maximum(growth, 0.0),
-        here=steps @ form @ inference.contrast / sigma2,
-        along=-(steps @ form @ (inference.noise_map.T @ step)) / sigma2,
+        here=axes.T @ (steps @ (form @ inference.contrast)) / sigma2,
+        along=-(axes.T @ (steps @ (form @ (inference.noise_map.T @ step)))) / sigma2,
     )
 
 
-def covariance_root(inference: ScoreInference) -> FloatArray:
-    """Give a square root of the covariance of the coefficients, shape (k, k)."""
+@dataclass(frozen=True, eq=False)
+class CovarianceRoot:
+    """A square root of the covariance of the coefficients.
+
+    Attributes
+    ----------
+    root
+        R with R R' = Cov, shape (k, k).
+    noise
+        What a step R h does to the noise, -R' times the noise map, shape (k, p).
+    """
+
+    root: FloatArray
+    noise: FloatArray
+
+    def beside(self, L: FloatArray) -> FloatArray:
+        """What steps do to the noise that hypotheses of full rank leave open, in coordinates of unit variance.
+
+        The rows of the root's space that L R does not touch: their image has the covariance given the hypotheses.
+        Reflections take L R to the first coordinates [Householder 1958], and what is left are the others.
+        """
+        reflections, factors = np.linalg.qr((L @ self.root).T, mode="raw")
+        moved = self.noise.copy()
+        for index, (reflection, factor) in enumerate(zip(reflections, factors, strict=True)):
+            v = np.concatenate(([1.0], reflection[index + 1 :]))
+            moved[index:] -= np.outer(factor * v, v @ moved[index:])
+        return moved[len(L) :]
+
+
+def covariance_root(inference: ScoreInference) -> CovarianceRoot:
+    """Give a square root of the covariance of the coefficients."""
     values, axes = np.linalg.eigh(inference.covariance)
-    return cast("FloatArray", axes * np.sqrt(np.maximum(values, 0.0)))
+    root = axes * np.sqrt(np.maximum(values, 0.0))
+    return CovarianceRoot(root, -(root.T @ inference.noise_map))
 
 
 def form_matrix(variance: FloatArray, w: FloatArray) -> FloatArray:

@@ -15,6 +15,9 @@ _EXACT_BITS = 53
 # above this many bits a chunk of useful size would leave that range: split each value into two limbs
 _LIMB_FROM_BITS = 20
 _BUFFER_BYTES = 32 * 2**20
+# up to this many columns, products of no more multiplications than this need no copies inside a matrix library
+_FEW = 32
+_SMALL_PRODUCT = 10**6
 
 
 def chunk_rows(wanted: int, size: int, grid_bits: int) -> int:
@@ -26,6 +29,21 @@ def chunk_rows(wanted: int, size: int, grid_bits: int) -> int:
     exact = 2 ** (_EXACT_BITS - 2 * grid_bits) if grid_bits <= _LIMB_FROM_BITS else 2**20
     fits = max(256, _BUFFER_BYTES // (8 * size))
     return min(wanted, exact, fits)
+
+
+def product_rows(wanted: int, size: int, grid_bits: int) -> int:
+    """How many rows to write for `ExactGram` at once: fewer where a product of few columns is fastest in small pieces.
+
+    >>> product_rows(16_384, 22, 16), product_rows(16_384, 100, 16)
+    (4096, 16384)
+    """
+    rows = chunk_rows(wanted, size, grid_bits)
+    # a power of 2, so that few batches end inside a chunk
+    return min(rows, 1 << (_SMALL_PRODUCT // (size * _half(size))).bit_length() - 1) if size <= _FEW else rows
+
+
+def _half(size: int) -> int:
+    return (size + 1) // 2
 
 
 class ExactGram(MadeAnew):
@@ -41,6 +59,7 @@ class ExactGram(MadeAnew):
         self._wide: BigIntArray = np.zeros((parts, size, size), dtype=object)
         self._rows_until_flush = self._flush_after = 2 ** (62 - bits)
         self._product: FloatArray = np.empty((size, size))
+        self._lower: FloatArray = np.empty((size - _half(size), size - _half(size) + 1))
 
     @property
     def unit(self) -> int:
@@ -56,9 +75,22 @@ class ExactGram(MadeAnew):
             self._flush()
         self._rows_until_flush -= rows
         for part, (left, right) in enumerate(self._limbs(chunk)):
-            # unlike matmul it lets other threads of Python run meanwhile
-            np.dot(left, right.T, out=self._product)  # [P:exact-products]
+            self._multiply(left, right)  # [P:exact-products]
             self._int64[part] += self._product.astype(np.int64)
+
+    def _multiply(self, left: FloatArray, right: FloatArray) -> None:
+        """Write `left @ right.T` by np.dot, which lets other threads of Python run meanwhile, unlike matmul."""
+        size, rows = left.shape
+        half = _half(size)
+        if left is not right or not 1 < size <= _FEW or size * half * rows > _SMALL_PRODUCT:
+            np.dot(left, right.T, out=self._product)
+            return
+        # two products by halves are faster than a symmetric one, though they take more multiplications
+        np.dot(left[:half], left.T, out=self._product[:half])
+        # one more column than needed: as a square it would be taken for a symmetric one
+        np.dot(left[half:], left[half - 1 :].T, out=self._lower)
+        self._product[half:, half:] = self._lower[:, 1:]
+        self._product[half:, :half] = self._product[:half, half:].T  # [P:mirrored]
 
     def totals(self) -> tuple[int, ...]:
         """Upper triangle of the exact sum, row by row, as integers without limit."""

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final, cast
 
 import numpy as np
-import numpy.typing as npt
 
 from discreet.curator.sums.gram import ExactGram
 from discreet.curator.sums.protocol import MadeAnew, Sums
 from discreet.design.domain import RowDomain
-from discreet.exact.arrays import FloatArray
-from discreet.exact.triangle import pairs
+from discreet.exact.arrays import BigIntArray, FloatArray
+from discreet.exact.triangle import upper_triangle
 
 # a double holds every integer up to 2**53, so sums of products below it are exact in any order
 _EXACT_BITS: Final = 53
+# so many sums of at most 2**53 stay below 2**62
+_BEFORE_FLUSH: Final = 2**9
 
 
 def row_products(columns: int, domain: RowDomain) -> Sums:
@@ -40,7 +41,9 @@ class GramWithWeights(MadeAnew):
         # a weight is high * 2**shift + low, both at most 2**shift in size
         self._shift = (domain.weight_bits + 1) // 2
         self._at_once = 1 << _EXACT_BITS - 2 * domain.grid_bits - self._shift
-        self._wide: npt.NDArray[Any] = np.zeros((2, columns, columns), dtype=object)
+        self._int64 = np.zeros((2, columns, columns), dtype=np.int64)
+        self._wide: BigIntArray | int = 0
+        self._products_until_flush = _BEFORE_FLUSH
         self._rows = 0
 
     @property
@@ -53,14 +56,23 @@ class GramWithWeights(MadeAnew):
         step = float(1 << self._shift)
         for start in range(0, chunk.shape[1], self._at_once):
             rows, weights = chunk[:-1, start : start + self._at_once], chunk[-1, start : start + self._at_once]
+            if not self._products_until_flush:
+                self._flush()  # [P:weighted-flush]
+            self._products_until_flush -= 1
             high = np.floor(weights / step)
             for part, limb in enumerate((high, weights - high * step)):
-                product = np.matmul(rows * limb, rows.T)  # [P:weighted-products]
-                self._wide[part] += product.astype(np.int64).astype(object)
+                # unlike matmul it lets other threads of Python run meanwhile
+                product = np.dot(rows * limb, rows.T)  # [P:weighted-products]
+                self._int64[part] += product.astype(np.int64)
         self._rows += chunk.shape[1]  # [P:weighted-count]
 
     def totals(self) -> tuple[int, ...]:
         """Upper triangle of the exact sum, row by row, then the number of rows, as integers without limit."""
-        full = (self._wide[0] << self._shift) + self._wide[1]
-        products = (int(full[i, j]) for i, j in pairs(len(full)))
-        return (*products, self._rows * self._unit)
+        self._flush()
+        high, low = cast("BigIntArray", self._wide)
+        return (*upper_triangle((high << self._shift) + low), self._rows * self._unit)
+
+    def _flush(self) -> None:
+        self._wide = self._wide + self._int64.astype(object)
+        self._int64[:] = 0
+        self._products_until_flush = _BEFORE_FLUSH

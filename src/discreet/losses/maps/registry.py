@@ -3,42 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from importlib import import_module
 from types import MappingProxyType
-from typing import Final, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias, cast
 
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.errors import SpecError, shown
-from discreet.losses.composition import iteration_count
 from discreet.losses.law import DISCOVERY, GUARD, NoiseLaw, Settings
-from discreet.losses.maps import fitted, gaussian, iterative, pure, refined, scaled, shares, weighted, wishart
-from discreet.losses.maps.before import before_loss, both_losses, with_before
 from discreet.losses.maps.stated import Stated
-from discreet.losses.sensitivity.before.counts import CountsBefore
-from discreet.losses.sensitivity.before.discovery import discovery_block
-from discreet.losses.sensitivity.before.guard import guard_block
 from discreet.privacy.loss import Loss
 
+if TYPE_CHECKING:
+    from discreet.losses.sensitivity.before.counts import CountsBefore
+
 LossMap: TypeAlias = Callable[[Stated], Loss]
-MAPS: Final[Mapping[tuple[str, str], LossMap]] = MappingProxyType({
-    ("gaussian", "1"): gaussian.all_moments,
-    ("gaussian", "2"): gaussian.moments_but_zeros,
-    ("gaussian", "parts-1"): shares.moments_in_shares,
-    ("gaussian", "scaled-1"): scaled.scaled_moments,
-    ("gaussian", "weighted-1"): weighted.weighted_moments,
-    ("laplace", "1"): pure.all_moments,
-    ("k-norm", "1"): pure.k_norm,
-    ("wishart", "1"): wishart.all_moments,
-    ("functional", "1"): pure.monomials,
-    ("ssp", "1"): gaussian.one_model,
-    ("adassp", "1"): gaussian.with_eigenvalue,
-    ("dpme", "1"): fitted.histogram,
-    ("frank-wolfe", "1"): iterative.frank_wolfe,
-    ("irls", "2"): iterative.irls,
-    ("gradient", "2"): iterative.gradient,
-    ("output", "1"): fitted.perturbed_output,
-    ("objective", "2"): fitted.perturbed_objective,
-    ("refined", "1"): refined.refined,
+# where each map is defined: module of this room, and function
+MAPS: Final[Mapping[tuple[str, str], tuple[str, str]]] = MappingProxyType({
+    ("gaussian", "1"): ("gaussian", "all_moments"),
+    ("gaussian", "2"): ("gaussian", "moments_but_zeros"),
+    ("gaussian", "parts-1"): ("shares", "moments_in_shares"),
+    ("gaussian", "scaled-1"): ("scaled", "scaled_moments"),
+    ("gaussian", "weighted-1"): ("weighted", "weighted_moments"),
+    ("laplace", "1"): ("pure", "all_moments"),
+    ("k-norm", "1"): ("pure", "k_norm"),
+    ("wishart", "1"): ("wishart", "all_moments"),
+    ("functional", "1"): ("pure", "monomials"),
+    ("ssp", "1"): ("gaussian", "one_model"),
+    ("adassp", "1"): ("gaussian", "with_eigenvalue"),
+    ("dpme", "1"): ("fitted", "histogram"),
+    ("frank-wolfe", "1"): ("iterative", "frank_wolfe"),
+    ("irls", "2"): ("iterative", "irls"),
+    ("gradient", "2"): ("iterative", "gradient"),
+    ("output", "1"): ("fitted", "perturbed_output"),
+    ("objective", "2"): ("fitted", "perturbed_objective"),
+    ("refined", "1"): ("refined", "refined"),
 })  # fmt: skip
 
 
@@ -49,6 +48,25 @@ MOMENTS: Final = frozenset(("gaussian", "laplace", "k-norm", "wishart", "functio
 SCALED: Final = frozenset(("scaled-1",))
 # versions of `gaussian` for designs with weights, which no other version serves
 WEIGHTED: Final = frozenset(("weighted-1",))
+
+
+def map_of(mechanism: str, version: str) -> LossMap:
+    """The map of a mechanism's version; no other is loaded.
+
+    >>> map_of("laplace", "1").__name__
+    'all_moments'
+    """
+    home = MAPS.get((mechanism, version))
+    if home is None:
+        known = sorted(one for name, one in MAPS if name == mechanism)
+        if not known:
+            raise SpecError.unknown_name("mechanism", mechanism, sorted({name for name, _ in MAPS}))
+        raise SpecError(
+            f"the mechanism {mechanism!r} has the version {shown(version)}, of which this version of discreet cannot "
+            f"compute the privacy loss; it knows {' and '.join(known)}"
+        )
+    module, function = home
+    return cast("LossMap", getattr(import_module(f"discreet.losses.maps.{module}"), function))
 
 
 def loss_of(
@@ -80,15 +98,7 @@ def loss_of(
     >>> 0.99e-6 < loss.delta <= 1e-6, round(loss.mu, 4)
     (True, 0.2367)
     """
-    found = MAPS.get((mechanism, version))
-    if found is None:
-        known = sorted(one for name, one in MAPS if name == mechanism)
-        if not known:
-            raise SpecError.unknown_name("mechanism", mechanism, sorted({name for name, _ in MAPS}))
-        raise SpecError(
-            f"the mechanism {mechanism!r} has the version {shown(version)}, of which this version of discreet cannot "
-            f"compute the privacy loss; it knows {' and '.join(known)}"
-        )
+    found = map_of(mechanism, version)
     if (version in WEIGHTED) != (design.weights is not None):
         raise SpecError(
             f"the version {shown(version)} of the mechanism {mechanism!r} contradicts the weights of the design: only "
@@ -97,17 +107,27 @@ def loss_of(
     domain = RowDomain.of(design, law.grid_bits)
     loss = found(Stated(design, domain, law.without_before(), settings, epsilon, delta))
     for counts in reversed(_blocks(design, law)):
+        from discreet.losses.maps.before import with_before
+
         loss = with_before(Stated(design, domain, law, settings, epsilon, delta), counts, loss)
     return loss
 
 
 def _blocks(design: Design, law: NoiseLaw) -> list[CountsBefore]:
     """What is released before the mechanism, in order."""
-    guard = [guard_block(design)] if GUARD in law.sigma else []
     is_there = DISCOVERY in law.sigma
     if (is_there and not design.ranges) or (design.searched and not is_there):
         raise SpecError("the noise of a discovery of bounds and the columns of the design contradict each other")
-    return [*guard, *([discovery_block(design)] if is_there else [])]
+    blocks: list[CountsBefore] = []
+    if GUARD in law.sigma:
+        from discreet.losses.sensitivity.before.guard import guard_block
+
+        blocks.append(guard_block(design))
+    if is_there:
+        from discreet.losses.sensitivity.before.discovery import discovery_block
+
+        blocks.append(discovery_block(design))
+    return blocks
 
 
 def published_steps(mechanism: str, law: NoiseLaw, settings: Settings) -> int:
@@ -121,6 +141,8 @@ def published_steps(mechanism: str, law: NoiseLaw, settings: Settings) -> int:
     if mechanism not in ("gradient", "irls", "frank-wolfe"):
         return 0
     if mechanism == "irls":
+        from discreet.losses.composition import iteration_count
+
         return iteration_count(settings, pure=law.family == "discrete-laplace")
     return int(settings["iterations"])
 
@@ -136,6 +158,8 @@ def stopped_loss(design: Design, law: NoiseLaw, epsilon: float, delta: float, *,
         Whether bounds were not found, after a guard, if there is one, let the release go on; otherwise the guard has
         stopped it.
     """
+    from discreet.losses.maps.before import before_loss, both_losses
+
     stated = Stated(design, RowDomain.of(design, law.grid_bits), law, {}, epsilon, delta)
     losses = [before_loss(stated, counts) for counts in _blocks(design, law)]
     return both_losses(stated, *losses) if found_nothing and len(losses) == 2 else losses[0]

@@ -7,6 +7,7 @@ several. Then adding one row could move the sums by more than one row. So only e
 from __future__ import annotations
 
 import codecs
+from functools import cache
 from typing import Final
 
 from discreet.errors import SpecError, shown
@@ -18,7 +19,6 @@ CHARSETS: Final = (
     "cp437", "cp850", "cp852", "cp866", "koi8-r", "koi8-u",
     "mac-roman", "mac-latin2", "mac-cyrillic", "mac-greek", "mac-turkish",
 )  # fmt: skip
-_NAMES_IN_PYTHON: Final = frozenset(codecs.lookup(name).name for name in CHARSETS)
 _UTF16_MARKS: Final = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _UTF32_MARKS: Final = (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)
 
@@ -34,9 +34,15 @@ def charset_named(name: object) -> str:
     except (LookupError, ValueError):
         # ValueError: names with NUL
         found = None
-    if found not in _NAMES_IN_PYTHON:
+    # looking all of them up loads a module for each
+    if found not in CHARSETS and found not in _names_in_python():
         raise SpecError(f"encoding {shown(name)} is not accepted; choose one of {', '.join(CHARSETS)}")
     return str(found)
+
+
+@cache
+def _names_in_python() -> frozenset[str]:
+    return frozenset(codecs.lookup(name).name for name in CHARSETS)
 
 
 def wrong_mark(head: bytes, charset: str) -> str | None:

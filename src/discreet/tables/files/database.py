@@ -69,6 +69,8 @@ class DatabaseTable:
     def __post_init__(self) -> None:
         if not isinstance(self.database, str | os.PathLike):
             raise SpecError(f"database: expected the path of a DuckDB file, got {type(self.database).__name__}")
+        if not os.fspath(self.database):
+            raise SpecError("database '' is not allowed; give the path of a DuckDB file")
         if not isinstance(self.table, str) or not self.table:
             raise SpecError(f"table {shown(self.table)} is not allowed; give the name of a table or view")
 

@@ -21,13 +21,11 @@ from discreet.errors import DataError, SpecError
 from discreet.files import check_unchanged, path_text, regular_state
 from discreet.tables.files.arrow import IPC_MAGIC, IpcFile, ParquetFile
 from discreet.tables.files.charsets import charset_named, wrong_mark
-from discreet.tables.files.csv import CsvFile
 from discreet.tables.files.database import DatabaseSource, DatabaseTable
 from discreet.tables.files.frame_source import FrameSource
 from discreet.tables.files.packed import CODECS, TextBytes
-from discreet.tables.files.pieces import FilePart, Piece, cut_files
+from discreet.tables.files.pieces import FilePart, Piece, cut_files, unless_changed
 from discreet.tables.files.reading import DEFAULT_READING, PACKED, TAB_SEPARATED, ReadOptions, text_suffix
-from discreet.tables.files.statistical import StatisticalFile
 from discreet.tables.frames import Origin, is_frame
 from discreet.tables.source import Part, Place
 
@@ -143,7 +141,7 @@ class FileSource:
     @property
     def numbered(self) -> Literal["line", "row"]:
         """Lines in CSV files, positions of rows in others."""
-        return "line" if isinstance(self.files[0], CsvFile) else "row"
+        return "line" if is_text(self.files[0].path) else "row"
 
     @property
     def share_read(self) -> float | None:
@@ -162,7 +160,7 @@ class FileSource:
         for file in self.files:
             size = self._states[file.path].st_size
             self._reading, self._before = file, 0
-            for batch, share in file.batches(columns, batch_rows):
+            for batch, share in unless_changed(file.batches(columns, batch_rows), self._check_unchanged):
                 self._share = (done + share * size) / total
                 yield batch
                 self._before += batch.num_rows
@@ -314,8 +312,12 @@ def _table_file(path: Path, reading: ReadOptions) -> TableFile:
         if path.suffix.lower() in PACKED:
             head, tail = _unpacked_head(path, head), b""
         _check_is_text(path, head, tail, reading)
+        from discreet.tables.files.csv import CsvFile
+
         return CsvFile(path, reading)
     if kind in ("Stata", "SPSS", "SAS"):
+        from discreet.tables.files.statistical import StatisticalFile
+
         return StatisticalFile(path)
     if kind == "Parquet":
         if b"PARE" in (head[:4], tail[-4:]):

@@ -6,11 +6,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from discreet.design.columns import Readable
+from discreet.errors import DataError
 
 if TYPE_CHECKING:
     from pyarrow import RecordBatch
 
 File = TypeVar("File")
+Item = TypeVar("Item")
 
 
 class Piece(Protocol):
@@ -59,6 +61,22 @@ def cut_files(files: Sequence[tuple[Piece, int]], count: int) -> list[list[tuple
     return [pieces for pieces in lists if pieces]
 
 
+def unless_changed(items: Iterator[Item], check_unchanged: Callable[[], None]) -> Iterator[Item]:
+    """What is read of a file; where it cannot be read, a change meanwhile is the reason before any other.
+
+    >>> list(unless_changed(iter("ab"), lambda: None))
+    ['a', 'b']
+    """
+    try:
+        yield from items
+    except DataError as error:
+        problem = error
+    else:
+        return
+    check_unchanged()
+    raise problem
+
+
 class FilePart:
     """Pieces of files that one worker reads.
 
@@ -86,7 +104,7 @@ class FilePart:
         self._check_names(list(columns))
         done = 0.0
         for piece, size in self._pieces:
-            for batch, share in piece.batches(columns, batch_rows):
+            for batch, share in unless_changed(piece.batches(columns, batch_rows), self._check_unchanged):
                 self.bytes_read = done + share * size
                 yield batch
             done += size

@@ -9,7 +9,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from discreet.design.columns import Boolean, Categorical, Identifier, Numeric, Readable, bad_cell, remedy
 from discreet.errors import DataError
@@ -93,6 +92,8 @@ class TextCells:
                 return text.cast(pa.float64())
             except pa.ArrowInvalid:
                 pass
+        import pyarrow.compute as pc
+
         matches = pc.match_substring_regex(text, self._number)  # [P:one-pattern]
         plain = pc.if_else(matches, text, pa.scalar(None, pa.string()))
         if self.thousands is not None:
@@ -101,6 +102,8 @@ class TextCells:
 
     def _booleans(self, text: ChunkedArray) -> ChunkedArray:
         """Words of truth, and numbers that are 1 or 0 however they are written; null for every other cell."""
+        import pyarrow.compute as pc
+
         is_true, is_false = (pc.is_in(text, value_set=pa.array(words)) for words in (TRUE_WORDS, FALSE_WORDS))
         numbers = self.numbers(pc.if_else(is_true, "1", pc.if_else(is_false, "0", text)))
         known = pc.or_(pc.equal(numbers, 1), pc.equal(numbers, 0))
@@ -119,6 +122,8 @@ class TextCells:
 
 def _marked(text: ChunkedArray, numbers: ChunkedArray) -> ChunkedArray:
     """The numbers, with a mark for each cell that is written and is none; the word nan is one, and a missing one."""
+    import pyarrow.compute as pc
+
     unread = pc.and_(pc.is_valid(text), pc.is_null(numbers))
     marks = pc.if_else(pc.match_substring_regex(text, _NAN), math.nan, MARK_NUMBER)
     return pc.if_else(unread, marks, numbers)
