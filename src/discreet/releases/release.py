@@ -14,6 +14,7 @@ from typing import Final, Literal
 
 from discreet.design.columns import Numeric
 from discreet.design.model import Design
+from discreet.design.submodels import model_text
 from discreet.errors import OutputError, ReleaseFileError, SpecError, shown
 from discreet.exact.arrays import FloatArray
 from discreet.exact.triangle import symmetric
@@ -181,12 +182,19 @@ class Release:
     @cached_property
     def residual_moments(self) -> FloatArray | None:
         """Noisy sum of squared residuals times products of the scaled (1, x), shape (p-1, p-1), if it was released."""
-        if self.residuals is None:
-            return None
+        return None if self.residuals is None else self.residual_gram(self.residuals)
+
+    def residual_gram(self, part: ResidualPart) -> FloatArray:
+        """Noisy sum of squared residuals times products of the scaled (1, features) of one model, shape (k, k)."""
         unit = self.noise.unit
-        matrix = symmetric((total / unit for total in self.residuals.totals), len(self.columns) - 1)
+        matrix = symmetric((total / unit for total in part.totals), len(part.coefficients))
         # rows of one person were averaged over as many as count, before they were squared
-        return _frozen(matrix * (self.residuals.bound * self.design.unit.max_rows) ** 2)
+        return _frozen(matrix * (part.bound * self.design.unit.max_rows) ** 2)
+
+    @property
+    def robust_models(self) -> tuple[str, ...]:
+        """Formulas of the further models that were declared for robust standard errors, in their order."""
+        return tuple(model_text(self.design, columns) for columns in self.noise.models)
 
     @property
     def clip_counts(self) -> Mapping[str, NoisyCount] | None:
@@ -299,18 +307,7 @@ class Release:
             "made_by": self.made_by,
         }
         if self.residuals is not None:
-            part = self.residuals
-            residuals: dict[str, object] = {
-                "coefficients": list(part.coefficients),
-                "bound": part.bound,
-                "totals": [str(total) for total in part.totals],
-            }
-            if part.ratio is not None:
-                ratio = part.ratio
-                residuals["ratio"] = {
-                    "ratio": ratio.ratio, "mean": ratio.mean, "bound": ratio.bound, "total": str(ratio.total),
-                }  # fmt: skip
-            body["residuals"] = residuals
+            body["residuals"] = self.residuals.to_dict()
         if self.coefficients is not None:
             fitted = self.coefficients
             coefficients = {"values": list(fitted.values), "trace": [list(step) for step in fitted.trace]}
