@@ -279,7 +279,9 @@ def release_with(
                 _on_found_bounds(known, table, sampler) if passes is None else run_passes(passes, first, table.sums)
             )
             made = known.release(published, first, receipt.anchor, source.origin, counts, found)
-            made = with_residuals(made, known.domain, known.residual_bound, table.sums, sampler) if asked.robust else made
+            made = (
+                with_residuals(made, known.domain, known.residual_bound, table.sums, sampler) if asked.robust else made
+            )
             made = made if key is None else replace(made, signature=key.signature(made.digest))
             # what is published is what was recorded, read back
             return made if receipt.commit is None else Release.from_json(receipt.commit(made.to_json()))

@@ -53,9 +53,7 @@ class ResidualPlan:
     ratio_bound: float
 
 
-def residual_plan(
-    release: Release, bound: float | None = None, columns: Sequence[int] | None = None
-) -> ResidualPlan:
+def residual_plan(release: Release, bound: float | None = None, columns: Sequence[int] | None = None) -> ResidualPlan:
     """Read off the noisy moments what the second pass needs.
 
     Coefficients are those of least squares, or of the adaptive ridge where the noise leaves no least squares. The bound

@@ -58,13 +58,14 @@ def is_model(design: Design, columns: Sequence[object]) -> bool:
     >>> [is_model(design, columns) for columns in [(1, 4), (4,), (1, 2, 3, 4), (2, 1, 4), (1, 3), (1, 1), ("y",), ()]]
     [True, True, False, False, False, False, False, False]
     """
-    if not columns or not all(map(is_integer, columns)):
+    whole = [column for column in columns if is_integer(column)]
+    if not whole or len(whole) < len(columns):
         return False
-    *features, target = columns
+    *features, target = whole
     spans = {span[0]: design.columns[name] for name, span in _spans(design).items()}
     known = isinstance(spans.get(target), Numeric | Boolean) and set(features) <= set(range(1, len(design.released)))
     ordered = features == sorted(set(features)) and target not in features
-    return known and ordered and tuple(columns) != full_columns(design)
+    return known and ordered and tuple(whole) != full_columns(design)
 
 
 def model_domain(design: Design, domain: RowDomain, columns: Sequence[int]) -> RowDomain:

@@ -112,13 +112,17 @@ class NoiseLaw:
         """The law as plain values for JSON, integers as decimal text."""
         factors = {"factors": [list(one) for one in self.factors]} if self.factors else {}
         models = {"models": [list(one) for one in self.models]} if self.models else {}
-        return factors | models | {
-            "family": self.family,
-            "calibration": self.calibration,
-            "grid_bits": self.grid_bits,
-            "sigma": {block: str(sigma) for block, sigma in self.sigma.items()},
-            "parameters": {name: str(value) for name, value in self.parameters.items()},
-        }
+        return (
+            factors
+            | models
+            | {
+                "family": self.family,
+                "calibration": self.calibration,
+                "grid_bits": self.grid_bits,
+                "sigma": {block: str(sigma) for block, sigma in self.sigma.items()},
+                "parameters": {name: str(value) for name, value in self.parameters.items()},
+            }
+        )
 
     @property
     def unit(self) -> int:
@@ -197,7 +201,8 @@ class NoiseLaw:
     def residual_steps(self, size: int) -> list[int]:
         """Scale of every number of the pass over residuals: each Gram row by row, and the sum for R^2 if there is one.
 
-        >>> NoiseLaw(8, {"residual_diagonal": 9, "residual_off_diagonal": 7, "residual_ratio": 2}, "none").residual_steps(3)
+        >>> sigma = {"residual_diagonal": 9, "residual_off_diagonal": 7, "residual_ratio": 2}
+        >>> NoiseLaw(8, sigma, "none").residual_steps(3)
         [9, 7, 9, 2]
         """
         steps = []

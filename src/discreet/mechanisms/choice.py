@@ -51,9 +51,9 @@ def chosen_mechanism(
 ) -> tuple[Mechanism, Settings, NoiseLaw]:
     """The mechanism to use, its settings and its noise; with `auto` the one of least predicted error.
 
-    With `robust` it also keeps a share for what robust standard errors need, which only `gaussian` does, those of
-    further `models` among them; with `clip_counts` one for counts of clipped rows, which mechanisms do whose card says so. With `scaling` "private" rows
-    are scaled by released numbers, which again only `gaussian` does.
+    With `robust` it also keeps a share for what robust standard errors need, of further `models` too, which only
+    `gaussian` does; with `clip_counts` one for counts of clipped rows, which mechanisms do whose card says so. With
+    `scaling` "private" rows are scaled by released numbers, which again only `gaussian` does.
     """
     if not isinstance(scaling, str) or scaling not in SCALINGS:
         raise SpecError.unknown_name("scaling", scaling, SCALINGS)

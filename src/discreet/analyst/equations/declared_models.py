@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from discreet.analyst.equations.formula import parse_model
-from discreet.analyst.equations.selection import SubModel, model_of
+from discreet.analyst.equations.selection import model_of
 from discreet.design.model import Design
 from discreet.design.submodels import full_columns
 from discreet.errors import SpecError, shown
@@ -13,11 +13,6 @@ from discreet.losses.law import Columns
 from discreet.privacy.checks import listed
 
 MOST_MODELS: Final = 10
-
-
-def columns_of(model: SubModel) -> Columns:
-    """Released columns of the features from left to right, and of the target last: the same however it is written."""
-    return (*sorted(model.positions), model.target_position)
 
 
 def declared_models(design: Design, formulas: object, *, robust: bool = True) -> tuple[Columns, ...]:
@@ -71,7 +66,7 @@ def _columns(design: Design, formula: object) -> Columns:
             f"robust_models: {shown(formula)} has no intercept, and robust standard errors are for models with one; "
             "leave out '- 1' or '+ 0'"
         )
-    columns = columns_of(model)
+    columns = model.columns
     if columns == full_columns(design):
         raise SpecError(
             f"robust_models: {shown(formula)} is the full model, which has robust standard errors anyway; leave it out"

@@ -46,6 +46,11 @@ class SubModel:
         """Coefficient names without the intercept."""
         return self.names[1:] if self.intercept else self.names
 
+    @property
+    def columns(self) -> tuple[int, ...]:
+        """Positions of the features from left to right, and of the target last: the same however a model is written."""
+        return (*sorted(self.positions), self.target_position)
+
 
 def has_all_regressors(design: Design, features: Iterable[str]) -> bool:
     """Whether these are all regressors of the design, so that the length of a row, which its radius is about, is known.

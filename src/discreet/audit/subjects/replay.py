@@ -110,6 +110,8 @@ def _run(asked: Question, rows: MadeUpRows, sampler: ReplaySampler) -> Made:
     published = run_passes(passes, first, read)
     if not asked.robust:
         return published
-    made = with_residuals(asked.release(published, first, UNTRACKED, None), asked.domain, asked.residual_bound, read, sampler)
+    made = with_residuals(
+        asked.release(published, first, UNTRACKED, None), asked.domain, asked.residual_bound, read, sampler
+    )
     # of the exact sums the release has the number of units alone, which is public where it is there
     return replace(made, units_public=None)

@@ -36,7 +36,9 @@ def one_run(asked: Question, sampler: Sampler, read: Callable[[Sums], Totals]) -
     if counts is None and not asked.robust:
         return published_numbers(published)
     made = asked.release(published, first, "untracked", None, counts)
-    return release_numbers(with_residuals(made, asked.domain, asked.residual_bound, read, sampler) if asked.robust else made)
+    return release_numbers(
+        with_residuals(made, asked.domain, asked.residual_bound, read, sampler) if asked.robust else made
+    )
 
 
 def published_numbers(published: Published) -> list[float]:
