@@ -14,7 +14,7 @@ from discreet.design.model import Design
 from discreet.privacy.checks import is_integer
 
 # a name that a formula takes without back quotes
-_PLAIN: Final = re.compile(r"[A-Za-z_.][\w.]*(\[[^\[\]`]*\])?", re.ASCII)
+_PLAIN: Final = re.compile(r"[^\W\d]\w*(\[[^\[\]`]*\])?")
 
 
 def full_columns(design: Design) -> tuple[int, ...]:
@@ -48,7 +48,16 @@ def model_text(design: Design, columns: Sequence[int]) -> str:
     'y ~ x + `net pay`'
     """
     target, features = model_names(design, columns)
-    return f"{_quoted(target)} ~ {' + '.join(map(_quoted, features)) or '1'}"
+    return f"{formula_name(target)} ~ {' + '.join(map(formula_name, features)) or '1'}"
+
+
+def formula_name(name: str) -> str:
+    """Give a declared name, or that of an indicator, as a formula has it: in back quotes where it is no plain word.
+
+    >>> formula_name("age"), formula_name("region[south]"), formula_name("years of school")
+    ('age', 'region[south]', '`years of school`')
+    """
+    return name if _PLAIN.fullmatch(name) else f"`{name}`"
 
 
 def is_model(design: Design, columns: Sequence[object]) -> bool:
@@ -110,7 +119,3 @@ def _spans(design: Design) -> Mapping[str, range]:
         first, next_one = next_one, next_one + len(design.columns[name].released(name))
         found[name] = range(first, next_one)
     return found
-
-
-def _quoted(name: str) -> str:
-    return name if _PLAIN.fullmatch(name) else f"`{name}`"

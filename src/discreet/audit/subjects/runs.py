@@ -67,7 +67,8 @@ def release_numbers(made: Release) -> list[float]:
         )
     part = made.residuals
     if part is not None:
-        numbers += [*part.coefficients, part.bound, *map(float, part.totals)]
+        for one in (part, *part.further):
+            numbers += [*one.coefficients, one.bound, *map(float, one.totals)]
         ratio = part.ratio
         numbers += [] if ratio is None else [ratio.ratio, ratio.mean, ratio.bound, float(ratio.total)]
     return numbers
