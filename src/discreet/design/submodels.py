@@ -74,7 +74,10 @@ def is_model(design: Design, columns: Sequence[object]) -> bool:
     spans = {span[0]: design.columns[name] for name, span in _spans(design).items()}
     known = isinstance(spans.get(target), Numeric | Boolean) and set(features) <= set(range(1, len(design.released)))
     ordered = features == sorted(set(features)) and target not in features
-    return known and ordered and tuple(whole) != full_columns(design)
+    if not known or not ordered or tuple(whole) == full_columns(design):
+        return False
+    # of blocks that are no categories there is the whole or nothing
+    return set(model_names(design, whole)[1]) <= set(design.parts)
 
 
 def model_domain(design: Design, domain: RowDomain, columns: Sequence[int]) -> RowDomain:

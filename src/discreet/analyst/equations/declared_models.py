@@ -7,7 +7,8 @@ from typing import Final
 from discreet.analyst.equations.formula import parse_model
 from discreet.analyst.equations.selection import model_of
 from discreet.design.model import Design
-from discreet.design.submodels import full_columns
+from discreet.design.scales import scales_of
+from discreet.design.submodels import full_columns, model_names
 from discreet.errors import SpecError, shown
 from discreet.losses.law import Columns
 from discreet.privacy.checks import listed
@@ -67,6 +68,9 @@ def _columns(design: Design, formula: object) -> Columns:
             "leave out '- 1' or '+ 0'"
         )
     columns = model.columns
+    target, features = model_names(design, columns)
+    # refused now, and not when it is fitted, after the budget is spent
+    scales_of(design, (*features, target))
     if columns == full_columns(design):
         raise SpecError(
             f"robust_models: {shown(formula)} is the full model, which has robust standard errors anyway; leave it out"
