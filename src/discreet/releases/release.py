@@ -31,6 +31,8 @@ from discreet.releases.reading import FIELDS, FORMAT, LEAVES_OUT_ZEROS, OPTIONAL
 from discreet.text import html_table
 
 NOT_PRIVATE_SUFFIX: Final = ".NOT-PRIVATE.json"
+# of a file without further models, which earlier versions of discreet read
+_WITHOUT_MODELS: Final = 5
 
 
 @dataclass(frozen=True)
@@ -77,7 +79,8 @@ class Release:
         By which released numbers rows were scaled and weighted, where that was asked for; the sums of products are
         then those of weighted rows, and `scalars` has their number.
     schema
-        Version of the file format; a release that was read from an older file keeps that file's version and digest.
+        Version of the file format, the earliest that has all it holds; a release that was read from an older file keeps
+        that file's version and digest.
     signature
         Of the digest, if the curator signed; see `discreet.verify`.
     """
@@ -100,10 +103,12 @@ class Release:
     guard: GuardPart | None = None
     discovery: DiscoveryPart | None = None
     scaling: ScalingPart | None = None
-    schema: int = SCHEMA_VERSION
+    schema: int = _WITHOUT_MODELS
     signature: str | None = None
 
     def __post_init__(self) -> None:
+        if self.noise.models:
+            object.__setattr__(self, "schema", SCHEMA_VERSION)
         object.__setattr__(self, "scalars", MappingProxyType(dict(self.scalars)))
         object.__setattr__(self, "settings", MappingProxyType(dict(self.settings)))
         object.__setattr__(self, "clipped", MappingProxyType(dict(self.clipped)))
