@@ -100,7 +100,7 @@
 
 # ---- the release -----------------------------------------------------------------------------------------------------
 
-.SCHEMA <- 5
+.SCHEMA <- 6
 .DESIGN_KEYS <- c("target", "intercept", "radius", "columns", "unit", "order")
 # how cells were read (missing, missing_codes) no longer matters once they are summed
 .COLUMN_KEYS <- c("bounds", "dtype", "levels", "reference", "missing", "missing_codes", "formula", "release", "found",
@@ -299,7 +299,7 @@ discreet_lm <- function(formula = NULL, data) {
   }
   .check_readable(data)
   declared <- .declared(data)
-  model <- .model(formula, data, names(declared))
+  model <- .model(formula, data, declared)
   equations <- .equations(data, declared, model)
   fit <- c(
     list(call = match.call(), target = model$target, promise = .promise(data), estimable = FALSE),
@@ -330,8 +330,9 @@ discreet_lm <- function(formula = NULL, data) {
   }
 }
 
-.model <- function(formula, release, offered) {
+.model <- function(formula, release, declared) {
   design <- release$design
+  offered <- names(declared)
   if (is.null(formula)) {
     target <- design$target
     features <- setdiff(offered, target)
@@ -355,9 +356,14 @@ discreet_lm <- function(formula = NULL, data) {
   }
   if (!target %in% release$columns) stop("the target ", dQuote(target, FALSE), " is not a number", call. = FALSE)
   if (!intercept && !length(features)) stop("the model has neither features nor an intercept", call. = FALSE)
-  full <- intercept && target == design$target && setequal(features, setdiff(offered, target))
-  if (full && !is.null(release$residuals) && isTRUE(design$unit$max_rows > 1)) {
-    .refuse("the errors of this model are clustered by person")
+  if (intercept && !is.null(release$residuals) && isTRUE(design$unit$max_rows > 1)) {
+    # places of the model's columns, counted from 0: the full model's, or those of one declared for robust errors
+    slopes <- unlist(lapply(declared[features], `[[`, "released"), use.names = FALSE)
+    places <- c(sort(match(slopes, release$columns)), match(target, release$columns)) - 1
+    held <- c(list(seq_len(length(release$columns) - 1)), lapply(release$noise$models, unlist))
+    if (any(vapply(held, function(one) length(one) == length(places) && all(one == places), NA))) {
+      .refuse("the errors of this model are clustered by person")
+    }
   }
   list(target = target, features = features, intercept = intercept)
 }

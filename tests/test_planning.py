@@ -150,3 +150,16 @@ def test_a_second_release_of_another_kind_is_put_together_with_the_first():
     # a release without y'y gains it from a second one, and then its value is not known beforehand
     part = discreet.release(table, design, epsilon=1.0, delta=1e-6, mechanism="ssp")
     assert not any(one.estimable for one in second_release(part, epsilon=5.0, delta=1e-6))
+
+
+def test_planned_noise_of_a_release_with_further_models_is_its_noise():
+    design = Design("y", {"x": (0, 1), "z": (0, 1), "y": (0, 1)})
+    options = {"moments": "robust", "robust_models": ["y ~ x", "y ~ 1"]}
+    made = discreet.release({"x": [0.5], "z": [0.5], "y": [0.5]}, design, epsilon=1.0, delta=1e-6, **options)
+    assert noise_law_for(design, 1.0, 1e-6, **options) == made.noise
+    planning = plan(design, rows=1e4, epsilon=1.0, delta=1e-6, **options)
+    assert {"residual_diagonal_1", "residual_diagonal_2"} <= {one.statistic for one in planning.noise}
+    robust = plan(design, rows=1e4, epsilon=1.0, delta=1e-6, moments="robust")
+    assert planning.coefficients[1].std_error > robust.coefficients[1].std_error
+    with pytest.raises(SpecError, match='without moments "robust"'):
+        plan(design, rows=1e4, epsilon=1.0, delta=1e-6, robust_models=["y ~ x"])

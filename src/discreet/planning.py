@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from discreet.analyst.equations.declared_models import declared_models
 from discreet.analyst.equations.sums import centred, check_moments
 from discreet.analyst.planning.assumption_reading import Assume, Correlation, read_assumptions
 from discreet.analyst.planning.expected import (
@@ -57,6 +58,7 @@ def plan(
     level: float = 0.95,
     mechanism: str = AUTO,
     moments: str = "plain",
+    robust_models: Sequence[str] | None = None,
     settings: Mapping[str, object] | None = None,
     allow_weak_privacy: bool = False,
 ) -> Plan:
@@ -75,7 +77,7 @@ def plan(
         The declarations of the release to be made.
     rows
         Expected number of rows that count: with persons, at most `max_rows` of each.
-    epsilon, delta, mechanism, moments, settings, allow_weak_privacy
+    epsilon, delta, mechanism, moments, robust_models, settings, allow_weak_privacy
         As for `discreet.release`.
     rsquared
         Share of the target's variance that the model explains; 0.5 unless given.
@@ -120,7 +122,16 @@ def plan(
         correlation=correlation,
     )
     assumptions = settled(design, stated)
-    chosen, law = _chosen(design, epsilon, delta, mechanism, moments, settings, allow_weak_privacy=allow_weak_privacy)
+    chosen, law = _chosen(
+        design,
+        epsilon,
+        delta,
+        mechanism,
+        moments,
+        settings,
+        robust_models=robust_models,
+        allow_weak_privacy=allow_weak_privacy,
+    )
     asked = Asked(epsilon, delta, rows, level, chosen.name, assumptions)
     if chosen.kind == "coefficients":
         return planned_inside(design, law, asked)
@@ -134,6 +145,7 @@ def noise_law_for(
     *,
     mechanism: str = AUTO,
     moments: str = "plain",
+    robust_models: Sequence[str] | None = None,
     settings: Mapping[str, object] | None = None,
     clip_counts: bool = False,
     grid_bits: int = DEFAULT_GRID_BITS,
@@ -150,7 +162,16 @@ def noise_law_for(
     True
     """
     return _chosen(
-        design, epsilon, delta, mechanism, moments, settings, grid_bits, clip_counts=clip_counts, scaling=scaling
+        design,
+        epsilon,
+        delta,
+        mechanism,
+        moments,
+        settings,
+        grid_bits,
+        robust_models=robust_models,
+        clip_counts=clip_counts,
+        scaling=scaling,
     )[1]
 
 
@@ -163,6 +184,7 @@ def _chosen(
     settings: Mapping[str, object] | None = None,
     grid_bits: int = DEFAULT_GRID_BITS,
     *,
+    robust_models: object = None,
     clip_counts: bool = False,
     allow_weak_privacy: bool = False,
     scaling: str = DECLARED,
@@ -176,7 +198,15 @@ def _chosen(
     domain = RowDomain.of(design, grid_bits)
     robust = moments == "robust"
     chosen, _, law = chosen_mechanism(
-        mechanism, design, domain, budget, settings, robust=robust, clip_counts=clip_counts, scaling=scaling
+        mechanism,
+        design,
+        domain,
+        budget,
+        settings,
+        robust=robust,
+        models=() if robust_models is None else declared_models(design, robust_models, robust=robust),
+        clip_counts=clip_counts,
+        scaling=scaling,
     )
     return chosen, law
 

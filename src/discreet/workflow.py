@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, Literal, TypeVar
@@ -29,7 +29,7 @@ from discreet.mechanisms.interface.protocol import (
     RunContext,
     clipped_by_name,
 )
-from discreet.mechanisms.moments.residuals import checked_bound, residuals_with_noise
+from discreet.mechanisms.moments.residuals import checked_bound
 from discreet.mechanisms.sampling.sampler import ExactSampler, Sampler
 from discreet.mechanisms.verdicts import bounds_record, guard_record, how_to_stop, stop_of
 from discreet.privacy.budget import PrivacyBudget, check_strength
@@ -45,7 +45,7 @@ from discreet.privacy.spend import (
     checked_receipt,
     untracked,
 )
-from discreet.releases import GuardPart, NoiseLaw, RatioPart, Release, ResidualPart, Settings
+from discreet.releases import GuardPart, NoiseLaw, Release, Settings
 from discreet.releases.discovery import DiscoveryPart, found_bounds
 from discreet.releases.signing import SigningKey
 from discreet.tables.files.opening import open_source
@@ -68,6 +68,7 @@ def release(
     settings: Mapping[str, object] | None = None,
     moments: Literal["plain", "robust"] = "plain",
     residual_bound: float | None = None,
+    robust_models: Sequence[str] | None = None,
     clip_counts: bool = False,
     grid_bits: int = DEFAULT_GRID_BITS,
     allow_weak_privacy: bool = False,
@@ -111,6 +112,9 @@ def release(
     residual_bound
         For `robust`: residuals beyond it are clipped, in units of the target; public. Unless given, twenty residual
         standard deviations as read off the noisy moments, and at most the width of the target's bounds.
+    robust_models
+        For `robust`: up to 10 further models, as formulas such as `"income ~ age"`, that get robust standard errors
+        too, from sums of their own in the same second pass. All such sums then take 40% of the budget.
     clip_counts
         Also release, for each numeric column, a noisy count of the rows whose value was outside its bounds and clipped;
         the other numbers get 2% more noise for it, 3% beside `robust`. With `gaussian` or `laplace` only, so without
@@ -168,6 +172,7 @@ def release(
         settings=settings,
         moments=moments,
         residual_bound=residual_bound,
+        robust_models=robust_models,
         clip_counts=clip_counts,
         grid_bits=grid_bits,
         reading=ReadOptions(encoding, delimiter, decimal, thousands, quoted_line_breaks),
@@ -197,6 +202,7 @@ def release_with(
     moments: Literal["plain", "robust"],
     residual_bound: float | None,
     grid_bits: int,
+    robust_models: Sequence[str] | None = None,
     clip_counts: bool = False,
     reading: ReadOptions = DEFAULT_READING,
     compute: ComputeOptions | None = None,
@@ -215,6 +221,7 @@ def release_with(
         settings,
         moments=moments,
         residual_bound=residual_bound,
+        robust_models=robust_models,
         clip_counts=clip_counts,
         grid_bits=grid_bits,
         guard=guard,
@@ -273,7 +280,10 @@ def release_with(
                 _on_found_bounds(known, table, sampler) if passes is None else run_passes(passes, first, table.sums)
             )
             made = known.release(published, first, receipt.anchor, source.origin, counts, found)
-            made = with_residuals(made, known, table.sums, sampler) if asked.robust else made
+            if asked.robust:
+                from discreet.second_pass import with_residuals
+
+                made = with_residuals(made, known.domain, known.residual_bound, table.sums, sampler)
             made = made if key is None else replace(made, signature=key.signature(made.digest))
             # what is published is what was recorded, read back
             return made if receipt.commit is None else Release.from_json(receipt.commit(made.to_json()))
@@ -319,6 +329,7 @@ class Question:
         residual_bound: float | None,
         clip_counts: bool,
         grid_bits: int,
+        robust_models: object = None,
         guard: bool = False,
         scaling: str = DECLARED,
     ) -> Question:
@@ -327,8 +338,21 @@ class Question:
         bound = checked_bound(design, moments, residual_bound)
         check_flag("clip_counts", clip_counts)
         robust = moments == "robust"
+        models: tuple[tuple[int, ...], ...] = ()
+        if robust_models is not None:
+            from discreet.analyst.equations.declared_models import declared_models
+
+            models = declared_models(design, robust_models, robust=robust)
         chosen, public, law = chosen_mechanism(
-            mechanism, design, domain, budget, settings, robust=robust, clip_counts=clip_counts, scaling=scaling
+            mechanism,
+            design,
+            domain,
+            budget,
+            settings,
+            robust=robust,
+            models=models,
+            clip_counts=clip_counts,
+            scaling=scaling,
         )
         if law.calibration == "pure":
             if budget.delta > 0:
@@ -475,25 +499,3 @@ def _on_found_bounds(known: Question, table: Table, sampler: Sampler) -> Publish
     table.resolve(known.design)
     passes = known.mechanism.passes(known.context(sampler))
     return run_passes(passes, table.sums(next(passes)), table.sums)
-
-
-def with_residuals(made: Release, asked: Question, read: Callable[[Sums], Totals], sampler: Sampler) -> Release:
-    """Add what robust standard errors need, from one more pass."""
-    # only this needs the analyst's rooms and these sums, which plain releases do without
-    from discreet.analyst.residual_plan import residual_plan
-    from discreet.curator.sums.residuals import RatioSquares, ResidualGram, ResidualPass
-    from discreet.curator.sums.weighted_rows import WeightedResiduals
-    from discreet.mechanisms.moments.scaled import gram_with_noise, weighting_of
-
-    plan, rows = residual_plan(made, asked.residual_bound), made.design.unit.max_rows
-    gram = ResidualGram(asked.domain, len(plan.coefficients), plan.coefficients, plan.bound, rows)
-    if made.weighted:
-        by, at = made.scaling, (plan.coefficients, plan.bound, rows)
-        totals = read(gram if by is None else WeightedResiduals(weighting_of(asked.domain, by), *at))
-        products = gram_with_noise(totals, made.noise, sampler)
-        return replace(made, residuals=ResidualPart(plan.coefficients, plan.bound, products))
-    squares = RatioSquares(asked.domain, plan.coefficients, plan.ratio, plan.mean, plan.ratio_bound, rows)
-    again = read(ResidualPass(gram, squares))
-    *noisy, square = residuals_with_noise(again, made.noise, sampler)
-    ratio = RatioPart(plan.ratio, plan.mean, plan.ratio_bound, square)
-    return replace(made, residuals=ResidualPart(plan.coefficients, plan.bound, tuple(noisy), ratio))

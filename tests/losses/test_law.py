@@ -5,18 +5,19 @@ from __future__ import annotations
 import copy
 import math
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from discreet.exact.triangle import pairs
-from discreet.losses.law import entry_blocks
+from discreet.losses.law import entry_blocks, model_blocks
 from discreet.releases import BLOCKS, NoiseLaw
 from support.small_releases import fitted_inside
 
 
 def test_a_law_can_be_copied_and_sent():
-    law = fitted_inside().noise
+    law = replace(fitted_inside().noise, models=((1, 3), (2, 3)))
     assert pickle.loads(pickle.dumps(law)) == copy.deepcopy(law) == law
 
 
@@ -94,3 +95,16 @@ def test_products_of_two_indicators_of_one_factor_have_no_noise():
     assert pickle.loads(pickle.dumps(law)) == copy.deepcopy(law) == law != plain
     assert law.to_dict()["factors"] == [[2, 4]]
     assert "factors" not in plain.to_dict()
+
+
+def test_numbers_of_the_pass_over_residuals_are_laid_out_model_by_model():
+    """The full model, then each further one, then the sum for R^2; every block as often as it says."""
+    names = [block for number in range(3) for block in model_blocks(number)]
+    sigma = {name: k + 1 for k, name in enumerate([*names, "residual_ratio"])}
+    law = NoiseLaw(16, sigma, "gaussian", models=((1, 4), (4,)))
+    assert law.residual_steps(5) == [1, 2, 2, 2, 1, 2, 2, 1, 2, 1, 3, 4, 3, 5, 7]
+    entries = law.residual_entries(5)
+    assert entries == dict(zip(names, (4, 6, 2, 1, 1, 0), strict=True))
+    assert {name: law.residual_steps(5).count(sigma[name]) for name in names} == entries
+    assert law.to_dict()["models"] == [[1, 4], [4]]
+    assert "models" not in replace(law, models=()).to_dict()

@@ -106,3 +106,12 @@ def test_dates_are_shown_as_dates():
     design = Design("y", {"y": (0, 1), "day": (first, last)})
     lines = dict(outline(exact_release({"y": [0.5, 1.0], "day": [first, last]}, design)))
     assert lines["Features"] == "day (2023-03-01 to 2024-12-31)"
+
+
+def test_further_models_with_robust_errors_are_named():
+    design = Design("y", {"y": (0, 8), "x": (0, 2), "flag": bool})
+    made = seeded_release(
+        TABLE, design, seed=1, epsilon=1.0, delta=1e-6, moments="robust", robust_models=["y ~ x", "x ~ flag"]
+    )
+    assert dict(outline(made))["Also"] == "sums for robust standard errors of the full model and of 'y ~ x', 'x ~ flag'"
+    assert outline_facts(made)["robust_models"] == ["y ~ x", "x ~ flag"]

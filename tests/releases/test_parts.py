@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 from dataclasses import replace
 
 import jsonschema
@@ -187,3 +188,57 @@ def test_a_release_without_scaling_cannot_say_that_it_has_it():
     made = discreet.release({"x": [0.1, 0.9], "y": [0.3, 0.4]}, design, epsilon=1.0, delta=1e-6)
     with pytest.raises(ReleaseFileError, match="contradicts the field 'scaling'"):
         Release.from_json(edited(made, mechanism__version="scaled-1"))
+
+
+@pytest.fixture(scope="module")
+def with_models():
+    design = discreet.Design("y", {"x": (0, 1), "g": ["a", "b", "c"], "y": (0, 1)})
+    table = {"x": [0.1, 0.9], "g": ["a", "c"], "y": [0.3, 0.4]}
+    models = ["y ~ x", "y ~ g", "x ~ 1"]
+    return discreet.release(table, design, epsilon=1.0, delta=1e-6, moments="robust", robust_models=models)
+
+
+def test_a_release_with_further_models_survives_its_file(with_models, tmp_path):
+    with_models.save(tmp_path / "r.json")
+    body = json.loads(with_models.to_json())
+    jsonschema.validate(body, SCHEMA)
+    assert body["noise"]["models"] == [[1, 4], [2, 3, 4], [1]]
+    assert Release.load(tmp_path / "r.json") == with_models
+    assert pickle.loads(pickle.dumps(with_models)) == with_models
+    assert with_models.robust_models == ("y ~ x", "y ~ g", "x ~ 1")
+    part = with_models.residuals.further[0]
+    assert with_models.residual_gram(part)[0, 1] == part.totals[1] / 4**16 * part.bound**2
+
+
+MODELS = {
+    "an earlier version": ({"schema": 5}, "schema version 5 has no noise.models"),
+    "no list": ({"noise__models": 3}, "noise.models must list the columns of models"),
+    "none": ({"noise__models": []}, "noise.models must list the columns of models"),
+    "text": ({"noise__models": ["y ~ x"]}, "noise.models must list the columns of models"),
+    "the full model": ({"noise__models": [[1, 4], [1, 2, 3, 4], [1]]}, "each model once"),
+    "twice": ({"noise__models": [[1, 4], [1, 4], [1]]}, "each model once"),
+    "other columns": ({"noise__models": [[2, 1, 4], [2, 3, 4], [1]]}, "each model once"),
+    "a longer model": ({"noise__models": [[1, 2, 4], [2, 3, 4], [1]]}, "must be 3 numbers"),
+    "fewer models": ({"noise__models": [[1, 4], [2, 3, 4]]}, "residuals.further does not list the sums of the models"),
+    "no models": ({"noise__models": DELETE}, "residuals.further does not list the sums of the models"),
+    "no sums": ({"residuals__further": DELETE}, "residuals.further does not list the sums of the models"),
+    "sums in a table": ({"residuals__further": {}}, "residuals.further does not list the sums of the models"),
+    "a sum that is none": ({"residuals__further": [1, 2, 3]}, "'residuals.further' is not a table"),
+    "no noise": ({"noise__sigma__residual_diagonal_2": DELETE}, "must give the blocks"),
+    "less noise": ({"noise__sigma__residual_diagonal_3": "5"}, "the noise .*delta"),
+    "a number of that name": ({"scalars": {"residual_diagonal_1": "5"}}, "has the name of a block"),
+}
+
+
+@pytest.mark.parametrize(("changes", "message"), MODELS.values(), ids=MODELS)
+def test_further_models_that_do_not_hold_together_are_refused(with_models, changes, message):
+    with pytest.raises(ReleaseFileError, match=message):
+        Release.from_json(edited(with_models, **changes))
+
+
+def test_a_file_without_further_models_is_of_the_version_that_earlier_programs_read(with_models):
+    design = discreet.Design("y", {"x": (0, 1), "y": (0, 1)})
+    made = discreet.release({"x": [0.1], "y": [0.3]}, design, epsilon=1.0, delta=1e-6, moments="robust")
+    assert (made.schema, with_models.schema) == (5, 6)
+    newer = Release.from_json(edited(made, schema=6))
+    assert (newer.schema, newer.residuals, newer.robust_models) == (6, made.residuals, ())

@@ -15,7 +15,7 @@ from support.release_edits import DELETE, SCHEMA, edited
 from support.small_releases import a_release, fitted_inside
 
 BAD_CHANGES = {
-    "newer": ({"schema": 6}, "schema version 6, but this version of discreet reads versions up to 5; update discreet"),
+    "newer": ({"schema": 7}, "schema version 7, but this version of discreet reads versions up to 6; update discreet"),
     "factors of an earlier version": ({"schema": 3}, "a release file of schema version 3 has no noise.factors"),
     "factors of another design": ({"noise__factors": [[2, 3]]}, "not the first and last columns of the factors"),
     "factors that are none": ({"noise__factors": [3, 4]}, "not the first and last columns of the factors"),

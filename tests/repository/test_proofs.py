@@ -33,7 +33,7 @@ NO_PROOF_NEEDED = {
         for name in ("reading", "result", "tally", "words")
     },
     "design/bounds.py": "gives declarations a form that the design checks; reads no cell",
-    "design/scales.py": "the way back to original units, for analysts; no release calls it",
+    "design/scales.py": "the way back to original units, for analysts; a release asks only whether there is one",
     "tables/files/blank_design.py": "writes a design from names and types; reads no cell",
     "tables/files/proposals.py": "a proposal for a person, from the header line; no release calls it",
 }

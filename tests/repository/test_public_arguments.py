@@ -86,12 +86,14 @@ CALLS: dict[str, tuple[Callable[..., object], dict[str, object]]] = {
     "release": (
         lambda **given: discreet.release(TABLE, DESIGN, **{**BUDGET, **given}),
         dict.fromkeys((
-            "epsilon", "delta", "mechanism", "settings", "moments", "residual_bound", "clip_counts", "grid_bits",
-            "allow_weak_privacy", "encoding", "delimiter", "decimal", "thousands", "quoted_line_breaks", "compute",
+            "epsilon", "delta", "mechanism", "settings", "moments", "residual_bound", "robust_models", "clip_counts",
+            "grid_bits", "allow_weak_privacy", "encoding", "delimiter", "decimal", "thousands", "quoted_line_breaks",
+            "compute",
         )),
     ),
     "robust": (
-        lambda **given: discreet.release(TABLE, DESIGN, **BUDGET, moments="robust", **given), {"residual_bound": 1}
+        lambda **given: discreet.release(TABLE, DESIGN, **BUDGET, moments="robust", **given),
+        {"residual_bound": 1, "robust_models": ["y ~ 1"]},
     ),
     "design": (
         lambda **given: discreet.Design("y", {"x": (0, 1), "y": (0, 1)}, **given),

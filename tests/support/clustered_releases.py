@@ -58,7 +58,7 @@ class Visits:
     def residual_pass(self, plan: ResidualPlan) -> ResidualPass:
         size = len(self.rows) - 1
         squares = RatioSquares(self.domain, plan.coefficients, plan.ratio, plan.mean, plan.ratio_bound, ROWS)
-        return ResidualPass(ResidualGram(self.domain, size, plan.coefficients, plan.bound, ROWS), squares)
+        return ResidualPass([ResidualGram(self.domain, size, plan.coefficients, plan.bound, ROWS)], squares)
 
     def second_totals(self, plan: ResidualPlan) -> list[int]:
         """What the second pass adds up."""

@@ -169,7 +169,10 @@ class Readers:
         made = discreet.release(table, self.design, epsilon=1.0, delta=1e-6, spend=ledger.account("people"))
         persons = {"neighbours": "replace"}
         full = discreet.Design("income", dict(self.design.columns), unit=persons)
-        robust = discreet.release(table, full, epsilon=1.0, delta=1e-6, moments="robust", clip_counts=True)
+        models = ["income ~ age", "age ~ income"]
+        robust = discreet.release(
+            table, full, epsilon=1.0, delta=1e-6, moments="robust", robust_models=models, clip_counts=True
+        )
         fitted = discreet.release(
             table, self.design, epsilon=1.0, delta=1e-6, mechanism="gradient", settings={"iterations": 3}
         )

@@ -30,6 +30,7 @@ def commands() -> Iterator[list[str]]:
         ["--mechanism", "gaussian", "--delta", "0"], ["--grid-bits", "many"], ["--grid-bits", "60"], ["--seed", "1"],
         ["--epsilom", "1"], ["--setting", "bins"], ["--setting", "bins=3"], ["--encoding", "klingon"],
         ["--delimiter", "::"], ["--delimiter", ";"], ["--robust", "--delta", "0"], ["--residual-bound", "x"],
+        ["--robust-model", "income ~ 1"], ["--robust", "--robust-model", "income ~ height"],
         ["-o", "existing.json"], ["-o", "none/out.json"], ["-o", ".", "--force"], ["-o", "/proc/x.json"],
         ["-o", "people.csv", "--force"], ["-o", "link.json", "--force"], ["--design", "none.toml"],
     ):  # fmt: skip

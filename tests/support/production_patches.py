@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from discreet import workflow
+from discreet import second_pass, workflow
 from discreet.audit.subjects import runs
 from discreet.losses.sensitivity.l1_sensitivity import l1_sensitivity
 from discreet.mechanisms.calibration import blocks
@@ -118,8 +118,12 @@ def clips_halved(patch: Patch) -> None:
 
 
 def residuals_halved(patch: Patch) -> None:
-    noisy = workflow.residuals_with_noise
-    patch.setattr(workflow, "residuals_with_noise", lambda sums, law, source: noisy(sums, law, Changed(source, half)))
+    noisy = second_pass.residuals_with_noise
+    patch.setattr(
+        second_pass,
+        "residuals_with_noise",
+        lambda sums, law, size, source: noisy(sums, law, size, Changed(source, half)),
+    )
 
 
 def count_halved_in_gradient(patch: Patch) -> None:
@@ -347,13 +351,13 @@ def threshold_from_sums(patch: Patch) -> None:
 
 
 def residuals_exact(patch: Patch) -> None:
-    noisy = workflow.residuals_with_noise
+    noisy = second_pass.residuals_with_noise
 
-    def exact(sums: Any, law: NoiseLaw, source: Any) -> tuple[int, ...]:
-        noisy(sums, law, source)
+    def exact(sums: Any, law: NoiseLaw, size: int, source: Any) -> tuple[int, ...]:
+        noisy(sums, law, size, source)
         return sums.on_grid(law.unit)
 
-    patch.setattr(workflow, "residuals_with_noise", exact)
+    patch.setattr(second_pass, "residuals_with_noise", exact)
 
 
 def guard_exact(patch: Patch) -> None:

@@ -29,6 +29,7 @@ from discreet.analyst.values.not_estimable import (
     reason_of,
     shown_number,
 )
+from discreet.design.submodels import formula_name
 from discreet.errors import SpecError, shown
 from discreet.privacy.checks import listed
 from discreet.releases import Release
@@ -41,15 +42,6 @@ POST_PROCESSING: Final = (
     "All models are read from the same release: post-processing, which costs no further budget. An interval of the "
     "model that looks best does not allow for the choice."
 )
-
-
-def formula_name(name: str) -> str:
-    """Give a declared name as a formula has it: in back quotes where it is no plain word.
-
-    >>> formula_name("age"), formula_name("years of school")
-    ('age', '`years of school`')
-    """
-    return name if name.isidentifier() else f"`{name}`"
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,8 +18,8 @@ from discreet.analyst.inference.robust import (
     checked_robust_type,
     clustered_basis,
     has_clusters,
+    needed_residuals,
     robust_basis,
-    robust_meat,
 )
 from discreet.analyst.solvers.least_squares import Solution
 from discreet.analyst.solvers.penalties import Penalty, PenaltySpec
@@ -126,10 +126,10 @@ class Fit(TestsMixin, TableMixin):
     def robust(self, cov_type: RobustType | None = None) -> Fit:
         """The same fit with heteroskedasticity-consistent standard errors, and an interval of R^2 to match.
 
-        They allow errors of unequal variance. They need a release made with `moments="robust"`, describe its declared
-        full model, fitted without a penalty, and are too small where many residuals were clipped, which the summary
-        and diagnostic D020 say. In a release of persons they are clustered by person, and the fit has them from the
-        start.
+        They allow errors of unequal variance. They need a release made with `moments="robust"`, are there for its
+        declared full model and for its `robust_models`, fitted without a penalty, and are too small where many
+        residuals were clipped, which the summary and diagnostic D020 say. In a release of persons they are clustered by
+        person, and the fit has them from the start.
 
         Parameters
         ----------
@@ -145,7 +145,7 @@ class Fit(TestsMixin, TableMixin):
                 'published only the coefficients of one model; release with the mechanism "gaussian" and moments '
                 '"robust" (--mechanism gaussian --robust)'
             )
-        robust_meat(self.release, self.model, self.penalty)
+        needed_residuals(self.release, self.model, self.penalty)
         basis = self._inputs.basis
         if isinstance(basis, NothingExcluded):
             return self

@@ -222,7 +222,7 @@ def _by_formula(
     if (target, features, intercept) != (None, None, None):
         raise SpecError("got a formula together with target, features or intercept; give the formula alone")
     check_release(release)
-    named = parse_model(formula, release)
+    named = parse_model(formula, release.design)
     return named.target, named.features, named.intercept
 
 

@@ -1,8 +1,9 @@
-"""Robust standard errors: at which released numbers a second pass takes residuals, and where it clips them."""
+"""Robust standard errors: at which released numbers a later pass takes residuals, and where it clips them."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final
@@ -15,6 +16,7 @@ from discreet.analyst.inference.rsquared import variance_ratio
 from discreet.analyst.inference.score import score_inference
 from discreet.analyst.model import fit
 from discreet.analyst.values.not_estimable import NotEstimable
+from discreet.design.submodels import full_columns, model_names
 from discreet.releases import Release
 
 # a line within the target's bounds leaves no larger residual, in scaled units
@@ -35,7 +37,7 @@ class ResidualPlan:
     Attributes
     ----------
     coefficients
-        Scaled coefficients of (1, x) of the declared full model.
+        Scaled coefficients of (1, x) of the full model, or of (1, features) of a further one.
     bound
         Where residuals are clipped, in scaled units of the target.
     ratio, mean
@@ -51,7 +53,7 @@ class ResidualPlan:
     ratio_bound: float
 
 
-def residual_plan(release: Release, bound: float | None = None) -> ResidualPlan:
+def residual_plan(release: Release, bound: float | None = None, columns: Sequence[int] | None = None) -> ResidualPlan:
     """Read off the noisy moments what the second pass needs.
 
     Coefficients are those of least squares, or of the adaptive ridge where the noise leaves no least squares. The bound
@@ -63,19 +65,23 @@ def residual_plan(release: Release, bound: float | None = None) -> ResidualPlan:
     release
         With noisy moments of a design with an intercept.
     bound
-        Declared bound in scaled units of the target, if one was.
+        Declared bound in scaled units of the target of the design, if one was; not used for another target.
+    columns
+        Released columns of the features and, last, of the target of a further model; the full one unless given.
     """
-    full = fit(release, intercept=True)
-    variance, ratio = _spread(full)
-    if not full.estimable:
-        full = fit(release, intercept=True, penalty="adaptive")
+    target, features = model_names(release.design, full_columns(release.design) if columns is None else columns)
+    model = fit(release, target=target, features=features, intercept=True)
+    variance, ratio = _spread(model)
+    if not model.estimable:
+        model = fit(release, target=target, features=features, intercept=True, penalty="adaptive")
         variance, ratio = math.inf, 1.0
+    bound = bound if target == release.design.target else None
     count, total = float(release.moments[0, 0]), float(release.moments[0, -1])
     widest = max(_SMALLEST_BOUND, min(WIDEST_BOUND, _DEVIATIONS * math.sqrt(variance)))
     # of weighted rows both are in units of a and t, which have the radius and the target's bound as their units
     radius, unit = (1.0, 1.0) if release.scaling is None else (release.scaling.radius, release.scaling.target_bound)
     return ResidualPlan(
-        coefficients=tuple((radius * full.scaled_coefficients).tolist()),
+        coefficients=tuple((radius * model.scaled_coefficients).tolist()),
         bound=widest if bound is None else min(bound / unit, _WIDEST_DECLARED),
         ratio=ratio,
         mean=min(1.0, max(-1.0, total / count)) if count > 0 else 0.0,

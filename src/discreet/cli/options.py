@@ -205,6 +205,14 @@ def model_options(command: Command) -> Command:
     )(command)
 
 
+robust_model_option = click.option(
+    "--robust-model",
+    "robust_models",
+    multiple=True,
+    metavar="FORMULA",
+    help="With --robust: a further model with robust standard errors, such as 'y ~ a + b'; can be repeated. Robust "
+    "standard errors then take 40% of the budget.",
+)
 robust_option = click.option(
     "--robust",
     is_flag=True,

@@ -81,7 +81,7 @@ class RowDomain:
                 f"choose an integer from {MIN_GRID_BITS} to {MAX_WEIGHTED_GRID_BITS}"
             )
         _check_size(len(design.released))
-        kinds = Counter(_kind(design.columns[name]) for name in design.regressors)
+        kinds = Counter(kind_of(design.columns[name]) for name in design.regressors)
         domain = cls(
             numeric=kinds["numeric"],
             boolean=kinds["boolean"],
@@ -141,11 +141,11 @@ class RowDomain:
         return self.box_norm2 if ball is None else min(ball, self.box_norm2)
 
 
-def _kind(column: Column) -> Literal["numeric", "boolean", "block", "signed block"]:
+def kind_of(column: Column) -> Literal["numeric", "boolean", "block", "signed block"]:
     """What a declared column is in the geometry of a row: what its released columns can be, by themselves and together.
 
     >>> from discreet.design.columns import Categorical
-    >>> _kind(Categorical(("a", "b"))), _kind(Categorical(("a", "b", "c")))
+    >>> kind_of(Categorical(("a", "b"))), kind_of(Categorical(("a", "b", "c")))
     ('boolean', 'block')
     """
     if isinstance(column, Numeric):

@@ -11,7 +11,7 @@ from typing import Final, Literal, TypeAlias, TypeVar
 import numpy as np
 
 from discreet.exact.arrays import FloatArray
-from discreet.exact.triangle import position, symmetric
+from discreet.exact.triangle import pairs, position, symmetric
 
 # public settings of a mechanism by name
 Settings: TypeAlias = Mapping[str, bool | int | float | str]
@@ -25,6 +25,8 @@ BLOCKS: Final[tuple[Block, ...]] = (
 )  # fmt: skip
 RESIDUAL_BLOCKS: Final[tuple[Block, ...]] = ("residual_diagonal", "residual_off_diagonal")
 RATIO_BLOCK: Final[Block] = "residual_ratio"
+# released columns of one model: those of its features from left to right, and that of its target last
+Columns: TypeAlias = tuple[int, ...]
 # numbers of clipped rows by numeric column
 CLIPPED: Final[Block] = "clipped"
 # numbers of rows that fit and of rows that do not, released before anything else
@@ -76,6 +78,9 @@ class NoiseLaw:
     factors
         First and last column of every factor whose indicators have no noise on their products with each other: those
         are 0 in every row. Empty where they have noise as other products have.
+    models
+        Columns of every further model whose residuals have a Gram of their own, beside that of the full model. The
+        scales of model k, counted from 1, are in the blocks `model_blocks(k)`.
     """
 
     grid_bits: int
@@ -84,6 +89,7 @@ class NoiseLaw:
     family: NoiseFamily = "discrete-gaussian"
     parameters: Mapping[str, int] = field(default_factory=dict)
     factors: tuple[tuple[int, int], ...] = ()
+    models: tuple[Columns, ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "sigma", MappingProxyType(dict(self.sigma)))
@@ -91,8 +97,10 @@ class NoiseLaw:
 
     def __reduce__(self) -> tuple[object, ...]:
         # read-only mappings do not travel by themselves
-        plain = self.grid_bits, dict(self.sigma), self.calibration, self.family, dict(self.parameters), self.factors
-        return NoiseLaw, plain
+        sigma, parameters = dict(self.sigma), dict(self.parameters)
+        return NoiseLaw, (
+            self.grid_bits, sigma, self.calibration, self.family, parameters, self.factors, self.models,
+        )  # fmt: skip
 
     def with_before(self, block: Block, sigma: int) -> NoiseLaw:
         """The law of a mechanism and of counts that are released before it."""
@@ -106,13 +114,18 @@ class NoiseLaw:
     def to_dict(self) -> dict[str, object]:
         """The law as plain values for JSON, integers as decimal text."""
         factors = {"factors": [list(one) for one in self.factors]} if self.factors else {}
-        return factors | {
-            "family": self.family,
-            "calibration": self.calibration,
-            "grid_bits": self.grid_bits,
-            "sigma": {block: str(sigma) for block, sigma in self.sigma.items()},
-            "parameters": {name: str(value) for name, value in self.parameters.items()},
-        }
+        models = {"models": [list(one) for one in self.models]} if self.models else {}
+        return (
+            factors
+            | models
+            | {
+                "family": self.family,
+                "calibration": self.calibration,
+                "grid_bits": self.grid_bits,
+                "sigma": {block: str(sigma) for block, sigma in self.sigma.items()},
+                "parameters": {name: str(value) for name, value in self.parameters.items()},
+            }
+        )
 
     @property
     def unit(self) -> int:
@@ -168,6 +181,39 @@ class NoiseLaw:
             behind += taken
         return [*upper, *kept[behind:]]
 
+    def residual_sizes(self, size: int) -> list[int]:
+        """How many columns (1, features) each residual Gram has, the full model first, for `size` released columns.
+
+        >>> NoiseLaw(8, {}, "none", models=((1, 4), (2, 3, 4))).residual_sizes(5)
+        [4, 2, 3]
+        """
+        return [size - 1, *(len(columns) for columns in self.models)]
+
+    def residual_entries(self, size: int) -> dict[str, int]:
+        """How many numbers each block of the residual Grams has.
+
+        >>> NoiseLaw(8, {}, "none").residual_entries(5)
+        {'residual_diagonal': 4, 'residual_off_diagonal': 6}
+        """
+        return {
+            block: many
+            for number, columns in enumerate(self.residual_sizes(size))
+            for block, many in zip(model_blocks(number), (columns, columns * (columns - 1) // 2), strict=True)
+        }
+
+    def residual_steps(self, size: int) -> list[int]:
+        """Scale of every number of the pass over residuals: each Gram row by row, and the sum for R^2 if there is one.
+
+        >>> sigma = {"residual_diagonal": 9, "residual_off_diagonal": 7, "residual_ratio": 2}
+        >>> NoiseLaw(8, sigma, "none").residual_steps(3)
+        [9, 7, 9, 2]
+        """
+        steps = []
+        for number, columns in enumerate(self.residual_sizes(size)):
+            diagonal, off = (self.sigma[block] for block in model_blocks(number))
+            steps += [diagonal if i == j else off for i, j in pairs(columns)]
+        return [*steps, *([self.sigma[RATIO_BLOCK]] if RATIO_BLOCK in self.sigma else [])]
+
     @property
     def zeros(self) -> int:
         """How many entries of the upper triangle are 0 and have no noise."""
@@ -196,6 +242,16 @@ class NoiseLaw:
         if self.family == "wishart":
             return math.sqrt(self.parameters["degrees"] * (2 if block in DIAGONAL_BLOCKS else 1))
         return math.sqrt(self.parameters.get(SHARES, 1))
+
+
+def model_blocks(number: int) -> tuple[str, str]:
+    """Blocks of the residual Gram of a model: 0 is the full one, 1 and on are those of `NoiseLaw.models`.
+
+    >>> model_blocks(0), model_blocks(2)
+    (('residual_diagonal', 'residual_off_diagonal'), ('residual_diagonal_2', 'residual_off_diagonal_2'))
+    """
+    diagonal, off = RESIDUAL_BLOCKS
+    return (f"{diagonal}_{number}", f"{off}_{number}") if number else (diagonal, off)
 
 
 def structural_zeros(factors: Iterable[tuple[int, int]]) -> int:

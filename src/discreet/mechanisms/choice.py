@@ -13,6 +13,7 @@ from discreet.design.domain import MIN_GRID_BITS, RowDomain
 from discreet.design.model import Design
 from discreet.design.parts import SAMPLING
 from discreet.errors import GridTooFineError, SpecError
+from discreet.losses.law import Columns
 from discreet.mechanisms.interface.protocol import Mechanism
 from discreet.mechanisms.interface.settings import checked_settings
 from discreet.mechanisms.moments.gaussian import GaussianMoments
@@ -41,14 +42,15 @@ def chosen_mechanism(
     given: Mapping[str, object] | None = None,
     *,
     robust: bool = False,
+    models: tuple[Columns, ...] = (),
     clip_counts: bool = False,
     scaling: str = DECLARED,
 ) -> tuple[Mechanism, Settings, NoiseLaw]:
     """The mechanism to use, its settings and its noise; with `auto` the one of least predicted error.
 
-    With `robust` it also keeps a share for what robust standard errors need, which only `gaussian` does; with
-    `clip_counts` one for counts of clipped rows, which mechanisms do whose card says so. With `scaling` "private" rows
-    are scaled by released numbers, which again only `gaussian` does.
+    With `robust` it also keeps a share for what robust standard errors need, of further `models` too, which only
+    `gaussian` does; with `clip_counts` one for counts of clipped rows, which mechanisms do whose card says so. With
+    `scaling` "private" rows are scaled by released numbers, which again only `gaussian` does.
     """
     if not isinstance(scaling, str) or scaling not in SCALINGS:
         raise SpecError.unknown_name("scaling", scaling, SCALINGS)
@@ -58,7 +60,7 @@ def chosen_mechanism(
         _check_weighted(name, design, budget, robust=robust, clip_counts=clip_counts, scaling=scaling)
         from discreet.mechanisms.moments.weighted import WeightedMoments
 
-        return _prepared(WeightedMoments(robust=robust), design, domain, budget, given)
+        return _prepared(WeightedMoments(robust=robust, models=models), design, domain, budget, given)
     if scaling == PRIVATE:
         if name not in (AUTO, "gaussian"):
             raise SpecError(f'scaling "private" needs mechanism="gaussian", got {name!r}')
@@ -66,6 +68,11 @@ def chosen_mechanism(
             raise SpecError('scaling "private" needs delta above 0, for instance delta = 1e-6; got delta = 0')
         if clip_counts:
             raise SpecError('clip_counts are for scaling "declared"; leave them out, or use mechanism="gaussian" alone')
+        if models:
+            raise SpecError(
+                'robust_models are for scaling "declared"; with scaling "private" robust standard errors are those of '
+                "the full model alone; leave one of the two out"
+            )
         from discreet.mechanisms.moments.scaled import ScaledMoments
 
         return _prepared(ScaledMoments(robust=robust), design, domain, budget, given)
@@ -74,7 +81,7 @@ def chosen_mechanism(
             raise SpecError(f"robust standard errors need the mechanism 'gaussian', got {name!r}")
         if _without_delta(budget):
             raise SpecError("robust standard errors need delta above 0, for instance delta = 1e-6; got delta = 0")
-        return _prepared(GaussianMoments(robust=True, clip_counts=clip_counts), design, domain, budget, given)
+        return _prepared(GaussianMoments(True, clip_counts, models), design, domain, budget, given)
     if clip_counts:
         return _prepared(_counting(name, budget), design, domain, budget, given)
     if name != AUTO:

@@ -13,6 +13,7 @@ from discreet.design.columns import Categorical, Column, Fill, Missing, Numeric,
 from discreet.design.dates import date_text
 from discreet.design.interactions import Interaction
 from discreet.design.model import Design
+from discreet.losses.law import model_blocks
 from discreet.releases import Calibration, NoiseFamily, Release
 
 _CALIBRATIONS: Final[dict[Calibration, str]] = {
@@ -177,13 +178,20 @@ def _noise_lines(release: Release) -> tuple[NoiseLine, ...]:
     """One line for each statistic with noise, blocks of sums in the order of the file format."""
     counted = known(counted_rows(release)[0])
     rows = None if counted is None or counted <= 0 else counted
-    names = [name for name in _STATISTICS if name in release.noise.sigma]
-    names += [name for name in sorted(release.noise.sigma) if name not in _STATISTICS]
-    return tuple(_noise_line(name, release.noise.sd(name), rows) for name in names)
+    known_names = _STATISTICS | _further_statistics(release)
+    names = [name for name in known_names if name in release.noise.sigma]
+    names += [name for name in sorted(release.noise.sigma) if name not in known_names]
+    found = [(known_names.get(name, name.replace("_", " ")), release.noise.sd(name)) for name in names]
+    return tuple(NoiseLine(words, sd, None if rows is None else sd / rows) for words, sd in found)
 
 
-def _noise_line(name: str, sd: float, rows: float | None) -> NoiseLine:
-    return NoiseLine(_STATISTICS.get(name, name.replace("_", " ")), sd, None if rows is None else sd / rows)
+def _further_statistics(release: Release) -> dict[str, str]:
+    """Names of the sums over residuals of models that were declared beside the full one."""
+    return {
+        block: f"{_STATISTICS[full]}, {model}"
+        for number, model in enumerate(release.robust_models, start=1)
+        for full, block in zip(model_blocks(0), model_blocks(number), strict=True)
+    }
 
 
 def _declared(design: Design, name: str) -> DeclaredColumn:

@@ -12,7 +12,7 @@ import rfc8785
 from discreet.errors import ReleaseFileError
 
 FORMAT: Final = "discreet-release"
-SCHEMA_VERSION: Final = 5
+SCHEMA_VERSION: Final = 6
 # from this version on a file does not list products that are 0 in every row
 LEAVES_OUT_ZEROS: Final = 5
 # what is added to the content and so takes no part in its digest

@@ -27,7 +27,7 @@ _HEADS: Final = ["column", "mean", f"{DEFAULT_LEVEL:.0%} interval", "sd"]
 _PERSONS: Final = NotEstimable(
     "rows of one person depend on each other, and the release does not say how much; table_conf_int counts the noise "
     "alone, and a fit without features has an interval for the mean of the target that is clustered by person if the "
-    'release was made with moments "robust" (--robust)'
+    'release was made with moments "robust" and a model such as "y ~ 1" among its robust_models (--robust-model)'
 )
 _NOTE: Final = (
     "Of values clipped to their {bounds}, in original units, with the noise of the release.\n"

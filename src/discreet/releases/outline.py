@@ -63,6 +63,7 @@ def outline_facts(release: Release) -> dict[str, object]:
         "noise_family": release.noise.family,
         "beside": _beside(release),
         "curators": None if release.curators is None else release.curators.to_dict(),
+        "robust_models": list(release.robust_models),
         "anchor": release.anchor,
         "made_by": release.made_by,
         "schema": release.schema,
@@ -126,9 +127,14 @@ def _mechanism(release: Release) -> str:
 def _beside(release: Release) -> list[str]:
     """What else was paid for."""
     parts = {
-        "sums for robust standard errors": release.residuals is not None,
+        f"sums for robust standard errors{_of_models(release)}": release.residuals is not None,
         "numbers of clipped rows": bool(release.clipped),
         "numbers of rows that fit (guard)": release.guard is not None,
         "counts that bounds were found from": release.discovery is not None,
     }
     return [words for words, there in parts.items() if there]
+
+
+def _of_models(release: Release) -> str:
+    """Which models they are of, where some were declared beside the full one."""
+    return f" of the full model and of {', '.join(map(repr, release.robust_models))}" if release.robust_models else ""

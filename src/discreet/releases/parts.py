@@ -86,13 +86,30 @@ class ResidualPart:
     totals
         Upper triangle of the noisy sum of v v', v = (residual / bound) * (1, x), row by row, on the product grid.
     ratio
-        For the interval of R^2; releases made by earlier versions have none.
+        For the interval of R^2 of the full model; releases made by earlier versions have none.
+    further
+        The same for each further model that was declared, in the order of `NoiseLaw.models`, over its own features.
     """
 
     coefficients: tuple[float, ...]
     bound: float
     totals: tuple[int, ...]
     ratio: RatioPart | None = None
+    further: tuple[ResidualPart, ...] = ()
+
+    def to_dict(self) -> dict[str, object]:
+        """The part as plain values for JSON, integers as decimal text."""
+        plain: dict[str, object] = {
+            "coefficients": list(self.coefficients),
+            "bound": self.bound,
+            "totals": [str(total) for total in self.totals],
+        }
+        if self.ratio is not None:
+            ratio = self.ratio
+            plain["ratio"] = {
+                "ratio": ratio.ratio, "mean": ratio.mean, "bound": ratio.bound, "total": str(ratio.total),
+            }  # fmt: skip
+        return plain | ({"further": [one.to_dict() for one in self.further]} if self.further else {})
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from discreet.design.columns import Numeric
 from discreet.design.domain import MAX_GRID_BITS, MIN_GRID_BITS, WEIGHT_BITS
 from discreet.design.dyadic import cell_edges
 from discreet.design.model import Design
+from discreet.design.submodels import is_model
 from discreet.errors import DesignError, ReleaseFileError, SpecError, shown
 from discreet.exact.triangle import entry_count
 from discreet.losses.law import (
@@ -23,7 +24,6 @@ from discreet.losses.law import (
     FAMILIES,
     GUARD,
     RATIO_BLOCK,
-    RESIDUAL_BLOCKS,
     WEIGHT_STEPS,
     NoiseLaw,
     Settings,
@@ -218,15 +218,16 @@ def _moments(
     totals = _whole_triangle(body, noise, size)
     if "coefficients" in body:
         raise ReleaseFileError("a release of moments has no field 'coefficients'")
-    residuals = _residual_part(_table(body["residuals"], "residuals"), size - 1) if "residuals" in body else None
+    residuals = _residual_part(_table(body["residuals"], "residuals"), noise, size) if "residuals" in body else None
     if residuals is not None and not design.intercept:
         raise ReleaseFileError("the model has no intercept, but 'residuals' are those of one that has")
     scalars = _integers_of(_table(body.get("scalars", {}), "scalars"), "scalars")
-    if set(scalars) & {*BLOCKS, *RESIDUAL_BLOCKS, RATIO_BLOCK, CLIPPED, GUARD, DISCOVERY}:
+    grams = noise.residual_entries(size)
+    if set(scalars) & {*BLOCKS, *grams, RATIO_BLOCK, CLIPPED, GUARD, DISCOVERY}:
         raise ReleaseFileError("a number in 'scalars' has the name of a block of the sums")
     clipped = _clip_counts(body, design)
     further = (
-        *(RESIDUAL_BLOCKS if residuals else ()),
+        *(grams if residuals else ()),
         *((RATIO_BLOCK,) if residuals and residuals.ratio else ()),
         *((CLIPPED,) if clipped else ()),
         *scalars,
@@ -387,7 +388,16 @@ def _bounds(design: Design, name: str) -> tuple[float, float] | None:
     return column.bounds if isinstance(column, Numeric) else None
 
 
-def _residual_part(table: Mapping[str, object], size: int) -> ResidualPart:
+def _residual_part(table: Mapping[str, object], noise: NoiseLaw, size: int) -> ResidualPart:
+    full, *others = noise.residual_sizes(size)
+    if not isinstance(further := table.get("further", []), list) or len(further) != len(others):
+        raise ReleaseFileError("residuals.further does not list the sums of the models in noise.models")
+    ratio = _ratio_part(_table(table["ratio"], "residuals.ratio")) if "ratio" in table else None
+    parts = [_gram_part(_table(one, "residuals.further"), k) for one, k in zip(further, others, strict=True)]
+    return replace(_gram_part(table, full), ratio=ratio, further=tuple(parts))
+
+
+def _gram_part(table: Mapping[str, object], size: int) -> ResidualPart:
     coefficients = _floats(table.get("coefficients"), size, "residuals.coefficients")
     bound, totals = table.get("bound"), table.get("totals")
     if not _is_float(bound) or not 0 < cast("float", bound) <= _WIDEST_RESIDUAL:
@@ -395,8 +405,7 @@ def _residual_part(table: Mapping[str, object], size: int) -> ResidualPart:
     if not isinstance(totals, list) or len(totals) != entry_count(size):
         raise ReleaseFileError(f"residuals.totals is not the upper triangle of a {size} x {size} matrix")
     whole = tuple(_integer(total, "residuals.totals") for total in totals)
-    ratio = _ratio_part(_table(table["ratio"], "residuals.ratio")) if "ratio" in table else None
-    return ResidualPart(coefficients, cast("float", bound), whole, ratio)
+    return ResidualPart(coefficients, cast("float", bound), whole)
 
 
 def _ratio_part(table: Mapping[str, object]) -> RatioPart:
@@ -453,7 +462,8 @@ def _noise_law(table: Mapping[str, object], design: Design, schema: int) -> Nois
     if WEIGHT_STEPS in parameters and design.weights is None:
         raise ReleaseFileError(f"noise.parameters has {WEIGHT_STEPS}, but the design has no weights")
     factors = _factors(table["factors"], design, schema) if "factors" in table else ()
-    return NoiseLaw(bits, sigma, calibration, family, parameters, factors)
+    models = _models(table["models"], design, schema) if "models" in table else ()
+    return NoiseLaw(bits, sigma, calibration, family, parameters, factors, models)
 
 
 def _factors(given: object, design: Design, schema: int) -> tuple[tuple[int, int], ...]:
@@ -463,6 +473,17 @@ def _factors(given: object, design: Design, schema: int) -> tuple[tuple[int, int
     if not design.factors or given != [list(one) for one in design.factors]:
         raise ReleaseFileError("noise.factors are not the first and last columns of the factors of the design")
     return design.factors
+
+
+def _models(given: object, design: Design, schema: int) -> tuple[tuple[int, ...], ...]:
+    """Columns of further models with sums over residuals; files before version 6 have none."""
+    if schema < 6:
+        raise ReleaseFileError(f"a release file of schema version {schema} has no noise.models")
+    listed = given if isinstance(given, list) else []
+    models = tuple(dict.fromkeys(tuple(one) for one in listed if isinstance(one, list) and is_model(design, one)))
+    if not models or len(models) < len(listed):
+        raise ReleaseFileError("noise.models must list the columns of models beside the full one, each model once")
+    return models
 
 
 def _table(value: object, name: str) -> Mapping[str, object]:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from discreet.design.columns import Numeric
 from discreet.design.model import Design
+from discreet.design.submodels import model_text
 from discreet.errors import OutputError, ReleaseFileError, SpecError, shown
 from discreet.exact.arrays import FloatArray
 from discreet.exact.triangle import symmetric
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
     from discreet.releases.description import Description
 
 NOT_PRIVATE_SUFFIX: Final = ".NOT-PRIVATE.json"
+# of a file without further models, which earlier versions of discreet read
+_WITHOUT_MODELS: Final = 5
 
 
 @dataclass(frozen=True)
@@ -79,7 +82,8 @@ class Release:
     curators
         On which terms several curators made it, each with a part of the rows; none where one table was read.
     schema
-        Version of the file format; a release that was read from an older file keeps that file's version and digest.
+        Version of the file format, the earliest that has all it holds; a release that was read from an older file keeps
+        that file's version and digest.
     signature
         Of the digest, if the curator signed; see `discreet.verify`.
     """
@@ -103,10 +107,12 @@ class Release:
     discovery: DiscoveryPart | None = None
     scaling: ScalingPart | None = None
     curators: CuratorTerms | None = None
-    schema: int = SCHEMA_VERSION
+    schema: int = _WITHOUT_MODELS
     signature: str | None = None
 
     def __post_init__(self) -> None:
+        if self.noise.models:
+            object.__setattr__(self, "schema", SCHEMA_VERSION)
         object.__setattr__(self, "scalars", MappingProxyType(dict(self.scalars)))
         object.__setattr__(self, "settings", MappingProxyType(dict(self.settings)))
         object.__setattr__(self, "clipped", MappingProxyType(dict(self.clipped)))
@@ -189,12 +195,19 @@ class Release:
     @cached_property
     def residual_moments(self) -> FloatArray | None:
         """Noisy sum of squared residuals times products of the scaled (1, x), shape (p-1, p-1), if it was released."""
-        if self.residuals is None:
-            return None
+        return None if self.residuals is None else self.residual_gram(self.residuals)
+
+    def residual_gram(self, part: ResidualPart) -> FloatArray:
+        """Noisy sum of squared residuals times products of the scaled (1, features) of one model, shape (k, k)."""
         unit = self.noise.unit
-        matrix = symmetric((total / unit for total in self.residuals.totals), len(self.columns) - 1)
+        matrix = symmetric((total / unit for total in part.totals), len(part.coefficients))
         # rows of one person were averaged over as many as count, before they were squared
-        return _frozen(matrix * (self.residuals.bound * self.design.unit.max_rows) ** 2)
+        return _frozen(matrix * (part.bound * self.design.unit.max_rows) ** 2)
+
+    @property
+    def robust_models(self) -> tuple[str, ...]:
+        """Formulas of the further models that were declared for robust standard errors, in their order."""
+        return tuple(model_text(self.design, columns) for columns in self.noise.models)
 
     @property
     def clip_counts(self) -> Mapping[str, NoisyCount] | None:
@@ -309,18 +322,7 @@ class Release:
             "made_by": self.made_by,
         }
         if self.residuals is not None:
-            part = self.residuals
-            residuals: dict[str, object] = {
-                "coefficients": list(part.coefficients),
-                "bound": part.bound,
-                "totals": [str(total) for total in part.totals],
-            }
-            if part.ratio is not None:
-                ratio = part.ratio
-                residuals["ratio"] = {
-                    "ratio": ratio.ratio, "mean": ratio.mean, "bound": ratio.bound, "total": str(ratio.total),
-                }  # fmt: skip
-            body["residuals"] = residuals
+            body["residuals"] = self.residuals.to_dict()
         if self.coefficients is not None:
             fitted = self.coefficients
             coefficients = {"values": list(fitted.values), "trace": [list(step) for step in fitted.trace]}

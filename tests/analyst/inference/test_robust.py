@@ -12,6 +12,7 @@ from scipy import stats
 
 import discreet
 from discreet.analyst.diagnostics.diagnostics import findings
+from discreet.analyst.inference.robust import has_ratio_spread
 from discreet.analyst.inference.score import joint_score
 from discreet.design.model import Design
 from discreet.errors import PrivacyNotice, SpecError
@@ -235,3 +236,104 @@ def test_one_robust_hypothesis_has_one_statistic_and_one_variance_in_every_form(
         given = [S - np.outer(S @ row, S @ row) / (row @ S @ row) for S in (score.covariance, one.covariance)]
         np.testing.assert_allclose(given[0], given[1], atol=1e-9 * np.abs(score.covariance).max())
     assert discreet.fit(noisy_fit.release)._score.for_one(np.eye(3)[0]).middle is None
+
+
+@pytest.fixture(scope="module")
+def with_models():
+    """Almost without noise: the full model and three others, in a table whose errors vary with x."""
+    rng = np.random.default_rng(21)
+    table = table_of(20_000, rng)
+    table["y"] = np.clip(table["y"], -4, 4)
+    options = {"epsilon": 1e9, "delta": 1e-6, "moments": "robust", "residual_bound": 8.0}
+    return table, seeded_release(table, DESIGN, seed=2, robust_models=["y ~ z", "y ~ 1", "x ~ y + z"], **options)
+
+
+@pytest.mark.parametrize(
+    ("formula", "target", "names"),
+    [("y ~ z", "y", ["z"]), ("y ~ 1", "y", []), ("x ~ z + y", "x", ["z", "y"]), ("y ~ z + x", "y", ["z", "x"])],
+)
+def test_those_of_a_declared_model_are_the_textbook_ones(with_models, formula, target, names):
+    """In the order in which the model is written, for HC1 and HC0; of `x` the largest residuals were clipped."""
+    table, made = with_models
+    columns = np.column_stack([np.ones(20_000), *(table[name] for name in names)])
+    for kind in ("HC1", "HC0"):
+        textbook = sm.OLS(table[target], columns).fit(cov_type=kind)
+        fit = discreet.fit(made, formula, cov_type=kind)
+        np.testing.assert_allclose(np.asarray(fit.bse), textbook.bse, rtol=0.005 if target == "y" else 0.015)
+    plain = np.asarray(discreet.fit(made, formula).bse)
+    if formula in ("y ~ z + x", "x ~ z + y"):
+        assert (np.abs(np.asarray(fit.bse) / plain - 1) > 0.05).any()
+
+
+def test_a_declared_model_is_known_however_it_is_written(with_models):
+    _, made = with_models
+    asked = [{"formula": "y ~ ."}, {"formula": "y ~ . - x"}, {"features": ["z"]}, {"formula": "y ~ z + 1"}]
+    found = [discreet.fit(made, **one).robust() for one in asked]
+    assert all(one.is_robust for one in found)
+    assert dict(found[1].bse) == dict(found[2].bse) == dict(found[3].bse)
+    assert made.robust_models == ("y ~ z", "y ~ 1", "x ~ z + y")
+
+
+def test_a_model_that_was_not_declared_is_refused_with_those_that_were(with_models):
+    _, made = with_models
+    for options in (
+        {"formula": "y ~ x"},
+        {"formula": "z ~ x"},
+        {"formula": "y ~ z - 1"},
+        {"formula": "y ~ z", "penalty": "adaptive"},
+    ):
+        with pytest.raises(SpecError, match="impossible from the release") as caught:
+            discreet.fit(made, **options).robust()
+        assert "of the declared full model and of 'y ~ z', 'y ~ 1', 'x ~ z + y', with an intercept" in str(caught.value)
+        assert "robust_models (--robust-model) of another release" in str(caught.value)
+
+
+def test_the_notes_of_a_declared_model_name_its_own_bound(with_models):
+    """A declared bound is in units of the target of the design; another target has one of its own."""
+    _, made = with_models
+    first, other = (discreet.fit(made, formula).robust() for formula in ("y ~ z", "x ~ y + z"))
+    assert any("residuals clipped at 8;" in note for note in first.to_dict()["notes"])
+    bound = made.residuals.further[2].bound
+    assert any(f"residuals clipped at {bound:.4g};" in note for note in other.to_dict()["notes"])
+    # the sum for R^2 is of the full model alone
+    assert not has_ratio_spread(first)
+    assert has_ratio_spread(discreet.fit(made).robust())
+    assert any("A robust fit of the full model widens it." in note for note in first.to_dict()["notes"])
+
+
+def test_residuals_of_a_declared_model_that_were_clipped_are_seen():
+    table = table_of(5_000, np.random.default_rng(5))
+    made = seeded_release(
+        table, DESIGN, seed=1, epsilon=50.0, delta=1e-6, moments="robust", residual_bound=0.2, robust_models=["y ~ x"]
+    )
+    for formula in ("y ~ x", "y ~ x + z"):
+        fit = discreet.fit(made, formula).robust()
+        assert any(one.number == "D020" for one in findings(made, fit=fit))
+
+
+def test_declared_models_of_persons_are_clustered_from_the_start():
+    table = visits(3_000, np.random.default_rng(6))
+    made = released_persons(table, robust_models=["y ~ 1"])
+    mean = discreet.fit(made, "y ~ 1")
+    assert mean.cov_type == "cluster"
+    groups = table["person"]
+    textbook = sm.OLS(table["y"], np.ones(len(groups))).fit(cov_type="cluster", cov_kwds={"groups": groups})
+    assert mean.bse["Intercept"] == pytest.approx(textbook.bse[0], rel=0.01)
+    other = discreet.fit(made, "x ~ 1")
+    assert other.cov_type == "nonrobust"
+    text = " ".join(other.summary().split())
+    assert "The full model, y ~ 1 without a penalty have clustered ones." in text
+
+
+def test_declared_models_of_rows_with_sampling_weights_have_their_only_errors():
+    rng = np.random.default_rng(7)
+    table = table_of(20_000, rng) | {"w": rng.uniform(0.2, 2, 20_000)}
+    design = Design("y", {**DESIGN.columns, "w": (0, 2)}, weights="w", weights_are="sampling")
+    made = seeded_release(
+        table, design, seed=3, epsilon=1e9, delta=1e-6, moments="robust", residual_bound=8.0, robust_models=["y ~ x"]
+    )
+    fit = discreet.fit(made, "y ~ x")
+    textbook = sm.WLS(table["y"], sm.add_constant(table["x"]), table["w"]).fit(cov_type="HC1")
+    np.testing.assert_allclose(np.asarray(fit.bse), textbook.bse, rtol=0.01)
+    assert fit.cov_type == "HC1"
+    assert "of 'y ~ x', with an intercept" in discreet.fit(made, "y ~ z").bse["z"].reason

@@ -32,11 +32,12 @@ REACHED = {
     "frank-wolfe": 0.0,
     "irls moment": 0.0,
     "gaussian robust": 0.8,
+    "gaussian robust models": 0.8,
     "refined": 0.8,
     "gaussian scaled": 0.8,
 }
 RUNS = {"refined": 24, "gaussian scaled": 60}
-NEED_INTERCEPT = ("gaussian robust", "gaussian scaled")
+NEED_INTERCEPT = ("gaussian robust", "gaussian robust models", "gaussian scaled")
 
 
 def cases(names, *intercepts):
@@ -55,7 +56,7 @@ def largest(name, design, smaller=1, claim=None):
     asked = Question.checked(
         design, PrivacyBudget(1.0, entry.delta), entry.mechanism, entry.settings,
         moments=entry.moments, residual_bound=None, clip_counts=entry.clip_counts, grid_bits=16, guard=entry.guard,
-        scaling=entry.scaling,
+        scaling=entry.scaling, robust_models=entry.robust_models(design),
     )  # fmt: skip
     claim = claim or Claim.of(with_curve(Guarantee.promised(design.unit, asked.budget), asked.law))
     if smaller > 1:

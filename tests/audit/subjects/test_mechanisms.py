@@ -18,7 +18,14 @@ from support import reading_patches, sensitivity_patches
 
 DESIGN = Design("y", {"y": (-1, 1), "x": (-1, 1)})
 NAMES = list(mechanism_entries())
-COSTLY = ("refined", "gaussian scaled", "gaussian robust", "irls moment", "objective")  # behind `make slow`
+COSTLY = (
+    "refined",
+    "gaussian scaled",
+    "gaussian robust",
+    "gaussian robust models",
+    "irls moment",
+    "objective",
+)  # behind `make slow`
 
 
 def test_every_registered_mechanism_is_a_subject():

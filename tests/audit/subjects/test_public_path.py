@@ -20,13 +20,21 @@ def path(name):
     asked = Question.checked(
         DESIGN, PrivacyBudget(1.0, entry.delta), entry.mechanism, entry.settings, moments=entry.moments,
         residual_bound=None, clip_counts=entry.clip_counts, grid_bits=16, guard=entry.guard, scaling=entry.scaling,
+        robust_models=entry.robust_models(DESIGN),
     )  # fmt: skip
     return PublicPath(entry, asked)
 
 
 @pytest.mark.parametrize(
     ("name", "numbers"),
-    [("gaussian", 6), ("gaussian estimator", 6), ("gaussian clip counts", 8), ("gaussian robust", 16), ("output", 2)],
+    [
+        ("gaussian", 6),
+        ("gaussian estimator", 6),
+        ("gaussian clip counts", 8),
+        ("gaussian robust", 16),
+        ("gaussian robust models", 19),
+        ("output", 2),
+    ],
 )
 def test_all_numbers_of_a_release(name, numbers):
     made = path(name)

@@ -163,7 +163,8 @@ def robust_release(folder: Path) -> str:
     rows = 3000
     table = {"x": [(i % 101) / 101 for i in range(rows)], "y": [(i % 101) / 202 + (i % 7) / 20 for i in range(rows)]}
     design = Design("y", {"x": (0, 1), "y": (0, 1)})
-    release(table, design, epsilon=8.0, delta=1e-6, moments="robust").save(folder / "robust.json")
+    made = release(table, design, epsilon=8.0, delta=1e-6, moments="robust", robust_models=["y ~ 1"])
+    made.save(folder / "robust.json")
     return "robust.json"
 
 
@@ -174,6 +175,9 @@ def test_robust_standard_errors_are_asked_for_with_a_word(robust_release: str, c
     assert "Standard errors are robust" in result.stdout
     document = json.loads(call("fit", robust_release, "--robust", "--json").stdout)
     assert document == fit(Release.load(robust_release)).robust().to_dict()
+    declared = call("fit", robust_release, "--formula", "y ~ 1", "--robust")
+    assert declared.stdout == fit(Release.load(robust_release), "y ~ 1").robust().summary()
+    assert "Standard errors are robust" in declared.stdout
 
 
 @pytest.mark.parametrize("level", [0.5, 0.9, 0.999])

@@ -209,6 +209,9 @@ def test_a_robust_release_is_planned_with_what_it_costs(planned_folder: Path, ca
     words = ("plan", "--design", "small.toml", "--rows", "50000", "--epsilon", "1", "--delta", "1e-6", "--json")
     plain, robust = (json.loads(call(*words, *more).stdout) for more in ((), ("--robust",)))
     assert robust["noise"]["cross"] > plain["noise"]["cross"]
+    further = json.loads(call(*words, "--robust", "--robust-model", "y ~ 1").stdout)
+    assert further["noise"]["cross"] > robust["noise"]["cross"]
+    assert "residual_diagonal_1" in further["noise"]
 
 
 @pytest.mark.parametrize(
@@ -266,6 +269,7 @@ ELSEWHERE = {
     "--design": "design.toml", "--rows": "5", "--coefficient": "age", "--width": "2", "--plot": "p.svg",
     "--share": "b=0.2", "--mean": "age=40", "--sd": "age=9", "--slope": "age=1", "--correlation": "0.1",
     "--rsquared": "0.5", "--spread": "0.5", "--target-spread": "0.5", "--robust": None,
+    "--robust-model": "y ~ 1",
 }  # fmt: skip
 
 

@@ -396,3 +396,42 @@ def test_numbers_with_a_decimal_comma_and_cells_with_line_breaks_are_read(folder
     told = call("predict", "out.json", "t.csv", "-o", "out.csv", "--features", "age", "--penalty", "bayes", *reading)
     assert told.exit_code == 0, told.stderr
     assert (folder / "out.csv").read_text().splitlines()[1].startswith("18.5,")
+
+
+def test_further_models_with_robust_errors_are_declared_one_by_one(folder: Path, call: Call) -> None:
+    words = ("release", "people.csv", "--design", "design.toml", "--epsilon", "1", "--delta", "1e-6", "--robust")
+    models = ("--robust-model", "income ~ age", "--robust-model", "income ~ 1")
+    made = call(*words, *models, "-o", "models.json")
+    assert made.exit_code == 0, made.stderr
+    assert "robust standard errors of the full model, 'income ~ age', 'income ~ 1'" in " ".join(made.stdout.split())
+    assert Release.load("models.json").robust_models == ("income ~ age", "income ~ 1")
+    shown = call("show", "models.json")
+    assert "of the full model and of 'income ~ age', 'income ~ 1'" in " ".join(shown.stdout.split())
+    assert json.loads(call("show", "models.json", "--json").stdout)["robust_models"] == ["income ~ age", "income ~ 1"]
+    assert call("verify", "models.json").exit_code == 0
+    assert call("fit", "models.json", "--formula", "income ~ age", "--robust").exit_code == 0
+    report = call("report", "models.json", "-o", "models.html")
+    assert report.exit_code == 0, report.stderr
+    assert "squared residuals times squares, income ~ age" in (folder / "models.html").read_text()
+    other = call("fit", "models.json", "--features", "region", "--robust")
+    assert other.exit_code == 2
+    assert "the declared full model and of 'income ~ age', 'income ~ 1'" in other.stderr
+
+
+@pytest.mark.parametrize(
+    ("models", "message"),
+    [
+        (("income ~ height",), "unknown column 'height'"),
+        (("income ~ age", "income ~ age"), "the same model twice"),
+        (("income ~ .",), "is the full model"),
+        (("income",), "expected a target, '~' and features"),
+    ],
+)
+def test_a_wrong_model_is_one_line_and_spends_nothing(folder: Path, call: Call, models, message) -> None:
+    words = [word for model in models for word in ("--robust-model", model)]
+    result = call(*COMMAND, "--robust", *words)
+    assert (result.exit_code, result.stdout, result.stderr.count("\n")) == (2, "", 1)
+    assert message in result.stderr
+    assert not (folder / "out.json").exists()
+    alone = call(*COMMAND, *words)
+    assert alone.exit_code == 2

@@ -102,7 +102,7 @@ def kinds_of_sums(grid_bits):
         "residuals": residuals,
         "ratio squares": squares,
         "residual pass": (
-            ResidualPass(ResidualGram(domain, 2, zeros, 0.5), RatioSquares(domain, zeros, 0.0, 0.0, 0.125)),
+            ResidualPass([ResidualGram(domain, 2, zeros, 0.5)], RatioSquares(domain, zeros, 0.0, 0.0, 0.125)),
             [*residuals[1], *squares[1]],
         ),
         "huber": (huber_sums(), huber),

@@ -6,7 +6,9 @@ from dataclasses import replace
 
 import pytest
 
+from discreet.design.model import Design
 from discreet.errors import SpecError
+from discreet.losses.law import model_blocks
 from discreet.losses.maps.gaussian import CLOSE
 from discreet.losses.sensitivity.l2_sensitivity import GAP
 from discreet.privacy.lattice import lattice_gap
@@ -57,3 +59,42 @@ def test_tau_is_that_of_the_lattice():
 
 def test_the_search_forwards_is_closer_than_that_of_calibrations():
     assert CLOSE <= GAP / 100
+
+
+MODELS = ((1, 3), (3,), (1, 3, 2))
+
+
+@pytest.mark.parametrize("unit", [{}, {"neighbours": "replace"}, {"id": "p", "max_rows": 3}])
+def test_sums_over_residuals_of_further_models_are_counted(unit):
+    design = Design("y", {"y": (0, 10), "x": (0, 5), "z": (-1, 1)}, unit=unit)
+    case = one_case("gaussian", design, beside={"robust": True, "models": MODELS})
+    assert case.kept
+    assert case.loss.delta > 0.999 * case.delta
+    for number in range(1, 4):
+        diagonal, off = model_blocks(number)
+        assert halved(case, diagonal).mu > case.loss.mu * 1.005
+        assert not case.kept_with_half(diagonal)
+        # a model without features has no entry off the diagonal
+        assert (halved(case, off).mu > case.loss.mu) == (number != 2)
+
+
+def test_models_that_the_noise_does_not_fit_are_refused():
+    case = one_case("gaussian", beside={"robust": True, "models": MODELS})
+    plain = one_case("gaussian", beside={"robust": True})
+    with pytest.raises(SpecError, match="expected a scale 'residual_diagonal_1'"):
+        case.loss_with(replace(plain.law, models=MODELS))
+    with pytest.raises(SpecError, match="got a scale 'residual_diagonal_1'"):
+        case.loss_with(replace(case.law, models=()))
+    for wrong in ((1, 2, 3), (2, 1, 3), (0, 3), (3, 3), (9,), ()):
+        with pytest.raises(SpecError, match="expected the columns of a model beside the full one"):
+            case.loss_with(replace(case.law, models=(wrong, *MODELS[1:])))
+    other = one_case("ssp")
+    with pytest.raises(SpecError, match="of further models, which this mechanism has not"):
+        other.loss_with(replace(other.law, models=MODELS))
+
+
+def test_a_longer_model_needs_more_noise_than_a_shorter_one_has():
+    """A file that names another model for the same noise states a stronger promise than it keeps."""
+    case = one_case("gaussian", beside={"robust": True, "models": ((3,),)})
+    longer = replace(case.law, models=((1, 3),))
+    assert case.loss_with(longer).delta > case.delta >= case.loss.delta

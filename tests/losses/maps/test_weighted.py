@@ -6,10 +6,12 @@ from dataclasses import replace
 
 import pytest
 
+from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.errors import SpecError
 from discreet.losses.law import WEIGHT_STEPS
 from discreet.losses.maps.registry import loss_of
+from discreet.mechanisms.moments.weighted import WeightedMoments
 from discreet.privacy.budget import PrivacyBudget
 from discreet.privacy.gaussian import mu_from
 from discreet.workflow import Question
@@ -76,3 +78,15 @@ def test_no_version_serves_a_design_of_the_other_kind():
     for design, version in ((DESIGN, "2"), (plain, "weighted-1")):
         with pytest.raises(SpecError, match="contradicts the weights of the design"):
             loss(law_of(design), design, version)
+
+
+def test_sums_over_residuals_of_further_models_are_counted():
+    design = Design("y", {"x": (0, 5), "z": (-1, 1), "y": (0, 10), "w": (0, 2)}, weights="w")
+    models = ((1, 3), (3,))
+    mechanism = WeightedMoments(robust=True, models=models)
+    law = mechanism.noise_model(design, RowDomain.of(design), PrivacyBudget(1.0, 1e-6), {})
+    loss = loss_of("gaussian", mechanism.version, design, law, {}, 1.0, 1e-6)
+    assert 0.999e-6 < loss.delta <= 1e-6
+    for block in ("residual_diagonal_1", "residual_diagonal_2"):
+        weak = replace(law, sigma={**law.sigma, block: law.sigma[block] // 2})
+        assert loss_of("gaussian", mechanism.version, design, weak, {}, 1.0, 1e-6).delta > 1e-6

@@ -269,7 +269,7 @@ def test_one_pass_gives_both_sums():
         domain, k = RowDomain.of(design), design.unit.max_rows
         gram = ResidualGram(domain, 2, [0.1, 0.2], 0.5, k)
         squares = RatioSquares(domain, [0.1, 0.2], at.ratio, at.mean, at.bound, k)
-        both = accumulate(open_source(table), design, domain, ComputeOptions(), ResidualPass(gram, squares)).values
+        both = accumulate(open_source(table), design, domain, ComputeOptions(), ResidualPass([gram], squares)).values
         alone = accumulate(
             open_source(table), design, domain, ComputeOptions(), ResidualGram(domain, 2, [0.1, 0.2], 0.5, k)
         ).values

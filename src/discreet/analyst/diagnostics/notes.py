@@ -105,7 +105,7 @@ def model_notes(fit: Fit) -> list[str]:
         found.append(REPAIRED.format(shift=fit.repair))
     if fit.is_robust:
         words = CLUSTERED if has_clusters(release) else ROBUST
-        facts = {"kind": fit.cov_type, "id": release.design.unit.id, "bound": residual_bound(release)}
+        facts = {"kind": fit.cov_type, "id": release.design.unit.id, "bound": residual_bound(fit)}
         facts["times"] = "" if release.design.weights is None else ", each times its weight over the largest one,"
         found += [words.format(**facts), clipped_residuals(fit)]
     found += [independent_rows(fit), _rsquared_note(fit)]

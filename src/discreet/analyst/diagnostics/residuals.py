@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Final
 
-from discreet.analyst.inference.robust import has_clusters, is_full, residual_bound
+from discreet.analyst.inference.robust import has_clusters, held_residuals, residual_bound
 from discreet.analyst.values.not_estimable import known
 
 if TYPE_CHECKING:
@@ -23,17 +23,14 @@ def clipped_residuals(fit: Fit) -> str | None:
     before they are squared, so for persons the two cannot be compared.
     """
     release, score = fit.release, known(fit._score)
-    matrix = release.residual_moments
+    held = held_residuals(release, fit.model, fit.penalty)
     # the sum of squared residuals of weighted rows is not among the released sums
-    if score is None or matrix is None or has_clusters(release) or release.weighted:
+    if score is None or held is None or has_clusters(release) or release.weighted:
         return None
-    if not is_full(release, fit.model, fit.penalty):
-        return None
-    bound = residual_bound(release)
-    clipped, expected = float(matrix[0, 0]), score.residual
+    bound = residual_bound(fit)
+    clipped, expected = float(held.meat[0, 0]), score.residual
     kept = 1 - _LOST
-    noise = (release.residuals.bound**2 * release.noise.sd("residual_diagonal")) ** 2 if release.residuals else 0.0
-    sd = math.sqrt(noise + kept**2 * score.residual_noise)
+    sd = math.sqrt(float(held.variance[0, 0]) + kept**2 * score.residual_noise)
     if not clipped + _FALSE_ALARM * sd < kept * expected:
         return None
     return (
@@ -48,8 +45,9 @@ def independent_rows(fit: Fit) -> str | None:
     release = fit.release
     if not has_clusters(release) or fit.is_robust or known(fit._score) is None:
         return None
+    further = "".join(f", {model}" for model in release.robust_models)
     remedy = (
-        "The full model without a penalty has clustered ones."
+        f"The full model{further} without a penalty {'have' if further else 'has'} clustered ones."
         if release.residuals is not None
         else 'A release with moments "robust" (--robust) gives clustered ones.'
     )

@@ -11,7 +11,6 @@ from discreet.analyst.equations.selection import is_feature
 from discreet.design.columns import Categorical
 from discreet.design.model import Design
 from discreet.errors import SpecError, shown
-from discreet.releases import Release
 
 _CLOSES: Final = {"(": ")", "[": "]", "`": "`", '"': '"', "'": "'"}
 _CATEGORY: Final = re.compile(r"C\((.*)\)", re.DOTALL)
@@ -27,7 +26,7 @@ class ModelFormula:
     intercept: bool | None
 
 
-def parse_model(text: str, release: Release) -> ModelFormula:
+def parse_model(text: str, design: Design) -> ModelFormula:
     """Read `target ~ feature + feature`, with `.` for every other column and `- 1` or `+ 0` for no intercept.
 
     `- feature` leaves one out again, as in `. - region`. `C(region)` is `region`, a column with levels, and
@@ -40,7 +39,6 @@ def parse_model(text: str, release: Release) -> ModelFormula:
     left, tilde, right = text.partition("~")
     if not tilde or not left.strip() or "~" in right:
         raise SpecError(f"formula {shown(text)}: expected a target, '~' and features, as in 'income ~ age'")
-    design = release.design
     target = _target(text, left.strip(), design)
     features: list[str] = []
     intercept: bool | None = None

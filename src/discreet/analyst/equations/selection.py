@@ -46,6 +46,11 @@ class SubModel:
         """Coefficient names without the intercept."""
         return self.names[1:] if self.intercept else self.names
 
+    @property
+    def columns(self) -> tuple[int, ...]:
+        """Positions of the features from left to right, and of the target last: the same however a model is written."""
+        return (*sorted(self.positions), self.target_position)
+
 
 def has_all_regressors(design: Design, features: Iterable[str]) -> bool:
     """Whether these are all regressors of the design, so that the length of a row, which its radius is about, is known.
@@ -74,7 +79,16 @@ def choose(
     intercept: bool | None = None,
 ) -> SubModel:
     """Pick a model by declared names; what is left out follows the design, features default to every other column."""
-    design = release.design
+    return model_of(release.design, target, features, intercept)
+
+
+def model_of(
+    design: Design,
+    target: str | None = None,
+    features: Iterable[str] | None = None,
+    intercept: bool | None = None,
+) -> SubModel:
+    """The same for a design, before there is a release."""
     chosen_target = _checked_target(design, design.target if target is None else target)
     if features is None:
         chosen = tuple(name for name in design.offered if name != chosen_target)
@@ -94,8 +108,8 @@ def choose(
         features=chosen,
         intercept=with_intercept,
         names=(INTERCEPT, *slopes) if with_intercept else slopes,
-        positions=tuple(release.columns.index(name) for name in slopes),
-        target_position=release.columns.index(chosen_target),
+        positions=tuple(design.released.index(name) for name in slopes),
+        target_position=design.released.index(chosen_target),
     )
 
 

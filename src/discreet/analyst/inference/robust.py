@@ -1,9 +1,9 @@
-"""Which fits may have robust standard errors, and what the release holds for them."""
+"""Which models may have robust standard errors, and what the release holds for them."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, get_args
 
 import numpy as np
@@ -14,8 +14,10 @@ from discreet.analyst.solvers.penalties import Penalty
 from discreet.analyst.values.not_estimable import NotEstimable
 from discreet.design.columns import Numeric
 from discreet.design.parts import SAMPLING
+from discreet.design.submodels import full_columns
 from discreet.errors import SpecError, shown
 from discreet.exact.arrays import FloatArray
+from discreet.losses.law import model_blocks
 from discreet.releases import Release
 
 if TYPE_CHECKING:
@@ -31,11 +33,27 @@ NO_FOURTH: Final = NotEstimable(
 )
 
 
-NO_PLAIN: Final = NotEstimable(
-    "the weights are those of a sample, for which plain standard errors are wrong, and robust ones are there for the "
-    "declared full model with its intercept and without a penalty; fit that one, or declare this model in a design of "
-    'its own and release it with moments "robust" (--robust)'
-)
+@dataclass(frozen=True, eq=False)
+class HeldResiduals:
+    """What a release holds for robust standard errors of one model, k coefficients.
+
+    Attributes
+    ----------
+    meat
+        Noisy sum of squared residuals times products of (1, features), as it was released, in the order of the model's
+        coefficients, shape (k, k).
+    variance
+        Variances of the noise in its entries, shape (k, k).
+    bound
+        Where residuals were clipped, in scaled units of the target, or of what private scaling made of it.
+    ratio_square
+        For an interval of R^2: the ratio of variances at which it was released, and the noisy sum of squares.
+    """
+
+    meat: FloatArray
+    variance: FloatArray
+    bound: float
+    ratio_square: tuple[float, float] | None
 
 
 def checked_robust_type(release: Release, name: object) -> RobustType:
@@ -64,13 +82,12 @@ def robust_basis(
     release: Release, model: SubModel, penalty: Penalty, basis: ErrorBasis, robust_type: RobustType = "HC1"
 ) -> ErrorBasis:
     """What robust standard errors are computed from: with the released middle of the sandwich and the spread of R^2."""
-    ratio = None if release.residuals is None else release.residuals.ratio
-    square = release.ratio_square
+    held = needed_residuals(release, model, penalty)
     return replace(
         basis,
-        meat=robust_meat(release, model, penalty),
-        meat_variance=_noise_variance(release, len(model.positions) + 1),
-        ratio_square=None if ratio is None or square is None else (ratio.ratio, square),
+        meat=held.meat,
+        meat_variance=held.variance,
+        ratio_square=held.ratio_square,
         robust_type=robust_type,
     )
 
@@ -88,10 +105,10 @@ def clustered_basis(
     lacking = basis.equations.weighted and basis.equations.fourth is None
     sampled = release.design.weights_are == SAMPLING
     wanted = lacking or sampled or has_clusters(release)
-    if release.residuals is not None and wanted and is_full(release, model, penalty):
+    if wanted and holds_residuals(release, model, penalty):
         return robust_basis(release, model, penalty, basis)
     if sampled:
-        return NO_PLAIN
+        return _no_plain(release)
     return NO_FOURTH if lacking else basis
 
 
@@ -106,50 +123,80 @@ def has_ratio_spread(fit: Fit) -> bool:
     return isinstance(basis, ErrorBasis) and basis.ratio_square is not None
 
 
-def is_full(release: Release, model: SubModel, penalty: Penalty) -> bool:
-    """Whether it is the model whose residuals a robust release holds."""
-    design = release.design
-    full = model.intercept and model.target == design.target and set(model.features) == set(design.regressors)
-    return full and penalty == "none"
+def holds_residuals(release: Release, model: SubModel, penalty: Penalty) -> bool:
+    """Whether the release holds sums over the residuals of this model."""
+    return _number(release, model, penalty) is not None
 
 
-def robust_meat(release: Release, model: SubModel, penalty: Penalty) -> FloatArray:
-    """Noisy sum of squared residuals times products of (1, features), shape (k, k), as it was released."""
-    whole = release.residual_moments
-    if whole is None:
+def held_residuals(release: Release, model: SubModel, penalty: Penalty) -> HeldResiduals | None:
+    """What the release holds for robust standard errors of this model: the full one, or one declared beside it."""
+    number = _number(release, model, penalty)
+    if number is None or release.residuals is None:
+        return None
+    part = (release.residuals, *release.residuals.further)[number]
+    radius = 1.0 if release.scaling is None else release.scaling.radius
+    # released from left to right, wanted in the order of the coefficients
+    places = [0, *(1 + model.columns.index(position) for position in model.positions)]
+    diagonal, off = (
+        (release.noise.sd(block) * (part.bound * release.design.unit.max_rows * radius) ** 2) ** 2
+        for block in model_blocks(number)
+    )
+    ratio, square = part.ratio, release.ratio_square
+    return HeldResiduals(
+        meat=release.residual_gram(part)[np.ix_(places, places)] * radius**2,
+        variance=np.where(np.eye(len(places), dtype=np.bool_), diagonal, off),
+        bound=part.bound,
+        ratio_square=None if ratio is None or square is None else (ratio.ratio, square),
+    )
+
+
+def needed_residuals(release: Release, model: SubModel, penalty: Penalty) -> HeldResiduals:
+    """The same, or a refusal that says for which models the release has it."""
+    if release.residuals is None:
         raise SpecError(
             "robust standard errors need residuals, which this release does not have; "
             'release with moments "robust" (--robust), which spends budget on them'
         )
-    if not is_full(release, model, penalty):
+    held = held_residuals(release, model, penalty)
+    if held is None:
         raise SpecError(
             "robust standard errors of this model are impossible from the release: they need the sum of its own "
             "squared residuals times products of the features, which no released sum gives. The release holds that of "
-            "the declared full model with its intercept and without a penalty; fit that one, or declare this model in "
-            'a design of its own and release it with moments "robust" (--robust), which spends budget'
+            f"{models_held(release)}, or declare this model in robust_models (--robust-model) of another release, "
+            "which spends budget"
         )
-    indices = [0, *model.positions]
-    return whole[np.ix_(indices, indices)] * _radius(release) ** 2
+    return held
 
 
-def _noise_variance(release: Release, size: int) -> FloatArray | None:
-    """Variances of the noise in the entries of the middle of the sandwich, shape (k, k)."""
-    if release.residuals is None:
-        return None
-    unit = (release.residuals.bound * release.design.unit.max_rows * _radius(release)) ** 2
-    out = np.full((size, size), (release.noise.sd("residual_off_diagonal") * unit) ** 2)
-    np.fill_diagonal(out, (release.noise.sd("residual_diagonal") * unit) ** 2)
-    return out
+def models_held(release: Release) -> str:
+    """For which models the release has robust standard errors, in words."""
+    further = release.robust_models
+    if not further:
+        return "the declared full model with its intercept and without a penalty; fit that one"
+    named = ", ".join(map(repr, further))
+    return f"the declared full model and of {named}, with an intercept and without a penalty; fit one of these"
 
 
-def _radius(release: Release) -> float:
-    """What one unit of the rows behind the residuals is worth in units of z."""
-    return 1.0 if release.scaling is None else release.scaling.radius
-
-
-def residual_bound(release: Release) -> float:
-    """Where the residuals of a robust release were clipped, in units of the target; NaN in another release."""
-    target = release.design.columns[release.design.target]
+def residual_bound(fit: Fit) -> float:
+    """Where the residuals behind the robust errors of a fit were clipped, in units of its target; NaN without them."""
+    release = fit.release
+    held = held_residuals(release, fit.model, fit.penalty)
+    target = release.design.columns[fit.target]
     half = target.half if isinstance(target, Numeric) else 1.0
     unit = 1.0 if release.scaling is None else release.scaling.target_bound
-    return math.nan if release.residuals is None else release.residuals.bound * unit * half
+    return math.nan if held is None else held.bound * unit * half
+
+
+def _number(release: Release, model: SubModel, penalty: Penalty) -> int | None:
+    """Which of the models with sums over residuals it is: 0 the full one, 1 and on those of `NoiseLaw.models`."""
+    if release.residuals is None or not model.intercept or penalty != "none":
+        return None
+    held = (full_columns(release.design), *release.noise.models)
+    return held.index(model.columns) if model.columns in held else None
+
+
+def _no_plain(release: Release) -> NotEstimable:
+    return NotEstimable(
+        "the weights are those of a sample, for which plain standard errors are wrong, and robust ones are there for "
+        f"{models_held(release)}, or declare this model in robust_models (--robust-model) of another release"
+    )

@@ -9,6 +9,7 @@ from typing import Final, Literal
 
 from discreet.design.columns import Numeric
 from discreet.design.model import Design
+from discreet.design.submodels import formula_name
 from discreet.mechanisms.registry import HOMES, mechanism_named
 
 
@@ -28,6 +29,8 @@ class MechanismEntry:
         Public settings; those that make a draw cheap leave the code that runs the same.
     moments, clip_counts, guard
         As in `discreet.release`: further parts that are published beside the moments.
+    further
+        Whether models beside the full one have sums over residuals too.
     scaling
         As in `discreet.release`.
     weights
@@ -43,6 +46,7 @@ class MechanismEntry:
     delta: float
     settings: Mapping[str, object] = field(default_factory=dict)
     moments: Literal["plain", "robust"] = "plain"
+    further: bool = False
     clip_counts: bool = False
     guard: bool = False
     scaling: Literal["declared", "private"] = "declared"
@@ -60,6 +64,19 @@ class MechanismEntry:
             return design
         columns = {**design.columns, _WEIGHT: Numeric(_WEIGHTS)}
         return Design(design.target, columns, design.intercept, design.radius, design.unit, weights=_WEIGHT)
+
+    def robust_models(self, design: Design) -> list[str] | None:
+        """Models beside the full one: without features, and with the first of several.
+
+        >>> design = Design("y", {"y": (0, 1), "x": (0, 1), "b": bool})
+        >>> mechanism_entries()["gaussian robust models"].robust_models(design)
+        ['y ~ 1', 'y ~ x']
+        """
+        if not self.further:
+            return None
+        first, *others = design.regressors
+        target = formula_name(design.target)
+        return [f"{target} ~ 1", *([f"{target} ~ {formula_name(first)}"] if others else [])]
 
     def serves(self, design: Design) -> bool:
         """Whether the entry takes a design of this shape: a ball, or columns that are all booleans.
@@ -114,6 +131,7 @@ _VARIANTS: Final = (
         "irls wishart", "irls", _DELTA, {**_BY_MOMENTS, "iterations": 1, "noise": "wishart"}, most_draws=500
     ),
     MechanismEntry("gaussian robust", "gaussian", _DELTA, moments="robust", most_draws=2000),
+    MechanismEntry("gaussian robust models", "gaussian", _DELTA, moments="robust", further=True, most_draws=200),
     MechanismEntry("gaussian clip counts", "gaussian", _DELTA, clip_counts=True, most_draws=5000),
     MechanismEntry("laplace clip counts", "laplace", 0.0, clip_counts=True, most_draws=5000),
     MechanismEntry("gaussian guard", "gaussian", _DELTA, guard=True, most_draws=5000),

@@ -27,9 +27,9 @@ from discreet.curator.sums.protocol import Sums, Totals
 from discreet.exact.eigenvalue import smallest_eigenvalue
 from discreet.exact.rounding import root_up, up
 from discreet.exact.triangle import pairs as places
-from discreet.exact.triangle import position, size_of
+from discreet.exact.triangle import position
 from discreet.losses.chi_square import best_share, proved_delta, served_epsilon
-from discreet.losses.law import CLIPPED, GUARD, RATIO_BLOCK, entry_blocks
+from discreet.losses.law import CLIPPED, GUARD, entry_blocks
 from discreet.losses.maps.registry import SCALED, WEIGHTED
 from discreet.mechanisms.coefficients.ball_ridge import normal_equations, ridge_in_ball
 from discreet.mechanisms.coefficients.iterates import fitted_indices
@@ -128,10 +128,8 @@ def _counts(asked: Question, block: str, one: Values, other: Values) -> Changes:
 
 
 def _residuals(asked: Question, one: Values, other: Values) -> Changes:
-    """Products of residual rows, and the sum that the interval of R^2 needs."""
-    size = size_of(len(one) - 1)
-    blocks = ["residual_diagonal" if i == j else "residual_off_diagonal" for i, j in places(size)]
-    scales = [asked.law.sigma[block] for block in (*blocks, RATIO_BLOCK)]
+    """Products of residual rows of every model, and the sum that the interval of R^2 needs."""
+    scales = asked.law.residual_steps(len(asked.design.released))
     return ((a - b, scale) for a, b, scale in zip(one, other, scales, strict=True))
 
 

@@ -94,6 +94,7 @@ class MechanismSubject:
             entry.settings,
             moments=entry.moments,
             residual_bound=None,
+            robust_models=entry.robust_models(design),
             clip_counts=entry.clip_counts,
             grid_bits=DEFAULT_GRID_BITS,
             guard=entry.guard,

@@ -58,6 +58,7 @@ class PublicPath:
             mechanism=entry.mechanism,
             settings=entry.settings,
             moments=entry.moments,
+            robust_models=entry.robust_models(self._asked.design),
             clip_counts=entry.clip_counts,
             guard=entry.guard,
             scaling=entry.scaling,

@@ -17,7 +17,8 @@ from discreet.mechanisms.interface.protocol import Published
 from discreet.mechanisms.sampling.sampler import Sampler
 from discreet.privacy.spend import UNTRACKED
 from discreet.releases import Release
-from discreet.workflow import Question, run_passes, with_residuals
+from discreet.second_pass import with_residuals
+from discreet.workflow import Question, run_passes
 
 # what a variate does with the exact number it is added to: it gives the noisy one
 Added: TypeAlias = Callable[[int], int]
@@ -109,6 +110,8 @@ def _run(asked: Question, rows: MadeUpRows, sampler: ReplaySampler) -> Made:
     published = run_passes(passes, first, read)
     if not asked.robust:
         return published
-    made = with_residuals(asked.release(published, first, UNTRACKED, None), asked, read, sampler)
+    made = with_residuals(
+        asked.release(published, first, UNTRACKED, None), asked.domain, asked.residual_bound, read, sampler
+    )
     # of the exact sums the release has the number of units alone, which is public where it is there
     return replace(made, units_public=None)

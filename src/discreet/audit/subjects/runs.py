@@ -16,7 +16,8 @@ from discreet.mechanisms.guard import guard_counts, stops
 from discreet.mechanisms.interface.protocol import NoisyMoments, Published
 from discreet.mechanisms.sampling.sampler import Sampler
 from discreet.releases import Release
-from discreet.workflow import Question, run_passes, with_residuals
+from discreet.second_pass import with_residuals
+from discreet.workflow import Question, run_passes
 
 # parts of a release file that hold noisy numbers or depend on them; all others must be the same for every table
 NOISY: Final = (
@@ -35,7 +36,9 @@ def one_run(asked: Question, sampler: Sampler, read: Callable[[Sums], Totals]) -
     if counts is None and not asked.robust:
         return published_numbers(published)
     made = asked.release(published, first, "untracked", None, counts)
-    return release_numbers(with_residuals(made, asked, read, sampler) if asked.robust else made)
+    return release_numbers(
+        with_residuals(made, asked.domain, asked.residual_bound, read, sampler) if asked.robust else made
+    )
 
 
 def published_numbers(published: Published) -> list[float]:
@@ -64,7 +67,8 @@ def release_numbers(made: Release) -> list[float]:
         )
     part = made.residuals
     if part is not None:
-        numbers += [*part.coefficients, part.bound, *map(float, part.totals)]
+        for one in (part, *part.further):
+            numbers += [*one.coefficients, one.bound, *map(float, one.totals)]
         ratio = part.ratio
         numbers += [] if ratio is None else [ratio.ratio, ratio.mean, ratio.bound, float(ratio.total)]
     return numbers

@@ -16,6 +16,7 @@ from discreet.cli.options import (
     mechanism_options,
     number,
     output_options,
+    robust_model_option,
     settings_table,
     weak_privacy_option,
 )
@@ -40,6 +41,7 @@ EPSILONS: Final = (0.1, 0.5, 1.0, 2.0, 5.0, 10.0)
 )
 @mechanism_options
 @click.option("--robust", is_flag=True, help="Plan for a release made with --robust.")
+@robust_model_option
 @weak_privacy_option
 @assumption_options
 @click.option("--rsquared", metavar="R", help="Share of the target's variance that the model explains.  [default: 0.5]")
@@ -75,6 +77,7 @@ def command(
     mechanism: str,
     settings: tuple[str, ...],
     robust: bool,
+    robust_models: tuple[str, ...],
     allow_weak_privacy: bool,
     share_words: tuple[str, ...],
     mean_words: tuple[str, ...],
@@ -105,7 +108,14 @@ def command(
         if robust:
             raise SpecError("--robust cannot be used with --from, which plans sums without residuals; leave it out")
         _refuse_with_from(
-            {"design": design_path, "rows": rows, "coefficient": coefficient, "width": width, "plot": plot},
+            {
+                "design": design_path,
+                "rows": rows,
+                "robust_model": robust_models,
+                "coefficient": coefficient,
+                "width": width,
+                "plot": plot,
+            },
             "which plans for the design and rows of that release",
         )
         _refuse_with_from({**words, "correlation": correlation_words, **numbers}, "which uses the sums of that release")
@@ -141,6 +151,7 @@ def command(
         "mechanism": mechanism,
         "settings": settings_table(settings),
         "moments": "robust" if robust else "plain",
+        "robust_models": robust_models or None,
         "allow_weak_privacy": allow_weak_privacy,
     }
     options |= {name: number(name, text) for name, text in numbers.items() if text is not None}

@@ -18,6 +18,7 @@ from discreet.cli.options import (
     output_options,
     reading_options,
     refuse_overwriting,
+    robust_model_option,
     settings_table,
     table_options,
     table_path,
@@ -76,6 +77,7 @@ _LOOK: Final = "discreet ledger history shows it, and --request-id with its name
     metavar="B",
     help="With --robust: clip residuals at B, in the units of the target.  [default: set from the noisy sums]",
 )
+@robust_model_option
 @click.option(
     "--clip-counts",
     is_flag=True,
@@ -120,6 +122,7 @@ def command(
     grid_bits: int,
     robust: bool,
     residual_bound: str | None,
+    robust_models: tuple[str, ...],
     clip_counts: bool,
     guard: bool,
     sign: str | None,
@@ -175,6 +178,7 @@ def command(
             grid_bits=grid_bits,
             moments="robust" if robust else "plain",
             residual_bound=bound,
+            robust_models=robust_models or None,
             clip_counts=clip_counts,
             allow_weak_privacy=allow_weak_privacy,
             **reading,
@@ -305,7 +309,9 @@ def summary(made: Release, output: str, recorded: str = "") -> str:
     if made.design.weights is not None:
         published += f", each row times its weight {made.design.weights}"
     if made.residuals is not None:
-        published += ", and from a second pass those of residuals, for robust standard errors"
+        named = "".join(f", {model!r}" for model in made.robust_models)
+        models = f" of the full model{named}" if named else ""
+        published += f", and from a second pass those of residuals, for robust standard errors{models}"
     if made.clip_counts is not None:
         published += f"; noisy counts of clipped rows in {', '.join(made.clip_counts)}"
     if made.coefficients is not None:

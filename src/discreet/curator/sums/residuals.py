@@ -46,16 +46,16 @@ def scaled_residuals(chunk: FloatArray, coefficients: Sequence[float], unit: flo
 
 
 class ResidualGram(MadeAnew):
-    """Running exact sum of v v' over rows v = (clipped residual / bound) * (1, x) on the grid.
+    """Running exact sum of v v' over rows v = (clipped residual / bound) * (1, features) on the grid.
 
     Where rows have weights, a residual is multiplied with its weight over the largest one before it is clipped.
 
     Parameters
     ----------
     domain
-        Public geometry of a row.
+        Public geometry of a row of the model.
     size
-        Number of columns (1, x).
+        Number of columns (1, features).
     coefficients
         Released scaled coefficients at which residuals are taken, shape (size,).
     bound
@@ -63,10 +63,18 @@ class ResidualGram(MadeAnew):
     rows_per_person
         With persons, how many rows of one count: the rows of a person are then averaged over this number before they
         are squared, so that errors of one person may depend on each other.
+    columns
+        Positions of the features and, last, of the target in a row (1, x, y); all of them in that order unless given.
     """
 
     def __init__(
-        self, domain: RowDomain, size: int, coefficients: Sequence[float], bound: float, rows_per_person: int = 1
+        self,
+        domain: RowDomain,
+        size: int,
+        coefficients: Sequence[float],
+        bound: float,
+        rows_per_person: int = 1,
+        columns: Sequence[int] | None = None,
     ) -> None:
         self._gram = ExactGram(size, domain.grid_bits)
         self._coefficients = usable(coefficients)
@@ -75,6 +83,7 @@ class ResidualGram(MadeAnew):
         self._weight_unit = float(domain.weight_unit) if domain.weight_bits else None
         self._norm2 = domain.norm2_bound + domain.unit**2
         self._rows_per_person = rows_per_person
+        self._columns = None if columns is None else [0, *columns]
 
     @property
     def unit(self) -> int:
@@ -82,7 +91,7 @@ class ResidualGram(MadeAnew):
         return self._gram.unit
 
     def add(self, chunk: FloatArray) -> None:
-        """Add a chunk of rows (1, x, y) in grid steps, shape (size + 1, rows), weights behind them if there are any."""
+        """Add a chunk of rows (1, x, y) in grid steps, shape (columns, rows), weights behind them if there are any."""
         self._gram.add(self.rows(chunk))
 
     def add_persons(self, chunk: FloatArray, starts: npt.NDArray[np.intp]) -> None:
@@ -97,10 +106,11 @@ class ResidualGram(MadeAnew):
         return self._gram.totals()
 
     def rows(self, chunk: FloatArray) -> FloatArray:
-        """Integers v of at most one scaled unit in every column, with a norm that (1, x) could have."""
+        """Integers v of at most one scaled unit in every column, with a norm that (1, features) could have."""
         weights = None
         if self._weight_unit is not None:
             chunk, weights = chunk[:-1], chunk[-1] / self._weight_unit
+        chunk = chunk if self._columns is None else chunk[self._columns]  # [P:residual-columns]
         residual = scaled_residuals(chunk, self._coefficients, self._unit)
         if weights is not None:
             residual *= weights  # [P:residual-weight]
@@ -175,10 +185,11 @@ class RatioSquares(MadeAnew):
 
 
 class ResidualPass:
-    """Both sums over residuals in one pass; the sum of q^2 is last among the totals."""
+    """All sums over residuals in one pass: a Gram for each model, and the sum of q^2 last if there is one."""
 
-    def __init__(self, gram: ResidualGram, squares: RatioSquares) -> None:
-        self._parts = (gram, squares)
+    def __init__(self, grams: Sequence[ResidualGram], squares: RatioSquares | None = None) -> None:
+        self._grams, self._squares = tuple(grams), squares
+        self._parts: tuple[ResidualGram | RatioSquares, ...] = (*grams, *(() if squares is None else (squares,)))
 
     @property
     def unit(self) -> int:
@@ -187,8 +198,8 @@ class ResidualPass:
 
     def empty(self) -> ResidualPass:
         """The same sums without rows."""
-        gram, squares = self._parts
-        return ResidualPass(gram.empty(), squares.empty())
+        squares = None if self._squares is None else self._squares.empty()
+        return ResidualPass([gram.empty() for gram in self._grams], squares)
 
     def add(self, chunk: FloatArray) -> None:
         """Add a chunk of rows (1, x, y) in grid steps."""
@@ -201,5 +212,5 @@ class ResidualPass:
             part.add_persons(chunk, starts)
 
     def totals(self) -> tuple[int, ...]:
-        """Upper triangle of the Gram, row by row, then the sum of squares."""
+        """Upper triangle of each Gram, row by row, then the sum of squares."""
         return tuple(total for part in self._parts for total in part.totals())

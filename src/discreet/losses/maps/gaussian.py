@@ -6,8 +6,9 @@ from collections.abc import Iterable
 from fractions import Fraction
 from typing import Final
 
+from discreet.design.submodels import model_domain
 from discreet.exact.rounding import root_up, up
-from discreet.losses.law import CLIPPED, RATIO_BLOCK, RESIDUAL_BLOCKS, Calibration
+from discreet.losses.law import CLIPPED, RATIO_BLOCK, RESIDUAL_BLOCKS, Calibration, model_blocks
 from discreet.losses.maps.stated import Stated
 from discreet.losses.promise import gaussian_delta
 from discreet.losses.sensitivity.clips import clips_l2_sensitivity
@@ -36,15 +37,14 @@ def _all_moments(stated: Stated, factors: tuple[tuple[int, int], ...]) -> Loss:
     """Moments with or without sums over residuals and counts of clipped rows."""
     sigma = stated.law.sigma
     blocks = stated.moments_blocks()
-    robust = any(block in sigma for block in (*RESIDUAL_BLOCKS, RATIO_BLOCK))
-    beside = [*(RESIDUAL_BLOCKS if robust else ()), *(name for name in (RATIO_BLOCK, CLIPPED) if name in sigma)]
-    stated.check("discrete-gaussian", JOINT, [*blocks, *beside], factors=factors)
+    robust = any(block in sigma for block in (*RESIDUAL_BLOCKS, RATIO_BLOCK)) or bool(stated.law.models)
+    grams = stated.law.residual_entries(stated.size) if robust else {}
+    beside = [*grams, *(name for name in (RATIO_BLOCK, CLIPPED) if name in sigma)]
+    stated.check("discrete-gaussian", JOINT, [*blocks, *beside], factors=factors, models=True)
     square, variates = _moments(stated)
-    x = stated.size - 2
     if robust:
-        sensitivity = residual_sensitivity(stated.domain, stated.design.unit.neighbours)
-        square += gram_weight(stated, *RESIDUAL_BLOCKS, columns=x + 1) * Fraction(sensitivity) ** 2
-        variates += [(x + 1, sigma["residual_diagonal"]), (x * (x + 1) // 2, sigma["residual_off_diagonal"])]
+        square += residual_square(stated)
+        variates += [(many, sigma[block]) for block, many in grams.items()]
     if RATIO_BLOCK in sigma:
         square += stated.over(ratio_sensitivity(), RATIO_BLOCK) ** 2
         variates.append((1, sigma[RATIO_BLOCK]))
@@ -81,6 +81,17 @@ def gram_weight(stated: Stated, diagonal: str, off: str, *, columns: int) -> Fra
     """What a squared Frobenius norm of a Gram weighs: the larger of what its two kinds of entries say."""
     heavy = 1 / stated.scale(diagonal) ** 2
     return max(heavy, 1 / (2 * stated.scale(off) ** 2)) if columns > 1 else heavy  # [P:forward-gram]
+
+
+def residual_square(stated: Stated) -> Fraction:
+    """The largest squared changes of the residual Grams in units of their scales, over the full and further models."""
+    design, domain = stated.design, stated.domain
+    domains = [domain, *(model_domain(design, domain, columns) for columns in stated.law.models)]
+    total = Fraction(0)
+    for number, (one, size) in enumerate(zip(domains, stated.law.residual_sizes(stated.size), strict=True)):
+        sensitivity = Fraction(residual_sensitivity(one, design.unit.neighbours))
+        total += gram_weight(stated, *model_blocks(number), columns=size) * sensitivity**2  # [P:forward-residuals]
+    return total
 
 
 def _of_one_model(stated: Stated) -> list[str]:

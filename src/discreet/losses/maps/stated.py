@@ -10,6 +10,7 @@ from typing import Final
 
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
+from discreet.design.submodels import is_model
 from discreet.errors import SpecError
 from discreet.losses.law import Calibration, NoiseFamily, NoiseLaw, Settings
 
@@ -59,12 +60,20 @@ class Stated:
         blocks: Iterable[str],
         parameters: Iterable[str] = (),
         factors: tuple[tuple[int, int], ...] = (),
+        *,
+        models: bool = False,
     ) -> None:
         """Refuse noise of another family or account, a missing or unknown block or parameter, or no noise at all.
 
-        `factors` are those between whose indicators the mechanism adds no noise.
+        `factors` are those between whose indicators the mechanism adds no noise; with `models` it can sum residuals of
+        further models.
         """
         law = self.law
+        if law.models and not models:
+            raise SpecError("the noise is that of sums over residuals of further models, which this mechanism has not")
+        for columns in law.models:
+            if not is_model(self.design, columns):
+                raise SpecError(f"expected the columns of a model beside the full one, got {list(columns)}")
         if law.factors != factors:
             raise SpecError(
                 f"the noise leaves out products of the factors {list(law.factors)}; expected {list(factors)}"

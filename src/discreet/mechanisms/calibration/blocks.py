@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from types import MappingProxyType
 from typing import Final
 
 from discreet.design.domain import RowDomain
 from discreet.errors import GridTooFineError
+from discreet.losses.law import Columns, model_blocks
 from discreet.losses.sensitivity.l2_sensitivity import Blocks, block_maxima, weighted_loss
 from discreet.losses.sensitivity.residuals import ratio_sensitivity, residual_sensitivity
 from discreet.mechanisms.sampling.sampler import MAX_SIGMA, rounded_up
@@ -23,6 +26,8 @@ _LEAST_SHARE: Final = 0.02
 # share of mu^2 that robust standard errors take for their own sums, and the part of it for the interval of R^2
 ROBUST_SHARE: Final = 0.3
 RATIO_SHARE: Final = 0.03
+# what they take more where further models have such sums too
+FURTHER_SHARE: Final = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,6 +157,7 @@ def noise_law(
     count_public: bool,
     rows_per_unit: int = 1,
     robust: bool = False,
+    models: Mapping[Columns, RowDomain] = MappingProxyType({}),
     shares: Blocks = DEFAULT_SHARES,
     beside: ExtraStatistic | None = None,
     factors: tuple[tuple[int, int], ...] = (),
@@ -160,10 +166,13 @@ def noise_law(
 
     The count is left exact only where the number of rows that count is public. A block with share 0 is not released:
     it has no noise, costs nothing and is absent from the law. With `robust` a share of mu^2 goes to sums over residuals
-    (residuals.proof.md), with `beside` a share to one more statistic; the moments get the rest. Products of two
-    indicators of one of `factors` have no noise.
+    (residuals.proof.md), those of further `models`, by columns and with the domain of their rows, among them; with
+    `beside` a share goes to one more statistic; the moments get the rest. Products of two indicators of one of
+    `factors` have no noise.
     """
-    spent_elsewhere = (ROBUST_SHARE if robust else 0.0) + (0.0 if beside is None else beside.share)
+    domains = [domain, *models.values()]
+    residuals = ROBUST_SHARE + (FURTHER_SHARE if models else 0.0) if robust else 0.0
+    spent_elsewhere = residuals + (0.0 if beside is None else beside.share)
 
     def law(mu: float, calibration: Calibration) -> NoiseLaw:
         charged = replace(shares, count=0.0) if count_public else shares
@@ -171,10 +180,11 @@ def noise_law(
         sigmas = block_sigmas(domain, neighbours, part, charged, count_public=count_public, rows_per_unit=rows_per_unit)
         steps = _steps(sigmas, domain, count_public=count_public)
         if robust:
-            steps |= residual_steps(domain, neighbours, mu)
+            steps |= residual_steps(domains, neighbours, mu)
+            steps[RATIO_BLOCK] = in_steps(RATIO_BLOCK, ratio_sensitivity() / (mu * math.sqrt(RATIO_SHARE)), domain)
         if beside is not None:
             steps[beside.name] = in_steps(beside.name, beside.sensitivity / (mu * math.sqrt(beside.share)), domain)
-        return NoiseLaw(domain.grid_bits, steps, calibration, factors=factors)
+        return NoiseLaw(domain.grid_bits, steps, calibration, factors=factors, models=tuple(models))
 
     mu, rule = gaussian_mu(budget, lambda mu: variates(law(mu, "gaussian"), size, beside))
     return law(mu, rule)
@@ -185,8 +195,7 @@ def variates(law: NoiseLaw, size: int, beside: ExtraStatistic | None = None) -> 
     x = size - 2
     entries = {
         "sum_x": x, "gram_diagonal": x, "gram_off_diagonal": x * (x - 1) // 2 - law.zeros, "cross": x,
-        "residual_diagonal": x + 1, "residual_off_diagonal": x * (x + 1) // 2,
-    }  # fmt: skip
+    } | law.residual_entries(size)  # fmt: skip
     if beside is not None:
         entries[beside.name] = beside.entries
     return [(entries.get(block, 1), sigma) for block, sigma in law.sigma.items() if sigma]
@@ -227,11 +236,32 @@ def in_steps(block: str, scaled: float, domain: RowDomain) -> int:
     return rounded_up(math.ceil(sigma))  # [P:steps-rounded-up]
 
 
-def residual_steps(domain: RowDomain, neighbours: Neighbours, mu: float) -> dict[str, int]:
-    """Noise of the sums over residuals, which take `ROBUST_SHARE` of a release that is mu-Gaussian-private."""
-    sigma = residual_sensitivity(domain, neighbours) / (mu * math.sqrt(ROBUST_SHARE - RATIO_SHARE))
-    return {
-        "residual_diagonal": in_steps("residual_diagonal", sigma, domain),
-        "residual_off_diagonal": in_steps("residual_off_diagonal", sigma / math.sqrt(2), domain),
-        RATIO_BLOCK: in_steps(RATIO_BLOCK, ratio_sensitivity() / (mu * math.sqrt(RATIO_SHARE)), domain),
-    }
+def gram_shares(domains: Sequence[RowDomain], neighbours: Neighbours) -> list[float]:
+    """Shares of mu^2 of the residual Grams of models, given the domain of the rows of each, the full model first.
+
+    Together they have `ROBUST_SHARE` without `RATIO_SHARE`, and `FURTHER_SHARE` more where there are several. The
+    variances of their noise are sensitivity^2 / share, whose sum is least at shares in proportion to sensitivities.
+
+    >>> full, one = RowDomain(3, 0, 0, None, False, 16), RowDomain(1, 0, 0, None, False, 16)
+    >>> [[round(share, 4) for share in gram_shares(domains, "replace")] for domains in ([full], [full, one])]
+    [[0.27], [0.2467, 0.1233]]
+    """
+    whole = ROBUST_SHARE - RATIO_SHARE + (FURTHER_SHARE if len(domains) > 1 else 0.0)
+    sensitivities = [residual_sensitivity(domain, neighbours) for domain in domains]
+    total = math.fsum(sensitivities)
+    return [whole * (one / total) for one in sensitivities]  # [P:gram-shares]
+
+
+def residual_steps(domains: Sequence[RowDomain], neighbours: Neighbours, mu: float) -> dict[str, int]:
+    """Noise of the residual Grams of models, each with its share of a release that is mu-Gaussian-private.
+
+    >>> domain = RowDomain(1, 0, 0, None, False, 8)
+    >>> sorted(residual_steps([domain, domain], "replace", 1.0))
+    ['residual_diagonal', 'residual_diagonal_1', 'residual_off_diagonal', 'residual_off_diagonal_1']
+    """
+    steps: dict[str, int] = {}
+    for number, (domain, share) in enumerate(zip(domains, gram_shares(domains, neighbours), strict=True)):
+        sigma = residual_sensitivity(domain, neighbours) / (mu * math.sqrt(share))
+        for block, scaled in zip(model_blocks(number), (sigma, sigma / math.sqrt(2)), strict=True):
+            steps[block] = in_steps(block, scaled, domain)
+    return steps

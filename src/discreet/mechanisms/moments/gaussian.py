@@ -9,8 +9,9 @@ from discreet.curator.sums.gram import ExactGram
 from discreet.curator.sums.protocol import Totals
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
+from discreet.design.submodels import model_domain
 from discreet.exact.triangle import size_of
-from discreet.losses.law import structural_zeros
+from discreet.losses.law import Columns, structural_zeros
 from discreet.mechanisms.calibration.blocks import noise_law, shares_by_design
 from discreet.mechanisms.interface.protocol import MechanismInfo, NoisyMoments, Passes, RunContext
 from discreet.mechanisms.moments.clip_counts import clip_counts_statistic, on_product_grid
@@ -29,10 +30,13 @@ class GaussianMoments:
         Whether a share of the budget is kept for what robust standard errors need (residuals.proof.md).
     clip_counts
         Whether a share of it pays for noisy counts of clipped rows, one for each numeric column.
+    models
+        Columns of further models that get what robust standard errors need.
     """
 
     robust: bool = False
     clip_counts: bool = False
+    models: tuple[Columns, ...] = ()
 
     name: ClassVar[str] = "gaussian"
     version: ClassVar[str] = "2"
@@ -59,6 +63,7 @@ class GaussianMoments:
             shares=shares_by_design(domain, neighbours, size - 2, count_public=design.count_public, zeros=zeros),
             rows_per_unit=design.unit.max_rows,
             robust=self.robust,
+            models={columns: model_domain(design, domain, columns) for columns in self.models},
             factors=design.factors,
             beside=clip_counts_statistic(design) if self.clip_counts else None,
         )

@@ -6,19 +6,27 @@ from discreet.curator.sums.protocol import Totals
 from discreet.design.columns import Numeric
 from discreet.design.model import Design
 from discreet.errors import SpecError, shown
-from discreet.exact.triangle import pairs, size_of
 from discreet.mechanisms.sampling.sampler import Sampler
 from discreet.privacy.checks import is_number
-from discreet.releases import RATIO_BLOCK, NoiseLaw
+from discreet.releases import NoiseLaw
 
 
-def residuals_with_noise(sums: Totals, law: NoiseLaw, sampler: Sampler) -> tuple[int, ...]:
-    """Exact totals of a `ResidualPass` plus one independent variate each, added in unlimited integers."""
+def residuals_with_noise(sums: Totals, law: NoiseLaw, size: int, sampler: Sampler) -> tuple[int, ...]:
+    """Exact totals of a `ResidualPass` plus one independent variate each, added in unlimited integers.
+
+    Parameters
+    ----------
+    sums
+        Exact totals.
+    law
+        Of the noise.
+    size
+        Number of released columns.
+    sampler
+        Source of the noise.
+    """
     exact = sums.on_grid(law.unit)
-    size = size_of(len(exact) - 1)
-    diagonal, off = law.sigma["residual_diagonal"], law.sigma["residual_off_diagonal"]
-    sigmas = [diagonal if i == j else off for i, j in pairs(size)]
-    noise = sampler.draw([*sigmas, law.sigma[RATIO_BLOCK]])
+    noise = sampler.draw(law.residual_steps(size))
     return tuple(total + variate for total, variate in zip(exact, noise, strict=True))  # [P:residual-noise]
 
 

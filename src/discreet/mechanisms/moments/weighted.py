@@ -3,29 +3,35 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import ClassVar, Final, Literal
 
 from discreet.curator.sums.protocol import Totals
 from discreet.curator.sums.sample_weights import row_products
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
+from discreet.design.submodels import model_domain
 from discreet.errors import SpecError
 from discreet.exact.triangle import entry_count
-from discreet.losses.law import RESIDUAL_BLOCKS, WEIGHT_STEPS, structural_zeros
-from discreet.losses.sensitivity.residuals import residual_sensitivity
+from discreet.losses.law import WEIGHT_STEPS, Columns, structural_zeros
 from discreet.losses.sensitivity.scaled import ROWS
-from discreet.mechanisms.calibration.blocks import block_sigmas, by_block, in_steps, shares_by_design
+from discreet.mechanisms.calibration.blocks import (
+    block_sigmas,
+    by_block,
+    gram_shares,
+    in_steps,
+    residual_steps,
+    shares_by_design,
+)
 from discreet.mechanisms.interface.protocol import MechanismInfo, NoisyMoments, Passes, RunContext
 from discreet.mechanisms.sampling.sampler import Sampler
 from discreet.privacy.budget import PrivacyBudget
 from discreet.privacy.lattice import ROUNDING, gaussian_mu
 from discreet.releases import Calibration, NoiseLaw, Settings
 
-# shares of mu^2: of the number of rows, unless it is public, and of sums over residuals; the moments get the rest
+# share of mu^2 of the number of rows, unless it is public; sums over residuals have theirs, the moments get the rest
 ROWS_SHARE: Final = 0.01
-RESIDUAL_SHARE: Final = 0.27
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,9 +42,12 @@ class WeightedMoments:
     ----------
     robust
         Whether a share of the budget is kept for what robust standard errors need.
+    models
+        Columns of further models that get what robust standard errors need.
     """
 
     robust: bool = False
+    models: tuple[Columns, ...] = ()
 
     name: ClassVar[str] = "gaussian"
     version: ClassVar[str] = "weighted-1"
@@ -55,10 +64,11 @@ class WeightedMoments:
         """The law of the noise: design and budget in, no data."""
         if design.weights is None:
             raise SpecError("expected a design with weights, got one without")
-        beside = weighted_shares(design, robust=self.robust)
+        models = {columns: model_domain(design, domain, columns) for columns in self.models}
+        domains = [domain, *models.values()] if self.robust else []
 
         def law(mu: float, calibration: Calibration) -> NoiseLaw:
-            return weighted_law(design, domain, beside, mu, calibration)
+            return replace(weighted_law(design, domain, domains, mu, calibration), models=tuple(models))
 
         mu, rule = gaussian_mu(budget, lambda mu: variates(law(mu, "gaussian"), design))
         return law(mu, rule)
@@ -80,33 +90,38 @@ class WeightedMoments:
         return NoisyMoments(noisy, {ROWS: rows + more})  # [P:weighted-rows-noise]
 
 
-def weighted_shares(design: Design, *, robust: bool) -> dict[str, float]:
-    """Share of mu^2 of everything beside the moments, by the name of its scale; a Gram has two scales."""
-    rows = {} if design.rows_public else {ROWS: ROWS_SHARE}
-    return rows | ({RESIDUAL_BLOCKS[0]: RESIDUAL_SHARE} if robust else {})
-
-
 def weighted_law(
-    design: Design, domain: RowDomain, beside: Mapping[str, float], mu: float, calibration: Calibration
+    design: Design, domain: RowDomain, residuals: Sequence[RowDomain], mu: float, calibration: Calibration
 ) -> NoiseLaw:
-    """Noise under which all releases together are mu-Gaussian-private: everything has its share of mu^2."""
+    """Noise under which all releases together are mu-Gaussian-private: everything has its share of mu^2.
+
+    Parameters
+    ----------
+    design, domain
+        What was declared, and the domain of its rows.
+    residuals
+        Domains of the rows of all models with residual Grams; none without robust standard errors.
+    mu
+        What all releases together cost.
+    calibration
+        By which rule that keeps the promise.
+    """
+    rows_share = 0.0 if design.rows_public else ROWS_SHARE
+    spent = math.fsum((rows_share, *gram_shares(residuals, design.unit.neighbours)))
     neighbours, size, zeros = design.unit.neighbours, len(design.released), structural_zeros(design.factors)
     sigmas = block_sigmas(
         domain,
         neighbours,
-        mu * math.sqrt(1 - math.fsum(beside.values())),
+        mu * math.sqrt(1 - spent),
         shares_by_design(domain, neighbours, size - 2, count_public=False, zeros=zeros),
         count_public=False,  # [P:weights-as-absence]
         rows_per_unit=design.unit.max_rows,
     )
     scaled = by_block(sigmas)
-    diagonal, off = RESIDUAL_BLOCKS
-    if diagonal in beside:
-        sigma = residual_sensitivity(domain, neighbours) * ROUNDING / (mu * math.sqrt(beside[diagonal]))
-        scaled |= {diagonal: sigma, off: sigma / math.sqrt(2)}  # [P:weighted-residual-share]
-    if ROWS in beside:
-        scaled[ROWS] = design.unit.max_rows * ROUNDING / (mu * math.sqrt(beside[ROWS]))  # [P:weighted-rows]
+    if rows_share:
+        scaled[ROWS] = design.unit.max_rows * ROUNDING / (mu * math.sqrt(rows_share))  # [P:weighted-rows]
     steps = {block: in_steps(block, sigma, domain) for block, sigma in scaled.items()}
+    steps |= residual_steps(residuals, neighbours, mu)  # [P:weighted-residual-share]
     return NoiseLaw(
         domain.grid_bits, steps, calibration, parameters={WEIGHT_STEPS: domain.weight_bits}, factors=design.factors
     )
@@ -117,6 +132,5 @@ def variates(law: NoiseLaw, design: Design) -> list[tuple[int, int]]:
     x = len(design.released) - 2
     entries = {
         "sum_x": x, "gram_diagonal": x, "gram_off_diagonal": entry_count(x) - x - law.zeros, "cross": x,
-        "residual_diagonal": x + 1, "residual_off_diagonal": entry_count(x + 1) - x - 1,
-    }  # fmt: skip
+    } | law.residual_entries(x + 2)  # fmt: skip
     return [(entries.get(block, 1), sigma) for block, sigma in law.sigma.items()]

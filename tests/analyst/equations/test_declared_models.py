@@ -1,0 +1,73 @@
+"""Models that are declared before a release: every way to write one, and what is refused."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from discreet.analyst.equations.declared_models import MOST_MODELS, declared_models
+from discreet.design.model import Design
+from discreet.errors import SpecError
+
+COLUMNS = {"y": (0, 1), "x": (0, 2), "g": ["a", "b", "c"], "x2": {"formula": "x ** 2"}, "xg": {"formula": "x:g"}}
+DESIGN = Design("y", COLUMNS)
+# 1, x, g[b], g[c], x2, xg[a], xg[b], y or the like
+Y = len(DESIGN.released) - 1
+
+
+@pytest.mark.parametrize(
+    ("formula", "columns"),
+    [
+        ("y ~ x", (1, Y)),
+        (" y~x+1 ", (1, Y)),
+        ("y ~ g + x", (1, 2, 3, Y)),
+        ("y ~ x + C(g)", (1, 2, 3, Y)),
+        ("y ~ g[b] + g[c] + x", (1, 2, 3, Y)),
+        ("y ~ g[c]", (3, Y)),
+        ("y ~ x**2", (4, Y)),
+        ("y ~ . - xg - x2", (1, 2, 3, Y)),
+        ("y ~ 1", (Y,)),
+        ("x ~ y + g", (2, 3, Y, 1)),
+    ],
+)
+def test_a_model_is_known_by_its_columns_however_it_is_written(formula, columns):
+    assert declared_models(DESIGN, [formula]) == (columns,)
+
+
+def test_models_stay_in_their_order_and_any_list_will_do():
+    assert declared_models(DESIGN, ("y ~ g", "y ~ x")) == ((2, 3, Y), (1, Y))
+    assert declared_models(DESIGN, np.array(["y ~ x"])) == ((1, Y),)
+    assert declared_models(DESIGN, []) == declared_models(DESIGN, (), robust=False) == ()
+
+
+MANY = Design("y", {"y": (0, 1)} | {f"x{k}": (0, 1) for k in range(12)})
+BAD = {
+    "text": ("y ~ x", r"expected a list of formulas such as \['y ~ a', 'y ~ a \+ b'\], got 'y ~ x'"),
+    "a number": (5, "expected a list of formulas"),
+    "a number in it": ([5], "expected a formula such as 'y ~ a [+] b', got 5"),
+    "an unknown column": (["y ~ q"], "unknown column 'q'"),
+    "an unknown target": (["q ~ x"], "unknown target 'q'"),
+    "a category as the target": (["g ~ x"], "the target 'g' is categorical"),
+    "no tilde": (["y + x"], "expected a target, '~' and features"),
+    "a product": (["y ~ x:y"], "must be declared before the release"),
+    "no intercept": (["y ~ x - 1"], "'y ~ x - 1' has no intercept"),
+    "the same twice": (["y ~ x + g", "y ~ g + x"], "the same model twice, 'y ~ x [+] g' and 'y ~ g [+] x'; keep one"),
+    "the full model": (["y ~ ."], "is the full model, which has robust standard errors anyway; leave it out"),
+    "an interaction without its category": (["y ~ xg"], "the model has 'xg' .* without 'g'"),
+}
+
+
+@pytest.mark.parametrize(("given", "message"), BAD.values(), ids=BAD)
+def test_bad_models_are_refused_in_words(given, message):
+    with pytest.raises(SpecError, match=message) as caught:
+        declared_models(DESIGN, given)
+    assert caught.value.exit_code == 2
+
+
+def test_there_are_at_most_ten_of_them_and_only_beside_robust_moments():
+    models = [f"y ~ x{k}" for k in range(12)]
+    assert len(declared_models(MANY, models[:MOST_MODELS])) == 10
+    with pytest.raises(SpecError, match="has 11 models; allowed: at most 10"):
+        declared_models(MANY, models[:11])
+    with pytest.raises(SpecError, match=r'robust_models without moments "robust" \(--robust\)'):
+        declared_models(MANY, models[:1], robust=False)
