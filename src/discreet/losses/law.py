@@ -73,6 +73,10 @@ class NoiseLaw:
     factors
         First and last column of every factor whose indicators have no noise on their products with each other: those
         are 0 in every row. Empty where they have noise as other products have.
+    indicators
+        First and last column of every declared column whose released ones are 0 or 1 in every row, and whose sums of
+        squares are their sums: one number, with one variate, of the scale of the sums. Empty where both have noise of
+        their own.
     """
 
     grid_bits: int
@@ -81,6 +85,7 @@ class NoiseLaw:
     family: NoiseFamily = "discrete-gaussian"
     parameters: Mapping[str, int] = field(default_factory=dict)
     factors: tuple[tuple[int, int], ...] = ()
+    indicators: tuple[tuple[int, int], ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "sigma", MappingProxyType(dict(self.sigma)))
@@ -88,8 +93,8 @@ class NoiseLaw:
 
     def __reduce__(self) -> tuple[object, ...]:
         # read-only mappings do not travel by themselves
-        plain = self.grid_bits, dict(self.sigma), self.calibration, self.family, dict(self.parameters), self.factors
-        return NoiseLaw, plain
+        plain = self.grid_bits, dict(self.sigma), self.calibration, self.family, dict(self.parameters)
+        return NoiseLaw, (*plain, self.factors, self.indicators)
 
     def with_before(self, block: Block, sigma: int) -> NoiseLaw:
         """The law of a mechanism and of counts that are released before it."""
@@ -102,8 +107,8 @@ class NoiseLaw:
 
     def to_dict(self) -> dict[str, object]:
         """The law as plain values for JSON, integers as decimal text."""
-        factors = {"factors": [list(one) for one in self.factors]} if self.factors else {}
-        return factors | {
+        runs = {"factors": self.factors, "indicators": self.indicators}
+        return {name: [list(one) for one in columns] for name, columns in runs.items() if columns} | {
             "family": self.family,
             "calibration": self.calibration,
             "grid_bits": self.grid_bits,
@@ -117,11 +122,41 @@ class NoiseLaw:
         return 1 << 2 * self.grid_bits + self.parameters.get(WEIGHT_STEPS, 0)
 
     def steps(self, size: int) -> list[int]:
-        """Scale of every entry of the upper triangle, row by row, for `size` columns; 0 where there is no noise."""
+        """Scale of every entry of the upper triangle, row by row, for `size` columns; 0 without noise of its own."""
         steps = [self.sigma.get(block, 0) for block in entry_blocks(size)]
         for start, end in self.zero_runs(size):
             steps[start:end] = [0] * (end - start)
+        for square in self.copies(size):
+            steps[square] = 0
         return steps
+
+    @property
+    def indicator_columns(self) -> list[int]:
+        """Columns whose sum of squares is their sum.
+
+        >>> NoiseLaw(8, {}, "none", indicators=((1, 1), (3, 4))).indicator_columns
+        [1, 3, 4]
+        """
+        return [column for first, last in self.indicators for column in range(first, last + 1)]
+
+    def copies(self, size: int) -> dict[int, int]:
+        """Where the upper triangle has the square of an indicator, and where the sum that it is a copy of.
+
+        >>> NoiseLaw(8, {}, "none", indicators=((1, 2),)).copies(4)
+        {4: 1, 7: 2}
+        """
+        return {position(j, j, size): position(0, j, size) for j in self.indicator_columns}
+
+    def with_copies(self, upper: Sequence[_Entry], size: int) -> list[_Entry]:
+        """An upper triangle with the squares of indicators taken from their sums.
+
+        >>> NoiseLaw(8, {}, "none", indicators=((1, 1),)).with_copies("nsyqcv", 3)
+        ['n', 's', 'y', 's', 'c', 'v']
+        """
+        out = list(upper)
+        for square, total in self.copies(size).items():
+            out[square] = upper[total]
+        return out
 
     def zero_runs(self, size: int) -> list[tuple[int, int]]:
         """Where entries of the upper triangle are products of two indicators of one factor: first, and behind the last.
@@ -183,6 +218,8 @@ class NoiseLaw:
         for first, last in self.factors:
             inside = out[first : last + 1, first : last + 1]
             inside[~np.eye(len(inside), dtype=np.bool_)] = 0.0
+        columns = self.indicator_columns
+        out[columns, columns] = by_block["sum_x"]
         return out
 
     def _factor(self, block: str) -> float:

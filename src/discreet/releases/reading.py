@@ -41,7 +41,7 @@ from discreet.releases.parts import Coefficients, GuardPart, RatioPart, Residual
 from discreet.text import has_invisible_characters
 
 FORMAT: Final = "discreet-release"
-SCHEMA_VERSION: Final = 5
+SCHEMA_VERSION: Final = 6
 # from this version on a file does not list products that are 0 in every row
 LEAVES_OUT_ZEROS: Final = 5
 FIELDS: Final = frozenset((
@@ -242,6 +242,8 @@ def _moments(
     whole = tuple(None if total is None else _integer(total, "totals") for total in totals)
     if any(any(whole[start:end]) for start, end in noise.zero_runs(size)):
         raise ReleaseFileError("'totals' has a product of two indicators of one factor that is not 0, as in every row")
+    if any(whole[square] != whole[total] for square, total in noise.copies(size).items()):
+        raise ReleaseFileError("'totals' has an indicator whose square is not its sum, as in every row")
     if private and scaling is None and design.count_public and whole[0] != cast("int", units) * noise.unit:
         raise ReleaseFileError("the public number of units is not the number of rows in 'totals'")
     return {"totals": whole, "residuals": residuals, "scalars": scalars, "clipped": clipped, "scaling": scaling}
@@ -444,7 +446,8 @@ def _noise_law(table: Mapping[str, object], design: Design, schema: int) -> Nois
     if WEIGHT_STEPS in parameters and design.weights is None:
         raise ReleaseFileError(f"noise.parameters has {WEIGHT_STEPS}, but the design has no weights")
     factors = _factors(table["factors"], design, schema) if "factors" in table else ()
-    return NoiseLaw(bits, sigma, calibration, family, parameters, factors)
+    indicators = _indicators(table["indicators"], design, schema) if "indicators" in table else ()
+    return NoiseLaw(bits, sigma, calibration, family, parameters, factors, indicators)
 
 
 def _factors(given: object, design: Design, schema: int) -> tuple[tuple[int, int], ...]:
@@ -454,6 +457,15 @@ def _factors(given: object, design: Design, schema: int) -> tuple[tuple[int, int
     if not design.factors or given != [list(one) for one in design.factors]:
         raise ReleaseFileError("noise.factors are not the first and last columns of the factors of the design")
     return design.factors
+
+
+def _indicators(given: object, design: Design, schema: int) -> tuple[tuple[int, int], ...]:
+    """Indicators whose sum and square are one number: all of the design; files before version 6 have none."""
+    if schema < 6:
+        raise ReleaseFileError(f"a release file of schema version {schema} has no noise.indicators")
+    if not design.indicators or given != [list(one) for one in design.indicators]:
+        raise ReleaseFileError("noise.indicators are not the first and last columns of the indicators of the design")
+    return design.indicators
 
 
 def _table(value: object, name: str) -> Mapping[str, object]:

@@ -25,7 +25,7 @@ def law_of(design=DESIGN, moments="plain"):
     ).law  # fmt: skip
 
 
-def loss(law, design=DESIGN, version="weighted-1"):
+def loss(law, design=DESIGN, version="weighted-2"):
     return loss_of("gaussian", version, design, law, {}, 1.0, 1e-6)
 
 
@@ -73,6 +73,6 @@ def test_other_bits_of_weights_are_refused():
 
 def test_no_version_serves_a_design_of_the_other_kind():
     plain = Design("y", {name: column for name, column in COLUMNS.items() if name != "w"})
-    for design, version in ((DESIGN, "2"), (plain, "weighted-1")):
+    for design, version in ((DESIGN, "3"), (plain, "weighted-1"), (plain, "weighted-2")):
         with pytest.raises(SpecError, match="contradicts the weights of the design"):
             loss(law_of(design), design, version)

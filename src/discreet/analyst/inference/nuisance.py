@@ -34,6 +34,7 @@ from typing import Final, cast
 
 import numpy as np
 
+from discreet.analyst.equations.noise_covariance import product_covariance
 from discreet.analyst.inference.score import ScoreInference
 from discreet.exact.arrays import FloatArray
 
@@ -151,10 +152,10 @@ def nuisance(
     if sigma2 is None:
         sigma2 = float(combination @ inference.covariance @ combination)
     free = len(combination) - len(L)
-    if not (inference.variance.any() and free and sigma2 > 0):
+    if not (inference.entry_noise and free and sigma2 > 0):
         return Nuisance(math.sqrt(max(sigma2, 0.0)), *np.zeros((3, free)))
     w = combination @ inference.inverse @ inference.noise_map
-    form = form_matrix(inference.variance, w)
+    form = product_covariance(inference.entry_noise, w)
     # rows of the root's space that the hypotheses do not touch: their image has the covariance given the hypotheses
     open_rows = np.linalg.qr((L @ root).T, mode="complete")[0][:, len(L) :]
     steps = -(root @ open_rows).T @ inference.noise_map
@@ -172,18 +173,6 @@ def covariance_root(inference: ScoreInference) -> FloatArray:
     """Give a square root of the covariance of the coefficients, shape (k, k)."""
     values, axes = np.linalg.eigh(inference.covariance)
     return cast("FloatArray", axes * np.sqrt(np.maximum(values, 0.0)))
-
-
-def form_matrix(variance: FloatArray, w: FloatArray) -> FloatArray:
-    """Matrix K with Var(w'F t) = t'K t for the noise F of a release, shape (p, p).
-
-    >>> form_matrix(np.array([[1.0, 2.0], [2.0, 3.0]]), np.array([1.0, -1.0]))
-    array([[ 3., -2.],
-           [-2.,  5.]])
-    """
-    out: FloatArray = variance * np.outer(w, w)
-    np.fill_diagonal(out, variance @ w**2)
-    return out
 
 
 def tail_given(x: float, kappa: float, count: int) -> float:

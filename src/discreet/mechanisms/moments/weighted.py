@@ -13,7 +13,7 @@ from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.errors import SpecError
 from discreet.exact.triangle import entry_count
-from discreet.losses.law import RESIDUAL_BLOCKS, WEIGHT_STEPS, structural_zeros
+from discreet.losses.law import RESIDUAL_BLOCKS, WEIGHT_STEPS
 from discreet.losses.sensitivity.residuals import residual_sensitivity
 from discreet.losses.sensitivity.scaled import ROWS
 from discreet.mechanisms.calibration.blocks import block_sigmas, by_block, in_steps, shares_by_design
@@ -41,7 +41,7 @@ class WeightedMoments:
     robust: bool = False
 
     name: ClassVar[str] = "gaussian"
-    version: ClassVar[str] = "weighted-1"
+    version: ClassVar[str] = "weighted-2"
     kind: ClassVar[Literal["moments"]] = "moments"
     info: ClassVar[MechanismInfo] = MechanismInfo(
         summary="Joint Gaussian release of all moments of rows with declared weights.",
@@ -69,11 +69,15 @@ class WeightedMoments:
         return self.randomise(totals, context.design, context.law, context.sampler)
 
     def randomise(self, moments: Totals, design: Design, law: NoiseLaw, sampler: Sampler) -> NoisyMoments:
-        """Exact totals plus one independent variate each, added in unlimited integers; none where all rows have 0."""
+        """Exact totals plus one independent variate each, added in unlimited integers.
+
+        None where all rows have 0; squares of indicators are copies of their noisy sums.
+        """
         *exact, rows = moments.on_grid(law.unit)
         size = len(design.released)
         noise = sampler.draw(law.steps(size))
-        noisy = tuple(total + variate for total, variate in zip(exact, noise, strict=True))  # [P:weighted-noise]
+        drawn = [total + variate for total, variate in zip(exact, noise, strict=True)]  # [P:weighted-noise]
+        noisy = tuple(law.with_copies(drawn, size))  # [P:weighted-copies]
         if design.rows_public:
             return NoisyMoments(noisy)
         (more,) = sampler.draw([law.sigma[ROWS]])
@@ -90,14 +94,17 @@ def weighted_law(
     design: Design, domain: RowDomain, beside: Mapping[str, float], mu: float, calibration: Calibration
 ) -> NoiseLaw:
     """Noise under which all releases together are mu-Gaussian-private: everything has its share of mu^2."""
-    neighbours, size, zeros = design.unit.neighbours, len(design.released), structural_zeros(design.factors)
+    neighbours, size = design.unit.neighbours, len(design.released)
     sigmas = block_sigmas(
         domain,
         neighbours,
         mu * math.sqrt(1 - math.fsum(beside.values())),
-        shares_by_design(domain, neighbours, size - 2, count_public=False, zeros=zeros),
+        shares_by_design(
+            domain, neighbours, size - 2, count_public=False, factors=design.factors, indicators=design.indicators
+        ),
         count_public=False,  # [P:weights-as-absence]
         rows_per_unit=design.unit.max_rows,
+        indicators=design.indicators,
     )
     scaled = by_block(sigmas)
     diagonal, off = RESIDUAL_BLOCKS
@@ -108,7 +115,12 @@ def weighted_law(
         scaled[ROWS] = design.unit.max_rows * ROUNDING / (mu * math.sqrt(beside[ROWS]))  # [P:weighted-rows]
     steps = {block: in_steps(block, sigma, domain) for block, sigma in scaled.items()}
     return NoiseLaw(
-        domain.grid_bits, steps, calibration, parameters={WEIGHT_STEPS: domain.weight_bits}, factors=design.factors
+        domain.grid_bits,
+        steps,
+        calibration,
+        parameters={WEIGHT_STEPS: domain.weight_bits},
+        factors=design.factors,
+        indicators=design.indicators,
     )
 
 
@@ -116,7 +128,8 @@ def variates(law: NoiseLaw, design: Design) -> list[tuple[int, int]]:
     """How many variates of a law have which standard deviation."""
     x = len(design.released) - 2
     entries = {
-        "sum_x": x, "gram_diagonal": x, "gram_off_diagonal": entry_count(x) - x - law.zeros, "cross": x,
+        "sum_x": x, "gram_diagonal": x - len(law.indicator_columns),
+        "gram_off_diagonal": entry_count(x) - x - law.zeros, "cross": x,
         "residual_diagonal": x + 1, "residual_off_diagonal": entry_count(x + 1) - x - 1,
     }  # fmt: skip
     return [(entries.get(block, 1), sigma) for block, sigma in law.sigma.items()]
