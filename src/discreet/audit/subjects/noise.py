@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 from scipy.stats import chi2, gamma, laplace, norm
 
 from discreet.audit.statistics.laws import Check, bits_check, integer_law_check, law_check
@@ -55,10 +54,12 @@ def noise_checks(
     wide = steps >= _WIDE
     # entries of one vector may depend on each other, but their lowest bits do not where the density is smooth
     tests.append(bits_check("low-order bits", noise[:, wide].astype(np.int64), _BITS, alpha / 2))
-    copied = [_copies_differ(asked, one) for one in drawn]
-    tests.append(Check("sum and square of an indicator", float(np.mean(np.concatenate(copied))), 0.0))
     # noise that is no integer has low-order bits of its own, and they depend on what it is added to
     tests.append(Check("on the grid", float(np.mean(noise != np.rint(noise))), 0.0))
+    if copies := asked.law.copies(len(asked.design.released)):
+        both = np.concatenate(drawn)
+        differ = both[:, list(copies)] != both[:, list(copies.values())]
+        tests.append(Check("sum and square of an indicator", float(np.mean(differ)), 0.0))
     return tuple(tests)
 
 
@@ -108,13 +109,6 @@ def _moment_noise(asked: Question, rows: MadeUpRows, drawn: FloatArray) -> Float
     private = [step > 0 for block, step in steps if block in asked.law.sigma]
     noise: FloatArray = (drawn[:, : len(kept)] - np.array(kept))[:, private]
     return noise
-
-
-def _copies_differ(asked: Question, drawn: FloatArray) -> npt.NDArray[np.bool_]:
-    """Which outputs have two numbers for the sum and the square of an indicator, though they were released as one."""
-    copies = asked.law.copies(len(asked.design.released))
-    differ: npt.NDArray[np.bool_] = (drawn[:, list(copies)] != drawn[:, list(copies.values())]).any(axis=1)
-    return differ
 
 
 def _linear_terms(asked: Question, rows: MadeUpRows, drawn: FloatArray) -> FloatArray:
