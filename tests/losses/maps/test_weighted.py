@@ -38,6 +38,17 @@ def test_the_noise_keeps_its_promise_and_hardly_more(moments, unit):
     assert found.delta <= 1e-6
 
 
+def test_the_first_version_has_noise_of_its_own_on_the_square_of_an_indicator():
+    law = law_of()
+    assert law.indicators == DESIGN.indicators != ()
+    before = replace(law, indicators=())
+    assert loss(before, version="weighted-1").mu > 1.001 * loss(law).mu
+    assert loss(before, version="weighted-1").tau > loss(law).tau
+    for one, version in ((law, "weighted-1"), (before, "weighted-2")):
+        with pytest.raises(SpecError, match="one number for sum and square of the indicators"):
+            loss(one, version=version)
+
+
 @pytest.mark.parametrize("moments", ["plain", "robust"])
 def test_less_noise_on_any_statistic_costs_more(moments):
     law = law_of(moments=moments)
