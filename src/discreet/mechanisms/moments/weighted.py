@@ -18,6 +18,7 @@ from discreet.losses.sensitivity.residuals import residual_sensitivity
 from discreet.losses.sensitivity.scaled import ROWS
 from discreet.mechanisms.calibration.blocks import block_sigmas, by_block, in_steps, shares_by_design
 from discreet.mechanisms.interface.protocol import MechanismInfo, NoisyMoments, Passes, RunContext
+from discreet.mechanisms.moments.gaussian import plus_noise
 from discreet.mechanisms.sampling.sampler import Sampler
 from discreet.privacy.budget import PrivacyBudget
 from discreet.privacy.lattice import ROUNDING, gaussian_mu
@@ -75,9 +76,7 @@ class WeightedMoments:
         """
         *exact, rows = moments.on_grid(law.unit)
         size = len(design.released)
-        noise = sampler.draw(law.steps(size))
-        drawn = [total + variate for total, variate in zip(exact, noise, strict=True)]  # [P:weighted-noise]
-        noisy = tuple(law.with_copies(drawn, size))  # [P:weighted-copies]
+        noisy = plus_noise(exact, sampler.draw(law.steps(size)), law, size)  # [P:weighted-noise]
         if design.rows_public:
             return NoisyMoments(noisy)
         (more,) = sampler.draw([law.sigma[ROWS]])
