@@ -168,7 +168,15 @@ read_release <- function(path) {
     inside <- seq(factor[[1]] + 1, factor[[2]] + 1)
     sd[inside, inside] <- diag(diag(sd)[inside], length(inside))
   }
+  # the square of an indicator is its sum, with the same noise
+  own <- .indicators(release)
+  sd[cbind(own, own)] <- sd[1, own]
   sd
+}
+
+# Columns whose sum and square are one number with one noise.
+.indicators <- function(release) {
+  as.integer(unlist(lapply(release$noise$indicators, function(run) seq(run[[1]] + 1, run[[2]] + 1))))
 }
 
 # By declared column that is released: its released names, and how they are scaled.
@@ -266,23 +274,29 @@ print.discreet_release <- function(x, ...) {
 
 .forms <- function(L, M) rowSums((L %*% M) * L)
 
-# Covariance of F t for symmetric noise F with independent entries of variance V.
-.product_covariance <- function(V, t) {
-  out <- V * outer(t, t)
-  diag(out) <- drop(V %*% t^2)
+# The noise F of a release: V has the variances of its entries, which are independent, but for indicators j, where the
+# first entry and the one on the diagonal of column j are the same; `shared` is their covariance, 0 for other columns.
+
+# Covariance of F t.
+.product_covariance <- function(F, t) {
+  out <- F$V * outer(t, t)
+  diag(out) <- drop(F$V %*% t^2) + 2 * F$shared * t[1] * t
+  out[1, ] <- out[1, ] + F$shared * t^2
+  out[, 1] <- out[, 1] + F$shared * t^2
   out
 }
 
 # Cov(w'F s, w'F t) for each row of three matrices.
-.form_covariance <- function(V, W, S, T) {
-  off <- V - diag(diag(V), nrow(V))
-  rowSums(W^2 * ((S * T) %*% V)) + rowSums(((W * S) %*% off) * (W * T))
+.form_covariance <- function(F, W, S, T) {
+  off <- F$V - diag(diag(F$V), nrow(F$V))
+  both <- W * (2 * W[, 1] * S * T + W * (S[, 1] * T + S * T[, 1]))
+  rowSums(W^2 * ((S * T) %*% F$V)) + rowSums(((W * S) %*% off) * (W * T)) + drop(both %*% F$shared)
 }
 
 # Cov(s'F s, t'F t).
-.square_covariance <- function(V, s, t) {
+.square_covariance <- function(F, s, t) {
   r <- s * t
-  2 * sum(r * (V %*% r)) - sum(diag(V) * r^2)
+  2 * sum(r * (F$V %*% r)) - sum(diag(F$V) * r^2) + 2 * sum(F$shared * r * (s[1] * t + s * t[1]))
 }
 
 # ---- the model -------------------------------------------------------------------------------------------------------
@@ -378,6 +392,7 @@ discreet_lm <- function(formula = NULL, data) {
   sums <- release$matrix[at, at, drop = FALSE]
   sd <- .noise_sd(release)[at, at, drop = FALSE]
   sd[is.na(sd)] <- 0
+  noise <- list(V = sd^2, shared = ifelse(at %in% .indicators(release), sd[1, ]^2, 0))
   size <- length(at)
   # without intercept the line goes through the origin of the original units: the middles are put back
   shift <- if (model$intercept) 0 * mid else mid / half
@@ -401,7 +416,7 @@ discreet_lm <- function(formula = NULL, data) {
   }
   list(
     names = c(if (model$intercept) "Intercept", slopes), intercept = model$intercept, shift = shift[length(shift)],
-    A = used[inside, inside, drop = FALSE], b = used[inside, last], c = used[last, last], C = C, V = sd^2,
+    A = used[inside, inside, drop = FALSE], b = used[inside, last], c = used[last, last], C = C, F = noise,
     nobs = release$matrix[1, 1], nobs_sd = .noise_sd(release)[1, 1], map = map, base = base, half_y = half_y,
     family = if (release$noise$family == "discrete-laplace") "laplace" else "gaussian"
   )
@@ -418,15 +433,15 @@ discreet_lm <- function(formula = NULL, data) {
   C <- equations$C
   contrast <- drop(t(C) %*% c(-theta, 1))
   R <- C[seq_len(k), , drop = FALSE]
-  noise <- R %*% .product_covariance(equations$V, contrast) %*% t(R)
+  noise <- R %*% .product_covariance(equations$F, contrast) %*% t(R)
   followed <- H %*% noise
   residual <- .residual(matrix(equations$b, 1), theta, rest, equations$c) + sum(H * noise)
   rows <- equations$nobs - k
   total <- equations$c - if (equations$intercept) equations$b[1]^2 / A[1, 1] else 0
   s2 <- max(min(residual, total) / rows, 0)
   score <- list(
-    k = k, V = equations$V, R = R, contrast = contrast, H = H, df = rows, s2 = residual / rows, total = total,
-    residual_noise = .square_covariance(equations$V, contrast, contrast) + 2 * sum(followed * t(followed)) +
+    k = k, F = equations$F, R = R, contrast = contrast, H = H, df = rows, s2 = residual / rows, total = total,
+    residual_noise = .square_covariance(equations$F, contrast, contrast) + 2 * sum(followed * t(followed)) +
       4 * s2 * sum(diag(followed)),
     sampling = s2 * H, privacy = H %*% noise %*% H, equations = equations
   )
@@ -453,7 +468,7 @@ discreet_lm <- function(formula = NULL, data) {
   sampling <- .forms(L, score$sampling)
   list(
     sampling = sampling, privacy = privacy, q0 = sampling + privacy, v = v,
-    q1 = -.form_covariance(score$V, W, here, along), q2 = .form_covariance(score$V, W, along, along)
+    q1 = -.form_covariance(score$F, W, here, along), q2 = .form_covariance(score$F, W, along, along)
   )
 }
 
@@ -462,11 +477,11 @@ discreet_lm <- function(formula = NULL, data) {
   l <- score$L[row, ]
   sigma2 <- sum(l * (score$covariance %*% l))
   free <- score$k - 1
-  if (!(any(score$V > 0) && free > 0 && sigma2 > 0)) {
+  if (!(any(score$F$V > 0) && free > 0 && sigma2 > 0)) {
     return(list(sigma = sqrt(max(sigma2, 0)), growth = numeric(free), here = numeric(free), along = numeric(free)))
   }
   w <- drop(l %*% score$H %*% score$R)
-  form <- .product_covariance(score$V, w)
+  form <- .product_covariance(score$F, w)
   parts <- eigen(score$covariance, TRUE)
   root <- parts$vectors %*% diag(sqrt(pmax(parts$values, 0)), score$k)
   open <- qr.Q(qr(t(l %*% root)), complete = TRUE)[, -1, drop = FALSE]
@@ -574,7 +589,7 @@ discreet_lm <- function(formula = NULL, data) {
   fit$p <- keep(.p_values(score, fit$coefficients, fit$family))
   fit$covariance <- score$L %*% score$covariance %*% t(score$L) * outer(score$scale, score$scale)
   dimnames(fit$covariance) <- list(names, names)
-  if (score$s2 > 0 || !any(score$V > 0)) fit$sigma <- sqrt(max(score$s2, 0)) * score$equations$half_y
+  if (score$s2 > 0 || !any(score$F$V > 0)) fit$sigma <- sqrt(max(score$s2, 0)) * score$equations$half_y
   fit[c("r.squared", "adj.r.squared")] <- .r_squared(score, fit$family)
   fit$sets <- function(level) .fieller(score, fit$coefficients, fit$family, level, names)
   structure(fit, class = "discreet_lm")
@@ -625,19 +640,19 @@ discreet_lm <- function(formula = NULL, data) {
 # R^2 and adjusted R^2, NA where the noise outweighs the variance of the target or of the residuals.
 .r_squared <- function(score, family) {
   equations <- score$equations
-  around <- c(numeric(nrow(score$V) - 1), 1)
+  around <- c(numeric(nrow(score$F$V) - 1), 1)
   followed <- 0
   if (equations$intercept) {
     around[1] <- -equations$b[1] / equations$A[1, 1]
-    followed <- .product_covariance(score$V, around)[1, 1] / equations$A[1, 1]
+    followed <- .product_covariance(score$F, around)[1, 1] / equations$A[1, 1]
   } else {
     around[1] <- equations$shift
   }
   rows <- equations$nobs - equations$intercept
   total <- (score$total + followed) / rows
-  noise <- .square_covariance(score$V, around, around) + 2 * followed^2 + 4 * abs(total) * followed
+  noise <- .square_covariance(score$F, around, around) + 2 * followed^2 + 4 * abs(total) * followed
   z <- .critical(0.95, family, score$df)
-  noisy <- any(score$V > 0)
+  noisy <- any(score$F$V > 0)
   if (!(total > 0 && total^2 > z^2 * noise / rows^2) || (score$s2 <= 0 && noisy)) return(list(NA_real_, NA_real_))
   list(1 - score$df / rows * score$s2 / total, 1 - score$s2 / total)
 }

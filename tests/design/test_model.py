@@ -251,6 +251,9 @@ def test_factors_are_blocks_of_several_indicators():
     assert [len(one) for one in found] == [2, 3]
     assert [one[0].partition("[")[0] for one in found] == ["g", "c"]
     assert Design("y", {"y": (0, 1), "x": (0, 1), "b": bool}).factors == ()
+    found = [design.released[first].partition("[")[0] for first, _ in design.indicators]
+    assert found == ["g", "b", "h", "c"]
+    assert Design("y", columns, radius=1.0).indicators == ()
 
 
 # -- bounds that a release finds ---------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ import pytest
 
 from discreet.exact.triangle import pairs
 from discreet.losses.law import entry_blocks, model_blocks
-from discreet.releases import BLOCKS, NoiseLaw
+from discreet.releases import BLOCKS, NoiseLaw, block_of
 from support.small_releases import fitted_inside
 
 
@@ -108,3 +108,20 @@ def test_numbers_of_the_pass_over_residuals_are_laid_out_model_by_model():
     assert {name: law.residual_steps(5).count(sigma[name]) for name in names} == entries
     assert law.to_dict()["models"] == [[1, 4], [4]]
     assert "models" not in replace(law, models=()).to_dict()
+
+
+def test_the_square_of_an_indicator_has_the_noise_of_its_sum():
+    sigma = {block: (k + 1) * 4**16 for k, block in enumerate(BLOCKS)}
+    law = NoiseLaw(16, sigma, "gaussian", indicators=((1, 1), (3, 4)))
+    plain, size = NoiseLaw(16, sigma, "gaussian"), 6
+    places = {pair: place for place, pair in enumerate(pairs(size))}
+    assert law.copies(size) == {places[j, j]: places[0, j] for j in (1, 3, 4)}
+    for (pair, place), step in zip(places.items(), law.steps(size), strict=True):
+        assert step == (0 if place in law.copies(size) else plain.steps(size)[place])
+        i, j = pair
+        assert law.entry_sd(size)[i, j] == law.sd("sum_x" if i == j in (1, 3, 4) else block_of(i, j, size))
+    copied = law.with_copies([str(pair) for pair in pairs(size)], size)
+    assert copied == [str((0, j) if i == j in (1, 3, 4) else (i, j)) for i, j in pairs(size)]
+    assert pickle.loads(pickle.dumps(law)) == copy.deepcopy(law) == law != plain
+    assert law.to_dict()["indicators"] == [[1, 1], [3, 4]]
+    assert "indicators" not in plain.to_dict()

@@ -257,12 +257,12 @@ def test_a_release_of_moments_of_the_first_version_is_still_read(neighbours):
     law = noise_law(
         RowDomain.of(design), neighbours, 8, PrivacyBudget(1.0, 1e-6), count_public=design.count_public
     )  # fmt: skip
-    assert (made.mechanism_version, made.noise != law) == ("2", True)
+    assert (made.mechanism_version, made.noise != law) == ("3", True)
     old = replace(made, mechanism_version="1", noise=law)
     assert discreet.Release.from_json(old.to_json()) == old
     assert 0.99 < discreet.verify(old).epsilon_given <= 1
-    # the promise is judged by the noise: nine tenths of it are too little for either version
+    # the promise is judged by the noise: nine tenths of it are too little for any version
     less = replace(law, sigma={block: sigma * 9 // 10 for block, sigma in law.sigma.items()})
-    for version in ("1", "2"):
+    for version in ("1", "2", "3"):
         with pytest.raises(ReleaseFileError):
             discreet.Release.from_json(replace(old, mechanism_version=version, noise=less).to_json())

@@ -211,7 +211,7 @@ def test_a_release_with_further_models_survives_its_file(with_models, tmp_path):
 
 
 MODELS = {
-    "an earlier version": ({"schema": 5}, "schema version 5 has no noise.models"),
+    "an earlier version": ({"schema": 5, "noise__indicators": DELETE}, "schema version 5 has no noise.models"),
     "no list": ({"noise__models": 3}, "noise.models must list the columns of models"),
     "none": ({"noise__models": []}, "noise.models must list the columns of models"),
     "text": ({"noise__models": ["y ~ x"]}, "noise.models must list the columns of models"),

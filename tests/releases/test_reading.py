@@ -9,14 +9,28 @@ import jsonschema
 import pytest
 
 import discreet
+from discreet.design.domain import RowDomain
 from discreet.errors import ReleaseFileError
+from discreet.mechanisms.calibration.blocks import noise_law, shares_by_design
+from discreet.privacy.budget import PrivacyBudget
 from discreet.releases import NoiseLaw, Release
 from support.release_edits import DELETE, SCHEMA, edited
 from support.small_releases import a_release, fitted_inside
 
 BAD_CHANGES = {
     "newer": ({"schema": 7}, "schema version 7, but this version of discreet reads versions up to 6; update discreet"),
-    "factors of an earlier version": ({"schema": 3}, "a release file of schema version 3 has no noise.factors"),
+    "factors of an earlier version": (
+        {"schema": 3, "noise__indicators": DELETE},
+        "a release file of schema version 3 has no noise.factors",
+    ),
+    "indicators of an earlier version": ({"schema": 5}, "a release file of schema version 5 has no noise.indicators"),
+    "indicators of another design": ({"noise__indicators": [[2, 4]]}, "not the first and last columns of the indicat"),
+    "no indicators": ({"noise__indicators": DELETE}, r"of the indicators \[\]; expected \[\(2, 2\), \(3, 4\)\]"),
+    "indicators of version 2": (
+        {"mechanism__version": "2"},
+        r"of the indicators \[\(2, 2\), \(3, 4\)\]; expected \[\]",
+    ),
+    "a square that is not a sum": ({"totals": list(map(str, range(20)))}, "an indicator whose square is not its sum"),
     "factors of another design": ({"noise__factors": [[2, 3]]}, "not the first and last columns of the factors"),
     "factors that are none": ({"noise__factors": [3, 4]}, "not the first and last columns of the factors"),
     "no factors": (
@@ -25,9 +39,12 @@ BAD_CHANGES = {
     ),
     "factors of version 1": ({"mechanism__version": "1"}, r"of the factors \[\(3, 4\)\]; expected \[\]"),
     "zeros that are not listed": ({"totals": ["1"] * 21}, "6 x 6 matrix without the products inside noise.factors"),
-    "zeros that version 4 lists": ({"schema": 4, "totals": ["1"] * 20}, "the upper triangle of a 6 x 6 matrix$"),
+    "zeros that version 4 lists": (
+        {"schema": 4, "totals": ["1"] * 20, "noise__indicators": DELETE},
+        "the upper triangle of a 6 x 6 matrix$",
+    ),
     "two levels in one row": (
-        {"schema": 4, "totals": [str(4**20)] * 21},
+        {"schema": 4, "totals": [str(4**20)] * 21, "noise__indicators": DELETE},
         "a product of two indicators of one factor that is not 0",
     ),
     "no version": ({"schema": True}, "no schema version"),
@@ -99,6 +116,30 @@ BAD_CHANGES = {
 }
 
 
+def of_version_2(made):
+    """The law of the same promise with noise of its own on the square of an indicator."""
+    design, budget = made.design, PrivacyBudget(1.0, 1e-6)
+    domain, size = RowDomain.of(design), len(design.released)
+    shares = shares_by_design(domain, "add-remove", size - 2, count_public=False, factors=design.factors)
+    return noise_law(
+        domain, "add-remove", size, budget, count_public=False, shares=shares, factors=design.factors
+    )  # fmt: skip
+
+
+def test_a_file_of_version_2_of_the_mechanism_is_read_and_verified_by_its_own_rule():
+    made = a_release()
+    law = of_version_2(made)
+    old = replace(made, schema=5, mechanism_version="2", noise=law)
+    read = Release.from_json(old.to_json())
+    assert read == old
+    assert 0.99 < discreet.verify(read).epsilon_given <= 1
+    assert read.noise_sd[2, 2] == read.noise.sd("gram_diagonal") > read.noise_sd[0, 2]
+    # the noise of version 3 is too little where sum and square are two numbers
+    less = replace(made.noise, indicators=())
+    with pytest.raises(ReleaseFileError, match="the noise"):
+        Release.from_json(replace(old, noise=less).to_json())
+
+
 def test_files_that_list_products_that_are_zero_are_read_and_keep_their_digest():
     made = a_release()
     body = json.loads(made.to_json())
@@ -108,7 +149,7 @@ def test_files_that_list_products_that_are_zero_are_read_and_keep_their_digest()
     assert made.moments[3, 4] == made.noise_sd[3, 4] == 0.0
     assert Release.from_json(made.to_json()) == made
     listed = [str(total) for total in made.totals]
-    text = edited(made, schema=4, totals=listed)
+    text = edited(replace(made, noise=of_version_2(made), mechanism_version="2"), schema=4, totals=listed)
     before = Release.from_json(text)
     assert before.totals == made.totals
     assert json.loads(before.to_json()) == json.loads(text)
@@ -228,7 +269,8 @@ def test_a_damaged_file_is_refused(tmp_path, name):
 
 
 def test_a_number_beyond_every_double_is_refused_in_files_of_version_1():
-    body = json.loads(edited(a_release(), schema=1, noise__factors=DELETE, mechanism__settings={"odd": float("inf")}))
+    without = {"noise__factors": DELETE, "noise__indicators": DELETE}
+    body = json.loads(edited(a_release(), schema=1, **without, mechanism__settings={"odd": float("inf")}))
     text = json.dumps(body).replace("Infinity", "1e400")
     with pytest.raises(ReleaseFileError, match=r"mechanism.settings.odd is not a finite number"):
         Release.from_json(text)

@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 
 import discreet
+from discreet.analyst.equations.noise_covariance import EntryNoise
 from discreet.analyst.equations.normal import normal_equations
 from discreet.analyst.equations.selection import choose
 from discreet.analyst.inference.rows_needed import bounded, rows_factors
@@ -335,7 +336,7 @@ def test_tables_with_as_many_rows_as_forecast_give_an_interval(name, n, epsilon)
             new = np.array([tables[BLOCK][chosen].sum(axis=0) for chosen in blocks])
             new = with_noise(new, sd, random)[:, setup.positions][:, :, setup.positions]
             again = zip(setup.C @ new @ setup.C.T, new[:, 0, 0].tolist(), strict=True)
-            scores = [score_from_sums(*table, setup.C, sd[own] ** 2) for table in again]
+            scores = [score_from_sums(*table, setup.C, EntryNoise(sd[own])) for table in again]
             yes = bounded(scores, L[[coefficient]], 1.96)
             factors.append(factor)
             shares.append(yes.mean())

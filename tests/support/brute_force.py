@@ -14,8 +14,13 @@ def spread_out(size):
     return G, (rows, columns)
 
 
-def brute_covariance(variance, left, s, right, t):
-    """Cov(left'F s, right'F t) with every entry on its own."""
+def brute_covariance(variance, left, s, right, t, copies=()):
+    """Cov(left'F s, right'F t) with every entry on its own, but for columns whose square is their sum."""
     G, upper = spread_out(len(variance))
+    places = {place: index for index, place in enumerate(zip(*(one.tolist() for one in upper), strict=True))}
+    # an entry that is a copy is moved to the one that it is a copy of
+    for j in copies:
+        G[:, places[0, j]] += G[:, places[j, j]]
+        G[:, places[j, j]] = 0
     one, two = np.outer(left, s).ravel() @ G, np.outer(right, t).ravel() @ G
     return float(one @ (variance[upper] * two))

@@ -69,7 +69,7 @@ class Visits:
     def plain(self, law: NoiseLaw, random: np.random.Generator) -> Release:
         """The noisy moments."""
         totals = noisy(self.first_totals(), law.steps(len(self.rows)), random)
-        return replace(self.empty, noise=law, totals=tuple(totals))
+        return replace(self.empty, noise=law, totals=tuple(law.with_copies(totals, len(self.rows))))
 
     def robust(self, law: NoiseLaw, random: np.random.Generator) -> Release:
         """Noisy moments, and noisy sums over residuals from them."""

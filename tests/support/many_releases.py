@@ -123,10 +123,10 @@ def drawn_moments(case: Case, count: int, random: np.random.Generator) -> tuple[
     return tables, blocks.mean(axis=0) / BLOCK
 
 
-def law_of(case: Case, epsilon: float):
-    return chosen_mechanism(
-        "gaussian", case.design, RowDomain.of(case.design, DEFAULT_GRID_BITS), PrivacyBudget(epsilon, DELTA)
-    )[2]
+def law_of(case: Case, epsilon: float, *, robust: bool = False):
+    """The law of the mechanism, but with noise of its own on every square: entries here are independent."""
+    domain, budget = RowDomain.of(case.design, DEFAULT_GRID_BITS), PrivacyBudget(epsilon, DELTA)
+    return replace(chosen_mechanism("gaussian", case.design, domain, budget, robust=robust)[2], indicators=())
 
 
 def with_noise(moments: np.ndarray, sd: np.ndarray, random: np.random.Generator) -> np.ndarray:

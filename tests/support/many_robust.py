@@ -12,16 +12,13 @@ import numpy as np
 
 import discreet
 from discreet.analyst.residual_plan import _DEVIATIONS, _NOISE, _SMALLEST_BOUND, WIDEST_BOUND
-from discreet.design.domain import DEFAULT_GRID_BITS, RowDomain
-from discreet.mechanisms.choice import chosen_mechanism
-from discreet.privacy.budget import PrivacyBudget
+from discreet.design.domain import DEFAULT_GRID_BITS
 from discreet.releases import NoiseLaw, ResidualPart
-from support.many_releases import DELTA, Case, Many, Setup, Tested, as_release, forms, with_noise
+from support.many_releases import Case, Many, Setup, Tested, as_release, forms, law_of, with_noise
 
 
 def robust_law(case: Case, epsilon: float) -> NoiseLaw:
-    domain = RowDomain.of(case.design, DEFAULT_GRID_BITS)
-    return chosen_mechanism("gaussian", case.design, domain, PrivacyBudget(epsilon, DELTA), robust=True)[2]
+    return law_of(case, epsilon, robust=True)
 
 
 def middle_sd(law: NoiseLaw, size: int) -> np.ndarray:

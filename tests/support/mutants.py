@@ -36,7 +36,7 @@ PLACES = {
     "pure score sensitivity": "discreet.losses.sensitivity.scores:score_l1_sensitivity",
     "weighted wishart": "discreet.mechanisms.coefficients.wishart_moments:noisy_moments",
     "weighted shift": "discreet.losses.sensitivity.scores:weighted_row_shift",
-    "gaussian noise": "discreet.mechanisms.moments.gaussian:GaussianMoments.randomise",
+    "gaussian noise": "discreet.mechanisms.moments.gaussian:plus_noise",
     "laplace noise": "discreet.mechanisms.moments.laplace:noisy_totals",
     "ssp noise": "discreet.mechanisms.moments.ssp:with_noise",
     "adassp passes": "discreet.mechanisms.moments.adassp:AdaptiveSufficientStatistics.passes",
@@ -209,7 +209,7 @@ MUTANTS: dict[str, Mutant] = {
         "score noise", "(a + b) / context", "(a + (b if b != noise[-1] else 0)) / context", SAME_BITS, "gradient"
     ),
     "gaussian: no noise on the last sum": Mutant(
-        "gaussian noise", "total + variate for", "total + (variate if variate != noise[-1] else 0) for", SAME_BITS,
+        "gaussian noise", "else total + variate", "else total + (variate if variate != noise[-1] else 0)", SAME_BITS,
         "gaussian",
     ),
     "laplace: no noise on sums above 0": Mutant(
@@ -434,9 +434,12 @@ MUTANTS: dict[str, Mutant] = {
     "sensitivity: persons with several rows pay for the root": Mutant(
         "loss of a person", "rows_per_unit**2", "rows_per_unit", f"{SENSITIVITY}/test_l2_sensitivity.py", "person"
     ),
+    "sensitivity: an indicator saves twice its square": Mutant(
+        "loss of a row", "r2 * r2 - copied", "r2 * r2 - 2 * copied", f"{SENSITIVITY}/test_l2_sensitivity.py", "added"
+    ),
     "sensitivity: a row is not exchanged for an absent one": Mutant(
         "loss of a person",
-        "max(replace_loss(domain, weights, close), add_remove_loss(domain, weights))",
+        "max(replace_loss(domain, weights, close), add_remove_loss(domain, weights, copied))",
         "replace_loss(domain, weights, close)",
         f"{SENSITIVITY}/test_l2_sensitivity.py",
         "dropping",

@@ -426,8 +426,9 @@ def the_same_in_every_pass(patch: Patch) -> None:
 def doubles_in_moments(patch: Patch) -> None:
     def randomise(self: Any, moments: Any, law: NoiseLaw, source: Any) -> tuple[float, ...]:
         exact = moments.on_grid(law.unit)
-        scales = law.steps(blocks_size(len(exact)))
-        return tuple(a + random.gauss(0, scale) for a, scale in zip(exact, scales, strict=True))
+        size = blocks_size(len(exact))
+        drawn = [a + random.gauss(0, scale) for a, scale in zip(exact, law.steps(size), strict=True)]
+        return tuple(law.with_copies(drawn, size))
 
     patch.setattr(gaussian.GaussianMoments, "randomise", randomise)
 

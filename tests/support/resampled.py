@@ -66,7 +66,7 @@ class Resampled:
     def first(self, counts: np.ndarray, law, random: np.random.Generator) -> Release:
         """The noisy moments."""
         totals = noisy(self.exact_totals(counts), law.steps(len(self.rows)), random)
-        return replace(self._exact, noise=law, totals=tuple(totals))
+        return replace(self._exact, noise=law, totals=tuple(law.with_copies(totals, len(self.rows))))
 
     def second_totals(self, counts: np.ndarray, plan: ResidualPlan) -> list[int]:
         """What the second pass adds up."""

@@ -72,8 +72,8 @@ class NoisyReleases:
     def at(self, exact: discreet.Release, epsilon: float, random: np.random.Generator) -> discreet.Release:
         law, steps = self.laws[epsilon], self._steps[epsilon]
         noise = (steps * _variates(law, random, len(steps))).round().tolist()
-        totals = tuple(total + int(value) for total, value in zip(exact.totals, noise, strict=True))
-        return replace(exact, noise=law, totals=totals)
+        totals = [total + int(value) for total, value in zip(exact.totals, noise, strict=True)]
+        return replace(exact, noise=law, totals=tuple(law.with_copies(totals, len(exact.columns))))
 
 
 def _variates(law: NoiseLaw, random: np.random.Generator, count: int) -> np.ndarray:

@@ -24,10 +24,13 @@ def totals_of(table, design: Design, chunk_rows: int = 16_384) -> tuple[int, ...
 
 def exact_mu2(design: Design, law: NoiseLaw, one, other) -> Fraction:
     """Sum of squared changes over variances of every released entry; a public count must not change."""
-    loss = Fraction(0)
-    for block, a, b in zip(entry_blocks(len(design.released)), one, other, strict=True):
+    loss, size = Fraction(0), len(design.released)
+    copies = law.copies(size)
+    for place, (block, a, b) in enumerate(zip(entry_blocks(size), one, other, strict=True)):
         sigma = law.sigma.get(block)
-        if sigma == 0:
+        if place in copies:
+            assert a - b == one[copies[place]] - other[copies[place]], "an indicator's square is not its sum"
+        elif sigma == 0:
             assert a == b, "a public count changed"
         elif sigma is not None:
             loss += Fraction((a - b) ** 2, sigma**2)

@@ -305,7 +305,7 @@ class InferenceMixin:
         return mapped(self._score, self._residual_variance)
 
     def _residual_variance(self, score: ScoreInference) -> Number:
-        if score.s2 <= 0 and score.variance.any():
+        if score.s2 <= 0 and score.entry_noise:
             return NO_RESIDUAL
         half = float(self._inputs.units.half[-1])
         value = score.s2 * half * half * self.release.design.largest_weight

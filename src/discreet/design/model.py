@@ -260,6 +260,23 @@ class Design:
                 found.append((first, next_one - 1))
         return tuple(found)
 
+    @cached_property
+    def indicators(self) -> tuple[tuple[int, int], ...]:
+        """First and last released column of every declared column that is 0 or 1 in all of them: sum and square agree.
+
+        Empty with a radius, which shrinks ones.
+
+        >>> Design("y", {"y": (0, 1), "b": bool, "x": (0, 1), "g": ["k", "l", "m"]}).indicators
+        ((1, 1), (3, 4))
+        """
+        found, next_one = [], 1
+        for name in self.regressors:
+            column = self.columns[name]
+            first, next_one = next_one, next_one + len(column.released(name))
+            if isinstance(column, Boolean | Categorical) or (isinstance(column, Interaction) and not column.signed):
+                found.append((first, next_one - 1))
+        return tuple(found) if self.radius is None else ()
+
     @property
     def count_public(self) -> bool:
         """Whether the sum of the constant is public: that of rows whose number is, unless they have weights."""

@@ -78,6 +78,10 @@ class NoiseLaw:
     factors
         First and last column of every factor whose indicators have no noise on their products with each other: those
         are 0 in every row. Empty where they have noise as other products have.
+    indicators
+        First and last column of every declared column whose released ones are 0 or 1 in every row, and whose sums of
+        squares are their sums: one number, with one variate, of the scale of the sums. Empty where both have noise of
+        their own.
     models
         Columns of every further model whose residuals have a Gram of their own, beside that of the full model. The
         scales of model k, counted from 1, are in the blocks `model_blocks(k)`.
@@ -89,6 +93,7 @@ class NoiseLaw:
     family: NoiseFamily = "discrete-gaussian"
     parameters: Mapping[str, int] = field(default_factory=dict)
     factors: tuple[tuple[int, int], ...] = ()
+    indicators: tuple[tuple[int, int], ...] = ()
     models: tuple[Columns, ...] = ()
 
     def __post_init__(self) -> None:
@@ -97,10 +102,8 @@ class NoiseLaw:
 
     def __reduce__(self) -> tuple[object, ...]:
         # read-only mappings do not travel by themselves
-        sigma, parameters = dict(self.sigma), dict(self.parameters)
-        return NoiseLaw, (
-            self.grid_bits, sigma, self.calibration, self.family, parameters, self.factors, self.models,
-        )  # fmt: skip
+        plain = self.grid_bits, dict(self.sigma), self.calibration, self.family, dict(self.parameters)
+        return NoiseLaw, (*plain, self.factors, self.indicators, self.models)
 
     def with_before(self, block: Block, sigma: int) -> NoiseLaw:
         """The law of a mechanism and of counts that are released before it."""
@@ -113,19 +116,14 @@ class NoiseLaw:
 
     def to_dict(self) -> dict[str, object]:
         """The law as plain values for JSON, integers as decimal text."""
-        factors = {"factors": [list(one) for one in self.factors]} if self.factors else {}
-        models = {"models": [list(one) for one in self.models]} if self.models else {}
-        return (
-            factors
-            | models
-            | {
-                "family": self.family,
-                "calibration": self.calibration,
-                "grid_bits": self.grid_bits,
-                "sigma": {block: str(sigma) for block, sigma in self.sigma.items()},
-                "parameters": {name: str(value) for name, value in self.parameters.items()},
-            }
-        )
+        runs = {"factors": self.factors, "indicators": self.indicators, "models": self.models}
+        return {name: [list(one) for one in columns] for name, columns in runs.items() if columns} | {
+            "family": self.family,
+            "calibration": self.calibration,
+            "grid_bits": self.grid_bits,
+            "sigma": {block: str(sigma) for block, sigma in self.sigma.items()},
+            "parameters": {name: str(value) for name, value in self.parameters.items()},
+        }
 
     @property
     def unit(self) -> int:
@@ -133,11 +131,41 @@ class NoiseLaw:
         return 1 << 2 * self.grid_bits + self.parameters.get(WEIGHT_STEPS, 0)
 
     def steps(self, size: int) -> list[int]:
-        """Scale of every entry of the upper triangle, row by row, for `size` columns; 0 where there is no noise."""
+        """Scale of every entry of the upper triangle, row by row, for `size` columns; 0 without noise of its own."""
         steps = [self.sigma.get(block, 0) for block in entry_blocks(size)]
         for start, end in self.zero_runs(size):
             steps[start:end] = [0] * (end - start)
+        for square in self.copies(size):
+            steps[square] = 0
         return steps
+
+    @property
+    def indicator_columns(self) -> list[int]:
+        """Columns whose sum of squares is their sum.
+
+        >>> NoiseLaw(8, {}, "none", indicators=((1, 1), (3, 4))).indicator_columns
+        [1, 3, 4]
+        """
+        return [column for first, last in self.indicators for column in range(first, last + 1)]
+
+    def copies(self, size: int) -> dict[int, int]:
+        """Where the upper triangle has the square of an indicator, and where the sum that it is a copy of.
+
+        >>> NoiseLaw(8, {}, "none", indicators=((1, 2),)).copies(4)
+        {4: 1, 7: 2}
+        """
+        return {position(j, j, size): position(0, j, size) for j in self.indicator_columns}
+
+    def with_copies(self, upper: Sequence[_Entry], size: int) -> list[_Entry]:
+        """An upper triangle with the squares of indicators taken from their sums.
+
+        >>> NoiseLaw(8, {}, "none", indicators=((1, 1),)).with_copies("nsyqcv", 3)
+        ['n', 's', 'y', 's', 'c', 'v']
+        """
+        out = list(upper)
+        for square, total in self.copies(size).items():
+            out[square] = upper[total]
+        return out
 
     def zero_runs(self, size: int) -> list[tuple[int, int]]:
         """Where entries of the upper triangle are products of two indicators of one factor: first, and behind the last.
@@ -232,6 +260,8 @@ class NoiseLaw:
         for first, last in self.factors:
             inside = out[first : last + 1, first : last + 1]
             inside[~np.eye(len(inside), dtype=np.bool_)] = 0.0
+        columns = self.indicator_columns
+        out[columns, columns] = by_block["sum_x"]
         return out
 
     def _factor(self, block: str) -> float:

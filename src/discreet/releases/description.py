@@ -150,8 +150,8 @@ class Description:
         return self._release
 
     def _intervals(self, level: float) -> Intervals:
-        release = self._source
-        return Intervals(ReleasedSums(release), release.noise_sd, family_of(release.noise.family), level)
+        release, law = self._source, self._source.noise
+        return Intervals(ReleasedSums(release), release.noise_sd, family_of(law.family), level, law.indicator_columns)
 
     def _by_column(
         self, of: str, allowed: Sequence[str], rows: Literal["gaussian", "table"], level: float

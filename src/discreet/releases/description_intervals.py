@@ -1,9 +1,9 @@
 r"""Intervals for means, standard deviations, covariances and correlations, from the released sums alone.
 
 Scaled columns u, v lie in [-1, 1], indicators in [0, 1]. Released are n' = n + e_0, S_u = sum u + e_u and
-T_uv = sum uv + e_uv, with independent (or at least uncorrelated) noise e of public variances s^2. z is the critical
-value of the level: Student's t with n' - 1 degrees of freedom, or Laplace's quantile where that is larger and the
-noise is pure.
+T_uv = sum uv + e_uv, with independent (or at least uncorrelated) noise e of public variances s^2; the square of an
+indicator is its sum, and where both were released as one number e_uu is e_u. z is the critical value of the level:
+Student's t with n' - 1 degrees of freedom, or Laplace's quantile where that is larger and the noise is pure.
 
 **Mean, any rows.** For a population mean mu, S_u - mu n' = sum (u - mu) + e_u - mu e_0 has mean 0 and the variance
 V + s_u^2 + mu^2 s_0^2 with V = n Var(u). Accepted are the mu with (S_u - mu n')^2 <= z^2 (V' + s_u^2 + mu^2 s_0^2), a
@@ -34,6 +34,7 @@ accepted, the interval is all of that. This only widens it.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final, Literal
@@ -67,12 +68,15 @@ class Intervals:
         Law that errors are held against.
     level
         Of confidence.
+    indicators
+        Columns whose sum of squares is their sum: one number, with one noise.
     """
 
     sums: ReleasedSums
     noise_sd: FloatArray
     family: Family
     level: float
+    indicators: Sequence[int] = ()
 
     def mean(self, j: int, rows: Literal["any", "table"]) -> Ends:
         """Ends for the mean of column j: of a population behind any rows, or of this table."""
@@ -161,7 +165,8 @@ class Intervals:
         m_i, m_j = self._mean(i), self._mean(j)
         weights: dict[tuple[int, int], float] = {}
         for entry, weight in (((i, j), 1.0), ((0, i), -m_j), ((0, j), -m_i), ((0, 0), m_i * m_j)):
-            weights[entry] = weights.get(entry, 0.0) + weight
+            known = (0, i) if entry[0] == entry[1] and entry[0] in self.indicators else entry
+            weights[known] = weights.get(known, 0.0) + weight
         return {entry: (weight, self._sd(*entry) ** 2) for entry, weight in weights.items()}
 
     def _correlation_noise(self, i: int, j: int, ratio: float) -> FloatArray:

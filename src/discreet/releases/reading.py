@@ -9,19 +9,17 @@ from dataclasses import replace
 from typing import Any, Final, cast
 
 from discreet.design.columns import Numeric
-from discreet.design.domain import MAX_GRID_BITS, MIN_GRID_BITS, WEIGHT_BITS
+from discreet.design.domain import WEIGHT_BITS
 from discreet.design.dyadic import cell_edges
 from discreet.design.model import Design
-from discreet.design.submodels import is_model
 from discreet.errors import DesignError, ReleaseFileError, SpecError, shown
 from discreet.exact.triangle import entry_count
+from discreet.losses.fields import integer_of, integers_of, table_of, text_of
 from discreet.losses.law import (
     BEFORE,
     BLOCKS,
-    CALIBRATIONS,
     CLIPPED,
     DISCOVERY,
-    FAMILIES,
     GUARD,
     RATIO_BLOCK,
     WEIGHT_STEPS,
@@ -29,6 +27,7 @@ from discreet.losses.law import (
     Settings,
     entry_blocks,
 )
+from discreet.losses.law_reading import law_of
 from discreet.losses.maps.registry import MOMENTS, SCALED, published_steps
 from discreet.losses.sensitivity.scaled import FOURTH, FOURTH_BLOCKS, RADIUS_BITS, RESIDUAL, ROWS, scaled_statistics
 from discreet.losses.shares import PARAMETERS
@@ -50,7 +49,6 @@ FIELDS: Final = frozenset((
 OPTIONAL: Final = frozenset((
     "residuals", "coefficients", "scalars", "clip_counts", "guard", "discovery", "scaling", "curators", "signature",
 ))  # fmt: skip
-_NEEDED: Final[Mapping[str, set[str]]] = {"k-norm": {"dimension"}, "wishart": {"degrees"}}
 _WIDEST_RESIDUAL: Final = 4.0  # scaled units of the target: the largest bound that can be declared
 _WIDEST_RATIO: Final = 2.0
 _WIDEST_RADIUS: Final = 2.0**20
@@ -101,7 +99,7 @@ def release_fields(body: Mapping[str, Any]) -> dict[str, Any]:
         raise ReleaseFileError(f"a release of kind {shown(body['kind'])} is not known to this version; update discreet")
     private = body["guarantee"] is not None
     try:
-        design = Design.from_dict(ordered_design(_table(body["design"], "design")))
+        design = Design.from_dict(ordered_design(table_of(body["design"], "design")))
         curators = CuratorTerms.from_dict(body["curators"]) if "curators" in body else None
         guarantee = Guarantee.from_dict(_without_conditions(body["guarantee"])) if private else None
         if body["private"] is not private or (guarantee is not None and guarantee.unit != design.unit):
@@ -114,22 +112,22 @@ def release_fields(body: Mapping[str, Any]) -> dict[str, Any]:
         raise ReleaseFileError(f"the release file is inconsistent: {error}") from None
     if body["columns"] != list(design.released):
         raise ReleaseFileError("the released columns are not those of the design")
-    units = None if body["units_public"] is None else _integer(body["units_public"], "units_public")
+    units = None if body["units_public"] is None else integer_of(body["units_public"], "units_public")
     if private and (units is None) == (design.unit.neighbours == "replace"):
         raise ReleaseFileError("the public number of units contradicts the neighbouring relation")
     if units is not None and units < 0:
         raise ReleaseFileError("the public number of units is negative")
-    mechanism = _table(body["mechanism"], "mechanism")
+    mechanism = table_of(body["mechanism"], "mechanism")
     numerics = mechanism.get("numerics", "exact")
     if numerics not in ("exact", "idealised"):
         raise ReleaseFileError("mechanism.numerics must be 'exact' or 'idealised'")
-    noise = _noise_law(_table(body["noise"], "noise"), design, body["schema"])
+    noise = law_of(table_of(body["noise"], "noise"), design, body["schema"])
     _check_shares(noise, curators)
     read = _moments if body["kind"] == "moments" else _coefficients
-    name, version = (_text(mechanism.get(field), f"mechanism.{field}") for field in ("name", "version"))
-    settings = _settings(_table(mechanism.get("settings", {}), "mechanism.settings"))
+    name, version = (text_of(mechanism.get(field), f"mechanism.{field}") for field in ("name", "version"))
+    settings = _settings(table_of(mechanism.get("settings", {}), "mechanism.settings"))
     parts = read(body, design, noise, units, private=private)
-    guard = _guard_part(_table(body["guard"], "guard")) if "guard" in body else None
+    guard = _guard_part(table_of(body["guard"], "guard")) if "guard" in body else None
     discovery = _discovery_part(body, design, noise)
     if guarantee is not None:
         _check_kind(body, name, version)
@@ -145,8 +143,8 @@ def release_fields(body: Mapping[str, Any]) -> dict[str, Any]:
         "mechanism": name,
         "mechanism_version": version,
         "units_public": units,
-        "anchor": _text(body["anchor"], "anchor"),
-        "made_by": _text(body["made_by"], "made_by"),
+        "anchor": text_of(body["anchor"], "anchor"),
+        "made_by": text_of(body["made_by"], "made_by"),
         "settings": settings,
         "numerics": numerics,
         "noise": noise,
@@ -168,7 +166,7 @@ def _check_kind(body: Mapping[str, Any], name: str, version: str) -> None:
 
 
 def _without_conditions(guarantee: object) -> dict[str, object]:
-    table = _table(guarantee, "guarantee")
+    table = table_of(guarantee, "guarantee")
     return {**table, "conditions": []} if "conditions" in table else dict(table)
 
 
@@ -195,7 +193,7 @@ def _signature(body: Mapping[str, object]) -> str | None:
         return None
     if body["schema"] == 1:
         raise ReleaseFileError("a release file of schema version 1 has no signature")
-    return _text(body["signature"], "signature")
+    return text_of(body["signature"], "signature")
 
 
 def _texts(table: object) -> Iterator[str]:
@@ -218,10 +216,10 @@ def _moments(
     totals = _whole_triangle(body, noise, size)
     if "coefficients" in body:
         raise ReleaseFileError("a release of moments has no field 'coefficients'")
-    residuals = _residual_part(_table(body["residuals"], "residuals"), noise, size) if "residuals" in body else None
+    residuals = _residual_part(table_of(body["residuals"], "residuals"), noise, size) if "residuals" in body else None
     if residuals is not None and not design.intercept:
         raise ReleaseFileError("the model has no intercept, but 'residuals' are those of one that has")
-    scalars = _integers_of(_table(body.get("scalars", {}), "scalars"), "scalars")
+    scalars = integers_of(table_of(body.get("scalars", {}), "scalars"), "scalars")
     grams = noise.residual_entries(size)
     if set(scalars) & {*BLOCKS, *grams, RATIO_BLOCK, CLIPPED, GUARD, DISCOVERY}:
         raise ReleaseFileError("a number in 'scalars' has the name of a block of the sums")
@@ -234,7 +232,7 @@ def _moments(
     )
     scaling = None
     if "scaling" in body:
-        scaling = _scaling_part(_table(body["scaling"], "scaling"), design, body["schema"])
+        scaling = _scaling_part(table_of(body["scaling"], "scaling"), design, body["schema"])
         further += _scaling_blocks(design, scaling, residuals, scalars)
     if design.weights is not None:
         _check_weighted(design, noise, scalars)
@@ -249,9 +247,11 @@ def _moments(
     for block, total in zip(entry_blocks(size), totals, strict=True):
         if (total is None) != (block not in noise.sigma):
             raise ReleaseFileError(f"'totals' and noise.sigma differ on whether the block {block!r} is released")
-    whole = tuple(None if total is None else _integer(total, "totals") for total in totals)
+    whole = tuple(None if total is None else integer_of(total, "totals") for total in totals)
     if any(any(whole[start:end]) for start, end in noise.zero_runs(size)):
         raise ReleaseFileError("'totals' has a product of two indicators of one factor that is not 0, as in every row")
+    if any(whole[square] != whole[total] for square, total in noise.copies(size).items()):
+        raise ReleaseFileError("'totals' has an indicator whose square is not its sum, as in every row")
     if private and scaling is None and design.count_public and whole[0] != cast("int", units) * noise.unit:
         raise ReleaseFileError("the public number of units is not the number of rows in 'totals'")
     return {"totals": whole, "residuals": residuals, "scalars": scalars, "clipped": clipped, "scaling": scaling}
@@ -294,7 +294,7 @@ def _scaling_part(table: Mapping[str, object], design: Design, schema: object) -
     fourth = table.get("fourth")
     if not isinstance(fourth, list) or len(fourth) not in (0, entry_count(columns + 1)):
         raise ReleaseFileError(f"scaling.fourth is not the upper triangle of a {columns + 1} x {columns + 1} matrix")
-    whole = tuple(_integer(total, "scaling.fourth") for total in fourth)
+    whole = tuple(integer_of(total, "scaling.fourth") for total in fourth)
     return ScalingPart(centres, scales, radius, centre, bound, whole)
 
 
@@ -313,7 +313,7 @@ def _scaling_blocks(
 def _clip_counts(body: Mapping[str, object], design: Design) -> dict[str, int]:
     if "clip_counts" not in body:
         return {}
-    counts = _integers_of(_table(body["clip_counts"], "clip_counts"), "clip_counts")
+    counts = integers_of(table_of(body["clip_counts"], "clip_counts"), "clip_counts")
     if not counts or set(counts) != set(design.clippable):
         raise ReleaseFileError("clip_counts must list exactly the columns whose values can be clipped")
     return {name: counts[name] for name in design.clippable}
@@ -325,7 +325,7 @@ def _coefficients(
     size = len(design.released) - 1
     if body["totals"] != [] or {"residuals", "scalars", "clip_counts"} & set(body):
         raise ReleaseFileError("a release of coefficients has no sums")
-    table = _table(body.get("coefficients"), "coefficients")
+    table = table_of(body.get("coefficients"), "coefficients")
     trace = table.get("trace")
     if not isinstance(trace, list):
         raise ReleaseFileError("coefficients.trace must be a list")
@@ -355,7 +355,7 @@ def _ranges(given: object, size: int, schema: object) -> tuple[tuple[float, floa
 
 
 def _guard_part(table: Mapping[str, object]) -> GuardPart:
-    return GuardPart(*(_integer(table.get(name), f"guard.{name}") for name in ("sigma", "fitting", "other")))
+    return GuardPart(*(integer_of(table.get(name), f"guard.{name}") for name in ("sigma", "fitting", "other")))
 
 
 def _discovery_part(body: Mapping[str, Any], design: Design, noise: NoiseLaw) -> DiscoveryPart | None:
@@ -364,8 +364,8 @@ def _discovery_part(body: Mapping[str, Any], design: Design, noise: NoiseLaw) ->
         raise ReleaseFileError("the design has private bounds, but the release does not have what they were found from")
     if "discovery" not in body:
         return None
-    table = _table(body["discovery"], "discovery")
-    given = _table(table.get("cells"), "discovery.cells")
+    table = table_of(body["discovery"], "discovery")
+    given = table_of(table.get("cells"), "discovery.cells")
     if body["schema"] in (1, 2, 3):
         raise ReleaseFileError(f"a release file of schema version {body['schema']} has no field 'discovery'")
     if not given or set(given) != set(design.ranges):
@@ -375,8 +375,8 @@ def _discovery_part(body: Mapping[str, Any], design: Design, noise: NoiseLaw) ->
         counts, wanted = given[name], len(cell_edges(*ends)) - 1
         if not isinstance(counts, list) or len(counts) != wanted:
             raise ReleaseFileError(f"discovery.cells must have {wanted} counts for {shown(name)}")
-        cells[name] = tuple(_integer(count, f"discovery.cells.{name}") for count in counts)
-    sigma, rows = (_integer(table.get(name), f"discovery.{name}") for name in ("sigma", "rows"))
+        cells[name] = tuple(integer_of(count, f"discovery.cells.{name}") for count in counts)
+    sigma, rows = (integer_of(table.get(name), f"discovery.{name}") for name in ("sigma", "rows"))
     part = DiscoveryPart(sigma, rows, cells)
     if found_bounds(part, design, noise.family) != {name: _bounds(design, name) for name in cells}:
         raise ReleaseFileError("the bounds that the counts in 'discovery' show are not those of the design")
@@ -392,8 +392,8 @@ def _residual_part(table: Mapping[str, object], noise: NoiseLaw, size: int) -> R
     full, *others = noise.residual_sizes(size)
     if not isinstance(further := table.get("further", []), list) or len(further) != len(others):
         raise ReleaseFileError("residuals.further does not list the sums of the models in noise.models")
-    ratio = _ratio_part(_table(table["ratio"], "residuals.ratio")) if "ratio" in table else None
-    parts = [_gram_part(_table(one, "residuals.further"), k) for one, k in zip(further, others, strict=True)]
+    ratio = _ratio_part(table_of(table["ratio"], "residuals.ratio")) if "ratio" in table else None
+    parts = [_gram_part(table_of(one, "residuals.further"), k) for one, k in zip(further, others, strict=True)]
     return replace(_gram_part(table, full), ratio=ratio, further=tuple(parts))
 
 
@@ -404,7 +404,7 @@ def _gram_part(table: Mapping[str, object], size: int) -> ResidualPart:
         raise ReleaseFileError(f"residuals.bound must be a number above 0 and up to {_WIDEST_RESIDUAL:g}")
     if not isinstance(totals, list) or len(totals) != entry_count(size):
         raise ReleaseFileError(f"residuals.totals is not the upper triangle of a {size} x {size} matrix")
-    whole = tuple(_integer(total, "residuals.totals") for total in totals)
+    whole = tuple(integer_of(total, "residuals.totals") for total in totals)
     return ResidualPart(coefficients, cast("float", bound), whole)
 
 
@@ -416,7 +416,7 @@ def _ratio_part(table: Mapping[str, object]) -> RatioPart:
             f"residuals.ratio needs a bound above 0 and up to {_WIDEST_RATIO:g}, a ratio from 0 to 1 and a mean from "
             "-1 to 1"
         )
-    return RatioPart(ratio, mean, bound, _integer(table.get("total"), "residuals.ratio.total"))
+    return RatioPart(ratio, mean, bound, integer_of(table.get("total"), "residuals.ratio.total"))
 
 
 def _floats(values: object, size: int, name: str) -> tuple[float, ...]:
@@ -440,70 +440,8 @@ def _settings(table: Mapping[str, object]) -> Settings:
 
 def ordered_design(table: Mapping[str, object]) -> dict[str, object]:
     """The design's table with its columns in their declared order, which sorted keys do not keep."""
-    columns, order = _table(table.get("columns"), "design.columns"), table.get("order")
+    columns, order = table_of(table.get("columns"), "design.columns"), table.get("order")
     if not isinstance(order, list) or sorted(columns) != sorted(map(str, order)):
         raise ReleaseFileError("design.order does not list the declared columns")
     rest = {key: value for key, value in table.items() if key != "order"}
     return rest | {"columns": {name: columns[name] for name in order}}
-
-
-def _noise_law(table: Mapping[str, object], design: Design, schema: int) -> NoiseLaw:
-    bits, calibration, family = table.get("grid_bits"), table.get("calibration"), table.get("family")
-    if family not in FAMILIES or calibration not in CALIBRATIONS:
-        raise ReleaseFileError("this version does not know the noise distribution in the file")
-    if not is_integer(bits) or not MIN_GRID_BITS <= bits <= MAX_GRID_BITS:
-        raise ReleaseFileError("noise.grid_bits is out of range")
-    sigma = _integers_of(_table(table.get("sigma"), "noise.sigma"), "noise.sigma")
-    if any(value < 0 for value in sigma.values()):
-        raise ReleaseFileError("noise.sigma must be positive")
-    parameters = _integers_of(_table(table.get("parameters", {}), "noise.parameters"), "noise.parameters")
-    if not _NEEDED.get(family, set()) <= set(parameters) or any(value < 1 for value in parameters.values()):
-        raise ReleaseFileError(f"noise.parameters are not those of the family {family!r}")
-    if WEIGHT_STEPS in parameters and design.weights is None:
-        raise ReleaseFileError(f"noise.parameters has {WEIGHT_STEPS}, but the design has no weights")
-    factors = _factors(table["factors"], design, schema) if "factors" in table else ()
-    models = _models(table["models"], design, schema) if "models" in table else ()
-    return NoiseLaw(bits, sigma, calibration, family, parameters, factors, models)
-
-
-def _factors(given: object, design: Design, schema: int) -> tuple[tuple[int, int], ...]:
-    """Factors whose products have no noise: all of the design; files before version 4 have none."""
-    if schema < 4:
-        raise ReleaseFileError(f"a release file of schema version {schema} has no noise.factors")
-    if not design.factors or given != [list(one) for one in design.factors]:
-        raise ReleaseFileError("noise.factors are not the first and last columns of the factors of the design")
-    return design.factors
-
-
-def _models(given: object, design: Design, schema: int) -> tuple[tuple[int, ...], ...]:
-    """Columns of further models with sums over residuals; files before version 6 have none."""
-    if schema < 6:
-        raise ReleaseFileError(f"a release file of schema version {schema} has no noise.models")
-    listed = given if isinstance(given, list) else []
-    models = tuple(dict.fromkeys(tuple(one) for one in listed if isinstance(one, list) and is_model(design, one)))
-    if not models or len(models) < len(listed):
-        raise ReleaseFileError("noise.models must list the columns of models beside the full one, each model once")
-    return models
-
-
-def _table(value: object, name: str) -> Mapping[str, object]:
-    if not isinstance(value, dict):
-        raise ReleaseFileError(f"the field {name!r} is not a table")
-    return value
-
-
-def _text(value: object, name: str) -> str:
-    if not isinstance(value, str) or not value:
-        raise ReleaseFileError(f"the field {name!r} is not text")
-    return value
-
-
-def _integers_of(table: Mapping[str, object], name: str) -> dict[str, int]:
-    return {key: _integer(value, f"{name}.{key}") for key, value in table.items()}
-
-
-def _integer(value: object, name: str) -> int:
-    digits = value.removeprefix("-") if isinstance(value, str) else ""
-    if not (digits.isascii() and digits.isdigit() and len(digits) <= 100):
-        raise ReleaseFileError(f"the field {name!r} must hold integers as decimal text")
-    return int(cast("str", value))

@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from discreet.releases.description import Description
 
 NOT_PRIVATE_SUFFIX: Final = ".NOT-PRIVATE.json"
-# of a file without further models, which earlier versions of discreet read
-_WITHOUT_MODELS: Final = 5
+# of a file without indicators that are released once and without further models
+_EARLIEST_WRITTEN: Final = 5
 
 
 @dataclass(frozen=True)
@@ -107,11 +107,11 @@ class Release:
     discovery: DiscoveryPart | None = None
     scaling: ScalingPart | None = None
     curators: CuratorTerms | None = None
-    schema: int = _WITHOUT_MODELS
+    schema: int = _EARLIEST_WRITTEN
     signature: str | None = None
 
     def __post_init__(self) -> None:
-        if self.noise.models:
+        if self.noise.indicators or self.noise.models:
             object.__setattr__(self, "schema", SCHEMA_VERSION)
         object.__setattr__(self, "scalars", MappingProxyType(dict(self.scalars)))
         object.__setattr__(self, "settings", MappingProxyType(dict(self.settings)))

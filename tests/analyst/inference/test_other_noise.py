@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from discreet.analyst.equations.noise_covariance import EntryNoise
 from discreet.analyst.equations.noise_draws import noise_draws
 from discreet.analyst.equations.noise_norm import ensemble_edge, noise_norm_quantile
 from discreet.analyst.equations.normal import normal_equations
@@ -33,15 +34,15 @@ def test_noise_exceeds_its_quantile_one_time_in_twenty(name):
     size, trials = 4, 4000
     law = replace(LAWS[name], parameters={"dimension": 10, "degrees": 6})
     sd = np.sqrt(1 + np.eye(size))
-    q = noise_norm_quantile(sd, np.eye(size), "sha256:test", law)
-    norms = np.linalg.norm(noise_draws(law, sd, np.random.PCG64(4), trials), ord=2, axis=(1, 2))
+    q = noise_norm_quantile(EntryNoise(sd), np.eye(size), "sha256:test", law)
+    norms = np.linalg.norm(noise_draws(law, EntryNoise(sd), np.random.PCG64(4), trials), ord=2, axis=(1, 2))
     found = int((norms > q).sum())
     band = stats.betabinom(trials, 20, 380)
     assert band.ppf(FALSE_ALARM / 2) <= found <= band.isf(FALSE_ALARM / 2)
     assert (norms > 0.7 * q).sum() > band.isf(FALSE_ALARM / 2)
-    assert q == noise_norm_quantile(sd, np.eye(size), "sha256:test", law)
+    assert q == noise_norm_quantile(EntryNoise(sd), np.eye(size), "sha256:test", law)
     # heavier tails reach further than Gaussian ones of the same deviations
-    assert q > noise_norm_quantile(sd, np.eye(size), "sha256:test")
+    assert q > noise_norm_quantile(EntryNoise(sd), np.eye(size), "sha256:test")
 
 
 @pytest.mark.parametrize("name", ["discrete-laplace", "k-norm", "wishart"])
@@ -50,7 +51,10 @@ def test_the_edge_beyond_a_hundred_rows_is_a_little_above_the_quantile(name):
     law = replace(LAWS[name], parameters={"dimension": size * (size + 1) // 2, "degrees": 300})
     sd = np.sqrt(1 + np.eye(size))
     norms = np.sort(
-        [np.abs(np.linalg.eigvalsh(one)[[0, -1]]).max() for one in noise_draws(law, sd, np.random.PCG64(3), 39)]
+        [
+            np.abs(np.linalg.eigvalsh(one)[[0, -1]]).max()
+            for one in noise_draws(law, EntryNoise(sd), np.random.PCG64(3), 39)
+        ]
     )
     assert norms[36] < ensemble_edge(sd, np.eye(size), law) < 1.25 * norms[36]
 

@@ -58,7 +58,7 @@ def test_what_is_forecast_as_bounded_is_bounded(intercept):
         L = unit_map(equations)
         sums = np.block([[equations.A, equations.b[:, None]], [equations.b, np.array([equations.c])]])
         z = fit._contrasts.critical(0.95) if fit.estimable else 1.96
-        score = score_from_sums(sums, equations.nobs, noise_map(equations), equations.block_sd**2)
+        score = score_from_sums(sums, equations.nobs, noise_map(equations), equations.noise)
         found = bounded([score], L / np.abs(L).max(axis=1, keepdims=True), z)[0]
         for name, yes in zip(fit.names, found.tolist(), strict=True):
             seen[yes] += 1

@@ -101,7 +101,7 @@ def test_the_noise_of_both_sums_is_that_of_the_released_ones(intercept):
     around[-1] = 1.0
     around[0] = -M[0, 2] / M[0, 0] if intercept else equations.shift[-1]
     wanted = [
-        [square_covariance(score.variance, a, b) / (p * q) for b, q in ((t, score.df), (around, 300 - intercept))]
+        [square_covariance(score.entry_noise, a, b) / (p * q) for b, q in ((t, score.df), (around, 300 - intercept))]
         for a, p in ((t, score.df), (around, 300 - intercept))
     ]
     np.testing.assert_allclose(result._ratio.privacy, wanted, rtol=1e-3)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import discreet
+from discreet.analyst.equations.noise_covariance import EntryNoise
 from discreet.analyst.equations.normal import normal_equations
 from discreet.analyst.equations.selection import choose
 from discreet.analyst.solvers.bayes import gram_variance, posterior_mean, posterior_solution, shrunk_gram
@@ -22,24 +23,30 @@ def equations_of(release, **spec):
 # -- the variances it rests on ---------------------------------------------------------------------------------------
 
 
-def entry_variances(noise_map, sd):
-    """By definition: one entry of the symmetric noise at a time."""
+def entry_variances(noise_map, sd, copies=()):
+    """By definition: one entry of the symmetric noise at a time, and its copy with it."""
     out = np.zeros((len(noise_map), len(noise_map)))
     for i, j in zip(*np.triu_indices(len(sd)), strict=True):
         one = np.zeros_like(sd)
-        one[i, j] = one[j, i] = sd[i, j]
+        if not (i == j and j in copies):
+            one[i, j] = one[j, i] = sd[i, j]
+        if i == 0 and j in copies:
+            one[j, j] = sd[i, j]
         out += (noise_map @ one @ noise_map.T) ** 2
     return out
 
 
+@pytest.mark.parametrize("copies", [(), (1, 3)])
 @pytest.mark.parametrize("lead", [True, False])
-def test_the_variances_of_a_mapped_gram_are_those_of_its_entries(lead):
+def test_the_variances_of_a_mapped_gram_are_those_of_its_entries(lead, copies):
     random = np.random.default_rng(3)
     size = 4
     noise_map = np.column_stack([random.uniform(-1, 1, size), np.eye(size)]) if lead else np.eye(size)
     sd = random.uniform(0.5, 2, (size + lead, size + lead))
     sd = (sd + sd.T) / 2
-    np.testing.assert_allclose(gram_variance(noise_map, sd), entry_variances(noise_map, sd), rtol=1e-12)
+    sd[copies, copies] = sd[0, copies]
+    got = gram_variance(noise_map, EntryNoise(sd, copies))
+    np.testing.assert_allclose(got, entry_variances(noise_map, sd, copies), rtol=1e-12)
 
 
 def test_a_gram_without_noise_is_not_shrunk_and_one_that_is_all_noise_becomes_its_mean():

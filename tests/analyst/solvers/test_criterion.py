@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from discreet.analyst.equations.normal import normal_equations
 from discreet.analyst.equations.selection import choose
-from discreet.analyst.solvers.criterion import _trace_with_noise, criterion_values, optimism, residual_variance
+from discreet.analyst.solvers.criterion import criterion_values, optimism, residual_variance
 from discreet.analyst.solvers.penalised import penalised_slopes
 from discreet.analyst.solvers.repair import slope_equations
 from discreet.design.model import Design
@@ -144,21 +142,3 @@ def test_the_residual_variance_is_unbiased_and_stays_within_what_bounds_allow():
             release = released(design_with((-1, 1)), np.eye(SIZE + 2), sigma, random)
             problem = slope_equations(normal_equations(release, choose(release)), release.digest)
             assert 0 <= residual_variance(problem) <= 1
-
-
-@given(size=st.integers(1, 6), seed=st.integers(0, 10**6))
-def test_the_trace_is_that_of_the_covariance_of_noise_times_coefficients(size, seed):
-    random = np.random.default_rng(seed)
-    variance = random.uniform(0, 2, (size, size))
-    variance = np.triu(variance) + np.triu(variance, 1).T
-    contrast, W = random.normal(size=size), random.normal(size=(size, size))
-    W = W + W.T
-    # E t is a linear map of the independent entries on and above the diagonal
-    rows, columns = np.triu_indices(size)
-    linear = np.zeros((size, len(rows)))
-    for index, (i, j) in enumerate(zip(rows, columns, strict=True)):
-        linear[i, index] += contrast[j]
-        if i != j:
-            linear[j, index] += contrast[i]
-    covariance = linear @ np.diag(variance[rows, columns]) @ linear.T
-    assert _trace_with_noise(W, contrast, variance) == pytest.approx(np.trace(W @ covariance), rel=1e-9, abs=1e-9)

@@ -44,4 +44,12 @@ def test_draws_are_what_the_mechanism_publishes():
     exact = totals.on_grid(asked.law.unit)
     sigma = asked.law.steps(len(asked.design.released))
     # beyond 12 standard deviations with probability below 1e-30 for each entry
+    sigma = asked.law.with_copies(sigma, len(asked.design.released))
     assert all(abs(a - b) <= 12 * s for one in made for a, b, s in zip(one, exact, sigma, strict=True))
+
+
+def test_a_copy_of_a_noisy_sum_tells_nothing_more():
+    ratio = LikelihoodRatio(without=(100, -7, 5), change=(5, 3, 3), sigma=(4, 9, 0))
+    less = LikelihoodRatio(without=(100, -7), change=(5, 3), sigma=(4, 9))
+    assert ratio.mu == less.mu
+    assert ratio.scores([(110, -2, 60)]).tolist() == less.scores([(110, -2)]).tolist()

@@ -9,7 +9,7 @@ import pytest
 from discreet.audit.pairs.catalogue import worst_pairs
 from discreet.audit.statistics.claims import Claim
 from discreet.audit.subjects.entries import MechanismEntry, mechanism_entries
-from discreet.audit.subjects.exact_losses import exact_loss
+from discreet.audit.subjects.exact_losses import COMPARED, exact_loss
 from discreet.audit.subjects.pooled import PooledSampler
 from discreet.audit.subjects.rows import MadeUpRows
 from discreet.design.model import Design
@@ -99,3 +99,18 @@ def test_a_law_without_a_form_of_its_own_has_no_exact_loss():
 
 def test_without_a_claimed_curve_there_is_nothing_to_compare_mu_with():
     assert largest("gaussian", Design("y", COLUMNS), claim=Claim(1.0, 1e-6)) is None
+
+
+def test_the_square_of_an_indicator_is_charged_with_its_sum_and_not_by_itself():
+    asked = Question.checked(
+        Design("y", {"y": (-1, 1), "b": bool}), PrivacyBudget(1.0, 1e-6), "gaussian", None,
+        moments="plain", residual_bound=None, clip_counts=False, grid_bits=16,
+    )  # fmt: skip
+    # 1 * 1, 1 * b, 1 * y, b * b, b * y, y * y
+    before, after = (1, 0, 1, 0, 0, 1), (2, 1, 2, 1, 1, 2)
+    sigma = asked.law.sigma
+    blocks = ("count", "sum_x", "sum_y", "cross", "target_square")
+    assert list(COMPARED["gaussian"](asked, 0, after, before)) == [(1, sigma[block]) for block in blocks]
+    # were the square another number than the sum, its change would have no noise
+    other = (*after[:3], 3, *after[4:])
+    assert (3, 1) in COMPARED["gaussian"](asked, 0, other, before)

@@ -18,9 +18,9 @@ DRAWS = 600
 MOMENTS = ["gaussian", "laplace", "k-norm", "wishart", "functional", "ssp", "adassp"]
 
 
-def subject(name, **declared):
+def subject(name, more=None, **declared):
     entries = mechanism_entries()
-    return MechanismSubject(entries[name], 1.0, Design("y", {"y": (-1, 1), "x": (-1, 1)}, **declared))
+    return MechanismSubject(entries[name], 1.0, Design("y", {"y": (-1, 1), "x": (-1, 1), **(more or {})}, **declared))
 
 
 def checks(one, drawn):
@@ -52,6 +52,18 @@ def test_noise_that_is_no_integer_is_rejected():
     one = subject("gaussian")
     drawn = tuple(one.draws(side, DRAWS) + 0.25 for side in (0, 1))
     assert [check.passed for check in checks(one, drawn)] == [True, True, False]
+
+
+def test_an_indicator_that_is_published_with_two_noises_is_rejected():
+    one = subject("gaussian", {"b": bool})
+    drawn = tuple(one.draws(side, DRAWS) for side in (0, 1))
+    assert [check.passed for check in checks(one, drawn)] == [True] * 4
+    # entries (1, b) and (b, b)
+    assert (drawn[0][:, 2] == drawn[0][:, 7]).all()
+    drawn[1][0, 7] += 1
+    *others, copies = checks(one, drawn)
+    assert [check.passed for check in others] == [True] * 3
+    assert not copies.passed
 
 
 def test_draws_have_the_stated_scales_and_their_law():

@@ -29,7 +29,7 @@ MAY_NOT_COUNT = ("gram_off_diagonal", "count", "target_square")
 
 
 def test_every_mechanism_has_a_map_for_this_version_and_those_that_were_published_before():
-    others = {("gaussian", version) for version in ("1", GaussianShares.version, *SCALED, *WEIGHTED)}
+    others = {("gaussian", version) for version in ("1", "2", GaussianShares.version, *SCALED, *WEIGHTED)}
     assert set(MAPS) == {(name, one.version) for name, one in mechanisms().items()} | others
     assert ScaledMoments.version in SCALED
     assert WeightedMoments.version in WEIGHTED

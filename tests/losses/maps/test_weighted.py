@@ -27,7 +27,7 @@ def law_of(design=DESIGN, moments="plain"):
     ).law  # fmt: skip
 
 
-def loss(law, design=DESIGN, version="weighted-1"):
+def loss(law, design=DESIGN, version="weighted-2"):
     return loss_of("gaussian", version, design, law, {}, 1.0, 1e-6)
 
 
@@ -38,6 +38,17 @@ def test_the_noise_keeps_its_promise_and_hardly_more(moments, unit):
     found = loss(law_of(design, moments), design)
     assert 0.98 * mu_from(1.0, 1e-6) <= found.mu <= mu_from(1.0, 1e-6)
     assert found.delta <= 1e-6
+
+
+def test_the_first_version_has_noise_of_its_own_on_the_square_of_an_indicator():
+    law = law_of()
+    assert law.indicators == DESIGN.indicators != ()
+    before = replace(law, indicators=())
+    assert loss(before, version="weighted-1").mu > 1.001 * loss(law).mu
+    assert loss(before, version="weighted-1").tau > loss(law).tau
+    for one, version in ((law, "weighted-1"), (before, "weighted-2")):
+        with pytest.raises(SpecError, match="one number for sum and square of the indicators"):
+            loss(one, version=version)
 
 
 @pytest.mark.parametrize("moments", ["plain", "robust"])
@@ -75,7 +86,7 @@ def test_other_bits_of_weights_are_refused():
 
 def test_no_version_serves_a_design_of_the_other_kind():
     plain = Design("y", {name: column for name, column in COLUMNS.items() if name != "w"})
-    for design, version in ((DESIGN, "2"), (plain, "weighted-1")):
+    for design, version in ((DESIGN, "3"), (plain, "weighted-1"), (plain, "weighted-2")):
         with pytest.raises(SpecError, match="contradicts the weights of the design"):
             loss(law_of(design), design, version)
 

@@ -66,8 +66,12 @@ def mu2_of_pair(design, law, table, neighbour) -> Fraction:
         accumulate(open_source(rows), design, RowDomain.of(design), ComputeOptions()).values
         for rows in (table, neighbour)
     ]
+    copies = law.copies(size)
     entries = list(zip(*moments, law.steps(size), strict=True))
-    assert all(a == b for a, b, sigma in entries if not sigma), "a sum without noise differs between neighbours"
+    own = [entry for place, entry in enumerate(entries) if place not in copies]
+    assert all(a == b for a, b, sigma in own if not sigma), "a sum without noise differs between neighbours"
+    for square, total in copies.items():
+        assert entries[square][:2] == entries[total][:2], "the square of an indicator is not its sum"
     return sum((Fraction((a - b) ** 2, sigma**2) for a, b, sigma in entries if sigma), start=Fraction(0))
 
 
@@ -288,34 +292,102 @@ def test_what_is_zero_in_every_row_is_published_as_it_is(neighbours, options):
     assert (made.noise_sd[zero] == 0).all()
     zero[0, 0] = design.count_public
     assert (made.noise_sd[~zero] > 0).all()
+    for j in (2, 3, 4, 5, 6, 7, 8):
+        assert made.moments[j, j] == made.moments[0, j]
+        assert made.noise_sd[j, j] == made.noise_sd[0, j] == made.noise.sd("sum_x")
     # each is 0 or an integer by chance with probability below 1e-8, as its noise has more than 2^28 steps
     assert np.count_nonzero(made.moments[~zero] % 1) == np.count_nonzero(~zero)
     assert discreet.Release.from_json(made.to_json()) == made
     assert 0.99 < discreet.verify(made).epsilon_given <= 1
 
 
+def test_an_indicator_costs_its_sum_and_not_its_square():
+    """The row with every indicator meets the promise, and would break it if each saved twice what it does."""
+    design = Design("y", FACTORS)
+    domain, size, budget = RowDomain.of(design), len(design.released), PrivacyBudget(1.0, 1e-6)
+    law = gaussian_law(design, budget)
+    assert law.indicators == design.indicators == ((2, 4), (5, 5), (6, 7), (8, 8))
+    row = {"y": [1], "x": [1], "g": ["n"], "b": [True], "h": ["w"], "two": ["q"]}
+    table = {name: values * 2 for name, values in row.items()}
+    spent = float(mu2_of_pair(design, law, table, row)) ** 0.5
+    assert 0.9999 * 1e-6 < delta_from(1.0, spent) <= 1e-6
+    shares = shares_by_design(
+        domain, "add-remove", size - 2, count_public=False, factors=design.factors, indicators=design.indicators
+    )
+    too_little = noise_law(
+        domain, "add-remove", size, budget, count_public=False, shares=shares, factors=design.factors,
+        indicators=design.indicators * 2,
+    )  # fmt: skip
+    assert delta_from(1.0, float(mu2_of_pair(design, too_little, table, row)) ** 0.5) > 1.02e-6
+    # with a ball ones are shrunk: squares and sums are two numbers
+    ball = gaussian_law(Design("y", FACTORS, radius=0.7), budget)
+    assert ball.indicators == ()
+    assert min(step for step in ball.steps(size) if step) > 0
+
+
+def test_sums_of_indicators_are_their_squares_whatever_the_cells():
+    columns = FACTORS | {
+        "i": {"formula": "g:b"}, "c": {"formula": "cut(x, -0.5, 0, 0.5)"}, "over": {"formula": "x > 0.2"},
+        "s": {"formula": "spline(x, 0)"}, "xg": {"formula": "x:h"},
+        "b": {"dtype": "bool", "missing": {"fill": True}}, "h": {"levels": FACTORS["h"], "missing": {"fill": "u"}},
+    }  # fmt: skip
+    design = Design("y", columns)
+    found = {design.released[first].partition("[")[0] for first, _ in design.indicators}
+    assert found == {"g", "b", "h", "two", "i", "c", "over"}
+    table = random_table(Design("y", FACTORS), 60, np.random.default_rng(3))
+    table["b"] = [None if k % 5 == 0 else cell for k, cell in enumerate(table["b"])]
+    table["h"] = ["?" if k % 5 == 1 else cell for k, cell in enumerate(table["h"])]
+    totals = accumulate(open_source(table), design, RowDomain.of(design), ComputeOptions()).values
+    law = gaussian_law(design, PrivacyBudget(1.0, 1e-6))
+    copies = law.copies(len(design.released))
+    assert [totals[square] for square in copies] == [totals[total] for total in copies.values()]
+    assert any(totals[square] for square in copies)
+    pairs = entries_of(len(design.released))
+    others = [j for j in range(1, len(design.released) - 1) if j not in law.indicator_columns]
+    squares = dict(zip(pairs, totals, strict=True))
+    assert all(squares[j, j] != squares[0, j] for j in others)
+
+
+def test_one_variate_serves_the_sum_and_the_square_of_an_indicator():
+    law = gaussian_law(Design("y", {"y": (0, 1), "x": (0, 1), "b": bool}), PrivacyBudget(1.0, 1e-6))
+    noisy = GaussianMoments().randomise(Totals((100,) * 10, 4**16, 1), law, _Counting())
+    assert noisy == (101, 102, 103, 104, 105, 106, 107, 103, 109, 110)
+
+
 @pytest.mark.parametrize(
-    ("neighbours", "columns", "factor", "since_version_1"),
+    ("neighbours", "columns", "factor", "since_version_1", "once"),
     [
-        ("add-remove", {"g": 3}, 0.9482, 0.9482), ("add-remove", {"g": 5}, 0.9169, 0.9169),
-        ("add-remove", {"g": 10}, 0.8359, 0.8349), ("add-remove", {"x": 0, "z": 0, "g": 5, "h": 4}, 0.9499, 0.8920),
-        ("add-remove", {"g": 51}, 0.7556, 0.7021), ("add-remove", {"x": 0, "z": 0}, 1.0, 1.0),
-        ("replace", {"g": 5}, 0.8943, 0.8519), ("replace", {"x": 0, "z": 0, "g": 5, "h": 4}, 0.9503, 0.8966),
+        ("add-remove", {"g": 3}, 0.9482, 0.9482, 0.9626), ("add-remove", {"g": 5}, 0.9169, 0.9169, 0.8941),
+        ("add-remove", {"g": 10}, 0.8359, 0.8349, 0.8884), ("add-remove", {"g": 51}, 0.7556, 0.7021, 0.9311),
+        ("add-remove", {"x": 0, "z": 0, "g": 5, "h": 4}, 0.9499, 0.8920, 0.9573),
+        ("add-remove", {"x": 0, "z": 0}, 1.0, 1.0, 1.0), ("replace", {"g": 5}, 0.8943, 0.8519, 0.8991),
+        ("replace", {"x": 0, "z": 0, "g": 5, "h": 4}, 0.9503, 0.8966, 0.9890),
     ],
 )  # fmt: skip
-def test_zeros_without_noise_take_noise_off_the_equations(neighbours, columns, factor, since_version_1):
+def test_zeros_and_squares_without_noise_take_noise_off_the_equations(
+    neighbours, columns, factor, since_version_1, once
+):
     """Standard deviation in the equation of a slope, under one promise, by the number of levels; 0 is a number."""
     declared = {name: [f"l{k}" for k in range(levels)] if levels else (0, 1) for name, levels in columns.items()}
     design = Design("y", {"y": (0, 1), **declared}, unit={"neighbours": neighbours})
     domain, size, budget = RowDomain.of(design), len(design.released), PrivacyBudget(1.0, 1e-6)
-    law = gaussian_law(design, budget)
     public = design.count_public
-    shares = shares_by_design(domain, neighbours, size - 2, count_public=public)
-    noisy = noise_law(domain, neighbours, size, budget, count_public=public, shares=shares)
-    first = noise_law(domain, neighbours, size, budget, count_public=public)
-    errors = [math.sqrt(predicted_error(one, size)) for one in (law, noisy, first)]
-    assert errors[0] / errors[1] == pytest.approx(factor, abs=5e-5)
-    assert errors[0] / errors[2] == pytest.approx(since_version_1, abs=5e-5)
+
+    def error(factors, indicators=()):
+        shares = shares_by_design(
+            domain, neighbours, size - 2, count_public=public, factors=factors, indicators=indicators
+        )
+        known = {"shares": shares, "factors": factors, "indicators": indicators}
+        return math.sqrt(
+            predicted_error(noise_law(domain, neighbours, size, budget, count_public=public, **known), size)
+        )
+
+    first = math.sqrt(predicted_error(noise_law(domain, neighbours, size, budget, count_public=public), size))
+    second, third = error(design.factors), error(design.factors, design.indicators)
+    assert math.sqrt(predicted_error(gaussian_law(design, budget), size)) == third
+    assert second / error(()) == pytest.approx(factor, abs=5e-5)
+    assert second / first == pytest.approx(since_version_1, abs=5e-5)
+    assert third / second == pytest.approx(once, abs=5e-5)
 
 
 @pytest.mark.slow
@@ -328,7 +400,7 @@ def test_errors_of_a_model_with_a_factor_count_what_has_noise_and_no_more():
     table = {"g": [levels[code] for code in codes], "y": codes * 0.8 - 1.6 + rng.normal(0, 0.5, 20_000)}
     made = [seeded_release(table, design, seed=seed, epsilon=2.0, delta=1e-6) for seed in range(600)]
     fits = [discreet.fit(release) for release in made]
-    noisy = [discreet.fit(replace(one, noise=replace(one.noise, factors=()))) for one in made[:50]]
+    noisy = [discreet.fit(replace(one, noise=replace(one.noise, factors=(), indicators=()))) for one in made[:50]]
     spread = np.std([fit.coefficients for fit in fits], axis=0)
     said, wrong = (np.median([list(fit.privacy_sd.values()) for fit in some], axis=0) for some in (fits, noisy))
     # the standard error of a spread of 600 draws is 2.9% of it, of their mean less

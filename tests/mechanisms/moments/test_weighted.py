@@ -242,11 +242,12 @@ def test_noise_has_the_stated_law_and_a_wrong_scale_is_rejected():
     off = []
     for _ in range(200):
         made = asked.mechanism.randomise(exact, design, asked.law, ExactSampler())
+        assert [made.totals[place] for place in asked.law.copies(5)] == list(made.totals[2:4])
         changes = zip((*made.totals, made.scalars[ROWS]), (*sums, rows), strict=True)
         scales = (*asked.law.steps(len(design.released)), asked.law.sigma[ROWS])
         off += [(a - b) / scale for (a, b), scale in zip(changes, scales, strict=True) if scale]
-    # the number of rows beside every entry but the product of two indicators
-    assert len(off) == 200 * (entry_count(5) - 1 + 1)
+    # the number of rows beside every entry but the product of two indicators and their squares
+    assert len(off) == 200 * (entry_count(5) - 3 + 1)
     statistic = float(np.square(off).sum())
     low, high = stats.chi2.ppf([FALSE_ALARM / 2, 1 - FALSE_ALARM / 2], len(off))
     assert low < statistic < high
@@ -260,7 +261,7 @@ def test_a_release_is_verified_and_read_back(neighbours, moments):
     design = weighted(COLUMNS, unit={"neighbours": neighbours})
     table = random_table(design, 60, np.random.default_rng(2))
     made = discreet.release(table, design, epsilon=EPSILON, delta=DELTA, moments=moments)
-    assert (made.mechanism, made.mechanism_version) == ("gaussian", "weighted-1")
+    assert (made.mechanism, made.mechanism_version) == ("gaussian", "weighted-2")
     again = discreet.Release.from_json(made.to_json())
     assert again == made
     assert discreet.verify(again).epsilon_given <= EPSILON * (1 + 1e-9)

@@ -19,7 +19,7 @@ from typing import Final
 import numpy as np
 
 from discreet.analyst.diagnostics.piles import OTHER, WRONG, Side
-from discreet.analyst.equations.noise_covariance import product_covariance
+from discreet.analyst.equations.noise_covariance import EntryNoise, product_covariance
 from discreet.analyst.equations.selection import SubModel
 from discreet.analyst.equations.sums import centred
 from discreet.design.columns import Numeric
@@ -72,10 +72,12 @@ def bound_costs(release: Release, model: SubModel) -> tuple[BoundCost, ...]:
         return ()
     # the square of the target only gives its spread
     square_known = not np.isnan(M[-1, -1])
-    M, variance = np.nan_to_num(M), np.nan_to_num(release.noise_sd[np.ix_(positions, positions)]) ** 2
-    if not variance.any() or not _definite(M[:-1, :-1]):
+    sd = np.nan_to_num(release.noise_sd[np.ix_(positions, positions)])
+    copies = np.flatnonzero(np.isin(positions, release.noise.indicator_columns))
+    M, noise = np.nan_to_num(M), EntryNoise(sd, tuple(copies.tolist()))
+    if not noise or not _definite(M[:-1, :-1]):
         return ()
-    before = _privacy_error(M, variance)
+    before = _privacy_error(M, noise)
     costs = []
     for index, position in enumerate(positions[1:], start=1):
         name = release.columns[position]
@@ -87,7 +89,7 @@ def bound_costs(release: Release, model: SubModel) -> tuple[BoundCost, ...]:
         T = np.eye(len(M))
         T[index, index] = 1 / _INNER
         T[index, 0] = -np.clip(mean, -_INNER, _INNER) / _INNER
-        after = _privacy_error(T @ M @ T.T, variance)
+        after = _privacy_error(T @ M @ T.T, noise)
         # one scaled unit of a narrower target is worth less
         worth = _INNER if index == len(M) - 1 else 1.0
         ends = None if spread is None else _ends(column, mean, spread)
@@ -152,11 +154,11 @@ def _definite(A: FloatArray) -> bool:
     return bool(values[0] > _ROUNDING * values[-1])
 
 
-def _privacy_error(M: FloatArray, variance: FloatArray) -> float:
+def _privacy_error(M: FloatArray, entry_noise: EntryNoise) -> float:
     """tr(A H V H) / n of the sums of (1, features, target), which must be positive definite."""
     A, b = M[:-1, :-1], M[:-1, -1]
     theta = np.linalg.solve(A, b)
-    noise = product_covariance(variance, np.append(-theta, 1.0))[:-1, :-1]
+    noise = product_covariance(entry_noise, np.append(-theta, 1.0))[:-1, :-1]
     return float(np.trace(np.linalg.solve(A, noise)) / A[0, 0])
 
 

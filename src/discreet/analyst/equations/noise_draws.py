@@ -6,20 +6,21 @@ import math
 
 import numpy as np
 
+from discreet.analyst.equations.noise_covariance import EntryNoise
 from discreet.analyst.equations.seeded import standard_normals, uniforms
 from discreet.exact.arrays import FloatArray
 from discreet.releases import NoiseLaw
 
 
-def noise_draws(law: NoiseLaw, sd: FloatArray, stream: np.random.PCG64, count: int) -> FloatArray:
+def noise_draws(law: NoiseLaw, noise: EntryNoise, stream: np.random.PCG64, count: int) -> FloatArray:
     """Symmetric matrices of noise with these standard deviations and the joint law of the family.
 
     Parameters
     ----------
     law
         Family of the noise, and its parameters.
-    sd
-        Of the entries, shape (p, p); 0 where there is no noise.
+    noise
+        Of the entries, shape (p, p), and which are the same.
     stream
         Random bits.
     count
@@ -32,9 +33,10 @@ def noise_draws(law: NoiseLaw, sd: FloatArray, stream: np.random.PCG64, count: i
 
     Examples
     --------
-    >>> noise_draws(NoiseLaw(8, {}, "none"), np.zeros((2, 2)), np.random.PCG64(1), 3).any()
+    >>> noise_draws(NoiseLaw(8, {}, "none"), EntryNoise(np.zeros((2, 2))), np.random.PCG64(1), 3).any()
     np.False_
     """
+    sd = noise.sd
     if law.family == "wishart":
         return _wishart(law.parameters["degrees"], sd, stream, count)
     size = len(sd)
@@ -51,6 +53,8 @@ def noise_draws(law: NoiseLaw, sd: FloatArray, stream: np.random.PCG64, count: i
     out = np.empty((count, size, size))
     out[:, rows, columns] = upper
     out[:, columns, rows] = upper
+    copies = list(noise.copies)
+    out[:, copies, copies] = out[:, 0, copies]
     return out
 
 

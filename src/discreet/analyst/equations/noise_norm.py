@@ -9,6 +9,7 @@ from typing import Final
 
 import numpy as np
 
+from discreet.analyst.equations.noise_covariance import EntryNoise
 from discreet.analyst.equations.noise_draws import noise_draws
 from discreet.analyst.equations.seeded import seeded_stream
 from discreet.exact.arrays import FloatArray
@@ -19,8 +20,8 @@ _SIMULATED_ROWS: Final = 100
 _GAUSSIAN: Final = NoiseLaw(8, {}, "none")
 
 
-def noise_norm_quantile(sd: FloatArray, noise_map: FloatArray, digest: str, law: NoiseLaw = _GAUSSIAN) -> float:
-    """Simulate the 95% quantile of the operator norm of C E C', E symmetric noise with entry deviations `sd`.
+def noise_norm_quantile(noise: EntryNoise, noise_map: FloatArray, digest: str, law: NoiseLaw = _GAUSSIAN) -> float:
+    """Simulate the 95% quantile of the operator norm of C E C', E symmetric noise.
 
     Of B simulated norms it takes the one of rank 0.95 (B+1), which a further norm exceeds with probability 5%
     exactly, on average over fingerprints, however few the draws. Fewer are made where they are costly: the norm of a
@@ -28,8 +29,8 @@ def noise_norm_quantile(sd: FloatArray, noise_map: FloatArray, digest: str, law:
 
     Parameters
     ----------
-    sd
-        Standard deviations of the entries on and above the diagonal, shape (p, p).
+    noise
+        E, shape (p, p).
     noise_map
         C, shape (k, p).
     digest
@@ -39,15 +40,16 @@ def noise_norm_quantile(sd: FloatArray, noise_map: FloatArray, digest: str, law:
 
     Examples
     --------
-    >>> noise_norm_quantile(np.zeros((2, 2)), np.eye(2), "sha256:00")
+    >>> noise_norm_quantile(EntryNoise(np.zeros((2, 2))), np.eye(2), "sha256:00")
     0.0
     """
-    if not sd.any():
+    if not noise:
         return 0.0
     if len(noise_map) > _SIMULATED_ROWS:
-        return ensemble_edge(sd, noise_map, law)
+        # one deviation of an entry covers what an entry on the diagonal shares with another
+        return ensemble_edge(noise.sd, noise_map, law)
     draws = _draws(len(noise_map))
-    norms = np.sort(np.concatenate(list(_norms(sd, noise_map, draws, digest, law))))
+    norms = np.sort(np.concatenate(list(_norms(noise, noise_map, draws, digest, law))))
     rank = math.ceil((1 - MISS) * (draws + 1))
     return float(norms[rank - 1])
 
@@ -84,11 +86,11 @@ def _draws(size: int) -> int:
 
 
 def _norms(
-    sd: FloatArray, noise_map: FloatArray, draws: int, digest: str, law: NoiseLaw = _GAUSSIAN
+    noise: EntryNoise, noise_map: FloatArray, draws: int, digest: str, law: NoiseLaw = _GAUSSIAN
 ) -> Iterator[FloatArray]:
     stream = seeded_stream("noise norm", digest)
-    batch = max(1, 2**21 // sd.size)
+    batch = max(1, 2**21 // noise.sd.size)
     for start in range(0, draws, batch):
-        E = noise_draws(law, sd, stream, min(batch, draws - start))
+        E = noise_draws(law, noise, stream, min(batch, draws - start))
         ends = np.linalg.eigvalsh(noise_map @ E @ noise_map.T)[:, [0, -1]]
         yield np.abs(ends).max(axis=1)

@@ -13,6 +13,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from discreet.analyst.equations.noise_covariance import EntryNoise
 from discreet.analyst.equations.selection import SubModel
 from discreet.analyst.equations.sums import centred, check_sums
 from discreet.analyst.equations.units import Units, model_scales, released_scaling
@@ -43,7 +44,10 @@ class NormalEquations(Units):
     unit
         What an integer is divided by.
     block_sd
-        Noise standard deviations of the released sums of (1, features, target) behind them; uncorrelated entries.
+        Noise standard deviations of the released sums of (1, features, target) behind them.
+    block_copies
+        Which of these columns are indicators whose sum and square are one number with one noise; all other entries are
+        uncorrelated.
     law
         Family of that noise.
     low, high
@@ -64,6 +68,7 @@ class NormalEquations(Units):
     whole: BigIntArray
     unit: int
     block_sd: FloatArray
+    block_copies: tuple[int, ...]
     law: NoiseLaw
     low: FloatArray
     high: FloatArray
@@ -72,6 +77,11 @@ class NormalEquations(Units):
     fourth: FloatArray | None = None
     weighted: bool = False
     weights: bool = False
+
+    @property
+    def noise(self) -> EntryNoise:
+        """The noise of the released sums of (1, features, target)."""
+        return EntryNoise(self.block_sd, self.block_copies)
 
     @property
     def integer_gram(self) -> BigIntArray:
@@ -141,6 +151,7 @@ def normal_equations(release: Release, model: SubModel) -> NormalEquations:
         unit=unit,
         # what was not released enters no model, so that its noise is nobody's
         block_sd=np.nan_to_num(release.noise_sd[np.ix_(positions, positions)]) * spread,
+        block_copies=tuple(np.flatnonzero(np.isin(positions, release.noise.indicator_columns)).tolist()),
         law=release.noise,
         low=np.array(low),
         high=np.array(high),

@@ -34,6 +34,7 @@ from typing import Final
 
 import numpy as np
 
+from discreet.analyst.equations.noise_covariance import product_covariance
 from discreet.analyst.inference.score import ScoreInference
 from discreet.exact.arrays import FloatArray
 
@@ -183,10 +184,10 @@ def nuisance(
     if sigma2 is None:
         sigma2 = float(combination @ inference.covariance @ combination)
     free = len(combination) - len(L)
-    if not (inference.variance.any() and free and sigma2 > 0):
+    if not (inference.entry_noise and free and sigma2 > 0):
         return Nuisance(math.sqrt(max(sigma2, 0.0)), *np.zeros((3, free)))
     w = combination @ inference.inverse @ inference.noise_map
-    form = form_matrix(inference.variance, w)
+    form = product_covariance(inference.entry_noise, w)
     steps = root.beside(L)
     growth, axes = np.linalg.eigh(steps @ form @ steps.T / sigma2)
     return Nuisance(
@@ -231,18 +232,6 @@ def covariance_root(inference: ScoreInference) -> CovarianceRoot:
     values, axes = np.linalg.eigh(inference.covariance)
     root = axes * np.sqrt(np.maximum(values, 0.0))
     return CovarianceRoot(root, -(root.T @ inference.noise_map))
-
-
-def form_matrix(variance: FloatArray, w: FloatArray) -> FloatArray:
-    """Matrix K with Var(w'F t) = t'K t for the noise F of a release, shape (p, p).
-
-    >>> form_matrix(np.array([[1.0, 2.0], [2.0, 3.0]]), np.array([1.0, -1.0]))
-    array([[ 3., -2.],
-           [-2.,  5.]])
-    """
-    out: FloatArray = variance * np.outer(w, w)
-    np.fill_diagonal(out, variance @ w**2)
-    return out
 
 
 def tail_given(x: float, kappa: float, count: int) -> float:

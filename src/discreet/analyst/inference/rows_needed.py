@@ -88,15 +88,15 @@ class _Forecast:
         self.sums = np.block([[equations.A, equations.b[:, None]], [equations.b, np.array([equations.c])]])
         self.C = noise_map(equations)
         stream = seeded_stream("rows needed", self.digest)
-        law, sd = equations.law, equations.block_sd
+        law, own = equations.law, equations.noise
         kept: list[FloatArray] = []
         for _ in range(max(1, _TRIES // size**2 // _WANTED)):
-            noise = noise_draws(law, sd, stream, _WANTED)
+            noise = noise_draws(law, own, stream, _WANTED)
             kept += list(noise[np.linalg.eigvalsh(self.sums - self.C @ noise @ self.C.T)[:, 0] > 0])
             if len(kept) >= _WANTED:
                 break
-        self.now = np.array(kept[:_WANTED]).reshape(-1, *sd.shape)
-        self.then = noise_draws(law, sd, stream, len(self.now))
+        self.now = np.array(kept[:_WANTED]).reshape(-1, *own.sd.shape)
+        self.then = noise_draws(law, own, stream, len(self.now))
         sums = self.sums - self.C @ self.now @ self.C.T
         log_size = np.linalg.slogdet(sums[:, :-1, :-1])[1]
         weights = np.exp((log_size.min(initial=np.inf) - log_size) / 2)
@@ -119,8 +119,8 @@ class _Forecast:
             noise = self.then - factor * self.now
             sums = factor * self.sums + self.C @ noise @ self.C.T
             rows = factor * self.equations.nobs + noise[:, 0, 0]
-            variance = self.equations.block_sd**2
-            scores = [score_from_sums(*table, self.C, variance) for table in zip(sums, rows.tolist(), strict=True)]
+            own = self.equations.noise
+            scores = [score_from_sums(*table, self.C, own) for table in zip(sums, rows.tolist(), strict=True)]
             self.shares[factor] = self.weights @ bounded(scores, self.L, self.z)
         return self.shares[factor]
 
@@ -144,12 +144,12 @@ def bounded(scores: Sequence[ScoreInference | None], L: FloatArray, z: float) ->
     known = [score for score in scores if score is not None]
     if not known:
         return out
-    variance, regressors = known[0].variance, known[0].noise_map
+    noise, regressors = known[0].entry_noise, known[0].noise_map
     H, covariance = np.array([one.inverse for one in known]), np.array([one.covariance for one in known])
     values, axes = np.linalg.eigh(covariance)
     root = axes * np.sqrt(np.maximum(values, 0.0))[:, None, :]
     for index, row in enumerate(L):
-        form = regressors @ product_covariance(variance, (row @ H) @ regressors) @ regressors.T
+        form = regressors @ product_covariance(noise, (row @ H) @ regressors) @ regressors.T
         growth = np.linalg.eigvalsh(root.transpose(0, 2, 1) @ form @ root)[:, -1]
         out[usable, index] = z**2 * growth < (covariance @ row) @ row
     return out

@@ -76,15 +76,15 @@ def variance_ratio(
     ratio_square
         Of a robust release: the ratio rho and the noisy sum S. Gaussian rows are assumed without it.
     """
-    T = inference.variance
-    size = T.shape[0]
+    noise = inference.entry_noise
+    size = len(noise.sd)
     n = equations.nobs
     around = np.zeros(size)
     around[-1] = 1.0
     followed = 0.0
     if equations.intercept:
         around[0] = -float(equations.b[0]) / float(equations.A[0, 0])
-        followed = float(product_covariance(T, around)[0, 0] / equations.A[0, 0])
+        followed = float(product_covariance(noise, around)[0, 0] / equations.A[0, 0])
     else:
         around[0] = float(equations.shift[-1])
     total_rows = n - 1 if equations.intercept else n
@@ -96,8 +96,8 @@ def variance_ratio(
         rho, square = ratio_square
         gaussian = sampling[0, 0] - 2 * rho * sampling[0, 1] + rho**2 * sampling[1, 1]
         sampling[0, 0] += max(square / float(rows.prod()) - gaussian, 0.0)
-    both = square_covariance(T, inference.contrast, around)
-    swelled = square_covariance(T, around, around) + 2 * followed**2 + 4 * abs(total) * followed
+    both = square_covariance(noise, inference.contrast, around)
+    swelled = square_covariance(noise, around, around) + 2 * followed**2 + 4 * abs(total) * followed
     privacy: FloatArray = np.array([[inference.residual_noise, both], [both, swelled]]) / np.outer(rows, rows)
     return VarianceRatio(
         residual=inference.s2,

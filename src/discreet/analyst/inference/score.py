@@ -37,7 +37,12 @@ from typing import NamedTuple, cast
 
 import numpy as np
 
-from discreet.analyst.equations.noise_covariance import form_covariance, product_covariance, square_covariance
+from discreet.analyst.equations.noise_covariance import (
+    EntryNoise,
+    form_covariance,
+    product_covariance,
+    square_covariance,
+)
 from discreet.analyst.equations.normal import NormalEquations
 from discreet.analyst.inference.sandwich import Middle
 from discreet.analyst.inference.weights import weighted_middle
@@ -52,8 +57,8 @@ class ScoreInference:
 
     Attributes
     ----------
-    variance
-        Variances of the independent entries of the noise F in the sums of (1, features, target), shape (p, p).
+    entry_noise
+        The noise F in the sums of (1, features, target), shape (p, p).
     noise_map
         How F enters the sums of (z, target): as C F C' with this C, shape (k+1, p).
     contrast
@@ -80,7 +85,7 @@ class ScoreInference:
         What a robust sampling variance is multiplied by: n / (n - k) for HC1, 1 for HC0.
     """
 
-    variance: FloatArray
+    entry_noise: EntryNoise
     noise_map: FloatArray
     contrast: FloatArray
     inverse: FloatArray
@@ -142,7 +147,7 @@ class ScoreInference:
 
     def covariance_at(self, step: FloatArray) -> FloatArray:
         """Covariance of theta~ if the coefficients were theta~ + step, shape (k, k)."""
-        noise = product_covariance(self.variance, self.contrast - self.noise_map.T @ step)
+        noise = product_covariance(self.entry_noise, self.contrast - self.noise_map.T @ step)
         H = self.inverse @ self.noise_map
         return self.sampling + H @ noise @ H.T
 
@@ -192,23 +197,23 @@ class _Line(NamedTuple):
     total: float
     nobs: float
 
-    def inference(self, C: FloatArray, variance: FloatArray, ridge: _Ridge) -> ScoreInference:
+    def inference(self, C: FloatArray, entry_noise: EntryNoise, ridge: _Ridge) -> ScoreInference:
         """Set up the score's covariance; see `score_inference`."""
         contrast = C.T @ np.append(-self.estimate, 1.0)
         regressors = C[:-1]
-        noise = regressors @ product_covariance(variance, contrast) @ regressors.T
+        noise = regressors @ product_covariance(entry_noise, contrast) @ regressors.T
         residual = self.residual + float((ridge.weights * noise).sum())
         rows = self.nobs - ridge.used
         followed = ridge.weights @ noise
         s2 = max(min(residual, self.total) / rows, 0.0) if rows > 0 else 0.0
         return ScoreInference(
-            variance=variance,
+            entry_noise=entry_noise,
             noise_map=regressors,
             contrast=contrast,
             inverse=self.H,
             noise=noise,
             residual=residual,
-            residual_noise=square_covariance(variance, contrast, contrast)
+            residual_noise=square_covariance(entry_noise, contrast, contrast)
             + 2 * float((followed * followed.T).sum())
             + 4 * s2 * float(np.trace(followed))
             + 4 * float(ridge.pull @ noise @ ridge.pull),
@@ -257,12 +262,12 @@ def score_inference(
         spread = H @ weighted_middle(equations, _definite(A, penalty_diagonal)) @ H
     return _Line(estimate, H, residual_sum(equations, theta), total_sum(equations), equations.nobs).inference(
         noise_map(equations),
-        equations.block_sd**2,
+        equations.noise,
         _Ridge(weights, used, spread, H @ (penalty_diagonal * estimate)),
     )
 
 
-def score_from_sums(sums: FloatArray, nobs: float, C: FloatArray, variance: FloatArray) -> ScoreInference | None:
+def score_from_sums(sums: FloatArray, nobs: float, C: FloatArray, noise: EntryNoise) -> ScoreInference | None:
     """Set up the same without a penalty from sums of (z, target) in double precision; none where they give no line.
 
     Parameters
@@ -273,8 +278,8 @@ def score_from_sums(sums: FloatArray, nobs: float, C: FloatArray, variance: Floa
         Number of rows.
     C
         How the noise of the released sums of (1, features, target) enters, shape (k+1, p); see `noise_map`.
-    variance
-        Of that noise, shape (p, p).
+    noise
+        That noise, shape (p, p).
     """
     A, b, c = sums[:-1, :-1], sums[:-1, -1], sums[-1, -1]
     size = len(b)
@@ -291,7 +296,7 @@ def score_from_sums(sums: FloatArray, nobs: float, C: FloatArray, variance: Floa
     theta = H @ b
     total = float(c - (b[0] ** 2 / A[0, 0] if C.shape[0] == C.shape[1] else 0.0))
     line = _Line(theta, H, float(c - b @ theta), total, nobs)
-    return line.inference(C, variance, _Ridge(H, float(size), H, np.zeros(size)))
+    return line.inference(C, noise, _Ridge(H, float(size), H, np.zeros(size)))
 
 
 def noise_map(equations: NormalEquations) -> FloatArray:
@@ -329,8 +334,8 @@ def contrast_terms(inference: ScoreInference, L: FloatArray) -> ContrastTerms:
     return ContrastTerms(
         sampling=inference.sampling_along(L),
         privacy=privacy,
-        q1=-form_covariance(inference.variance, W, here, R),
-        q2=form_covariance(inference.variance, W, R, R),
+        q1=-form_covariance(inference.entry_noise, W, here, R),
+        q2=form_covariance(inference.entry_noise, W, R, R),
     )
 
 

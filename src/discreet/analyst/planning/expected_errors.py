@@ -15,6 +15,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from discreet.analyst.equations.noise_covariance import EntryNoise
 from discreet.analyst.equations.noise_draws import noise_draws
 from discreet.analyst.equations.normal import NormalEquations
 from discreet.analyst.equations.seeded import seeded_stream, standard_normals
@@ -116,7 +117,7 @@ def _noises(equations: NormalEquations, count: int) -> Iterator[FloatArray]:
     stream = seeded_stream("plan", "noise")
     batch = max(1, 2**21 // equations.block_sd.size)
     for start in range(0, count, batch):
-        yield from noise_draws(equations.law, equations.block_sd, stream, min(batch, count - start))
+        yield from noise_draws(equations.law, equations.noise, stream, min(batch, count - start))
 
 
 def _tables(equations: NormalEquations, rows_factor: float, count: int) -> Iterator[FloatArray]:
@@ -128,7 +129,7 @@ def _tables(equations: NormalEquations, rows_factor: float, count: int) -> Itera
     """
     sums, nobs = _sums(equations) * rows_factor, equations.nobs * rows_factor
     rare = _indicators(equations)
-    score = score_from_sums(sums, nobs, noise_map(equations), np.zeros_like(equations.block_sd))
+    score = score_from_sums(sums, nobs, noise_map(equations), EntryNoise(np.zeros_like(equations.block_sd)))
     if score is None or not len(rare):
         yield from [sums] * count
         return
@@ -162,14 +163,14 @@ def _indicators(equations: NormalEquations) -> npt.NDArray[np.intp]:
 def _errors(
     equations: NormalEquations, drawn: Iterable[tuple[FloatArray, FloatArray]], nobs: float, level: float
 ) -> DrawnErrors:
-    C, variance = noise_map(equations), equations.block_sd**2
+    C, noise = noise_map(equations), equations.noise
     L = unit_map(equations)
     scale = np.abs(L).max(axis=1)
     L = L / scale[:, None]
     z = critical_value(level, family_of(equations.law.family), max(nobs - len(L), 1.0))
     # many small matrices, one after another
     with one_blas_thread():
-        scores = [score_from_sums(sums + C @ F @ C.T, nobs + float(F[0, 0]), C, variance) for sums, F in drawn]
+        scores = [score_from_sums(sums + C @ F @ C.T, nobs + float(F[0, 0]), C, noise) for sums, F in drawn]
         sampling, privacy, width = (np.array(part) for part in zip(*(_read(one, L, z) for one in scores), strict=True))
         sure = bounded(scores, L, z)
         # in doubt is what other coefficients that are not well known may leave open: there the sets themselves decide
@@ -182,7 +183,7 @@ def _errors(
 
 def score_at(equations: NormalEquations) -> ScoreInference | None:
     """The inference from the sums as they are; none where they do not determine a line."""
-    return score_from_sums(_sums(equations), equations.nobs, noise_map(equations), equations.block_sd**2)
+    return score_from_sums(_sums(equations), equations.nobs, noise_map(equations), equations.noise)
 
 
 def _sums(equations: NormalEquations) -> FloatArray:

@@ -27,7 +27,10 @@ def both_laws(first: NoiseLaw, second: NoiseLaw) -> NoiseLaw:
     family: NoiseFamily = "discrete-laplace" if laplace else "discrete-gaussian"
     # a sum that one of them has without noise has none in their mean
     weights = {name: bits for name, bits in first.parameters.items() if name == WEIGHT_STEPS}
-    return NoiseLaw(first.grid_bits, sigma, "none", family, weights, first.factors or second.factors)
+    factors = first.factors or second.factors
+    # where one of them has two variates for sum and square, their means are no longer one number
+    indicators = first.indicators if first.indicators == second.indicators else ()
+    return NoiseLaw(first.grid_bits, sigma, "none", family, weights, factors, indicators)
 
 
 def with_law(release: Release, law: NoiseLaw) -> Release:

@@ -26,6 +26,7 @@ from typing import Final
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
+from discreet.analyst.equations.noise_covariance import EntryNoise, averaged_covariance
 from discreet.analyst.equations.normal import NormalEquations
 from discreet.analyst.solvers.least_squares import Solution
 from discreet.analyst.solvers.penalised_gram import PenalisedGram, penalised_gram
@@ -53,26 +54,29 @@ def posterior_solution(equations: NormalEquations, digest: str) -> Solution:
 def posterior_mean(about: PenalisedGram, equations: NormalEquations) -> FloatArray:
     """Posterior mean of the coefficients that are shrunk, shape (m,); see the head of the module."""
     size = len(about.gram)
-    gram, noise_left = shrunk_gram(about.gram, gram_variance(about.noise_map[:-1, :-1], equations.block_sd[:-1, :-1]))
+    gram, noise_left = shrunk_gram(about.gram, gram_variance(about.noise_map[:-1, :-1], equations.noise.without_last()))
     values, axes = np.linalg.eigh(gram)
     values = np.maximum(values, 0.0)
     if size == 0 or values[-1] <= 0:
         return np.zeros(size)
     gram = (axes * values) @ axes.T
-    variance = equations.block_sd**2
+    noise = equations.noise
+    variance, shared = noise.variance.copy(), noise.shared.copy()
     lead = variance.shape[0] - 1 - size
     variance[lead:-1, lead:-1] *= noise_left
+    # shrunk by the share k, a square has the error (1 - k) signal - k noise, of which k is what it shares with its sum
+    shared[lead:-1] *= noise_left.diagonal()
     square = _sum_of_squares(about, equations)
     target_only = np.zeros((size + 1, size + 1))
     target_only[-1, -1] = 1.0
-    right_noise = _averaged(about.noise_map, variance, target_only)
+    right_noise = _averaged(about.noise_map, variance, shared, target_only)
     logs, means = [], []
     for power in _POWERS:
         spread = np.maximum(values / values[-1], _FLATTEST) ** power
         spread *= square / (values @ spread)
         prior = np.zeros_like(target_only)
         prior[:-1, :-1] = (axes * spread) @ axes.T
-        explained = (axes * (values**2 * spread)) @ axes.T + _averaged(about.noise_map, variance, prior)
+        explained = (axes * (values**2 * spread)) @ axes.T + _averaged(about.noise_map, variance, shared, prior)
         for share in _SIZES:
             residual = max(1 - share, _LEAST_RESIDUAL) * square / max(equations.nobs, 1.0)
             C = share * explained + residual * gram + right_noise
@@ -87,19 +91,19 @@ def posterior_mean(about: PenalisedGram, equations: NormalEquations) -> FloatArr
     return averaged
 
 
-def gram_variance(noise_map: FloatArray, sd: FloatArray) -> FloatArray:
-    """Variances of the entries of M E M', E symmetric with independent entries of these deviations, shape (m, m).
+def gram_variance(noise_map: FloatArray, noise: EntryNoise) -> FloatArray:
+    """Variances of the entries of M E M', E symmetric noise, shape (m, m).
 
     Every row of M is a unit vector, plus a multiple of the first one. For such rows, i and j different, no entry of E
-    is counted twice; on the diagonal the entry between both is.
+    is counted twice; on the diagonal the entry between both is, and the square of an indicator is that entry again.
 
-    >>> gram_variance(np.array([[2.0, 1.0]]), np.array([[1.0, 1.0], [1.0, 1.0]]))
+    >>> gram_variance(np.array([[2.0, 1.0]]), EntryNoise(np.array([[1.0, 1.0], [1.0, 1.0]])))
     array([[33.]])
     """
-    variance, squares = sd**2, noise_map**2
+    variance, squares = noise.variance, noise_map**2
     out: FloatArray = squares @ variance @ squares.T
     if noise_map.shape[1] > len(out):
-        twice = 2 * squares[:, 0] * variance[0, 1:]
+        twice = 2 * squares[:, 0] * variance[0, 1:] + 4 * noise_map[:, 0] * noise.shared[1:]
         out.flat[:: len(out) + 1] += twice
     return out
 
@@ -131,18 +135,13 @@ def _sum_of_squares(about: PenalisedGram, equations: NormalEquations) -> float:
     largest = max(equations.nobs, 1.0) * (1 + abs(float(equations.shift[-1]))) ** 2
     if not equations.has_square:
         return largest
-    noise = float(np.sqrt(gram_variance(about.noise_map, equations.block_sd)[-1, -1]))
+    noise = float(np.sqrt(gram_variance(about.noise_map, equations.noise)[-1, -1]))
     return float(np.clip(about.square, max(noise, largest * _JITTER), largest)) if noise < largest else largest
 
 
-def _averaged(noise_map: FloatArray, variance: FloatArray, second: FloatArray) -> FloatArray:
-    """Covariance of M F M't without its last entry, averaged over t with these second moments, shape (m, m).
-
-    Cov(F u) has the entries T_ik u_i u_k off the diagonal and sum_l T_il u_l^2 on it, for u = M't.
-    """
-    moments = noise_map.T @ second @ noise_map
-    covariance = variance * moments
-    np.fill_diagonal(covariance, variance @ moments.diagonal())
+def _averaged(noise_map: FloatArray, variance: FloatArray, shared: FloatArray, second: FloatArray) -> FloatArray:
+    """Covariance of M F M't without its last entry, averaged over t with these second moments, shape (m, m)."""
+    covariance = averaged_covariance(variance, shared, noise_map.T @ second @ noise_map)
     kept = noise_map[:-1]
     out: FloatArray = kept @ covariance @ kept.T
     return out

@@ -27,6 +27,7 @@ from typing import Final
 
 import numpy as np
 
+from discreet.analyst.equations.noise_covariance import product_covariance
 from discreet.analyst.equations.normal import NormalEquations
 from discreet.analyst.solvers.penalised import Slopes, default_strengths, penalised_slopes, weaker_strengths
 from discreet.analyst.solvers.repair import SlopeEquations
@@ -139,16 +140,5 @@ def optimism(problem: SlopeEquations, slopes: Slopes) -> Optimism:
     return Optimism(
         residual=residual,
         freedom=float(np.clip((H * gram).sum(), 0.0, len(active))),
-        privacy=_trace_with_noise(active_map.T @ H @ active_map, contrast, equations.block_sd**2),
+        privacy=float(((active_map.T @ H @ active_map) * product_covariance(equations.noise, contrast)).sum()),
     )
-
-
-def _trace_with_noise(W: FloatArray, contrast: FloatArray, variance: FloatArray) -> float:
-    """Give tr(W Cov(E contrast)) for a symmetric E with independent entries of these variances.
-
-    Cov(E t) has the entries variance_ij t_i t_j off the diagonal and sum_l variance_il t_l^2 on it.
-    """
-    squares = contrast**2
-    diagonal = W.diagonal()
-    off = contrast @ (W * variance) @ contrast - (diagonal * variance.diagonal()) @ squares
-    return float(diagonal @ (variance @ squares) + off)

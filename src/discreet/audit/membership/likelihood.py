@@ -41,7 +41,7 @@ class LikelihoodRatio:
     change
         What the row adds to them.
     sigma
-        Scales of the noise.
+        Scales of the noise; 0 for a copy of another number, which is left out.
     """
 
     without: tuple[int, ...]
@@ -53,20 +53,25 @@ class LikelihoodRatio:
         """The test that knows the row, all others, and the law of the noise."""
         here, there = (target.totals(asked, with_row=one).on_grid(asked.law.unit) for one in (True, False))
         change = tuple(a - b for a, b in zip(here, there, strict=True))
+        size = len(asked.design.released)
         # an entry without noise may tell nothing: at a scale of one step it would tell all
-        return cls(there, change, tuple(step or 1 for step in asked.law.steps(len(asked.design.released))))
+        sigma = [step or 1 for step in asked.law.steps(size)]
+        # a copy of a noisy sum tells no more than that sum does
+        for square in asked.law.copies(size):
+            sigma[square] = 0
+        return cls(there, change, tuple(sigma))
 
     @property
     def mu(self) -> float:
         """Distance of the two tables in standard deviations of the noise, from exact integers, rounded up."""
-        squares = (Fraction(v, s) ** 2 for v, s in zip(self.change, self.sigma, strict=True))
+        squares = (Fraction(v, s) ** 2 for v, s in zip(self.change, self.sigma, strict=True) if s)
         return root_up(sum(squares, Fraction(0)))
 
     def scores(self, published: Sequence[Sequence[int]]) -> FloatArray:
         """Logarithms of the ratio for many outputs, one in each row."""
         # differences of exact integers are small enough for doubles, the sums themselves need not be
         noise = np.array([[a - b for a, b in zip(one, self.without, strict=True)] for one in published], dtype=float)
-        sigma = np.array(self.sigma, dtype=float)
+        sigma = np.array([scale or np.inf for scale in self.sigma], dtype=float)
         moved = np.array(self.change, dtype=float) / sigma
         found: FloatArray = (noise / sigma) @ moved - moved @ moved / 2
         return found

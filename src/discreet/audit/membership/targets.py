@@ -68,9 +68,10 @@ def reach(rows: FloatArray, law: NoiseLaw, unit: int) -> FloatArray:
     """How far each row moves the sums of products, in standard deviations of their noise: its own mu."""
     scaled = rows / unit
     entry_sd = law.entry_sd(len(rows))
+    # what is a copy of another sum, or has no noise, is no more to see
+    entry_sd[law.indicator_columns, law.indicator_columns] = 0.0
     squares = np.zeros(rows.shape[1])
     for i, j in places(len(rows)):
-        # what has no noise is the same for every row
         if entry_sd[i, j] > 0:
             squares += (scaled[i] * scaled[j] / entry_sd[i, j]) ** 2
     found: FloatArray = np.sqrt(squares)

@@ -134,9 +134,15 @@ def _residuals(asked: Question, one: Values, other: Values) -> Changes:
 
 
 def _moments(asked: Question, step: int, one: Values, other: Values) -> Changes:
-    """Every released entry; a count that is public must not change."""
-    for block, a, b in zip(entry_blocks(len(asked.design.released)), one, other, strict=True):
-        if block in asked.law.sigma:
+    """Every released entry; a count that is public must not change, nor an indicator's square but as its sum does."""
+    size = len(asked.design.released)
+    copies = asked.law.copies(size)
+    for place, (block, a, b) in enumerate(zip(entry_blocks(size), one, other, strict=True)):
+        if place in copies:
+            total = copies[place]
+            if a - b != one[total] - other[total]:
+                yield a - b, 1
+        elif block in asked.law.sigma:
             # a change without noise would be a loss without end
             yield a - b, asked.law.sigma[block] or 1
 

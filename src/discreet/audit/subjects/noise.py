@@ -56,6 +56,10 @@ def noise_checks(
     tests.append(bits_check("low-order bits", noise[:, wide].astype(np.int64), _BITS, alpha / 2))
     # noise that is no integer has low-order bits of its own, and they depend on what it is added to
     tests.append(Check("on the grid", float(np.mean(noise != np.rint(noise))), 0.0))
+    if copies := asked.law.copies(len(asked.design.released)):
+        both = np.concatenate(drawn)
+        differ = both[:, list(copies)] != both[:, list(copies.values())]
+        tests.append(Check("sum and square of an indicator", float(np.mean(differ)), 0.0))
     return tuple(tests)
 
 

@@ -29,18 +29,25 @@ def all_moments(stated: Stated) -> Loss:
 
 
 def moments_but_zeros(stated: Stated) -> Loss:
-    """Map of `gaussian`: all moments but those that are 0 in every table."""
+    """Map of version 2 of `gaussian`: all moments but those that are 0 in every table."""
     return _all_moments(stated, stated.design.factors)  # [P:forward-zeros]
 
 
-def _all_moments(stated: Stated, factors: tuple[tuple[int, int], ...]) -> Loss:
+def indicators_once(stated: Stated) -> Loss:
+    """Map of `gaussian`: the same, with one number for the sum and the square of an indicator."""
+    return _all_moments(stated, stated.design.factors, stated.design.indicators)  # [P:forward-indicators]
+
+
+def _all_moments(
+    stated: Stated, factors: tuple[tuple[int, int], ...], indicators: tuple[tuple[int, int], ...] = ()
+) -> Loss:
     """Moments with or without sums over residuals and counts of clipped rows."""
     sigma = stated.law.sigma
     blocks = stated.moments_blocks()
     robust = any(block in sigma for block in (*RESIDUAL_BLOCKS, RATIO_BLOCK)) or bool(stated.law.models)
     grams = stated.law.residual_entries(stated.size) if robust else {}
     beside = [*grams, *(name for name in (RATIO_BLOCK, CLIPPED) if name in sigma)]
-    stated.check("discrete-gaussian", JOINT, [*blocks, *beside], factors=factors, models=True)
+    stated.check("discrete-gaussian", JOINT, [*blocks, *beside], factors=factors, indicators=indicators, models=True)
     square, variates = _moments(stated)
     if robust:
         square += residual_square(stated)
@@ -122,6 +129,7 @@ def joint_square(stated: Stated) -> Fraction:
         count_public=stated.design.count_public,
         rows_per_unit=unit.max_rows,
         close=CLOSE,
+        copied=len(stated.law.indicators),
     )
     return Fraction(loss)  # [P:forward-moments]
 
@@ -129,7 +137,8 @@ def joint_square(stated: Stated) -> Fraction:
 def _moments(stated: Stated) -> tuple[Fraction, list[tuple[int, int]]]:
     x = stated.size - 2
     products = x * (x - 1) // 2 - stated.law.zeros
-    entries = {"sum_x": x, "gram_diagonal": x, "gram_off_diagonal": products, "cross": x}
+    squares = x - len(stated.law.indicator_columns)
+    entries = {"sum_x": x, "gram_diagonal": squares, "gram_off_diagonal": products, "cross": x}
     blocks = stated.moments_blocks()
     variates = [(entries.get(block, 1), stated.law.sigma[block]) for block in blocks if block in stated.law.sigma]
     return joint_square(stated), variates

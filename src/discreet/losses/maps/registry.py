@@ -22,9 +22,11 @@ LossMap: TypeAlias = Callable[[Stated], Loss]
 MAPS: Final[Mapping[tuple[str, str], tuple[str, str]]] = MappingProxyType({
     ("gaussian", "1"): ("gaussian", "all_moments"),
     ("gaussian", "2"): ("gaussian", "moments_but_zeros"),
+    ("gaussian", "3"): ("gaussian", "indicators_once"),
     ("gaussian", "parts-1"): ("shares", "moments_in_shares"),
     ("gaussian", "scaled-1"): ("scaled", "scaled_moments"),
     ("gaussian", "weighted-1"): ("weighted", "weighted_moments"),
+    ("gaussian", "weighted-2"): ("weighted", "weighted_indicators_once"),
     ("laplace", "1"): ("pure", "all_moments"),
     ("k-norm", "1"): ("pure", "k_norm"),
     ("wishart", "1"): ("wishart", "all_moments"),
@@ -47,7 +49,7 @@ MOMENTS: Final = frozenset(("gaussian", "laplace", "k-norm", "wishart", "functio
 # versions of `gaussian` that scale rows privately
 SCALED: Final = frozenset(("scaled-1",))
 # versions of `gaussian` for designs with weights, which no other version serves
-WEIGHTED: Final = frozenset(("weighted-1",))
+WEIGHTED: Final = frozenset(("weighted-1", "weighted-2"))
 
 
 def map_of(mechanism: str, version: str) -> LossMap:
@@ -102,7 +104,7 @@ def loss_of(
     if (version in WEIGHTED) != (design.weights is not None):
         raise SpecError(
             f"the version {shown(version)} of the mechanism {mechanism!r} contradicts the weights of the design: only "
-            f"the version {', '.join(sorted(WEIGHTED))} of 'gaussian' is for rows with weights"
+            f"the versions {' and '.join(sorted(WEIGHTED))} of 'gaussian' are for rows with weights"
         )  # [P:weights-served]
     domain = RowDomain.of(design, law.grid_bits)
     loss = found(Stated(design, domain, law.without_before(), settings, epsilon, delta))

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from discreet.errors import SpecError
 from discreet.losses.law import SHARES
-from discreet.losses.maps.gaussian import JOINT, moments_but_zeros
+from discreet.losses.maps.gaussian import JOINT, indicators_once
 from discreet.losses.maps.stated import Stated
 from discreet.losses.shares import HONEST, PARAMETERS, PERSON_PARTS, check_share, counted_law
 from discreet.privacy.curators import FEWEST_PARTS, MOST_PARTS
@@ -14,9 +14,12 @@ from discreet.privacy.loss import Loss
 
 
 def moments_in_shares(stated: Stated) -> Loss:
-    """Every moment but those that are 0 in every table, at the noise that the honest parts have together."""
-    law = stated.law
-    stated.check("discrete-gaussian", JOINT, stated.moments_blocks(), PARAMETERS, factors=stated.design.factors)
+    """Every moment but zeros and copies, at the noise that the honest parts have together."""
+    law, design = stated.law, stated.design
+    stated.check(
+        "discrete-gaussian", JOINT, stated.moments_blocks(), PARAMETERS,
+        factors=design.factors, indicators=design.indicators,
+    )  # fmt: skip
     shares, honest, most = (law.parameters[name] for name in PARAMETERS)
     whole = shares == 1
     if not (whole or FEWEST_PARTS <= shares <= MOST_PARTS):
@@ -29,4 +32,4 @@ def moments_in_shares(stated: Stated) -> Loss:
         raise SpecError("a person in several parts is not proved for replace neighbours; expected parts_per_person = 1")
     for block, sigma in law.sigma.items():
         check_share(block, sigma)
-    return moments_but_zeros(replace(stated, law=counted_law(law)))  # [P:forward-shares]
+    return indicators_once(replace(stated, law=counted_law(law)))  # [P:forward-shares]

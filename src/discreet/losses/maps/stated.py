@@ -60,13 +60,14 @@ class Stated:
         blocks: Iterable[str],
         parameters: Iterable[str] = (),
         factors: tuple[tuple[int, int], ...] = (),
+        indicators: tuple[tuple[int, int], ...] = (),
         *,
         models: bool = False,
     ) -> None:
         """Refuse noise of another family or account, a missing or unknown block or parameter, or no noise at all.
 
-        `factors` are those between whose indicators the mechanism adds no noise; with `models` it can sum residuals of
-        further models.
+        `factors` are those between whose indicators the mechanism adds no noise, `indicators` those whose squares it
+        releases as their sums; with `models` it can sum residuals of further models.
         """
         law = self.law
         if law.models and not models:
@@ -77,6 +78,11 @@ class Stated:
         if law.factors != factors:
             raise SpecError(
                 f"the noise leaves out products of the factors {list(law.factors)}; expected {list(factors)}"
+            )
+        if law.indicators != indicators:
+            raise SpecError(
+                f"the noise has one number for sum and square of the indicators {list(law.indicators)}; "
+                f"expected {list(indicators)}"
             )
         _same("the family of the noise", law.family, (family,))
         _same("the calibration of the noise", law.calibration, tuple(calibrations))

@@ -60,6 +60,7 @@ def weighted_loss(
     count_public: bool,
     rows_per_unit: int = 1,
     close: float = GAP,
+    copied: int = 0,
 ) -> float:
     """Largest weighted squared change between neighbouring tables, from above.
 
@@ -72,26 +73,32 @@ def weighted_loss(
         How many rows of one person count.
     close
         How closely the joint maximum under `replace` is enclosed.
+    copied
+        Of how many declared columns of indicators the squares are not released beside the sums. An exchanged row is
+        charged as if they were.
     """
     if neighbours == "add-remove":
-        loss = add_remove_loss(domain, weights)
+        loss = add_remove_loss(domain, weights, copied)
     elif count_public:
         loss = replace_loss(domain, weights, close)
     else:
-        loss = max(replace_loss(domain, weights, close), add_remove_loss(domain, weights))
+        loss = max(replace_loss(domain, weights, close), add_remove_loss(domain, weights, copied))
     return loss * rows_per_unit**2 * _ROUNDING  # [P:rows-of-a-unit]
 
 
-def add_remove_loss(domain: RowDomain, w: Blocks) -> float:
+def add_remove_loss(domain: RowDomain, w: Blocks, copied: int = 0) -> float:
     """Largest weighted squared change when one row is added or removed; one corner row attains every block at once.
 
     >>> one = Blocks(1, 1, 1, 1, 1, 1)
     >>> round(add_remove_loss(RowDomain(2, 0, 0, None, False, 16), one), 9)
     11.0
+    >>> round(add_remove_loss(RowDomain(1, 1, 0, None, False, 16), one, copied=1), 9)
+    10.0
     """
     r2 = norm2(domain)
+    gram = r2 * r2 - copied  # [P:copied-row]
     # [P:added-row]
-    return (w.count + w.sum_x * r2 + w.gram * r2 * r2 + w.sum_y + w.cross * r2 + w.target_square) * _ROUNDING
+    return (w.count + w.sum_x * r2 + w.gram * gram + w.sum_y + w.cross * r2 + w.target_square) * _ROUNDING
 
 
 def replace_loss(domain: RowDomain, w: Blocks, close: float = GAP) -> float:

@@ -6,11 +6,11 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from types import MappingProxyType
-from typing import Final
+from typing import Final, TypeAlias
 
 from discreet.design.domain import RowDomain
 from discreet.errors import GridTooFineError
-from discreet.losses.law import Columns, model_blocks
+from discreet.losses.law import Columns, model_blocks, structural_zeros
 from discreet.losses.sensitivity.l2_sensitivity import Blocks, block_maxima, weighted_loss
 from discreet.losses.sensitivity.residuals import ratio_sensitivity, residual_sensitivity
 from discreet.mechanisms.sampling.sampler import MAX_SIGMA, rounded_up
@@ -28,6 +28,9 @@ ROBUST_SHARE: Final = 0.3
 RATIO_SHARE: Final = 0.03
 # what they take more where further models have such sums too
 FURTHER_SHARE: Final = 0.1
+
+# first and last column of each of some declared columns
+Runs: TypeAlias = tuple[tuple[int, int], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,11 +63,12 @@ def block_sigmas(
     *,
     count_public: bool = False,
     rows_per_unit: int = 1,
+    indicators: Runs = (),
 ) -> Blocks:
     """Noise of each block in scaled units for a joint release that is mu-Gaussian-private.
 
     Inside X'X the figure is for the diagonal; off the diagonal it is smaller by sqrt(2) (svec). A block with share 0 is
-    not released: its noise is infinite.
+    not released: its noise is infinite. Squares of `indicators` are not released beside their sums.
 
     >>> domain = RowDomain(1, 0, 0, None, False, 16)
     >>> round(block_sigmas(domain, "add-remove", 1.0, Blocks(0, 0, 0.5, 0, 0.5, 0)).gram, 9)
@@ -76,7 +80,12 @@ def block_sigmas(
     total = sum(share.values())
     weights = Blocks(**{name: share[name] / total / getattr(maxima, name) ** 2 for name in names})
     loss = weighted_loss(  # [P:joint-scale]
-        domain, neighbours, weights, count_public=count_public, rows_per_unit=rows_per_unit
+        domain,
+        neighbours,
+        weights,
+        count_public=count_public,
+        rows_per_unit=rows_per_unit,
+        copied=len(indicators),
     )
     scale = math.sqrt(loss) / mu
     return Blocks(**{
@@ -84,20 +93,21 @@ def block_sigmas(
     })  # fmt: skip
 
 
-def block_shares(domain: RowDomain, neighbours: Neighbours, columns: int, zeros: int = 0) -> Blocks:
+def block_shares(domain: RowDomain, neighbours: Neighbours, columns: int, zeros: int = 0, copies: int = 0) -> Blocks:
     """Shares of mu^2, or of a squared norm, that bring the least variance to the normal equations, with a floor.
 
     Every entry has the same law up to its scale, so the total is a sum over blocks of cost * sensitivity^2 / share, and
     is least at shares proportional to sensitivity * sqrt(cost), the sensitivity of the block. The costs take scaled
     slopes of length 1 and an intercept of 1/2; each of the equations counts alike. `zeros` products off the diagonal
-    have no noise.
+    have no noise, `copies` on it that of a sum.
 
     >>> shares = block_shares(RowDomain(20, 0, 0, None, False, 16), "add-remove", 20)
     >>> round(shares.gram, 2), round(shares.cross, 2), round(shares.count, 2)
     (0.66, 0.2, 0.02)
     """
     d = float(columns)
-    costs = Blocks(count=0.25, sum_x=d / 4 + 1, gram=(d + 1) / 2 - zeros / d, sum_y=1.0, cross=d, target_square=0.25)
+    gram = (d + 1) / 2 - (zeros + copies) / d
+    costs = Blocks(count=0.25, sum_x=d / 4 + 1 + copies / d, gram=gram, sum_y=1.0, cross=d, target_square=0.25)
     sensitivity = block_maxima(domain, neighbours)
     best = {
         block.name: getattr(sensitivity, block.name) * math.sqrt(getattr(costs, block.name)) for block in fields(Blocks)
@@ -107,7 +117,13 @@ def block_shares(domain: RowDomain, neighbours: Neighbours, columns: int, zeros:
 
 
 def shares_by_design(
-    domain: RowDomain, neighbours: Neighbours, columns: int, *, count_public: bool, zeros: int = 0
+    domain: RowDomain,
+    neighbours: Neighbours,
+    columns: int,
+    *,
+    count_public: bool,
+    factors: Runs = (),
+    indicators: Runs = (),
 ) -> Blocks:
     """Shares of mu^2 for a design: those of `block_shares` or the fixed ones, whichever leave the slopes less noise.
 
@@ -117,8 +133,10 @@ def shares_by_design(
         How many columns of regressors are released.
     count_public
         Whether the count is exact, and so takes no share.
-    zeros
-        How many products of two columns have no noise.
+    factors
+        Between whose columns products have no noise.
+    indicators
+        Whose squares are released as their sums.
 
     Examples
     --------
@@ -128,24 +146,25 @@ def shares_by_design(
     >>> one == DEFAULT_SHARES, round(many.gram, 2)
     (True, 0.66)
     """
-    both = (DEFAULT_SHARES, block_shares(domain, neighbours, columns, zeros))
+    zeros, copies = structural_zeros(factors), sum(last - first + 1 for first, last in indicators)
+    both = (DEFAULT_SHARES, block_shares(domain, neighbours, columns, zeros, copies))
     charged = [replace(shares, count=0.0) if count_public else shares for shares in both]
 
     def noise(shares: Blocks) -> float:
-        sigmas = block_sigmas(domain, neighbours, 1.0, shares, count_public=count_public)
-        return slope_variance(sigmas, columns, zeros)
+        sigmas = block_sigmas(domain, neighbours, 1.0, shares, count_public=count_public, indicators=indicators)
+        return slope_variance(sigmas, columns, zeros, copies)
 
     return min(charged, key=noise)
 
 
-def slope_variance(sigmas: Blocks, columns: int, zeros: int = 0) -> float:
+def slope_variance(sigmas: Blocks, columns: int, zeros: int = 0, copies: int = 0) -> float:
     """Mean variance that noise brings to the normal equations of slopes of length 1, with an intercept of 1/2.
 
     >>> slope_variance(Blocks(1.0, 1.0, 1.0, 1.0, 1.0, 1.0), 1)
     2.25
     """
-    gram = (columns + 1) / (2 * columns) - zeros / columns**2
-    return sigmas.cross**2 + gram * sigmas.gram**2 + sigmas.sum_x**2 / 4
+    gram = (columns + 1) / (2 * columns) - (zeros + copies) / columns**2
+    return sigmas.cross**2 + gram * sigmas.gram**2 + (1 / 4 + copies / columns**2) * sigmas.sum_x**2
 
 
 def noise_law(
@@ -160,7 +179,8 @@ def noise_law(
     models: Mapping[Columns, RowDomain] = MappingProxyType({}),
     shares: Blocks = DEFAULT_SHARES,
     beside: ExtraStatistic | None = None,
-    factors: tuple[tuple[int, int], ...] = (),
+    factors: Runs = (),
+    indicators: Runs = (),
 ) -> NoiseLaw:
     """The law of the noise for a budget, from public quantities alone.
 
@@ -168,7 +188,7 @@ def noise_law(
     it has no noise, costs nothing and is absent from the law. With `robust` a share of mu^2 goes to sums over residuals
     (residuals.proof.md), those of further `models`, by columns and with the domain of their rows, among them; with
     `beside` a share goes to one more statistic; the moments get the rest. Products of two indicators of one of
-    `factors` have no noise.
+    `factors` have no noise, squares of `indicators` that of their sums.
     """
     domains = [domain, *models.values()]
     residuals = ROBUST_SHARE + (FURTHER_SHARE if models else 0.0) if robust else 0.0
@@ -177,14 +197,23 @@ def noise_law(
     def law(mu: float, calibration: Calibration) -> NoiseLaw:
         charged = replace(shares, count=0.0) if count_public else shares
         part = mu * math.sqrt(1 - spent_elsewhere)
-        sigmas = block_sigmas(domain, neighbours, part, charged, count_public=count_public, rows_per_unit=rows_per_unit)
+        sigmas = block_sigmas(
+            domain,
+            neighbours,
+            part,
+            charged,
+            count_public=count_public,
+            rows_per_unit=rows_per_unit,
+            indicators=indicators,
+        )
         steps = _steps(sigmas, domain, count_public=count_public)
         if robust:
             steps |= residual_steps(domains, neighbours, mu)
             steps[RATIO_BLOCK] = in_steps(RATIO_BLOCK, ratio_sensitivity() / (mu * math.sqrt(RATIO_SHARE)), domain)
         if beside is not None:
             steps[beside.name] = in_steps(beside.name, beside.sensitivity / (mu * math.sqrt(beside.share)), domain)
-        return NoiseLaw(domain.grid_bits, steps, calibration, factors=factors, models=tuple(models))
+        of = tuple(models)
+        return NoiseLaw(domain.grid_bits, steps, calibration, factors=factors, indicators=indicators, models=of)
 
     mu, rule = gaussian_mu(budget, lambda mu: variates(law(mu, "gaussian"), size, beside))
     return law(mu, rule)
@@ -194,7 +223,8 @@ def variates(law: NoiseLaw, size: int, beside: ExtraStatistic | None = None) -> 
     """How many variates of a law have which standard deviation, for moments of `size` columns (1, x, y)."""
     x = size - 2
     entries = {
-        "sum_x": x, "gram_diagonal": x, "gram_off_diagonal": x * (x - 1) // 2 - law.zeros, "cross": x,
+        "sum_x": x, "gram_diagonal": x - len(law.indicator_columns),
+        "gram_off_diagonal": x * (x - 1) // 2 - law.zeros, "cross": x,
     } | law.residual_entries(size)  # fmt: skip
     if beside is not None:
         entries[beside.name] = beside.entries

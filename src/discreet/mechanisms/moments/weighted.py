@@ -14,7 +14,7 @@ from discreet.design.model import Design
 from discreet.design.submodels import model_domain
 from discreet.errors import SpecError
 from discreet.exact.triangle import entry_count
-from discreet.losses.law import WEIGHT_STEPS, Columns, structural_zeros
+from discreet.losses.law import WEIGHT_STEPS, Columns
 from discreet.losses.sensitivity.scaled import ROWS
 from discreet.mechanisms.calibration.blocks import (
     block_sigmas,
@@ -25,6 +25,7 @@ from discreet.mechanisms.calibration.blocks import (
     shares_by_design,
 )
 from discreet.mechanisms.interface.protocol import MechanismInfo, NoisyMoments, Passes, RunContext
+from discreet.mechanisms.moments.gaussian import plus_noise
 from discreet.mechanisms.sampling.sampler import Sampler
 from discreet.privacy.budget import PrivacyBudget
 from discreet.privacy.lattice import ROUNDING, gaussian_mu
@@ -50,7 +51,7 @@ class WeightedMoments:
     models: tuple[Columns, ...] = ()
 
     name: ClassVar[str] = "gaussian"
-    version: ClassVar[str] = "weighted-1"
+    version: ClassVar[str] = "weighted-2"
     kind: ClassVar[Literal["moments"]] = "moments"
     info: ClassVar[MechanismInfo] = MechanismInfo(
         summary="Joint Gaussian release of all moments of rows with declared weights.",
@@ -79,11 +80,13 @@ class WeightedMoments:
         return self.randomise(totals, context.design, context.law, context.sampler)
 
     def randomise(self, moments: Totals, design: Design, law: NoiseLaw, sampler: Sampler) -> NoisyMoments:
-        """Exact totals plus one independent variate each, added in unlimited integers; none where all rows have 0."""
+        """Exact totals plus one independent variate each, added in unlimited integers.
+
+        None where all rows have 0; squares of indicators are copies of their noisy sums.
+        """
         *exact, rows = moments.on_grid(law.unit)
         size = len(design.released)
-        noise = sampler.draw(law.steps(size))
-        noisy = tuple(total + variate for total, variate in zip(exact, noise, strict=True))  # [P:weighted-noise]
+        noisy = plus_noise(exact, sampler.draw(law.steps(size)), law, size)  # [P:weighted-noise]
         if design.rows_public:
             return NoisyMoments(noisy)
         (more,) = sampler.draw([law.sigma[ROWS]])
@@ -108,14 +111,17 @@ def weighted_law(
     """
     rows_share = 0.0 if design.rows_public else ROWS_SHARE
     spent = math.fsum((rows_share, *gram_shares(residuals, design.unit.neighbours)))
-    neighbours, size, zeros = design.unit.neighbours, len(design.released), structural_zeros(design.factors)
+    neighbours, size = design.unit.neighbours, len(design.released)
     sigmas = block_sigmas(
         domain,
         neighbours,
         mu * math.sqrt(1 - spent),
-        shares_by_design(domain, neighbours, size - 2, count_public=False, zeros=zeros),
+        shares_by_design(
+            domain, neighbours, size - 2, count_public=False, factors=design.factors, indicators=design.indicators
+        ),
         count_public=False,  # [P:weights-as-absence]
         rows_per_unit=design.unit.max_rows,
+        indicators=design.indicators,
     )
     scaled = by_block(sigmas)
     if rows_share:
@@ -123,7 +129,12 @@ def weighted_law(
     steps = {block: in_steps(block, sigma, domain) for block, sigma in scaled.items()}
     steps |= residual_steps(residuals, neighbours, mu)  # [P:weighted-residual-share]
     return NoiseLaw(
-        domain.grid_bits, steps, calibration, parameters={WEIGHT_STEPS: domain.weight_bits}, factors=design.factors
+        domain.grid_bits,
+        steps,
+        calibration,
+        parameters={WEIGHT_STEPS: domain.weight_bits},
+        factors=design.factors,
+        indicators=design.indicators,
     )
 
 
@@ -131,6 +142,7 @@ def variates(law: NoiseLaw, design: Design) -> list[tuple[int, int]]:
     """How many variates of a law have which standard deviation."""
     x = len(design.released) - 2
     entries = {
-        "sum_x": x, "gram_diagonal": x, "gram_off_diagonal": entry_count(x) - x - law.zeros, "cross": x,
+        "sum_x": x, "gram_diagonal": x - len(law.indicator_columns),
+        "gram_off_diagonal": entry_count(x) - x - law.zeros, "cross": x,
     } | law.residual_entries(x + 2)  # fmt: skip
     return [(entries.get(block, 1), sigma) for block, sigma in law.sigma.items()]
