@@ -1,7 +1,7 @@
 # Bare `make` prints the targets. Everything runs in .venv, made from pyproject.toml alone.
 PYTHON ?= python3
 BIN := .venv/bin
-COVERED_FULLY := exact privacy ledger design tables curator mechanisms primitives losses releases audit
+COVERED_FULLY := exact privacy ledger design tables curator engines mechanisms primitives losses releases audit
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-spark test-r check slow mutants bench bench-check bench-page docs wheel fmt proofs golden clean

@@ -75,8 +75,8 @@ def folder(tmp_path_factory) -> Path:
     made = tmp_path_factory.mktemp("files")
     (made / "rows").mkdir()
     table = odd_table()
-    pq.write_table(table.slice(0, 700), made / "rows" / "a.parquet")
-    pq.write_table(table.slice(700), made / "rows" / "b.parquet")
+    pq.write_table(table.slice(0, 300), made / "rows" / "a.parquet")
+    pq.write_table(table.slice(300), made / "rows" / "b.parquet")
     FEW.save(made / "few.toml")
     FEW_PERSONS.save(made / "persons.toml")
     return made

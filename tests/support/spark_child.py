@@ -28,6 +28,7 @@ from support.spark_tables import (
     FEW_PERSONS,
     PERSONS,
     SEARCHED,
+    SEARCHING,
     SEEDED,
     SLOW,
     WEIGHTED,
@@ -164,7 +165,7 @@ class Cases:
 
     def bounds(self) -> bool:
         """Bounds that are found first."""
-        one, two = (seeded_release(one, SEARCHED, **SEEDED) for one in (self.frame, self.table))
+        one, two = (seeded_release(one, SEARCHED, **SEARCHING) for one in (self.frame, self.table))
         return one == two
 
     def empty(self) -> bool:

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 import discreet
 
-ROWS = 1_500
+ROWS = 700
 LEVELS = [f"level {index}" for index in range(12)]
 FIRST = datetime.date(2001, 1, 1)
 
@@ -74,4 +74,5 @@ PERSONS = discreet.Design("y", COLUMNS, unit=PERSON)
 FEW = discreet.Design("y", PLAIN)
 FEW_PERSONS = discreet.Design("y", PLAIN, unit=PERSON)
 SEARCHED = discreet.Design("y", {**PLAIN, "float": "private"})
+SEARCHING = {**SEEDED, "epsilon": 10.0}
 SLOW = discreet.Design("y", {"y": (0, 1), "float": (0, 1), "other": (0, 1)})

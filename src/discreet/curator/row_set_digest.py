@@ -48,9 +48,9 @@ class RowSetDigest:
     def add(self, chunk: FloatArray) -> None:
         """Take rows (1, x, y) in grid steps, one to a column; the ones are left out."""
         values = chunk[1:].astype(np.int32)
-        for lane in range(_LANES):
-            found = row_digests(values, int(self._kind, 16) ^ lane).sum(dtype=np.uint64)
-            self.total += int(found) << (_APART * lane)
+        found = [row_digests(values, int(self._kind, 16) ^ lane).sum(dtype=np.uint64) for lane in range(_LANES)]
+        lanes = [(before + int(more)) % 2**64 for before, more in zip(self._lanes(), found, strict=True)]
+        self.total = sum(lane << (_APART * place) for place, lane in enumerate(lanes))
 
     def take(self, total: int, counts: Iterable[int]) -> None:
         """Take the total of all parts, and what was counted beside it, in place of what is here."""
@@ -59,6 +59,8 @@ class RowSetDigest:
 
     def keyed(self, key: bytes) -> str:
         """The fingerprint under a secret key."""
-        lanes = [(self.total >> (_APART * lane)) % 2**64 for lane in range(_LANES)]
-        both = json.dumps([lanes, self._counts]).encode()
+        both = json.dumps([self._lanes(), self._counts]).encode()
         return f"row-set:{self._kind}:{hmac.new(key, both, hashlib.sha256).hexdigest()}"
+
+    def _lanes(self) -> list[int]:
+        return [(self.total >> (_APART * lane)) % 2**64 for lane in range(_LANES)]

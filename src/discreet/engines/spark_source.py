@@ -62,6 +62,7 @@ _NO_TASK: Final = (
     "and discreet; set PYSPARK_PYTHON to such an interpreter before the session starts, or ship an environment with "
     "spark.archives. Nothing was spent"
 )
+_LOST: Final = "parts of the table were lost on their way from Spark; nothing was spent. Run it again"
 _NOT_DONE: Final = (
     "Spark could not read and sum the table: executors were lost more often than it tries again, ran out of memory, "
     "or a part of the plan fails; its own log says which. Nothing was spent"
@@ -99,16 +100,15 @@ class SparkSource:
             summed = _mapped(chosen, work, "sums", "capped-sums", body)
             return summed.repartition(adders, "part").mapInArrow(_task("add"), RESULT_TYPES).collect()
 
-        parts: list[PartSums] = []
-        problems: list[Problem] = []
-        for answer in asked(self._session, added, _NOT_DONE):
-            if answer.code:
-                problems.append(Problem(answer.code, answer.name, answer.part))
-            else:
-                parts.append(PartSums.unpacked(bytes(answer.body)))
+        answers = asked(self._session, added, _NOT_DONE)
+        problems = [Problem(answer.code, answer.name, answer.part) for answer in answers if answer.code]
         if problems:
             _refuse(problems, work.design)
-        return merged(parts) or _nothing(sums)
+        # a plan that Spark knows to be empty has no tasks; else all answer, and each once
+        if answers and sorted(answer.part for answer in answers) != list(range(adders)):
+            raise DataError(_LOST)
+        bodies = [bytes(answer.body) for answer in answers if answer.body]
+        return merged(map(PartSums.unpacked, bodies)) or _nothing(sums)
 
     def set_aside(self, work: Work, take: TakeRows) -> PartSums:
         """Hand on the rows that count once, part by part: they wait with the driver, for all later passes."""
@@ -187,7 +187,7 @@ def _taken(rows: Iterable[Any], design: Design, take: TakeRows) -> list[PartSums
     if problems:
         _refuse(problems, design)
     if blocks:
-        raise DataError("rows of the table were lost on their way from Spark; nothing was spent. Run it again")
+        raise DataError(_LOST)
     return parts
 
 

@@ -193,7 +193,7 @@ def _person_problem(problem: Problem) -> RecordBatch:
 
 
 def _added(batches: Iterable[RecordBatch], part: int) -> Iterator[RecordBatch]:
-    """Add the sums of several parts; of several problems all are handed on."""
+    """Add the sums of several parts; of several problems all are handed on. Without parts it says so."""
     sums: PartSums | None = None
     for batch in batches:
         for answer in batch.to_pylist():
@@ -202,8 +202,7 @@ def _added(batches: Iterable[RecordBatch], part: int) -> Iterator[RecordBatch]:
             else:
                 one = PartSums.unpacked(answer["body"])
                 sums = one if sums is None else sums + one
-    if sums is not None:
-        yield _answer("", "", part, sums.packed())
+    yield _answer("", "", part, b"" if sums is None else sums.packed())
 
 
 def _blocks(items: Iterable[Block | PartSums], part: int) -> Iterator[RecordBatch]:
