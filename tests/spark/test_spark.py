@@ -110,7 +110,7 @@ def test_command_starts_and_stops_its_own_session(environment, folder):
     assert done.returncode == 0, done.stderr
     # nothing of what Spark writes to the terminal
     assert done.stderr == ""
-    assert discreet.verify(folder / "local.json").ok
+    assert discreet.Release.load(folder / "local.json").guarantee is not None
 
 
 @pytest.mark.parametrize(

