@@ -19,7 +19,7 @@ def open_table(data: object, *, reading: ReadOptions = DEFAULT_READING) -> Sourc
     Parameters
     ----------
     data
-        What `open_source` takes, or a DataFrame of Spark, classic or of Spark Connect.
+        What `open_source` takes, a DataFrame of Spark, classic or of Spark Connect, or an engine of one's own.
     reading
         How CSV files are written.
 
@@ -33,4 +33,7 @@ def open_table(data: object, *, reading: ReadOptions = DEFAULT_READING) -> Sourc
 
         check_reading(reading, "a DataFrame of Spark")
         return SparkSource(data)
+    if isinstance(data, Engine):
+        check_reading(reading, "a table of an engine")
+        return data
     return open_source(data, reading=reading)
