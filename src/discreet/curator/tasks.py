@@ -114,8 +114,8 @@ def person_rows(batches: Iterable[RecordBatch], work: Work, key: bytes) -> Itera
     """The rows of one part with their persons, as `PERSON_ROWS`: to be brought together and capped.
 
     The order of a person's rows is that of `kept` (true first), `digest` and `row`: the same as of `PersonCap`. Whoever
-    sorts has signed integers only, so the top bit of a digest is flipped; bytes are compared without a sign, so the
-    values of a row are written from the top and their top bits flipped too.
+    sorts has signed integers only, so the top bit of a digest is flipped; bytes are compared as unsigned ones, so the
+    values of a row are written from the highest byte on, with their top bits flipped too.
 
     Parameters
     ----------
