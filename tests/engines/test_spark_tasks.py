@@ -69,6 +69,14 @@ def test_sums_are_added_and_problems_handed_on():
     assert merged([]) is None
 
 
+def test_many_parts_are_added_in_pieces(monkeypatch):
+    monkeypatch.setattr(spark_tasks, "_AT_ONCE", 3)
+    batches = [batch for part in range(8) for batch in run("sums", BODY, [BATCH], part)]
+    (answer,) = answers(run("add", b"", batches, 0))
+    found = PartSums.unpacked(answer["body"])
+    assert (found.parts, found.totals.count) == (tuple(range(8)), 16)
+
+
 def test_a_problem_goes_through_the_window():
     design = discreet.Design("y", {"y": (0, 1), "x": (0, 1)}, unit={"id": "who", "max_rows": 2})
     work = Work(design, RowDomain.of(design), 16)

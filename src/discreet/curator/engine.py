@@ -9,6 +9,9 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
+from itertools import chain
+from operator import add as add_totals
 from typing import Final, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
@@ -111,10 +114,20 @@ class PartSums:
         self.parts = tuple(parts)
 
     def __add__(self, other: PartSums) -> PartSums:
-        return PartSums(self.totals + other.totals, self.digest + other.digest, (*self.parts, *other.parts))
+        return PartSums.added([self, other])
 
     def __repr__(self) -> str:
         return "<PartSums: sensitive, not shown>"
+
+    @classmethod
+    def added(cls, found: Sequence[PartSums]) -> PartSums:
+        """Several at once; their numbers of parts are joined once.
+
+        >>> PartSums.added([PartSums(Totals((1,), 8, 1), parts=(part,)) for part in range(3)]).parts
+        (0, 1, 2)
+        """
+        totals = reduce(add_totals, (one.totals for one in found))
+        return cls(totals, sum(one.digest for one in found), tuple(chain.from_iterable(one.parts for one in found)))
 
     def packed(self) -> bytes:
         """The numbers as bytes, for the way from one worker of the curator to another."""

@@ -10,8 +10,6 @@ import json
 import pickle
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from functools import reduce
-from operator import add as add_parts
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 import numpy as np
@@ -34,6 +32,8 @@ Task: TypeAlias = "Callable[[Iterable[RecordBatch]], Iterator[RecordBatch]]"
 # one row for a part, or for a block of its rows: what it is, the column it is about, the part, and the numbers
 RESULTS: Final = pa.schema([("code", pa.string()), ("name", pa.string()), ("part", pa.int64()), ("body", pa.binary())])
 RESULT_TYPES: Final = "code string, name string, part long, body binary"
+# the numbers of parts are a list that grows: few lists are joined at a time
+_AT_ONCE: Final = 64
 PERSON_TYPES: Final = "person binary, kept boolean, digest long, row binary"
 
 
@@ -195,13 +195,16 @@ def _person_problem(problem: Problem) -> RecordBatch:
 def _added(batches: Iterable[RecordBatch], part: int) -> Iterator[RecordBatch]:
     """Add the sums of several parts; of several problems all are handed on. Without parts it says so."""
     sums: PartSums | None = None
+    piece: list[PartSums] = []
     for batch in batches:
         for answer in batch.to_pylist():
             if answer["code"]:
                 yield _answer(answer["code"], answer["name"], answer["part"])
-            else:
-                one = PartSums.unpacked(answer["body"])
-                sums = one if sums is None else sums + one
+                continue
+            piece.append(PartSums.unpacked(answer["body"]))
+            if len(piece) == _AT_ONCE:
+                sums, piece = merged([*([] if sums is None else [sums]), *piece]), []
+    sums = merged([*([] if sums is None else [sums]), *piece])
     yield _answer("", "", part, b"" if sums is None else sums.packed())
 
 
@@ -236,4 +239,4 @@ def merged(parts: Iterable[PartSums]) -> PartSums | None:
     True
     """
     found = list(parts)
-    return reduce(add_parts, found) if found else None
+    return PartSums.added(found) if found else None
