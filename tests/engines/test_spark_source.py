@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import gc
+import threading
 from types import SimpleNamespace
 
 import pyarrow as pa
@@ -228,11 +229,13 @@ def test_a_cluster_without_room_for_a_task(monkeypatch):
     begun = frame(session=session)
     monkeypatch.setattr(spark_jobs, "ANSWER_SECONDS", 0.3)
     monkeypatch.setattr(spark_jobs, "_GRACE", 0.1)
-    waits = SimpleNamespace(mapInArrow=lambda *_: SimpleNamespace(collect=__import__("threading").Event().wait))
+    never = threading.Event()
+    waits = SimpleNamespace(mapInArrow=lambda *_: SimpleNamespace(collect=never.wait))
     session.range = lambda rows: waits
     with pytest.raises(DataError, match="Spark does not answer"):
         discreet.release(begun, FEW, **BUDGET)
     assert session.stopped == session.tags[-1:]
+    never.set()
 
 
 def test_options_of_csv_files_are_refused():

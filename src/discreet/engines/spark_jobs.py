@@ -25,7 +25,7 @@ _STEP: Final = 0.1
 _GRACE: Final = 10.0
 _CONDITION: Final = re.compile(r"[A-Z][A-Z0-9_]*(\.[A-Z][A-Z0-9_]*)?")
 _OLDEST: Final = 4
-_THREAD: Final = "discreet-spark"
+_THREAD: Final = "spark-question"
 # they write what failed to the standard error of whoever asked, with cells in it
 _LOGGERS: Final = ("DataFrameQueryContextLogger", "SQLQueryContextLogger", "pyspark.sql.connect.logging")
 
@@ -133,7 +133,7 @@ def _stop(session: Any, tag: str, thread: threading.Thread) -> None:  # noqa: AN
             session.interruptTag(tag)
 
     # Spark may not hear it either
-    stopping = threading.Thread(target=stop, name="discreet-spark-stop", daemon=True)
+    stopping = threading.Thread(target=stop, name="spark-stop", daemon=True)
     stopping.start()
     stopping.join(_GRACE)
     thread.join(_GRACE)
