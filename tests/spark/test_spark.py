@@ -50,7 +50,7 @@ def environment(tmp_path_factory) -> dict[str, str]:
 def compared(environment, master, cases):
     """Run cases in a process; give what holds, and check that it wrote no cell that Spark quotes."""
     command = [sys.executable, "-m", "support.spark_child", master, *cases]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=400, check=False)
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=1_500, check=False)
     assert done.returncode == 0, done.stderr[-2000:]
     assert "secret" not in done.stdout + done.stderr
     found = [json.loads(line) for line in done.stdout.splitlines()]
@@ -64,7 +64,7 @@ def command(environment, *words):
         env=environment,
         capture_output=True,
         text=True,
-        timeout=200,
+        timeout=900,
         check=False,
     )
 

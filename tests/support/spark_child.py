@@ -305,6 +305,8 @@ class Cases:
 def main(master: str, *names: str) -> None:
     """Run the cases, and print which hold and how long each took."""
     warnings.simplefilter("ignore")
+    # a program that a shell starts in the background would not hear it
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     session = started(master)
     try:
         with tempfile.TemporaryDirectory() as folder:
