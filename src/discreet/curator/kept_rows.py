@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from io import BufferedRandom
 from types import TracebackType
@@ -101,22 +101,7 @@ class KeptRows:
 
     def whole_persons(self) -> Iterator[tuple[FloatArray, npt.NDArray[np.intp]]]:
         """All rows, as chunks of whole persons with the place of each one's first row."""
-        held: list[FloatArray] = []
-        for chunk, first in self.marked_chunks():
-            starts = np.flatnonzero(first)
-            # rows in front of the first start, or all where there is none, are of the person before
-            before, last = (starts[0], starts[-1]) if starts.size else (len(first), len(first))
-            if held:
-                held.append(chunk[:, :before].copy())
-            if held and starts.size:
-                yield np.concatenate(held, axis=1), np.zeros(1, dtype=np.intp)
-            if starts.size > 1:
-                yield chunk[:, before:last], starts[:-1] - before
-            if starts.size:
-                # the last person may go on in the next chunk
-                held = [chunk[:, last:].copy()]
-        if held:
-            yield np.concatenate(held, axis=1), np.zeros(1, dtype=np.intp)
+        yield from whole_persons(self.marked_chunks())
 
     def marked_chunks(self) -> Iterator[tuple[FloatArray, Marks]]:
         """All rows as `chunks` gives them, each chunk with which of its rows are the first of a person."""
@@ -167,6 +152,33 @@ class KeptRows:
                 raise OSError("rows that were set aside are gone")
             chunk[1:] = cells[1:]
             yield _protected(chunk), cells[0] == 1
+
+
+def whole_persons(
+    chunks: Iterable[tuple[FloatArray, Marks]],
+) -> Iterator[tuple[FloatArray, npt.NDArray[np.intp]]]:
+    """Chunks of whole persons with the place of each one's first row, from chunks that may divide persons.
+
+    >>> rows = [(np.array([[5.0, 6.0]]), np.array([True, False])), (np.array([[7.0, 8.0]]), np.array([False, True]))]
+    >>> [(chunk.tolist(), starts.tolist()) for chunk, starts in whole_persons(rows)]
+    [([[5.0, 6.0, 7.0]], [0]), ([[8.0]], [0])]
+    """
+    held: list[FloatArray] = []
+    for chunk, first in chunks:
+        starts = np.flatnonzero(first)
+        # rows in front of the first start, or all where there is none, are of the person before
+        before, last = (starts[0], starts[-1]) if starts.size else (len(first), len(first))
+        if held:
+            held.append(chunk[:, :before].copy())
+        if held and starts.size:
+            yield np.concatenate(held, axis=1), np.zeros(1, dtype=np.intp)
+        if starts.size > 1:
+            yield chunk[:, before:last], starts[:-1] - before
+        if starts.size:
+            # the last person may go on in the next chunk
+            held = [chunk[:, last:].copy()]
+    if held:
+        yield np.concatenate(held, axis=1), np.zeros(1, dtype=np.intp)
 
 
 def _protected(block: FloatArray) -> FloatArray:

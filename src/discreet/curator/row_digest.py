@@ -34,8 +34,7 @@ class RowDigest:
     """
 
     def __init__(self, design: Design, domain: RowDomain) -> None:
-        read = [design.to_dict(), list(design.columns), domain.grid_bits]
-        self._kind = hashlib.sha256(json.dumps(read, sort_keys=True).encode()).hexdigest()[:16]
+        self._kind = digest_kind(design, domain)
         self._rows = hashlib.sha256()
         self._persons = hashlib.sha256()
 
@@ -52,3 +51,14 @@ class RowDigest:
         """The fingerprint under a secret key."""
         both = self._rows.digest() + self._persons.digest()
         return f"rows:{self._kind}:{hmac.new(key, both, hashlib.sha256).hexdigest()}"
+
+
+def digest_kind(design: Design, domain: RowDomain) -> str:
+    """Which fingerprints can be compared: those of one design on one grid.
+
+    >>> design = Design("y", {"y": (0, 1), "x": (0, 1)})
+    >>> len(digest_kind(design, RowDomain.of(design)))
+    16
+    """
+    read = [design.to_dict(), list(design.columns), domain.grid_bits]
+    return hashlib.sha256(json.dumps(read, sort_keys=True).encode()).hexdigest()[:16]

@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from discreet.curator.coded_rows import by_level
+from discreet.curator.engine import Engine, PartSums, Work
 from discreet.curator.kept_parts import KeptParts
 from discreet.curator.kept_rows import KeptRows
 from discreet.curator.private_folder import remove_abandoned
 from discreet.curator.row_digest import RowDigest
+from discreet.curator.row_set_digest import RowSetDigest
 from discreet.curator.rows import GridRows, check_known, row_size, settled_cells
 from discreet.curator.summing import summed, table_rows, totals_of
 from discreet.curator.sums.clips import ClipCounter
@@ -50,7 +52,7 @@ class Table:
     Parameters
     ----------
     source, design, domain, options
-        Where rows come from, what they mean, and how the work is done.
+        Where rows come from, or what sums them where they are; what they mean, and how the work is done.
     again
         Whether `sums` will be called more than once.
     clip_counts
@@ -70,7 +72,7 @@ class Table:
 
     def __init__(
         self,
-        source: Source,
+        source: Source | Engine,
         design: Design,
         domain: RowDomain,
         options: ComputeOptions,
@@ -79,15 +81,17 @@ class Table:
         clip_counts: bool = False,
         digest: bool = False,
     ) -> None:
-        self._source = source
+        self._engine = source if isinstance(source, Engine) else None
+        self._source = cast("Source", source)
         self._design = design
         self._domain = domain
         self._options = options
         self._again = again or bool(design.searched)
         self._counts_clips = clip_counts
-        # how many marks follow the values of a row of a person
-        self._marks = len(design.clippable) if clip_counts and design.unit.id is not None and not design.searched else 0
-        self._digest = RowDigest(design, domain) if digest else None
+        self._work = Work(design, domain, options.chunk_rows, clip_counts, digest)
+        self._marks = self._work.marks
+        self._digest = RowDigest(design, domain) if digest and self._engine is None else None
+        self._row_set = RowSetDigest(design, domain) if digest and self._engine is not None else None
         self._units = 0
         self._clipped: tuple[int, ...] | None = None
         self._fitting = (0, 0)
@@ -107,7 +111,8 @@ class Table:
     @property
     def fingerprint(self) -> Callable[[bytes], str] | None:
         """From a secret key to a digest of the rows, after the first pass; none if they were not digested."""
-        return None if self._digest is None else self._digest.keyed
+        digest = self._digest or self._row_set
+        return None if digest is None else digest.keyed
 
     def sums(self, sums: Sums | None = None) -> Totals:
         """Sum all rows exactly, once; `sums` is what is summed of each: its products unless given."""
@@ -115,13 +120,20 @@ class Table:
             # sums over rows (1, x, y), which there are none of before all bounds are known
             check_known(self._design)
         gram = row_products(len(self._design.released), self._domain) if sums is None else sums
-        if self._design.unit.id is not None and self._kept is None:
+        if self._kept is None and self._again and self._engine is not None:
+            self._kept = self._set_aside_by(self._engine)
+        if self._design.unit.id is not None and self._kept is None and self._engine is None:
             self._kept = self._set_aside_persons()
-        if self._kept is None and not self._again and self._digest is None:
+        if self._kept is None and not self._again and not self._work.digest and self._design.unit.id is None:
             # rows that are kept or digested have all their columns
             gram = by_level(gram, self._design, self._domain)
         with one_blas_thread():
-            totals = self._sum_source(gram) if self._kept is None else self._sum_kept(gram, self._kept)
+            if self._kept is not None:
+                totals = self._sum_kept(gram, self._kept)
+            elif self._engine is not None:
+                totals = self._counted(self._engine.sum_rows(self._work, gram))
+            else:
+                totals = self._sum_source(gram)
         if self._units == 0 and not self._design.total:
             raise DataError("the table has no rows")
         if self._clipped is None:
@@ -252,6 +264,27 @@ class Table:
                 tick()
         return totals_of(sums, 0, () if clips is None else clips.totals())
 
+    def _set_aside_by(self, engine: Engine) -> KeptParts:
+        """Have an engine read the table once, and set aside the rows that count."""
+        kept = self._new_parts(self._size + self._marks)
+        totals = self._counted(engine.set_aside(self._work, kept.add))
+        if not self._marks:
+            # else they follow the rows, and are counted with them
+            self._clipped = totals.clipped
+        self._options.report_read()
+        if not kept.parts:
+            kept.own()
+        return kept
+
+    def _counted(self, done: PartSums) -> Totals:
+        """The totals of all parts of an engine."""
+        done.check_complete()
+        totals = done.totals
+        self._units, self._fitting = totals.count, totals.fitting
+        if self._row_set is not None:
+            self._row_set.take(done.digest, (totals.count, *totals.fitting))
+        return totals
+
     def _set_aside_persons(self) -> KeptParts:
         """Read the source and set aside the rows that count, those of a person together."""
         from discreet.curator.persons import PersonCap, known_persons
@@ -297,7 +330,7 @@ class Table:
 
 
 def accumulate(
-    source: Source,
+    source: Source | Engine,
     design: Design,
     domain: RowDomain,
     options: ComputeOptions,

@@ -15,8 +15,10 @@ _QUERY: Final = {
 }
 # where cells may hold line breaks, quotes tell rows apart
 _QUOTED: Final = "quoted-cells"
+# where executors read the rows, parts of the plan may be evaluated more than once
+_SPARK: Final = "spark-rows"
 # where the rows come from adds a condition; at most one of these
-ORIGINS: Final = (*_QUERY, _QUOTED)
+ORIGINS: Final = (*_QUERY, _QUOTED, _SPARK)
 # takes the place of `only-release` where a ledger counts
 LEDGER: Final = "ledger-budget"
 # the same where every curator of a part has a ledger
@@ -58,6 +60,8 @@ def sentence_of(code: str, unit: PrivacyUnit, curators: CuratorTerms | None = No
         "public-rows": "the number of rows in the table is public",
         "public-persons": "the number of persons in the table is public",
         _QUOTED: "every cell of the file is quoted correctly",
+        _SPARK: f"{_origin_sentence('the plan of Spark', unit)}, and the plan gives the same rows however often a part "
+        "of it is evaluated (rand, a limit without an order, or a table that changes meanwhile may break this)",
         **{origin: _origin_sentence(read, unit) for origin, read in _QUERY.items()},
         **({} if curators is None else _curator_sentences(unit, curators)),
     }

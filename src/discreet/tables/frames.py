@@ -34,7 +34,7 @@ _BUSY: Final = (
 )
 _NO_COLUMNS: Final = "the table cannot be turned into Arrow columns; check the query or object behind it"
 _UNREADABLE: Final = "the table could not be read to its end; check the query or file behind it"
-Origin: TypeAlias = Literal["query", "stream", "quoted"]
+Origin: TypeAlias = Literal["query", "stream", "quoted", "spark"]
 AnyArray: TypeAlias = npt.NDArray[Any]  # of any element type: the declaration decides later which are allowed
 
 

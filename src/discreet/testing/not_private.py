@@ -12,6 +12,7 @@ from discreet import __version__
 from discreet.curator.table import accumulate
 from discreet.design.domain import DEFAULT_GRID_BITS, RowDomain
 from discreet.design.model import Design
+from discreet.engines.opening import open_table
 from discreet.errors import SpecError, shown
 from discreet.losses.law import WEIGHT_STEPS
 from discreet.losses.sensitivity.scaled import ROWS
@@ -19,7 +20,6 @@ from discreet.mechanisms.choice import AUTO
 from discreet.mechanisms.moments.clip_counts import clip_columns, on_product_grid
 from discreet.privacy.checks import check_flag
 from discreet.releases import BLOCKS, CLIPPED, NoiseLaw, Release
-from discreet.tables.files.opening import open_source
 from discreet.tables.source import ComputeOptions, checked_options
 from discreet.workflow import check_design, release_with
 
@@ -47,7 +47,7 @@ def exact_release(
             raise SpecError("the design has weights, and clip_counts count rows without them; leave clip_counts out")
         clip_columns(design)
     options = checked_options(compute)
-    moments = accumulate(open_source(data), design, domain, options, clip_counts=clip_counts)
+    moments = accumulate(open_table(data), design, domain, options, clip_counts=clip_counts)
     weighted = design.weights is not None
     beside = (*((CLIPPED,) if clip_counts else ()), *((ROWS,) if weighted and not design.rows_public else ()))
     parameters = {WEIGHT_STEPS: domain.weight_bits} if weighted else {}

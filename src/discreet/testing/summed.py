@@ -11,11 +11,11 @@ from discreet.curator.sums.sample_weights import GramWithWeights
 from discreet.curator.table import accumulate
 from discreet.design.domain import DEFAULT_GRID_BITS, RowDomain
 from discreet.design.model import Design
+from discreet.engines.opening import open_table
 from discreet.errors import SpecError
 from discreet.mechanisms.choice import AUTO
 from discreet.privacy.budget import PrivacyBudget
 from discreet.releases import Release
-from discreet.tables.files.opening import open_source
 from discreet.tables.source import ComputeOptions
 from discreet.testing.not_private import SeededSampler, marked_seeded
 from discreet.workflow import Question, run_passes
@@ -95,5 +95,5 @@ def summed_table(
     """
     design = design.redeclared()
     domain = RowDomain.of(design, grid_bits)
-    totals = accumulate(open_source(data), design, domain, compute or ComputeOptions())
+    totals = accumulate(open_table(data), design, domain, compute or ComputeOptions())
     return SummedTable(design, grid_bits, totals)

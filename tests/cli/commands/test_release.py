@@ -42,6 +42,23 @@ def test_a_release_is_written_and_told_without_a_count(folder: Path, call: Call)
     assert f"Count       {count}\n" in result.stdout
 
 
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        (("--engine", "dask"), "unknown engine 'dask'; allowed: here, spark"),
+        (("--engine", "spark"), "--engine spark needs --master"),
+        (("--master", "local[2]"), "give it with --engine spark"),
+        (("--engine", "spark", "--master", "local[2]"), "a CSV file, which Spark does not read here"),
+        (("--engine", "spark", "--master", "somewhere"), "master 'somewhere' is not allowed"),
+    ],
+)
+def test_engines_that_cannot_read_the_table(folder: Path, call: Call, words: tuple[str, ...], problem: str) -> None:
+    result = call(*COMMAND, *words)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert problem in result.stderr
+    assert not Path("out.json").exists()
+
+
 def test_a_mechanism_without_a_count_says_so(folder: Path, call: Call) -> None:
     result = call(*COMMAND, "--mechanism", "irls")
     assert result.exit_code == 0, result.stderr

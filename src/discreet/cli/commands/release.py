@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Final, Unpack, cast
 import click
 
 from discreet.cli.design_file import load_design
+from discreet.cli.engine import engine_options, opened, table_of, written_over
 from discreet.cli.options import (
     ReadingChoice,
-    chosen_table,
     design_option,
     mechanism_options,
     number,
@@ -21,7 +21,6 @@ from discreet.cli.options import (
     robust_model_option,
     settings_table,
     table_options,
-    table_path,
     weak_privacy_option,
 )
 from discreet.cli.progress import ReadProgress
@@ -46,6 +45,7 @@ _LOOK: Final = "discreet ledger history shows it, and --request-id with its name
 @click.command("release", short_help="Publish a table's noisy moments; spends budget.")
 @click.argument("data", required=False)
 @table_options
+@engine_options
 @design_option
 @click.option("--epsilon", required=True, metavar="E", help="Privacy loss to spend, such as 1.")
 @click.option(
@@ -113,6 +113,8 @@ def command(
     data: str | None,
     database: str | None,
     table: str | None,
+    engine: str,
+    master: str | None,
     design_path: str,
     epsilon: str,
     delta: str,
@@ -141,10 +143,10 @@ def command(
     """Publish noisy moments of DATA: the one command that spends budget.
 
     DATA is a CSV, Parquet, Arrow, Stata, SPSS or SAS file, a folder of Parquet files, or a quoted pattern such as
-    'data/*.parquet'; or give --database and --table instead. Every run spends the budget again, unless a ledger has the
-    same request.
+    'data/*.parquet'; or give --database and --table instead. With --engine spark it is a path of Parquet files that
+    Spark finds, or --table. Every run spends the budget again, unless a ledger has the same request.
     """
-    given = chosen_table(data, database, table)
+    given = table_of(engine, master, data, database, table)
     loss, failure = number("epsilon", epsilon), number("delta", delta)
     bound = None if residual_bound is None else number("residual-bound", residual_bound)
 
@@ -163,46 +165,47 @@ def command(
         accept_changed_data=accept_changed_data,
     )
     design = load_design(design_path, as_json=as_json)
-    refuse_overwriting(output, table_path(given), design_path, *filter(None, [ledger_path]))
+    refuse_overwriting(output, *written_over(given), design_path, *filter(None, [ledger_path]))
     # before the data is opened, let alone the budget spent
     if check_output(output, force=force).exists():
         complain("notice", f"{output!r} is replaced; what was spent on the release in it stays spent")
-    with ReadProgress() as progress:
-        made = release(
-            given,
-            design,
-            epsilon=loss,
-            delta=failure,
-            mechanism=mechanism,
-            settings=settings_table(settings),
-            grid_bits=grid_bits,
-            moments="robust" if robust else "plain",
-            residual_bound=bound,
-            robust_models=robust_models or None,
-            clip_counts=clip_counts,
-            allow_weak_privacy=allow_weak_privacy,
-            **reading,
-            compute=replace(compute, progress=progress),
-            spend=spending(session, account),
-            sign=sign,
-            guard=guard,
-            # any other word is refused in words
-            scaling=cast("Literal['declared', 'private']", scaling),
-        )
-    session.will_write(output)
-    at("writing")
-    try:
-        made.save(output, force=force)
-    except OutputError as error:
-        how = (
-            "run the command again"
-            if account is None
-            else f"the same command, or export, writes it free (request {session.request})"
-        )
-        raise AfterSpendError(
-            f"the release was made but not saved: {error}. Nobody has seen it; fix that and {how}"
-        ) from None
-    at("written")
+    with opened(given) as rows:
+        with ReadProgress() as progress:
+            made = release(
+                rows,
+                design,
+                epsilon=loss,
+                delta=failure,
+                mechanism=mechanism,
+                settings=settings_table(settings),
+                grid_bits=grid_bits,
+                moments="robust" if robust else "plain",
+                residual_bound=bound,
+                robust_models=robust_models or None,
+                clip_counts=clip_counts,
+                allow_weak_privacy=allow_weak_privacy,
+                **reading,
+                compute=replace(compute, progress=progress),
+                spend=spending(session, account),
+                sign=sign,
+                guard=guard,
+                # any other word is refused in words
+                scaling=cast("Literal['declared', 'private']", scaling),
+            )
+        session.will_write(output)
+        at("writing")
+        try:
+            made.save(output, force=force)
+        except OutputError as error:
+            how = (
+                "run the command again"
+                if account is None
+                else f"the same command, or export, writes it free (request {session.request})"
+            )
+            raise AfterSpendError(
+                f"the release was made but not saved: {error}. Nobody has seen it; fix that and {how}"
+            ) from None
+        at("written")
     if as_json:
         say_json(facts(made, output) | {"request": session.request or None, "repeated": session.repeated})
     else:

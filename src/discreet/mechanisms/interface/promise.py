@@ -12,14 +12,20 @@ from discreet.privacy.zcdp import rho_from
 from discreet.releases import NoiseLaw
 from discreet.tables.frames import Origin
 
-_CODES: Final[dict[Origin, str]] = {"query": "query-rows", "stream": "stream-rows", "quoted": "quoted-cells"}
+_CODES: Final[dict[Origin, str]] = {
+    "query": "query-rows",
+    "stream": "stream-rows",
+    "quoted": "quoted-cells",
+    "spark": "spark-rows",
+}
 
 
 def with_origin(guarantee: Guarantee, origin: Origin | None) -> Guarantee:
     """The same promise, with one more condition where the rows may be the result of a query, or rest on quotes.
 
     What is hidden is a row of that result. It is a person only if the query keeps persons apart. In a file whose cells
-    may hold line breaks, one wrong quote of one person could make another person's row a part of a cell.
+    may hold line breaks, one wrong quote of one person could make another person's row a part of a cell. A plan of
+    Spark is a query too, and parts of it may be evaluated again, where an executor is lost: rows must be the same then.
     """
     if origin is None:
         return guarantee

@@ -84,10 +84,10 @@ def open_source(data: object, *, reading: ReadOptions = DEFAULT_READING) -> Sour
     if isinstance(data, str | os.PathLike):
         return FileSource(found_files(path_text(data)), reading)
     if isinstance(data, DatabaseTable):
-        _check_reading(reading, "a table of a database")
+        check_reading(reading, "a table of a database")
         return DatabaseSource(data)
     if is_frame(data):
-        _check_reading(reading, "a table in memory")
+        check_reading(reading, "a table in memory")
         return FrameSource(data)
     hint = _HINTS.get(type(data).__name__, "")
     raise SpecError(f"an object of type {type(data).__name__} cannot be read{hint}; give {_ACCEPTED}")
@@ -117,7 +117,7 @@ class FileSource:
         if len(kinds) > 1:
             raise SpecError(f"the pattern matches files of several kinds ({', '.join(sorted(kinds))}); choose one")
         if kinds != {_TEXT}:
-            _check_reading(reading, f"the file {paths[0].name!r}")
+            check_reading(reading, f"the file {paths[0].name!r}")
         elif reading.delimiter is None and len({text_suffix(path) in TAB_SEPARATED for path in paths}) > 1:
             raise SpecError("the pattern matches files of several kinds (.csv and .tsv); choose one, or give delimiter")
         self.reading = reading.for_file(paths[0])
@@ -234,8 +234,11 @@ class FileSource:
                     )
 
 
-def _check_reading(reading: ReadOptions, what: str) -> None:
-    """Refuse options that would have no effect."""
+def check_reading(reading: ReadOptions, what: str) -> None:
+    """Refuse options that would have no effect.
+
+    >>> check_reading(DEFAULT_READING, "a table in memory")
+    """
     for name, value in reading.given().items():
         raise SpecError(f"{name} {value!r} applies only to CSV files, and {what} is not one; leave it out")
 
