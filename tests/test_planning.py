@@ -150,3 +150,25 @@ def test_a_second_release_of_another_kind_is_put_together_with_the_first():
     # a release without y'y gains it from a second one, and then its value is not known beforehand
     part = discreet.release(table, design, epsilon=1.0, delta=1e-6, mechanism="ssp")
     assert not any(one.estimable for one in second_release(part, epsilon=5.0, delta=1e-6))
+
+
+def test_mechanisms_side_by_side_are_their_own_plans():
+    design = Design("y", {"y": (0, 10), "x": (0, 5)})
+    given = {"rows": 10_000, "epsilon": 1.0, "delta": 1e-6}
+    found = discreet.planning.compare_mechanisms(design, **given)
+    assert found["gaussian"] == discreet.plan(design, mechanism="gaussian", **given)
+    pure = discreet.planning.compare_mechanisms(design, rows=10_000, epsilon=1.0)
+    assert isinstance(pure["gaussian"], str)
+    assert "delta" in pure["gaussian"]
+    with pytest.raises(SpecError, match="rows"):
+        discreet.planning.compare_mechanisms(design, rows=-1, epsilon=1.0)
+
+
+def test_the_widest_bounds_save_most():
+    design = Design("y", {"y": (0, 10), "x": (0, 5), "wide": (0, 500)})
+    assume = {"x": {"mean": 2.5, "sd": 1.4}, "wide": {"mean": 250, "sd": 5}}
+    found = discreet.planning.bound_savings(design, rows=10_000, epsilon=1.0, delta=1e-6, assume=assume)
+    assert next(iter(found)) == "wide"
+    assert found["wide"] > 0.2 > found["x"]
+    kwargs = {"rows": 10_000, "epsilon": 1.0, "delta": 1e-6}
+    assert discreet.planning.bound_savings(design, mechanism="gradient", **kwargs) == {}

@@ -14,7 +14,10 @@ import discreet
 
 ROOT = Path(__file__).parents[2]
 PUBLIC = [
+    "CancelToken",
+    "Cancelled",
     "ComputeOptions",
+    "Cost",
     "DatabaseTable",
     "Design",
     "DesignError",
@@ -31,8 +34,11 @@ PUBLIC = [
     "check_pipeline",
     "compare_methods",
     "compare_models",
+    "cost",
+    "design_problems",
     "diagnose",
     "fit",
+    "page_svg",
     "path",
     "plan",
     "release",
