@@ -161,5 +161,7 @@ class _Rows:
         share = self._supposed.rsquared
         score = share**0.5 * explained + (1 - share) ** 0.5 * noise
         if isinstance(column, Numeric):
-            return np.clip((one.mean or 0.0) + (one.sd or 0.0) * score, *column.bounds)
-        return (score > np.quantile(score, 1 - (one.share or 0.0))).astype(np.float64)
+            clipped: FloatArray = np.clip((one.mean or 0.0) + (one.sd or 0.0) * score, *column.bounds)
+            return clipped
+        above: FloatArray = (score > np.quantile(score, 1 - (one.share or 0.0))).astype(np.float64)
+        return above
