@@ -22,6 +22,7 @@ from discreet.errors import SpecError
 # rather than one table are in the room `research`
 COMMANDS: Final = (
     "demo",
+    "studio",
     "init",
     "plan",
     "check",

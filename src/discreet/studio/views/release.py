@@ -1,0 +1,211 @@
+"""The one screen that spends: what, from which budget, what is left, one confirmation, and the files afterwards."""
+
+from __future__ import annotations
+
+import re
+import secrets
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
+
+from starlette.responses import Response
+
+import discreet
+from discreet.studio.folder import FieldError
+from discreet.studio.forms import Form
+from discreet.studio.jobs import Job
+from discreet.studio.rendering import render, see_other
+from discreet.studio.repeating import Recipe
+from discreet.studio.views.ledger import FILE as LEDGER
+from discreet.studio.views.ledger import ledgers, planned
+from discreet.studio.views.plan import settings_of
+from discreet.studio.views.table import hidden
+from discreet.studio.workspace import Workspace, notices, quiet
+
+END: Final = ".release.json"
+
+
+def show(space: Workspace, query: Form) -> Response:
+    """Everything that a curator should see before the spend."""
+    return page(space)
+
+
+def choose(space: Workspace, form: Form) -> Response:
+    """Take a data set of an existing ledger."""
+    name, _, dataset = form.get("account").partition("/")
+    space.store.change(release=space.state.release | {"ledger": name, "dataset": dataset})
+    return see_other("/release")
+
+
+def confirm(space: Workspace, form: Form) -> Response:
+    """Begin the release; a second click and a reload get the one that was begun."""
+    known = space.jobs.asked(form.get("request"))
+    if known is not None:
+        return see_other(f"/work/{known.key}")
+    if space.jobs.running is not None:
+        return page(space, 409, message="Other work is running; wait until it has ended. Nothing was spent.")
+    try:
+        if form.get("sure") != "yes":
+            raise FieldError("sure", "tick this first: it cannot be taken back")  # noqa: TRY301
+        stem = (form.get("name") or _name(space)).removesuffix(END)
+        for end in (END, ".html"):
+            space.folder.new_file(f"{stem}{end}", "name", end)
+        begun = {
+            "name": stem, "sign": form.get("sign"), "changed": form.get("changed"),
+            "ledger": space.state.release.get("ledger", ""), "dataset": space.state.release.get("dataset", ""),
+        }  # fmt: skip
+        work = _work(space, begun)
+        space.store.change(begun=begun)
+    except FieldError as error:
+        return page(space, 422, errors={error.field or "form": str(error)}, typed=form)
+    except discreet.DiscreetError as error:
+        return page(space, 422, errors={"form": str(error)}, typed=form)
+    return _begin(space, work, form.get("request"))
+
+
+def finish(space: Workspace, form: Form) -> Response:
+    """Go on with a release that was confirmed and has no file: the ledger gives it free if it was paid for."""
+    known = space.jobs.asked(form.get("request"))
+    if known is not None:
+        return see_other(f"/work/{known.key}")
+    if not space.state.begun:
+        return see_other("/release")
+    return _begin(space, _work(space, space.state.begun), form.get("request"))
+
+
+def forget(space: Workspace, form: Form) -> Response:
+    """Leave a release that has no file; what the ledger has recorded stays recorded."""
+    space.store.change(begun={})
+    return see_other("/release")
+
+
+def done(space: Workspace, query: Form) -> Response:
+    """What was made: verified, and ready to be taken along."""
+    name = query.get("name")
+    if f"{name}{END}" not in space.state.made:
+        raise FieldError("name", "no release of this name was made here")
+    path = space.folder.file(f"{name}{END}")
+    release = discreet.Release.load(path)
+    verified = discreet.verify(release)
+    ends = (".html", END, ".md", ".tex", ".csv", ".py", ".ipynb", ".design.toml")
+    files = [f"{name}{end}" for end in ends if (space.folder.root / f"{name}{end}").is_file()]
+    return render(space, "release", "done", name=name, release=release, verified=verified, files=files)
+
+
+def _begin(space: Workspace, work: Callable[[Job], None], request: str) -> Response:
+    token = discreet.CancelToken()
+    goes_to = f"/release/done?name={space.state.begun['name']}"
+    job = space.jobs.start("release", goes_to, work, request=request or secrets.token_hex(8), token=token)
+    if job is None:
+        return page(space, 409, message="Other work is running; wait until it has ended. Nothing was spent.")
+    space.jobs.wait(job, 0.15)
+    return see_other(f"/work/{job.key}")
+
+
+def _work(space: Workspace, begun: dict[str, str]) -> Callable[[Job], None]:
+    """The release as work; all that can be refused without the table is refused here."""
+    design, asked = space.design(), settings_of(space, Form(list(space.state.plan.items())))
+    table, folder, stem = space.state.table, space.folder, begun["name"]
+    path, reading, draft = folder.file(table), dict(space.state.reading), space.draft
+    key = folder.file(begun["sign"], "sign") if begun["sign"] else None
+    books = discreet.Ledger(folder.file(begun["ledger"], "ledger"))
+    account = books.account(begun["dataset"], accept_changed_data=begun["changed"] == "yes")
+    options: dict[str, Any] = {"epsilon": asked.epsilon, "delta": asked.delta, **asked.released, **reading}
+
+    def work(job: Job) -> None:
+        compute = discreet.ComputeOptions(progress=job.progress, cancel=job.token)
+        job.stage = "reading the table"
+        try:
+            with quiet():
+                made = discreet.release(path, design, compute=compute, spend=account, sign=key, **options)
+        except discreet.Cancelled:
+            space.store.change(begun={})
+            raise
+        except discreet.DiscreetError as error:
+            if error.exit_code in (2, 3):
+                # refused before the spend
+                space.store.change(begun={})
+            raise FieldError("", hidden(str(error), path, table)) from None
+        job.share, job.stage = None, "writing files"
+        try:
+            made.save(folder.root / f"{stem}{END}", force=True)
+            recipe = Recipe(
+                table, f"{stem}.design.toml", f"{stem}{END}", f"{stem}.html", begun["ledger"], begun["dataset"], options
+            )
+            _write_beside(space, folder.root / stem, made, draft.toml(), recipe)
+        except discreet.DiscreetError as error:
+            raise FieldError("", f"{error}. The release is kept in the ledger: finish it on the release page") from None
+        made_here = [f"{stem}{END}", *(name for name in space.state.made if name != f"{stem}{END}")]
+        space.store.change(begun={}, made=made_here[:50])
+
+    return work
+
+
+def _write_beside(space: Workspace, stem: Path, made: discreet.Release, toml: str, recipe: Recipe) -> None:
+    """The page, the table and what repeats everything; each is a new file or is from a run that broke off."""
+    fit = discreet.fit(made)
+    with space.drawing, quiet():
+        discreet.report(made, fit, file=f"{stem.name}{END}").save(f"{stem}.html", force=True)
+    table = fit.table()
+    texts = {
+        ".md": table.to_markdown(), ".tex": table.to_latex(), ".csv": table.to_csv(), ".py": recipe.script(),
+        ".ipynb": recipe.notebook(), ".design.toml": toml,
+    }  # fmt: skip
+    for end, text in texts.items():
+        try:
+            Path(f"{stem}{end}").write_text(text, encoding="utf-8")
+        except OSError as error:
+            raise FieldError("", f"{stem.name}{end} could not be written: {error.strerror}") from None
+
+
+def _name(space: Workspace) -> str:
+    target = re.sub(r"[^A-Za-z0-9]+", "-", space.draft.target).strip("-") or "release"
+    taken = set(space.folder.listed(END, ".html"))
+    names = (target if number == 1 else f"{target}-{number}" for number in range(1, 1000))
+    return next(name for name in names if f"{name}{END}" not in taken and f"{name}.html" not in taken)
+
+
+def page(space: Workspace, status: int = 200, **values: object) -> Response:
+    """The page with what is known of ledger, cost and output."""
+    state = space.state
+    facts: dict[str, Any] = {
+        "refusal": "", "message": "", "design": None, "asked": None, "cost": None, "spent": None, "after": None,
+        "notices": (), "ledgers": ledgers(space), "accounts": [], "keys": space.folder.listed(".pem"), "name": "",
+        "request": secrets.token_hex(16), "no_reason": [], "typed": Form([]), "ledger_file": LEDGER, "errors": {},
+        "ledger": state.release.get("ledger", ""), "dataset": state.release.get("dataset", ""),
+    }  # fmt: skip
+    try:
+        design, asked = space.design(), settings_of(space, Form(list(state.plan.items())))
+        with quiet():
+            cost = discreet.cost(design, epsilon=asked.epsilon, delta=asked.delta, **asked.released)
+        facts |= {"design": design, "asked": asked, "cost": cost, "name": _name(space)}
+        facts["notices"] = notices(asked.epsilon, asked.delta)
+        facts["no_reason"] = [
+            one.name for one in space.draft.columns if one.included and not one.derived and not one.reason
+        ]
+        facts["accounts"] = _accounts(space)
+        if facts["ledger"] in facts["ledgers"]:
+            books = discreet.Ledger(space.folder.file(facts["ledger"]))
+            facts["spent"] = books.status(facts["dataset"])
+            facts["after"] = planned(space, books, facts["dataset"])
+    except discreet.DiscreetError as error:
+        facts["refusal"] = str(error)
+    return render(space, "release", "release", status, **(facts | values))
+
+
+def _accounts(space: Workspace) -> list[str]:
+    """Every data set of every ledger in the folder."""
+    found = []
+    for name in ledgers(space):
+        try:
+            found += [f"{name}/{one.dataset}" for one in discreet.Ledger(space.folder.file(name)).statuses()]
+        except discreet.DiscreetError:
+            # a database of another kind
+            continue
+    return found
+
+
+SHOWN: Final[dict[str, Callable[[Workspace, Form], Response]]] = {"/release": show, "/release/done": done}
+CHANGED: Final[dict[str, Callable[[Workspace, Form], Response]]] = {
+    "/release/choose": choose, "/release/confirm": confirm, "/release/finish": finish, "/release/forget": forget,
+}  # fmt: skip
