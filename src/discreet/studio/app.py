@@ -29,6 +29,7 @@ VIEWS: Final = (table, design, check, plan, preview, release, analyse, ledger, f
 STATIC: Final = {
     "style.css": ("discreet.pages", "templates/style.css", "text/css"),
     "studio.css": ("discreet.studio", "static/studio.css", "text/css"),
+    "icon.svg": ("discreet.studio", "static/icon.svg", "image/svg+xml"),
     "htmx.js": ("discreet.studio", "static/htmx-2.0.11.min.js", "text/javascript"),
 }
 

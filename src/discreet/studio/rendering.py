@@ -35,7 +35,7 @@ def environment() -> Environment:
         lstrip_blocks=True,
     )
     made.globals.update(pairs=pairs, place=place, f_secret=_secret)
-    made.filters.update(number=number, share=share, count=lambda value: f"{value:,.0f}")
+    made.filters.update(plain=plain, number=number, share=share, count=lambda value: f"{value:,.0f}")
     return made
 
 
@@ -105,6 +105,15 @@ def number(value: float | None) -> str:
     if value is None:
         return "–"
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+
+
+def plain(value: float) -> str:
+    """A declared number as it was declared.
+
+    >>> plain(1e-6), plain(0.5)
+    ('1e-6', '0.5')
+    """
+    return f"{value:.6g}".replace("e-0", "e-")
 
 
 def share(value: float | None) -> str:
