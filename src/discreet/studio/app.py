@@ -17,7 +17,7 @@ from starlette.routing import Route
 import discreet
 from discreet.studio.folder import Folder
 from discreet.studio.forms import ForgedError, Form, read_form
-from discreet.studio.gate import ENTRY, Gate, opened, page
+from discreet.studio.gate import ENTRY, Gate, TooLargeError, opened, page
 from discreet.studio.libraries import check_libraries
 from discreet.studio.rendering import render, see_other
 from discreet.studio.session import Keys
@@ -59,7 +59,7 @@ class Studio:
         ]
         self.changing_paths = tuple(changed)
         self.shown_paths = tuple(shown)
-        known = {404: _missing, 405: _missing, 500: _failed}
+        known = {404: _missing, 405: _missing, 500: _failed, TooLargeError: _too_large}
         self.asgi = Gate(Starlette(routes=routes, exception_handlers=known), self.keys, host)
 
     @property
@@ -116,6 +116,10 @@ async def _start(request: Request) -> Response:
 
 async def _missing(request: Request, error: Exception) -> Response:
     return page(404, "No such page", "The studio has no page of this name. Its pages are listed at the top of each.")
+
+
+async def _too_large(request: Request, error: Exception) -> Response:
+    return page(413, "Too large", "What was sent is larger than any form or release file.")
 
 
 async def _failed(request: Request, error: Exception) -> Response:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import html
 import logging
 import time
-from collections.abc import Callable, MutableMapping
+from collections.abc import Callable
 from http.cookies import CookieError, SimpleCookie
 from typing import Any, Final
 
@@ -71,11 +71,9 @@ class Gate:
             if scope["type"] == "websocket":
                 await send({"type": "websocket.close", "code": 1008})
             return
-        started: MutableMapping[str, bool] = {}
 
         async def sending(message: Message) -> None:
             if message["type"] == "http.response.start":
-                started["yes"] = True
                 _add_headers(message)
             await send(message)
 
@@ -87,19 +85,9 @@ class Gate:
         self.last_request = time.monotonic()
         try:
             await self._app(scope, _limited(receive, _most(headers)), sending)
-        except TooLargeError:
-            if not started:
-                await page(413, "Too large", "What was sent is larger than any form or release file.")(
-                    scope, receive, sending
-                )
         except Exception as error:
-            # a traceback may quote cells: only its kind leaves
+            # it was answered with a page; a traceback may quote cells, so only its kind is written down
             LOG.error("unexpected failure (%s)", type(error).__name__)  # noqa: TRY400
-            if not started:
-                what = (
-                    f"The studio met a failure that it does not know ({type(error).__name__}). Nothing was spent by it."
-                )
-                await page(500, "Unexpected failure", what)(scope, receive, sending)
 
     def _answer(self, scope: Scope, headers: Headers) -> Response | None:
         """What is answered here; none for a request that may pass."""

@@ -7,7 +7,7 @@ from typing import Final
 
 import discreet
 
-_NEEDED: Final = ("starlette", "uvicorn", "jinja2", "multipart", "matplotlib")
+_NEEDED: Final = ("starlette", "uvicorn", "jinja2", "python_multipart", "matplotlib")
 
 
 def check_libraries() -> None:
