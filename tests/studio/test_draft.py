@@ -49,7 +49,8 @@ def test_a_design_file_has_the_reasons_and_loads_back():
 def test_all_problems_are_beside_their_fields():
     columns = [
         ColumnDraft("y", low="9", high="1"), ColumnDraft("x"), ColumnDraft("g", kind="levels"),
-        ColumnDraft("f", kind="formula", formula="nothing + 1"), ColumnDraft("m", low="0", high="1", missing="fill", fill="?"),
+        ColumnDraft("f", kind="formula", formula="nothing + 1"),
+        ColumnDraft("m", low="0", high="1", missing="fill", fill="?"),
     ]  # fmt: skip
     found = Draft(target="", columns=columns, person="y", max_rows="0").problems()
     assert {"c0-low", "c1-low", "c2-levels", "c3-formula", "c4-missing", "target", "person", "max_rows"} <= set(found)

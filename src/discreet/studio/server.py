@@ -63,7 +63,11 @@ def start(folder: str | Path, *, port: int = 0) -> Running:
     """Listen on a port of this machine, any free one unless given."""
     listener = _listener(port)
     host = f"{ADDRESS}:{listener.getsockname()[1]}"
-    studio = Studio(folder, host)
+    try:
+        studio = Studio(folder, host)
+    except BaseException:
+        listener.close()
+        raise
     config = uvicorn.Config(
         studio.asgi, log_config=None, access_log=False, server_header=False, date_header=False, lifespan="off",
         ws="none", http="h11", loop="asyncio", timeout_keep_alive=5, limit_concurrency=100, timeout_graceful_shutdown=3,
