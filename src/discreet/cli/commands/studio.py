@@ -35,3 +35,5 @@ def command(session: Session, folder: str, port: int, no_browser: bool, idle: st
     from discreet.studio.server import serve
 
     serve(folder, port=port, browser=not no_browser, idle_minutes=minutes, say=say)
+    # Ctrl-C is how a studio ends
+    session.stop.accept()
