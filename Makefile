@@ -13,7 +13,7 @@ help:  ## print the targets
 	$(PYTHON) -m venv .venv
 
 .venv/demo.stamp: pyproject.toml | .venv/bin/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[datasets,report]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[datasets,report,studio]'
 	@touch $@
 
 .venv/dev.stamp: pyproject.toml | .venv/bin/python

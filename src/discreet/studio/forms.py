@@ -33,7 +33,9 @@ class Form:
         >>> Form([("a", " 1 ")]).get("a"), Form([]).get("a")
         ('1', '')
         """
-        return next((value.strip() for key, value in reversed(self.fields) if key == name), default)
+        found = next((value.strip() for key, value in reversed(self.fields) if key == name), default)
+        # a browser ends the lines of a text field with both
+        return found.replace("\r\n", "\n")
 
     def every(self, name: str) -> list[str]:
         """Every value of a field."""

@@ -74,6 +74,9 @@ def command(session: Session, output: str) -> None:
     say()
     take_along(session, model, folder)
 
+    heading(7, "The same without code: a page in your browser, for this machine alone")
+    say(f"{_INDENT}{by_hand['studio']}")
+
 
 def declare(session: Session, dataset: Dataset, folder: Path) -> None:
     """Write the table and its design, and show the design."""
@@ -270,6 +273,7 @@ def commands(folder: Path, dataset: Dataset) -> dict[str, str]:
         "plot": f"discreet plot {made} -o {picture} --force",
         "report": f"discreet report {made} -o {page} --force",
         "verify": f"discreet verify {made}",
+        "studio": f"discreet studio {shlex.quote(str(folder))}",
     }
 
 

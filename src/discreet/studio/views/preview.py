@@ -38,7 +38,7 @@ def make(space: Workspace, form: Form) -> Response:
             made = discreet.release(rows, design, epsilon=asked.epsilon, delta=asked.delta, **asked.released)
             job.stage = "writing the page"
             with space.drawing:
-                space.preview = discreet.report(made, simulated=True, title=f"SIMULATED: {design.target}").html
+                space.preview = discreet.report(made, simulated=True).html
 
     job = space.jobs.start("preview", "/preview", work, request=form.get("request"))
     if job is None:
