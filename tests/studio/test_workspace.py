@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
+
 import pytest
 
 import discreet
 from discreet.studio.folder import Folder
-from discreet.studio.workspace import Workspace, notices
+from discreet.studio.workspace import Workspace, notices, quiet
 
 
 def test_what_was_made_is_made_once_and_old_things_are_forgotten(tmp_path):
@@ -18,6 +20,17 @@ def test_what_was_made_is_made_once_and_old_things_are_forgotten(tmp_path):
     for other in range(40):
         space.remembered("b", other, make=lambda: "y")
     assert not space.knows("a", 1)
+
+
+def test_silence_ends_with_the_last_thread_that_wants_it():
+    before = warnings.filters[:]
+    with quiet():
+        with quiet():
+            warnings.warn("nobody hears this", UserWarning, stacklevel=1)
+        warnings.warn("nor this", UserWarning, stacklevel=1)
+    assert warnings.filters == before
+    with pytest.raises(UserWarning):
+        warnings.warn("but this", UserWarning, stacklevel=1)
 
 
 def test_uploads_are_few(tmp_path):

@@ -226,7 +226,6 @@ def typed(form: Form) -> Draft:
                 fill=form.get(f"{here}fill"),
                 formula=form.get(f"{here}formula"),
                 reason=form.get(f"{here}reason"),
-                released=f"{here}hidden" not in form,
             )
         )
     return Draft(

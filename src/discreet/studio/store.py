@@ -31,7 +31,7 @@ class State:
     plan, release
         Fields of those forms.
     begun
-        The release that was confirmed and has no file yet.
+        The release that was confirmed and has no file yet, with everything that was asked then.
     made
         Names of the release files that were made here, newest first.
     """
@@ -43,7 +43,7 @@ class State:
     draft: dict[str, Any] = field(default_factory=dict)
     plan: dict[str, str] = field(default_factory=dict)
     release: dict[str, str] = field(default_factory=dict)
-    begun: dict[str, str] = field(default_factory=dict)
+    begun: dict[str, Any] = field(default_factory=dict)
     made: list[str] = field(default_factory=list)
 
 

@@ -6,10 +6,9 @@ import json
 import secrets
 import warnings
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from threading import RLock
+from threading import Lock, RLock
 from typing import Final, TypeVar, cast
 
 import discreet
@@ -92,12 +91,33 @@ class Workspace:
             return discreet.page_svg(figure(), label)  # type: ignore[arg-type]  # a figure of the library
 
 
-@contextmanager
-def quiet() -> Iterator[None]:
+class _Notices:
+    """How many threads want silence; what was in force before is put back by the last of them."""
+
+    def __init__(self) -> None:
+        self._lock, self._count, self._before = Lock(), 0, warnings.catch_warnings()
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if self._count == 0:
+                self._before = warnings.catch_warnings()
+                self._before.__enter__()
+                warnings.simplefilter("ignore")
+            self._count += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._count -= 1
+            if self._count == 0:
+                self._before.__exit__(None, None, None)
+
+
+_NOTICES: Final = _Notices()
+
+
+def quiet() -> _Notices:
     """Keep notices off the terminal: pages show those that matter."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        yield
+    return _NOTICES
 
 
 def notices(epsilon: float, delta: float) -> tuple[str, ...]:

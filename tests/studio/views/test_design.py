@@ -109,6 +109,23 @@ def test_a_wrong_design_file_changes_nothing(browser, tmp_path, text):
     assert browser.space.state.version == before
 
 
+def test_what_the_form_has_no_field_for_is_kept(browser, tmp_path):
+    design = discreet.Design(
+        "pay",
+        {
+            "pay": {"bounds": (0, 5000), "missing_codes": [-9], "missing": "drop"},
+            "age": {"bounds": (18, 90), "release": False},
+            "region": {"levels": ["north", "south"], "reference": "south"},
+            "square": {"formula": "age ** 2"},
+        },
+    )
+    design.save(tmp_path / "kept.toml")
+    browser.post("/design/load", {"design": "kept.toml"})
+    form = filled(browser, **{"c0-missing": "drop", "c3-name": "square", "c3-included": "yes"})
+    assert browser.post("/design", form | {"c3-kind": "formula", "c3-formula": "age ** 2"}).status_code == 200
+    assert browser.space.design() == design
+
+
 def test_without_a_table_there_is_no_design(tmp_path):
     assert Browser(tmp_path).get("/design").url.path == "/table"
 

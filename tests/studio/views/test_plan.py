@@ -47,7 +47,12 @@ def test_bad_input_is_refused_beside_its_field(browser, field, value):
     assert f'id="{field}-error"' in answer.text
 
 
-@pytest.mark.parametrize("wrong", [{"mechanism": "magic"}, {"mean:age": "500"}, {"share:region": "north=2, south=-1"}])
+def test_a_mechanism_that_is_not_there(browser):
+    answer = browser.post("/plan", GOOD | {"mechanism": "magic"})
+    assert 'id="mechanism-error"' in answer.text
+
+
+@pytest.mark.parametrize("wrong", [{"mean:age": "500"}, {"share:region": "north=2, south=-1"}])
 def test_what_the_library_refuses_is_said(browser, wrong):
     answer = browser.post("/plan", GOOD | wrong)
     assert "Traceback" not in answer.text

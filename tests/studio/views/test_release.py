@@ -176,6 +176,36 @@ def test_a_budget_that_is_too_small(tmp_path):
     assert browser.spent() == 0
 
 
+def test_what_was_confirmed_is_finished_and_not_what_was_typed_since(browser, monkeypatch):
+    def full(self, path, **_):
+        raise discreet.DiscreetError("no space left")
+
+    monkeypatch.setattr(discreet.Release, "save", full)
+    browser.confirm("pay")
+    browser.waited()
+    monkeypatch.undo()
+    spent = browser.spent()
+    browser.space.store.change(plan={"rows": "400", "epsilon": "0.25", "delta": "1e-6"}, draft={}, table="other.csv")
+    browser.post("/release/finish", {"request": "later"})
+    browser.waited()
+    assert browser.spent() == spent
+    assert discreet.Release.load(browser.folder / "pay.release.json").guarantee.epsilon == 1
+
+
+def test_no_file_of_the_curator_is_overwritten(browser):
+    """A release called people would write its table of coefficients over the table of people."""
+    before = (browser.folder / "people.csv").read_bytes()
+    answer = browser.confirm("people")
+    assert "people.csv exists already" in answer.text
+    assert browser.spent() == 0
+    for end in (".md", ".tex", ".py", ".ipynb", ".design.toml"):
+        (browser.folder / f"mine{end}").write_text("mine")
+        assert browser.confirm("mine").status_code == 422
+        assert (browser.folder / f"mine{end}").read_text() == "mine"
+        (browser.folder / f"mine{end}").unlink()
+    assert (browser.folder / "people.csv").read_bytes() == before
+
+
 @pytest.mark.parametrize("name", ["../pay", "a/b", ".hidden", "x" * 200, "pay\x00", "taken"])
 def test_names_of_files(browser, name):
     (browser.folder / "taken.html").write_text("mine")
@@ -211,9 +241,7 @@ def test_a_ledger_that_exists_is_taken(tmp_path):
 
 
 def test_a_release_that_was_begun_can_be_left(browser):
-    browser.space.store.change(
-        begun={"name": "pay", "sign": "", "changed": "", "ledger": "ledger.db", "dataset": "people"}
-    )
+    browser.space.store.change(begun={"name": "pay", "dataset": "people"})
     assert "was begun" in browser.get("/release").text
     assert "was begun" not in browser.post("/release/forget").text
     assert browser.post("/release/finish", {"request": "x"}).url.path == "/release"

@@ -91,8 +91,11 @@ def check_formula(space: Workspace, form: Form) -> Response:
 
 def _kept(space: Workspace, draft: Draft) -> Draft:
     """Put back what a design file had and the form has no field for."""
-    before = {one.name: one.kept for one in space.draft.columns}
-    draft.columns = [replace(one, kept=before.get(one.name, {})) for one in draft.columns]
+    before = {one.name: one for one in space.draft.columns}
+    draft.columns = [
+        replace(one, kept=before[one.name].kept, released=before[one.name].released) if one.name in before else one
+        for one in draft.columns
+    ]
     return draft
 
 

@@ -296,7 +296,10 @@ def _page(space: Workspace, form: Form, errors: dict[str, str] | None = None, st
     except FieldError as error:
         errors, refusal = (errors | {error.field: str(error)}, "") if error.field else (errors, str(error))
     except discreet.DiscreetError as error:
-        refusal = str(error)
+        if "mechanism" in str(error)[:24]:
+            errors["mechanism"] = str(error)
+        else:
+            refusal = str(error)
     typed = DEFAULTS | {key: value for key, value in form.fields if value}
     shown = facts | {"typed": typed, "refusal": refusal, "errors": errors, "columns": columns, "names": names}
     return render(space, "plan", "plan", status, **shown)

@@ -11,6 +11,7 @@ from typing import Any, Final
 from starlette.responses import Response
 
 import discreet
+from discreet.studio.draft import Draft
 from discreet.studio.folder import FieldError
 from discreet.studio.forms import Form
 from discreet.studio.jobs import Job
@@ -23,6 +24,8 @@ from discreet.studio.views.table import hidden
 from discreet.studio.workspace import Workspace, notices, quiet
 
 END: Final = ".release.json"
+#: what is written beside a release
+BESIDE: Final = (".html", ".md", ".tex", ".csv", ".py", ".ipynb", ".design.toml")
 
 
 def show(space: Workspace, query: Form) -> Response:
@@ -48,11 +51,13 @@ def confirm(space: Workspace, form: Form) -> Response:
         if form.get("sure") != "yes":
             raise FieldError("sure", "tick this first: it cannot be taken back")  # noqa: TRY301
         stem = (form.get("name") or _name(space)).removesuffix(END)
-        for end in (END, ".html"):
+        for end in (END, *BESIDE):
             space.folder.new_file(f"{stem}{end}", "name", end)
         begun = {
             "name": stem, "sign": form.get("sign"), "changed": form.get("changed"),
             "ledger": space.state.release.get("ledger", ""), "dataset": space.state.release.get("dataset", ""),
+            "draft": space.state.draft, "plan": space.state.plan, "table": space.state.table,
+            "reading": space.state.reading,
         }  # fmt: skip
         work = _work(space, begun)
         space.store.change(begun=begun)
@@ -87,8 +92,7 @@ def done(space: Workspace, query: Form) -> Response:
     path = space.folder.file(f"{name}{END}")
     release = discreet.Release.load(path)
     verified = discreet.verify(release)
-    ends = (".html", END, ".md", ".tex", ".csv", ".py", ".ipynb", ".design.toml")
-    files = [f"{name}{end}" for end in ends if (space.folder.root / f"{name}{end}").is_file()]
+    files = [f"{name}{end}" for end in (BESIDE[0], END, *BESIDE[1:]) if (space.folder.root / f"{name}{end}").is_file()]
     return render(space, "release", "done", name=name, release=release, verified=verified, files=files)
 
 
@@ -102,11 +106,12 @@ def _begin(space: Workspace, work: Callable[[Job], None], request: str) -> Respo
     return see_other(f"/work/{job.key}")
 
 
-def _work(space: Workspace, begun: dict[str, str]) -> Callable[[Job], None]:
-    """The release as work; all that can be refused without the table is refused here."""
-    design, asked = space.design(), settings_of(space, Form(list(space.state.plan.items())))
-    table, folder, stem = space.state.table, space.folder, begun["name"]
-    path, reading, draft = folder.file(table), dict(space.state.reading), space.draft
+def _work(space: Workspace, begun: dict[str, Any]) -> Callable[[Job], None]:
+    """The release as work, as it was confirmed; all that can be refused without the table is refused here."""
+    draft = Draft.from_dict(begun["draft"])
+    design, asked = draft.design(), settings_of(space, Form(list(begun["plan"].items())))
+    table, folder, stem = begun["table"], space.folder, begun["name"]
+    path, reading = folder.file(table), dict(begun["reading"])
     key = folder.file(begun["sign"], "sign") if begun["sign"] else None
     books = discreet.Ledger(folder.file(begun["ledger"], "ledger"))
     account = books.account(begun["dataset"], accept_changed_data=begun["changed"] == "yes")
@@ -142,27 +147,33 @@ def _work(space: Workspace, begun: dict[str, str]) -> Callable[[Job], None]:
 
 
 def _write_beside(space: Workspace, stem: Path, made: discreet.Release, toml: str, recipe: Recipe) -> None:
-    """The page, the table and what repeats everything; each is a new file or is from a run that broke off."""
+    """The page, the table and what repeats everything; a file that is there is left as it is."""
     fit = discreet.fit(made)
     with space.drawing, quiet():
-        discreet.report(made, fit, file=f"{stem.name}{END}").save(f"{stem}.html", force=True)
+        page_text = discreet.report(made, fit, file=f"{stem.name}{END}").html
     table = fit.table()
     texts = {
-        ".md": table.to_markdown(), ".tex": table.to_latex(), ".csv": table.to_csv(), ".py": recipe.script(),
-        ".ipynb": recipe.notebook(), ".design.toml": toml,
+        ".html": page_text, ".md": table.to_markdown(), ".tex": table.to_latex(), ".csv": table.to_csv(),
+        ".py": recipe.script(), ".ipynb": recipe.notebook(), ".design.toml": toml,
     }  # fmt: skip
     for end, text in texts.items():
+        path = Path(f"{stem}{end}")
         try:
-            Path(f"{stem}{end}").write_text(text, encoding="utf-8")
+            with path.open("x", encoding="utf-8") as file:
+                file.write(text)
+        except FileExistsError:
+            # of a run that broke off: none was there when this release was confirmed
+            continue
         except OSError as error:
-            raise FieldError("", f"{stem.name}{end} could not be written: {error.strerror}") from None
+            path.unlink(missing_ok=True)
+            raise FieldError("", f"{path.name} could not be written: {error.strerror}") from None
 
 
 def _name(space: Workspace) -> str:
     target = re.sub(r"[^A-Za-z0-9]+", "-", space.draft.target).strip("-") or "release"
-    taken = set(space.folder.listed(END, ".html"))
+    taken = set(space.folder.listed(END, *BESIDE))
     names = (target if number == 1 else f"{target}-{number}" for number in range(1, 1000))
-    return next(name for name in names if f"{name}{END}" not in taken and f"{name}.html" not in taken)
+    return next(name for name in names if not any(f"{name}{end}" in taken for end in (END, *BESIDE)))
 
 
 def page(space: Workspace, status: int = 200, **values: object) -> Response:
