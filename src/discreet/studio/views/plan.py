@@ -157,6 +157,19 @@ def widths(space: Workspace, query: Form) -> Response:
     return _part("plan_widths", drawn=drawn)
 
 
+def curve(space: Workspace, query: Form) -> Response:
+    """How often a test finds one unit, at every rate of false alarms."""
+    design, asked = _known(space)
+    with quiet():
+        cost = discreet.cost(design, epsilon=asked.epsilon, delta=asked.delta, **asked.released)
+    promised = cost.guarantee
+    drawn = space.remembered(
+        "curve", promised.epsilon, promised.delta, promised.mu, promised.rho,
+        make=lambda: space.picture(cost.plot, "What an attacker could learn"),
+    )  # fmt: skip
+    return _part("plan_widths", drawn=drawn)
+
+
 def mechanisms(space: Workspace, query: Form) -> Response:
     """Every mechanism side by side."""
     design, asked = _known(space)
@@ -244,10 +257,6 @@ def _facts(space: Workspace, asked: Settings) -> dict[str, Any]:
         cost = discreet.cost(design, epsilon=asked.epsilon, delta=asked.delta, **asked.released)
     facts: dict[str, Any] = {
         "asked": asked, "cost": cost, "attacker": cost.attacker, "notices": notices(asked.epsilon, asked.delta),
-        "curve": space.remembered(
-            "curve", cost.guarantee.epsilon, cost.guarantee.delta, cost.guarantee.mu,
-            make=lambda: space.picture(cost.plot, "What an attacker could learn"),
-        ),
         "accuracy": space.state.plan.get("by") == "accuracy",
         "coefficient": space.state.plan.get("coefficient", ""),
         "waits": len(design.released) > AT_ONCE and not space.knows("plan", *_key(design, asked)),
@@ -306,7 +315,7 @@ def _page(space: Workspace, form: Form, errors: dict[str, str] | None = None, st
 
 
 SHOWN: Final[dict[str, Callable[[Workspace, Form], Response]]] = {
-    "/plan": show, "/plan/widths": widths, "/plan/mechanisms": mechanisms, "/plan/smallest": smallest,
+    "/plan": show, "/plan/widths": widths, "/plan/curve": curve, "/plan/mechanisms": mechanisms, "/plan/smallest": smallest,
 }  # fmt: skip
 CHANGED: Final[dict[str, Callable[[Workspace, Form], Response]]] = {
     "/plan": save, "/plan/live": live, "/plan/compute": compute, "/plan/epsilon": use_epsilon,
