@@ -41,7 +41,7 @@ COMMANDS: Final = (
     "reproduce",
     "compare-methods",
 )
-RESEARCH: Final = ("audit", "reproduce", "compare-methods")
+RESEARCH: Final = ("mechanisms", "audit", "reproduce", "compare-methods")
 
 
 class Program(click.Group):

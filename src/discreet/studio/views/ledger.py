@@ -19,33 +19,7 @@ FILE: Final = "ledger.db"
 
 def show(space: Workspace, query: Form) -> Response:
     """Every data set of the chosen ledger."""
-    return _page(space, query.get("ledger"))
-
-
-def create(space: Workspace, form: Form) -> Response:
-    """Make a ledger if there is none of this name, and declare a data set with its budget."""
-    goes_to = "/release" if form.get("from") == "release" else "/ledger"
-    try:
-        name, dataset = form.get("ledger_file") or FILE, form.get("dataset")
-        epsilon, delta = form.number("budget_epsilon", "Epsilon"), form.number("budget_delta", "Delta")
-        known = name in ledgers(space)
-        path = space.folder.file(name, "ledger_file") if known else space.folder.new_file(name, "ledger_file", ".db")
-        unit = space.design().unit
-        if not dataset:
-            raise FieldError("dataset", "give the data set a name, such as survey-2026")  # noqa: TRY301
-        with quiet():
-            discreet.PrivacyBudget(epsilon, delta)
-            discreet.privacy.check_strength(discreet.PrivacyBudget(epsilon, delta), allow_weak_privacy=False)
-            books = discreet.Ledger(path) if known else discreet.Ledger.create(path)
-            books.declare(dataset, epsilon=epsilon, delta=delta, unit=unit)
-    except FieldError as error:
-        return _refused(space, form, goes_to, error.field, str(error))
-    except discreet.DiscreetError as error:
-        said = str(error)
-        field = "dataset" if "data set" in said else "budget_delta" if said.startswith("delta") else "budget_epsilon"
-        return _refused(space, form, goes_to, field, said)
-    space.store.change(release=space.state.release | {"ledger": name, "dataset": dataset})
-    return see_other(goes_to)
+    return page(space, query.get("ledger"))
 
 
 def grant(space: Workspace, form: Form) -> Response:
@@ -56,24 +30,16 @@ def grant(space: Workspace, form: Form) -> Response:
         with quiet():
             books.grant(dataset, epsilon=form.number("grant_epsilon", "Epsilon"), reason=form.get("reason"))
     except FieldError as error:
-        return _page(space, name, 422, errors={error.field: str(error)})
+        return page(space, name, 422, errors={error.field: str(error)})
     except discreet.DiscreetError as error:
         field = "reason" if str(error).startswith("reason") else "grant_epsilon"
-        return _page(space, name, 422, errors={field: str(error)})
+        return page(space, name, 422, errors={field: str(error)})
     return see_other(f"/ledger?ledger={name}")
 
 
 def ledgers(space: Workspace) -> list[str]:
     """Files of the folder that may be ledgers."""
     return space.folder.listed(".db")
-
-
-def _refused(space: Workspace, form: Form, goes_to: str, field: str, message: str) -> Response:
-    if goes_to == "/release":
-        from discreet.studio.views.release import page
-
-        return page(space, 422, errors={field: message}, typed=form)
-    return _page(space, form.get("ledger_file"), 422, errors={field: message}, typed=form)
 
 
 def planned(space: Workspace, books: discreet.Ledger, dataset: str) -> Any:  # noqa: ANN401  # a status, or none
@@ -84,7 +50,8 @@ def planned(space: Workspace, books: discreet.Ledger, dataset: str) -> Any:  # n
     return books.planned(dataset, cost.loss)
 
 
-def _page(space: Workspace, name: str, status: int = 200, **values: object) -> Response:
+def page(space: Workspace, name: str, status: int = 200, **values: object) -> Response:
+    """The page of one ledger."""
     known = ledgers(space)
     chosen = name if name in known else space.state.release.get("ledger", "")
     chosen = chosen if chosen in known else next(iter(known), "")
@@ -104,4 +71,4 @@ def _page(space: Workspace, name: str, status: int = 200, **values: object) -> R
 
 
 SHOWN: Final[dict[str, Callable[[Workspace, Form], Response]]] = {"/ledger": show}
-CHANGED: Final[dict[str, Callable[[Workspace, Form], Response]]] = {"/ledger/create": create, "/ledger/grant": grant}
+CHANGED: Final[dict[str, Callable[[Workspace, Form], Response]]] = {"/ledger/grant": grant}

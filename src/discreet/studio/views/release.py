@@ -19,6 +19,7 @@ from discreet.studio.rendering import render, see_other
 from discreet.studio.repeating import Recipe
 from discreet.studio.views.ledger import FILE as LEDGER
 from discreet.studio.views.ledger import ledgers, planned
+from discreet.studio.views.ledger import page as ledger_page
 from discreet.studio.views.plan import settings_of
 from discreet.studio.views.table import hidden
 from discreet.studio.workspace import Workspace, notices, quiet
@@ -38,6 +39,39 @@ def choose(space: Workspace, form: Form) -> Response:
     name, _, dataset = form.get("account").partition("/")
     space.store.change(release=space.state.release | {"ledger": name, "dataset": dataset})
     return see_other("/release")
+
+
+def create(space: Workspace, form: Form) -> Response:
+    """Make a ledger if there is none of this name, and declare a data set with its budget."""
+    goes_to = "/release" if form.get("from") == "release" else "/ledger"
+    try:
+        name, dataset = form.get("ledger_file") or LEDGER, form.get("dataset")
+        epsilon, delta = form.number("budget_epsilon", "Epsilon"), form.number("budget_delta", "Delta")
+        known = name in ledgers(space)
+        path = space.folder.file(name, "ledger_file") if known else space.folder.new_file(name, "ledger_file", ".db")
+        unit = space.design().unit
+        if not dataset:
+            raise FieldError("dataset", "give the data set a name, such as survey-2026")  # noqa: TRY301
+        with quiet():
+            discreet.PrivacyBudget(epsilon, delta)
+            discreet.privacy.check_strength(discreet.PrivacyBudget(epsilon, delta), allow_weak_privacy=False)
+            books = discreet.Ledger(path) if known else discreet.Ledger.create(path)
+            books.declare(dataset, epsilon=epsilon, delta=delta, unit=unit)
+    except FieldError as error:
+        return _refused(space, form, goes_to, error.field, str(error))
+    except discreet.DiscreetError as error:
+        said = str(error)
+        field = "dataset" if "data set" in said else "budget_delta" if said.startswith("delta") else "budget_epsilon"
+        return _refused(space, form, goes_to, field, said)
+    space.store.change(release=space.state.release | {"ledger": name, "dataset": dataset})
+    return see_other(goes_to)
+
+
+def _refused(space: Workspace, form: Form, goes_to: str, field: str, message: str) -> Response:
+    """The page that the form was on, with what is wrong beside its field."""
+    if goes_to == "/release":
+        return page(space, 422, errors={field: message}, typed=form)
+    return ledger_page(space, form.get("ledger_file"), 422, errors={field: message}, typed=form)
 
 
 def confirm(space: Workspace, form: Form) -> Response:
@@ -218,5 +252,5 @@ def _accounts(space: Workspace) -> list[str]:
 
 SHOWN: Final[dict[str, Callable[[Workspace, Form], Response]]] = {"/release": show, "/release/done": done}
 CHANGED: Final[dict[str, Callable[[Workspace, Form], Response]]] = {
-    "/release/choose": choose, "/release/confirm": confirm, "/release/finish": finish, "/release/forget": forget,
+    "/ledger/create": create, "/release/choose": choose, "/release/confirm": confirm, "/release/finish": finish, "/release/forget": forget,
 }  # fmt: skip

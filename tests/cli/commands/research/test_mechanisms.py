@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from discreet.cli.commands.mechanisms import FIGURES, HEADERS, cells
+from discreet.cli.commands.research.mechanisms import FIGURES, HEADERS, cells
 from discreet.mechanisms.catalogue import mechanism_table
 from support.cli_folder import Call
 
