@@ -315,7 +315,8 @@ def _page(space: Workspace, form: Form, errors: dict[str, str] | None = None, st
 
 
 SHOWN: Final[dict[str, Callable[[Workspace, Form], Response]]] = {
-    "/plan": show, "/plan/widths": widths, "/plan/curve": curve, "/plan/mechanisms": mechanisms, "/plan/smallest": smallest,
+    "/plan": show, "/plan/widths": widths, "/plan/curve": curve, "/plan/mechanisms": mechanisms,
+    "/plan/smallest": smallest,
 }  # fmt: skip
 CHANGED: Final[dict[str, Callable[[Workspace, Form], Response]]] = {
     "/plan": save, "/plan/live": live, "/plan/compute": compute, "/plan/epsilon": use_epsilon,

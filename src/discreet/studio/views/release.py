@@ -252,5 +252,6 @@ def _accounts(space: Workspace) -> list[str]:
 
 SHOWN: Final[dict[str, Callable[[Workspace, Form], Response]]] = {"/release": show, "/release/done": done}
 CHANGED: Final[dict[str, Callable[[Workspace, Form], Response]]] = {
-    "/ledger/create": create, "/release/choose": choose, "/release/confirm": confirm, "/release/finish": finish, "/release/forget": forget,
+    "/ledger/create": create, "/release/choose": choose, "/release/confirm": confirm,
+    "/release/finish": finish, "/release/forget": forget,
 }  # fmt: skip
