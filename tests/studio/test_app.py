@@ -47,8 +47,8 @@ def test_names_are_shown_as_text(tmp_path):
 def test_pages_that_are_not_there(tmp_path):
     browser = Browser(tmp_path)
     assert browser.get("/nothing").status_code == 404
-    assert browser.get("/work/nothing").status_code == 400
-    assert "Traceback" not in browser.get("/work/nothing").text
+    assert browser.get("/job/nothing").status_code == 400
+    assert "Traceback" not in browser.get("/job/nothing").text
 
 
 @pytest.mark.parametrize(("columns", "seconds"), [(5, 0.2), (200, 1.5)])

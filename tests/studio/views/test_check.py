@@ -44,7 +44,7 @@ def test_a_table_that_cannot_be_read(tmp_path):
     assert job.state == "failed"
     assert SECRET not in job.error
     assert str(tmp_path) not in job.error
-    assert "region" in browser.get(f"/work/{job.key}").text
+    assert "region" in browser.get(f"/job/{job.key}").text
 
 
 def test_it_waits_for_other_work(tmp_path):

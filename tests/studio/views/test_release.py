@@ -92,11 +92,11 @@ def test_cancel_before_the_spend_spends_nothing(browser, monkeypatch):
     browser.confirm("pay")
     assert reached.wait(10)
     job = browser.space.jobs.running
-    assert "Possible until the spend" in browser.get(f"/work/{job.key}").text
+    assert "Possible until the spend" in browser.get(f"/job/{job.key}").text
     assert job.token.cancel()
     go.set()
     browser.waited()
-    answer = browser.post("/work/cancel", {"key": job.key})
+    answer = browser.post("/job/cancel", {"key": job.key})
     assert "Nothing was spent" in answer.text
     assert browser.spent() == 0
     assert not (browser.folder / "pay.release.json").exists()
@@ -107,7 +107,7 @@ def test_cancel_after_the_spend_says_that_it_is_too_late(browser):
     browser.confirm("pay")
     browser.waited()
     job = browser.space.jobs.asked(next(iter(browser.space.jobs._requests)))
-    answer = browser.post("/work/cancel", {"key": job.key})
+    answer = browser.post("/job/cancel", {"key": job.key})
     assert "too late" in answer.text
     assert browser.spent() > 0
 
@@ -143,7 +143,7 @@ def test_a_full_disk_after_the_spend_is_finished_later(browser, monkeypatch):
     answer = browser.confirm("pay")
     browser.waited()
     job = browser.space.jobs.asked(next(iter(browser.space.jobs._requests)))
-    text = browser.get(f"/work/{job.key}").text
+    text = browser.get(f"/job/{job.key}").text
     assert "No space left" in text
     assert "kept in the ledger" in text
     assert answer.status_code == 200

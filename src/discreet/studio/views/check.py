@@ -67,7 +67,7 @@ def count(space: Workspace, form: Form) -> Response:
             message="Other work is running; wait until it has ended.",
         )  # fmt: skip
     space.jobs.wait(job, 0.15)
-    return see_other("/check" if job.state == "done" else f"/work/{job.key}")
+    return see_other("/check" if job.state == "done" else f"/job/{job.key}")
 
 
 def _refusal(space: Workspace) -> str:

@@ -133,7 +133,7 @@ def compute(space: Workspace, form: Form) -> Response:
     if job is None:
         raise FieldError("", "other work is running; wait until it has ended")
     space.jobs.wait(job, 0.3)
-    return see_other(f"/work/{job.key}")
+    return see_other(f"/job/{job.key}")
 
 
 def widths(space: Workspace, query: Form) -> Response:

@@ -44,7 +44,7 @@ def make(space: Workspace, form: Form) -> Response:
     if job is None:
         return _page(space, 409, refusal="Other work is running; wait until it has ended.")
     space.jobs.wait(job, 0.15)
-    return see_other(f"/work/{job.key}")
+    return see_other(f"/job/{job.key}")
 
 
 def _page(space: Workspace, status: int = 200, refusal: str = "") -> Response:

@@ -78,7 +78,7 @@ def confirm(space: Workspace, form: Form) -> Response:
     """Begin the release; a second click and a reload get the one that was begun."""
     known = space.jobs.asked(form.get("request"))
     if known is not None:
-        return see_other(f"/work/{known.key}")
+        return see_other(f"/job/{known.key}")
     if space.jobs.running is not None:
         return page(space, 409, message="Other work is running; wait until it has ended. Nothing was spent.")
     try:
@@ -106,7 +106,7 @@ def finish(space: Workspace, form: Form) -> Response:
     """Go on with a release that was confirmed and has no file: the ledger gives it free if it was paid for."""
     known = space.jobs.asked(form.get("request"))
     if known is not None:
-        return see_other(f"/work/{known.key}")
+        return see_other(f"/job/{known.key}")
     if not space.state.begun:
         return see_other("/release")
     return _begin(space, _work(space, space.state.begun), form.get("request"))
@@ -137,7 +137,7 @@ def _begin(space: Workspace, work: Callable[[Job], None], request: str) -> Respo
     if job is None:
         return page(space, 409, message="Other work is running; wait until it has ended. Nothing was spent.")
     space.jobs.wait(job, 0.15)
-    return see_other(f"/work/{job.key}")
+    return see_other(f"/job/{job.key}")
 
 
 def _work(space: Workspace, begun: dict[str, Any]) -> Callable[[Job], None]:

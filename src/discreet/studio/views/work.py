@@ -40,7 +40,7 @@ def cancel(space: Workspace, form: Form) -> Response:
     job = _job(space, Form([("/key", form.get("key"))]))
     late = job.token is None or not job.token.cancel()
     space.jobs.wait(job, 1.0)
-    return see_other(f"/work/{job.key}?stay=yes" + ("&late=yes" if late else ""))
+    return see_other(f"/job/{job.key}?stay=yes" + ("&late=yes" if late else ""))
 
 
 def _job(space: Workspace, query: Form) -> Job:
@@ -55,5 +55,5 @@ def _facts(space: Workspace, job: Job) -> dict[str, object]:
     return {"job": job, "title": NAMES.get(job.kind, job.kind), "seconds": seconds}
 
 
-SHOWN: Final[dict[str, Callable[[Workspace, Form], Response]]] = {"/work/{key}": show, "/work/{key}/part": part}
-CHANGED: Final[dict[str, Callable[[Workspace, Form], Response]]] = {"/work/cancel": cancel}
+SHOWN: Final[dict[str, Callable[[Workspace, Form], Response]]] = {"/job/{key}": show, "/job/{key}/part": part}
+CHANGED: Final[dict[str, Callable[[Workspace, Form], Response]]] = {"/job/cancel": cancel}
