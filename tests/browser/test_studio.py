@@ -386,6 +386,6 @@ def test_pages_print(tab):
         assert paper.startswith(b"%PDF")
 
 
-def test_counts(capsys):
+def test_counts(chromium, capsys):
     with capsys.disabled():
         print(f"\nstates looked at: {COUNTS['states']}, violations that axe found: {COUNTS['violations']}")
