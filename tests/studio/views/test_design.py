@@ -21,7 +21,7 @@ def browser(tmp_path):
 def filled(browser, **changes):
     """The form as a person fills it in."""
     page = browser.get("/design").text
-    names = ("version", "columns", "person", "max_rows", "neighbours")
+    names = ("version", "columns", "person", "max_rows")
     form = {name: hidden(page, name) for name in names} | {"target": "pay", "action": "save"}
     for index, (name, kind) in enumerate((("pay", "number"), ("age", "number"), ("region", "levels"))):
         form |= {
@@ -107,6 +107,15 @@ def test_a_wrong_design_file_changes_nothing(browser, tmp_path, text):
     assert errors(answer.text)
     assert str(tmp_path) not in answer.text
     assert browser.space.state.version == before
+
+
+def test_weights_and_neighbours(browser):
+    changes = {"weights": "age", "weights_are": "sampling", "neighbours": "replace", "c1-low": "0", "c1-high": "3"}
+    assert browser.post("/design", filled(browser, **changes)).status_code == 200
+    design = browser.space.design()
+    assert (design.weights, design.weights_are, design.unit.neighbours) == ("age", "sampling", "replace")
+    wrong = browser.post("/design", filled(browser, weights="region"))
+    assert 'id="weights-error"' in wrong.text
 
 
 def test_what_the_form_has_no_field_for_is_kept(browser, tmp_path):
