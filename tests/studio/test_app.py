@@ -51,6 +51,7 @@ def test_pages_that_are_not_there(tmp_path):
     assert "Traceback" not in browser.get("/job/nothing").text
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize(("columns", "seconds"), [(5, 0.2), (200, 1.5)])
 def test_answers_come_soon(tmp_path, columns, seconds):
     browser = Browser(tmp_path)

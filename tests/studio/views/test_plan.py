@@ -68,6 +68,7 @@ def test_assumptions_change_the_widths(browser):
     assert plain != narrow
 
 
+@pytest.mark.no_cover
 def test_by_accuracy(browser, monkeypatch):
     # the second search is like the first
     monkeypatch.setattr(discreet.planning, "smallest_rows", lambda *_, **__: 12345.0)
@@ -90,6 +91,7 @@ def test_mechanisms_and_widths(browser):
     assert "What an attacker could learn" in browser.get("/plan/curve").text
 
 
+@pytest.mark.no_cover
 def test_many_columns_are_computed_as_work(tmp_path):
     browser = Browser(tmp_path)
     names = ["y", *(f"x{number}" for number in range(13))]
