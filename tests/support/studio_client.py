@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 import time
 from pathlib import Path
@@ -21,6 +22,7 @@ SECRET = "4711.125"  # a cell that no page, file name or log may repeat
 DESIGN = discreet.Design("pay", {"pay": (0, 5000), "age": (18, 90), "region": ["north", "south"]})
 
 
+@functools.cache
 def small_table(rows: int = 400) -> pa.Table:
     """Rows within bounds, with one cell that is easy to find again."""
     table = simulated_rows(DESIGN, rows)

@@ -30,6 +30,7 @@ def test_a_model_and_all_that_is_known_of_it(browser):
     assert "free" in text
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("query", [
     "&asked=yes&feature=age", "&asked=yes&feature=age&target=age&feature=pay", "&penalty=ridge&strength=0.1",
     "&penalty=lasso", "&penalty=elastic-net&strength=0.01", "&penalty=adaptive", "&penalty=bayes", "&level=90",

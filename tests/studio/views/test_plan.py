@@ -35,6 +35,7 @@ def test_the_live_part_is_a_part(browser):
     assert "expected a number" in refused.text
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize(("field", "value"), [
     ("rows", ""), ("rows", "-5"), ("rows", "many"), ("epsilon", "0"), ("epsilon", "-1"), ("epsilon", "50"),
     ("epsilon", "x"), ("delta", "2"), ("delta", "-1"), ("delta", "?"), ("level", "10"), ("level", "100"),
