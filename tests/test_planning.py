@@ -162,6 +162,8 @@ def test_mechanisms_side_by_side_are_their_own_plans():
     assert "delta" in pure["gaussian"]
     with pytest.raises(SpecError, match="rows"):
         discreet.planning.compare_mechanisms(design, rows=-1, epsilon=1.0)
+    with pytest.raises(SpecError, match="got mechanism"):
+        discreet.planning.compare_mechanisms(design, mechanism="gaussian", **given)
 
 
 def test_the_widest_bounds_save_most():

@@ -179,6 +179,9 @@ def compare_mechanisms(
     >>> found["gaussian"].coefficients[1].width < found["laplace"].coefficients[1].width
     True
     """
+    for name in ("mechanism", "settings"):
+        if name in options:
+            raise SpecError(f"got {name}; every mechanism is compared, each with its own settings: leave it out")
     # what is wrong for all of them is refused once
     plan(design, rows=rows, epsilon=epsilon, delta=delta, **options)
     found: dict[str, Plan | str] = {}
