@@ -122,7 +122,8 @@ def _chosen(space: Workspace, query: Form) -> Chosen:
         raise FieldError("level", f"level: expected a percentage from 50 to below 100, got {level:g}")
     options: dict[str, Any] = {}
     target = query.get("target") or release.design.target
-    if release.kind == "moments":
+    # a release of coefficients has one model, and there is nothing to choose
+    if release.coefficients is None:
         options["target"] = target
         features = [name for name in query.every("feature") if name != target]
         if query.get("asked") and not features:
