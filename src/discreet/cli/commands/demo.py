@@ -46,6 +46,7 @@ def command(session: Session, output: str) -> None:
 
     dataset = census2000()
     paragraph(f"{dataset.title.capitalize()}. {dataset.note} These rows are public; this is only a demonstration.")
+    paragraph("The same steps without code, as a page in your browser: discreet studio")
     declare(session, dataset, folder)
     by_hand = commands(folder, dataset)
 
@@ -73,9 +74,6 @@ def command(session: Session, output: str) -> None:
         say(f"{_INDENT}{by_hand[step]}")
     say()
     take_along(session, model, folder)
-
-    heading(7, "The same without code: a page in your browser, for this machine alone")
-    say(f"{_INDENT}{by_hand['studio']}")
 
 
 def declare(session: Session, dataset: Dataset, folder: Path) -> None:
@@ -273,7 +271,6 @@ def commands(folder: Path, dataset: Dataset) -> dict[str, str]:
         "plot": f"discreet plot {made} -o {picture} --force",
         "report": f"discreet report {made} -o {page} --force",
         "verify": f"discreet verify {made}",
-        "studio": f"discreet studio {shlex.quote(str(folder))}",
     }
 
 
