@@ -46,7 +46,7 @@ def command(session: Session, output: str) -> None:
 
     dataset = census2000()
     paragraph(f"{dataset.title.capitalize()}. {dataset.note} These rows are public; this is only a demonstration.")
-    paragraph("The same steps without code, as a page in your browser: discreet studio")
+    paragraph("Without code: discreet studio opens the same steps as a page in your browser.")
     declare(session, dataset, folder)
     by_hand = commands(folder, dataset)
 
