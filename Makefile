@@ -4,16 +4,16 @@ BIN := .venv/bin
 COVERED_FULLY := exact privacy ledger design tables curator engines mechanisms primitives losses releases audit parts
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-parts test test-spark test-r check slow mutants bench bench-check bench-page docs wheel fmt proofs golden clean
+.PHONY: help demo demo-parts test test-spark test-browser test-r check slow mutants bench bench-check bench-page docs wheel fmt proofs golden clean
 
 help:  ## print the targets
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-11s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
 
 .venv/bin/python:
 	$(PYTHON) -m venv .venv
 
 .venv/demo.stamp: pyproject.toml | .venv/bin/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[datasets,parts,report]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[datasets,parts,report,studio]'
 	@touch $@
 
 .venv/dev.stamp: pyproject.toml | .venv/bin/python
@@ -51,6 +51,14 @@ test: check  ## set up and run every gate: check, tests, coverage
 
 test-spark: .venv-spark/test.stamp  ## the same totals on Spark: local, a cluster with a killed executor, Connect
 	OPENBLAS_NUM_THREADS=1 .venv-spark/bin/python -m pytest -p no:randomly tests/spark --durations=8
+
+.venv/browser.stamp: pyproject.toml .venv/dev.stamp
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[browser]' && touch $@ \
+		|| echo 'Playwright: not installed, so tests in a browser are skipped'
+
+test-browser: .venv/browser.stamp  ## the studio in a real browser, where Chromium is installed; pictures in .studio-screenshots
+	@command -v chromium chromium-browser google-chrome >/dev/null || echo 'Chromium is not installed, so tests in a browser are skipped; on Debian: apt-get install chromium'
+	OPENBLAS_NUM_THREADS=1 STUDIO_BROWSER=1 timeout 180 $(BIN)/python -m pytest -n 0 -p no:randomly --durations=5 tests/browser
 
 test-r: .venv/dev.stamp  ## r/discreet.R against Python, where R is installed (Debian: r-base-core)
 	@command -v Rscript >/dev/null || echo 'R is not installed, so its tests are skipped; on Debian: apt-get install r-base-core'

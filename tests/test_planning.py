@@ -163,3 +163,27 @@ def test_planned_noise_of_a_release_with_further_models_is_its_noise():
     assert planning.coefficients[1].std_error > robust.coefficients[1].std_error
     with pytest.raises(SpecError, match='without moments "robust"'):
         plan(design, rows=1e4, epsilon=1.0, delta=1e-6, robust_models=["y ~ x"])
+
+
+def test_mechanisms_side_by_side_are_their_own_plans():
+    design = Design("y", {"y": (0, 10), "x": (0, 5)})
+    given = {"rows": 10_000, "epsilon": 1.0, "delta": 1e-6}
+    found = discreet.planning.compare_mechanisms(design, **given)
+    assert found["gaussian"] == discreet.plan(design, mechanism="gaussian", **given)
+    pure = discreet.planning.compare_mechanisms(design, rows=10_000, epsilon=1.0)
+    assert isinstance(pure["gaussian"], str)
+    assert "delta" in pure["gaussian"]
+    with pytest.raises(SpecError, match="rows"):
+        discreet.planning.compare_mechanisms(design, rows=-1, epsilon=1.0)
+    with pytest.raises(SpecError, match="got mechanism"):
+        discreet.planning.compare_mechanisms(design, mechanism="gaussian", **given)
+
+
+def test_the_widest_bounds_save_most():
+    design = Design("y", {"y": (0, 10), "x": (0, 5), "wide": (0, 500)})
+    assume = {"x": {"mean": 2.5, "sd": 1.4}, "wide": {"mean": 250, "sd": 5}}
+    found = discreet.planning.bound_savings(design, rows=10_000, epsilon=1.0, delta=1e-6, assume=assume)
+    assert next(iter(found)) == "wide"
+    assert found["wide"] > 0.2 > found["x"]
+    kwargs = {"rows": 10_000, "epsilon": 1.0, "delta": 1e-6}
+    assert discreet.planning.bound_savings(design, mechanism="gradient", **kwargs) == {}

@@ -12,7 +12,7 @@ from matplotlib import rc_context
 from matplotlib.figure import Figure
 from sphinx.application import Sphinx
 
-from discreet.cli.commands.mechanisms import FIGURES, HEADERS, cells
+from discreet.cli.commands.research.mechanisms import FIGURES, HEADERS, cells
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.errors import SpecError

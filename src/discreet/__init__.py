@@ -20,10 +20,12 @@ if TYPE_CHECKING:
     from discreet.analyst.diagnosis import diagnose
     from discreet.analyst.model import Fit, fit
     from discreet.analyst.path import path
+    from discreet.analyst.pictures.inline import page_svg
     from discreet.analyst.side_by_side import table
     from discreet.checking import check
-    from discreet.design.model import Design
-    from discreet.errors import DesignError, DesignProblem, DiscreetError
+    from discreet.costing import Cost, cost
+    from discreet.design.model import Design, design_problems
+    from discreet.errors import Cancelled, DesignError, DesignProblem, DiscreetError
     from discreet.estimator import PrivateLinearRegression, check_pipeline
     from discreet.ledger.ledger import Ledger
     from discreet.pages.page import report
@@ -39,13 +41,17 @@ if TYPE_CHECKING:
     from discreet.privacy.unit import PrivacyUnit
     from discreet.releases import Release
     from discreet.releases.verification import verify
+    from discreet.tables.cancelling import CancelToken
     from discreet.tables.files.blank_design import blank_design
     from discreet.tables.files.database import DatabaseTable
     from discreet.tables.source import ComputeOptions
     from discreet.workflow import release
 
 _HOMES = {
+    "CancelToken": "discreet.tables.cancelling",
+    "Cancelled": "discreet.errors",
     "ComputeOptions": "discreet.tables.source",
+    "Cost": "discreet.costing",
     "Curator": "discreet.parts.curators",
     "CuratorKey": "discreet.parts.keys",
     "DatabaseTable": "discreet.tables.files.database",
@@ -66,9 +72,12 @@ _HOMES = {
     "check_pipeline": "discreet.estimator",
     "compare_methods": "discreet.papers.comparison.comparing",
     "compare_models": "discreet.analyst.comparison",
+    "cost": "discreet.costing",
+    "design_problems": "discreet.design.model",
     "diagnose": "discreet.analyst.diagnosis",
     "fit": "discreet.analyst.model",
     "merge": "discreet.parts.merging",
+    "page_svg": "discreet.analyst.pictures.inline",
     "part": "discreet.parts.making",
     "path": "discreet.analyst.path",
     "plan": "discreet.planning",
@@ -82,7 +91,10 @@ _HOMES = {
 _ROOMS = ("audit", "datasets", "papers", "planning", "primitives", "privacy", "testing")
 
 __all__ = [
+    "CancelToken",
+    "Cancelled",
     "ComputeOptions",
+    "Cost",
     "Curator",
     "CuratorKey",
     "DatabaseTable",
@@ -103,9 +115,12 @@ __all__ = [
     "check_pipeline",
     "compare_methods",
     "compare_models",
+    "cost",
+    "design_problems",
     "diagnose",
     "fit",
     "merge",
+    "page_svg",
     "part",
     "path",
     "plan",

@@ -235,6 +235,17 @@ class AfterSpendError(DiscreetError):
     exit_code = 5
 
 
+class Cancelled(DiscreetError):  # noqa: N818  # asked for, not a failure
+    """Work was cancelled before anything was spent.
+
+    >>> print(Cancelled())
+    cancelled: nothing was spent and nothing was written
+    """
+
+    def __init__(self) -> None:
+        super().__init__("cancelled: nothing was spent and nothing was written")
+
+
 class GuardStop(AfterSpendError):  # noqa: N818  # a verdict, not a failure
     """The guard of a release stopped it: two noisy counts were spent, and nothing else was published."""
 

@@ -6,8 +6,10 @@ import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from discreet.analyst.diagnostics.bound_costs import bound_costs
 from discreet.analyst.equations.declared_models import declared_models
 from discreet.analyst.equations.sums import centred, check_moments
+from discreet.analyst.model import read_model
 from discreet.analyst.planning.assumption_reading import Assume, Correlation, read_assumptions
 from discreet.analyst.planning.expected import (
     Asked,
@@ -25,6 +27,7 @@ from discreet.design.model import Design
 from discreet.errors import PrivacyNotice, SpecError, shown
 from discreet.mechanisms.choice import AUTO, DECLARED, chosen_mechanism, predicted_error
 from discreet.mechanisms.interface.protocol import Mechanism
+from discreet.mechanisms.registry import HOMES
 from discreet.privacy.budget import PrivacyBudget, check_strength
 from discreet.privacy.checks import is_number
 from discreet.releases import NoiseLaw, Release
@@ -32,6 +35,8 @@ from discreet.releases import NoiseLaw, Release
 __all__ = [
     "Plan",
     "SecondRelease",
+    "bound_savings",
+    "compare_mechanisms",
     "noise_law_for",
     "plan",
     "predicted_error",
@@ -173,6 +178,85 @@ def noise_law_for(
         clip_counts=clip_counts,
         scaling=scaling,
     )[1]
+
+
+def compare_mechanisms(
+    design: Design,
+    *,
+    rows: float,
+    epsilon: float,
+    delta: float = 0.0,
+    **options: Any,  # noqa: ANN401  # those of plan
+) -> dict[str, Plan | str]:
+    """The plan of every mechanism at one budget, by name, or why a mechanism refuses the design or the budget.
+
+    `options` are those of `plan`, without `mechanism` and `settings`.
+
+    Examples
+    --------
+    >>> import discreet
+    >>> design = discreet.Design("y", {"y": (0, 10), "x": (0, 5)})
+    >>> found = discreet.planning.compare_mechanisms(design, rows=10_000, epsilon=1.0, delta=1e-6)
+    >>> found["gaussian"].coefficients[1].width < found["laplace"].coefficients[1].width
+    True
+    """
+    for name in ("mechanism", "settings"):
+        if name in options:
+            raise SpecError(f"got {name}; every mechanism is compared, each with its own settings: leave it out")
+    # what is wrong for all of them is refused once
+    plan(design, rows=rows, epsilon=epsilon, delta=delta, **options)
+    found: dict[str, Plan | str] = {}
+    for name in HOMES:
+        try:
+            found[name] = plan(design, rows=rows, epsilon=epsilon, delta=delta, mechanism=name, **options)
+        except SpecError as refused:
+            found[name] = str(refused)
+    return found
+
+
+def bound_savings(
+    design: Design,
+    *,
+    rows: float,
+    epsilon: float,
+    delta: float = 0.0,
+    rsquared: float | None = None,
+    spread: float | None = None,
+    target_spread: float | None = None,
+    assume: Assume | None = None,
+    correlation: Correlation | None = None,
+    mechanism: str = AUTO,
+    moments: str = "plain",
+    allow_weak_privacy: bool = False,
+) -> dict[str, float]:
+    """Which declared bounds cost most: the share of the privacy noise in predictions that half the width would save.
+
+    Half as wide bounds help only where the rows stay inside them, which is for public knowledge to say. Options are
+    those of `plan`; the costliest column is first, and there is none for a mechanism that publishes coefficients.
+
+    Examples
+    --------
+    >>> import discreet
+    >>> design = discreet.Design("y", {"y": (0, 10), "x": (0, 5)})
+    >>> list(discreet.planning.bound_savings(design, rows=10_000, epsilon=1.0, delta=1e-6))
+    ['y', 'x']
+    """
+    _check_known(design)
+    stated = read_assumptions(
+        design,
+        rows,
+        rsquared=rsquared,
+        spread=spread,
+        target_spread=target_spread,
+        assume=assume,
+        correlation=correlation,
+    )
+    chosen, law = _chosen(design, epsilon, delta, mechanism, moments, allow_weak_privacy=allow_weak_privacy)
+    if chosen.kind == "coefficients" or design.weights is not None:
+        return {}
+    expected = expected_release(design, law, settled(design, stated))
+    model, _ = read_model(expected, None, None, None)
+    return {one.name: one.saved for one in bound_costs(expected, model)}
 
 
 def _chosen(

@@ -258,6 +258,7 @@ def release_with(
         first = table.sums(DyadicCells(design) if passes is None else next(passes))
         # recorded before the draw: a crash must not give a free answer
         fingerprint = None if books is None else source.fingerprint or table.fingerprint
+        options.close_cancel()
         receipt = checked_receipt(spend(replace(request, fingerprint=fingerprint)))
         if receipt.stopped is not None:
             raise stop_of(receipt.stopped, receipt)

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import discreet
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.errors import OutputError, SpecError
@@ -289,3 +290,15 @@ def test_a_model_without_intercept_and_formulas_need_bounds_that_are_known():
     for formula in ("x ** 2", "x > 3", "cut(x, 2)", "z + x"):
         with pytest.raises(SpecError, match="the formula uses 'x', whose bounds are private"):
             Design("y", {**SEARCHED, "f": {"formula": formula}})
+
+
+def test_problems_of_a_half_filled_design_are_values():
+    columns = {"income": {"bounds": ["", ""]}, "age": {"levels": []}, "log": {"formula": "lg(age)"}}
+    found = discreet.design_problems({"target": "income", "columns": columns})
+    assert {(one.column, one.key) for one in found} >= {("income", "bounds"), ("age", "levels"), ("log", "formula")}
+    assert discreet.design_problems({}) != ()
+    assert [one.message for one in discreet.design_problems(3)] == ["a design: expected a table, got int"]
+    assert discreet.design_problems("target = ?\n")[0].line == 1
+    fine = {"target": "y", "columns": {"y": {"bounds": [0, 1]}, "x": {"dtype": "bool"}}}
+    assert discreet.design_problems(fine) == ()
+    assert discreet.design_problems(Design.from_dict(fine).to_toml()) == ()

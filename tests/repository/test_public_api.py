@@ -14,7 +14,10 @@ import discreet
 
 ROOT = Path(__file__).parents[2]
 PUBLIC = [
+    "CancelToken",
+    "Cancelled",
     "ComputeOptions",
+    "Cost",
     "Curator",
     "CuratorKey",
     "DatabaseTable",
@@ -35,9 +38,12 @@ PUBLIC = [
     "check_pipeline",
     "compare_methods",
     "compare_models",
+    "cost",
+    "design_problems",
     "diagnose",
     "fit",
     "merge",
+    "page_svg",
     "part",
     "path",
     "plan",

@@ -22,6 +22,7 @@ from discreet.errors import SpecError
 # rather than one table, and those of several curators, are in rooms of their own
 COMMANDS: Final = (
     "demo",
+    "studio",
     "init",
     "plan",
     "check",
@@ -44,7 +45,7 @@ COMMANDS: Final = (
 )
 ROOMS: Final = {
     **dict.fromkeys(("part", "merge"), "commands.curators"),
-    **dict.fromkeys(("audit", "reproduce", "compare-methods"), "commands.research"),
+    **dict.fromkeys(("mechanisms", "audit", "reproduce", "compare-methods"), "commands.research"),
 }
 
 

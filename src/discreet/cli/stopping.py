@@ -52,6 +52,17 @@ class Stop:
             if one.name in _WORDS and signal.getsignal(one) != signal.SIG_IGN:
                 signal.signal(one, self)
 
+    def accept(self) -> None:
+        """Say that a signal was the ordinary end of the command, so that it is not reported.
+
+        >>> stop = Stop()
+        >>> stop._signal = signal.SIGINT
+        >>> stop.accept()
+        >>> stop.received
+        False
+        """
+        self._signal = None
+
     def check(self) -> None:
         """Raise the interrupt again where a callback of the interpreter swallowed it."""
         if self.received:

@@ -9,5 +9,6 @@ from __future__ import annotations
 
 from discreet.datasets.catalogue import load, names
 from discreet.datasets.dataset import Dataset
+from discreet.datasets.from_design import simulated_rows
 
-__all__ = ["Dataset", "load", "names"]
+__all__ = ["Dataset", "load", "names", "simulated_rows"]

@@ -36,7 +36,7 @@ from discreet.design.parts import (
 )
 from discreet.design.printing import design_html, short_design
 from discreet.design.problems import Problems
-from discreet.errors import DesignError, SpecError
+from discreet.errors import DesignError, DesignProblem, SpecError
 from discreet.files import read_limited, write_bytes
 from discreet.privacy.checks import check_flag
 from discreet.privacy.unit import PrivacyUnit
@@ -397,6 +397,41 @@ class Design:
             raise SpecError(f"cannot read the design {str(path)!r}: {error.strerror}") from None
         except UnicodeDecodeError:
             raise SpecError(f"the design {str(path)!r} is not UTF-8 text; save it as UTF-8") from None
+
+
+def design_problems(given: Mapping[str, object] | str) -> tuple[DesignProblem, ...]:
+    r"""Everything that is wrong with a design that may be half filled in, as values; empty if it is a design.
+
+    Parameters
+    ----------
+    given
+        Plain values in the shape of design.toml, with any part missing or wrong, or the text of such a file.
+
+    Returns
+    -------
+    tuple of DesignProblem
+        Each with its message, column and key; with its line where the text of a file was given.
+
+    Examples
+    --------
+    >>> import discreet
+    >>> columns = {"age": {"bounds": [90, 18]}, "log": {"formula": "x"}}
+    >>> found = discreet.design_problems({"target": "", "columns": columns})
+    >>> [(one.column, one.key) for one in found]
+    [('age', 'bounds'), ('log', 'formula'), ('', 'target')]
+    >>> discreet.design_problems('target = "y"\n[columns]\ny = {bounds = [0, 1]}\nx = {dtype = "bool"}\n')
+    ()
+    """
+    try:
+        if isinstance(given, str):
+            Design.from_toml(given)
+        else:
+            Design.from_dict(given)
+    except DesignError as error:
+        return error.problems
+    except SpecError as error:
+        return (DesignProblem(str(error)),)
+    return ()
 
 
 def _declared(column: Numeric) -> Numeric:

@@ -105,10 +105,20 @@ def mechanism_power(guarantee: Guarantee, units: int) -> float | None:
     Tables that are m units apart are m mu apart under Gaussian privacy, and rho grows with m^2; the gap between the
     lattice and the continuous law is between laws of one table and does not grow.
     """
+    return power_by_noise(FALSE_ALARMS, guarantee, units)
+
+
+def power_by_noise(false_alarms: float, guarantee: Guarantee, units: int = 1) -> float | None:
+    """The same for any rate of false alarms.
+
+    >>> from discreet.privacy.unit import PrivacyUnit
+    >>> power_by_noise(0.1, Guarantee(1.0, 0.0, PrivacyUnit(), ())) is None
+    True
+    """
     if guarantee.mu is not None:
-        return gaussian_power(FALSE_ALARMS, units * guarantee.mu, guarantee.mu_gap or 0.0)
+        return gaussian_power(false_alarms, units * guarantee.mu, guarantee.mu_gap or 0.0)
     if guarantee.rho is not None:
-        return zcdp_power(FALSE_ALARMS, units**2 * guarantee.rho)
+        return zcdp_power(false_alarms, units**2 * guarantee.rho)
     return None
 
 

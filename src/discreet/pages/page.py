@@ -57,6 +57,7 @@ def report(
     level: float = DEFAULT_LEVEL,
     title: str | None = None,
     file: str | Path | None = None,
+    simulated: bool = False,
 ) -> Page:
     """Put what a release promises and what a model of it says on one HTML page; like `fit` it costs nothing more.
 
@@ -73,6 +74,8 @@ def report(
         Of the page; the name of the target unless given.
     file
         The release file, whose name the page shows, without its folder.
+    simulated
+        Whether the release is of simulated rows; the page then says SIMULATED on top and in its title.
 
     Returns
     -------
@@ -97,7 +100,8 @@ def report(
     model.check_release(release, "report")
     if fit is not None and not isinstance(fit, Fit):
         raise SpecError(f"report needs a Fit of the release, got {type(fit).__name__}; make one with discreet.fit")
-    return Page(report_view(release, model.fit(release) if fit is None else fit, level=level, title=title, file=file))
+    chosen = model.fit(release) if fit is None else fit
+    return Page(report_view(release, chosen, level=level, title=title, file=file, simulated=simulated))
 
 
 def render(view: ReportView) -> str:

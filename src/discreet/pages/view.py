@@ -23,6 +23,7 @@ from discreet.pages.attacker import Attacker, attacker
 from discreet.pages.provenance import Provenance, provenance
 from discreet.pages.trace import CoefficientTrace, coefficient_traces
 from discreet.pages.usage import Usage, usage
+from discreet.privacy.checks import check_flag
 from discreet.privacy.guarantee import Guarantee
 from discreet.releases import Release
 from discreet.releases.reference_law import DEFAULT_LEVEL, checked_level
@@ -132,6 +133,8 @@ class ReportView:
         How released coefficients went from pass to pass, where the mechanism publishes it.
     title, file
         What the reader calls the report, and the name of the release file without its folder; missing where not given.
+    simulated
+        Whether the rows behind it are nobody's.
     """
 
     private: bool
@@ -151,10 +154,13 @@ class ReportView:
     usage: Usage
     title: str | None = None
     file: str | None = None
+    simulated: bool = False
 
     def to_dict(self) -> dict[str, object]:
         """Give the same facts as plain values for JSON."""
         plain = asdict(self)
+        if not self.simulated:
+            del plain["simulated"]
         for row in plain["coefficients"]:
             kind = row["kind"]
             row["conf_int"] = None if kind is None else {"kind": kind, "lower": row["low"], "upper": row["high"]}
@@ -168,6 +174,7 @@ def report_view(
     level: float = DEFAULT_LEVEL,
     title: str | None = None,
     file: str | Path | None = None,
+    simulated: bool = False,
 ) -> ReportView:
     """Gather what a report shows.
 
@@ -183,11 +190,14 @@ def report_view(
         Of the report; the name of the target unless given.
     file
         The release file; only its name is shown, in the commands too.
+    simulated
+        Whether the release is of simulated rows.
     """
     level = checked_level(level)
     if title is not None and (not isinstance(title, str) or not title.strip()):
         raise SpecError(f"title: expected a text, got {shown(title)}")
     name = None if file is None else checked_path(file).name
+    check_flag("simulated", simulated)
     if fit is not None and fit.release.digest != release.digest:
         raise SpecError("the fit was read from another release; fit this one")
     guarantee = release.guarantee
@@ -212,6 +222,7 @@ def report_view(
         usage=usage(release, fit, name),
         title=title,
         file=name,
+        simulated=simulated,
     )
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final, Literal, Protocol
 from discreet.design.columns import Readable
 from discreet.errors import SpecError, shown
 from discreet.privacy.checks import is_integer
+from discreet.tables.cancelling import CancelToken
 from discreet.tables.frames import Origin
 
 if TYPE_CHECKING:
@@ -121,6 +122,8 @@ class ComputeOptions:
     workers
         How many threads read and sum at once, 1 to 256; as many as the process has cores, and no more than 4, unless
         given. An error is that of the earliest part of the table, whoever finds one first.
+    cancel
+        With which another thread can stop the run after any batch, and before anything is spent.
 
     Examples
     --------
@@ -132,6 +135,7 @@ class ComputeOptions:
     chunk_rows: int = 16_384
     progress: Callable[[float | None], None] | None = None
     workers: int = field(default_factory=usual_workers)
+    cancel: CancelToken | None = None
 
     def __post_init__(self) -> None:
         for name in ("batch_rows", "chunk_rows", "workers"):
@@ -147,9 +151,13 @@ class ComputeOptions:
             raise SpecError(f"workers {shown(self.workers)} is not allowed; choose an integer from 1 to {MOST_WORKERS}")
         if self.progress is not None and not callable(self.progress):
             raise SpecError(f"progress: expected a function of one argument, got {type(self.progress).__name__}")
+        if self.cancel is not None and not isinstance(self.cancel, CancelToken):
+            raise SpecError(f"cancel: expected a CancelToken, got {type(self.cancel).__name__}")
 
     def report_progress(self, source: Source) -> None:
-        """Report how far the source is read."""
+        """Report how far the source is read, unless the run was cancelled."""
+        if self.cancel is not None:
+            self.cancel.check()
         if self.progress is not None:
             self.progress(source.share_read)
 
@@ -157,6 +165,11 @@ class ComputeOptions:
         """Report that the source is read and that work goes on."""
         if self.progress is not None:
             self.progress(None)
+
+    def close_cancel(self) -> None:
+        """Refuse a run that was cancelled; from here on it cannot be."""
+        if self.cancel is not None:
+            self.cancel.close()
 
 
 def checked_options(compute: object) -> ComputeOptions:

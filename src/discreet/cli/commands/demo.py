@@ -46,6 +46,7 @@ def command(session: Session, output: str) -> None:
 
     dataset = census2000()
     paragraph(f"{dataset.title.capitalize()}. {dataset.note} These rows are public; this is only a demonstration.")
+    paragraph("Without code: discreet studio opens the same steps as a page in your browser.")
     declare(session, dataset, folder)
     by_hand = commands(folder, dataset)
 

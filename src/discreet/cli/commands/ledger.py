@@ -220,21 +220,10 @@ def _planned(
 ) -> tuple[Loss, PrivacyUnit | None]:
     """The cost and unit of a release that is only planned; without a design the largest cost of a Gaussian one."""
     if design_path is not None:
-        from discreet.design.domain import DEFAULT_GRID_BITS
-        from discreet.privacy.budget import PrivacyBudget
-        from discreet.workflow import Question
+        from discreet.costing import cost
 
-        asked = Question.checked(
-            load_design(design_path, as_json=as_json),
-            PrivacyBudget(epsilon, delta),
-            mechanism,
-            None,
-            moments="plain",
-            residual_bound=None,
-            clip_counts=False,
-            grid_bits=DEFAULT_GRID_BITS,
-        )
-        return asked.request.loss, asked.request.unit
+        planned = cost(load_design(design_path, as_json=as_json), epsilon=epsilon, delta=delta, mechanism=mechanism)
+        return planned.loss, planned.guarantee.unit
     from discreet.ledger.status import typical_loss
 
     return typical_loss(epsilon, delta), None

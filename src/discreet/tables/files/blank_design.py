@@ -62,12 +62,16 @@ class BlankDesign:
     reading
         How the file is written, with what the header line suggested where nothing was given; as options of
         `discreet.release`.
+    kinds
+        For each listed column what the file says it is, `number`, `boolean`, `text` or `date`; none where it says
+        nothing, as a CSV file does.
     """
 
     text: str
     listed: tuple[str, ...]
     left_out: tuple[tuple[str, str], ...]
     reading: ReadOptions = DEFAULT_READING
+    kinds: tuple[str | None, ...] = ()
 
     @property
     def blanks(self) -> tuple[DesignProblem, ...]:
@@ -204,7 +208,7 @@ def design_with_blanks(
     ]
     listed = tuple(name for name, _ in shown_columns if reasons[name] is None)
     left_out = tuple((name, reason) for name, _ in shown_columns if (reason := reasons[name]) is not None)
-    return BlankDesign("\n".join(parts), listed, left_out, reading)
+    return BlankDesign("\n".join(parts), listed, left_out, reading, tuple(kinds[name] for name in listed))
 
 
 def quoted(text: str) -> str:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from discreet.cli.commands.mechanisms import FIGURES, HEADERS, cells
+from discreet.cli.commands.research.mechanisms import FIGURES, HEADERS, cells
 from discreet.mechanisms.catalogue import mechanism_table
 from support.cli_folder import Call
 
-PAGE = Path(__file__).parents[3] / "docs" / "reference" / "mechanisms.md"
+PAGE = Path(__file__).parents[4] / "docs" / "reference" / "mechanisms.md"
 
 
 def test_one_mechanism_is_told_with_the_range_of_every_setting(call: Call) -> None:

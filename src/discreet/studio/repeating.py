@@ -1,0 +1,67 @@
+"""A script and a notebook that repeat a release and its page, for people who want to see or change every step."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """What was done, in file names inside one folder.
+
+    Attributes
+    ----------
+    table, design, release, page
+        Names of files.
+    options
+        Of `discreet.release`, as plain values.
+    ledger, dataset
+        The books that count it.
+    """
+
+    table: str
+    design: str
+    release: str
+    page: str
+    ledger: str
+    dataset: str
+    options: Mapping[str, object] = field(default_factory=dict)
+
+    @property
+    def steps(self) -> list[tuple[str, str]]:
+        """Each step in words and in Python."""
+        options = "".join(f"    {name}={value!r},\n" for name, value in self.options.items())
+        return [
+            ("The declarations, made from public knowledge before the table was opened.",
+             f"import discreet\n\ndesign = discreet.Design.load({self.design!r})\n"
+             f"ledger = discreet.Ledger({self.ledger!r})"),
+            ("The one step that spends privacy. The ledger knows this request: running it again gives the same release "
+             "and spends nothing.",
+             f"release = discreet.release(\n    {self.table!r},\n    design,\n{options}"
+             f"    spend=ledger.account({self.dataset!r}),\n)"),
+            ("Everything from here on is free, and needs the release file alone.",
+             f"release = discreet.Release.load({self.release!r})\nprint(discreet.verify(release))\n"
+             "fit = discreet.fit(release)\nprint(fit.summary())"),
+            ("The page.", f"discreet.report(release, fit, file={self.release!r}).save({self.page!r}, force=True)"),
+        ]  # fmt: skip
+
+    def script(self) -> str:
+        """The steps as a Python file."""
+        return "\n\n".join(f"# {words}\n{code}" for words, code in self.steps) + "\n"
+
+    def notebook(self) -> str:
+        """The steps as a Jupyter notebook."""
+        cells: list[dict[str, Any]] = []
+        for index, (words, code) in enumerate(self.steps):
+            cells.append({"cell_type": "markdown", "id": f"words-{index}", "metadata": {}, "source": words})
+            cells.append(
+                {"cell_type": "code", "id": f"code-{index}", "metadata": {}, "source": code, "outputs": [],
+                 "execution_count": None}
+            )  # fmt: skip
+        python = {"display_name": "Python 3", "language": "python", "name": "python3"}
+        return json.dumps(
+            {"cells": cells, "metadata": {"kernelspec": python}, "nbformat": 4, "nbformat_minor": 5}, indent=1
+        )

@@ -1,0 +1,120 @@
+"""The studio as a running program: a socket of this machine alone, a file that opens the browser, an end when idle."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import tempfile
+import time
+import webbrowser
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Thread
+from typing import Final
+
+import uvicorn
+
+from discreet.studio.app import Studio
+from discreet.studio.folder import FieldError
+
+ADDRESS: Final = "127.0.0.1"
+_REDIRECT: Final = """<!DOCTYPE html>
+<html lang="en"><head><meta charset="utf-8"><meta name="referrer" content="no-referrer">
+<meta http-equiv="refresh" content="0;url={url}"><title>discreet studio</title></head>
+<body><p><a href="{url}" rel="noreferrer">Open the studio</a></p></body></html>
+"""
+
+
+@dataclass
+class Running:
+    """A studio that listens.
+
+    Attributes
+    ----------
+    studio
+        Its screens.
+    address
+        Where it listens.
+    door
+        The file that takes a browser there, once.
+    """
+
+    studio: Studio
+    address: str
+    door: Path
+    _server: uvicorn.Server
+    _thread: Thread
+
+    @property
+    def alive(self) -> bool:
+        """Whether it still listens."""
+        return self._thread.is_alive()
+
+    def stop(self) -> None:
+        """End it, and remove the file."""
+        self._server.should_exit = True
+        self._thread.join(10)
+        shutil.rmtree(self.door.parent, ignore_errors=True)
+
+
+def start(folder: str | Path, *, port: int = 0) -> Running:
+    """Listen on a port of this machine, any free one unless given."""
+    listener = _listener(port)
+    host = f"{ADDRESS}:{listener.getsockname()[1]}"
+    try:
+        studio = Studio(folder, host)
+    except BaseException:
+        listener.close()
+        raise
+    config = uvicorn.Config(
+        studio.asgi, log_config=None, access_log=False, server_header=False, date_header=False, lifespan="off",
+        ws="none", http="h11", loop="asyncio", timeout_keep_alive=5, limit_concurrency=100, timeout_graceful_shutdown=3,
+        proxy_headers=False,
+    )  # fmt: skip
+    server = uvicorn.Server(config)
+    thread = Thread(target=server.run, kwargs={"sockets": [listener]}, name="studio-server", daemon=True)
+    thread.start()
+    end = time.monotonic() + 20
+    while not server.started and thread.is_alive() and time.monotonic() < end:
+        time.sleep(0.01)
+    return Running(studio, f"http://{host}", _door(f"http://{host}", studio.keys.token or ""), server, thread)
+
+
+def serve(folder: str | Path, *, port: int, browser: bool, idle_minutes: float, say: Callable[[str], object]) -> None:
+    """Run until Ctrl-C, or until nobody has asked for anything for so many minutes."""
+    running = start(folder, port=port)
+    say(f"Studio   {running.address}, for this machine alone; Ctrl-C ends it")
+    say(f"Folder   {running.studio.folder.root}")
+    try:
+        if not (browser and webbrowser.open(running.door.as_uri())):
+            say(f"Open     {running.door} in your browser: it works once")
+        while running.alive and not running.studio.idle_for(60 * idle_minutes):
+            time.sleep(0.2)
+        if running.alive:
+            say(f"Closed   after {idle_minutes:g} minutes without a request; what you filled in is kept")
+    except KeyboardInterrupt:
+        say("Closed   what you filled in is kept")
+    finally:
+        running.stop()
+
+
+def _listener(port: int) -> socket.socket:
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    try:
+        listener.bind((ADDRESS, port))
+    except OSError as error:
+        listener.close()
+        raise FieldError(
+            "port", f"cannot listen on port {port} of {ADDRESS}: {error.strerror}; choose another"
+        ) from None
+    return listener
+
+
+def _door(address: str, token: str) -> Path:
+    """Write the file that only this user can read and that takes a browser to the studio."""
+    path = Path(tempfile.mkdtemp(prefix="discreet-studio-"), "open.html")
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+        file.write(_REDIRECT.format(url=f"{address}/open?token={token}"))
+    return path

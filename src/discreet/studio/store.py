@@ -1,0 +1,89 @@
+"""What a curator has filled in so far, kept in the folder: a studio that is killed goes on where it was."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+from threading import RLock
+from typing import Any, Final
+
+from discreet.studio.folder import FieldError
+
+NAME: Final = ".discreet-studio.json"
+_MOST: Final = 4 * 2**20
+
+
+@dataclass
+class State:
+    """Fields of all forms, as they were typed; nothing in it comes from a cell.
+
+    Attributes
+    ----------
+    version
+        Grows with every change; a page that was made for an older one cannot overwrite a newer one.
+    table, reading, columns
+        The chosen file, how it is written, and its names with types.
+    draft
+        The half-filled design.
+    plan, release
+        Fields of those forms.
+    begun
+        The release that was confirmed and has no file yet, with everything that was asked then.
+    made
+        Names of the release files that were made here, newest first.
+    """
+
+    version: int = 0
+    table: str = ""
+    reading: dict[str, Any] = field(default_factory=dict)
+    columns: list[list[str]] = field(default_factory=list)
+    draft: dict[str, Any] = field(default_factory=dict)
+    plan: dict[str, str] = field(default_factory=dict)
+    release: dict[str, str] = field(default_factory=dict)
+    begun: dict[str, Any] = field(default_factory=dict)
+    made: list[str] = field(default_factory=list)
+
+
+class Store:
+    """The state, in memory and in one file that only its owner may read."""
+
+    def __init__(self, folder: Path) -> None:
+        self._path = folder / NAME
+        self.lock = RLock()
+        self.state = self._loaded()
+
+    def _loaded(self) -> State:
+        try:
+            if self._path.is_symlink() or self._path.stat().st_size > _MOST:
+                return State()
+            kept = json.loads(self._path.read_text(encoding="utf-8"))
+            known = {one.name: type(getattr(State(), one.name)) for one in fields(State)}
+            right = {name: value for name, value in kept.items() if name in known and isinstance(value, known[name])}
+            return State(**right)
+        except (OSError, ValueError, AttributeError, TypeError):
+            return State()
+
+    def change(self, **changes: object) -> None:
+        """Set fields and write them down; a full disk is reported and loses nothing that is on it."""
+        with self.lock:
+            for name, value in changes.items():
+                setattr(self.state, name, value)
+            self.state.version += 1
+            text = json.dumps(asdict(self.state), ensure_ascii=False)
+            beside = self._path.with_name(f"{NAME}.{secrets.token_hex(4)}")
+            try:
+                with os.fdopen(
+                    os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8"
+                ) as file:
+                    file.write(text)
+                beside.replace(self._path)
+            except OSError as error:
+                beside.unlink(missing_ok=True)
+                raise FieldError(
+                    "",
+                    f"what you filled in could not be written to the folder ({error.strerror}); it is still on this "
+                    "page: make room and save again",
+                ) from None

@@ -1,0 +1,218 @@
+"""Any release file, with or without its table: every model of it is free."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final
+from urllib.parse import urlencode
+
+from starlette.responses import Response
+
+import discreet
+from discreet.studio.folder import FieldError
+from discreet.studio.forms import Form
+from discreet.studio.rendering import render, see_other
+from discreet.studio.views.files import attached
+from discreet.studio.workspace import Workspace, quiet
+
+PENALTIES: Final = {
+    "none": "none: ordinary least squares", "ridge": "ridge", "lasso": "lasso", "elastic-net": "elastic net",
+    "adaptive": "adaptive: as much as the noise calls for", "bayes": "Bayes: best prediction, no intervals",
+}  # fmt: skip
+EXPORTS: Final = {
+    "md": "text/markdown", "tex": "application/x-tex", "csv": "text/csv", "html": "text/html", "png": "image/png",
+    "svg": "image/svg+xml",
+}  # fmt: skip
+MOST_BYTES: Final = 16 * 2**20
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """A release and a model of it."""
+
+    release: discreet.Release
+    fit: discreet.Fit
+    level: float
+    file: str
+
+
+def show(space: Workspace, query: Form) -> Response:
+    """The choice of a release, and one model of it with all that is known."""
+    if not (query.get("file") or query.get("upload")):
+        return _page(space, query)
+    try:
+        chosen = _chosen(space, query)
+    except FieldError as error:
+        return _page(space, query, {error.field: str(error)}, 422, release=_try_release(space, query))
+    except discreet.DiscreetError as error:
+        return _page(space, query, {"model": str(error)}, 422, release=_try_release(space, query))
+    return _page(space, query, release=chosen.release, **_facts(space, query, chosen))
+
+
+def upload(space: Workspace, form: Form) -> Response:
+    """Open a release file from anywhere; it stays in memory."""
+    content = form.files.get("release", b"")
+    try:
+        if not content:
+            raise FieldError("release", "choose a release file, whose name ends in .json")
+        release = discreet.Release.from_json(content.decode("utf-8"))
+        if release.private:
+            discreet.verify(release)
+    except UnicodeDecodeError:
+        return _page(space, form, {"release": "the file is not a release: it is not text"}, 422)
+    except discreet.DiscreetError as error:
+        return _page(space, form, {"release": str(error)}, 422)
+    return see_other(f"/analyse?upload={space.upload(release)}")
+
+
+def export(space: Workspace, query: Form) -> Response:
+    """The table or the picture of a model as a file."""
+    kind = query.get("kind")
+    if kind not in EXPORTS:
+        raise FieldError("kind", "expected md, tex, csv, html, png or svg")
+    chosen = _chosen(space, query)
+    table = chosen.fit.table(chosen.level)
+    if kind in ("png", "svg"):
+        with space.drawing, quiet():
+            content: bytes | str = _picture(chosen, kind)
+    else:
+        content = {"md": table.to_markdown, "tex": table.to_latex, "csv": table.to_csv, "html": table.to_html}[kind]()
+    return attached(content, f"{chosen.fit.target}.{kind}", EXPORTS[kind])
+
+
+def _picture(chosen: Chosen, kind: str) -> bytes:
+    import tempfile
+    from pathlib import Path
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, f"picture.{kind}")
+        chosen.fit.plot(path, level=chosen.level)
+        return path.read_bytes()
+
+
+def _release(space: Workspace, query: Form) -> discreet.Release:
+    if query.get("upload"):
+        if query.get("upload") not in space.uploads:
+            raise FieldError("file", "this upload is gone; open the file again")
+        return space.uploads[query.get("upload")]
+    path = space.folder.file(query.get("file"))
+    if path.stat().st_size > MOST_BYTES:
+        raise FieldError("file", "the file is larger than a release can be")
+    try:
+        release = discreet.Release.load(path)
+        if release.private:
+            space.remembered("verify", release.digest, make=lambda: discreet.verify(release))
+    except discreet.DiscreetError as error:
+        raise FieldError("file", str(error).replace(str(path), query.get("file"))) from None
+    return release
+
+
+def _try_release(space: Workspace, query: Form) -> discreet.Release | None:
+    try:
+        return _release(space, query)
+    except discreet.DiscreetError:
+        return None
+
+
+def _chosen(space: Workspace, query: Form) -> Chosen:
+    release = _release(space, query)
+    level = query.number("level", "Level") if query.get("level") else 95.0
+    if not 50 <= level < 100:
+        raise FieldError("level", f"level: expected a percentage from 50 to below 100, got {level:g}")
+    options: dict[str, Any] = {}
+    target = query.get("target") or release.design.target
+    # a release of coefficients has one model, and there is nothing to choose
+    if release.coefficients is None:
+        options["target"] = target
+        features = [name for name in query.every("feature") if name != target]
+        if query.get("asked") and not features:
+            raise FieldError("feature", "tick at least one column")
+        options |= {"features": features} if features else {}
+        penalty = query.get("penalty") or "none"
+        options["penalty"] = penalty
+        if penalty in ("ridge", "lasso", "elastic-net"):
+            strength = query.get("strength")
+            options["strength"] = (
+                query.number("strength", "Strength") if strength not in ("", "criterion") else "criterion"
+            )
+        if penalty == "elastic-net":
+            options["l1_ratio"] = query.optional("l1_ratio", "Share of lasso") if query.get("l1_ratio") else 0.5
+        if "robust" in query:
+            options["cov_type"] = "HC1"
+    with quiet():
+        fit = discreet.fit(release, **options)
+    return Chosen(release, fit, level / 100, query.get("file"))
+
+
+def _facts(space: Workspace, query: Form, chosen: Chosen) -> dict[str, Any]:
+    fit, release = chosen.fit, chosen.release
+    with quiet():
+        facts: dict[str, Any] = {
+            "fit": fit, "html": fit.table(chosen.level).to_html(), "diagnostics": discreet.diagnose(fit),
+            "level": 100 * chosen.level, "drawn": "", "no_drawing": "",
+            "predicted": None, "prediction_error": "", "compared": None, "compare_error": "",
+            "address": urlencode([(key, value) for key, value in query.fields if key != "kind"]),
+        }  # fmt: skip
+        try:
+            facts["drawn"] = space.remembered(
+                "fit", release.digest, facts["address"],
+                make=lambda: space.picture(lambda: fit.plot(level=chosen.level), f"Coefficients of {fit.target}"),
+            )  # fmt: skip
+        except discreet.DiscreetError as error:
+            facts["no_drawing"] = str(error)
+        facts |= _prediction(query, chosen) | _comparison(query, chosen)
+    return facts
+
+
+def _prediction(query: Form, chosen: Chosen) -> dict[str, Any]:
+    """What the model says of one made-up row."""
+    columns = list(chosen.fit.table_columns) if chosen.fit.estimable else []
+    typed = {name: query.get(f"x:{name}") for name in columns}
+    if not any(typed.values()):
+        return {"row": typed}
+    missing = [name for name, value in typed.items() if not value]
+    if missing:
+        return {"row": typed, "prediction_error": f"fill in every column: {', '.join(missing)}"}
+    try:
+        rows = {name: [_cell(value)] for name, value in typed.items()}
+        found = chosen.fit.get_prediction(rows)
+        mean, one = found.conf_int(chosen.level), found.conf_int(chosen.level, obs=True)
+        value = float(chosen.fit.predict(rows)[0])
+    except discreet.DiscreetError as error:
+        return {"row": typed, "prediction_error": str(error)}
+    return {"row": typed, "predicted": (value, mean[0], one[0])}
+
+
+def _comparison(query: Form, chosen: Chosen) -> dict[str, Any]:
+    """Several models of the same target side by side."""
+    text = query.get("models")
+    if not text:
+        return {}
+    models = [[name.strip() for name in line.split(",") if name.strip()] for line in text.splitlines() if line.strip()]
+    try:
+        compared = discreet.compare_models(chosen.release, models, target=chosen.fit.target)
+    except discreet.DiscreetError as error:
+        return {"compare_error": str(error)}
+    return {"compared": compared}
+
+
+def _cell(text: str) -> object:
+    try:
+        return float(text)
+    except ValueError:
+        return {"true": True, "yes": True, "false": False, "no": False}.get(text.lower(), text)
+
+
+def _page(
+    space: Workspace, query: Form, errors: dict[str, str] | None = None, status: int = 200, **facts: object
+) -> Response:
+    shown: dict[str, object] = {
+        "query": query, "errors": errors or {}, "penalties": PENALTIES, "files": space.folder.listed(".json"),
+        "release": None, "fit": None, "uploaded": query.get("upload"),
+    }  # fmt: skip
+    return render(space, "analyse", "analyse", status, **(shown | facts))
+
+
+SHOWN: Final[dict[str, Callable[[Workspace, Form], Response]]] = {"/analyse": show, "/analyse/export": export}
+CHANGED: Final[dict[str, Callable[[Workspace, Form], Response]]] = {"/analyse/open": upload}

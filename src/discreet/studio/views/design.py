@@ -1,0 +1,130 @@
+"""The second screen: what is declared of each column, all problems beside their fields, and design files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Final
+
+from starlette.responses import HTMLResponse, Response
+
+import discreet
+from discreet.studio.draft import KINDS, MISSING, ColumnDraft, Draft, reasons_in, typed
+from discreet.studio.folder import FieldError
+from discreet.studio.forms import Form
+from discreet.studio.rendering import environment, render, see_other
+from discreet.studio.views.table import hidden
+from discreet.studio.workspace import Workspace
+
+FILE: Final = "design.toml"
+_OLD_PAGE: Final = (
+    "The design was changed in another tab after this page was made. What you typed is still here: compare, then save "
+    "again to keep this page's version."
+)
+
+
+def show(space: Workspace, query: Form) -> Response:
+    """The form; problems are shown once it was saved, so that a fresh form is not full of them."""
+    if not space.state.draft:
+        return see_other("/table")
+    checked = query.get("checked") == "yes"
+    return _page(space, space.draft, space.draft.problems() if checked else {}, saved=checked)
+
+
+def save(space: Workspace, form: Form) -> Response:
+    """Keep what was typed, whatever is wrong with it; then say what is, or go on."""
+    draft, action = _kept(space, typed(form)), form.get("action")
+    if action == "add":
+        names = {one.name for one in draft.columns}
+        name = next(f"derived{number}" for number in range(1, len(names) + 2) if f"derived{number}" not in names)
+        draft.columns.append(ColumnDraft(name, kind="formula"))
+    if form.get("version") != str(space.state.version):
+        return _page(space, draft, draft.problems(), 409, message=_OLD_PAGE)
+    try:
+        space.store.change(draft=draft.to_dict())
+    except FieldError as error:
+        return _page(space, draft, draft.problems(), 507, message=str(error))
+    space.check_result = None
+    if action == "add":
+        return see_other(f"/design#c{len(draft.columns) - 1}")
+    problems = draft.problems()
+    if problems:
+        return _page(space, draft, problems, 422)
+    if action == "file":
+        try:
+            name = form.get("file") or FILE
+            path = space.folder.new_file(name, "file", ".toml")
+            _write(path, draft.toml())
+        except FieldError as error:
+            return _page(space, draft, {"file": str(error)}, 422)
+        return _page(space, draft, {}, saved=True, message=f"{name} was written to the folder.")
+    return see_other("/plan" if action == "next" else "/design?checked=yes")
+
+
+def load(space: Workspace, form: Form) -> Response:
+    """Take every field from a design file of the folder."""
+    name = form.get("design")
+    try:
+        path = space.folder.file(name, "design")
+        design = discreet.Design.load(path)
+        text = path.read_text(encoding="utf-8")
+    except FieldError as error:
+        return _page(space, space.draft, {"design": str(error)}, 422)
+    except discreet.DiscreetError as error:
+        return _page(space, space.draft, {"design": hidden(str(error), path, name)}, 422)
+    space.check_result = None
+    space.store.change(draft=Draft.of(design, reasons_in(text)).to_dict())
+    return see_other("/design?checked=yes")
+
+
+def check_formula(space: Workspace, form: Form) -> Response:
+    """What is wrong with one formula, while it is typed; nothing is kept."""
+    draft, place = typed(form), form.get("at")
+    index = int(place) if place.isascii() and place.isdigit() and len(place) < 5 else -1
+    if not 0 <= index < len(draft.columns):
+        raise FieldError("at", "there is no such column")
+    problems = draft.problems()
+    said = [problems[key] for key in (f"c{index}-formula", f"c{index}-low", f"c{index}-name") if key in problems]
+    text = environment().get_template("formula.html.j2").render(said=said, formula=draft.columns[index].formula)
+    return HTMLResponse(text)
+
+
+def _kept(space: Workspace, draft: Draft) -> Draft:
+    """Put back what a design file had and the form has no field for."""
+    before = {one.name: one for one in space.draft.columns}
+    draft.columns = [
+        replace(one, kept=before[one.name].kept, released=before[one.name].released) if one.name in before else one
+        for one in draft.columns
+    ]
+    return draft
+
+
+def _write(path: object, text: str) -> None:
+    from pathlib import Path
+
+    try:
+        with Path(str(path)).open("x", encoding="utf-8") as file:
+            file.write(text)
+    except OSError as error:
+        Path(str(path)).unlink(missing_ok=True)
+        raise FieldError("file", f"the file could not be written: {error.strerror}") from None
+
+
+def _page(space: Workspace, draft: Draft, problems: dict[str, str], status: int = 200, **values: object) -> Response:
+    shown: dict[str, object] = {
+        "draft": draft,
+        "kinds": KINDS,
+        "rules": MISSING,
+        "designs": space.folder.listed(".toml"),
+        "errors": problems,
+        "message": "",
+        "saved": False,
+        "file": FILE,
+    }
+    return render(space, "design", "design", status, **(shown | values))
+
+
+SHOWN: Final[dict[str, Callable[[Workspace, Form], Response]]] = {"/design": show}
+CHANGED: Final[dict[str, Callable[[Workspace, Form], Response]]] = {
+    "/design": save, "/design/load": load, "/design/formula": check_formula,
+}  # fmt: skip

@@ -1,0 +1,74 @@
+"""The books: data sets, budgets, history, and what a planned release would leave."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from starlette.responses import Response
+
+import discreet
+from discreet.studio.folder import FieldError
+from discreet.studio.forms import Form
+from discreet.studio.rendering import render, see_other
+from discreet.studio.views.plan import settings_of
+from discreet.studio.workspace import Workspace, quiet
+
+FILE: Final = "ledger.db"
+
+
+def show(space: Workspace, query: Form) -> Response:
+    """Every data set of the chosen ledger."""
+    return page(space, query.get("ledger"))
+
+
+def grant(space: Workspace, form: Form) -> Response:
+    """Raise the budget of a data set, with a reason that stays in the history."""
+    name, dataset = form.get("ledger"), form.get("dataset")
+    try:
+        books = discreet.Ledger(space.folder.file(name, "ledger"))
+        with quiet():
+            books.grant(dataset, epsilon=form.number("grant_epsilon", "Epsilon"), reason=form.get("reason"))
+    except FieldError as error:
+        return page(space, name, 422, errors={error.field: str(error)})
+    except discreet.DiscreetError as error:
+        field = "reason" if str(error).startswith("reason") else "grant_epsilon"
+        return page(space, name, 422, errors={field: str(error)})
+    return see_other(f"/ledger?ledger={name}")
+
+
+def ledgers(space: Workspace) -> list[str]:
+    """Files of the folder that may be ledgers."""
+    return space.folder.listed(".db")
+
+
+def planned(space: Workspace, books: discreet.Ledger, dataset: str) -> Any:  # noqa: ANN401  # a status, or none
+    """What the release that is planned now would leave; none if it would be refused."""
+    asked = settings_of(space, Form(list(space.state.plan.items())))
+    with quiet():
+        cost = discreet.cost(space.design(), epsilon=asked.epsilon, delta=asked.delta, **asked.released)
+    return books.planned(dataset, cost.loss)
+
+
+def page(space: Workspace, name: str, status: int = 200, **values: object) -> Response:
+    """The page of one ledger."""
+    known = ledgers(space)
+    chosen = name if name in known else space.state.release.get("ledger", "")
+    chosen = chosen if chosen in known else next(iter(known), "")
+    facts: dict[str, Any] = {"statuses": [], "history": [], "after": {}, "message": "", "errors": {}, "typed": Form([])}
+    if chosen:
+        try:
+            books = discreet.Ledger(space.folder.file(chosen))
+            facts |= {"statuses": books.statuses(), "history": books.history()[-200:][::-1]}
+            for one in facts["statuses"]:
+                try:
+                    facts["after"][one.dataset] = planned(space, books, one.dataset) or "refused"
+                except discreet.DiscreetError:
+                    facts["after"][one.dataset] = None
+        except discreet.DiscreetError as error:
+            facts["message"] = str(error)
+    return render(space, "ledger", "ledger", status, known=known, chosen=chosen, file=FILE, **(facts | values))
+
+
+SHOWN: Final[dict[str, Callable[[Workspace, Form], Response]]] = {"/ledger": show}
+CHANGED: Final[dict[str, Callable[[Workspace, Form], Response]]] = {"/ledger/grant": grant}

@@ -1,0 +1,257 @@
+"""The one screen that spends: what, from which budget, what is left, one confirmation, and the files afterwards."""
+
+from __future__ import annotations
+
+import re
+import secrets
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
+
+from starlette.responses import Response
+
+import discreet
+from discreet.studio.draft import Draft
+from discreet.studio.folder import FieldError
+from discreet.studio.forms import Form
+from discreet.studio.jobs import Job
+from discreet.studio.rendering import render, see_other
+from discreet.studio.repeating import Recipe
+from discreet.studio.views.ledger import FILE as LEDGER
+from discreet.studio.views.ledger import ledgers, planned
+from discreet.studio.views.ledger import page as ledger_page
+from discreet.studio.views.plan import settings_of
+from discreet.studio.views.table import hidden
+from discreet.studio.workspace import Workspace, notices, quiet
+
+END: Final = ".release.json"
+#: what is written beside a release
+BESIDE: Final = (".html", ".md", ".tex", ".csv", ".py", ".ipynb", ".design.toml")
+
+
+def show(space: Workspace, query: Form) -> Response:
+    """Everything that a curator should see before the spend."""
+    return page(space)
+
+
+def choose(space: Workspace, form: Form) -> Response:
+    """Take a data set of an existing ledger."""
+    name, _, dataset = form.get("account").partition("/")
+    space.store.change(release=space.state.release | {"ledger": name, "dataset": dataset})
+    return see_other("/release")
+
+
+def create(space: Workspace, form: Form) -> Response:
+    """Make a ledger if there is none of this name, and declare a data set with its budget."""
+    goes_to = "/release" if form.get("from") == "release" else "/ledger"
+    try:
+        name, dataset = form.get("ledger_file") or LEDGER, form.get("dataset")
+        epsilon, delta = form.number("budget_epsilon", "Epsilon"), form.number("budget_delta", "Delta")
+        known = name in ledgers(space)
+        path = space.folder.file(name, "ledger_file") if known else space.folder.new_file(name, "ledger_file", ".db")
+        unit = space.design().unit
+        if not dataset:
+            raise FieldError("dataset", "give the data set a name, such as survey-2026")  # noqa: TRY301
+        with quiet():
+            discreet.PrivacyBudget(epsilon, delta)
+            discreet.privacy.check_strength(discreet.PrivacyBudget(epsilon, delta), allow_weak_privacy=False)
+            books = discreet.Ledger(path) if known else discreet.Ledger.create(path)
+            books.declare(dataset, epsilon=epsilon, delta=delta, unit=unit)
+    except FieldError as error:
+        return _refused(space, form, goes_to, error.field, str(error))
+    except discreet.DiscreetError as error:
+        said = str(error)
+        field = "dataset" if "data set" in said else "budget_delta" if said.startswith("delta") else "budget_epsilon"
+        return _refused(space, form, goes_to, field, said)
+    space.store.change(release=space.state.release | {"ledger": name, "dataset": dataset})
+    return see_other(goes_to)
+
+
+def _refused(space: Workspace, form: Form, goes_to: str, field: str, message: str) -> Response:
+    """The page that the form was on, with what is wrong beside its field."""
+    if goes_to == "/release":
+        return page(space, 422, errors={field: message}, typed=form)
+    return ledger_page(space, form.get("ledger_file"), 422, errors={field: message}, typed=form)
+
+
+def confirm(space: Workspace, form: Form) -> Response:
+    """Begin the release; a second click and a reload get the one that was begun."""
+    known = space.jobs.asked(form.get("request"))
+    if known is not None:
+        return see_other(f"/job/{known.key}")
+    if space.jobs.running is not None:
+        return page(space, 409, message="Other work is running; wait until it has ended. Nothing was spent.")
+    try:
+        if form.get("sure") != "yes":
+            raise FieldError("sure", "tick this first: it cannot be taken back")  # noqa: TRY301
+        stem = (form.get("name") or _name(space)).removesuffix(END)
+        for end in (END, *BESIDE):
+            space.folder.new_file(f"{stem}{end}", "name", end)
+        begun = {
+            "name": stem, "sign": form.get("sign"), "changed": form.get("changed"),
+            "ledger": space.state.release.get("ledger", ""), "dataset": space.state.release.get("dataset", ""),
+            "draft": space.state.draft, "plan": space.state.plan, "table": space.state.table,
+            "reading": space.state.reading,
+        }  # fmt: skip
+        work = _work(space, begun)
+        space.store.change(begun=begun)
+    except FieldError as error:
+        return page(space, 422, errors={error.field or "form": str(error)}, typed=form)
+    except discreet.DiscreetError as error:
+        return page(space, 422, errors={"form": str(error)}, typed=form)
+    return _begin(space, work, form.get("request"))
+
+
+def finish(space: Workspace, form: Form) -> Response:
+    """Go on with a release that was confirmed and has no file: the ledger gives it free if it was paid for."""
+    known = space.jobs.asked(form.get("request"))
+    if known is not None:
+        return see_other(f"/job/{known.key}")
+    if not space.state.begun:
+        return see_other("/release")
+    return _begin(space, _work(space, space.state.begun), form.get("request"))
+
+
+def forget(space: Workspace, form: Form) -> Response:
+    """Leave a release that has no file; what the ledger has recorded stays recorded."""
+    space.store.change(begun={})
+    return see_other("/release")
+
+
+def done(space: Workspace, query: Form) -> Response:
+    """What was made: verified, and ready to be taken along."""
+    name = query.get("name")
+    if f"{name}{END}" not in space.state.made:
+        raise FieldError("name", "no release of this name was made here")
+    path = space.folder.file(f"{name}{END}")
+    release = discreet.Release.load(path)
+    verified = discreet.verify(release)
+    files = [f"{name}{end}" for end in (BESIDE[0], END, *BESIDE[1:]) if (space.folder.root / f"{name}{end}").is_file()]
+    return render(space, "release", "done", name=name, release=release, verified=verified, files=files)
+
+
+def _begin(space: Workspace, work: Callable[[Job], None], request: str) -> Response:
+    token = discreet.CancelToken()
+    goes_to = f"/release/done?name={space.state.begun['name']}"
+    job = space.jobs.start("release", goes_to, work, request=request or secrets.token_hex(8), token=token)
+    if job is None:
+        return page(space, 409, message="Other work is running; wait until it has ended. Nothing was spent.")
+    space.jobs.wait(job, 0.15)
+    return see_other(f"/job/{job.key}")
+
+
+def _work(space: Workspace, begun: dict[str, Any]) -> Callable[[Job], None]:
+    """The release as work, as it was confirmed; all that can be refused without the table is refused here."""
+    draft = Draft.from_dict(begun["draft"])
+    design, asked = draft.design(), settings_of(space, Form(list(begun["plan"].items())))
+    table, folder, stem = begun["table"], space.folder, begun["name"]
+    path, reading = folder.file(table), dict(begun["reading"])
+    key = folder.file(begun["sign"], "sign") if begun["sign"] else None
+    books = discreet.Ledger(folder.file(begun["ledger"], "ledger"))
+    account = books.account(begun["dataset"], accept_changed_data=begun["changed"] == "yes")
+    options: dict[str, Any] = {"epsilon": asked.epsilon, "delta": asked.delta, **asked.released, **reading}
+
+    def work(job: Job) -> None:
+        compute = discreet.ComputeOptions(progress=job.progress, cancel=job.token)
+        job.stage = "reading the table"
+        try:
+            with quiet():
+                made = discreet.release(path, design, compute=compute, spend=account, sign=key, **options)
+        except discreet.Cancelled:
+            space.store.change(begun={})
+            raise
+        except discreet.DiscreetError as error:
+            if error.exit_code in (2, 3):
+                # refused before the spend
+                space.store.change(begun={})
+            raise FieldError("", hidden(str(error), path, table)) from None
+        job.share, job.stage = None, "writing files"
+        try:
+            made.save(folder.root / f"{stem}{END}", force=True)
+            recipe = Recipe(
+                table, f"{stem}.design.toml", f"{stem}{END}", f"{stem}.html", begun["ledger"], begun["dataset"], options
+            )
+            _write_beside(space, folder.root / stem, made, draft.toml(), recipe)
+        except discreet.DiscreetError as error:
+            raise FieldError("", f"{error}. The release is kept in the ledger: finish it on the release page") from None
+        made_here = [f"{stem}{END}", *(name for name in space.state.made if name != f"{stem}{END}")]
+        space.store.change(begun={}, made=made_here[:50])
+
+    return work
+
+
+def _write_beside(space: Workspace, stem: Path, made: discreet.Release, toml: str, recipe: Recipe) -> None:
+    """The page, the table and what repeats everything; a file that is there is left as it is."""
+    fit = discreet.fit(made)
+    with space.drawing, quiet():
+        page_text = discreet.report(made, fit, file=f"{stem.name}{END}").html
+    table = fit.table()
+    texts = {
+        ".html": page_text, ".md": table.to_markdown(), ".tex": table.to_latex(), ".csv": table.to_csv(),
+        ".py": recipe.script(), ".ipynb": recipe.notebook(), ".design.toml": toml,
+    }  # fmt: skip
+    for end, text in texts.items():
+        path = Path(f"{stem}{end}")
+        try:
+            with path.open("x", encoding="utf-8") as file:
+                file.write(text)
+        except FileExistsError:
+            # of a run that broke off: none was there when this release was confirmed
+            continue
+        except OSError as error:
+            path.unlink(missing_ok=True)
+            raise FieldError("", f"{path.name} could not be written: {error.strerror}") from None
+
+
+def _name(space: Workspace) -> str:
+    target = re.sub(r"[^A-Za-z0-9]+", "-", space.draft.target).strip("-") or "release"
+    taken = set(space.folder.listed(END, *BESIDE))
+    names = (target if number == 1 else f"{target}-{number}" for number in range(1, 1000))
+    return next(name for name in names if not any(f"{name}{end}" in taken for end in (END, *BESIDE)))
+
+
+def page(space: Workspace, status: int = 200, **values: object) -> Response:
+    """The page with what is known of ledger, cost and output."""
+    state = space.state
+    facts: dict[str, Any] = {
+        "refusal": "", "message": "", "design": None, "asked": None, "cost": None, "spent": None, "after": None,
+        "notices": (), "ledgers": ledgers(space), "accounts": [], "keys": space.folder.listed(".pem"), "name": "",
+        "request": secrets.token_hex(16), "no_reason": [], "typed": Form([]), "ledger_file": LEDGER, "errors": {},
+        "ledger": state.release.get("ledger", ""), "dataset": state.release.get("dataset", ""),
+    }  # fmt: skip
+    try:
+        design, asked = space.design(), settings_of(space, Form(list(state.plan.items())))
+        with quiet():
+            cost = discreet.cost(design, epsilon=asked.epsilon, delta=asked.delta, **asked.released)
+        facts |= {"design": design, "asked": asked, "cost": cost, "name": _name(space)}
+        facts["notices"] = notices(asked.epsilon, asked.delta)
+        facts["no_reason"] = [
+            one.name for one in space.draft.columns if one.included and not one.derived and not one.reason
+        ]
+        facts["accounts"] = _accounts(space)
+        if facts["ledger"] in facts["ledgers"]:
+            books = discreet.Ledger(space.folder.file(facts["ledger"]))
+            facts["spent"] = books.status(facts["dataset"])
+            facts["after"] = planned(space, books, facts["dataset"])
+    except discreet.DiscreetError as error:
+        facts["refusal"] = str(error)
+    return render(space, "release", "release", status, **(facts | values))
+
+
+def _accounts(space: Workspace) -> list[str]:
+    """Every data set of every ledger in the folder."""
+    found = []
+    for name in ledgers(space):
+        try:
+            found += [f"{name}/{one.dataset}" for one in discreet.Ledger(space.folder.file(name)).statuses()]
+        except discreet.DiscreetError:
+            # a database of another kind
+            continue
+    return found
+
+
+SHOWN: Final[dict[str, Callable[[Workspace, Form], Response]]] = {"/release": show, "/release/done": done}
+CHANGED: Final[dict[str, Callable[[Workspace, Form], Response]]] = {
+    "/ledger/create": create, "/release/choose": choose, "/release/confirm": confirm,
+    "/release/finish": finish, "/release/forget": forget,
+}  # fmt: skip

@@ -1,0 +1,143 @@
+"""The first screen: which file, how it is written, and whose presence is hidden. Names and types, never a value."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from starlette.responses import Response
+
+import discreet
+from discreet.studio.draft import Draft
+from discreet.studio.folder import TABLES, TEXT, FieldError
+from discreet.studio.forms import Form
+from discreet.studio.rendering import render, see_other
+from discreet.studio.workspace import Workspace
+
+READING: Final = ("encoding", "delimiter", "decimal", "thousands")
+SAMPLES: Final = ("census2000", "simulated-census")
+_SAMPLE_FILE: Final = "census-sample.parquet"
+
+
+def show(space: Workspace, query: Form) -> Response:
+    """The list of files, and what is known of the chosen one."""
+    return _page(space)
+
+
+def read(space: Workspace, form: Form) -> Response:
+    """Read names, and types where the file states them, of the chosen file."""
+    typed = {name: form.get(name) for name in READING} | {"quoted_line_breaks": "quoted_line_breaks" in form}
+    name = form.get("file")
+    try:
+        path = space.folder.file(name)
+        if not name.lower().endswith(TABLES):
+            raise FieldError("file", "choose a table: a file that ends in " + ", ".join(TABLES))  # noqa: TRY301
+        blank = discreet.blank_design(path, **reading_of(typed))
+    except FieldError as error:
+        return _page(space, 400, errors={error.field: str(error)}, typed=typed, file=name)
+    except discreet.DiscreetError as error:
+        return _page(space, 400, errors={"file": hidden(str(error), path, name)}, typed=typed, file=name)
+    found = blank.reading.given()
+    columns = [[one, kind or ""] for one, kind in zip(blank.listed, blank.kinds, strict=True)]
+    columns += [[one, "left out: " + why] for one, why in blank.left_out]
+    fresh = [one[:1] for one in columns] != [one[:1] for one in space.state.columns] or name != space.state.table
+    changes: dict[str, object] = {"table": name, "reading": found, "columns": columns}
+    if fresh:
+        changes["draft"] = Draft.blank(_usable(columns)).to_dict()
+        space.check_result = None
+    space.store.change(**changes)
+    return see_other("/table")
+
+
+def choose_unit(space: Workspace, form: Form) -> Response:
+    """Whose presence is hidden: a row, or all rows of an id."""
+    if not space.state.table:
+        return see_other("/table")
+    person = form.get("person") if form.get("unit") == "person" else ""
+    rows = form.get("max_rows") or "1"
+    if form.get("unit") == "person":
+        if person not in dict(_usable(space.state.columns)):
+            return _page(space, 400, errors={"person": "choose the column that names a person"})
+        if not (rows.isascii() and rows.isdigit() and 1 <= int(rows[:9]) <= 10**6):
+            return _page(space, 400, errors={"max_rows": "write an integer of at least 1, such as 3"})
+    draft = space.draft
+    named = {one.name for one in draft.columns}
+    back = [one for one in Draft.blank(_usable(space.state.columns)).columns if one.name not in named]
+    draft.columns = [one for one in [*draft.columns, *back] if one.name != person]
+    draft.person, draft.max_rows = person, rows
+    space.store.change(draft=draft.to_dict())
+    return see_other("/design")
+
+
+def sample(space: Workspace, form: Form) -> Response:
+    """Put the bundled census sample into the folder, with its design and the reasons for its bounds."""
+    import pyarrow.parquet as pq
+
+    dataset = _sample()
+    try:
+        path = space.folder.new_file(_SAMPLE_FILE, "sample", ".parquet")
+        pq.write_table(dataset.table, path)
+    except FieldError:
+        # from an earlier visit
+        path = space.folder.file(_SAMPLE_FILE, "sample")
+    except OSError as error:
+        raise FieldError("sample", f"the sample could not be written to the folder: {error.strerror}") from None
+    blank = discreet.blank_design(path)
+    columns = [[one, kind or ""] for one, kind in zip(blank.listed, blank.kinds, strict=True)]
+    draft = Draft.of(dataset.design, dataset.reasons)
+    space.check_result = None
+    # of a sample that was published, this number is public
+    rows = f"{float(f'{dataset.table.num_rows:.1e}'):.0f}"
+    plan = {"rows": rows, "epsilon": "1", "delta": "1e-6"}
+    space.store.change(table=_SAMPLE_FILE, reading={}, columns=columns, draft=draft.to_dict(), plan=plan, begun={})
+    return see_other("/table")
+
+
+def _sample() -> discreet.datasets.Dataset:
+    try:
+        return discreet.datasets.load(SAMPLES[0])
+    except discreet.DiscreetError:
+        # the published one needs the extra `datasets`
+        return discreet.datasets.load(SAMPLES[1])
+
+
+def reading_of(typed: dict[str, Any]) -> dict[str, Any]:
+    r"""Options of the functions that read a table, without those that were left blank.
+
+    >>> reading_of({"delimiter": "tab", "decimal": ""})
+    {'delimiter': '\t'}
+    """
+    given = {name: value for name, value in typed.items() if value}
+    if given.get("delimiter", "").lower() in ("tab", "\\t"):
+        given["delimiter"] = "\t"
+    return given
+
+
+def hidden(message: str, path: object, name: str) -> str:
+    """A message with the name that the curator chose in place of the whole path."""
+    return message.replace(str(path), name)
+
+
+def _usable(columns: list[list[str]]) -> list[tuple[str, str | None]]:
+    return [(name, kind or None) for name, kind in columns if not kind.startswith("left out: ")]
+
+
+def _page(space: Workspace, status: int = 200, **values: object) -> Response:
+    state = space.state
+    kept = {name: str(state.reading.get(name, "")) for name in READING}
+    kept["delimiter"] = "tab" if kept["delimiter"] == "\t" else kept["delimiter"]
+    shown = {
+        "files": [(name, name.lower().endswith(TEXT)) for name in space.folder.listed(*TABLES)],
+        "typed": kept | {"quoted_line_breaks": state.reading.get("quoted_line_breaks", False)},
+        "file": state.table,
+        "draft": space.draft,
+        "usable": [name for name, _ in _usable(state.columns)],
+        "stated": any(kind and not kind.startswith("left out") for _, kind in state.columns),
+    }
+    return render(space, "table", "table", status, **(shown | values))
+
+
+SHOWN: Final[dict[str, Callable[[Workspace, Form], Response]]] = {"/table": show}
+CHANGED: Final[dict[str, Callable[[Workspace, Form], Response]]] = {
+    "/table/read": read, "/table/unit": choose_unit, "/table/sample": sample,
+}  # fmt: skip

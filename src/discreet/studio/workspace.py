@@ -1,0 +1,129 @@
+"""What all screens share: the folder, what was filled in, work in progress, and what was opened."""
+
+from __future__ import annotations
+
+import json
+import secrets
+import warnings
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from threading import Lock, RLock
+from typing import Final, TypeVar, cast
+
+import discreet
+from discreet.studio.draft import Draft
+from discreet.studio.folder import FieldError, Folder
+from discreet.studio.jobs import Jobs
+from discreet.studio.session import Keys
+from discreet.studio.store import State, Store
+
+Made = TypeVar("Made")
+_MOST_KEPT: Final = 24
+_MOST_UPLOADS: Final = 8
+
+
+@dataclass
+class Workspace:
+    """One curator's desk."""
+
+    folder: Folder
+    keys: Keys = field(default_factory=Keys)
+    jobs: Jobs = field(default_factory=Jobs)
+    check_on: bool = False
+    check_result: object = None
+    preview: str = ""
+    uploads: OrderedDict[str, discreet.Release] = field(default_factory=OrderedDict)
+    _kept: OrderedDict[str, object] = field(default_factory=OrderedDict)
+    # the library that draws is not made for threads
+    drawing: RLock = field(default_factory=RLock)
+
+    def __post_init__(self) -> None:
+        self.store = Store(self.folder.root)
+
+    @property
+    def state(self) -> State:
+        """What was filled in."""
+        return self.store.state
+
+    @property
+    def draft(self) -> Draft:
+        """The half-filled design."""
+        return Draft.from_dict(self.state.draft)
+
+    def design(self) -> discreet.Design:
+        """The design; refused as long as it is not complete."""
+        if not self.state.draft:
+            raise FieldError("", "there is no design yet; choose a table, then fill in the design")
+        try:
+            return self.draft.design()
+        except discreet.DesignError as error:
+            count = len(error.problems)
+            what = "one problem" if count == 1 else f"{count} problems"
+            raise FieldError("", f"the design still has {what}; the design page shows each beside its field") from None
+
+    def remembered(self, *key: object, make: Callable[[], Made]) -> Made:
+        """What was made for this key before, or is made now."""
+        name = json.dumps(key, default=str)
+        if name not in self._kept:
+            made = make()
+            self._kept[name] = made
+            while len(self._kept) > _MOST_KEPT:
+                self._kept.popitem(last=False)
+            return made
+        return cast("Made", self._kept[name])
+
+    def knows(self, *key: object) -> bool:
+        """Whether something was made for this key."""
+        return json.dumps(key, default=str) in self._kept
+
+    def upload(self, release: discreet.Release) -> str:
+        """Keep a release in memory, and give the name under which it is found."""
+        name = secrets.token_hex(8)
+        self.uploads[name] = release
+        while len(self.uploads) > _MOST_UPLOADS:
+            self.uploads.popitem(last=False)
+        return name
+
+    def picture(self, figure: Callable[[], object], label: str) -> str:
+        """A figure as SVG for our pages."""
+        with self.drawing, quiet():
+            return discreet.page_svg(figure(), label)  # type: ignore[arg-type]  # a figure of the library
+
+
+class _Notices:
+    """How many threads want silence; what was in force before is put back by the last of them."""
+
+    def __init__(self) -> None:
+        self._lock, self._count, self._before = Lock(), 0, warnings.catch_warnings()
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if self._count == 0:
+                self._before = warnings.catch_warnings()
+                self._before.__enter__()
+                warnings.simplefilter("ignore")
+            self._count += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._count -= 1
+            if self._count == 0:
+                self._before.__exit__(None, None, None)
+
+
+_NOTICES: Final = _Notices()
+
+
+def quiet() -> _Notices:
+    """Keep notices off the terminal: pages show those that matter."""
+    return _NOTICES
+
+
+def notices(epsilon: float, delta: float) -> tuple[str, ...]:
+    """What a careful person should hear about a budget; a budget that hides next to nothing is refused.
+
+    >>> notices(1.0, 1e-6)
+    ()
+    """
+    return discreet.privacy.check_strength(discreet.PrivacyBudget(epsilon, delta), allow_weak_privacy=False)

@@ -1,0 +1,29 @@
+"""A real Chromium for the studio: that of the system, driven by Playwright; nothing is downloaded."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+SHOTS = Path(__file__).parents[2] / ".studio-screenshots"
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Any]:
+    """The browser, or a word on why there is none."""
+    if "STUDIO_BROWSER" not in os.environ:
+        pytest.skip("tests in a browser are run by make test-browser")
+    if CHROMIUM is None:
+        pytest.skip("no Chromium is installed, so tests in a browser are skipped; on Debian: apt-get install chromium")
+    playwright = pytest.importorskip("playwright.sync_api")
+    SHOTS.mkdir(exist_ok=True)
+    with playwright.sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield browser
+        browser.close()

@@ -1,0 +1,51 @@
+"""What was filled in survives the end of the program; a file that was tampered with opens nothing."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from discreet.studio.folder import FieldError
+from discreet.studio.store import NAME, State, Store
+
+
+def test_it_is_read_back_and_only_its_owner_may_read_it(tmp_path):
+    store = Store(tmp_path)
+    store.change(table="people.csv", draft={"target": "é"})
+    again = Store(tmp_path).state
+    assert (again.table, again.draft, again.version) == ("people.csv", {"target": "é"}, 1)
+    assert stat.S_IMODE((tmp_path / NAME).stat().st_mode) == 0o600
+    assert [file.name for file in tmp_path.iterdir()] == [NAME]
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{", "3", '{"table": 5, "unknown": 1, "draft": []}', "\x00"])
+def test_what_is_broken_is_left_out(tmp_path, text):
+    (tmp_path / NAME).write_text(text)
+    assert Store(tmp_path).state == State()
+
+
+def test_a_link_is_not_followed(tmp_path):
+    other = tmp_path / "other.json"
+    other.write_text(json.dumps({"table": "../elsewhere.csv"}))
+    (tmp_path / NAME).symlink_to(other)
+    assert Store(tmp_path).state.table == ""
+
+
+def test_a_full_disk_is_reported_and_keeps_the_old_file(tmp_path, monkeypatch):
+    store = Store(tmp_path)
+    store.change(table="one.csv")
+
+    def full(*_):
+        raise OSError(28, os.strerror(28))
+
+    monkeypatch.setattr(Path, "replace", full)
+    with pytest.raises(FieldError, match="No space left"):
+        store.change(table="two.csv")
+    assert store.state.table == "two.csv"
+    monkeypatch.undo()
+    assert Store(tmp_path).state.table == "one.csv"
+    assert [file.name for file in tmp_path.iterdir()] == [NAME]

@@ -1,0 +1,89 @@
+"""Names and types, never a value."""
+
+from __future__ import annotations
+
+import pytest
+
+from support.studio_client import SECRET, Browser, errors
+
+
+def test_names_of_a_text_file_are_announced_before_they_are_read(tmp_path):
+    browser = Browser(tmp_path)
+    browser.put_table()
+    before = browser.get("/table").text
+    assert "its first line will be shown as names" in before
+    assert "region" not in before
+    after = browser.post("/table/read", {"file": "people.csv"})
+    assert all(name in after.text for name in ("pay", "age", "region"))
+    assert SECRET not in after.text
+    assert "The file states no types" in after.text
+
+
+def test_types_that_a_file_states(tmp_path):
+    browser = Browser(tmp_path)
+    browser.put_table("people.parquet")
+    text = browser.post("/table/read", {"file": "people.parquet"}).text
+    assert "number" in text
+    assert [one.kind for one in browser.space.draft.columns] == ["number", "number", "levels"]
+    assert [one.low for one in browser.space.draft.columns] == [""] * 3
+
+
+def test_a_unit_with_an_id(tmp_path):
+    browser = Browser(tmp_path)
+    browser.put_table()
+    browser.post("/table/read", {"file": "people.csv"})
+    answer = browser.post("/table/unit", {"unit": "person", "person": "age", "max_rows": "3"})
+    assert answer.url.path == "/design"
+    assert (browser.space.draft.person, browser.space.draft.max_rows) == ("age", "3")
+    assert "age" not in [one.name for one in browser.space.draft.columns]
+    browser.post("/table/unit", {"unit": "row"})
+    assert "age" in [one.name for one in browser.space.draft.columns]
+
+
+@pytest.mark.parametrize("wrong", [
+    {"person": "", "max_rows": "3"}, {"person": "nobody", "max_rows": "3"}, {"person": "age", "max_rows": "0"},
+    {"person": "age", "max_rows": "x"}, {"person": "age", "max_rows": "9" * 12},
+])  # fmt: skip
+def test_a_unit_that_cannot_be(tmp_path, wrong):
+    browser = Browser(tmp_path)
+    browser.put_table()
+    browser.post("/table/read", {"file": "people.csv"})
+    answer = browser.post("/table/unit", {"unit": "person", **wrong})
+    assert answer.status_code == 400
+    assert len(errors(answer.text)) == 1
+    assert browser.space.draft.person == ""
+
+
+@pytest.mark.parametrize(("name", "content"), [
+    ("empty.csv", ""), ("broken.parquet", "PAR1nonsense"), ("twice.csv", "a,a\n"), ("notes.txt", "x"),
+    ("bad.csv", "\udcff,x\n"),
+])  # fmt: skip
+def test_files_that_are_no_tables(tmp_path, name, content):
+    browser = Browser(tmp_path)
+    (tmp_path / name).write_bytes(content.encode("utf-8", "surrogateescape"))
+    answer = browser.post("/table/read", {"file": name, "encoding": "utf-8"})
+    assert answer.status_code == 400
+    assert errors(answer.text)
+    assert str(tmp_path) not in answer.text
+
+
+def test_how_a_file_is_written_is_kept(tmp_path):
+    browser = Browser(tmp_path)
+    (tmp_path / "euro.csv").write_text("a;b\n1,5;2\n")
+    answer = browser.post("/table/read", {"file": "euro.csv", "delimiter": ";", "decimal": ","})
+    assert answer.status_code == 200
+    assert browser.space.state.reading["decimal"] == ","
+    assert [one.name for one in browser.space.draft.columns] == ["a", "b"]
+
+
+def test_the_sample_brings_its_design_and_reasons(tmp_path):
+    browser = Browser(tmp_path)
+    for _ in range(2):
+        assert browser.post("/table/sample").status_code == 200
+    assert browser.space.draft.problems() == {}
+    assert all(one.reason for one in browser.space.draft.columns)
+    assert browser.post("/table/unit", {"unit": "row"}).url.path == "/design"
+
+
+def test_no_unit_without_a_table(tmp_path):
+    assert Browser(tmp_path).post("/table/unit", {"unit": "row"}).url.path == "/table"
