@@ -10,7 +10,7 @@ from typing import Final, Literal, TypeVar
 
 from discreet import __version__
 from discreet.curator.sums.dyadic_cells import DyadicCells
-from discreet.curator.sums.protocol import Sums, Totals
+from discreet.curator.sums.protocol import Totals
 from discreet.curator.table import Table
 from discreet.design.domain import DEFAULT_GRID_BITS, RowDomain
 from discreet.design.model import Design
@@ -25,11 +25,11 @@ from discreet.mechanisms.interface.promise import with_curve, with_origin
 from discreet.mechanisms.interface.protocol import (
     Mechanism,
     NoisyMoments,
-    Passes,
     Published,
     RunContext,
     clipped_by_name,
 )
+from discreet.mechanisms.interface.running import run_passes
 from discreet.mechanisms.moments.residuals import checked_bound
 from discreet.mechanisms.sampling.sampler import ExactSampler, Sampler
 from discreet.mechanisms.verdicts import bounds_record, guard_record, how_to_stop, stop_of
@@ -483,17 +483,6 @@ def after_spend(made: Callable[[], Made], request_id: str) -> Made:
         what = f"unexpected failure ({type(error).__name__})"
         problem = AfterSpendError(f"{_LATER} {what}{again}").with_traceback(error.__traceback__)
     raise problem
-
-
-def run_passes(passes: Passes, totals: Totals, read: Callable[[Sums], Totals]) -> Published:
-    """Give the mechanism the sums it asks for, one pass after another, until it publishes."""
-    while True:
-        try:
-            wanted = passes.send(totals)
-        except StopIteration as done:
-            published: Published = done.value
-            return published
-        totals = read(wanted)
 
 
 def _on_found_bounds(known: Question, table: Table, sampler: Sampler) -> Published:

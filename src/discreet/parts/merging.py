@@ -15,6 +15,7 @@ from discreet.exact.triangle import entry_count
 from discreet.files import read_limited, write_once
 from discreet.mechanisms.interface.promise import with_curve, with_origin
 from discreet.mechanisms.interface.protocol import NoisyMoments, Published
+from discreet.mechanisms.interface.running import run_passes
 from discreet.mechanisms.sampling.sampler import ExactSampler, Sampler
 from discreet.parts.making import MOST_ROWS
 from discreet.parts.masks import unmasked
@@ -28,7 +29,7 @@ from discreet.privacy.spend import UNTRACKED
 from discreet.releases import Release
 from discreet.releases.reading import ordered_design
 from discreet.tables.frames import Origin
-from discreet.workflow import Question, run_passes
+from discreet.workflow import Question
 
 _ONE_OF_EACH: Final = "one part from each curator, made under one session file"
 _ORIGINS: Final[tuple[Origin, ...]] = ("query", "stream", "quoted")

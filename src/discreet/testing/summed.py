@@ -14,11 +14,12 @@ from discreet.design.model import Design
 from discreet.engines.opening import open_table
 from discreet.errors import SpecError
 from discreet.mechanisms.choice import AUTO
+from discreet.mechanisms.interface.running import run_passes
 from discreet.privacy.budget import PrivacyBudget
 from discreet.releases import Release
 from discreet.tables.source import ComputeOptions
 from discreet.testing.not_private import SeededSampler, marked_seeded
-from discreet.workflow import Question, run_passes
+from discreet.workflow import Question
 
 
 @lru_cache(maxsize=512)

@@ -22,11 +22,12 @@ from discreet.design.model import Design
 from discreet.errors import SpecError
 from discreet.losses.sensitivity.refined import STEPS, refined_statistics
 from discreet.mechanisms.coefficients.refined import RefinedRegression, refined_pieces, released_coefficients
+from discreet.mechanisms.interface.running import run_passes
 from discreet.mechanisms.sampling.sampler import ExactSampler
 from discreet.privacy.budget import PrivacyBudget
 from discreet.privacy.gaussian import mu_from
 from discreet.testing.not_private import SeededSampler
-from discreet.workflow import Question, run_passes
+from discreet.workflow import Question
 from support.tables import Untouchable, neighbouring_table, random_design, random_table
 
 RELATIONS = ("add-remove", "replace")

@@ -35,7 +35,12 @@ def mu_of_the_noise(design: Design, domain: RowDomain, law) -> float:
     })  # fmt: skip
     unit = design.unit
     loss = weighted_loss(
-        domain, unit.neighbours, weights, count_public=design.count_public, rows_per_unit=unit.max_rows
+        domain,
+        unit.neighbours,
+        weights,
+        count_public=design.count_public,
+        rows_per_unit=unit.max_rows,
+        copied=len(law.indicators),
     )
     if "residual_diagonal" in law.sigma:
         loss += (residual_sensitivity(domain, unit.neighbours) / law.sd("residual_diagonal")) ** 2

@@ -23,8 +23,9 @@ from discreet.audit.membership.targets import Target
 from discreet.curator.sums.protocol import Totals
 from discreet.exact.arrays import FloatArray
 from discreet.exact.rounding import root_up
+from discreet.mechanisms.interface.running import run_passes
 from discreet.mechanisms.sampling.sampler import Sampler
-from discreet.workflow import Question, run_passes
+from discreet.workflow import Question
 
 if TYPE_CHECKING:
     from discreet.mechanisms.interface.protocol import NoisyMoments

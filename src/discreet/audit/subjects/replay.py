@@ -14,11 +14,12 @@ from typing import TypeAlias
 from discreet.audit.subjects.rows import MadeUpRows
 from discreet.errors import SpecError
 from discreet.mechanisms.interface.protocol import Published
+from discreet.mechanisms.interface.running import run_passes
 from discreet.mechanisms.sampling.sampler import Sampler
 from discreet.privacy.spend import UNTRACKED
 from discreet.releases import Release
 from discreet.second_pass import with_residuals
-from discreet.workflow import Question, run_passes
+from discreet.workflow import Question
 
 # what a variate does with the exact number it is added to: it gives the noisy one
 Added: TypeAlias = Callable[[int], int]

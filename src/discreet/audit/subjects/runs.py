@@ -14,10 +14,11 @@ from discreet.exact.arrays import FloatArray
 from discreet.losses.law import GUARD
 from discreet.mechanisms.guard import guard_counts, stops
 from discreet.mechanisms.interface.protocol import NoisyMoments, Published
+from discreet.mechanisms.interface.running import run_passes
 from discreet.mechanisms.sampling.sampler import Sampler
 from discreet.releases import Release
 from discreet.second_pass import with_residuals
-from discreet.workflow import Question, run_passes
+from discreet.workflow import Question
 
 # parts of a release file that hold noisy numbers or depend on them; all others must be the same for every table
 NOISY: Final = (
