@@ -11,7 +11,7 @@ from discreet.errors import CellError, DataError, DiscreetError, SpecError, miss
 
 CODES = {
     "SpecError": 2, "DesignError": 2, "DataError": 2, "CellError": 2, "ReleaseFileError": 2, "OutputError": 2,
-    "GridTooFineError": 2,
+    "GridTooFineError": 2, "PartFileError": 2, "Cancelled": 2,
     "BudgetError": 3, "LedgerError": 4, "AfterSpendError": 5, "GuardStop": 5, "BoundsNotFound": 5,
 }  # fmt: skip
 

@@ -27,6 +27,8 @@ NO_PROOF_NEEDED = {
     "mechanisms/choice.py": "picks a mechanism from public numbers",
     "mechanisms/verdicts.py": "writes down and says what released counts have decided",
     "mechanisms/catalogue.py": "the table of mechanisms that is printed",
+    "losses/fields.py": "types of single values in a release file",
+    "losses/law_reading.py": "reads a stated law, from which the loss is computed anew; no release calls it",
     "privacy/composition.py": "adds up what several releases cost; no release calls it",
     **{
         f"curator/inspection/{name}.py": "exact counts for the curator; an import contract keeps them in"

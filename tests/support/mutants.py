@@ -63,7 +63,7 @@ PLACES = {
     "shrunk rows": "discreet.exact.ball:shrink_to_ball",
     "rows from disk": "discreet.curator.kept_rows:KeptRows._from_disk",
     "rows set aside": "discreet.curator.kept_rows:KeptRows.add",
-    "whole persons": "discreet.curator.kept_rows:KeptRows.whole_persons",
+    "whole persons": "discreet.curator.kept_rows:whole_persons",
     "rows of a person": "discreet.curator.persons:PersonCap.keep",
     "digest of a row": "discreet.curator.persons:row_digests",
     "chunk of products": "discreet.curator.sums.gram:chunk_rows",

@@ -10,7 +10,6 @@ from typing import Final
 
 import numpy as np
 
-from discreet.curator.persons import row_digests
 from discreet.curator.row_digest import digest_kind
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
@@ -47,6 +46,9 @@ class RowSetDigest:
 
     def add(self, chunk: FloatArray) -> None:
         """Take rows (1, x, y) in grid steps, one to a column; the ones are left out."""
+        # only tables that an engine reads need it
+        from discreet.curator.persons import row_digests
+
         values = chunk[1:].astype(np.int32)
         found = [row_digests(values, int(self._kind, 16) ^ lane).sum(dtype=np.uint64) for lane in range(_LANES)]
         lanes = [(before + int(more)) % 2**64 for before, more in zip(self._lanes(), found, strict=True)]

@@ -67,7 +67,7 @@ def test_the_interval_share_is_the_share_of_real_tables_that_give_one():
 
 
 def test_a_coefficient_without_an_interval_has_its_own_reason_and_the_remedy_holds():
-    cell = Cell("2% boolean", TREATMENT, treatment, 1_500, 1.0)
+    cell = Cell("2% boolean", TREATMENT, treatment, 1_200, 1.0)
     stated = cell.stated()
     made = by_name(cell.plan(**stated))
     assert not cell.plan(**stated).estimable

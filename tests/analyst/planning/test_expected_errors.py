@@ -12,7 +12,7 @@ from support.planned_cells import LEVELS, Cell, levels
 
 def test_a_rare_level_has_more_rows_in_one_table_than_in_another():
     """The same 300 draws of noise, so that only the tables differ."""
-    cell = Cell("five levels", LEVELS, levels, 1_000, 2.0)
+    cell = Cell("five levels", LEVELS, levels, 800, 2.0)
     law = noise_law_for(cell.design, cell.epsilon, cell.delta)
     expected = expected_release(cell.design, law, read_assumptions(cell.design, cell.rows, **cell.stated()))
     _, equations = read_model(expected, None, None, None)

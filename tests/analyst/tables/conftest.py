@@ -16,7 +16,7 @@ def fits():
     exact = exact_release(table, design)
     private = discreet.release(odd_table(100_000), design, epsilon=1.0, delta=1e-6)
     lost = seeded_release(table, design, seed=3, epsilon=0.02, delta=1e-6)
-    weak = seeded_release(table, design, seed=4, epsilon=0.6, delta=1e-6)
+    weak = seeded_release(table, design, seed=4, epsilon=0.4, delta=1e-6)
     inside = {
         name: seeded_release(table, design, seed=1, epsilon=1.0, delta=1e-6, mechanism=name)
         for name in ("output", "gradient")
