@@ -160,7 +160,7 @@ def test_two_files_under_one_mask_would_show_the_exact_difference(tmp_path):
     """Negative control of the record: without it the attack works, to the last digit."""
     made = curators(tmp_path)
     first = made.part(0, TABLES[0])
-    (file,) = (tmp_path / "0.key.sessions").iterdir()
+    (file,) = tmp_path.glob("discreet-sessions-*/*")
     file.unlink()
     second = made.part(0, rows(0, 21))
     size = first.header.numbers

@@ -188,8 +188,12 @@ def test_the_merger_draws_once(mechanism, terms, tmp_path):
         paths.append(tmp_path / f"{place}.part")
         one.save(paths[-1])
     made = discreet.merge(paths, merger_noise=True)
-    again = discreet.merge(paths, merger_noise=True)
-    assert again.to_json() == made.to_json()
+    (tmp_path / "links").mkdir()
+    links = [tmp_path / "links" / path.name for path in paths]
+    for link, path in zip(links, paths, strict=True):
+        link.symlink_to(path)
+    for order in (paths, paths[::-1], [*paths[1:], paths[0]], links):
+        assert discreet.merge(order, merger_noise=True).to_json() == made.to_json()
     assert (tmp_path / f"discreet-merge-{people.session.id}").stat().st_mode & 0o777 == 0o600
     assert made.curators.noise == "merger"
     assert "which saw the exact pooled sums and drew the noise" in made.guarantee.sentence()

@@ -9,7 +9,7 @@ import pytest
 from discreet.errors import OutputError, SpecError
 from discreet.parts import record as module
 from discreet.parts.part_file import Part, PartHeader
-from discreet.parts.record import Record
+from discreet.parts.record import Record, folder_of
 from discreet.parts.session import design_table
 from support.curators import DESIGN, curators
 
@@ -41,9 +41,18 @@ def test_the_same_sums_find_their_part_and_others_are_refused(people):
 
 
 def test_a_link_to_the_key_finds_the_same_record(people):
-    (people.folder / "link.key").symlink_to(people.path(0))
-    linked = Record.beside(people.folder / "link.key", people.session, people.keys[0].record_key())
+    (people.folder / "elsewhere").mkdir()
+    link = people.folder / "elsewhere" / "link.key"
+    link.symlink_to(people.path(0))
+    linked = Record.beside(link, people.session, people.keys[0].record_key())
     assert linked.path == record(people).path.resolve()
+
+
+def test_a_key_under_another_name_finds_the_same_record(people):
+    for other in ("renamed.key", "copied.key"):
+        given = Record.beside(people.folder / other, people.session, people.keys[0].record_key())
+        assert given.path == record(people).path
+    assert Record.beside(people.path(0), people.session, people.keys[1].record_key()).path != record(people).path
 
 
 def test_the_first_of_two_processes_decides(people):
@@ -57,7 +66,7 @@ def test_the_first_of_two_processes_decides(people):
 
 def test_the_record_is_for_its_owner_alone_and_holds_no_sum(people):
     record(people).keep([12345678901234567890], signed(people))
-    folder = people.folder / "0.key.sessions"
+    (folder,) = people.folder.glob("discreet-sessions-*")
     (file,) = folder.iterdir()
     assert folder.stat().st_mode & 0o777 == 0o700
     assert file.stat().st_mode & 0o777 == 0o600
@@ -98,7 +107,7 @@ def test_without_a_place_for_records_nothing_is_used(people, monkeypatch):
     monkeypatch.setattr(os, "access", lambda *_: False)
     with pytest.raises(OutputError, match="cannot write records into"):
         record(people)
-    (people.folder / "1.key.sessions").write_text("")
+    (people.folder / folder_of(b"")).write_text("")
     with pytest.raises(OutputError, match="cannot make the folder"):
         Record.beside(people.path(1), people.session, b"")
 

@@ -54,7 +54,8 @@ def merge(
         If given, the session or the path of its file, of which the parts must be.
     merger_noise
         Needed where the session leaves the noise to whoever merges, who then sees the exact pooled sums; paths are
-        needed, too: the release is kept beside the first of them, since another draw would be another release.
+        needed, too: the release is kept beside the part of the session's first curator, since another draw would be
+        another release.
 
     Returns
     -------
@@ -107,7 +108,7 @@ def merge_with(
     totals, published = pooled(ordered, asked, agreed)
     if published is not None:
         return _release(asked, published, totals, ordered, agreed)
-    kept = _record(given, agreed)
+    kept = _record(given[found.index(ordered[0])], agreed)
     digest = hashlib.sha256("".join(one.digest for one in ordered).encode()).hexdigest()
     stored = _stored(kept, digest)
     if stored is not None:
@@ -203,12 +204,11 @@ def _release(asked: Question, published: Published, totals: Totals, parts: Seque
     return replace(made, guarantee=with_curve(guarantee, asked.law), curators=session.terms)
 
 
-def _record(given: Sequence[Part | str | Path], session: Session) -> Path:
-    """Where the release is kept that the merger has drawn."""
-    first = given[0]
+def _record(first: Part | str | Path, session: Session) -> Path:
+    """Where the release is kept that the merger has drawn: beside one part, whatever order the parts are given in."""
     if isinstance(first, Part):
         raise SpecError("where the merger draws the noise, give paths of the parts: the release is kept beside them")
-    return Path(first).parent / f"discreet-merge-{session.id}"
+    return Path(first).resolve().parent / f"discreet-merge-{session.id}"
 
 
 def _stored(path: Path, digest: str) -> Release | None:

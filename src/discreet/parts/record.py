@@ -17,7 +17,7 @@ from discreet.parts.session import Session
 
 _MAGIC: Final = b"discreet part record 1\n"
 _DIGEST: Final = 32
-_SUFFIX: Final = ".sessions"
+_FOLDER: Final = "discreet-sessions-"
 _ANEW: Final = "agree on a new session with the other curators"
 
 
@@ -42,9 +42,8 @@ class Record:
     @classmethod
     def beside(cls, key_path: str | Path, session: Session, key: bytes) -> Record:
         """The record of a session, in a folder for its owner alone, which is made if it is not there."""
-        # by whatever name the key was given
-        given = checked_path(key_path).resolve()
-        folder = given.with_name(given.name + _SUFFIX)
+        # by whatever name the key was given, and whatever its file is called now: the key itself names the folder
+        folder = checked_path(key_path).resolve().with_name(folder_of(key))  # [P:record-of-a-key]
         try:
             folder.mkdir(mode=0o700, exist_ok=True)
         except OSError as error:
@@ -94,3 +93,12 @@ class Record:
     def _digest(self, values: Sequence[int]) -> bytes:
         text = ",".join(map(str, values))
         return hmac.new(self.key, f"{self.session.fingerprint}\n{text}".encode(), hashlib.sha256).digest()
+
+
+def folder_of(key: bytes) -> str:
+    """Name of the folder with the records of a key.
+
+    >>> folder_of(b"of north") != folder_of(b"of south")
+    True
+    """
+    return _FOLDER + hmac.new(key, b"folder of records", hashlib.sha256).hexdigest()[:16]
