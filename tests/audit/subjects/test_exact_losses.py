@@ -32,7 +32,7 @@ REACHED = {
     "frank-wolfe": 0.0,
     "irls moment": 0.0,
     "gaussian robust": 0.8,
-    "gaussian robust models": 0.8,
+    "gaussian robust models": 0.7,
     "refined": 0.8,
     "gaussian scaled": 0.8,
 }
