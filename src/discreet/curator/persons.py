@@ -169,8 +169,8 @@ class PersonCap:
         if self._on_disk or not self._waiting:
             return "entries", _PERSON
         # ids that are all in memory are numbered, which parts them without a digest
-        ids = pa.chunked_array([persons for persons, _ in self._waiting]).combine_chunks()
-        numbers = ids.dictionary_encode().indices  # [P:person-number]
+        ids = pa.chunked_array([persons for persons, _ in self._waiting]).dictionary_encode()
+        numbers = pa.chunked_array([part.indices for part in ids.chunks], pa.int32())  # [P:person-number]
         rows = pa.concat_tables([entries for _, entries in self._waiting])
         self._database.register("waiting", rows.append_column("person", numbers))
         return "waiting", ("person",)
@@ -295,8 +295,10 @@ def known_persons(name: str, values: Array, *, total: bool) -> tuple[Array, npt.
         values = pc.if_else(whole, numbers, pa.scalar(None, pa.float64())).cast(pa.int64())
         below = f"2**{math.log2(limit):.0f}"
         problem = f"a cell that is missing or not an integer below {below}; give every row its id"
-    # integers with a gap among them are written 1.0, 2.0 by some; the ids must not depend on that gap
-    persons = pc.replace_substring_regex(values.cast(pa.string()), r"^(-?[0-9]+)\.0*$", r"\1")
+    persons = values.cast(pa.string())
+    if text and pc.any(pc.match_substring(persons, ".")).as_py():
+        # integers with a gap among them are written 1.0, 2.0 by some; the ids must not depend on that gap
+        persons = pc.replace_substring_regex(persons, r"^(-?[0-9]+)\.0*$", r"\1")
     if persons.null_count == 0:
         return persons, None
     if not total:

@@ -96,11 +96,11 @@ class HuberSums(MadeAnew):
 
     def add(self, chunk: FloatArray) -> None:
         """Add a chunk of rows (1, x, y) in grid steps, shape (columns, rows)."""
-        z, y = chunk[self._first : -1], chunk[-1]
-        parts, inside = self._parts(z, y)
-        for start in range(0, len(y), 1 << _BLOCK_BITS):
-            block = slice(start, start + (1 << _BLOCK_BITS))
-            self._add(z[:, block], parts[:, block], inside[block])
+        for start in range(0, chunk.shape[1], 1 << _BLOCK_BITS):
+            # all that is computed of a block stays in the processor's cache
+            block = chunk[:, start : start + (1 << _BLOCK_BITS)]
+            z = block[self._first : -1]
+            self._add(z, *self._parts(z, block[-1]))
 
     def totals(self) -> tuple[int, ...]:
         """Scores, then the upper triangle of any products, in steps of 2**-(2 grid_bits + digits * digit_bits)."""
