@@ -132,7 +132,8 @@ class NoiseLaw:
 
     def steps(self, size: int) -> list[int]:
         """Scale of every entry of the upper triangle, row by row, for `size` columns; 0 without noise of its own."""
-        steps = [self.sigma.get(block, 0) for block in entry_blocks(size)]
+        scales = {block: self.sigma.get(block, 0) for block in BLOCKS}
+        steps = [scales[block] for block in entry_blocks(size)]
         for start, end in self.zero_runs(size):
             steps[start:end] = [0] * (end - start)
         for square in self.copies(size):

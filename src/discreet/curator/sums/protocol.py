@@ -146,7 +146,7 @@ class Totals:
         finer, rest = divmod(unit, self.unit)
         if rest or not finer:
             raise SpecError(f"expected a grid with a multiple of {self.unit} steps in one scaled unit, got {unit}")
-        return tuple(value * finer for value in self.values)  # [P:finer-grid]
+        return self.values if finer == 1 else tuple(value * finer for value in self.values)  # [P:finer-grid]
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
         raise AttributeError("totals cannot be changed; add them up instead")

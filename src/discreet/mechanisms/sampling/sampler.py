@@ -58,10 +58,10 @@ def _grouped(scales: Sequence[int], variates: Callable[[int, int], list[int]]) -
     drawn = [0] * len(scales)
     indices: dict[int, list[int]] = {}
     for index, scale in enumerate(scales):
-        if not 0 <= scale <= MAX_SIGMA:
-            raise ValueError("sigma is outside what the sampler draws exactly")
         if scale:
             indices.setdefault(scale, []).append(index)
+    if not all(0 < scale <= MAX_SIGMA for scale in indices):
+        raise ValueError("sigma is outside what the sampler draws exactly")
     for scale, where in indices.items():
         for index, value in zip(where, variates(scale, len(where)), strict=True):
             drawn[index] = value
