@@ -141,6 +141,7 @@ def reduced(growth: Growth, starts: FloatArray) -> Reduced | None:
     basis = np.zeros((count, 1 + most, size))
     basis[:, 0] = growth.fixed
     inside = np.zeros((count, 1 + most, 1 + most))
+    starts -= (starts @ growth.fixed[:, :, None]) * growth.fixed[:, None, :]
     block, shares = _orthonormal(starts, basis[:, :1])
     for end in range(1 + width, 1 + most, width):
         basis[:, end - width : end] = block
@@ -213,13 +214,29 @@ def _settled(inside: FloatArray, width: int) -> bool:
 
 
 def _orthonormal(vectors: FloatArray, known: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """An orthonormal basis of the span of few vectors beside a known one, shape (m, b, k), and their coordinates in it.
+    """An orthonormal basis of the span of few vectors, shape (m, b, k), and their coordinates in it.
 
-    A vector that adds nothing has 0 in its place.
+    The vectors are at right angles to `known` up to rounding, and so is the basis, however short they are. One that
+    adds nothing has 0 in its place.
     """
-    length = np.linalg.norm(vectors, axis=2, keepdims=True)
-    out = np.divide(vectors, length, out=np.zeros_like(vectors), where=length > 0)
+    out, coordinates = _one_by_one(vectors)
     out -= (out @ known.transpose(0, 2, 1)) @ known
-    q, r = np.linalg.qr(out.transpose(0, 2, 1))
-    kept = np.abs(r[:, range(r.shape[1]), range(r.shape[1])]) > _SMALL
-    return q.transpose(0, 2, 1) * kept[:, :, None], (r * kept[:, :, None]).transpose(0, 2, 1) * length
+    return _one_by_one(out)[0], coordinates
+
+
+def _one_by_one(vectors: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Vectors without what they have along those before them, of length 1, and coordinates of the given ones."""
+    out, coordinates = np.zeros_like(vectors), np.zeros((*vectors.shape[:2], vectors.shape[1]))
+    for index in range(vectors.shape[1]):
+        rest = vectors[:, index : index + 1]
+        whole = np.linalg.norm(rest, axis=2, keepdims=True)
+        before = out[:, :index]
+        for _ in range(2):
+            along = rest @ before.transpose(0, 2, 1)
+            rest = rest - along @ before
+            coordinates[:, index : index + 1, :index] += along
+        length = np.linalg.norm(rest, axis=2, keepdims=True)
+        length[length <= _SMALL * whole] = 0.0
+        np.divide(rest, length, out=out[:, index : index + 1], where=length > 0)
+        coordinates[:, index, index] = length[:, 0, 0]
+    return out, coordinates
