@@ -201,7 +201,8 @@ class _Line(NamedTuple):
         """Set up the score's covariance; see `score_inference`."""
         contrast = C.T @ np.append(-self.estimate, 1.0)
         regressors = C[:-1]
-        noise = regressors @ product_covariance(entry_noise, contrast) @ regressors.T
+        noise = product_covariance(entry_noise, contrast)
+        noise = noise[:-1, :-1] if is_identity(C) else regressors @ noise @ regressors.T
         residual = self.residual + float((ridge.weights * noise).sum())
         rows = self.nobs - ridge.used
         followed = ridge.weights @ noise
@@ -220,7 +221,7 @@ class _Line(NamedTuple):
             residual_rows=rows,
             df=self.nobs - len(self.estimate),
             sampling=s2 * ridge.spread,
-            privacy=self.H @ noise @ self.H,
+            privacy=(followed if ridge.weights is self.H else self.H @ noise) @ self.H,
         )
 
 
@@ -294,9 +295,20 @@ def score_from_sums(sums: FloatArray, nobs: float, C: FloatArray, noise: EntryNo
     half = np.linalg.inv(factor) * scale
     H = half.T @ half
     theta = H @ b
-    total = float(c - (b[0] ** 2 / A[0, 0] if C.shape[0] == C.shape[1] else 0.0))
+    total = float(c - (b[0] ** 2 / A[0, 0] if is_identity(C) else 0.0))
     line = _Line(theta, H, float(c - b @ theta), total, nobs)
     return line.inference(C, noise, _Ridge(H, float(size), H, np.zeros(size)))
+
+
+def stacked(scores: Sequence[ScoreInference]) -> ScoreInference:
+    """What several tables say of the same coefficients, for `contrast_terms`: what that reads has one more axis."""
+    return replace(
+        scores[0],
+        contrast=np.array([score.contrast for score in scores]),
+        inverse=np.array([score.inverse for score in scores]),
+        sampling=np.array([score.sampling for score in scores]),
+        privacy=np.array([score.privacy for score in scores]),
+    )
 
 
 def noise_map(equations: NormalEquations) -> FloatArray:
@@ -306,6 +318,11 @@ def noise_map(equations: NormalEquations) -> FloatArray:
     """
     moved = [] if equations.intercept else [equations.shift]
     return np.column_stack([*moved, np.eye(len(equations.whole))])
+
+
+def is_identity(C: FloatArray) -> bool:
+    """Whether the noise of the released sums enters as it is: the model has an intercept."""
+    return bool(C.shape[0] == C.shape[1])
 
 
 def _definite(A: FloatArray, penalty_diagonal: FloatArray) -> FloatArray:
@@ -319,18 +336,18 @@ def contrast_terms(inference: ScoreInference, L: FloatArray) -> ContrastTerms:
     Parameters
     ----------
     inference
-        Of the coefficients.
+        Of the coefficients, or several stacked by `stacked`; terms then have one more axis, the first.
     L
         Shape (m, k).
     """
     privacy = np.maximum(_forms(L, inference.privacy), 0.0)
-    total = (_forms(L, inference.sampling) + privacy)[:, None]
+    total = (_forms(L, inference.sampling) + privacy)[..., None]
     toward = L @ inference.covariance
     # where nothing varies there is no direction to move along, and none is needed
     v = np.divide(toward, total, out=np.zeros_like(toward), where=total > 0)
     W = L @ inference.inverse @ inference.noise_map
     R = v @ inference.noise_map
-    here = inference.contrast[None, :]
+    here = inference.contrast[..., None, :]
     return ContrastTerms(
         sampling=inference.sampling_along(L),
         privacy=privacy,
@@ -340,7 +357,7 @@ def contrast_terms(inference: ScoreInference, L: FloatArray) -> ContrastTerms:
 
 
 def _forms(L: FloatArray, M: FloatArray) -> FloatArray:
-    return cast("FloatArray", ((L @ M) * L).sum(axis=1))
+    return cast("FloatArray", ((L @ M) * L).sum(axis=-1))
 
 
 def fieller_sets(terms: ContrastTerms, z: FloatArray | float, *, more: float = 0.0) -> SetArray:
