@@ -13,6 +13,8 @@ import discreet
 TABLES: Final = (
     ".csv", ".tsv", ".csv.gz", ".csv.zst", ".parquet", ".arrow", ".feather", ".dta", ".sav", ".sas7bdat", ".xpt"
 )  # fmt: skip
+#: databases that hold tables by name
+DATABASES: Final = (".duckdb", ".ddb")
 TEXT: Final = (".csv", ".tsv", ".csv.gz", ".csv.zst")
 _DEPTH: Final = 3
 _MOST: Final = 500

@@ -24,8 +24,10 @@ class State:
     ----------
     version
         Grows with every change; a page that was made for an older one cannot overwrite a newer one.
-    table, reading, columns
-        The chosen file, how it is written, and its names with types.
+    table, database_table
+        The chosen file, and the name of the table in it where it is a database.
+    reading, columns
+        How it is written, and its names with types.
     draft
         The half-filled design.
     plan, release
@@ -38,6 +40,7 @@ class State:
 
     version: int = 0
     table: str = ""
+    database_table: str = ""
     reading: dict[str, Any] = field(default_factory=dict)
     columns: list[list[str]] = field(default_factory=list)
     draft: dict[str, Any] = field(default_factory=dict)
@@ -45,6 +48,15 @@ class State:
     release: dict[str, str] = field(default_factory=dict)
     begun: dict[str, Any] = field(default_factory=dict)
     made: list[str] = field(default_factory=list)
+
+    @property
+    def table_shown(self) -> str:
+        """The chosen table as pages name it.
+
+        >>> State(table="survey.duckdb", database_table="people").table_shown
+        'people in survey.duckdb'
+        """
+        return f"{self.database_table} in {self.table}" if self.database_table else self.table
 
 
 class Store:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import html
+import re
+
 import pytest
 
 import discreet
@@ -53,6 +56,13 @@ def test_a_mechanism_that_is_not_there(browser):
     assert 'id="mechanism-error"' in answer.text
 
 
+@pytest.mark.parametrize("field", ["mean:age", "sd:age", "share:region"])
+def test_an_assumption_that_is_no_number_is_refused_beside_it(browser, field):
+    answer = browser.post("/plan", GOOD | {field: "much"})
+    assert answer.status_code == 422
+    assert f'id="{field}-error"' in answer.text
+
+
 @pytest.mark.parametrize("wrong", [{"mean:age": "500"}, {"share:region": "north=2, south=-1"}])
 def test_what_the_library_refuses_is_said(browser, wrong):
     answer = browser.post("/plan", GOOD | wrong)
@@ -85,6 +95,33 @@ def test_by_accuracy(browser, monkeypatch):
     assert "above 0" in browser.get("/plan/smallest").text
 
 
+def options(text):
+    block = text[text.index('id="mechanism"') :]
+    return dict(re.findall(r'<option value="([^"]+)"[^>]*>([^<]*)<', block[: block.index("</select>")]))
+
+
+def test_mechanisms_are_a_choice_of_those_that_fit(browser):
+    text = browser.post("/plan", GOOD | {"delta": "0"}).text
+    fitting = [one for one in discreet.mechanism_choices(DESIGN, epsilon=1.0) if not one.refusal]
+    assert list(options(text)) == ["auto", *(one.name for one in fitting)]
+    assert all(html.escape(one.summary) in text.replace("&#39;", "&#x27;") for one in fitting)
+    assert "gaussian" not in options(text)
+    assert "needs delta above 0" in text
+    # one that was chosen before stays in sight, with the reason
+    kept = browser.post("/plan", GOOD | {"delta": "0", "mechanism": "gaussian"}).text
+    assert options(kept)["gaussian"] == "gaussian: does not fit"
+    assert 'id="mechanism-error"' in kept
+
+
+def test_the_choice_follows_the_budget_while_it_is_typed(browser):
+    browser.post("/plan", GOOD)
+    assert 'id="choices"' not in browser.post("/plan/live", GOOD | {"rows": "20000"}).text
+    changed = browser.post("/plan/live", GOOD | {"delta": "0"}).text
+    assert 'id="choices" hx-swap-oob="true"' in changed
+    assert "gaussian" not in options(changed)
+    assert "gaussian" in options(browser.post("/plan/live", GOOD).text)
+
+
 def test_mechanisms_and_widths(browser):
     browser.post("/plan", GOOD)
     assert "laplace" in browser.get("/plan/mechanisms").text
@@ -101,7 +138,7 @@ def test_many_columns_are_computed_as_work(tmp_path):
     discreet.Design("y", dict.fromkeys(names, (0, 1))).save(tmp_path / "wide.toml")
     browser.post("/design/load", {"design": "wide.toml"})
     text = browser.post("/plan", GOOD | {"rows": "10000000"}).text
-    assert "Compute the widths" in text
+    assert "Compute it" in text
     browser.post("/plan/compute", {"request": "a"})
     browser.waited(60)
     assert "Expected 95% intervals" in browser.get("/plan").text

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlencode
 
@@ -13,6 +15,7 @@ import discreet
 from discreet.studio.folder import FieldError
 from discreet.studio.forms import Form
 from discreet.studio.rendering import render, see_other
+from discreet.studio.views import predicting
 from discreet.studio.views.files import attached
 from discreet.studio.workspace import Workspace, quiet
 
@@ -67,27 +70,28 @@ def upload(space: Workspace, form: Form) -> Response:
 
 
 def export(space: Workspace, query: Form) -> Response:
-    """The table or the picture of a model as a file."""
+    """The table or a picture of a model as a file."""
     kind = query.get("kind")
     if kind not in EXPORTS:
         raise FieldError("kind", "expected md, tex, csv, html, png or svg")
     chosen = _chosen(space, query)
-    table = chosen.fit.table(chosen.level)
     if kind in ("png", "svg"):
         with space.drawing, quiet():
-            content: bytes | str = _picture(chosen, kind)
+            content: bytes | str = _picture(chosen, kind, query)
     else:
+        table = chosen.fit.table(chosen.level)
         content = {"md": table.to_markdown, "tex": table.to_latex, "csv": table.to_csv, "html": table.to_html}[kind]()
     return attached(content, f"{chosen.fit.target}.{kind}", EXPORTS[kind])
 
 
-def _picture(chosen: Chosen, kind: str) -> bytes:
-    import tempfile
-    from pathlib import Path
-
+def _picture(chosen: Chosen, kind: str, query: Form) -> bytes:
+    fit, level = chosen.fit, chosen.level
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, f"picture.{kind}")
-        chosen.fit.plot(path, level=chosen.level)
+        if query.get("picture") == "prediction":
+            predicting.drawn(fit, level, predicting.places(fit, query), query, path)
+        else:
+            fit.plot(path, level=level)
         return path.read_bytes()
 
 
@@ -151,8 +155,8 @@ def _facts(space: Workspace, query: Form, chosen: Chosen) -> dict[str, Any]:
         facts: dict[str, Any] = {
             "fit": fit, "html": fit.table(chosen.level).to_html(), "diagnostics": discreet.diagnose(fit),
             "level": 100 * chosen.level, "drawn": "", "no_drawing": "",
-            "predicted": None, "prediction_error": "", "compared": None, "compare_error": "",
-            "address": urlencode([(key, value) for key, value in query.fields if key != "kind"]),
+            "compared": None, "compare_error": "",
+            "address": urlencode([(key, value) for key, value in query.fields if key not in ("kind", "picture")]),
         }  # fmt: skip
         try:
             facts["drawn"] = space.remembered(
@@ -161,27 +165,8 @@ def _facts(space: Workspace, query: Form, chosen: Chosen) -> dict[str, Any]:
             )  # fmt: skip
         except discreet.DiscreetError as error:
             facts["no_drawing"] = str(error)
-        facts |= _prediction(query, chosen) | _comparison(query, chosen)
+        facts |= predicting.facts(space, query, fit, chosen.level, facts["address"]) | _comparison(query, chosen)
     return facts
-
-
-def _prediction(query: Form, chosen: Chosen) -> dict[str, Any]:
-    """What the model says of one made-up row."""
-    columns = list(chosen.fit.table_columns) if chosen.fit.estimable else []
-    typed = {name: query.get(f"x:{name}") for name in columns}
-    if not any(typed.values()):
-        return {"row": typed}
-    missing = [name for name, value in typed.items() if not value]
-    if missing:
-        return {"row": typed, "prediction_error": f"fill in every column: {', '.join(missing)}"}
-    try:
-        rows = {name: [_cell(value)] for name, value in typed.items()}
-        found = chosen.fit.get_prediction(rows)
-        mean, one = found.conf_int(chosen.level), found.conf_int(chosen.level, obs=True)
-        value = float(chosen.fit.predict(rows)[0])
-    except discreet.DiscreetError as error:
-        return {"row": typed, "prediction_error": str(error)}
-    return {"row": typed, "predicted": (value, mean[0], one[0])}
 
 
 def _comparison(query: Form, chosen: Chosen) -> dict[str, Any]:
@@ -195,13 +180,6 @@ def _comparison(query: Form, chosen: Chosen) -> dict[str, Any]:
     except discreet.DiscreetError as error:
         return {"compare_error": str(error)}
     return {"compared": compared}
-
-
-def _cell(text: str) -> object:
-    try:
-        return float(text)
-    except ValueError:
-        return {"true": True, "yes": True, "false": False, "no": False}.get(text.lower(), text)
 
 
 def _page(
