@@ -140,23 +140,35 @@ def mechanism_choices(
     >>> [one.name for one in discreet.mechanism_choices(design, epsilon=1.0) if one.refusal][:2]
     ['gaussian', 'wishart']
     """
-    cost(design, epsilon=epsilon, delta=delta, moments=moments)
+    check_design(design)
+    fresh, budget = design.redeclared(), PrivacyBudget(epsilon, delta)
+    _check(fresh, budget, AUTO, moments)
     return tuple(
-        MechanismChoice(
-            name, one.info.summary, one.kind, _refusal(design, epsilon, delta, mechanism=name, moments=moments)
-        )
+        MechanismChoice(name, one.info.summary, one.kind, _refusal(fresh, budget, name, moments))
         for name, one in mechanisms().items()
     )
 
 
-def _refusal(
-    design: Design, epsilon: float, delta: float, *, mechanism: str, moments: Literal["plain", "robust"]
-) -> str:
+def _check(design: Design, budget: PrivacyBudget, mechanism: str, moments: str) -> None:
+    """Refuse what a release would refuse before it opens the table."""
+    Question.checked(
+        design,
+        budget,
+        mechanism,
+        None,
+        moments=moments,
+        residual_bound=None,
+        clip_counts=False,
+        grid_bits=DEFAULT_GRID_BITS,
+    )
+
+
+def _refusal(design: Design, budget: PrivacyBudget, mechanism: str, moments: str) -> str:
     try:
         with warnings.catch_warnings():
             # a delta that is not used refuses nothing
             warnings.simplefilter("ignore", PrivacyNotice)
-            cost(design, epsilon=epsilon, delta=delta, mechanism=mechanism, moments=moments)
+            _check(design, budget, mechanism, moments)
     except SpecError as refused:
         return str(refused)
     return ""

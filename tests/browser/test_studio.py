@@ -123,7 +123,7 @@ def test_the_whole_way(tab, axe):
     page.fill("[name='x:educ']", "12")
     page.fill("[name='x:exper']", "20")
     page.fill("[name='x:exper25sq']", "25")
-    tab.click("button:text-is('Predict')")
+    tab.click("button:text-is('Predict and draw')")
     page.wait_for_selector("text=Predicted lweekinc")
     tab.click("button:text-is('Compare')")
     page.wait_for_selector("text=against")

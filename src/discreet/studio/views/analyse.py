@@ -32,12 +32,12 @@ MOST_BYTES: Final = 16 * 2**20
 
 @dataclass(frozen=True)
 class Chosen:
-    """A release and a model of it."""
+    """A release and a model of it, with all that decides what is known of it."""
 
     release: discreet.Release
     fit: discreet.Fit
     level: float
-    file: str
+    key: tuple[object, ...]
 
 
 def show(space: Workspace, query: Form) -> Response:
@@ -95,32 +95,40 @@ def _picture(chosen: Chosen, kind: str, query: Form) -> bytes:
         return path.read_bytes()
 
 
-def _release(space: Workspace, query: Form) -> discreet.Release:
-    if query.get("upload"):
-        if query.get("upload") not in space.uploads:
+def _release(space: Workspace, query: Form) -> tuple[discreet.Release, tuple[object, ...]]:
+    """The release that a query names, and what tells it from others."""
+    upload, name = query.get("upload"), query.get("file")
+    if upload:
+        if upload not in space.uploads:
             raise FieldError("file", "this upload is gone; open the file again")
-        return space.uploads[query.get("upload")]
-    path = space.folder.file(query.get("file"))
-    if path.stat().st_size > MOST_BYTES:
+        return space.uploads[upload], ("upload", upload)
+    path = space.folder.file(name)
+    state = path.stat()
+    if state.st_size > MOST_BYTES:
         raise FieldError("file", "the file is larger than a release can be")
-    try:
+
+    def load() -> discreet.Release:
         release = discreet.Release.load(path)
         if release.private:
-            space.remembered("verify", release.digest, make=lambda: discreet.verify(release))
+            discreet.verify(release)
+        return release
+
+    key = ("file", name, state.st_mtime_ns, state.st_size, state.st_ino)
+    try:
+        return space.remembered("release", *key, make=load), key
     except discreet.DiscreetError as error:
-        raise FieldError("file", str(error).replace(str(path), query.get("file"))) from None
-    return release
+        raise FieldError("file", space.hidden(str(error))) from None
 
 
 def _try_release(space: Workspace, query: Form) -> discreet.Release | None:
     try:
-        return _release(space, query)
+        return _release(space, query)[0]
     except discreet.DiscreetError:
         return None
 
 
 def _chosen(space: Workspace, query: Form) -> Chosen:
-    release = _release(space, query)
+    release, key = _release(space, query)
     level = query.number("level", "Level") if query.get("level") else 95.0
     if not 50 <= level < 100:
         raise FieldError("level", f"level: expected a percentage from 50 to below 100, got {level:g}")
@@ -144,28 +152,37 @@ def _chosen(space: Workspace, query: Form) -> Chosen:
             options["l1_ratio"] = query.optional("l1_ratio", "Share of lasso") if query.get("l1_ratio") else 0.5
         if "robust" in query:
             options["cov_type"] = "HC1"
-    with quiet():
-        fit = discreet.fit(release, **options)
-    return Chosen(release, fit, level / 100, query.get("file"))
+
+    def make() -> discreet.Fit:
+        with quiet():
+            made: discreet.Fit = discreet.fit(release, **options)
+            return made
+
+    fit = space.remembered("fit", *key, options, make=make)
+    return Chosen(release, fit, level / 100, (*key, options, level))
 
 
 def _facts(space: Workspace, query: Form, chosen: Chosen) -> dict[str, Any]:
-    fit, release = chosen.fit, chosen.release
+    fit, level = chosen.fit, chosen.level
+
+    def read() -> tuple[Any, ...]:
+        return fit.to_dict(level), fit.conf_int(level), discreet.diagnose(fit)
+
     with quiet():
+        known, sets, diagnostics = space.remembered("model", *chosen.key, make=read)
+        address = urlencode([(key, value) for key, value in query.fields if key not in ("kind", "picture")])
         facts: dict[str, Any] = {
-            "fit": fit, "html": fit.table(chosen.level).to_html(), "diagnostics": discreet.diagnose(fit),
-            "level": 100 * chosen.level, "drawn": "", "no_drawing": "",
-            "compared": None, "compare_error": "",
-            "address": urlencode([(key, value) for key, value in query.fields if key not in ("kind", "picture")]),
+            "fit": fit, "known": known, "sets": sets, "diagnostics": diagnostics, "level": 100 * level, "drawn": "",
+            "no_drawing": "", "compared": None, "compare_error": "", "address": address,
         }  # fmt: skip
         try:
             facts["drawn"] = space.remembered(
-                "fit", release.digest, facts["address"],
-                make=lambda: space.picture(lambda: fit.plot(level=chosen.level), f"Coefficients of {fit.target}"),
+                "fit drawn", *chosen.key,
+                make=lambda: space.picture(lambda: fit.plot(level=level), f"Coefficients of {fit.target}"),
             )  # fmt: skip
         except discreet.DiscreetError as error:
             facts["no_drawing"] = str(error)
-        facts |= predicting.facts(space, query, fit, chosen.level, facts["address"]) | _comparison(query, chosen)
+        facts |= predicting.facts(space, query, fit, level, chosen.key) | _comparison(query, chosen)
     return facts
 
 

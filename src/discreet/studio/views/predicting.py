@@ -70,7 +70,7 @@ def drawn(fit: discreet.Fit, level: float, asked: list[Place], query: Form, path
     return fit.plot_prediction(along, path, at=at, obs=query.get("band") == "one", level=level)
 
 
-def facts(space: Workspace, query: Form, fit: discreet.Fit, level: float, address: str) -> dict[str, Any]:
+def facts(space: Workspace, query: Form, fit: discreet.Fit, level: float, key: tuple[object, ...]) -> dict[str, Any]:
     """What the page shows of it."""
     asked = places(fit, query)
     shown: dict[str, Any] = {
@@ -82,7 +82,7 @@ def facts(space: Workspace, query: Form, fit: discreet.Fit, level: float, addres
         if query.get("along") and asked:
             label = f"Prediction of {fit.target} by {query.get('along')}"
             shown["along_drawn"] = space.remembered(
-                "along", fit.release.digest, address,
+                "along", *key, query.get("along"), query.get("band"), [one.typed for one in asked],
                 make=lambda: space.picture(lambda: drawn(fit, level, asked, query), label),
             )  # fmt: skip
     except discreet.DiscreetError as error:
