@@ -14,7 +14,7 @@ from starlette.responses import Response
 import discreet
 from discreet.studio.folder import FieldError
 from discreet.studio.forms import Form
-from discreet.studio.rendering import render, see_other
+from discreet.studio.rendering import part, render, see_other
 from discreet.studio.views import predicting
 from discreet.studio.views.files import attached
 from discreet.studio.workspace import Workspace, quiet
@@ -27,6 +27,8 @@ EXPORTS: Final = {
     "md": "text/markdown", "tex": "application/x-tex", "csv": "text/csv", "html": "text/html", "png": "image/png",
     "svg": "image/svg+xml",
 }  # fmt: skip
+#: coefficients up to which the picture is drawn while the page waits
+DRAWN_AT_ONCE: Final = 40
 MOST_BYTES: Final = 16 * 2**20
 
 
@@ -67,6 +69,14 @@ def upload(space: Workspace, form: Form) -> Response:
     except discreet.DiscreetError as error:
         return _page(space, form, {"release": str(error)}, 422)
     return see_other(f"/analyse?upload={space.upload(release)}")
+
+
+def picture(space: Workspace, query: Form) -> Response:
+    """The picture of many coefficients, which a page asks for once it is there."""
+    try:
+        return part("picture", drawn=_drawn(space, _chosen(space, query)))
+    except discreet.DiscreetError as error:
+        return part("part_refused", message=str(error))
 
 
 def export(space: Workspace, query: Form) -> Response:
@@ -174,16 +184,23 @@ def _facts(space: Workspace, query: Form, chosen: Chosen) -> dict[str, Any]:
         facts: dict[str, Any] = {
             "fit": fit, "known": known, "sets": sets, "diagnostics": diagnostics, "level": 100 * level, "drawn": "",
             "no_drawing": "", "compared": None, "compare_error": "", "address": address,
+            "later": len(fit.names) > DRAWN_AT_ONCE and query.get("draw") != "yes",
         }  # fmt: skip
-        try:
-            facts["drawn"] = space.remembered(
-                "fit drawn", *chosen.key,
-                make=lambda: space.picture(lambda: fit.plot(level=level), f"Coefficients of {fit.target}"),
-            )  # fmt: skip
-        except discreet.DiscreetError as error:
-            facts["no_drawing"] = str(error)
+        if not facts["later"]:
+            try:
+                facts["drawn"] = _drawn(space, chosen)
+            except discreet.DiscreetError as error:
+                facts["no_drawing"] = str(error)
         facts |= predicting.facts(space, query, fit, level, chosen.key) | _comparison(query, chosen)
     return facts
+
+
+def _drawn(space: Workspace, chosen: Chosen) -> str:
+    fit, level = chosen.fit, chosen.level
+    return space.remembered(
+        "fit drawn", *chosen.key,
+        make=lambda: space.picture(lambda: fit.plot(level=level), f"Coefficients of {fit.target}"),
+    )  # fmt: skip
 
 
 def _comparison(query: Form, chosen: Chosen) -> dict[str, Any]:
@@ -209,5 +226,7 @@ def _page(
     return render(space, "analyse", "analyse", status, **(shown | facts))
 
 
-SHOWN: Final[dict[str, Callable[[Workspace, Form], Response]]] = {"/analyse": show, "/analyse/export": export}
+SHOWN: Final[dict[str, Callable[[Workspace, Form], Response]]] = {
+    "/analyse": show, "/analyse/picture": picture, "/analyse/export": export,
+}  # fmt: skip
 CHANGED: Final[dict[str, Callable[[Workspace, Form], Response]]] = {"/analyse/open": upload}

@@ -43,7 +43,7 @@ def live(space: Workspace, form: Form) -> Response:
         facts = _facts(space, settings_of(form))
         template = "plan_result"
     except discreet.DiscreetError as error:
-        facts, template = {"message": str(error)}, "plan_refused"
+        facts, template = {"message": str(error)}, "part_refused"
     facts |= {"csrf": space.keys.csrf, "opened": ""}
     text = environment().get_template(f"{template}.html.j2").render(facts)
     if now != before:

@@ -11,7 +11,7 @@ import discreet
 from discreet.studio.folder import FieldError
 from discreet.studio.forms import Form
 from discreet.studio.jobs import Job
-from discreet.studio.rendering import environment, see_other
+from discreet.studio.rendering import part, see_other
 from discreet.studio.views.expected import PIECES, cost_of, known, piece, waits
 from discreet.studio.views.settings import width_of
 from discreet.studio.workspace import Workspace
@@ -56,8 +56,8 @@ def widths(space: Workspace, query: Form) -> Response:
             ),
         )  # fmt: skip
     except discreet.DiscreetError as error:
-        return _part("plan_refused", message=str(error))
-    return _part("plan_widths", drawn=drawn)
+        return part("part_refused", message=str(error))
+    return part("picture", drawn=drawn)
 
 
 def curve(space: Workspace, query: Form) -> Response:
@@ -68,7 +68,7 @@ def curve(space: Workspace, query: Form) -> Response:
         "curve", promised.epsilon, promised.delta, promised.mu, promised.rho,
         make=lambda: space.picture(cost.plot, "What an attacker could learn"),
     )  # fmt: skip
-    return _part("plan_widths", drawn=drawn)
+    return part("picture", drawn=drawn)
 
 
 def mechanisms(space: Workspace, query: Form) -> Response:
@@ -85,7 +85,7 @@ def mechanisms(space: Workspace, query: Form) -> Response:
         else:
             reasons = (one.reason for one in made.coefficients)
             rows.append((name, [one.width for one in made.coefficients], next(filter(None, reasons), "")))
-    return _part("plan_mechanisms", names=names[:_SHOWN], rows=rows)
+    return part("plan_mechanisms", names=names[:_SHOWN], rows=rows)
 
 
 def smallest(space: Workspace, query: Form) -> Response:
@@ -97,8 +97,8 @@ def smallest(space: Workspace, query: Form) -> Response:
             return _asks(space, "smallest")
         epsilon, rows = piece(space, "smallest", design, asked)
     except discreet.DiscreetError as error:
-        return _part("plan_refused", message=str(error))
-    return _part(
+        return part("part_refused", message=str(error))
+    return part(
         "plan_smallest", epsilon=epsilon, rows=rows, coefficient=coefficient, width=width, asked=asked,
         csrf=space.keys.csrf,
     )  # fmt: skip
@@ -112,11 +112,7 @@ def use_epsilon(space: Workspace, form: Form) -> Response:
 
 
 def _asks(space: Workspace, what: str) -> HTMLResponse:
-    return _part("plan_asks", what=what, csrf=space.keys.csrf)
-
-
-def _part(template: str, **values: object) -> HTMLResponse:
-    return HTMLResponse(environment().get_template(f"{template}.html.j2").render(**values))
+    return part("plan_asks", what=what, csrf=space.keys.csrf)
 
 
 SHOWN: Final[dict[str, Callable[[Workspace, Form], Response]]] = {
