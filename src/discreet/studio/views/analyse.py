@@ -147,7 +147,8 @@ def _chosen(space: Workspace, query: Form) -> Chosen:
     # a release of coefficients has one model, and there is nothing to choose
     if release.coefficients is None:
         options["target"] = target
-        features = [name for name in query.every("feature") if name != target]
+        only = [name.strip() for name in query.get("only").split(",") if name.strip()]
+        features = only or [name for name in query.every("feature") if name != target]
         if query.get("asked") and not features:
             raise FieldError("feature", "tick at least one column")
         options |= {"features": features} if features else {}

@@ -50,12 +50,12 @@ def save(space: Workspace, form: Form) -> Response:
     if problems:
         return _page(space, draft, problems, 422)
     if action == "file":
+        name = form.get("file") or FILE
         try:
-            name = form.get("file") or FILE
             path = space.folder.new_file(name, "file", ".toml")
             _write(path, draft.toml())
         except FieldError as error:
-            return _page(space, draft, {"file": str(error)}, 422)
+            return _page(space, draft, {"file": str(error)}, 422, file=name)
         return _page(space, draft, {}, saved=True, message=f"{name} was written to the folder.")
     return see_other("/plan" if action == "next" else "/design?checked=yes")
 

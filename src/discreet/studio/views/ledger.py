@@ -24,16 +24,16 @@ def show(space: Workspace, query: Form) -> Response:
 
 def grant(space: Workspace, form: Form) -> Response:
     """Raise the budget of a data set, with a reason that stays in the history."""
-    name, dataset = form.get("ledger"), form.get("dataset")
+    name, dataset = form.get("ledger"), form.get("grant")
     try:
         books = discreet.Ledger(space.folder.file(name, "ledger"))
         with quiet():
             books.grant(dataset, epsilon=form.number("grant_epsilon", "Epsilon"), reason=form.get("reason"))
     except FieldError as error:
-        return page(space, name, 422, errors={error.field: str(error)})
+        return page(space, name, 422, errors={error.field: str(error)}, typed=form)
     except discreet.DiscreetError as error:
         field = "reason" if str(error).startswith("reason") else "grant_epsilon"
-        return page(space, name, 422, errors={field: str(error)})
+        return page(space, name, 422, errors={field: str(error)}, typed=form)
     return see_other(f"/ledger?ledger={name}")
 
 

@@ -61,7 +61,8 @@ def create(space: Workspace, form: Form) -> Response:
         return _refused(space, form, goes_to, error.field, str(error))
     except discreet.DiscreetError as error:
         said = str(error)
-        field = "dataset" if "data set" in said else "budget_delta" if said.startswith("delta") else "budget_epsilon"
+        places = (("data set", "dataset"), ("ledger", "ledger_file"), ("delta", "budget_delta"))
+        field = next((place for word, place in places if word in said[:60]), "budget_epsilon")
         return _refused(space, form, goes_to, field, said)
     space.store.change(release=space.state.release | {"ledger": name, "dataset": dataset})
     return see_other(goes_to)

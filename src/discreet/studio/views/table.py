@@ -68,10 +68,11 @@ def choose_unit(space: Workspace, form: Form) -> Response:
     person = form.get("person") if form.get("unit") == "person" else ""
     rows = form.get("max_rows") or "1"
     if form.get("unit") == "person":
+        unit = {"several": True, "person": person, "max_rows": rows}
         if person not in dict(_usable(space.state.columns)):
-            return _page(space, 400, errors={"person": "choose the column that names a person"})
+            return _page(space, 400, errors={"person": "choose the column that names a person"}, unit=unit)
         if not (rows.isascii() and rows.isdigit() and 1 <= int(rows[:9]) <= 10**6):
-            return _page(space, 400, errors={"max_rows": "write an integer of at least 1, such as 3"})
+            return _page(space, 400, errors={"max_rows": "write an integer of at least 1, such as 3"}, unit=unit)
     draft = space.draft
     named = {one.name for one in draft.columns}
     back = [one for one in Draft.blank(_usable(space.state.columns)).columns if one.name not in named]
@@ -93,6 +94,7 @@ def sample(space: Workspace, form: Form) -> Response:
         # from an earlier visit
         path = space.folder.file(_SAMPLE_FILE, "sample")
     except OSError as error:
+        path.unlink(missing_ok=True)
         raise FieldError("sample", f"the sample could not be written to the folder: {error.strerror}") from None
     blank = discreet.blank_design(path)
     columns = [[one, kind or ""] for one, kind in zip(blank.listed, blank.kinds, strict=True)]
@@ -143,7 +145,7 @@ def _usable(columns: list[list[str]]) -> list[tuple[str, str | None]]:
 
 
 def _page(space: Workspace, status: int = 200, **values: object) -> Response:
-    state = space.state
+    state, draft = space.state, space.draft
     kept = {name: str(state.reading.get(name, "")) for name in READING}
     kept["delimiter"] = "tab" if kept["delimiter"] == "\t" else kept["delimiter"]
     shown = {
@@ -151,7 +153,7 @@ def _page(space: Workspace, status: int = 200, **values: object) -> Response:
         "tables": (),
         "typed": kept | {"quoted_line_breaks": state.reading.get("quoted_line_breaks", False)},
         "file": state.table,
-        "draft": space.draft,
+        "unit": {"several": bool(draft.person), "person": draft.person, "max_rows": draft.max_rows},
         "usable": [name for name, _ in _usable(state.columns)],
         "stated": any(kind and not kind.startswith("left out") for _, kind in state.columns),
     }
