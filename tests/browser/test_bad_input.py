@@ -141,7 +141,7 @@ def test_bad_input_on_every_form(tab, caplog):
         page.uncheck(f"[name=feature][value={name}]")
     page.click("text=Fit this model")
     said(tab, "#feature-error", {})
-    attempt(tab, here, [], {"#x0": "old"}, "text=Predict and draw", "#predict ~ form .error")
+    attempt(tab, here, [], {"#x0": "old"}, "text=Predict and draw", "#x0-error")
     attempt(tab, here, [], {"#models": "nobody"}, "text=Compare", "#compare ~ form .error")
     assert spent(tab) == 0
     assert [one for one in caplog.records if one.name.startswith("discreet")] == []

@@ -52,12 +52,12 @@ class Tab:
         self.page.wait_for_url(re.compile(re.escape(self.running.address + path)))
         self.page.wait_for_load_state()
 
-    def look(self, name: str, folder: Path, axe: str, judged: int = len(LOOKS)) -> None:
+    def look(self, name: str, folder: Path, axe: str, judged: int = len(LOOKS), *, full: bool = True) -> None:
         """Keep pictures in both themes and widths; nothing may be wider than the window, and axe judges the first."""
         for index, (theme, width) in enumerate(LOOKS):
             self.page.emulate_media(color_scheme=theme)
             self.page.set_viewport_size({"width": width, "height": 900})
-            self.page.screenshot(path=str(folder / f"{name}-{theme}-{width}.png"), full_page=True)
+            self.page.screenshot(path=str(folder / f"{name}-{theme}-{width}.png"), full_page=full)
             COUNTS["states"] += 1
             wide, window = self.page.evaluate("[document.documentElement.scrollWidth, window.innerWidth]")
             assert wide <= window, name

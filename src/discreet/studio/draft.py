@@ -134,11 +134,12 @@ class Draft:
     @classmethod
     def from_dict(cls, kept: Mapping[str, Any]) -> Draft:
         """The fields that were kept on disk; what is not known there is left out."""
-        names, parts = {one.name for one in fields(cls)}, {one.name for one in fields(ColumnDraft)}
-        columns = [
-            ColumnDraft(**{key: value for key, value in one.items() if key in parts}) for one in kept.get("columns", [])
+        columns = kept.get("columns", [])
+        columns = columns if isinstance(columns, list) else []
+        made = [
+            ColumnDraft(**_known(ColumnDraft(""), one)) for one in columns if _known(ColumnDraft(""), one).get("name")
         ]
-        return cls(**{key: value for key, value in kept.items() if key in names and key != "columns"}, columns=columns)
+        return cls(**(_known(cls(), kept) | {"columns": made}))
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
@@ -188,6 +189,14 @@ class Draft:
                 name = one.name.replace("\\", "\\\\").replace('"', '\\"')
                 lines.append(f'# public because, "{name}": {" ".join(one.reason.split())}')
         return "\n".join([*lines, "", self.design().to_toml()])
+
+
+def _known(like: Draft | ColumnDraft, kept: object) -> dict[str, Any]:
+    """The fields of the same name and type."""
+    if not isinstance(kept, Mapping):
+        return {}
+    own = {one.name: getattr(like, one.name) for one in fields(like)}
+    return {key: value for key, value in kept.items() if key in own and type(value) is type(own[key])}
 
 
 def reasons_in(text: str) -> dict[str, str]:

@@ -116,10 +116,9 @@ def _page(
     except FieldError as error:
         errors, refusal = (errors | {error.field: str(error)}, "") if error.field else (errors, str(error))
     except discreet.DiscreetError as error:
-        if "mechanism" in str(error)[:24]:
-            errors["mechanism"] = str(error)
-        else:
-            refusal = str(error)
+        said = str(error)
+        place = next((one for one in ("mechanism", "epsilon", "delta") if one in said[:24]), "")
+        errors, refusal = (errors | {place: said}, "") if place else (errors, said)
     typed = DEFAULTS | {key: value for key, value in form.fields if value}
     shown = facts | {
         "typed": typed, "refusal": refusal, "errors": errors, "columns": columns, "names": names,

@@ -27,6 +27,7 @@ class Place:
     options: list[tuple[str, str]]
     hint: str
     cell: object
+    error: str = ""
 
 
 def places(fit: discreet.Fit, query: Form) -> list[Place]:
@@ -38,12 +39,18 @@ def places(fit: discreet.Fit, query: Form) -> list[Place]:
 def _place(name: str, column: Any, typed: str) -> Place:  # noqa: ANN401  # one of the kinds of column
     if hasattr(column, "levels"):
         named = {str(level): level for level in column.levels}
-        return Place(name, typed, [("", "the reference"), *((one, one) for one in named)], "", named.get(typed, typed))
+        options = [("", "the reference"), *((one, one) for one in named)]
+        error = f"there is no level {typed!r}" if typed and typed not in named else ""
+        return Place(name, typed, options, "", named.get(typed, typed), error)
     if not hasattr(column, "bounds"):
         options = [("", "no, unless you choose"), ("yes", "yes"), ("no", "no")]
-        return Place(name, typed, options, "", _WORDS.get(typed.lower(), typed))
+        error = f"expected yes or no, got {typed!r}" if typed and typed.lower() not in _WORDS else ""
+        return Place(name, typed, options, "", _WORDS.get(typed.lower(), typed), error)
     hint = f"From {column.range_text.strip('[]').replace(', ', ' to ')}."
-    return Place(name, typed, [], hint, typed if column.is_date else _number(typed))
+    if column.is_date:
+        return Place(name, typed, [], hint, typed)
+    cell = _number(typed)
+    return Place(name, typed, [], hint, cell, f"expected a number, got {typed!r}" if typed and cell is typed else "")
 
 
 def _number(text: str) -> object:
@@ -77,6 +84,8 @@ def facts(space: Workspace, query: Form, fit: discreet.Fit, level: float, key: t
         "row": asked, "bands": BANDS, "predicted": None, "prediction_error": "", "along_drawn": "",
     }  # fmt: skip
     try:
+        if any(one.error for one in asked):
+            return shown
         if any(one.typed for one in asked):
             shown["predicted"] = predicted(fit, level, asked)
         if query.get("along") and asked:
