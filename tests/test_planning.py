@@ -11,7 +11,15 @@ import discreet
 from discreet.design.model import Design
 from discreet.errors import SpecError
 from discreet.mechanisms.registry import mechanisms
-from discreet.planning import noise_law_for, plan, second_release, smallest_epsilon, smallest_rows
+from discreet.planning import (
+    _width_at,
+    compare_mechanisms,
+    noise_law_for,
+    plan,
+    second_release,
+    smallest_epsilon,
+    smallest_rows,
+)
 from discreet.testing.not_private import exact_release
 
 COLUMNS = {
@@ -187,3 +195,32 @@ def test_the_widest_bounds_save_most():
     assert found["wide"] > 0.2 > found["x"]
     kwargs = {"rows": 10_000, "epsilon": 1.0, "delta": 1e-6}
     assert discreet.planning.bound_savings(design, mechanism="gradient", **kwargs) == {}
+
+
+def test_a_search_asks_for_one_coefficient_what_the_plan_says_of_it():
+    design = Design("y", COLUMNS)
+    asked = {"rows": 60_000, "epsilon": 0.5, "delta": 1e-6}
+    for one in plan(design, **asked).coefficients[:3]:
+        assert _width_at(design, one.name, **asked) == pytest.approx(one.width, rel=1e-12)
+    assert _width_at(design, "x", **asked | {"rows": 20}) is None
+    with pytest.raises(SpecError, match="unknown coefficient 'nothing'"):
+        smallest_epsilon(design, "nothing", 0.1, delta=1e-6, rows=1e4)
+
+
+def test_a_plan_stops_when_it_is_asked_to():
+    design = Design("y", {"x": (-1, 1), "y": (-2, 2)})
+    asked = {"rows": 3_000, "epsilon": 0.5, "delta": 1e-6}
+    token = discreet.CancelToken()
+    assert plan(design, **asked, cancel=token).to_dict() == plan(design, **asked).to_dict()
+    assert not token.closed
+    token.cancel()
+    for work in (
+        lambda: plan(design, **asked, cancel=token),
+        lambda: compare_mechanisms(design, **asked, cancel=token),
+        lambda: smallest_rows(design, "x", 0.1, epsilon=0.5, delta=1e-6, cancel=token),
+        lambda: smallest_epsilon(design, "x", 0.1, delta=1e-6, rows=1e4, cancel=token),
+    ):
+        with pytest.raises(discreet.Cancelled):
+            work()
+    with pytest.raises(SpecError, match="cancel: expected a CancelToken, got bool"):
+        plan(design, **asked, cancel=True)

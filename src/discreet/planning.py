@@ -11,11 +11,13 @@ from discreet.analyst.equations.declared_models import declared_models
 from discreet.analyst.equations.sums import centred, check_moments
 from discreet.analyst.model import read_model
 from discreet.analyst.planning.assumption_reading import Assume, Correlation, read_assumptions
+from discreet.analyst.planning.assumptions import Assumptions
 from discreet.analyst.planning.expected import (
     Asked,
     expected_release,
     planned,
     planned_inside,
+    planned_width,
     read_off,
     smallest,
     without_noise,
@@ -31,6 +33,8 @@ from discreet.mechanisms.registry import HOMES
 from discreet.privacy.budget import PrivacyBudget, check_strength
 from discreet.privacy.checks import is_number
 from discreet.releases import NoiseLaw, Release
+from discreet.releases.reference_law import checked_level
+from discreet.tables.cancelling import CancelToken, checking
 
 __all__ = [
     "Plan",
@@ -66,6 +70,7 @@ def plan(
     robust_models: Sequence[str] | None = None,
     settings: Mapping[str, object] | None = None,
     allow_weak_privacy: bool = False,
+    cancel: CancelToken | None = None,
 ) -> Plan:
     """What accuracy to expect of the full model, from declarations and stated assumptions alone.
 
@@ -103,6 +108,8 @@ def plan(
         numeric or boolean ones; 0 unless given.
     level
         Of the intervals.
+    cancel
+        With which another thread may stop it: it then ends with `Cancelled`. One token serves any number of plans.
 
     Examples
     --------
@@ -114,19 +121,48 @@ def plan(
     >>> narrow.coefficients[1].std_error > 5 * made.coefficients[1].std_error
     True
     """
-    if not isinstance(design, Design):
-        raise SpecError(f"expected a Design, got {type(design).__name__}; use Design(...) or Design.load(path)")
-    _check_known(design)
-    stated = read_assumptions(
+    kind, law, asked, assumptions = _question(
         design,
-        rows,
+        rows=rows,
+        epsilon=epsilon,
+        delta=delta,
         rsquared=rsquared,
         spread=spread,
         target_spread=target_spread,
         assume=assume,
         correlation=correlation,
+        level=level,
+        mechanism=mechanism,
+        moments=moments,
+        robust_models=robust_models,
+        settings=settings,
+        allow_weak_privacy=allow_weak_privacy,
     )
-    assumptions = settled(design, stated)
+    check = checking(cancel)
+    if kind == "coefficients":
+        return planned_inside(design, law, asked)
+    return planned(expected_release(design, law, assumptions), asked, check)
+
+
+def _question(
+    design: Design,
+    *,
+    rows: float,
+    epsilon: float,
+    delta: float = 0.0,
+    level: float = 0.95,
+    mechanism: str = AUTO,
+    moments: str = "plain",
+    robust_models: Sequence[str] | None = None,
+    settings: Mapping[str, object] | None = None,
+    allow_weak_privacy: bool = False,
+    **assumed: Any,  # noqa: ANN401  # what is assumed of the table
+) -> tuple[str, NoiseLaw, Asked, Assumptions]:
+    """What a plan is asked for: the kind of the mechanism, its noise and the assumptions, all of them checked."""
+    if not isinstance(design, Design):
+        raise SpecError(f"expected a Design, got {type(design).__name__}; use Design(...) or Design.load(path)")
+    _check_known(design)
+    assumptions = settled(design, read_assumptions(design, rows, **assumed))
     chosen, law = _chosen(
         design,
         epsilon,
@@ -137,10 +173,8 @@ def plan(
         robust_models=robust_models,
         allow_weak_privacy=allow_weak_privacy,
     )
-    asked = Asked(epsilon, delta, rows, level, chosen.name, assumptions)
-    if chosen.kind == "coefficients":
-        return planned_inside(design, law, asked)
-    return planned(expected_release(design, law, assumptions), asked)
+    asked = Asked(epsilon, delta, rows, checked_level(level), chosen.name, assumptions)
+    return chosen.kind, law, asked, assumptions
 
 
 def noise_law_for(
@@ -204,7 +238,8 @@ def compare_mechanisms(
         if name in options:
             raise SpecError(f"got {name}; every mechanism is compared, each with its own settings: leave it out")
     # what is wrong for all of them is refused once
-    plan(design, rows=rows, epsilon=epsilon, delta=delta, **options)
+    others = {name: value for name, value in options.items() if name != "cancel"}
+    _question(design, rows=rows, epsilon=epsilon, delta=delta, **others)
     found: dict[str, Plan | str] = {}
     for name in HOMES:
         try:
@@ -241,20 +276,23 @@ def bound_savings(
     >>> list(discreet.planning.bound_savings(design, rows=10_000, epsilon=1.0, delta=1e-6))
     ['y', 'x']
     """
-    _check_known(design)
-    stated = read_assumptions(
+    kind, law, _, assumptions = _question(
         design,
-        rows,
+        rows=rows,
+        epsilon=epsilon,
+        delta=delta,
         rsquared=rsquared,
         spread=spread,
         target_spread=target_spread,
         assume=assume,
         correlation=correlation,
+        mechanism=mechanism,
+        moments=moments,
+        allow_weak_privacy=allow_weak_privacy,
     )
-    chosen, law = _chosen(design, epsilon, delta, mechanism, moments, allow_weak_privacy=allow_weak_privacy)
-    if chosen.kind == "coefficients" or design.weights is not None:
+    if kind == "coefficients" or design.weights is not None:
         return {}
-    expected = expected_release(design, law, settled(design, stated))
+    expected = expected_release(design, law, assumptions)
     model, _ = read_model(expected, None, None, None)
     return {one.name: one.saved for one in bound_costs(expected, model)}
 
@@ -328,8 +366,7 @@ def smallest_epsilon(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PrivacyNotice)
         return smallest(
-            lambda epsilon: _with_widths(plan(design, epsilon=epsilon, delta=delta, **options)),
-            coefficient,
+            lambda epsilon: _width_at(design, coefficient, epsilon=epsilon, delta=delta, **options),
             width,
             _EPSILON_SPAN,
         )
@@ -356,19 +393,27 @@ def smallest_rows(
     """
     _check_width(width)
     return smallest(
-        lambda rows: _with_widths(plan(design, rows=rows, epsilon=epsilon, **options)),
-        coefficient,
+        lambda rows: _width_at(design, coefficient, rows=rows, epsilon=epsilon, **options),
         width,
         _ROWS_SPAN,
     )
 
 
-def _with_widths(made: Plan) -> Plan:
-    if "target_square" not in {one.statistic for one in made.noise}:
+def _width_at(
+    design: Design,
+    coefficient: str,
+    *,
+    cancel: CancelToken | None = None,
+    **options: Any,  # noqa: ANN401  # those of plan
+) -> float | None:
+    """The width that a plan gives for one coefficient; the others are not looked at."""
+    _, law, asked, assumptions = _question(design, **options)
+    if "target_square" not in law.sigma:
+        made = plan(design, **options)
         raise SpecError(
             f"no budget and no number of rows gives a width: {made.coefficients[0].reason}. Leave the width out"
         )
-    return made
+    return planned_width(expected_release(design, law, assumptions), asked, coefficient, checking(cancel))
 
 
 class SecondRelease(NamedTuple):

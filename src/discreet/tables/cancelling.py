@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from threading import Lock
 
-from discreet.errors import Cancelled
+from discreet.errors import Cancelled, SpecError
 
 
 class CancelToken:
@@ -12,7 +13,8 @@ class CancelToken:
 
     Give it to the run as `ComputeOptions(cancel=token)`. The run stops after the batch that it reads, with `Cancelled`.
     A release closes its token at the moment before it spends: who asks first wins, so a cancelled release has spent
-    nothing, and one that spends cannot be cancelled any more. A token is for one run.
+    nothing, and one that spends cannot be cancelled any more. A token is for one run. `discreet.plan` and the searches
+    of `discreet.planning` take one as `cancel=token`; they spend nothing and never close it.
 
     Examples
     --------
@@ -66,3 +68,15 @@ class CancelToken:
         with self._lock:
             self.check()
             self._closed = True
+
+
+def checking(cancel: object) -> Callable[[], None]:
+    """What work calls again and again, and what ends it where somebody asked; nothing without a token.
+
+    >>> checking(None)()
+    """
+    if cancel is None:
+        return lambda: None
+    if not isinstance(cancel, CancelToken):
+        raise SpecError(f"cancel: expected a CancelToken, got {type(cancel).__name__}")
+    return cancel.check

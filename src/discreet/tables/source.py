@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, Literal, Protocol
 from discreet.design.columns import Readable
 from discreet.errors import SpecError, shown
 from discreet.privacy.checks import is_integer
-from discreet.tables.cancelling import CancelToken
+from discreet.tables.cancelling import CancelToken, checking
 from discreet.tables.frames import Origin
 
 if TYPE_CHECKING:
@@ -151,8 +151,7 @@ class ComputeOptions:
             raise SpecError(f"workers {shown(self.workers)} is not allowed; choose an integer from 1 to {MOST_WORKERS}")
         if self.progress is not None and not callable(self.progress):
             raise SpecError(f"progress: expected a function of one argument, got {type(self.progress).__name__}")
-        if self.cancel is not None and not isinstance(self.cancel, CancelToken):
-            raise SpecError(f"cancel: expected a CancelToken, got {type(self.cancel).__name__}")
+        checking(self.cancel)
 
     def report_progress(self, source: Source) -> None:
         """Report how far the source is read, unless the run was cancelled."""

@@ -8,9 +8,13 @@ import numpy as np
 import pytest
 
 from discreet.analyst.diagnostics.bound_costs import BoundCost, bound_costs, costliest_bound_text
+from discreet.analyst.equations.noise_covariance import EntryNoise, product_covariance
 from discreet.analyst.equations.selection import choose
 from discreet.analyst.model import fit
+from discreet.analyst.planning.assumption_reading import read_assumptions
+from discreet.analyst.planning.expected import expected_release
 from discreet.design.model import Design
+from discreet.planning import noise_law_for
 from support.diagnosed import ROWS, release, table
 
 
@@ -34,6 +38,33 @@ def test_half_the_width_saves_what_a_release_with_half_the_width_has_less() -> N
     # noisy sums on one side and exact ones on the other
     assert cost.saved == pytest.approx(saved, abs=0.03)
     assert cost.fits
+
+
+@pytest.mark.parametrize("columns", [5, 12])
+def test_savings_are_those_of_sums_that_are_stretched_column_by_column(columns: int) -> None:
+    declared = {"y": (-1, 9), **{f"x{index}": bool if index % 3 == 2 else (0, 4) for index in range(columns)}}
+    design = Design("y", declared)
+    assume = {"y": {"mean": 1.0, "sd": 0.5}, "x0": {"mean": 0.5, "sd": 0.2}}
+    law = noise_law_for(design, 1.0, 1e-6)
+    expected = expected_release(design, law, read_assumptions(design, 20_000, assume=assume, correlation=0.4))
+    M, noise = expected.moments, EntryNoise(expected.noise_sd, tuple(law.indicator_columns))
+
+    def error(sums: np.ndarray) -> float:
+        A, b = sums[:-1, :-1], sums[:-1, -1]
+        noisy = product_covariance(noise, np.append(-np.linalg.solve(A, b), 1.0))[:-1, :-1]
+        return float(np.trace(np.linalg.solve(A, noisy)))
+
+    found = {cost.name: cost.saved for cost in bound_costs(expected, choose(expected))}
+    for index, name in enumerate(design.released[1:], start=1):
+        if declared[name] is bool:
+            assert name not in found
+            continue
+        T = np.eye(len(M))
+        T[index, index] = 2.0
+        T[index, 0] = -2.0 * np.clip(M[0, index] / M[0, 0], -0.5, 0.5)
+        worth = 0.5 if name == "y" else 1.0
+        assert found[name] == pytest.approx(1 - worth * (error(T @ M @ T.T) / error(M)) ** 0.5, rel=1e-9)
+    assert max(found.values()) > 0.1
 
 
 def test_costs_are_for_numbers_only_and_a_spread_that_noise_hides_is_not_told() -> None:

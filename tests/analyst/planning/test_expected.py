@@ -161,3 +161,11 @@ def test_what_rounding_leaves_of_an_assumed_zero_is_0():
     found = {one.name: one.supposed for one in made.coefficients}
     assert (found["x"], found["g[c]"], found["xg[c]"]) == (0.0, 0.0, 0.0)
     assert (found["g[b]"], found["xg[b]"]) == (pytest.approx(3.0), pytest.approx(0.2))
+
+
+def test_the_remedy_holds_with_many_columns_too():
+    design = discreet.Design("y", {"y": (0, 1), **{f"x{index}": (0, 1) for index in range(45)}})
+    (reason,) = {one.reason for one in plan(design, rows=3_000, **BUDGET).coefficients}
+    factor = float(reason.split("about ")[1].split(" times")[0])
+    assert 1 < factor < 5
+    assert plan(design, rows=3_000 * factor, **BUDGET).estimable

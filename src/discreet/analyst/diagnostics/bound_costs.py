@@ -7,14 +7,14 @@ mean squared error of a prediction,
 
     half_y^2 tr(A H V(theta) H) / n,   H = A^{-1},   V(theta) the covariance of what the noise adds to the score,
 
-is computed before and after.
+is computed before and after. T moves and stretches one column, so H and theta after follow from those before.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, cast
 
 import numpy as np
 
@@ -27,6 +27,7 @@ from discreet.exact.arrays import FloatArray
 from discreet.releases import Release
 
 _ROUNDING: Final = 1e-12  # an eigenvalue below this share of the largest may be rounding
+_DIGITS: Final = 12
 _INNER: Final = 0.5  # half the declared width, in scaled units to either side
 
 
@@ -74,22 +75,23 @@ def bound_costs(release: Release, model: SubModel) -> tuple[BoundCost, ...]:
     square_known = not np.isnan(M[-1, -1])
     sd = np.nan_to_num(release.noise_sd[np.ix_(positions, positions)])
     copies = np.flatnonzero(np.isin(positions, release.noise.indicator_columns))
-    M, noise = np.nan_to_num(M), EntryNoise(sd, tuple(copies.tolist()))
+    M = np.nan_to_num(M)
+    noise = EntryNoise(sd, tuple(copies.tolist()))
     if not noise or not _definite(M[:-1, :-1]):
         return ()
-    before = _privacy_error(M, noise)
+    rows = float(M[0, 0])
+    H = cast("FloatArray", np.linalg.inv(M[:-1, :-1]))
+    theta = H @ M[:-1, -1]
+    before = _privacy_error(H, theta, noise)
     costs = []
     for index, position in enumerate(positions[1:], start=1):
         name = release.columns[position]
         column = release.design.columns.get(name)
         if not isinstance(column, Numeric):
             continue
-        mean = float(M[0, index] / M[0, 0])
+        mean = float(M[0, index] / rows)
         spread = _spread(M, index) if square_known or index < len(M) - 1 else None
-        T = np.eye(len(M))
-        T[index, index] = 1 / _INNER
-        T[index, 0] = -np.clip(mean, -_INNER, _INNER) / _INNER
-        after = _privacy_error(T @ M @ T.T, noise)
+        after = _privacy_error(*_narrower(H, theta, index, float(np.clip(mean, -_INNER, _INNER))), noise)
         # one scaled unit of a narrower target is worth less
         worth = _INNER if index == len(M) - 1 else 1.0
         ends = None if spread is None else _ends(column, mean, spread)
@@ -103,7 +105,8 @@ def bound_costs(release: Release, model: SubModel) -> tuple[BoundCost, ...]:
                 reached=None if spread is None else _reached(mean, spread),
             )
         )
-    return tuple(sorted(costs, key=lambda cost: -cost.saved))
+    # what differs by rounding alone stays as it was declared
+    return tuple(sorted(costs, key=lambda cost: -round(cost.saved, _DIGITS)))
 
 
 def costliest_bound_text(costs: tuple[BoundCost, ...], piled: Mapping[str, Side]) -> str | None:
@@ -154,12 +157,27 @@ def _definite(A: FloatArray) -> bool:
     return bool(values[0] > _ROUNDING * values[-1])
 
 
-def _privacy_error(M: FloatArray, entry_noise: EntryNoise) -> float:
-    """tr(A H V H) / n of the sums of (1, features, target), which must be positive definite."""
-    A, b = M[:-1, :-1], M[:-1, -1]
-    theta = np.linalg.solve(A, b)
+def _narrower(H: FloatArray, theta: FloatArray, index: int, middle: float) -> tuple[FloatArray, FloatArray]:
+    """Inverse of the Gram and coefficients after the bounds of a column moved to a middle and half the width.
+
+    A scaled value x of the column is _INNER x' + middle of the new one: its coefficient becomes smaller, and the
+    intercept takes what the middle is worth. Of the target, everything grows by 1 / _INNER.
+    """
+    moved = theta.copy()
+    if index == len(theta):
+        moved[0] -= middle
+        return H, moved / _INNER
+    inverse = H.copy()
+    for part in (inverse, inverse.T, moved):
+        part[0] += middle * part[index]
+        part[index] *= _INNER
+    return inverse, moved
+
+
+def _privacy_error(H: FloatArray, theta: FloatArray, entry_noise: EntryNoise) -> float:
+    """tr(A H V H) = tr(H V), from the inverse of the Gram and the coefficients."""
     noise = product_covariance(entry_noise, np.append(-theta, 1.0))[:-1, :-1]
-    return float(np.trace(np.linalg.solve(A, noise)) / A[0, 0])
+    return float((H * noise).sum())
 
 
 def _spread(M: FloatArray, index: int) -> float | None:

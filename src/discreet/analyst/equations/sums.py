@@ -8,7 +8,7 @@ from discreet.analyst.equations.selection import SubModel
 from discreet.analyst.values.estimates import Number
 from discreet.analyst.values.not_estimable import NotEstimable
 from discreet.errors import SpecError
-from discreet.releases import Release, block_of
+from discreet.releases import BLOCKS, Release, block_of
 from discreet.releases.noise_mean import centred as centred
 from discreet.releases.noise_mean import released_count
 
@@ -46,6 +46,8 @@ def check_sums(release: Release, model: SubModel, *, moved: bool) -> None:
         Whether the model moves columns to another origin, for which it needs their sums.
     """
     check_moments(release, "this model")
+    if release.noise.sigma.keys() >= set(BLOCKS):
+        return
     size = len(release.columns)
     regressors = [0, *model.positions] if model.intercept or moved else list(model.positions)
     pairs = [(i, j) for index, i in enumerate(regressors) for j in regressors[index:]]

@@ -35,6 +35,7 @@ from typing import Final
 import numpy as np
 
 from discreet.analyst.equations.noise_covariance import product_covariance
+from discreet.analyst.inference.growth import DENSE, Growth, reduced, runs
 from discreet.analyst.inference.score import ScoreInference
 from discreet.exact.arrays import FloatArray
 
@@ -149,11 +150,42 @@ def nuisances(inference: ScoreInference, L: FloatArray) -> tuple[Nuisance, ...]:
     total = (toward * L).sum(axis=1)[:, None]
     v = np.divide(toward, total, out=np.zeros_like(toward), where=total > 0)
     # the covariance of the others where one combination is known does not depend on the variance of that one
-    own: list[float] | list[None] = [None] * len(L)
+    own = total[:, 0]
     if inference.middle is not None:
-        own = (total[:, 0] + inference.sampling_along(L) - ((L @ inference.sampling) * L).sum(axis=1)).tolist()
-    found = zip(L, v, own, strict=True)
-    return tuple(nuisance(inference, row[None, :], row, step, root, one) for row, step, one in found)
+        own = own + inference.sampling_along(L) - ((L @ inference.sampling) * L).sum(axis=1)
+    out: list[Nuisance] = []
+    for run in runs(L.shape[1], len(L)):
+        few = _in_few_directions(inference, L[run], v[run], own[run], root) if L.shape[1] > DENSE else None
+        found = zip(L[run], v[run], own[run].tolist(), strict=True)
+        out += few or [nuisance(inference, row[None, :], row, step, root, one) for row, step, one in found]
+    return tuple(out)
+
+
+def _in_few_directions(
+    inference: ScoreInference, L: FloatArray, v: FloatArray, own: FloatArray, root: CovarianceRoot
+) -> list[Nuisance] | None:
+    """The same from few directions of the others, which are all that matters where there are many.
+
+    None where they would not be few.
+    """
+    if not (inference.entry_noise and (own > 0).all()):
+        return None
+    along = L @ root.root
+    growth = Growth(
+        noise=inference.entry_noise,
+        steps=root.noise,
+        weights=L @ inference.inverse @ inference.noise_map,
+        variance=own,
+        fixed=along / np.linalg.norm(along, axis=1, keepdims=True),
+    )
+    here = np.broadcast_to(inference.contrast, growth.weights.shape)
+    pulled = growth.pulled(np.stack([here, -(v @ inference.noise_map)], axis=1))
+    found = reduced(growth, pulled)
+    if found is None:
+        return None
+    sigma = np.sqrt(own).tolist()
+    ours = zip(sigma, np.maximum(found.values, 0.0), found.starts[:, 0], found.starts[:, 1], strict=True)
+    return [Nuisance(*one) for one in ours]
 
 
 def nuisance(

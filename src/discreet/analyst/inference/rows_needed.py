@@ -9,10 +9,11 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from discreet.analyst.equations.noise_covariance import product_covariance
 from discreet.analyst.equations.noise_draws import noise_draws
 from discreet.analyst.equations.normal import NormalEquations
 from discreet.analyst.equations.seeded import seeded_stream
+from discreet.analyst.inference.growth import growth_bound, largest_growth
+from discreet.analyst.inference.nuisance import covariance_root
 from discreet.analyst.inference.score import ScoreInference, noise_map, score_from_sums
 from discreet.exact.arrays import FloatArray
 from discreet.exact.blas_threads import one_blas_thread
@@ -24,6 +25,7 @@ FACTORS: Final = (
 )  # fmt: skip
 _WANTED: Final = 199  # tables that are forecast
 _ENOUGH: Final = 49  # fewer say nothing about a share of 90%
+_ROUNDING: Final = 1e-9
 _TRIES: Final = 200_000  # draws times the square of the number of coefficients, at most
 
 
@@ -145,11 +147,17 @@ def bounded(scores: Sequence[ScoreInference | None], L: FloatArray, z: float) ->
     if not known:
         return out
     noise, regressors = known[0].entry_noise, known[0].noise_map
-    H, covariance = np.array([one.inverse for one in known]), np.array([one.covariance for one in known])
-    values, axes = np.linalg.eigh(covariance)
-    root = axes * np.sqrt(np.maximum(values, 0.0))[:, None, :]
-    for index, row in enumerate(L):
-        form = regressors @ product_covariance(noise, (row @ H) @ regressors) @ regressors.T
-        growth = np.linalg.eigvalsh(root.transpose(0, 2, 1) @ form @ root)[:, -1]
-        out[usable, index] = z**2 * growth < (covariance @ row) @ row
+    covariance = np.array([one.covariance for one in known])
+    W = L @ np.array([one.inverse for one in known]) @ regressors
+    variance = ((L @ covariance) * L).sum(axis=2)
+    largest = np.linalg.eigvalsh(regressors.T @ covariance @ regressors)[:, -1]
+    found = z**2 * growth_bound(noise, W, largest[:, None]) < variance / (1 + _ROUNDING)
+    for table, score in enumerate(known):
+        # the bound decides nearly all
+        open_ones = np.flatnonzero(~found[table] & (variance[table] > 0))
+        if len(open_ones):
+            own = variance[table, open_ones]
+            growth = largest_growth(noise, covariance_root(score).noise, W[table, open_ones], own)
+            found[table, open_ones] = z**2 * growth < 1
+    out[usable] = found
     return out

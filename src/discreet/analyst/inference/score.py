@@ -201,7 +201,8 @@ class _Line(NamedTuple):
         """Set up the score's covariance; see `score_inference`."""
         contrast = C.T @ np.append(-self.estimate, 1.0)
         regressors = C[:-1]
-        noise = regressors @ product_covariance(entry_noise, contrast) @ regressors.T
+        noise = product_covariance(entry_noise, contrast)
+        noise = noise[:-1, :-1] if is_identity(C) else regressors @ noise @ regressors.T
         residual = self.residual + float((ridge.weights * noise).sum())
         rows = self.nobs - ridge.used
         followed = ridge.weights @ noise
@@ -220,7 +221,7 @@ class _Line(NamedTuple):
             residual_rows=rows,
             df=self.nobs - len(self.estimate),
             sampling=s2 * ridge.spread,
-            privacy=self.H @ noise @ self.H,
+            privacy=(followed if ridge.weights is self.H else self.H @ noise) @ self.H,
         )
 
 
@@ -294,7 +295,7 @@ def score_from_sums(sums: FloatArray, nobs: float, C: FloatArray, noise: EntryNo
     half = np.linalg.inv(factor) * scale
     H = half.T @ half
     theta = H @ b
-    total = float(c - (b[0] ** 2 / A[0, 0] if C.shape[0] == C.shape[1] else 0.0))
+    total = float(c - (b[0] ** 2 / A[0, 0] if is_identity(C) else 0.0))
     line = _Line(theta, H, float(c - b @ theta), total, nobs)
     return line.inference(C, noise, _Ridge(H, float(size), H, np.zeros(size)))
 
@@ -306,6 +307,11 @@ def noise_map(equations: NormalEquations) -> FloatArray:
     """
     moved = [] if equations.intercept else [equations.shift]
     return np.column_stack([*moved, np.eye(len(equations.whole))])
+
+
+def is_identity(C: FloatArray) -> bool:
+    """Whether the noise of the released sums enters as it is: the model has an intercept."""
+    return bool(C.shape[0] == C.shape[1])
 
 
 def _definite(A: FloatArray, penalty_diagonal: FloatArray) -> FloatArray:

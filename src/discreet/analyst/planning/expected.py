@@ -20,7 +20,7 @@ from discreet.analyst.inference.coefficient_noise import known_before
 from discreet.analyst.inference.contrasts import TOO_WIDE, unit_map
 from discreet.analyst.model import fit, read_model
 from discreet.analyst.planning.assumptions import Assumptions
-from discreet.analyst.planning.expected_errors import drawn_errors, errors_now, score_at
+from discreet.analyst.planning.expected_errors import Draws, errors_now, score_at
 from discreet.analyst.planning.slopes import supposed_slopes
 from discreet.analyst.planning.table import regressor_moments, target_moments
 from discreet.analyst.planning.values import ENOUGH, Declared, Plan, PlannedCoefficient, PlannedNoise
@@ -28,14 +28,15 @@ from discreet.analyst.values.not_estimable import NotEstimable, known
 from discreet.design.model import Design
 from discreet.errors import SpecError
 from discreet.exact.arrays import FloatArray
-from discreet.exact.triangle import pairs
+from discreet.losses.law import entry_blocks
 from discreet.losses.sensitivity.scaled import ROWS
-from discreet.releases import Coefficients, NoiseLaw, Release, block_of
+from discreet.releases import Coefficients, NoiseLaw, Release
 from discreet.releases.reference_law import checked_level
 
 _ROUGH: Final = 60  # draws for a factor of two digits
 _FACTOR_STEP: Final = 1.4
 _LARGEST_FACTOR: Final = 1000.0
+_FEW_COLUMNS: Final = 40  # coefficients up to which sets are looked at for a rough factor
 _ROUNDING: Final = 1e-10
 _UNBOUNDED: Final = "the release gives no bounded interval at this level"
 
@@ -74,10 +75,11 @@ def _mean_weight(design: Design, assumptions: Assumptions) -> float:
 
 def release_of(design: Design, law: NoiseLaw, moments: FloatArray) -> Release:
     """A release whose noisy sums are these, as far as the law has noise for them."""
-    steps = law.unit
     size = len(design.released)
+    products = (moments[np.triu_indices(size)] * law.unit).tolist()
     totals = tuple(
-        round(float(moments[i, j]) * steps) if block_of(i, j, size) in law.sigma else None for i, j in pairs(size)
+        round(product) if block in law.sigma else None
+        for block, product in zip(entry_blocks(size), products, strict=True)
     )
     return _planned_release(design, law, totals)
 
@@ -135,16 +137,20 @@ class Asked:
         )
 
 
-def planned(release: Release, asked: Asked) -> Plan:
-    """What to expect of a release whose sums are those of `release` before noise is added."""
+def planned(release: Release, asked: Asked, check: Callable[[], None] = lambda: None) -> Plan:
+    """What to expect of a release whose sums are those of `release` before noise is added.
+
+    `check` is called again and again, and may end the work with an error.
+    """
     level = checked_level(asked.level)
     model, equations = read_model(release, None, None, None)
     if (unknown := _unknown(equations)) is not None:
         return asked.answered(release.design, _refused(release.design, unknown.reason), release.noise, release.noise_sd)
     one_table = asked.assumptions is None
-    errors = drawn_errors(equations, level, one_table=one_table)
+    draws = Draws(equations, level, one_table=one_table, check=check)
+    errors = draws.errors()
     shares = errors.interval_share
-    factors = [1.0] * len(shares) if (shares >= ENOUGH).all() else _factors(equations, level, one_table)
+    factors = [1.0] * len(shares) if (shares >= ENOUGH).all() else _factors(draws)
     supposed = [None] * len(shares) if one_table else _coefficients(equations)
     error, width, privacy = (each.tolist() for each in errors.middle())
     sd = [math.sqrt(part) * whole for part, whole in zip(privacy, error, strict=True)]
@@ -155,6 +161,21 @@ def planned(release: Release, asked: Asked) -> Plan:
         for i, (name, share) in enumerate(zip(model.names, shares.tolist(), strict=True))
     ]
     return asked.answered(release.design, coefficients, release.noise, release.noise_sd)
+
+
+def planned_width(
+    release: Release, asked: Asked, coefficient: str, check: Callable[[], None] = lambda: None
+) -> float | None:
+    """The width that `planned` gives for one coefficient, without what it says of the others."""
+    level = checked_level(asked.level)
+    model, equations = read_model(release, None, None, None)
+    if not (isinstance(coefficient, str) and coefficient in model.names):
+        raise SpecError.unknown_name("coefficient", coefficient, model.names)
+    if _unknown(equations) is not None:
+        return None
+    draws = Draws(equations, level, one_table=asked.assumptions is None, check=check)
+    errors = draws.errors([model.names.index(coefficient)])
+    return float(errors.middle()[1][0]) if errors.interval_share[0] >= ENOUGH else None
 
 
 def _unknown(equations: NormalEquations) -> NotEstimable | None:
@@ -208,15 +229,28 @@ def without_noise(release: Release) -> Release:
     return replace(release, totals=(*others, square + round(taken_off * release.noise.unit)))
 
 
-def _factors(equations: NormalEquations, level: float, one_table: bool) -> list[float]:
-    """How many times as many rows each coefficient needs for an interval in enough of such tables, roughly."""
-    found = np.full(len(equations.b), math.inf)
-    factor = 1.0
-    while np.isinf(found).any() and factor < _LARGEST_FACTOR:
-        factor *= _FACTOR_STEP
-        share = drawn_errors(equations, level, one_table=one_table, rows_factor=factor, draws=_ROUGH).interval_share
-        found = np.where(np.isinf(found) & (share >= ENOUGH), factor, found)
-    return found.tolist()
+def _factors(draws: Draws) -> list[float]:
+    """How many times as many rows each coefficient needs for an interval in enough of such tables, roughly.
+
+    A ladder of factors is climbed until intervals are surely bounded. Where sets with the values of other coefficients
+    left open bound a few more, which takes long for many columns, it is then gone down again.
+    """
+    count = min(_ROUGH, draws.usual)
+    last = math.ceil(math.log(_LARGEST_FACTOR, _FACTOR_STEP))
+    step = np.full(draws.size, last + 1)
+    for number in range(1, last + 1):
+        waiting = step > last
+        if not waiting.any():
+            break
+        found = draws.enough(_FACTOR_STEP**number, ENOUGH, count, waiting, sets=False)
+        step[found] = number
+    if draws.size <= _FEW_COLUMNS:
+        for number in range(last, 0, -1):
+            above = step == number + 1
+            if above.any():
+                found = draws.enough(_FACTOR_STEP**number, ENOUGH, count, above, sets=True)
+                step[found] = number
+    return [_FACTOR_STEP**number if number <= last else math.inf for number in step.tolist()]
 
 
 def _too_few(factor: float) -> str:
@@ -251,17 +285,15 @@ def _refused(design: Design, reason: str) -> list[PlannedCoefficient]:
     return [PlannedCoefficient(name, None, None, None, reason) for name in names]
 
 
-def smallest(
-    plan_at: Callable[[float], Plan], coefficient: str, width: float, span: tuple[float, float]
-) -> float | None:
-    """The smallest setting in a span, to 1%, at which a coefficient's interval is as narrow as wanted, if any is.
+def smallest(width_at: Callable[[float], float | None], width: float, span: tuple[float, float]) -> float | None:
+    """The smallest setting in a span, to 1%, at which an interval is as narrow as wanted, if any is.
 
     The width falls as the setting grows.
     """
     low, high = span
 
     def reached(setting: float) -> bool:
-        found = width_of(plan_at(setting), coefficient)
+        found = width_at(setting)
         return found is not None and found <= width
 
     if not reached(high):
@@ -270,11 +302,3 @@ def smallest(
         middle = math.sqrt(low * high)
         low, high = (low, middle) if reached(middle) else (middle, high)
     return high
-
-
-def width_of(plan: Plan, coefficient: str) -> float | None:
-    """Expected width of a coefficient's interval; none where it will not be estimable."""
-    for found in plan.coefficients:
-        if isinstance(coefficient, str) and found.name == coefficient:
-            return found.width
-    raise SpecError.unknown_name("coefficient", coefficient, [c.name for c in plan.coefficients])

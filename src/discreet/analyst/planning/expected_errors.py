@@ -7,10 +7,10 @@ compared. They protect nobody and use no data.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import repeat
-from typing import Final
+from itertools import islice, repeat
+from typing import Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -21,13 +21,24 @@ from discreet.analyst.equations.normal import NormalEquations
 from discreet.analyst.equations.seeded import seeded_stream, standard_normals
 from discreet.analyst.inference.contrasts import Contrasts, unit_map
 from discreet.analyst.inference.rows_needed import bounded
-from discreet.analyst.inference.score import ScoreInference, contrast_terms, fieller_sets, noise_map, score_from_sums
+from discreet.analyst.inference.score import (
+    ScoreInference,
+    contrast_terms,
+    fieller_sets,
+    is_identity,
+    noise_map,
+    score_from_sums,
+)
 from discreet.analyst.values.confidence_sets import ConfidenceSet
 from discreet.exact.arrays import FloatArray
 from discreet.exact.blas_threads import one_blas_thread
 from discreet.releases.reference_law import critical_value, family_of
 
+BoolArray: TypeAlias = npt.NDArray[np.bool_]
+
 _ROUNDING: Final = 1e-6
+_KEPT: Final = 2**22  # numbers in draws of noise that are kept
+_TOGETHER: Final = 2**18  # numbers in the matrices of draws that are treated together
 _DRAWS: Final = ((32, 300), (100, 100), (math.inf, 20))  # up to so many columns, so many draws
 
 
@@ -62,10 +73,8 @@ class DrawnErrors:
         return middle[0], middle[1], middle[2]
 
 
-def drawn_errors(
-    equations: NormalEquations, level: float, *, one_table: bool, rows_factor: float = 1.0, draws: int | None = None
-) -> DrawnErrors:
-    """Draw sums of tables and noise, and apply the inference to each draw.
+class Draws:
+    """Sums of tables and noise that a plan draws, and what the inference says of each draw.
 
     Parameters
     ----------
@@ -75,14 +84,113 @@ def drawn_errors(
         Of the intervals.
     one_table
         Whether the sums are those of one table; else they are expected ones, and vary from one table to the next.
-    rows_factor
-        How many times as many rows there are.
-    draws
-        How many; fewer than usual where a rough number will do.
+    check
+        Called again and again; it may end the work with an error.
     """
-    count = draws or next(times for columns, times in _DRAWS if len(equations.block_sd) <= columns)
-    tables = repeat(_sums(equations) * rows_factor) if one_table else _tables(equations, rows_factor, count)
-    return _errors(equations, zip(tables, _noises(equations, count), strict=False), equations.nobs * rows_factor, level)
+
+    def __init__(
+        self, equations: NormalEquations, level: float, *, one_table: bool, check: Callable[[], None] = lambda: None
+    ) -> None:
+        self.equations, self.level, self.one_table, self.check = equations, level, one_table, check
+        self.usual = next(times for columns, times in _DRAWS if len(equations.block_sd) <= columns)
+        units = unit_map(equations)
+        self._scale = np.abs(units).max(axis=1)
+        self._L = units / self._scale[:, None]
+        self._kept: dict[int, list[FloatArray]] = {}
+
+    @property
+    def size(self) -> int:
+        """Number of coefficients."""
+        return len(self._L)
+
+    def errors(self, which: Sequence[int] | None = None) -> DrawnErrors:
+        """Apply the inference to each draw: to all coefficients, or to those with these numbers alone."""
+        asked = list(range(len(self._L)) if which is None else which)
+        L, z = self._L[asked], self._critical(1.0)
+        parts: list[FloatArray] = []
+        # many small matrices, one after another
+        with one_blas_thread():
+            scores = self._scores(1.0, self.usual)
+            while some := list(islice(scores, max(1, _TOGETHER // self._L.size))):
+                sure = bounded(some, self._L, z)
+                for score, own in zip(some, sure, strict=True):
+                    read = self._read(score, L, z)
+                    # in doubt is what other coefficients that are not well known may leave open: there the sets
+                    # themselves decide
+                    if score is not None and self._in_doubt(score, self._L[~own], z):
+                        self.check()
+                        read[2] = _widths(_about(score, L, self.equations), self.level)
+                    parts.append(read)
+        sampling, privacy, width = (np.array(parts) * self._scale[asked]).transpose(1, 0, 2)
+        return DrawnErrors(sampling, privacy, width)
+
+    def enough(self, rows_factor: float, share: float, draws: int, among: BoolArray, *, sets: bool) -> BoolArray:
+        """Whether the interval of each coefficient is bounded in at least a share of the draws, shape (k,).
+
+        Draws end as soon as too few of them are left for any.
+
+        Parameters
+        ----------
+        rows_factor
+            How many times as many rows there are.
+        share
+            From 0 to 1.
+        draws
+            How many.
+        among
+            Coefficients that are looked at; false of the others.
+        sets
+            Whether the sets themselves decide in doubt; else what is in doubt counts as not bounded.
+        """
+        missed, asked = np.zeros(len(self._L), dtype=np.int_), np.flatnonzero(among)
+        z = self._critical(rows_factor)
+        with one_blas_thread():
+            for score in self._scores(rows_factor, draws):
+                found = bounded([score], self._L if sets else self._L[asked], z)[0]
+                if sets:
+                    if score is not None and self._in_doubt(score, self._L[~found], z):
+                        found = np.isfinite(_widths(_about(score, self._L, self.equations), self.level))
+                    found = found[asked]
+                missed[asked] += ~found
+                if (missed[asked] > (1 - share) * draws + _ROUNDING).all():
+                    break
+        return among & (missed <= (1 - share) * draws + _ROUNDING)
+
+    def _scores(self, rows_factor: float, count: int) -> Iterator[ScoreInference | None]:
+        equations = self.equations
+        tables = repeat(_sums(equations) * rows_factor) if self.one_table else _tables(equations, rows_factor, count)
+        C, noise, nobs = noise_map(equations), equations.noise, equations.nobs * rows_factor
+        for sums, F in zip(tables, self._noises(count), strict=False):
+            self.check()
+            noisy = sums + (F if is_identity(C) else C @ F @ C.T)
+            yield score_from_sums(noisy, nobs + float(F[0, 0]), C, noise)
+
+    def _noises(self, count: int) -> Iterable[FloatArray]:
+        """Noise of the released sums, shape (p, p) each; kept for the next time unless it is much."""
+        if count in self._kept:
+            return self._kept[count]
+        drawn = _noises(self.equations, count)
+        if count * self.equations.block_sd.size > _KEPT:
+            return drawn
+        return self._kept.setdefault(count, list(drawn))
+
+    def _critical(self, rows_factor: float) -> float:
+        nobs, size = self.equations.nobs * rows_factor, len(self._L)
+        return critical_value(self.level, family_of(self.equations.law.family), max(nobs - size, 1.0))
+
+    def _in_doubt(self, score: ScoreInference, L: FloatArray, z: float) -> bool:
+        """Whether an interval is bounded unless the other coefficients leave it open, for any row of L."""
+        return len(L) > 0 and bool(np.isfinite(self._read(score, L, z)[2]).any())
+
+    @staticmethod
+    def _read(score: ScoreInference | None, L: FloatArray, z: float) -> FloatArray:
+        """Parts of the standard error and width of the interval of each combination in the rows of L, shape (3, m)."""
+        if score is None:
+            return np.full((3, len(L)), np.inf)
+        terms = contrast_terms(score, L)
+        sets = fieller_sets(terms, z)
+        width = np.where(sets.kind == "interval", sets.upper - sets.lower, np.inf)
+        return np.array([np.sqrt(terms.sampling), np.sqrt(terms.privacy), width])
 
 
 def errors_now(equations: NormalEquations, level: float) -> DrawnErrors:
@@ -160,27 +268,6 @@ def _indicators(equations: NormalEquations) -> npt.NDArray[np.intp]:
     return found
 
 
-def _errors(
-    equations: NormalEquations, drawn: Iterable[tuple[FloatArray, FloatArray]], nobs: float, level: float
-) -> DrawnErrors:
-    C, noise = noise_map(equations), equations.noise
-    L = unit_map(equations)
-    scale = np.abs(L).max(axis=1)
-    L = L / scale[:, None]
-    z = critical_value(level, family_of(equations.law.family), max(nobs - len(L), 1.0))
-    # many small matrices, one after another
-    with one_blas_thread():
-        scores = [score_from_sums(sums + C @ F @ C.T, nobs + float(F[0, 0]), C, noise) for sums, F in drawn]
-        sampling, privacy, width = (np.array(part) for part in zip(*(_read(one, L, z) for one in scores), strict=True))
-        sure = bounded(scores, L, z)
-        # in doubt is what other coefficients that are not well known may leave open: there the sets themselves decide
-        for index in np.flatnonzero((np.isfinite(width) & ~sure).any(axis=1)):
-            score = scores[index]
-            if score is not None:
-                width[index] = _widths(_about(score, L, equations), level)
-    return DrawnErrors(sampling * scale, privacy * scale, width * scale)
-
-
 def score_at(equations: NormalEquations) -> ScoreInference | None:
     """The inference from the sums as they are; none where they do not determine a line."""
     return score_from_sums(_sums(equations), equations.nobs, noise_map(equations), equations.noise)
@@ -189,14 +276,3 @@ def score_at(equations: NormalEquations) -> ScoreInference | None:
 def _sums(equations: NormalEquations) -> FloatArray:
     sums: FloatArray = (equations.whole / equations.unit).astype(np.float64)
     return sums
-
-
-def _read(score: ScoreInference | None, L: FloatArray, z: float) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Parts of the standard error and width of the interval of each combination in the rows of L."""
-    if score is None:
-        unknown = np.full(len(L), np.inf)
-        return unknown, unknown, unknown
-    terms = contrast_terms(score, L)
-    sets = fieller_sets(terms, z)
-    width = np.where(sets.kind == "interval", sets.upper - sets.lower, np.inf)
-    return np.sqrt(terms.sampling), np.sqrt(terms.privacy), width
