@@ -23,6 +23,8 @@ from discreet.studio.store import State, Store
 Made = TypeVar("Made")
 _MOST_KEPT: Final = 48
 _MOST_UPLOADS: Final = 8
+#: coefficients up to which a picture is drawn while the page waits; with more it follows the page
+DRAWN_AT_ONCE: Final = 40
 
 
 @dataclass

@@ -8,6 +8,7 @@ import re
 import pytest
 
 import discreet
+from discreet.studio.views import expected
 from support.studio_client import DESIGN, Browser, errors, hidden
 
 
@@ -130,15 +131,26 @@ def test_mechanisms_and_widths(browser):
 
 
 @pytest.mark.no_cover
-def test_many_columns_are_computed_as_work(tmp_path):
+def test_many_columns_are_live_and_drawn_after_the_page(tmp_path):
     browser = Browser(tmp_path)
-    names = ["y", *(f"x{number}" for number in range(13))]
+    names = ["y", *(f"x{number}" for number in range(45))]
     (tmp_path / "wide.csv").write_text(",".join(names) + "\n")
     browser.post("/table/read", {"file": "wide.csv"})
     discreet.Design("y", dict.fromkeys(names, (0, 1))).save(tmp_path / "wide.toml")
     browser.post("/design/load", {"design": "wide.toml"})
     text = browser.post("/plan", GOOD | {"rows": "10000000"}).text
-    assert "Compute it" in text
+    assert "Expected 95% intervals" in text
+    assert "<svg" not in text
+    assert "<svg" in browser.get("/plan/picture").text
+    browser.post("/plan", GOOD | {"rows": "10"})
+    assert "no width to plot" in browser.get("/plan/picture").text
+
+
+@pytest.mark.no_cover
+def test_more_columns_than_the_limit_are_computed_as_work(browser, monkeypatch):
+    monkeypatch.setitem(expected.LIVE_COLUMNS, "plan", 2)
+    asked = GOOD | {"rows": "31234"}
+    assert "Compute it" in browser.post("/plan", asked).text
     browser.post("/plan/compute", {"request": "a"})
     browser.waited(60)
     assert "Expected 95% intervals" in browser.get("/plan").text

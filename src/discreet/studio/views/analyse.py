@@ -17,7 +17,7 @@ from discreet.studio.forms import Form
 from discreet.studio.rendering import part, render, see_other
 from discreet.studio.views import predicting
 from discreet.studio.views.files import attached
-from discreet.studio.workspace import Workspace, quiet
+from discreet.studio.workspace import DRAWN_AT_ONCE, Workspace, quiet
 
 PENALTIES: Final = {
     "none": "none: ordinary least squares", "ridge": "ridge", "lasso": "lasso", "elastic-net": "elastic net",
@@ -27,8 +27,6 @@ EXPORTS: Final = {
     "md": "text/markdown", "tex": "application/x-tex", "csv": "text/csv", "html": "text/html", "png": "image/png",
     "svg": "image/svg+xml",
 }  # fmt: skip
-#: coefficients up to which the picture is drawn while the page waits
-DRAWN_AT_ONCE: Final = 40
 MOST_BYTES: Final = 16 * 2**20
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, Final
 
 import discreet
@@ -10,21 +11,28 @@ from discreet.studio.forms import Form
 from discreet.studio.views.settings import Settings, kept_settings, width_of
 from discreet.studio.workspace import Workspace, quiet
 
-#: released columns up to which everything on the plan is computed while its page waits; with more, on request
-LIVE_COLUMNS: Final = 12
+#: released columns up to which a piece is computed while the page waits for it; with more, on request
+LIVE_COLUMNS: Final = {"plan": 250, "savings": 250, "widths": 60, "mechanisms": 60, "smallest": 30}
 _SPAN: Final = (0.25, 0.5, 2.0, 4.0)
 _MOST_EPSILON: Final = 20.0
-#: is given how much is done, and ends the work if it was cancelled
-Step = Callable[[float | None], None]
 
 
-def nobody(share: float | None) -> None:
-    """Take no notice of progress."""
+@dataclass(frozen=True)
+class Run:
+    """How far a computation is, for those who watch, and with what they can end it."""
+
+    token: discreet.CancelToken | None = None
+    progress: Callable[[float | None], None] | None = None
+
+    def step(self, share: float | None) -> None:
+        """Say how much is done, or end what was cancelled."""
+        if self.token is not None:
+            self.token.check()
+        if self.progress is not None:
+            self.progress(share)
 
 
-def is_live(design: discreet.Design) -> bool:
-    """Whether what a plan of this design gives is computed while the page waits."""
-    return len(design.released) <= LIVE_COLUMNS
+ALONE: Final = Run()
 
 
 def known(space: Workspace) -> tuple[discreet.Design, Settings]:
@@ -53,41 +61,43 @@ def choices_of(space: Workspace, design: discreet.Design, asked: Settings) -> tu
     return space.remembered("choices", design.to_dict(), budget, make=make)
 
 
-def _plan(design: discreet.Design, asked: Settings, step: Step) -> discreet.planning.Plan:
-    return discreet.plan(design, **asked.planned)
+def _plan(design: discreet.Design, asked: Settings, run: Run) -> discreet.planning.Plan:
+    return discreet.plan(design, **asked.planned, cancel=run.token)
 
 
-def _savings(design: discreet.Design, asked: Settings, step: Step) -> dict[str, float]:
+def _savings(design: discreet.Design, asked: Settings, run: Run) -> dict[str, float]:
     options = {key: value for key, value in asked.planned.items() if key != "level"}
     return discreet.planning.bound_savings(design, **options)
 
 
-def _other_budgets(design: discreet.Design, asked: Settings, step: Step) -> list[discreet.planning.Plan]:
+def _other_budgets(design: discreet.Design, asked: Settings, run: Run) -> list[discreet.planning.Plan]:
     """Plans at smaller and at larger epsilons."""
     made = []
     for index, factor in enumerate(_SPAN):
-        step(index / len(_SPAN))
+        run.step(index / len(_SPAN))
         if factor * asked.epsilon <= _MOST_EPSILON:
-            made.append(discreet.plan(design, **(asked.planned | {"epsilon": factor * asked.epsilon})))
+            made.append(
+                discreet.plan(design, **(asked.planned | {"epsilon": factor * asked.epsilon}), cancel=run.token)
+            )
     return made
 
 
-def _mechanisms(design: discreet.Design, asked: Settings, step: Step) -> dict[str, Any]:
+def _mechanisms(design: discreet.Design, asked: Settings, run: Run) -> dict[str, Any]:
     options = {name: value for name, value in asked.planned.items() if name != "mechanism"}
-    return dict(discreet.planning.compare_mechanisms(design, **options))
+    return dict(discreet.planning.compare_mechanisms(design, **options, cancel=run.token))
 
 
 def _smallest(
-    design: discreet.Design, asked: Settings, step: Step, coefficient: str, width: float
+    design: discreet.Design, asked: Settings, run: Run, coefficient: str, width: float
 ) -> tuple[float | None, float | None]:
     """The smallest epsilon, and the smallest number of rows, for a wanted width."""
     options = {name: value for name, value in asked.planned.items() if name not in ("epsilon", "rows", "delta")}
     epsilon = discreet.planning.smallest_epsilon(
-        design, coefficient, width, delta=asked.delta, rows=asked.rows, **options
+        design, coefficient, width, delta=asked.delta, rows=asked.rows, cancel=run.token, **options
     )
-    step(0.5)
+    run.step(0.5)
     rows = discreet.planning.smallest_rows(
-        design, coefficient, width, epsilon=asked.epsilon, delta=asked.delta, **options
+        design, coefficient, width, epsilon=asked.epsilon, delta=asked.delta, cancel=run.token, **options
     )
     return epsilon, rows
 
@@ -106,16 +116,24 @@ def _more(space: Workspace, what: str) -> tuple[Any, ...]:
     return width_of(Form(list(space.state.plan.items()))) if what == "smallest" else ()
 
 
-def piece(space: Workspace, what: str, design: discreet.Design, asked: Settings, step: Step = nobody) -> Any:  # noqa: ANN401  # one of several results
+def piece(space: Workspace, what: str, design: discreet.Design, asked: Settings, run: Run = ALONE) -> Any:  # noqa: ANN401  # one of several results
     """One of the results, computed unless it is known."""
 
     def make() -> Any:  # noqa: ANN401
         with quiet():
-            return PIECES[what](design, asked, step, *_more(space, what))
+            return PIECES[what](design, asked, run, *_more(space, what))
 
     return space.remembered(*_key(space, what, design, asked), make=make)
 
 
 def waits(space: Workspace, what: str, design: discreet.Design, asked: Settings) -> bool:
     """Whether it has to be asked for."""
-    return not is_live(design) and not space.knows(*_key(space, what, design, asked))
+    return len(design.released) > LIVE_COLUMNS[what] and not space.knows(*_key(space, what, design, asked))
+
+
+def drawn_plan(space: Workspace, design: discreet.Design, asked: Settings) -> str:
+    """The picture of the expected intervals."""
+    made = piece(space, "plan", design, asked)
+    return space.remembered(
+        "drawn", design.to_dict(), asked.planned, make=lambda: space.picture(made.plot, "Expected intervals")
+    )

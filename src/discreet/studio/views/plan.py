@@ -11,9 +11,9 @@ import discreet
 from discreet.studio.folder import FieldError
 from discreet.studio.forms import Form
 from discreet.studio.rendering import environment, render, see_other
-from discreet.studio.views.expected import PIECES, choices_of, cost_of, piece, waits
+from discreet.studio.views.expected import PIECES, choices_of, cost_of, drawn_plan, piece, waits
 from discreet.studio.views.settings import DEFAULTS, Settings, settings_of
-from discreet.studio.workspace import Workspace, notices
+from discreet.studio.workspace import DRAWN_AT_ONCE, Workspace, notices
 
 KINDS: Final = {"moments": "any model", "coefficients": "one model, the declared one"}
 _COSTLIEST: Final = 8
@@ -75,18 +75,18 @@ def _facts(space: Workspace, asked: Settings) -> dict[str, Any]:
         "accuracy": space.state.plan.get("by") == "accuracy",
         "coefficient": space.state.plan.get("coefficient", ""),
         "waits": waits(space, "plan", design, asked), "size": len(design.released) - 1,
-        "made": None, "drawn": "", "no_drawing": "", "savings": {}, "assumptions": (),
+        "made": None, "drawn": "", "no_drawing": "", "later": False, "savings": {}, "assumptions": (),
     }  # fmt: skip
     if facts["waits"]:
         return facts
     made = piece(space, "plan", design, asked)
     facts |= {"made": made, "assumptions": made.assumptions.lines() if made.assumptions is not None else ()}
-    try:
-        facts["drawn"] = space.remembered(
-            "drawn", design.to_dict(), asked.planned, make=lambda: space.picture(made.plot, "Expected intervals")
-        )
-    except discreet.DiscreetError as error:
-        facts["no_drawing"] = str(error)
+    facts["later"] = len(made.coefficients) > DRAWN_AT_ONCE
+    if not facts["later"]:
+        try:
+            facts["drawn"] = drawn_plan(space, design, asked)
+        except discreet.DiscreetError as error:
+            facts["no_drawing"] = str(error)
     facts["savings"] = dict(list(piece(space, "savings", design, asked).items())[:_COSTLIEST])
     return facts
 

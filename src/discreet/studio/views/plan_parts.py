@@ -12,10 +12,15 @@ from discreet.studio.folder import FieldError
 from discreet.studio.forms import Form
 from discreet.studio.jobs import Job
 from discreet.studio.rendering import part, see_other
-from discreet.studio.views.expected import PIECES, cost_of, known, piece, waits
+from discreet.studio.views.expected import PIECES, Run, cost_of, drawn_plan, known, piece, waits
 from discreet.studio.views.settings import width_of
 from discreet.studio.workspace import Workspace
 
+#: what is said while a piece is computed
+STAGES: Final = {
+    "plan": "computing expected widths", "savings": "computing what bounds cost", "widths": "planning at other budgets",
+    "mechanisms": "planning with every mechanism", "smallest": "looking for the smallest epsilon and number of rows",
+}  # fmt: skip
 _SHOWN: Final = 6
 
 
@@ -28,18 +33,22 @@ def compute(space: Workspace, form: Form) -> Response:
     token = discreet.CancelToken()
 
     def work(job: Job) -> None:
-        def step(share: float | None) -> None:
-            token.check()
-            job.progress(share)
-
-        step(None)
-        piece(space, what, design, asked, step)
+        job.stage = STAGES[what]
+        piece(space, what, design, asked, Run(token, job.progress))
 
     job = space.jobs.start("plan", f"/plan?open={what}", work, request=form.get("request"), token=token)
     if job is None:
         raise FieldError("", "other work is running; wait until it has ended")
     space.jobs.wait(job, 0.3)
     return see_other(f"/job/{job.key}")
+
+
+def picture(space: Workspace, query: Form) -> Response:
+    """The picture of many intervals, which a page asks for once it is there."""
+    try:
+        return part("picture", drawn=drawn_plan(space, *known(space)))
+    except discreet.DiscreetError as error:
+        return part("part_refused", message=str(error))
 
 
 def widths(space: Workspace, query: Form) -> Response:
@@ -116,7 +125,8 @@ def _asks(space: Workspace, what: str) -> HTMLResponse:
 
 
 SHOWN: Final[dict[str, Callable[[Workspace, Form], Response]]] = {
-    "/plan/widths": widths, "/plan/curve": curve, "/plan/mechanisms": mechanisms, "/plan/smallest": smallest,
+    "/plan/picture": picture, "/plan/widths": widths,
+    "/plan/curve": curve, "/plan/mechanisms": mechanisms, "/plan/smallest": smallest,
 }  # fmt: skip
 CHANGED: Final[dict[str, Callable[[Workspace, Form], Response]]] = {
     "/plan/compute": compute, "/plan/epsilon": use_epsilon,
