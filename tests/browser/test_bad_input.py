@@ -142,6 +142,6 @@ def test_bad_input_on_every_form(tab, caplog):
     page.click("text=Fit this model")
     said(tab, "#feature-error", {})
     attempt(tab, here, [], {"#x0": "old"}, "text=Predict and draw", "#x0-error")
-    attempt(tab, here, [], {"#models": "nobody"}, "text=Compare", "#compare ~ form .error")
+    attempt(tab, here, [], {"#models": "nobody"}, "button:text-is('Compare')", "#compare ~ form .error")
     assert spent(tab) == 0
     assert [one for one in caplog.records if one.name.startswith("discreet")] == []

@@ -18,7 +18,7 @@ def test_two_hundred_columns_on_every_screen(tab, axe):
     rows = np.random.default_rng(1).random((1000, len(NAMES)))
     np.savetxt(folder / "wide.csv", rows, delimiter=",", fmt="%.2f", header=",".join(NAMES), comments="")
     discreet.Design("y", dict.fromkeys(NAMES, (0, 1))).save(folder / "wide.toml")
-    page.set_default_timeout(30_000)
+    page.set_default_timeout(90_000)
 
     def look(name, judged=2, full=True):
         tab.look(f"200-{name}", SHOTS, axe, judged, full=full)

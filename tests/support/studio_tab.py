@@ -13,7 +13,7 @@ import discreet
 from discreet.studio.server import Running
 from support.studio_client import DESIGN, small_table
 
-PATIENCE = 10_000
+PATIENCE = 30_000
 LOOKS = (("light", 1280), ("dark", 400), ("light", 400), ("dark", 1280))
 COUNTS = {"clicks": 0, "states": 0, "judged by axe": 0, "violations": 0, "refusals": 0}
 
