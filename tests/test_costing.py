@@ -48,3 +48,24 @@ def test_bad_input_is_refused(wrong):
 def test_what_is_no_design_is_refused():
     with pytest.raises(discreet.DiscreetError, match="expected a Design"):
         discreet.cost({"y": (0, 1)}, epsilon=1.0)
+
+
+def test_choices_refuse_what_a_release_refuses():
+    found = {one.name: one for one in discreet.mechanism_choices(DESIGN, epsilon=1.0, delta=0.0)}
+    for name, one in found.items():
+        if one.refusal:
+            with pytest.raises(discreet.DiscreetError) as refused:
+                discreet.release(TABLE, DESIGN, epsilon=1.0, mechanism=name)
+            assert str(refused.value) == one.refusal
+        else:
+            assert discreet.cost(DESIGN, epsilon=1.0, mechanism=name).mechanism == name
+    assert {"gaussian", "wishart"} <= {name for name, one in found.items() if one.refusal}
+    assert not found["laplace"].refusal
+
+
+@pytest.mark.filterwarnings("error")
+def test_choices_are_silent_and_refuse_what_no_mechanism_can_serve():
+    robust = discreet.mechanism_choices(DESIGN, epsilon=1.0, delta=1e-6, moments="robust")
+    assert [one.name for one in robust if not one.refusal] == ["gaussian"]
+    with pytest.raises(discreet.DiscreetError, match="epsilon"):
+        discreet.mechanism_choices(DESIGN, epsilon=-1.0)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from discreet.analyst.pictures.inline import page_svg
     from discreet.analyst.side_by_side import table
     from discreet.checking import check
-    from discreet.costing import Cost, cost
+    from discreet.costing import Cost, cost, mechanism_choices
     from discreet.design.model import Design, design_problems
     from discreet.errors import Cancelled, DesignError, DesignProblem, DiscreetError
     from discreet.estimator import PrivateLinearRegression, check_pipeline
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from discreet.releases.verification import verify
     from discreet.tables.cancelling import CancelToken
     from discreet.tables.files.blank_design import blank_design
-    from discreet.tables.files.database import DatabaseTable
+    from discreet.tables.files.database import DatabaseTable, database_tables
     from discreet.tables.source import ComputeOptions
     from discreet.workflow import release
 
@@ -73,9 +73,11 @@ _HOMES = {
     "compare_methods": "discreet.papers.comparison.comparing",
     "compare_models": "discreet.analyst.comparison",
     "cost": "discreet.costing",
+    "database_tables": "discreet.tables.files.database",
     "design_problems": "discreet.design.model",
     "diagnose": "discreet.analyst.diagnosis",
     "fit": "discreet.analyst.model",
+    "mechanism_choices": "discreet.costing",
     "merge": "discreet.parts.merging",
     "page_svg": "discreet.analyst.pictures.inline",
     "part": "discreet.parts.making",
@@ -116,9 +118,11 @@ __all__ = [
     "compare_methods",
     "compare_models",
     "cost",
+    "database_tables",
     "design_problems",
     "diagnose",
     "fit",
+    "mechanism_choices",
     "merge",
     "page_svg",
     "part",

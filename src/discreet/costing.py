@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from discreet.design.domain import DEFAULT_GRID_BITS
 from discreet.design.model import Design
+from discreet.errors import PrivacyNotice, SpecError
 from discreet.mechanisms.choice import AUTO, DECLARED
 from discreet.mechanisms.interface.promise import with_curve
+from discreet.mechanisms.registry import mechanisms
 from discreet.pages.attacker import Attacker, attacker
 from discreet.privacy.budget import PrivacyBudget
 from discreet.privacy.guarantee import Guarantee
@@ -96,3 +99,76 @@ def cost(
     )
     promised = Guarantee.promised(asked.design.unit, asked.budget, tracked=True)
     return Cost(asked.mechanism.name, with_curve(promised, asked.law), asked.request.loss)
+
+
+@dataclass(frozen=True, slots=True)
+class MechanismChoice:
+    """A mechanism and whether a design and a budget can have it.
+
+    Attributes
+    ----------
+    name, summary
+        What `discreet.release` takes as `mechanism`, and one line for people who choose.
+    kind
+        What it publishes: `moments`, from which any model is fitted, or `coefficients` of one model.
+    refusal
+        Why it cannot be used here; empty where it can.
+    """
+
+    name: str
+    summary: str
+    kind: str
+    refusal: str
+
+
+def mechanism_choices(
+    design: Design, *, epsilon: float, delta: float = 0.0, moments: Literal["plain", "robust"] = "plain"
+) -> tuple[MechanismChoice, ...]:
+    """Every mechanism, with why `discreet.release` would refuse it for this design and budget if it would.
+
+    Parameters
+    ----------
+    design
+        The declarations.
+    epsilon, delta, moments
+        As for `discreet.release`; what no mechanism can serve is refused.
+
+    Examples
+    --------
+    >>> import discreet
+    >>> design = discreet.Design("y", {"y": (0, 10), "x": (0, 5)})
+    >>> [one.name for one in discreet.mechanism_choices(design, epsilon=1.0) if one.refusal][:2]
+    ['gaussian', 'wishart']
+    """
+    check_design(design)
+    fresh, budget = design.redeclared(), PrivacyBudget(epsilon, delta)
+    _check(fresh, budget, AUTO, moments)
+    return tuple(
+        MechanismChoice(name, one.info.summary, one.kind, _refusal(fresh, budget, name, moments))
+        for name, one in mechanisms().items()
+    )
+
+
+def _check(design: Design, budget: PrivacyBudget, mechanism: str, moments: str) -> None:
+    """Refuse what a release would refuse before it opens the table."""
+    Question.checked(
+        design,
+        budget,
+        mechanism,
+        None,
+        moments=moments,
+        residual_bound=None,
+        clip_counts=False,
+        grid_bits=DEFAULT_GRID_BITS,
+    )
+
+
+def _refusal(design: Design, budget: PrivacyBudget, mechanism: str, moments: str) -> str:
+    try:
+        with warnings.catch_warnings():
+            # a delta that is not used refuses nothing
+            warnings.simplefilter("ignore", PrivacyNotice)
+            _check(design, budget, mechanism, moments)
+    except SpecError as refused:
+        return str(refused)
+    return ""

@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from support.studio_tab import COUNTS, Tab
+
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 SHOTS = Path(__file__).parents[2] / ".studio-screenshots"
 
@@ -27,3 +29,35 @@ def chromium() -> Iterator[Any]:
         browser = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         yield browser
         browser.close()
+
+
+@pytest.fixture(scope="session")
+def axe() -> str:
+    """The text of axe-core."""
+    package = pytest.importorskip("axe_playwright_python")
+    return next(Path(package.__file__).parent.rglob("axe.min.js")).read_text()
+
+
+@pytest.fixture
+def running(tmp_path: Path) -> Iterator[Any]:
+    """A studio in a folder of its own."""
+    from discreet.studio.server import start
+
+    made = start(tmp_path)
+    yield made
+    made.stop()
+
+
+@pytest.fixture
+def tab(chromium: Any, running: Any) -> Iterator[Tab]:
+    """A tab on it."""
+    made = Tab(chromium, running)
+    yield made
+    made.close()
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """Say what was looked at."""
+    if COUNTS["states"]:
+        said = [f"{what} {count}" for what, count in COUNTS.items()]
+        terminalreporter.write_line(f"in the browser: {', '.join(said)}")

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import re
 import time
 
+import pyarrow.parquet as pq
 import pytest
 
 import discreet
@@ -42,6 +44,38 @@ def test_names_are_shown_as_text(tmp_path):
         text = browser.get(f"/{screen}").text
         assert "<img src=x" not in text
         assert "49" not in re.findall(r"<legend>([^<]*)", text)
+
+
+ODD = ["größe", "日本語", "a\"b'c", "a,b", "sp ace", "csrf", "c0-low", "<b>"]
+
+
+def test_odd_names_go_the_whole_way(tmp_path):
+    """Names that a page, a form, a file or a script could take for something else."""
+    browser = Browser(tmp_path)
+    rows = discreet.datasets.simulated_rows(discreet.Design("y", dict.fromkeys(["y", *ODD], (0, 1))), 300)
+    pq.write_table(rows, tmp_path / "odd '<i>.parquet")
+    discreet.Design("y", dict.fromkeys(["y", *ODD], (0, 1))).save(tmp_path / "odd.toml")
+    assert browser.post("/table/read", {"file": "odd '<i>.parquet"}).url.path == "/table"
+    assert browser.post("/design/load", {"design": "odd.toml"}).status_code == 200
+    browser.space.store.change(plan={"rows": "300", "epsilon": "5", "delta": "1e-6"})
+    made = browser.post("/ledger/create", {
+        "from": "release", "dataset": "<i>", "budget_epsilon": "6", "budget_delta": "1e-5",
+    })  # fmt: skip
+    assert made.status_code == 200
+    browser.confirm("odd")
+    browser.waited()
+    pages = [browser.get(f"/{screen}").text for screen in SCREENS]
+    pages += [browser.get(path).text for path in ("/release/done?name=odd", "/analyse?file=odd.release.json")]
+    assert not any("<i>" in text or "<b>" in text for text in pages)
+    assert discreet.Design.load(tmp_path / "odd.design.toml").columns.keys() == {"y", *ODD}
+
+
+def test_a_state_by_other_hands_opens_no_screen_with_a_failure(tmp_path):
+    forged = {"draft": {"columns": [{"name": 5, "low": []}], "target": 7}, "table": "../x", "plan": {"rows": "z"}}
+    (tmp_path / ".discreet-studio.json").write_text(json.dumps(forged))
+    browser = Browser(tmp_path)
+    for screen in SCREENS:
+        assert browser.get(f"/{screen}").status_code == 200, screen
 
 
 def test_pages_that_are_not_there(tmp_path):

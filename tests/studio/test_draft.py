@@ -80,3 +80,20 @@ def test_levels_and_bounds_as_people_write_them():
     assert levels_of("1, x") == ["1", "x"]
     assert ColumnDraft("x", low="200 000", high="1,000,000").declaration() == {"bounds": [200000, 1000000]}
     assert ColumnDraft("x", low="0.5", high="low").declaration() == {"bounds": [0.5, "low"]}
+
+
+def test_what_was_kept_is_read_with_care():
+    kept = {"target": 7, "intercept": False, "columns": [3, {"name": 5}, {"name": "a", "low": [], "high": "9"}]}
+    made = Draft.from_dict(kept)
+    assert (made.target, made.intercept) == ("", False)
+    assert [(one.name, one.low, one.high) for one in made.columns] == [("a", "", "9")]
+    assert Draft.from_dict({"columns": 5}).columns == []
+
+
+def test_levels_that_are_digits_stay_text():
+    design = discreet.Design(
+        "y", {"y": (0, 1), "code": ["01", "2"], "number": {"levels": [1, 2]}, "place": ["a, b", "c"]}
+    )
+    draft = Draft.of(design, {})
+    assert [one.levels for one in draft.columns[1:]] == ['"01", "2"', "1, 2", '"a, b", "c"']
+    assert draft.design() == design

@@ -8,7 +8,13 @@ import subprocess
 import sys
 
 import discreet
+from discreet.studio.repeating import Recipe
 from support.studio_client import Browser
+
+
+def test_a_table_of_a_database_is_named():
+    steps = Recipe("s.duckdb", "d.toml", "r.json", "p.html", "ledger.db", "people", {}, "people").steps
+    assert "discreet.DatabaseTable('s.duckdb', 'people')," in steps[1][1]
 
 
 def test_the_script_gives_the_same_release_free(tmp_path):

@@ -28,6 +28,24 @@ def test_what_is_broken_is_left_out(tmp_path, text):
     assert Store(tmp_path).state == State()
 
 
+@pytest.mark.parametrize("wrong", [
+    {"version": -1}, {"version": True},
+    {"plan": {"rows": 3}}, {"made": [3]}, {"columns": [["a"]]}, {"columns": [["a", 1]]},
+    {"reading": {"x": {}}}, {"release": {"ledger": 3}}, {"begun": {"name": 1}}, {"begun": [1]}, {"draft": 7},
+    {"database_table": None},
+])  # fmt: skip
+def test_a_file_by_other_hands_is_not_used(tmp_path, wrong):
+    (tmp_path / NAME).write_text(json.dumps({"table": "people.csv"} | wrong))
+    assert Store(tmp_path).state == State()
+
+
+def test_a_release_that_was_begun_is_read_back(tmp_path):
+    begun = dict.fromkeys(("name", "sign", "changed", "ledger", "dataset", "table"), "x")
+    begun |= {"draft": {}, "plan": {"rows": "4"}, "reading": {"delimiter": ";", "quoted_line_breaks": True}}
+    Store(tmp_path).change(begun=begun)
+    assert Store(tmp_path).state.begun == begun
+
+
 def test_a_link_is_not_followed(tmp_path):
     other = tmp_path / "other.json"
     other.write_text(json.dumps({"table": "../elsewhere.csv"}))

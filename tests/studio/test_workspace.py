@@ -17,9 +17,17 @@ def test_what_was_made_is_made_once_and_old_things_are_forgotten(tmp_path):
         assert space.remembered("a", 1, make=lambda: made.append(1) or "x") == "x"
     assert len(made) == 1
     assert space.knows("a", 1)
-    for other in range(40):
+    for other in range(60):
         space.remembered("b", other, make=lambda: "y")
     assert not space.knows("a", 1)
+
+
+def test_messages_name_files_and_not_the_folder(tmp_path):
+    space = Workspace(Folder(tmp_path))
+    (tmp_path / "a.csv").write_text("x\n")
+    assert space.hidden(f"cannot read {tmp_path / 'a.csv'}") == "cannot read a.csv"
+    assert space.source("a.csv", "") == tmp_path.resolve() / "a.csv"
+    assert space.source("a.csv", "t") == discreet.DatabaseTable(tmp_path.resolve() / "a.csv", "t")
 
 
 def test_silence_ends_with_the_last_thread_that_wants_it():

@@ -6,11 +6,16 @@ import re
 from pathlib import Path
 from typing import Any
 
-from discreet.studio.server import Running
+import pyarrow as pa
+import pyarrow.csv
 
-PATIENCE = 10_000
+import discreet
+from discreet.studio.server import Running
+from support.studio_client import DESIGN, small_table
+
+PATIENCE = 30_000
 LOOKS = (("light", 1280), ("dark", 400), ("light", 400), ("dark", 1280))
-COUNTS = {"clicks": 0, "states": 0, "violations": 0}
+COUNTS = {"clicks": 0, "states": 0, "judged by axe": 0, "violations": 0, "refusals": 0}
 
 
 class Tab:
@@ -47,23 +52,61 @@ class Tab:
         self.page.wait_for_url(re.compile(re.escape(self.running.address + path)))
         self.page.wait_for_load_state()
 
-    def look(self, name: str, folder: Path, axe: str) -> None:
-        """Keep pictures in both themes and widths, and let axe judge each; nothing may be wider than the window."""
-        for theme, width in LOOKS:
+    def look(self, name: str, folder: Path, axe: str, judged: int = len(LOOKS), *, full: bool = True) -> None:
+        """Keep pictures in both themes and widths; nothing may be wider than the window, and axe judges the first."""
+        for index, (theme, width) in enumerate(LOOKS):
             self.page.emulate_media(color_scheme=theme)
             self.page.set_viewport_size({"width": width, "height": 900})
-            self.page.screenshot(path=str(folder / f"{name}-{theme}-{width}.png"), full_page=True)
-            self.page.evaluate(axe)
-            found = self.page.evaluate("axe.run(document, {resultTypes: ['violations']})")["violations"]
+            self.page.screenshot(path=str(folder / f"{name}-{theme}-{width}.png"), full_page=full)
             COUNTS["states"] += 1
-            COUNTS["violations"] += len(found)
-            wrong = [f"{one['id']}: {node['html'][:150]}" for one in found for node in one["nodes"][:3]]
-            assert not wrong, f"{name}: {wrong}"
             wide, window = self.page.evaluate("[document.documentElement.scrollWidth, window.innerWidth]")
             assert wide <= window, name
+            if index < judged:
+                self.judge(name, axe)
         self.page.set_viewport_size({"width": self.width, "height": 900})
+
+    def judge(self, name: str, axe: str) -> None:
+        """Let axe look for what keeps people from using the page."""
+        self.page.evaluate(axe)
+        found = self.page.evaluate("axe.run(document, {resultTypes: ['violations']})")["violations"]
+        COUNTS["judged by axe"] += 1
+        COUNTS["violations"] += len(found)
+        wrong = [f"{one['id']}: {node['html'][:150]}" for one in found for node in one["nodes"][:3]]
+        assert not wrong, f"{name}: {wrong}"
 
     def close(self) -> None:
         """Close the tab; the console must have been silent, but for answers that were refused on purpose."""
         self.context.close()
         assert [one for one in self.said if "Failed to load resource" not in one] == []
+
+
+def ready(tab: Tab, rows: int = 400) -> None:
+    """A tab that is ready to confirm a release of a table of its own."""
+    folder = tab.running.studio.folder.root
+    table = small_table(400)
+    pa.csv.write_csv(pa.concat_tables([table] * max(1, rows // 400)), folder / "people.csv")
+    DESIGN.save(folder / "people.toml")
+    page = tab.page
+    tab.go("/table")
+    page.select_option("#file", "people.csv")
+    tab.click("text=Read the names")
+    page.wait_for_selector("text=Whose presence")
+    tab.go("/design")
+    tab.click("summary:has-text('Load a design file')")
+    page.select_option("#design", "people.toml")
+    tab.click("button:text-is('Load')")
+    page.wait_for_selector("text=complete and saved")
+    tab.go("/plan")
+    page.fill("#rows", str(rows))
+    tab.click("text=Show what to expect")
+    page.wait_for_selector("text=Go on to the release")
+    tab.go("/release")
+    tab.click("text=Make the ledger")
+    page.wait_for_selector("text=What it spends")
+    page.check("#sure")
+
+
+def spent(tab: Tab) -> int:
+    """How many releases the ledger has recorded."""
+    books = discreet.Ledger(tab.running.studio.folder.root / "ledger.db")
+    return books.statuses()[0].requests

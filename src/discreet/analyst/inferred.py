@@ -155,6 +155,16 @@ class InferenceMixin:
 
     def _rows_needed(self, names: tuple[str, ...], level: float) -> dict[str, str]:
         """Say how many rows would bound each of these coefficients; only for least squares from sums with noise."""
+        # a table and its notes both ask
+        if (names, level) not in self._forecasts:
+            self._forecasts[names, level] = self._forecast(names, level)
+        return self._forecasts[names, level]
+
+    @cached_property
+    def _forecasts(self) -> dict[tuple[tuple[str, ...], float], dict[str, str]]:
+        return {}
+
+    def _forecast(self, names: tuple[str, ...], level: float) -> dict[str, str]:
         if not names or self._inputs.penalised or self.fitted_inside:
             return {}
         equations = normal_equations(self.release, self._inputs.model)

@@ -21,11 +21,23 @@ from discreet.studio.gate import ENTRY, Gate, TooLargeError, opened, page
 from discreet.studio.libraries import check_libraries
 from discreet.studio.rendering import render, see_other
 from discreet.studio.session import Keys
-from discreet.studio.views import analyse, check, design, files, ledger, plan, preview, release, table, work
+from discreet.studio.views import (
+    analyse,
+    check,
+    design,
+    files,
+    ledger,
+    plan,
+    plan_parts,
+    preview,
+    release,
+    table,
+    work,
+)
 from discreet.studio.workspace import Workspace
 
 View = Callable[[Workspace, Form], Response]
-VIEWS: Final = (table, design, check, plan, preview, release, analyse, ledger, files, work)
+VIEWS: Final = (table, design, check, plan, plan_parts, preview, release, analyse, ledger, files, work)
 STATIC: Final = {
     "style.css": ("discreet.pages", "templates/style.css", "text/css"),
     "studio.css": ("discreet.studio", "static/studio.css", "text/css"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Final
 
@@ -37,6 +37,7 @@ _TOP: Final = {
 }  # fmt: skip
 # keys of a design file that the form has no field for: they are kept as they are
 _KEPT: Final = ("reference", "missing_codes", "within", "found")
+_LEVEL: Final = re.compile(r'\s*"[^"\n]*"\s*(?=[,\n]|$)|[^,\n]+')
 _INTEGER: Final = re.compile(r"[+-]?[0-9]{1,18}")
 _REASON: Final = re.compile(r"^# public because, (?P<name>\"(?:[^\"\\]|\\.)*\"): (?P<why>.*)$", re.MULTILINE)
 
@@ -133,11 +134,12 @@ class Draft:
     @classmethod
     def from_dict(cls, kept: Mapping[str, Any]) -> Draft:
         """The fields that were kept on disk; what is not known there is left out."""
-        names, parts = {one.name for one in fields(cls)}, {one.name for one in fields(ColumnDraft)}
-        columns = [
-            ColumnDraft(**{key: value for key, value in one.items() if key in parts}) for one in kept.get("columns", [])
+        columns = kept.get("columns", [])
+        columns = columns if isinstance(columns, list) else []
+        made = [
+            ColumnDraft(**_known(ColumnDraft(""), one)) for one in columns if _known(ColumnDraft(""), one).get("name")
         ]
-        return cls(**{key: value for key, value in kept.items() if key in names and key != "columns"}, columns=columns)
+        return cls(**(_known(cls(), kept) | {"columns": made}))
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
@@ -189,6 +191,14 @@ class Draft:
         return "\n".join([*lines, "", self.design().to_toml()])
 
 
+def _known(like: Draft | ColumnDraft, kept: object) -> dict[str, Any]:
+    """The fields of the same name and type."""
+    if not isinstance(kept, Mapping):
+        return {}
+    own = {one.name: getattr(like, one.name) for one in fields(like)}
+    return {key: value for key, value in kept.items() if key in own and type(value) is type(own[key])}
+
+
 def reasons_in(text: str) -> dict[str, str]:
     r"""The reasons in the comments of a design file.
 
@@ -198,14 +208,27 @@ def reasons_in(text: str) -> dict[str, str]:
     return {re.sub(r"\\(.)", r"\1", one["name"][1:-1]): one["why"] for one in _REASON.finditer(text)}
 
 
-def levels_of(text: str) -> list[object]:
-    """Levels between commas or on lines of their own; integers where all of them are.
+def levels_of(text: str) -> list[str | int]:
+    """Levels between commas or on lines of their own; integers where all of them are, text where it is in quotes.
 
-    >>> levels_of("north, south"), levels_of("1, 2, 3")
-    (['north', 'south'], [1, 2, 3])
+    >>> levels_of("north, south"), levels_of("1, 2, 3"), levels_of('"1", "a, b"')
+    (['north', 'south'], [1, 2, 3], ['1', 'a, b'])
     """
-    parts = [part.strip() for part in re.split(r"[,\n]", text) if part.strip()]
-    return [int(part) for part in parts] if parts and all(_INTEGER.fullmatch(part) for part in parts) else list(parts)
+    parts = [part.strip() for part in _LEVEL.findall(text) if part.strip()]
+    if parts and all(_INTEGER.fullmatch(part) for part in parts):
+        return [int(part) for part in parts]
+    return [part[1:-1] if len(part) > 1 and part[0] == part[-1] == '"' else part for part in parts]
+
+
+def _level_text(level: str | int, levels: Sequence[str | int]) -> str:
+    """A level as it is typed: in quotes where it would else be read as something different.
+
+    >>> _level_text("1", ["1", "2"]), _level_text("north", ["north"])
+    ('"1"', 'north')
+    """
+    text = str(level)
+    same = levels_of(", ".join(map(str, levels))) == list(levels)
+    return text if same or not isinstance(level, str) else f'"{text}"'
 
 
 def typed(form: Form) -> Draft:
@@ -252,7 +275,8 @@ def _column(name: str, table: Mapping[str, Any], reason: str) -> ColumnDraft:
     if "formula" in table:
         made.kind, made.formula = "formula", str(table["formula"])
     elif "levels" in table:
-        made.kind, made.levels = "levels", ", ".join(str(level) for level in table["levels"])
+        levels = table["levels"]
+        made.kind, made.levels = "levels", ", ".join(_level_text(level, levels) for level in levels)
     elif "dtype" in table:
         made.kind = "boolean"
     elif bounds == "private":

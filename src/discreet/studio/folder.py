@@ -13,6 +13,8 @@ import discreet
 TABLES: Final = (
     ".csv", ".tsv", ".csv.gz", ".csv.zst", ".parquet", ".arrow", ".feather", ".dta", ".sav", ".sas7bdat", ".xpt"
 )  # fmt: skip
+#: databases that hold tables by name
+DATABASES: Final = (".duckdb", ".ddb")
 TEXT: Final = (".csv", ".tsv", ".csv.gz", ".csv.zst")
 _DEPTH: Final = 3
 _MOST: Final = 500
@@ -65,7 +67,9 @@ class Folder:
             raise FieldError(field, "choose a file of this folder")
         path = self.root / given
         if not self._is_inside(path):
-            raise FieldError(field, "there is no such file in this folder; a link that leads out of it is not followed")
+            raise FieldError(
+                field, f"there is no file {name!r} in this folder; a link that leads out of it is not followed"
+            )
         return path.resolve()
 
     def new_file(self, name: str, field: str, *ends: str) -> Path:

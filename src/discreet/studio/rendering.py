@@ -53,6 +53,11 @@ def render(space: Workspace, screen: str, template: str, status: int = 200, **va
     return HTMLResponse(environment().get_template(f"{template}.html.j2").render(shared | values), status)
 
 
+def part(template: str, **values: object) -> HTMLResponse:
+    """A part of a page that is on the screen."""
+    return HTMLResponse(environment().get_template(f"{template}.html.j2").render(**values))
+
+
 def pairs(names: Sequence[str], blank: str = "") -> list[tuple[str, str]]:
     """Options of a choice, with words for none if there may be none.
 

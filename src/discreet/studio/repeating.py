@@ -20,6 +20,8 @@ class Recipe:
         Of `discreet.release`, as plain values.
     ledger, dataset
         The books that count it.
+    database_table
+        Name of the table where the file is a database.
     """
 
     table: str
@@ -29,10 +31,16 @@ class Recipe:
     ledger: str
     dataset: str
     options: Mapping[str, object] = field(default_factory=dict)
+    database_table: str = ""
 
     @property
     def steps(self) -> list[tuple[str, str]]:
         """Each step in words and in Python."""
+        table = (
+            f"discreet.DatabaseTable({self.table!r}, {self.database_table!r})"
+            if self.database_table
+            else repr(self.table)
+        )
         options = "".join(f"    {name}={value!r},\n" for name, value in self.options.items())
         return [
             ("The declarations, made from public knowledge before the table was opened.",
@@ -40,7 +48,7 @@ class Recipe:
              f"ledger = discreet.Ledger({self.ledger!r})"),
             ("The one step that spends privacy. The ledger knows this request: running it again gives the same release "
              "and spends nothing.",
-             f"release = discreet.release(\n    {self.table!r},\n    design,\n{options}"
+             f"release = discreet.release(\n    {table},\n    design,\n{options}"
              f"    spend=ledger.account({self.dataset!r}),\n)"),
             ("Everything from here on is free, and needs the release file alone.",
              f"release = discreet.Release.load({self.release!r})\nprint(discreet.verify(release))\n"

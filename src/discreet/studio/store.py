@@ -24,8 +24,10 @@ class State:
     ----------
     version
         Grows with every change; a page that was made for an older one cannot overwrite a newer one.
-    table, reading, columns
-        The chosen file, how it is written, and its names with types.
+    table, database_table
+        The chosen file, and the name of the table in it where it is a database.
+    reading, columns
+        How it is written, and its names with types.
     draft
         The half-filled design.
     plan, release
@@ -38,6 +40,7 @@ class State:
 
     version: int = 0
     table: str = ""
+    database_table: str = ""
     reading: dict[str, Any] = field(default_factory=dict)
     columns: list[list[str]] = field(default_factory=list)
     draft: dict[str, Any] = field(default_factory=dict)
@@ -45,6 +48,56 @@ class State:
     release: dict[str, str] = field(default_factory=dict)
     begun: dict[str, Any] = field(default_factory=dict)
     made: list[str] = field(default_factory=list)
+
+    @property
+    def table_shown(self) -> str:
+        """The chosen table as pages name it.
+
+        >>> State(table="survey.duckdb", database_table="people").table_shown
+        'people in survey.duckdb'
+        """
+        return f"{self.database_table} in {self.table}" if self.database_table else self.table
+
+
+_TEXTS: Final = ("table", "database_table")
+_TEXTS_BY_NAME: Final = ("plan", "release")
+
+
+def _is_right(name: str, value: Any) -> bool:  # noqa: ANN401  # whatever a file holds
+    """Whether a field holds what the screens read from it; a draft is read with care elsewhere.
+
+    >>> _is_right("plan", {"rows": "400"}), _is_right("plan", {"rows": 400})
+    (True, False)
+    """
+    if name == "version":
+        right = type(value) is int and value >= 0
+    elif name in _TEXTS:
+        right = isinstance(value, str)
+    elif name in _TEXTS_BY_NAME:
+        right = isinstance(value, dict) and all(isinstance(one, str) for one in value.values())
+    elif name == "made":
+        right = isinstance(value, list) and all(isinstance(one, str) for one in value)
+    elif name == "columns":
+        pair = [str, str]
+        right = isinstance(value, list) and all(isinstance(one, list) and [*map(type, one)] == pair for one in value)
+    elif name == "reading":
+        right = isinstance(value, dict) and all(isinstance(one, str | bool) for one in value.values())
+    elif name == "begun":
+        right = not value or _is_begun(value)
+    else:
+        right = isinstance(value, dict)
+    return right
+
+
+def _is_begun(value: Any) -> bool:  # noqa: ANN401
+    parts = ("name", "sign", "changed", "ledger", "dataset", "table")
+    return (
+        isinstance(value, dict)
+        and all(isinstance(value.get(part), str) for part in parts)
+        and isinstance(value.get("database_table", ""), str)
+        and isinstance(value.get("draft"), dict)
+        and all(_is_right(part, value.get(part)) for part in ("plan", "reading"))
+    )
 
 
 class Store:
@@ -60,10 +113,11 @@ class Store:
             if self._path.is_symlink() or self._path.stat().st_size > _MOST:
                 return State()
             kept = json.loads(self._path.read_text(encoding="utf-8"))
-            known = {one.name: type(getattr(State(), one.name)) for one in fields(State)}
-            right = {name: value for name, value in kept.items() if name in known and isinstance(value, known[name])}
-            return State(**right)
-        except (OSError, ValueError, AttributeError, TypeError):
+            if not all(_is_right(one.name, kept[one.name]) for one in fields(State) if one.name in kept):
+                return State()
+            return State(**{one.name: kept[one.name] for one in fields(State) if one.name in kept})
+        except (OSError, ValueError, TypeError, RecursionError):
+            # of another version, cut off or written by other hands: begin anew
             return State()
 
     def change(self, **changes: object) -> None:

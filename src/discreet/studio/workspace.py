@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 import secrets
 import warnings
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from threading import Lock, RLock
 from typing import Final, TypeVar, cast
 
@@ -19,8 +21,10 @@ from discreet.studio.session import Keys
 from discreet.studio.store import State, Store
 
 Made = TypeVar("Made")
-_MOST_KEPT: Final = 24
+_MOST_KEPT: Final = 48
 _MOST_UPLOADS: Final = 8
+#: coefficients up to which a picture is drawn while the page waits; with more it follows the page
+DRAWN_AT_ONCE: Final = 40
 
 
 @dataclass
@@ -35,6 +39,7 @@ class Workspace:
     preview: str = ""
     uploads: OrderedDict[str, discreet.Release] = field(default_factory=OrderedDict)
     _kept: OrderedDict[str, object] = field(default_factory=OrderedDict)
+    _keeping: Lock = field(default_factory=Lock)
     # the library that draws is not made for threads
     drawing: RLock = field(default_factory=RLock)
 
@@ -62,16 +67,28 @@ class Workspace:
             what = "one problem" if count == 1 else f"{count} problems"
             raise FieldError("", f"the design still has {what}; the design page shows each beside its field") from None
 
+    def source(self, table: str, database_table: str) -> Path | discreet.DatabaseTable:
+        """What functions that read rows take: a file of the folder, or a table of a database in it."""
+        path = self.folder.file(table)
+        return discreet.DatabaseTable(path, database_table) if database_table else path
+
+    def hidden(self, message: str) -> str:
+        """A message with names inside the folder in place of whole paths."""
+        return message.replace(f"{self.folder.root}{os.sep}", "")
+
     def remembered(self, *key: object, make: Callable[[], Made]) -> Made:
         """What was made for this key before, or is made now."""
         name = json.dumps(key, default=str)
-        if name not in self._kept:
-            made = make()
+        with self._keeping:
+            if name in self._kept:
+                self._kept.move_to_end(name)
+                return cast("Made", self._kept[name])
+        made = make()
+        with self._keeping:
             self._kept[name] = made
             while len(self._kept) > _MOST_KEPT:
                 self._kept.popitem(last=False)
-            return made
-        return cast("Made", self._kept[name])
+        return made
 
     def knows(self, *key: object) -> bool:
         """Whether something was made for this key."""

@@ -53,7 +53,7 @@ def test_bad_input(browser, query):
 def test_prediction(browser):
     text = browser.get(f"{FILE}&x:age=40&x:region=north").text
     assert "Predicted pay" in text
-    assert "fill in every column" in browser.get(f"{FILE}&x:age=40").text
+    assert "Predicted pay" not in browser.get(f"{FILE}&x:age=40").text
     assert 'class="error"' in browser.get(f"{FILE}&x:age=forty&x:region=Atlantis").text
 
 
@@ -62,6 +62,27 @@ def test_comparison(browser):
     assert "age + region" in text
     assert "against" in text
     assert 'class="error"' in browser.get(f"{FILE}&models=nobody").text
+
+
+def test_predictions_are_drawn_as_the_library_draws_them(browser):
+    fit = discreet.fit(discreet.Release.load(browser.folder / "pay.release.json"))
+    text = browser.get(f"{FILE}&along=age&x:region=south&band=one").text
+    label = "Prediction of pay by age"
+    assert discreet.page_svg(fit.plot_prediction("age", at={"region": "south"}, obs=True, level=0.95), label) in text
+    assert text.count("<svg") == 2
+    for wrong in ("along=nobody", "along=age&x:region=Atlantis", "along=region&x:age=9999", "along=region&x:age=forty"):
+        refused = browser.get(f"{FILE}&{wrong}")
+        assert refused.text.count("<svg") == 1, wrong
+        assert len(errors(refused.text) or [refused.text.count('class="error"')]) == 1
+
+
+@pytest.mark.parametrize("kind", ["png", "svg"])
+def test_the_picture_of_predictions_is_exported(browser, kind):
+    base = f"/analyse/export?kind={kind}&file=pay.release.json"
+    made = [browser.get(f"{base}{more}") for more in ("", "&picture=prediction&along=age")]
+    assert all(answer.status_code == 200 for answer in made)
+    assert made[0].content != made[1].content
+    assert browser.get(f"{base}&picture=prediction&along=nobody").status_code == 400
 
 
 @pytest.mark.parametrize("kind", ["md", "tex", "csv", "html", "png", "svg"])

@@ -22,7 +22,7 @@ def test_what_is_spent_left_and_would_be(browser):
 
 
 def test_a_budget_is_raised_with_a_reason(browser):
-    data = {"ledger": "ledger.db", "dataset": "people"}
+    data = {"ledger": "ledger.db", "grant": "people"}
     refused = [
         ({"grant_epsilon": "1", "reason": "less"}, "grant_epsilon"),
         ({"grant_epsilon": "x"}, "grant_epsilon"),

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import html
+import re
+
 import pytest
 
 import discreet
+from discreet.studio.views import expected
 from support.studio_client import DESIGN, Browser, errors, hidden
 
 
@@ -53,6 +57,13 @@ def test_a_mechanism_that_is_not_there(browser):
     assert 'id="mechanism-error"' in answer.text
 
 
+@pytest.mark.parametrize(("field", "place"), [("mean:age", "mean1"), ("sd:age", "sd1"), ("share:region", "share2")])
+def test_an_assumption_that_is_no_number_is_refused_beside_it(browser, field, place):
+    answer = browser.post("/plan", GOOD | {field: "much"})
+    assert answer.status_code == 422
+    assert f'id="{place}-error"' in answer.text
+
+
 @pytest.mark.parametrize("wrong", [{"mean:age": "500"}, {"share:region": "north=2, south=-1"}])
 def test_what_the_library_refuses_is_said(browser, wrong):
     answer = browser.post("/plan", GOOD | wrong)
@@ -85,6 +96,33 @@ def test_by_accuracy(browser, monkeypatch):
     assert "above 0" in browser.get("/plan/smallest").text
 
 
+def options(text):
+    block = text[text.index('id="mechanism"') :]
+    return dict(re.findall(r'<option value="([^"]+)"[^>]*>([^<]*)<', block[: block.index("</select>")]))
+
+
+def test_mechanisms_are_a_choice_of_those_that_fit(browser):
+    text = browser.post("/plan", GOOD | {"delta": "0"}).text
+    fitting = [one for one in discreet.mechanism_choices(DESIGN, epsilon=1.0) if not one.refusal]
+    assert list(options(text)) == ["auto", *(one.name for one in fitting)]
+    assert all(html.escape(one.summary) in text.replace("&#39;", "&#x27;") for one in fitting)
+    assert "gaussian" not in options(text)
+    assert "needs delta above 0" in text
+    # one that was chosen before stays in sight, with the reason
+    kept = browser.post("/plan", GOOD | {"delta": "0", "mechanism": "gaussian"}).text
+    assert options(kept)["gaussian"] == "gaussian: does not fit"
+    assert 'id="mechanism-error"' in kept
+
+
+def test_the_choice_follows_the_budget_while_it_is_typed(browser):
+    browser.post("/plan", GOOD)
+    assert 'id="choices"' not in browser.post("/plan/live", GOOD | {"rows": "20000"}).text
+    changed = browser.post("/plan/live", GOOD | {"delta": "0"}).text
+    assert 'id="choices" hx-swap-oob="true"' in changed
+    assert "gaussian" not in options(changed)
+    assert "gaussian" in options(browser.post("/plan/live", GOOD).text)
+
+
 def test_mechanisms_and_widths(browser):
     browser.post("/plan", GOOD)
     assert "laplace" in browser.get("/plan/mechanisms").text
@@ -93,15 +131,26 @@ def test_mechanisms_and_widths(browser):
 
 
 @pytest.mark.no_cover
-def test_many_columns_are_computed_as_work(tmp_path):
+def test_many_columns_are_live_and_drawn_after_the_page(tmp_path):
     browser = Browser(tmp_path)
-    names = ["y", *(f"x{number}" for number in range(13))]
+    names = ["y", *(f"x{number}" for number in range(45))]
     (tmp_path / "wide.csv").write_text(",".join(names) + "\n")
     browser.post("/table/read", {"file": "wide.csv"})
     discreet.Design("y", dict.fromkeys(names, (0, 1))).save(tmp_path / "wide.toml")
     browser.post("/design/load", {"design": "wide.toml"})
     text = browser.post("/plan", GOOD | {"rows": "10000000"}).text
-    assert "Compute the widths" in text
+    assert "Expected 95% intervals" in text
+    assert "<svg" not in text
+    assert "<svg" in browser.get("/plan/picture").text
+    browser.post("/plan", GOOD | {"rows": "10"})
+    assert "no width to plot" in browser.get("/plan/picture").text
+
+
+@pytest.mark.no_cover
+def test_more_columns_than_the_limit_are_computed_as_work(browser, monkeypatch):
+    monkeypatch.setitem(expected.LIVE_COLUMNS, "plan", 2)
+    asked = GOOD | {"rows": "31234"}
+    assert "Compute it" in browser.post("/plan", asked).text
     browser.post("/plan/compute", {"request": "a"})
     browser.waited(60)
     assert "Expected 95% intervals" in browser.get("/plan").text

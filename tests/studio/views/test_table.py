@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import re
+import shutil
+
+import duckdb
 import pytest
 
 from support.studio_client import SECRET, Browser, errors
@@ -64,6 +68,45 @@ def test_files_that_are_no_tables(tmp_path, name, content):
     answer = browser.post("/table/read", {"file": name, "encoding": "utf-8"})
     assert answer.status_code == 400
     assert errors(answer.text)
+    assert str(tmp_path) not in answer.text
+
+
+@pytest.fixture(scope="module")
+def database(tmp_path_factory):
+    path = tmp_path_factory.mktemp("stored") / "survey.duckdb"
+    with duckdb.connect(str(path)) as made:
+        made.execute(f"CREATE TABLE people AS SELECT {SECRET} AS pay, 40 AS age, 'north' AS region FROM range(300)")
+        made.execute("CREATE VIEW young AS SELECT pay, age FROM people WHERE age < 50")
+    return path
+
+
+def test_a_table_of_a_database_by_name(tmp_path, database):
+    shutil.copy(database, tmp_path / "survey.duckdb")
+    browser = Browser(tmp_path)
+    assert "a database: choose its table next" in browser.get("/table").text
+    asked = browser.post("/table/read", {"file": "survey.duckdb"})
+    assert re.findall(r'<option value="(people|young)"', asked.text) == ["people", "young"]
+    assert browser.space.state.table == ""
+    text = browser.post("/table/read", {"file": "survey.duckdb", "database_table": "people"}).text
+    assert "people in survey.duckdb" in text
+    assert SECRET not in asked.text + text
+    assert [one.kind for one in browser.space.draft.columns] == ["number", "number", "levels"]
+    browser.post("/table/read", {"file": "survey.duckdb", "database_table": "young"})
+    assert [one.name for one in browser.space.draft.columns] == ["pay", "age"]
+    for wrong in ({"database_table": "nobody"}, {"database_table": "people", "delimiter": ";"}):
+        answer = browser.post("/table/read", {"file": "survey.duckdb", **wrong})
+        assert answer.status_code == 400
+        assert len(errors(answer.text)) == 1
+        assert str(tmp_path) not in answer.text
+
+
+@pytest.mark.parametrize("name", ["none.duckdb", "../x.duckdb", "broken.duckdb", "empty.duckdb"])
+def test_a_database_that_is_none(tmp_path, name):
+    browser = Browser(tmp_path)
+    (tmp_path / "broken.duckdb").write_text("nothing of the kind")
+    duckdb.connect(str(tmp_path / "empty.duckdb")).close()
+    answer = browser.get(f"/table?database={name}")
+    assert len(errors(answer.text)) == 1
     assert str(tmp_path) not in answer.text
 
 

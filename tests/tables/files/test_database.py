@@ -11,7 +11,7 @@ import pytest
 import discreet
 from discreet.design.columns import Numeric
 from discreet.errors import DataError, DiscreetError, SpecError
-from discreet.tables.files.database import DatabaseSource, DatabaseTable
+from discreet.tables.files.database import DatabaseSource, DatabaseTable, opened_database
 from discreet.tables.files.opening import open_source
 from discreet.tables.files.reading import ReadOptions
 
@@ -153,7 +153,7 @@ def test_a_name_that_means_two_tables_is_refused(stored, tmp_path):
 
 
 def test_the_database_can_do_nothing_but_read_its_tables(stored):
-    with source(stored, "people")._opened() as database:
+    with opened_database(stored, 1) as database:
         for order in (
             "CREATE TABLE t (a INTEGER)", "INSERT INTO survey.wave VALUES (1, 2)", "SET enable_external_access = true",
             "SET autoload_known_extensions = true", "SET temp_directory = '.'", "INSTALL httpfs", "LOAD httpfs",
@@ -262,6 +262,19 @@ def test_a_design_begins_from_its_columns(stored):
         discreet.blank_design(DatabaseTable(stored, "people"), delimiter=";")
 
 
+def test_names_of_tables_and_views_are_listed_as_they_are_given(stored):
+    names = discreet.database_tables(stored)
+    assert names == ("broken", "empty", 'odd "name".x', "outside", "people", "young", "survey.wave")
+    assert all(DatabaseTable(stored, name).table == name for name in names)
+
+
+def test_a_list_of_what_is_no_database_is_refused(tmp_path):
+    (tmp_path / "t.duckdb").write_text("nothing")
+    for wrong in (tmp_path / "t.duckdb", tmp_path / "none.duckdb", tmp_path, "", 5):
+        with pytest.raises(DiscreetError):
+            discreet.database_tables(wrong)
+
+
 def test_a_check_reads_it(stored):
     assert discreet.check(DatabaseTable(stored, "young"), DESIGN).rows_fit == 1000
 
@@ -270,7 +283,7 @@ def test_a_view_is_computed_by_one_thread_and_a_table_read_by_as_many_as_asked_f
     for name, threads in (("young", 1), ("people", 3)):
         opened = source(stored, name)
         opened.parts(3)
-        with opened._opened() as database:
+        with opened_database(opened._path, opened._threads) as database:
             assert database.sql("SELECT current_setting('threads')").fetchall() == [(threads,)]
 
 

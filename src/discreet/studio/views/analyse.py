@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlencode
 
@@ -12,9 +14,10 @@ from starlette.responses import Response
 import discreet
 from discreet.studio.folder import FieldError
 from discreet.studio.forms import Form
-from discreet.studio.rendering import render, see_other
+from discreet.studio.rendering import part, render, see_other
+from discreet.studio.views import predicting
 from discreet.studio.views.files import attached
-from discreet.studio.workspace import Workspace, quiet
+from discreet.studio.workspace import DRAWN_AT_ONCE, Workspace, quiet
 
 PENALTIES: Final = {
     "none": "none: ordinary least squares", "ridge": "ridge", "lasso": "lasso", "elastic-net": "elastic net",
@@ -29,12 +32,12 @@ MOST_BYTES: Final = 16 * 2**20
 
 @dataclass(frozen=True)
 class Chosen:
-    """A release and a model of it."""
+    """A release and a model of it, with all that decides what is known of it."""
 
     release: discreet.Release
     fit: discreet.Fit
     level: float
-    file: str
+    key: tuple[object, ...]
 
 
 def show(space: Workspace, query: Form) -> Response:
@@ -66,57 +69,74 @@ def upload(space: Workspace, form: Form) -> Response:
     return see_other(f"/analyse?upload={space.upload(release)}")
 
 
+def picture(space: Workspace, query: Form) -> Response:
+    """The picture of many coefficients, which a page asks for once it is there."""
+    try:
+        return part("picture", drawn=_drawn(space, _chosen(space, query)))
+    except discreet.DiscreetError as error:
+        return part("part_refused", message=str(error))
+
+
 def export(space: Workspace, query: Form) -> Response:
-    """The table or the picture of a model as a file."""
+    """The table or a picture of a model as a file."""
     kind = query.get("kind")
     if kind not in EXPORTS:
         raise FieldError("kind", "expected md, tex, csv, html, png or svg")
     chosen = _chosen(space, query)
-    table = chosen.fit.table(chosen.level)
     if kind in ("png", "svg"):
         with space.drawing, quiet():
-            content: bytes | str = _picture(chosen, kind)
+            content: bytes | str = _picture(chosen, kind, query)
     else:
+        table = chosen.fit.table(chosen.level)
         content = {"md": table.to_markdown, "tex": table.to_latex, "csv": table.to_csv, "html": table.to_html}[kind]()
     return attached(content, f"{chosen.fit.target}.{kind}", EXPORTS[kind])
 
 
-def _picture(chosen: Chosen, kind: str) -> bytes:
-    import tempfile
-    from pathlib import Path
-
+def _picture(chosen: Chosen, kind: str, query: Form) -> bytes:
+    fit, level = chosen.fit, chosen.level
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, f"picture.{kind}")
-        chosen.fit.plot(path, level=chosen.level)
+        if query.get("picture") == "prediction":
+            predicting.drawn(fit, level, predicting.places(fit, query), query, path)
+        else:
+            fit.plot(path, level=level)
         return path.read_bytes()
 
 
-def _release(space: Workspace, query: Form) -> discreet.Release:
-    if query.get("upload"):
-        if query.get("upload") not in space.uploads:
+def _release(space: Workspace, query: Form) -> tuple[discreet.Release, tuple[object, ...]]:
+    """The release that a query names, and what tells it from others."""
+    upload, name = query.get("upload"), query.get("file")
+    if upload:
+        if upload not in space.uploads:
             raise FieldError("file", "this upload is gone; open the file again")
-        return space.uploads[query.get("upload")]
-    path = space.folder.file(query.get("file"))
-    if path.stat().st_size > MOST_BYTES:
+        return space.uploads[upload], ("upload", upload)
+    path = space.folder.file(name)
+    state = path.stat()
+    if state.st_size > MOST_BYTES:
         raise FieldError("file", "the file is larger than a release can be")
-    try:
+
+    def load() -> discreet.Release:
         release = discreet.Release.load(path)
         if release.private:
-            space.remembered("verify", release.digest, make=lambda: discreet.verify(release))
+            discreet.verify(release)
+        return release
+
+    key = ("file", name, state.st_mtime_ns, state.st_size, state.st_ino)
+    try:
+        return space.remembered("release", *key, make=load), key
     except discreet.DiscreetError as error:
-        raise FieldError("file", str(error).replace(str(path), query.get("file"))) from None
-    return release
+        raise FieldError("file", space.hidden(str(error))) from None
 
 
 def _try_release(space: Workspace, query: Form) -> discreet.Release | None:
     try:
-        return _release(space, query)
+        return _release(space, query)[0]
     except discreet.DiscreetError:
         return None
 
 
 def _chosen(space: Workspace, query: Form) -> Chosen:
-    release = _release(space, query)
+    release, key = _release(space, query)
     level = query.number("level", "Level") if query.get("level") else 95.0
     if not 50 <= level < 100:
         raise FieldError("level", f"level: expected a percentage from 50 to below 100, got {level:g}")
@@ -125,7 +145,8 @@ def _chosen(space: Workspace, query: Form) -> Chosen:
     # a release of coefficients has one model, and there is nothing to choose
     if release.coefficients is None:
         options["target"] = target
-        features = [name for name in query.every("feature") if name != target]
+        only = [name.strip() for name in query.get("only").split(",") if name.strip()]
+        features = only or [name for name in query.every("feature") if name != target]
         if query.get("asked") and not features:
             raise FieldError("feature", "tick at least one column")
         options |= {"features": features} if features else {}
@@ -140,48 +161,45 @@ def _chosen(space: Workspace, query: Form) -> Chosen:
             options["l1_ratio"] = query.optional("l1_ratio", "Share of lasso") if query.get("l1_ratio") else 0.5
         if "robust" in query:
             options["cov_type"] = "HC1"
-    with quiet():
-        fit = discreet.fit(release, **options)
-    return Chosen(release, fit, level / 100, query.get("file"))
+
+    def make() -> discreet.Fit:
+        with quiet():
+            made: discreet.Fit = discreet.fit(release, **options)
+            return made
+
+    fit = space.remembered("fit", *key, options, make=make)
+    return Chosen(release, fit, level / 100, (*key, options, level))
 
 
 def _facts(space: Workspace, query: Form, chosen: Chosen) -> dict[str, Any]:
-    fit, release = chosen.fit, chosen.release
+    fit, level = chosen.fit, chosen.level
+
+    def read() -> tuple[Any, ...]:
+        return fit.to_dict(level), fit.conf_int(level), discreet.diagnose(fit)
+
     with quiet():
+        known, sets, diagnostics = space.remembered("model", *chosen.key, make=read)
+        address = urlencode([(key, value) for key, value in query.fields if key not in ("kind", "picture")])
         facts: dict[str, Any] = {
-            "fit": fit, "html": fit.table(chosen.level).to_html(), "diagnostics": discreet.diagnose(fit),
-            "level": 100 * chosen.level, "drawn": "", "no_drawing": "",
-            "predicted": None, "prediction_error": "", "compared": None, "compare_error": "",
-            "address": urlencode([(key, value) for key, value in query.fields if key != "kind"]),
+            "fit": fit, "known": known, "sets": sets, "diagnostics": diagnostics, "level": 100 * level, "drawn": "",
+            "no_drawing": "", "compared": None, "compare_error": "", "address": address,
+            "later": len(fit.names) > DRAWN_AT_ONCE and query.get("draw") != "yes",
         }  # fmt: skip
-        try:
-            facts["drawn"] = space.remembered(
-                "fit", release.digest, facts["address"],
-                make=lambda: space.picture(lambda: fit.plot(level=chosen.level), f"Coefficients of {fit.target}"),
-            )  # fmt: skip
-        except discreet.DiscreetError as error:
-            facts["no_drawing"] = str(error)
-        facts |= _prediction(query, chosen) | _comparison(query, chosen)
+        if not facts["later"]:
+            try:
+                facts["drawn"] = _drawn(space, chosen)
+            except discreet.DiscreetError as error:
+                facts["no_drawing"] = str(error)
+        facts |= predicting.facts(space, query, fit, level, chosen.key) | _comparison(query, chosen)
     return facts
 
 
-def _prediction(query: Form, chosen: Chosen) -> dict[str, Any]:
-    """What the model says of one made-up row."""
-    columns = list(chosen.fit.table_columns) if chosen.fit.estimable else []
-    typed = {name: query.get(f"x:{name}") for name in columns}
-    if not any(typed.values()):
-        return {"row": typed}
-    missing = [name for name, value in typed.items() if not value]
-    if missing:
-        return {"row": typed, "prediction_error": f"fill in every column: {', '.join(missing)}"}
-    try:
-        rows = {name: [_cell(value)] for name, value in typed.items()}
-        found = chosen.fit.get_prediction(rows)
-        mean, one = found.conf_int(chosen.level), found.conf_int(chosen.level, obs=True)
-        value = float(chosen.fit.predict(rows)[0])
-    except discreet.DiscreetError as error:
-        return {"row": typed, "prediction_error": str(error)}
-    return {"row": typed, "predicted": (value, mean[0], one[0])}
+def _drawn(space: Workspace, chosen: Chosen) -> str:
+    fit, level = chosen.fit, chosen.level
+    return space.remembered(
+        "fit drawn", *chosen.key,
+        make=lambda: space.picture(lambda: fit.plot(level=level), f"Coefficients of {fit.target}"),
+    )  # fmt: skip
 
 
 def _comparison(query: Form, chosen: Chosen) -> dict[str, Any]:
@@ -197,13 +215,6 @@ def _comparison(query: Form, chosen: Chosen) -> dict[str, Any]:
     return {"compared": compared}
 
 
-def _cell(text: str) -> object:
-    try:
-        return float(text)
-    except ValueError:
-        return {"true": True, "yes": True, "false": False, "no": False}.get(text.lower(), text)
-
-
 def _page(
     space: Workspace, query: Form, errors: dict[str, str] | None = None, status: int = 200, **facts: object
 ) -> Response:
@@ -214,5 +225,7 @@ def _page(
     return render(space, "analyse", "analyse", status, **(shown | facts))
 
 
-SHOWN: Final[dict[str, Callable[[Workspace, Form], Response]]] = {"/analyse": show, "/analyse/export": export}
+SHOWN: Final[dict[str, Callable[[Workspace, Form], Response]]] = {
+    "/analyse": show, "/analyse/picture": picture, "/analyse/export": export,
+}  # fmt: skip
 CHANGED: Final[dict[str, Callable[[Workspace, Form], Response]]] = {"/analyse/open": upload}

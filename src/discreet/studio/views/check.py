@@ -12,7 +12,6 @@ from discreet.studio.folder import FieldError
 from discreet.studio.forms import Form
 from discreet.studio.jobs import Job
 from discreet.studio.rendering import render, see_other
-from discreet.studio.views.table import hidden
 from discreet.studio.workspace import Workspace, quiet
 
 FIXES: Final = {
@@ -45,8 +44,7 @@ def count(space: Workspace, form: Form) -> Response:
     """Read the table once and count."""
     if not space.check_on:
         return see_other("/check")
-    design, name = space.design(), space.state.table
-    path = space.folder.file(name)
+    design, source = space.design(), space.source(space.state.table, space.state.database_table)
     token = discreet.CancelToken()
     reading = dict(space.state.reading)
 
@@ -54,11 +52,11 @@ def count(space: Workspace, form: Form) -> Response:
         options = discreet.ComputeOptions(progress=job.progress, cancel=token)
         try:
             with quiet():
-                space.check_result = discreet.check(path, design, compute=options, **reading)
+                space.check_result = discreet.check(source, design, compute=options, **reading)
         except discreet.Cancelled:
             raise
         except discreet.DiscreetError as error:
-            raise FieldError("", hidden(str(error), path, name)) from None
+            raise FieldError("", space.hidden(str(error))) from None
 
     job = space.jobs.start("check", "/check", work, request=form.get("request"), token=token)
     if job is None:

@@ -13,7 +13,6 @@ from discreet.studio.draft import KINDS, MISSING, ColumnDraft, Draft, reasons_in
 from discreet.studio.folder import FieldError
 from discreet.studio.forms import Form
 from discreet.studio.rendering import environment, render, see_other
-from discreet.studio.views.table import hidden
 from discreet.studio.workspace import Workspace
 
 FILE: Final = "design.toml"
@@ -51,12 +50,12 @@ def save(space: Workspace, form: Form) -> Response:
     if problems:
         return _page(space, draft, problems, 422)
     if action == "file":
+        name = form.get("file") or FILE
         try:
-            name = form.get("file") or FILE
             path = space.folder.new_file(name, "file", ".toml")
             _write(path, draft.toml())
         except FieldError as error:
-            return _page(space, draft, {"file": str(error)}, 422)
+            return _page(space, draft, {"file": str(error)}, 422, file=name)
         return _page(space, draft, {}, saved=True, message=f"{name} was written to the folder.")
     return see_other("/plan" if action == "next" else "/design?checked=yes")
 
@@ -71,7 +70,7 @@ def load(space: Workspace, form: Form) -> Response:
     except FieldError as error:
         return _page(space, space.draft, {"design": str(error)}, 422)
     except discreet.DiscreetError as error:
-        return _page(space, space.draft, {"design": hidden(str(error), path, name)}, 422)
+        return _page(space, space.draft, {"design": space.hidden(str(error))}, 422)
     space.check_result = None
     space.store.change(draft=Draft.of(design, reasons_in(text)).to_dict())
     return see_other("/design?checked=yes")

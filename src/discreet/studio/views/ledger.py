@@ -11,7 +11,7 @@ import discreet
 from discreet.studio.folder import FieldError
 from discreet.studio.forms import Form
 from discreet.studio.rendering import render, see_other
-from discreet.studio.views.plan import settings_of
+from discreet.studio.views.expected import cost_of, known
 from discreet.studio.workspace import Workspace, quiet
 
 FILE: Final = "ledger.db"
@@ -24,16 +24,16 @@ def show(space: Workspace, query: Form) -> Response:
 
 def grant(space: Workspace, form: Form) -> Response:
     """Raise the budget of a data set, with a reason that stays in the history."""
-    name, dataset = form.get("ledger"), form.get("dataset")
+    name, dataset = form.get("ledger"), form.get("grant")
     try:
         books = discreet.Ledger(space.folder.file(name, "ledger"))
         with quiet():
             books.grant(dataset, epsilon=form.number("grant_epsilon", "Epsilon"), reason=form.get("reason"))
     except FieldError as error:
-        return page(space, name, 422, errors={error.field: str(error)})
+        return page(space, name, 422, errors={error.field: str(error)}, typed=form)
     except discreet.DiscreetError as error:
         field = "reason" if str(error).startswith("reason") else "grant_epsilon"
-        return page(space, name, 422, errors={field: str(error)})
+        return page(space, name, 422, errors={field: str(error)}, typed=form)
     return see_other(f"/ledger?ledger={name}")
 
 
@@ -44,17 +44,14 @@ def ledgers(space: Workspace) -> list[str]:
 
 def planned(space: Workspace, books: discreet.Ledger, dataset: str) -> Any:  # noqa: ANN401  # a status, or none
     """What the release that is planned now would leave; none if it would be refused."""
-    asked = settings_of(space, Form(list(space.state.plan.items())))
-    with quiet():
-        cost = discreet.cost(space.design(), epsilon=asked.epsilon, delta=asked.delta, **asked.released)
-    return books.planned(dataset, cost.loss)
+    return books.planned(dataset, cost_of(space, *known(space)).loss)
 
 
 def page(space: Workspace, name: str, status: int = 200, **values: object) -> Response:
     """The page of one ledger."""
-    known = ledgers(space)
-    chosen = name if name in known else space.state.release.get("ledger", "")
-    chosen = chosen if chosen in known else next(iter(known), "")
+    files = ledgers(space)
+    chosen = name if name in files else space.state.release.get("ledger", "")
+    chosen = chosen if chosen in files else next(iter(files), "")
     facts: dict[str, Any] = {"statuses": [], "history": [], "after": {}, "message": "", "errors": {}, "typed": Form([])}
     if chosen:
         try:
@@ -67,7 +64,7 @@ def page(space: Workspace, name: str, status: int = 200, **values: object) -> Re
                     facts["after"][one.dataset] = None
         except discreet.DiscreetError as error:
             facts["message"] = str(error)
-    return render(space, "ledger", "ledger", status, known=known, chosen=chosen, file=FILE, **(facts | values))
+    return render(space, "ledger", "ledger", status, known=files, chosen=chosen, file=FILE, **(facts | values))
 
 
 SHOWN: Final[dict[str, Callable[[Workspace, Form], Response]]] = {"/ledger": show}

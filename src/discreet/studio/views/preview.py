@@ -11,7 +11,7 @@ import discreet
 from discreet.studio.forms import Form
 from discreet.studio.jobs import Job
 from discreet.studio.rendering import render, see_other
-from discreet.studio.views.plan import settings_of
+from discreet.studio.views.settings import kept_settings
 from discreet.studio.workspace import Workspace, quiet
 
 MOST_ROWS: Final = 200_000
@@ -26,21 +26,29 @@ def make(space: Workspace, form: Form) -> Response:
     """Draw rows within the declared bounds, release them, and make the page."""
     try:
         design = space.design()
-        asked = settings_of(space, Form(list(space.state.plan.items())))
+        asked = kept_settings(space)
     except discreet.DiscreetError as error:
         return _page(space, 422, refusal=str(error))
 
-    def work(job: Job) -> None:
-        with quiet():
-            job.stage = "drawing rows"
-            rows = discreet.datasets.simulated_rows(design, int(min(asked.rows, MOST_ROWS)), **asked.simulated)
-            job.stage = "adding noise"
-            made = discreet.release(rows, design, epsilon=asked.epsilon, delta=asked.delta, **asked.released)
-            job.stage = "writing the page"
-            with space.drawing:
-                space.preview = discreet.report(made, simulated=True).html
+    token = discreet.CancelToken()
 
-    job = space.jobs.start("preview", "/preview", work, request=form.get("request"))
+    def work(job: Job) -> None:
+        def begin(stage: str, share: float) -> None:
+            token.check()
+            job.stage, job.share = stage, share
+
+        with quiet():
+            begin("drawing rows", 0.0)
+            rows = discreet.datasets.simulated_rows(design, int(min(asked.rows, MOST_ROWS)), **asked.simulated)
+            begin("adding noise", 0.3)
+            made = discreet.release(rows, design, epsilon=asked.epsilon, delta=asked.delta, **asked.released)
+            begin("writing the page", 0.6)
+            with space.drawing:
+                html = discreet.report(made, simulated=True).html
+            begin("done", 1.0)
+            space.preview = html
+
+    job = space.jobs.start("preview", "/preview", work, request=form.get("request"), token=token)
     if job is None:
         return _page(space, 409, refusal="Other work is running; wait until it has ended.")
     space.jobs.wait(job, 0.15)

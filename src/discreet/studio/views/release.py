@@ -17,11 +17,11 @@ from discreet.studio.forms import Form
 from discreet.studio.jobs import Job
 from discreet.studio.rendering import render, see_other
 from discreet.studio.repeating import Recipe
+from discreet.studio.views.expected import cost_of, known
 from discreet.studio.views.ledger import FILE as LEDGER
 from discreet.studio.views.ledger import ledgers, planned
 from discreet.studio.views.ledger import page as ledger_page
-from discreet.studio.views.plan import settings_of
-from discreet.studio.views.table import hidden
+from discreet.studio.views.settings import settings_of
 from discreet.studio.workspace import Workspace, notices, quiet
 
 END: Final = ".release.json"
@@ -47,21 +47,22 @@ def create(space: Workspace, form: Form) -> Response:
     try:
         name, dataset = form.get("ledger_file") or LEDGER, form.get("dataset")
         epsilon, delta = form.number("budget_epsilon", "Epsilon"), form.number("budget_delta", "Delta")
-        known = name in ledgers(space)
-        path = space.folder.file(name, "ledger_file") if known else space.folder.new_file(name, "ledger_file", ".db")
+        exists = name in ledgers(space)
+        path = space.folder.file(name, "ledger_file") if exists else space.folder.new_file(name, "ledger_file", ".db")
         unit = space.design().unit
         if not dataset:
             raise FieldError("dataset", "give the data set a name, such as survey-2026")  # noqa: TRY301
         with quiet():
             discreet.PrivacyBudget(epsilon, delta)
             discreet.privacy.check_strength(discreet.PrivacyBudget(epsilon, delta), allow_weak_privacy=False)
-            books = discreet.Ledger(path) if known else discreet.Ledger.create(path)
+            books = discreet.Ledger(path) if exists else discreet.Ledger.create(path)
             books.declare(dataset, epsilon=epsilon, delta=delta, unit=unit)
     except FieldError as error:
         return _refused(space, form, goes_to, error.field, str(error))
     except discreet.DiscreetError as error:
         said = str(error)
-        field = "dataset" if "data set" in said else "budget_delta" if said.startswith("delta") else "budget_epsilon"
+        places = (("data set", "dataset"), ("ledger", "ledger_file"), ("delta", "budget_delta"))
+        field = next((place for word, place in places if word in said[:60]), "budget_epsilon")
         return _refused(space, form, goes_to, field, said)
     space.store.change(release=space.state.release | {"ledger": name, "dataset": dataset})
     return see_other(goes_to)
@@ -76,9 +77,9 @@ def _refused(space: Workspace, form: Form, goes_to: str, field: str, message: st
 
 def confirm(space: Workspace, form: Form) -> Response:
     """Begin the release; a second click and a reload get the one that was begun."""
-    known = space.jobs.asked(form.get("request"))
-    if known is not None:
-        return see_other(f"/job/{known.key}")
+    begun_before = space.jobs.asked(form.get("request"))
+    if begun_before is not None:
+        return see_other(f"/job/{begun_before.key}")
     if space.jobs.running is not None:
         return page(space, 409, message="Other work is running; wait until it has ended. Nothing was spent.")
     try:
@@ -91,12 +92,13 @@ def confirm(space: Workspace, form: Form) -> Response:
             "name": stem, "sign": form.get("sign"), "changed": form.get("changed"),
             "ledger": space.state.release.get("ledger", ""), "dataset": space.state.release.get("dataset", ""),
             "draft": space.state.draft, "plan": space.state.plan, "table": space.state.table,
-            "reading": space.state.reading,
+            "database_table": space.state.database_table, "reading": space.state.reading,
         }  # fmt: skip
         work = _work(space, begun)
         space.store.change(begun=begun)
     except FieldError as error:
-        return page(space, 422, errors={error.field or "form": str(error)}, typed=form)
+        field = error.field if error.field in ("sure", "name", "sign") else "form"
+        return page(space, 422, errors={field: str(error)}, typed=form)
     except discreet.DiscreetError as error:
         return page(space, 422, errors={"form": str(error)}, typed=form)
     return _begin(space, work, form.get("request"))
@@ -104,9 +106,9 @@ def confirm(space: Workspace, form: Form) -> Response:
 
 def finish(space: Workspace, form: Form) -> Response:
     """Go on with a release that was confirmed and has no file: the ledger gives it free if it was paid for."""
-    known = space.jobs.asked(form.get("request"))
-    if known is not None:
-        return see_other(f"/job/{known.key}")
+    begun_before = space.jobs.asked(form.get("request"))
+    if begun_before is not None:
+        return see_other(f"/job/{begun_before.key}")
     if not space.state.begun:
         return see_other("/release")
     return _begin(space, _work(space, space.state.begun), form.get("request"))
@@ -143,9 +145,10 @@ def _begin(space: Workspace, work: Callable[[Job], None], request: str) -> Respo
 def _work(space: Workspace, begun: dict[str, Any]) -> Callable[[Job], None]:
     """The release as work, as it was confirmed; all that can be refused without the table is refused here."""
     draft = Draft.from_dict(begun["draft"])
-    design, asked = draft.design(), settings_of(space, Form(list(begun["plan"].items())))
-    table, folder, stem = begun["table"], space.folder, begun["name"]
-    path, reading = folder.file(table), dict(begun["reading"])
+    design, asked = draft.design(), settings_of(Form(list(begun["plan"].items())))
+    folder, stem = space.folder, begun["name"]
+    table, database_table = begun["table"], begun.get("database_table", "")
+    source, reading = space.source(table, database_table), dict(begun["reading"])
     key = folder.file(begun["sign"], "sign") if begun["sign"] else None
     books = discreet.Ledger(folder.file(begun["ledger"], "ledger"))
     account = books.account(begun["dataset"], accept_changed_data=begun["changed"] == "yes")
@@ -156,7 +159,7 @@ def _work(space: Workspace, begun: dict[str, Any]) -> Callable[[Job], None]:
         job.stage = "reading the table"
         try:
             with quiet():
-                made = discreet.release(path, design, compute=compute, spend=account, sign=key, **options)
+                made = discreet.release(source, design, compute=compute, spend=account, sign=key, **options)
         except discreet.Cancelled:
             space.store.change(begun={})
             raise
@@ -164,13 +167,14 @@ def _work(space: Workspace, begun: dict[str, Any]) -> Callable[[Job], None]:
             if error.exit_code in (2, 3):
                 # refused before the spend
                 space.store.change(begun={})
-            raise FieldError("", hidden(str(error), path, table)) from None
+            raise FieldError("", space.hidden(str(error))) from None
         job.share, job.stage = None, "writing files"
         try:
             made.save(folder.root / f"{stem}{END}", force=True)
             recipe = Recipe(
-                table, f"{stem}.design.toml", f"{stem}{END}", f"{stem}.html", begun["ledger"], begun["dataset"], options
-            )
+                table, f"{stem}.design.toml", f"{stem}{END}", f"{stem}.html", begun["ledger"], begun["dataset"],
+                options, database_table,
+            )  # fmt: skip
             _write_beside(space, folder.root / stem, made, draft.toml(), recipe)
         except discreet.DiscreetError as error:
             raise FieldError("", f"{error}. The release is kept in the ledger: finish it on the release page") from None
@@ -220,9 +224,8 @@ def page(space: Workspace, status: int = 200, **values: object) -> Response:
         "ledger": state.release.get("ledger", ""), "dataset": state.release.get("dataset", ""),
     }  # fmt: skip
     try:
-        design, asked = space.design(), settings_of(space, Form(list(state.plan.items())))
-        with quiet():
-            cost = discreet.cost(design, epsilon=asked.epsilon, delta=asked.delta, **asked.released)
+        design, asked = known(space)
+        cost = cost_of(space, design, asked)
         facts |= {"design": design, "asked": asked, "cost": cost, "name": _name(space)}
         facts["notices"] = notices(asked.epsilon, asked.delta)
         facts["no_reason"] = [

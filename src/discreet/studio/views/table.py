@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any, Final
+from urllib.parse import quote
 
 from starlette.responses import Response
 
 import discreet
 from discreet.studio.draft import Draft
-from discreet.studio.folder import TABLES, TEXT, FieldError
+from discreet.studio.folder import DATABASES, TABLES, TEXT, FieldError
 from discreet.studio.forms import Form
 from discreet.studio.rendering import render, see_other
 from discreet.studio.workspace import Workspace
@@ -20,28 +21,39 @@ _SAMPLE_FILE: Final = "census-sample.parquet"
 
 
 def show(space: Workspace, query: Form) -> Response:
-    """The list of files, and what is known of the chosen one."""
-    return _page(space)
+    """The list of files, what is known of the chosen one, and the tables of a database that was named."""
+    name = query.get("database")
+    if not name:
+        return _page(space)
+    try:
+        tables = discreet.database_tables(space.folder.file(name))
+    except discreet.DiscreetError as error:
+        return _page(space, 400, errors={"file": space.hidden(str(error))}, file=name)
+    said = {} if tables else {"file": f"{name} holds no table"}
+    return _page(space, tables=tables, file=name, errors=said)
 
 
 def read(space: Workspace, form: Form) -> Response:
     """Read names, and types where the file states them, of the chosen file."""
     typed = {name: form.get(name) for name in READING} | {"quoted_line_breaks": "quoted_line_breaks" in form}
-    name = form.get("file")
+    name, inside = form.get("file"), form.get("database_table")
     try:
-        path = space.folder.file(name)
-        if not name.lower().endswith(TABLES):
-            raise FieldError("file", "choose a table: a file that ends in " + ", ".join(TABLES))  # noqa: TRY301
-        blank = discreet.blank_design(path, **reading_of(typed))
-    except FieldError as error:
-        return _page(space, 400, errors={error.field: str(error)}, typed=typed, file=name)
+        if not name.lower().endswith((*TABLES, *DATABASES)):
+            space.folder.file(name)
+            raise FieldError("file", "choose a table: a file that ends in " + ", ".join((*TABLES, *DATABASES)))
+        source = space.source(name, inside)
+        if name.lower().endswith(DATABASES) and not inside:
+            return see_other(f"/table?database={quote(name)}")
+        blank = discreet.blank_design(source, **reading_of(typed))
     except discreet.DiscreetError as error:
-        return _page(space, 400, errors={"file": hidden(str(error), path, name)}, typed=typed, file=name)
+        return _page(space, 400, errors={"file": space.hidden(str(error))}, typed=typed, file=name)
     found = blank.reading.given()
     columns = [[one, kind or ""] for one, kind in zip(blank.listed, blank.kinds, strict=True)]
     columns += [[one, "left out: " + why] for one, why in blank.left_out]
-    fresh = [one[:1] for one in columns] != [one[:1] for one in space.state.columns] or name != space.state.table
-    changes: dict[str, object] = {"table": name, "reading": found, "columns": columns}
+    fresh = [one[:1] for one in columns] != [one[:1] for one in space.state.columns] or (
+        (name, inside) != (space.state.table, space.state.database_table)
+    )
+    changes: dict[str, object] = {"table": name, "database_table": inside, "reading": found, "columns": columns}
     if fresh:
         changes["draft"] = Draft.blank(_usable(columns)).to_dict()
         space.check_result = None
@@ -56,10 +68,11 @@ def choose_unit(space: Workspace, form: Form) -> Response:
     person = form.get("person") if form.get("unit") == "person" else ""
     rows = form.get("max_rows") or "1"
     if form.get("unit") == "person":
+        unit = {"several": True, "person": person, "max_rows": rows}
         if person not in dict(_usable(space.state.columns)):
-            return _page(space, 400, errors={"person": "choose the column that names a person"})
+            return _page(space, 400, errors={"person": "choose the column that names a person"}, unit=unit)
         if not (rows.isascii() and rows.isdigit() and 1 <= int(rows[:9]) <= 10**6):
-            return _page(space, 400, errors={"max_rows": "write an integer of at least 1, such as 3"})
+            return _page(space, 400, errors={"max_rows": "write an integer of at least 1, such as 3"}, unit=unit)
     draft = space.draft
     named = {one.name for one in draft.columns}
     back = [one for one in Draft.blank(_usable(space.state.columns)).columns if one.name not in named]
@@ -81,6 +94,7 @@ def sample(space: Workspace, form: Form) -> Response:
         # from an earlier visit
         path = space.folder.file(_SAMPLE_FILE, "sample")
     except OSError as error:
+        path.unlink(missing_ok=True)
         raise FieldError("sample", f"the sample could not be written to the folder: {error.strerror}") from None
     blank = discreet.blank_design(path)
     columns = [[one, kind or ""] for one, kind in zip(blank.listed, blank.kinds, strict=True)]
@@ -89,7 +103,9 @@ def sample(space: Workspace, form: Form) -> Response:
     # of a sample that was published, this number is public
     rows = f"{float(f'{dataset.table.num_rows:.1e}'):.0f}"
     plan = {"rows": rows, "epsilon": "1", "delta": "1e-6"}
-    space.store.change(table=_SAMPLE_FILE, reading={}, columns=columns, draft=draft.to_dict(), plan=plan, begun={})
+    space.store.change(
+        table=_SAMPLE_FILE, database_table="", reading={}, columns=columns, draft=draft.to_dict(), plan=plan, begun={}
+    )
     return see_other("/table")
 
 
@@ -113,9 +129,15 @@ def reading_of(typed: dict[str, Any]) -> dict[str, Any]:
     return given
 
 
-def hidden(message: str, path: object, name: str) -> str:
-    """A message with the name that the curator chose in place of the whole path."""
-    return message.replace(str(path), name)
+def _announced(name: str) -> str:
+    """What the page says about a file before anything of it is shown.
+
+    >>> _announced("people.csv"), _announced("people.parquet")
+    (' (text: its first line will be shown as names)', '')
+    """
+    if name.lower().endswith(DATABASES):
+        return " (a database: choose its table next)"
+    return " (text: its first line will be shown as names)" if name.lower().endswith(TEXT) else ""
 
 
 def _usable(columns: list[list[str]]) -> list[tuple[str, str | None]]:
@@ -123,14 +145,15 @@ def _usable(columns: list[list[str]]) -> list[tuple[str, str | None]]:
 
 
 def _page(space: Workspace, status: int = 200, **values: object) -> Response:
-    state = space.state
+    state, draft = space.state, space.draft
     kept = {name: str(state.reading.get(name, "")) for name in READING}
     kept["delimiter"] = "tab" if kept["delimiter"] == "\t" else kept["delimiter"]
     shown = {
-        "files": [(name, name.lower().endswith(TEXT)) for name in space.folder.listed(*TABLES)],
+        "files": [(name, _announced(name)) for name in space.folder.listed(*TABLES, *DATABASES)],
+        "tables": (),
         "typed": kept | {"quoted_line_breaks": state.reading.get("quoted_line_breaks", False)},
         "file": state.table,
-        "draft": space.draft,
+        "unit": {"several": bool(draft.person), "person": draft.person, "max_rows": draft.max_rows},
         "usable": [name for name, _ in _usable(state.columns)],
         "stated": any(kind and not kind.startswith("left out") for _, kind in state.columns),
     }

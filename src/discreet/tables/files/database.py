@@ -88,16 +88,13 @@ class DatabaseSource:
     def __init__(self, table: DatabaseTable) -> None:
         self._path = Path(path_text(table.database))
         self._state = regular_state(self._path)
-        self._check_mark()
+        _check_mark(self._path)
         self._name = table.table
         self._threads = 1
         self._before = 0
         self.read_as: Final[Mapping[str, object]] = DEFAULT_READING.read_as()
-        with self._opened() as database:
-            listed = [
-                (name if schema == "main" else f"{schema}.{name}", f"{_quoted(schema)}.{_quoted(name)}", is_view)
-                for schema, name, is_view in database.sql(_LISTED).fetchall()
-            ]
+        with opened_database(self._path, self._threads) as database:
+            listed = _listed(database)
             found = [(stored, is_view) for name, stored, is_view in listed if name == self._name]
             where = f" of {self._path.name!r}"
             if not found:
@@ -121,7 +118,7 @@ class DatabaseSource:
         names = list(columns)
         check_names(names, self.schema.names)
         self._before = 0
-        with self._opened() as database:
+        with opened_database(self._path, self._threads) as database:
             wanted = self._asked(database, ", ".join(map(_quoted, names)), batch_rows)
             for batch in frame_batches(wanted, columns, batch_rows):
                 yield batch
@@ -140,44 +137,6 @@ class DatabaseSource:
         """Position in the table, counted from 0."""
         return Place(self._before + row, "row")
 
-    def _check_mark(self) -> None:
-        try:
-            with self._path.open("rb") as file:
-                head = file.read(len(_SQLITE))
-        except OSError as error:
-            problem = DataError(f"the file {self._path.name!r} cannot be opened: {error.strerror}")
-        else:
-            if head[_MARK_AT:].startswith(_MARK):
-                return
-            other = "a SQLite database" if head.startswith(_SQLITE) else "not a DuckDB database"
-            problem = DataError(
-                f"the file {self._path.name!r} is {other}; give a DuckDB database, or write the table as Parquet or CSV"
-            )
-        raise problem
-
-    @contextmanager
-    def _opened(self) -> Iterator[Any]:
-        try:
-            import duckdb
-        except ImportError:
-            raise missing_extra("duckdb", "duckdb", "a table of a database") from None
-        # absolute, so that no name means a service or a kind of database to it
-        name = str(self._path.absolute())
-        try:
-            database = duckdb.connect(name, read_only=True, config={**_LOCKED, "threads": self._threads})  # [P:locked]
-        except duckdb.Error:
-            problem = DataError(
-                f"the database {self._path.name!r} cannot be opened: another program writes to it, it is damaged or "
-                "encrypted, or a newer version of DuckDB wrote it; close it there, or write the table as Parquet"
-            )
-        else:
-            try:
-                yield database
-            finally:
-                database.close()
-            return
-        raise problem
-
     def _asked(self, database: Any, columns: str, batch_rows: int, rest: str = "") -> RecordBatchReader:  # noqa: ANN401  # DuckDB has no types
         try:
             # the second step begins to compute rows
@@ -195,6 +154,78 @@ class DatabaseSource:
             "row, needs more memory, another file, an extension, or a table that is not there; write its rows as a "
             "table first"
         )
+
+
+def database_tables(database: str | os.PathLike[str]) -> tuple[str, ...]:
+    """Names of the tables and views of a DuckDB database file, as `DatabaseTable` takes them.
+
+    The file is opened for reading alone; no row is read.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> import discreet, duckdb
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = pathlib.Path(folder, "survey.duckdb")
+    ...     with duckdb.connect(str(file)) as made:
+    ...         _ = made.execute("CREATE TABLE people (age INTEGER)")
+    ...     discreet.database_tables(file)
+    ('people',)
+    """
+    path = Path(path_text(DatabaseTable(database, "any").database))
+    regular_state(path)
+    _check_mark(path)
+    with opened_database(path, 1) as found:
+        return tuple(name for name, _, _ in _listed(found))
+
+
+def _listed(database: Any) -> list[tuple[str, str, bool]]:  # noqa: ANN401  # DuckDB has no types
+    """Each table and view: its name for a user, its name in SQL, and whether it is a view."""
+    return [
+        (name if schema == "main" else f"{schema}.{name}", f"{_quoted(schema)}.{_quoted(name)}", is_view)
+        for schema, name, is_view in database.sql(_LISTED).fetchall()
+    ]
+
+
+def _check_mark(path: Path) -> None:
+    try:
+        with path.open("rb") as file:
+            head = file.read(len(_SQLITE))
+    except OSError as error:
+        problem = DataError(f"the file {path.name!r} cannot be opened: {error.strerror}")
+    else:
+        if head[_MARK_AT:].startswith(_MARK):
+            return
+        other = "a SQLite database" if head.startswith(_SQLITE) else "not a DuckDB database"
+        problem = DataError(
+            f"the file {path.name!r} is {other}; give a DuckDB database, or write the table as Parquet or CSV"
+        )
+    raise problem
+
+
+@contextmanager
+def opened_database(path: Path, threads: int) -> Iterator[Any]:
+    """The database, which can do nothing but read."""
+    try:
+        import duckdb
+    except ImportError:
+        raise missing_extra("duckdb", "duckdb", "a table of a database") from None
+    # absolute, so that no name means a service or a kind of database to it
+    name = str(path.absolute())
+    try:
+        database = duckdb.connect(name, read_only=True, config={**_LOCKED, "threads": threads})  # [P:locked]
+    except duckdb.Error:
+        problem = DataError(
+            f"the database {path.name!r} cannot be opened: another program writes to it, it is damaged or "
+            "encrypted, or a newer version of DuckDB wrote it; close it there, or write the table as Parquet"
+        )
+    else:
+        try:
+            yield database
+        finally:
+            database.close()
+        return
+    raise problem
 
 
 def _quoted(name: str) -> str:
