@@ -14,6 +14,7 @@ from discreet.errors import ReleaseFileError
 from discreet.mechanisms.calibration.blocks import noise_law, shares_by_design
 from discreet.privacy.budget import PrivacyBudget
 from discreet.releases import NoiseLaw, Release
+from discreet.releases.reading import unknown_fields
 from support.release_edits import DELETE, SCHEMA, edited
 from support.small_releases import a_release, fitted_inside
 
@@ -176,6 +177,7 @@ def test_noise_by_zcdp_keeps_its_rho_and_no_other():
             Release.from_json(edited(release, guarantee__rho=rho))
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("name", BAD_CHANGES)
 def test_a_file_that_does_not_hold_together_is_refused_even_with_a_matching_digest(name):
     changes, message = BAD_CHANGES[name]
@@ -274,3 +276,13 @@ def test_a_number_beyond_every_double_is_refused_in_files_of_version_1():
     text = json.dumps(body).replace("Infinity", "1e400")
     with pytest.raises(ReleaseFileError, match=r"mechanism.settings.odd is not a finite number"):
         Release.from_json(text)
+
+
+@pytest.mark.parametrize("inside", ["guard", "discovery", "scaling", "coefficients"])
+def test_fields_that_are_not_known_are_found_in_every_table(inside):
+    assert unknown_fields({"kind": "moments", inside: {"tail": 1}, "digest": "", "old": {}}) == [
+        f"{inside}.tail",
+        "old",
+    ]
+    # what is no table is refused where it is read
+    assert unknown_fields({inside: [3], "residuals": {"ratio": None, "further": [None]}}) == []
