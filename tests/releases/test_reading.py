@@ -177,7 +177,6 @@ def test_noise_by_zcdp_keeps_its_rho_and_no_other():
             Release.from_json(edited(release, guarantee__rho=rho))
 
 
-@pytest.mark.no_cover
 @pytest.mark.parametrize("name", BAD_CHANGES)
 def test_a_file_that_does_not_hold_together_is_refused_even_with_a_matching_digest(name):
     changes, message = BAD_CHANGES[name]

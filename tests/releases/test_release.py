@@ -21,7 +21,6 @@ from support.small_releases import a_release, fitted_inside
 from support.tables import random_design, random_table
 
 
-@pytest.mark.no_cover
 @pytest.mark.parametrize("seed", range(12))
 def test_a_release_survives_its_file(tmp_path, seed):
     rng = np.random.default_rng(seed)

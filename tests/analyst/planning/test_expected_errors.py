@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from discreet.analyst.model import read_model
 from discreet.analyst.planning.assumption_reading import read_assumptions
 from discreet.analyst.planning.expected import expected_release
@@ -10,6 +12,7 @@ from discreet.planning import noise_law_for
 from support.planned_cells import LEVELS, Cell, levels
 
 
+@pytest.mark.no_cover
 def test_a_rare_level_has_more_rows_in_one_table_than_in_another():
     """The same 300 draws of noise, so that only the tables differ."""
     cell = Cell("five levels", LEVELS, levels, 800, 2.0)
