@@ -116,3 +116,4 @@ golden: .venv/dev.stamp  ## accept what the program says and publishes now, afte
 
 clean:  ## remove the environment and caches
 	rm -rf .venv .venv-diffprivlib .venv-spark build dist .coverage .coverage.* .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
+	find benchmarks src tests -name __pycache__ -prune -exec rm -rf {} +
