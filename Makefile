@@ -33,9 +33,11 @@ check: .venv/dev.stamp  ## lint, types, import contracts and the width of Markdo
 	$(BIN)/lint-imports
 	$(BIN)/python tests/support/markdown_lines.py
 
+# compiled modules are kept, as each of some hundred programs that tests start would compile them again
 test: check  ## set up and run every gate: check, tests, coverage
 	rm -f .coverage .coverage.*
-	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 -m 'not slow' --durations=20 --cov=discreet --cov-branch --cov-report=
+	PYTHONDONTWRITEBYTECODE= OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal -m 'not slow' --durations=20 \
+		--cov=discreet --cov-branch --cov-report=
 	$(BIN)/coverage report --skip-covered --fail-under=95
 	@for room in $(COVERED_FULLY); do \
 		case $$room in *.py) files="src/discreet/$$room";; *) files="src/discreet/$$room/*";; esac; \
@@ -114,3 +116,4 @@ golden: .venv/dev.stamp  ## accept what the program says and publishes now, afte
 
 clean:  ## remove the environment and caches
 	rm -rf .venv .venv-diffprivlib .venv-spark build dist .coverage .coverage.* .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
+	find benchmarks src tests -name __pycache__ -prune -exec rm -rf {} +

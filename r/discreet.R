@@ -105,9 +105,12 @@
 # how cells were read (missing, missing_codes) no longer matters once they are summed
 .COLUMN_KEYS <- c("bounds", "dtype", "levels", "reference", "missing", "missing_codes", "formula", "release", "found",
                   "within")
-.OTHERWISE <- "run `discreet fit RELEASE --json > fit.json` and read it with read_fit(\"fit.json\")"
-
-.refuse <- function(...) stop(..., "; ", .OTHERWISE, call. = FALSE)
+# `formula`, where it is given, is one that the command line takes
+.refuse <- function(..., formula = NULL) {
+  asked <- if (length(formula)) paste0(" --formula ", shQuote(formula, "sh"))
+  stop(..., "; run `discreet fit RELEASE", asked, " --json > fit.json` and read it with read_fit(\"fit.json\")",
+       call. = FALSE)
+}
 
 # A release as a list of class "discreet_release": its fields as in the file, and `matrix`, the noisy sums.
 read_release <- function(path) {
@@ -376,7 +379,10 @@ discreet_lm <- function(formula = NULL, data) {
     places <- c(sort(match(slopes, release$columns)), match(target, release$columns)) - 1
     held <- c(list(seq_len(length(release$columns) - 1)), lapply(release$noise$models, unlist))
     if (any(vapply(held, function(one) length(one) == length(places) && all(one == places), NA))) {
-      .refuse("the errors of this model are clustered by person")
+      quoted <- function(name) if (grepl("^[[:alpha:]]\\w*$", name)) name else paste0("`", name, "`")
+      asked <- paste(vapply(features, quoted, ""), collapse = " + ")
+      .refuse("the errors of this model are clustered by person",
+              formula = paste(quoted(target), "~", if (length(features)) asked else "1"))
     }
   }
   list(target = target, features = features, intercept = intercept)

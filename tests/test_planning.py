@@ -84,6 +84,7 @@ def test_a_plan_without_widths_says_why_and_no_budget_mends_it():
     assert settled.estimable
 
 
+@pytest.mark.no_cover
 def test_less_noise_needs_more_budget_or_more_rows():
     wide = plan(DESIGN, rows=20_000, epsilon=1.0, delta=1e-6)
     wanted = wide.coefficients[1].width / 1.2

@@ -102,8 +102,24 @@ def test_a_release_with_weights_and_one_of_persons_have_them_too():
     persons = Design("y", dict(DESIGN.columns), unit={"id": "who", "max_rows": 2})
     for design in (weighted, persons):
         release = discreet.release(
-            table, design, epsilon=1.0, delta=1e-6, moments="robust", robust_models=["y ~ x", "y ~ 1"]
+            table, design, epsilon=1.0, delta=1e-6, moments="robust", robust_models=["y ~ 1", "y ~ x"]
         )
         assert discreet.Release.from_json(release.to_json()) == release
         assert discreet.verify(release).loss.delta <= 1e-6
-        assert [len(part.totals) for part in release.residuals.further] == [3, 1]
+        assert [len(part.totals) for part in release.residuals.further] == [1, 3]
+
+
+def test_another_order_of_the_models_is_the_same_request(tmp_path):
+    ledger = Ledger.create(tmp_path / "books.db")
+    ledger.declare("d", epsilon=5.0, delta=1e-5)
+    asked = {"epsilon": 1.0, "delta": 1e-6, "moments": "robust"}
+    given = (MODELS, MODELS[::-1], set(MODELS))
+    made = [
+        discreet.release(table_of(60), DESIGN, robust_models=models, spend=ledger.account("d"), **asked)
+        for models in given
+    ]
+    assert len({release.to_json() for release in made}) == 1
+    assert ledger.status("d").requests == 1
+    other = discreet.release(table_of(60), DESIGN, robust_models=MODELS[:2], spend=ledger.account("d"), **asked)
+    assert other.robust_models == ("y ~ x", "y ~ x + g")
+    assert ledger.status("d").requests == 2

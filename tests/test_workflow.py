@@ -306,6 +306,7 @@ def guarded(table, ledger, delta=1e-6, mechanism="auto", epsilon=1.0, **options)
     )  # fmt: skip
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("mechanism", KINDS)
 def test_a_release_behind_a_guard_carries_its_counts_and_its_whole_cost(mechanism, tmp_path):
     rule, delta = KINDS[mechanism]

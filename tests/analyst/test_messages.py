@@ -34,6 +34,7 @@ def test_the_search_finds_python_words_and_leaves_docstrings() -> None:
     assert [text for text in spoken(ast.parse(code)) if ASSIGNED.search(text)] == ["use penalty='none' "]
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
 def test_no_message_is_written_in_python_alone(file: Path) -> None:
     texts = spoken(ast.parse(file.read_text(encoding="utf-8")))

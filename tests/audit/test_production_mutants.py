@@ -27,6 +27,7 @@ def found_by_its_judge(name):
         return mutant.judge.findings()
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("name", QUICK)
 def test_a_mistake_is_seen(name):
     assert found_by_its_judge(name)
@@ -38,6 +39,7 @@ def test_every_mistake_is_seen(name):
     assert found_by_its_judge(name)
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("judge", sorted(QUICK_JUDGES), ids=" ".join)
 def test_the_same_judge_passes_the_program_as_it_is(judge):
     assert not JUDGES[judge].findings()

@@ -308,6 +308,7 @@ CASES: dict[str, tuple[Prepare, str]] = {
 }
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.parametrize("debug", [False, True])
 def test_bad_input_is_told_in_one_line_and_changes_nothing(name: str, debug: bool, folder: Path, call: Call) -> None:

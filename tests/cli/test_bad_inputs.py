@@ -83,6 +83,7 @@ def check_refused(case: Case, folder: Path, call: Call, words: list[str], before
     assert state(folder) == before
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("case", [case for case in CASES if not case.api], ids=lambda case: case.id)
 def test_the_command_line(case: Case, inputs: Path, call: Call) -> None:
     if case.name in environment.ROOT_READS_ALL and os.geteuid() == 0:
@@ -152,6 +153,7 @@ def spawned(folder: Path, *words: str, flags: tuple[str, ...] = (), **environ: s
     )  # fmt: skip
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("flags", [(), ("-O",), ("-W", "error")], ids=["plain", "-O", "-W error"])
 def test_a_process_of_its_own_refuses_in_the_same_words(flags: tuple[str, ...], inputs: Path) -> None:
     (inputs / "bad.csv").write_text(PEOPLE + f"{CANARIES['value']},44\n")

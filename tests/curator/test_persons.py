@@ -66,6 +66,7 @@ def test_rows_that_a_rule_drops_take_the_seat_of_no_other():
         assert totals(dropped + complete, plan) == totals(complete, plan)
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("grid_bits", [16, 26])
 def test_ten_row_orders_give_one_result(grid_bits):
     rng = np.random.default_rng(2)
@@ -425,6 +426,7 @@ def stopping(at, error):
     return Stopping
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize(
     ("sent", "ended"),
     [(signal.SIGINT, (130, "interrupted")), (signal.SIGTERM, (143, "terminated")), (signal.SIGHUP, (129, "hung up"))],

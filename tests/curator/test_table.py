@@ -67,6 +67,7 @@ def products(persons):
     return tuple(sum(row[i] * row[j] for row in kept) for i in range(3) for j in range(i, 3))
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("grid_bits", [16, 26])
 @pytest.mark.parametrize("max_rows", [1, 2, 5, 1000])
 def test_every_pass_gives_the_sums_of_the_definition_and_of_a_pass_anew(max_rows, grid_bits):
@@ -139,6 +140,7 @@ def test_a_table_is_read_once_and_summed_as_often_as_asked(plan):
     assert seen[-1] is None
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("ids", [False, True])
 def test_what_is_reported_does_not_depend_on_how_many_passes_the_values_need(ids, monkeypatch):
     """`objective` goes over the rows until its minimum is certified; the callback sees the reading alone."""
@@ -183,6 +185,7 @@ def test_a_read_that_failed_is_not_taken_for_the_table():
         assert table.sums().values == expected.values
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("plan", [PERSONS, ROWS])
 @pytest.mark.parametrize("options", [{"mechanism": "irls"}, {"mechanism": "gradient"}, {"moments": "robust"}], ids=str)
 def test_a_table_that_can_be_read_once_serves_every_mechanism(options, plan):

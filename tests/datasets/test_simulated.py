@@ -16,6 +16,7 @@ STANDARD_ERRORS = 5
 DRAWN = 100_000
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("name", SIMULATED)
 @pytest.mark.parametrize("seed", [None, 1, 2])
 def test_an_exact_release_recovers_the_known_coefficients(name: str, seed: int | None) -> None:

@@ -78,6 +78,7 @@ def test_the_design_without_a_fault_is_right_and_each_fault_is_one() -> None:
     assert all(len(places(name)) == 1 for name in FAULTS)
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("first", FAULTS)
 def test_of_two_faults_both_are_reported(first: str) -> None:
     for one, other in combinations(FAULTS, 2):

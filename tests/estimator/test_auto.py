@@ -21,6 +21,7 @@ def estimator(**changes):
     return PrivateLinearRegression(**{**good, **changes})
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize(
     ("changes", "mechanism", "penalty"),
     [
@@ -124,6 +125,7 @@ def test_everything_about_errors_names_the_mechanism_that_has_them():
             call()
 
 
+@pytest.mark.no_cover
 def test_by_itself_it_predicts_better_than_from_moments_where_bounds_are_wide():
     """Errors of ten releases each, with seeds: the median falls to less than half."""
     rng = np.random.default_rng(11)

@@ -13,6 +13,7 @@ from discreet.mechanisms.registry import mechanisms
 NAMES = sorted(mechanisms())
 
 
+@pytest.mark.no_cover
 def test_the_command_lists_every_mechanism(capsys):
     with pytest.raises(SystemExit):
         program.main(["mechanisms", "--json"])

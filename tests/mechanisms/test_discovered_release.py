@@ -98,6 +98,7 @@ def test_a_file_without_the_counts_is_refused():
         Release.from_json(json.dumps(body))
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize(
     ("mechanism", "delta", "options"),
     [

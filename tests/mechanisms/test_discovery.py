@@ -50,6 +50,7 @@ def made(name, settings, delta, unit="row", *, guard=False, bits=16, epsilon=1.0
     return design, law, loss
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize(("name", "settings", "delta"), CASES)
 @pytest.mark.parametrize(("unit", "guard"), [("row", True), ("replace", False), ("person", False)])
 def test_discovery_and_mechanism_keep_the_budget_and_less_noise_does_not(name, settings, delta, unit, guard):

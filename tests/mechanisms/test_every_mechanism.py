@@ -54,6 +54,7 @@ def made(name: str, columns=None, data=None, settings=None, **declared) -> Relea
 CROSSED = COLUMNS | {"xg": {"formula": "x:g"}, "bg": {"formula": "b:g"}}
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("name", NAMES)
 def test_it_takes_interactions_or_refuses_them_before_anything_is_read(name, tmp_path):
     if name == "dpme":
@@ -83,6 +84,7 @@ def test_it_takes_interactions_or_refuses_them_before_anything_is_read(name, tmp
         assert np.isfinite(fit.predict(row)).all()
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("name", NAMES)
 def test_it_releases_saves_loads_fits_and_predicts(name, tmp_path):
     release = made(name)
@@ -103,6 +105,7 @@ def test_it_releases_saves_loads_fits_and_predicts(name, tmp_path):
     assert "y" in fit.summary()
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("name", NAMES)
 def test_no_standard_error_is_ever_nan(name):
     release = made(name, FEW)
@@ -116,6 +119,7 @@ def test_no_standard_error_is_ever_nan(name):
         assert all(isinstance(error, NotEstimable) and error.reason for error in fit.bse.values())
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("name", NAMES)
 def test_the_planned_noise_is_the_released_noise(name):
     release = made(name, FEW)
@@ -130,6 +134,7 @@ def test_the_planned_noise_is_the_released_noise(name):
         assert all(coefficient.reason for coefficient in plan.coefficients)
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("neighbours", ["add-remove", "replace"])
 @pytest.mark.parametrize("name", NAMES)
 def test_both_neighbouring_relations_are_released(name, neighbours):
@@ -139,6 +144,7 @@ def test_both_neighbouring_relations_are_released(name, neighbours):
     assert release.units_public == (ROWS if neighbours == "replace" else None)
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("name", NAMES)
 def test_persons_with_two_rows_release_with_more_noise_or_are_refused_before_data(name):
     data = table()
@@ -157,6 +163,7 @@ def test_persons_with_two_rows_release_with_more_noise_or_are_refused_before_dat
     assert max(growth.values()) >= 1.9
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("name", NAMES)
 def test_a_model_without_intercept_goes_through_the_origin_or_is_refused(name):
     lopsided = made(name, intercept=False) if mechanism_named(name).kind == "moments" else None
@@ -172,6 +179,7 @@ def test_a_model_without_intercept_goes_through_the_origin_or_is_refused(name):
     assert fit.predict({"x": [0.0], "b": [False], "g": ["red"]}) == pytest.approx(0, abs=1e-12)
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("name", NAMES)
 def test_missing_cells_follow_their_rule_under_replace(name):
     columns = {"x": {"bounds": [0, 10], "missing": "drop"}, "y": {"bounds": [-5, 5], "missing": {"fill": 0}}}
@@ -244,6 +252,7 @@ def test_the_search_for_releases_tells_calls_from_words():
     assert mechanisms_released_in("words = \"discreet.release(mechanism='ssp')\"") == []
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("name", NAMES)
 def test_the_command_line_releases_and_fits_it(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
@@ -263,6 +272,7 @@ def test_the_command_line_releases_and_fits_it(name, tmp_path, monkeypatch):
     assert math.isfinite(slope)
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("name", NAMES)
 def test_the_estimator_takes_it(name):
     data = table()

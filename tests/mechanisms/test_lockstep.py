@@ -49,6 +49,7 @@ def cases(names: dict[str, object]) -> list[tuple[str, str, bool]]:
     ]
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize(("name", "unit", "intercept"), cases(SETTINGS))
 def test_two_tables_with_equal_noisy_sums_publish_the_same_bits(name, unit, intercept):
     assert_in_step(*two_runs(setup_of(name, unit, intercept=intercept), unit))
@@ -86,6 +87,7 @@ def test_the_eigenvalue_is_exact_where_doubles_are_not(unit, intercept):
     assert_in_step(*two_runs(setup_of("adassp", unit, intercept=intercept, grid_bits=26, epsilon=6.0), unit))
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize(("unit", "intercept"), [("add-remove", True), ("add-remove", False), ("replace", False)])
 @pytest.mark.parametrize("name", SETTINGS)
 def test_every_draw_reaches_what_is_published(name, unit, intercept):
@@ -169,6 +171,7 @@ def minimum(setup: Setup, data: object, linear: list[int], lattice: list[int], s
     ]
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("loss", ["squared", "huber"])
 @pytest.mark.parametrize(("unit", "intercept"), [(unit, intercept) for unit in UNITS for intercept in (True, False)])
 def test_objective_publishes_one_point_for_linear_terms_that_have_it_as_their_minimum(loss, unit, intercept):
@@ -212,6 +215,7 @@ def first_and_last(run: Run):
 # -- searches, each comparison of which depends on the one before ------------------------------------------------------
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize(("unit", "intercept"), [(unit, intercept) for unit in UNITS for intercept in (True, False)])
 def test_refined_publishes_a_function_of_its_noisy_numbers(unit, intercept, seed):

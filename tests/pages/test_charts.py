@@ -38,6 +38,7 @@ def test_colours_and_fonts_are_those_of_the_page(effects: tuple[Effect, ...]) ->
     assert set(re.findall(r"(?:font-family:|px) ([^;\"0-9]+)[;\"]", svg)) == {"system-ui, sans-serif"}
 
 
+@pytest.mark.no_cover
 def test_an_unbounded_set_is_an_arrow_in_the_colour_of_privacy() -> None:
     bounded, above = replace(THIN, low=0.4, high=0.6), Effect("up", 0.5, 0.25, None, None, None, kind="above")
     heads = [chart((one,), 1.0, WIDE).count("fill: var(--privacy)") for one in (bounded, above)]

@@ -10,7 +10,7 @@ from discreet.design.columns import Numeric
 from discreet.design.model import Design
 from discreet.losses.law import CALIBRATIONS, FAMILIES
 from discreet.pages.provenance import provenance
-from discreet.testing.not_private import exact_release
+from discreet.testing.not_private import exact_release, seeded_release
 from support.every_column import mixed
 from support.report_cases import PROMISE, example
 from support.report_pages import inside, page_of, words
@@ -75,3 +75,23 @@ def test_noise_is_told_by_block_and_per_row_where_there_are_rows() -> None:
     assert lines["number of rows"].per_row == pytest.approx(release.noise_sd[0, 0] / release.moments[0, 0])
     empty = exact_release({"y": [], "a": []}, Design("y", dict.fromkeys("ya", Numeric((0, 1), "drop"))))
     assert {line.per_row for line in provenance(empty).noise} == {None}
+
+
+def test_squares_of_indicators_have_no_line_of_their_own() -> None:
+    """They are copies of noisy sums: the line of squares is of the other columns, if there are any."""
+
+    def lines(columns: dict[str, object]) -> dict[str, float]:
+        design = Design("y", {"y": (0, 1), **columns})
+        table = {name: [values[0]] * 3 if isinstance(values, list) else [1, 0, 1] for name, values in columns.items()}
+        made = seeded_release(table | {"y": [0, 1, 1]}, design, seed=1, epsilon=1.0, delta=1e-6)
+        return {line.block: line.sd for line in provenance(made).noise}
+
+    numbers, both, flags = lines({"x": (0, 2)}), lines({"x": (0, 2), "b": bool}), lines({"b": bool, "g": ["u", "v"]})
+    assert {"sums of regressors", "squares of regressors"} <= set(numbers)
+    sums, squares = (
+        "sums of regressors, of indicators also their squares",
+        "squares of regressors that are not indicators",
+    )
+    assert {sums, squares} <= set(both)
+    assert sums in flags
+    assert not any(name.startswith("squares of") for name in flags)

@@ -18,6 +18,7 @@ FACTS = (
 )
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize(("case", "name"), PAIRS)
 def test_a_component_is_what_was_stored(case: str, name: str) -> None:
     assert fragment(case, name) == stored(case, name)
@@ -31,6 +32,7 @@ def test_the_facts_are_the_view_as_json(case: str) -> None:
     )
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize(("case", "name"), [*PAIRS, *((case, "facts") for case in CASES)])
 def test_a_component_is_balanced_by_itself(case: str, name: str) -> None:
     Reader().read(fragment(case, name))

@@ -46,6 +46,27 @@ def test_the_lines_to_copy_give_the_same_model(
     assert json.loads(told.stdout)["params"] == dict(model.params)
 
 
+@pytest.mark.parametrize("kind", ["HC1", "HC0"])
+def test_the_lines_to_copy_give_the_same_robust_errors(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    design = Design("y", dict.fromkeys("ya", (0, 1)))
+    release = seeded_release(table("ya", 500), design, seed=1, epsilon=9.0, delta=1e-6, moments="robust")
+    model = fit(release, cov_type=kind)
+    lines = usage(release, model)
+    scope: dict[str, object] = {"discreet": discreet, "release": release}
+    exec(lines.python[2], scope)  # our own line, which is the thing to try
+    assert dict(scope["fit"].bse) == dict(model.bse) != dict(fit(release).bse)
+    monkeypatch.chdir(tmp_path)
+    Path("R.NOT-PRIVATE.json").write_text(release.to_json())
+    said = CliRunner().invoke(program, [*shlex.split(lines.commands[0])[1:], "--json"])
+    assert json.loads(said.stdout)["bse"] == dict(model.bse)
+    others = [line.split()[1] for line in lines.commands if "--robust" in line]
+    # pictures and pages know HC1 alone
+    assert others == (["fit", "plot", "report"] if kind == "HC1" else [])
+    assert len(lines.commands) == (4 if kind == "HC1" else 2)
+
+
 def test_the_file_of_a_release_that_is_not_private_has_its_own_name() -> None:
     assert "R.NOT-PRIVATE.json" in usage(mixed(), None).commands[0]
 

@@ -17,6 +17,7 @@ def result(tmp_path_factory) -> Result:
     return made
 
 
+@pytest.mark.no_cover
 def test_four_files_and_the_same_bytes_each_time(result, tmp_path):
     first = write_figure(result, tmp_path / "a")
     again = write_figure(result, tmp_path / "b")
@@ -25,6 +26,7 @@ def test_four_files_and_the_same_bytes_each_time(result, tmp_path):
     assert first[0].read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.no_cover
 def test_a_pdf_is_written_where_the_figure_asks_for_one(result, tmp_path):
     asked = replace(result, figure=replace(result.figure, pdf=True))
     first, again = write_figure(asked, tmp_path / "a"), write_figure(asked, tmp_path / "b")

@@ -21,6 +21,7 @@ from discreet.privacy.gaussian import delta_from
 FALSE_ALARM = 1e-9
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("neighbours", ["add-remove", "replace"])
 @pytest.mark.parametrize("memberships", [1, 3, 6, 8])
 def test_no_person_moves_more_counts_than_is_charged_and_some_move_as_many(neighbours, memberships):

@@ -27,6 +27,7 @@ def without_noise(monkeypatch):
     monkeypatch.setattr(module, "gaussian_noise", lambda sigma, how_many: [0] * how_many)
 
 
+@pytest.mark.no_cover
 @pytest.mark.filterwarnings("ignore::discreet.errors.PrivacyNotice")
 @pytest.mark.usefixtures("without_noise")
 @pytest.mark.parametrize("step", [None, 1 / 32])

@@ -44,6 +44,7 @@ def exact(monkeypatch):
     return statistic
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("neighbours", ["add-remove", "replace"])
 @pytest.mark.parametrize("epsilon", [0.1, 1.7])
 def test_no_pair_of_tables_loses_more_than_epsilon_and_some_reach_it(exact, neighbours, epsilon):
@@ -144,6 +145,7 @@ def test_absolute_error_is_drawn_around_the_sum_inside_the_bounds(monkeypatch):
     assert 2 * math.exp(2 * unit / scale) - 1 == pytest.approx(math.e, rel=1e-12)
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize(
     "settings",
     [

@@ -98,6 +98,7 @@ MIXED = [
 ]
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize(("mu", "pures"), MIXED)
 @pytest.mark.parametrize("delta", [1e-3, 1e-6, 1e-9])
 def test_mixed_pieces_are_true_against_the_exact_worst_case(mu, pures, delta):

@@ -256,7 +256,7 @@ def test_with_the_noise_off_they_are_those_of_lm(run):
         ("coefficients", "coefficients of one model"),
         ("wishart", "family wishart"),
         ("scaled", "scaled and weighted"),
-        ("clustered", "clustered by person"),
+        ("clustered", "clustered by person; run `discreet fit RELEASE --formula 'y ~ x' --json"),
         ("newer", "schema version"),
         ("weights", "have weights"),
         ("declaration", 'declaration of "x"'),

@@ -236,6 +236,17 @@ def test_further_models_that_do_not_hold_together_are_refused(with_models, chang
         Release.from_json(edited(with_models, **changes))
 
 
+@pytest.mark.parametrize("table", ["mechanism", "noise", "residuals", "residuals__ratio", "residuals__further"])
+def test_a_field_inside_that_is_not_known_is_said_as_one_outside_is(with_models, table):
+    changes = {f"{table}__tail": 1}
+    if table == "residuals__further":
+        first, *others = json.loads(with_models.to_json())["residuals"]["further"]
+        changes = {table: [first | {"tail": 1}, *others]}
+    field = f"'{table.replace('__', '.')}.tail'"
+    with pytest.warns(UserWarning, match=f"the release file has a field {field} that this version does not know"):
+        assert Release.from_json(edited(with_models, **changes)) == with_models
+
+
 def test_a_file_without_further_models_is_of_the_version_that_earlier_programs_read(with_models):
     design = discreet.Design("y", {"x": (0, 1), "y": (0, 1)})
     made = discreet.release({"x": [0.1], "y": [0.3]}, design, epsilon=1.0, delta=1e-6, moments="robust")

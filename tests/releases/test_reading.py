@@ -14,6 +14,7 @@ from discreet.errors import ReleaseFileError
 from discreet.mechanisms.calibration.blocks import noise_law, shares_by_design
 from discreet.privacy.budget import PrivacyBudget
 from discreet.releases import NoiseLaw, Release
+from discreet.releases.reading import unknown_fields
 from support.release_edits import DELETE, SCHEMA, edited
 from support.small_releases import a_release, fitted_inside
 
@@ -274,3 +275,11 @@ def test_a_number_beyond_every_double_is_refused_in_files_of_version_1():
     text = json.dumps(body).replace("Infinity", "1e400")
     with pytest.raises(ReleaseFileError, match=r"mechanism.settings.odd is not a finite number"):
         Release.from_json(text)
+
+
+@pytest.mark.parametrize("inside", ["guard", "discovery", "scaling", "coefficients"])
+def test_fields_that_are_not_known_are_found_in_every_table(inside):
+    body = {"kind": "moments", inside: {"tail": 1}, "digest": "", "zz": {}}
+    assert unknown_fields(body) == [f"{inside}.tail", "zz"]
+    # what is no table is refused where it is read
+    assert unknown_fields({inside: [3], "residuals": {"ratio": None, "further": [None]}}) == []

@@ -25,6 +25,7 @@ PAGES = sorted(page for page in DOCS.rglob("*.md") if "_build" not in page.parts
 WIDTH = 90  # what a window of 1280 pixels shows without scrolling
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize(
     "page",
     [page for page in PAGES if any(part.kind in RUN for part in parts(page))],
@@ -95,6 +96,7 @@ def external(addresses: list[str]) -> list[str]:
     return [address for address in addresses if re.match(r"[\"']?\s*(?:[a-z][a-z0-9+.-]*:)?//", address, re.IGNORECASE)]
 
 
+@pytest.mark.no_cover
 def test_the_docs_build_without_warnings_fetch_nothing_and_name_everything_public(tmp_path):
     html = built(tmp_path)
     ids: set[str] = set()

@@ -134,6 +134,7 @@ def problems(found: dict[str, Any]) -> list[str]:
     return list(found["finds"])
 
 
+@pytest.mark.no_cover
 def test_mutated_files_are_read_or_refused(tmp_path: Path) -> None:
     found = spawned(QUICK, 0, tmp_path)
     assert problems(found) == []
@@ -153,6 +154,7 @@ def readers(tmp_path_factory: pytest.TempPathFactory) -> Readers:
     return Readers(tmp_path_factory.mktemp("readers"))
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize(("kind", "number"), KEPT)
 def test_earlier_finds_stay_fixed(kind: str, number: int, readers: Readers) -> None:
     path = readers.folder / readers.names[kind]

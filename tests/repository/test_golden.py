@@ -9,6 +9,7 @@ from support import golden_files
 OUTPUTS = dict(golden_files.outputs())
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("name", OUTPUTS)
 def test_what_is_said_and_published_is_what_it_was(name):
     found = golden_files.difference(name, OUTPUTS[name]())

@@ -262,6 +262,7 @@ def tried(place: str, case: str) -> Release | None:
     return None
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("place", PLACES)
 def test_a_hostile_name_is_a_name_or_is_refused(place, inside, tmp_path):
     taken = 0
@@ -323,6 +324,7 @@ def _design_file(name: str) -> str:
     return "design.toml"
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("place", COMMANDS)
 def test_the_command_line_prints_nothing_that_a_terminal_obeys(place, inside, tmp_path):
     Path("d.csv").write_text("y,x\n" + "\n".join(f"{y},{x}" for y, x in zip(Y, X, strict=True)))

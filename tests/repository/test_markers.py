@@ -126,6 +126,7 @@ SOURCE_CASES = [
 ]
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize(("source", "persons"), SOURCE_CASES)
 def test_no_source_shows_a_marker(source, persons, scratch, files, ledger, tmp_path):
     asked = NUMBERS if source == "array" else design(persons=persons)
@@ -155,6 +156,7 @@ def mechanism_cases():
         )
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize(("mechanism", "delta", "options", "persons"), list(mechanism_cases()))
 def test_no_mechanism_shows_a_marker(mechanism, delta, options, persons, scratch, ledger, tmp_path):
     hook = ledger.account("persons" if persons else "rows", "request-1")

@@ -250,6 +250,7 @@ def escaped(call: Callable[..., object], ordinary: dict[str, object], names: lis
     return found
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("what", CALLS)
 def test_an_odd_argument_is_refused_in_our_words(what: str) -> None:
     call, ordinary = CALLS[what]

@@ -76,6 +76,7 @@ def test_a_folder_has_few_modules_and_a_card(folder):
         assert all(f"\n{word}:" in info for word in ("Sees", "Never", "Hands on"))
 
 
+@pytest.mark.no_cover
 def test_no_module_imports_itself_through_others_even_inside_functions():
     assert circle(PACKAGE) == []
 

@@ -96,6 +96,7 @@ def findings(file: Path) -> list[str]:
     return [f"{file.name}:{line}: {word}" for line, text in texts if " " in text for word in dialect(text)]
 
 
+@pytest.mark.no_cover
 def test_no_text_of_the_package_is_in_dialect() -> None:
     assert len(FILES) > 200
     assert [found for file in FILES for found in findings(file)] == []

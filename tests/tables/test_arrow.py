@@ -173,6 +173,7 @@ def released(x, design, folder):
     return [exact_release(data, design).totals for data in (table, columns, typed, folder / "t.arrow")]
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize(
     ("kind", "beyond"),
     [(pa.int8(), 2), (pa.int8(), -1), (pa.int8(), 127), (pa.int64(), 2**60), (pa.uint64(), 2**64 - 1)],

@@ -54,6 +54,7 @@ CONTAINERS = {
 }
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("kind", COLUMNS)
 @pytest.mark.parametrize("container", CONTAINERS.values(), ids=CONTAINERS)
 def test_no_cell_changes_how_another_is_read(kind, container):

@@ -17,7 +17,7 @@ import discreet
 from discreet.design.columns import Categorical, Numeric, Readable
 from discreet.errors import DataError, SpecError
 from discreet.tables.arrow import declared_arrays
-from discreet.tables.frames import check_names, frame_batches, is_frame, reads_once
+from discreet.tables.frames import check_names, frame_batches, is_frame, label_text, reads_once
 from discreet.testing.not_private import exact_release
 
 ANY = Numeric((-1e9, 1e9))
@@ -31,6 +31,14 @@ def read(data: object, *names: str, batch_rows: int = 100, column: Readable = AN
 def test_only_tables_are_frames() -> None:
     assert all(is_frame(data) for data in ({}, np.zeros(3), pd.DataFrame(), pl.DataFrame(), pa.table({"x": [1]})))
     assert not any(is_frame(data) for data in ("t.csv", 5, None, [1], pl.DataFrame().lazy()))
+
+
+def test_a_label_that_gives_no_text_is_none() -> None:
+    class Mute:
+        def __str__(self) -> str:
+            raise RuntimeError("no text")
+
+    assert (label_text(Mute()), label_text(0)) == ("", "0")
 
 
 def test_only_a_reader_is_used_up() -> None:

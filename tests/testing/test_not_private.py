@@ -26,6 +26,7 @@ def common(release: Release) -> dict[str, object]:
     return {one.name: getattr(release, one.name) for one in fields(Release) if one.name not in DRAWN | MARKS}
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("name", mechanisms())
 def test_a_seeded_release_is_the_private_one_but_for_its_noise_and_its_marks(name):
     budget = BUDGET if mechanisms()[name].info.notion == "approximate" else {"epsilon": 1.0}

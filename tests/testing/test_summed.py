@@ -15,6 +15,7 @@ def design(**unit):
     return Design("y", {"y": (-1, 1), "x": (-1, 1), "z": (-1, 1)}, unit=unit)
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("unit", UNITS)
 @pytest.mark.parametrize("mechanism", ["gaussian", "ssp", "adassp", "laplace", "k-norm", "functional", "wishart"])
 def test_a_summed_table_gives_the_release_of_a_table_that_is_read_again(mechanism, unit):

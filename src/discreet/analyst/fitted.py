@@ -15,6 +15,7 @@ from discreet.analyst.equations.sums import counted_rows
 from discreet.analyst.equations.units import Units
 from discreet.analyst.inference.released_model import no_errors, released_units, released_values
 from discreet.analyst.inference.robust import (
+    CLUSTERED,
     checked_robust_type,
     clustered_basis,
     has_clusters,
@@ -121,7 +122,7 @@ class Fit(TestsMixin, TableMixin):
         basis = self._inputs.basis
         if not isinstance(basis, ErrorBasis) or basis.meat is None:
             return "nonrobust"
-        return "cluster" if has_clusters(self.release) else basis.robust_type
+        return CLUSTERED if has_clusters(self.release) else basis.robust_type
 
     def robust(self, cov_type: RobustType | None = None) -> Fit:
         """The same fit with heteroskedasticity-consistent standard errors, and an interval of R^2 to match.

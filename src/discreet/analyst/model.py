@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Final, Literal, cast, overload
+from typing import TYPE_CHECKING, Final, Literal, overload
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from discreet.analyst.equations.normal import NormalEquations, normal_equations
 from discreet.analyst.equations.selection import SubModel, choose
 from discreet.analyst.fitted import Fit, as_released, assembled
 from discreet.analyst.inference.released_model import check_declared
+from discreet.analyst.inference.robust import checked_robust_type
 from discreet.analyst.solvers.least_squares import Solution, solve_ols, solve_ridge
 from discreet.analyst.solvers.penalties import Criterion, Penalty, PenaltySpec, checked_spec
 from discreet.analyst.values.estimates import NothingExcluded
@@ -21,7 +22,6 @@ from discreet.releases import Release
 
 # least squares, which most fits are, needs no solver of the penalised ones: those are imported where they are used
 if TYPE_CHECKING:
-    from discreet.analyst.equations.fit_inputs import RobustType
     from discreet.analyst.solvers.penalised import Slopes
     from discreet.analyst.solvers.repair import SlopeEquations
 
@@ -157,7 +157,7 @@ def _with_errors(plain: Fit, cov_type: object) -> Fit:
     if cov_type is None:
         return plain
     if cov_type != NONROBUST:
-        return plain.robust(cast("RobustType", cov_type))
+        return plain.robust(checked_robust_type(plain.release, cov_type, also=(NONROBUST,)))
     if plain.is_robust:
         raise SpecError(
             f"cov_type is {NONROBUST!r}, but this release has errors of this model only as {plain.cov_type}; leave "

@@ -65,9 +65,9 @@ def audit(
     >>> from discreet import primitives
     >>> def noisy_count(table):
     ...     return primitives.discrete_laplace([len(table)], sensitivity=1, epsilon=1.0).values
-    >>> audit(noisy_count, [([1, 2, 3], [1, 2])], claimed=1.5, draws=4000).passed
+    >>> audit(noisy_count, [([1, 2, 3], [1, 2])], claimed=1.5, draws=2000).passed
     True
-    >>> audit(noisy_count, [([1, 2, 3], [1, 2])], claimed=0.5, draws=4000).passed
+    >>> audit(noisy_count, [([1, 2, 3], [1, 2])], claimed=0.5, draws=2000).passed
     False
     """
     if not callable(method):

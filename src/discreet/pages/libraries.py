@@ -15,5 +15,6 @@ def check_libraries() -> None:
     for module in _NEEDED:
         try:
             import_module(module)
-        except ImportError:
-            raise missing_extra("report", module.partition(".")[0]) from None
+        except ImportError as error:
+            # what a library imports itself may be what is missing
+            raise missing_extra("report", (error.name or module).partition(".")[0]) from None

@@ -178,11 +178,23 @@ def _noise_lines(release: Release) -> tuple[NoiseLine, ...]:
     """One line for each statistic with noise, blocks of sums in the order of the file format."""
     counted = known(counted_rows(release)[0])
     rows = None if counted is None or counted <= 0 else counted
-    known_names = _STATISTICS | _further_statistics(release)
-    names = [name for name in known_names if name in release.noise.sigma]
+    known_names = _STATISTICS | _indicator_statistics(release) | _further_statistics(release)
+    names = [name for name in known_names if name in release.noise.sigma and known_names[name]]
     names += [name for name in sorted(release.noise.sigma) if name not in known_names]
     found = [(known_names.get(name, name.replace("_", " ")), release.noise.sd(name)) for name in names]
     return tuple(NoiseLine(words, sd, None if rows is None else sd / rows) for words, sd in found)
+
+
+def _indicator_statistics(release: Release) -> dict[str, str]:
+    """Names of sums and squares where those of an indicator are one number; empty for squares if no other has any."""
+    copied = len(release.noise.indicator_columns)
+    if not copied:
+        return {}
+    others = len(release.columns) - 2 - copied
+    return {
+        "sum_x": "sums of regressors, of indicators also their squares",
+        "gram_diagonal": "squares of regressors that are not indicators" if others else "",
+    }
 
 
 def _further_statistics(release: Release) -> dict[str, str]:

@@ -10,6 +10,7 @@ from typing import Final
 
 from discreet.analyst.equations.selection import choose
 from discreet.analyst.fitted import Fit
+from discreet.analyst.inference.robust import ROBUST_TYPES
 from discreet.analyst.values.not_estimable import REMEDY
 from discreet.releases import NOT_PRIVATE_SUFFIX, Release
 
@@ -40,14 +41,21 @@ def usage(release: Release, fit: Fit | None, file: str | None = None) -> Usage:
     """Give the lines that read this model from the release again, and that predict with it; `file` is its name."""
     file = file or ("R.json" if release.private else f"R{NOT_PRIVATE_SUFFIX}")
     flags, arguments = ([], []) if fit is None else (_flags(fit), _arguments(fit))
+    # clustered errors are there without being asked for
+    kind = "" if fit is None or fit.cov_type not in ROBUST_TYPES else fit.cov_type
+    arguments += [f"cov_type={kind!r}"] if kind else []
+    robust = ["--robust"] if kind == "HC1" else []
     # where least squares has no coefficients, only a penalised model predicts
     predicting = flags if fit is None or fit.estimable else [*_flags(fit, penalty=False), "--penalty", REMEDY]
     commands = [
-        ["discreet", "fit", file, *flags],
+        ["discreet", "fit", file, *flags, *(["--cov-type", kind] if kind == "HC0" else robust)],
         ["discreet", "predict", file, "new.csv", *predicting, "-o", "predictions.csv"],
-        ["discreet", "plot", file, *flags, "-o", "coefficients.svg"],
-        ["discreet", "report", file, *flags, "-o", "R.html"],
     ]
+    if kind != "HC0":
+        commands += [
+            ["discreet", "plot", file, *flags, *robust, "-o", "coefficients.svg"],
+            ["discreet", "report", file, *flags, *robust, "-o", "R.html"],
+        ]
     read = _READ[release.kind]
     if fit is not None and not fit.estimable:
         again = ", ".join(["release", *_arguments(fit, penalty=False), f"penalty={REMEDY!r}"])

@@ -36,7 +36,7 @@ from discreet.privacy.conditions import LEDGER, LEDGERS, checked_sentences, code
 from discreet.privacy.curators import CuratorTerms
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.spend import UNTRACKED
-from discreet.releases.canonical import FORMAT, LEAVES_OUT_ZEROS, SCHEMA_VERSION
+from discreet.releases.canonical import FORMAT, LEAVES_OUT_ZEROS, SCHEMA_VERSION, SEALS
 from discreet.releases.discovery import DiscoveryPart, found_bounds
 from discreet.releases.kept import checked_loss
 from discreet.releases.parts import Coefficients, GuardPart, RatioPart, ResidualPart, ScalingPart
@@ -49,6 +49,19 @@ FIELDS: Final = frozenset((
 OPTIONAL: Final = frozenset((
     "residuals", "coefficients", "scalars", "clip_counts", "guard", "discovery", "scaling", "curators", "signature",
 ))  # fmt: skip
+_GRAM: Final = ("coefficients", "bound", "totals")
+# fields of tables inside; those of 'design', 'guarantee' and 'curators' are checked where these are read
+_INSIDE: Final = {
+    "mechanism": ("name", "version", "numerics", "settings"),
+    "noise": ("family", "calibration", "grid_bits", "sigma", "parameters", "factors", "indicators", "models"),
+    "residuals": (*_GRAM, "ratio", "further"),
+    "residuals.ratio": ("ratio", "mean", "bound", "total"),
+    "residuals.further": _GRAM,
+    "coefficients": ("values", "trace", "ranges"),
+    "guard": ("sigma", "fitting", "other"),
+    "discovery": ("sigma", "rows", "cells"),
+    "scaling": ("centres", "scales", "radius", "target_centre", "target_bound", "fourth"),
+}
 _WIDEST_RESIDUAL: Final = 4.0  # scaled units of the target: the largest bound that can be declared
 _WIDEST_RATIO: Final = 2.0
 _WIDEST_RADIUS: Final = 2.0**20
@@ -84,6 +97,22 @@ def parsed(text: str) -> dict[str, Any]:
             f"{SCHEMA_VERSION}; update discreet"
         )
     return body
+
+
+def unknown_fields(body: Mapping[str, Any]) -> list[str]:
+    """Fields of a file, also of the tables inside it, that this version does not read.
+
+    >>> unknown_fields({"kind": "moments", "colour": "red", "noise": {"sigma": {}, "tail": 1}})
+    ['colour', 'noise.tail']
+    """
+    found = set(body) - FIELDS - OPTIONAL - SEALS
+    for path, known in _INSIDE.items():
+        outer, _, inner = path.partition(".")
+        table = body.get(outer)
+        inside = table.get(inner) if inner and isinstance(table, dict) else table
+        for one in inside if isinstance(inside, list) else [inside]:
+            found |= {f"{path}.{name}" for name in one if name not in known} if isinstance(one, dict) else set()
+    return sorted(found)
 
 
 def release_fields(body: Mapping[str, Any]) -> dict[str, Any]:

@@ -23,7 +23,7 @@ from discreet.losses.law import CLIPPED, DISCOVERY, GUARD, NoiseLaw, Settings
 from discreet.privacy.conditions import codes_of
 from discreet.privacy.curators import CuratorTerms
 from discreet.privacy.guarantee import Guarantee
-from discreet.releases.canonical import FORMAT, LEAVES_OUT_ZEROS, SCHEMA_VERSION, SEALS, digest_of
+from discreet.releases.canonical import FORMAT, LEAVES_OUT_ZEROS, SCHEMA_VERSION, digest_of
 from discreet.releases.discovery import Bounds, DiscoveryPart
 from discreet.releases.parts import Coefficients, GuardPart, NoisyCount, ResidualPart, ScalingPart
 from discreet.text import html_table
@@ -206,7 +206,7 @@ class Release:
 
     @property
     def robust_models(self) -> tuple[str, ...]:
-        """Formulas of the further models that were declared for robust standard errors, in their order."""
+        """Formulas of the further models that were declared for robust standard errors, in the order of the sums."""
         return tuple(model_text(self.design, columns) for columns in self.noise.models)
 
     @property
@@ -285,12 +285,12 @@ class Release:
         """Read a release from the text of its file."""
         if not isinstance(text, str):
             raise ReleaseFileError(f"expected the text of a release file, got {type(text).__name__}")
-        from discreet.releases.reading import FIELDS, OPTIONAL, parsed, release_fields
+        from discreet.releases.reading import parsed, release_fields, unknown_fields
 
         body = parsed(text)
         if body.get("digest") != digest_of(body):
             raise ReleaseFileError("the digest does not match the content: the file was edited or damaged")
-        for key in sorted(set(body) - FIELDS - OPTIONAL - SEALS):
+        for key in unknown_fields(body):
             warnings.warn(f"the release file has a field {shown(key)} that this version does not know", stacklevel=2)
         made = cls(**release_fields(body))
         if made.signature is not None and made.digest != body["digest"]:

@@ -91,6 +91,7 @@ def test_a_share_that_only_some_rows_have_is_a_caution_and_a_small_one_is_silent
     assert not any(one.number == "D019" for one in findings(made, model=choose(made, target="w", features=["flag"])))
 
 
+@pytest.mark.no_cover
 def test_noise_alone_does_not_warn():
     """A table of few rows with nothing clipped: the lower end of an interval is above 5% in few releases."""
     few = {"y": np.linspace(-1, 1, 300), "x": np.linspace(1, -1, 300), "w": np.linspace(-1, 1, 300) ** 2}

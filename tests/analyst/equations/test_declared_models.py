@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import permutations
+
 import numpy as np
 import pytest
 
@@ -34,8 +36,12 @@ def test_a_model_is_known_by_its_columns_however_it_is_written(formula, columns)
     assert declared_models(DESIGN, [formula]) == (columns,)
 
 
-def test_models_stay_in_their_order_and_any_list_will_do():
-    assert declared_models(DESIGN, ("y ~ g", "y ~ x")) == ((2, 3, Y), (1, Y))
+def test_models_have_one_order_however_they_are_listed_and_any_list_will_do():
+    """Those of the target of the design first, smaller before larger: the request of a ledger is the same."""
+    formulas = ["x ~ 1", "y ~ g", "y ~ x2", "y ~ x", "y ~ 1"]
+    ordered = ((Y,), (1, Y), (4, Y), (2, 3, Y), (1,))
+    assert {declared_models(DESIGN, given) for given in permutations(formulas)} == {ordered}
+    assert declared_models(DESIGN, set(formulas)) == ordered
     assert declared_models(DESIGN, np.array(["y ~ x"])) == ((1, Y),)
     assert declared_models(DESIGN, []) == declared_models(DESIGN, (), robust=False) == ()
 
@@ -45,15 +51,15 @@ BAD = {
     "text": ("y ~ x", r"expected a list of formulas such as \['y ~ a', 'y ~ a \+ b'\], got 'y ~ x'"),
     "a number": (5, "expected a list of formulas"),
     "a number in it": ([5], "expected a formula such as 'y ~ a [+] b', got 5"),
-    "an unknown column": (["y ~ q"], "unknown column 'q'"),
-    "an unknown target": (["q ~ x"], "unknown target 'q'"),
+    "an unknown column": (["y ~ q"], "^robust_models: unknown column 'q'"),
+    "an unknown target": (["q ~ x"], "^robust_models: unknown target 'q'"),
     "a category as the target": (["g ~ x"], "the target 'g' is categorical"),
-    "no tilde": (["y + x"], "expected a target, '~' and features"),
+    "no tilde": (["y + x"], "^robust_models: .*expected a target, '~' and features"),
     "a product": (["y ~ x:y"], "must be declared before the release"),
     "no intercept": (["y ~ x - 1"], "'y ~ x - 1' has no intercept"),
     "the same twice": (["y ~ x + g", "y ~ g + x"], "the same model twice, 'y ~ x [+] g' and 'y ~ g [+] x'; keep one"),
     "the full model": (["y ~ ."], "is the full model, which has robust standard errors anyway; leave it out"),
-    "an interaction without its category": (["y ~ xg"], "the model has 'xg' .* without 'g'"),
+    "an interaction without its category": (["y ~ xg"], "^robust_models: the model has 'xg' .* without 'g'"),
 }
 
 

@@ -126,6 +126,7 @@ def test_noise_too_large_for_a_double_is_not_told():
     assert "estimable" in result.summary()
 
 
+@pytest.mark.no_cover
 def test_each_interval_holds_the_table_s_own_coefficient_as_often_as_it_says():
     """300 releases, three coefficients with independent noise, level 80 %.
 

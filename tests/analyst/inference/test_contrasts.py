@@ -101,6 +101,7 @@ def test_the_gap_is_where_the_score_test_rejects(by_kind):
     assert ends.contains(fit.params[name])
 
 
+@pytest.mark.no_cover
 def test_a_wider_level_never_excludes_more(by_kind):
     for release in by_kind.values():
         fit = discreet.fit(release)

@@ -96,6 +96,7 @@ def test_simultaneous_intervals_fall_back_on_bonferroni():
     assert dict(gaussian.conf_int(simultaneous="max-t")) != dict(gaussian.conf_int(simultaneous="bonferroni"))
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("name", ["laplace", "k-norm"])
 def test_intervals_under_epsilon_alone_cover(name):
     """d = 1, n = 1,000, epsilon = 1, noise above sampling: false alarm 1e-9 for 93.5 to 99 % true coverage.

@@ -49,13 +49,25 @@ def test_their_degrees_of_freedom_are_those_of_hc1():
     assert dict(named["HC0"].bse) == dict(plain.bse)
 
 
-@pytest.mark.parametrize(("kind", "message"), [("HC3", "leverage of its row"), ("HC2", "leverage"), ("HAC", "unknown")])
+@pytest.mark.parametrize(
+    ("kind", "message"),
+    [
+        ("HC3", "leverage of its row"),
+        ("HC2", "leverage"),
+        ("HAC", "unknown"),
+        ("cluster", "there are no clusters.* id and max_rows"),
+    ],
+)
 def test_other_kinds_are_refused_with_the_reason(kind, message):
     made = seeded_release(table_of(40, np.random.default_rng(11)), DESIGN, seed=1, epsilon=1e9, delta=1e-6)
     for ask in (lambda: discreet.fit(made, cov_type=kind), lambda: discreet.fit(made).robust(kind)):
         with pytest.raises(SpecError, match=message) as caught:
             ask()
         assert caught.value.exit_code == 2
+    with pytest.raises(SpecError, match="llowed: nonrobust, HC0, HC1"):
+        discreet.fit(made, cov_type=kind)
+    with pytest.raises(SpecError, match="llowed: HC0, HC1"):
+        discreet.fit(made).robust(kind)
     with pytest.raises(SpecError, match="need residuals, which this release does not have"):
         discreet.fit(made, cov_type="HC0")
 
@@ -95,8 +107,9 @@ def test_with_persons_they_are_the_clustered_ones_from_the_start():
     assert fit.is_robust
     assert fit.cov_type == "cluster"
     assert dict(fit.robust().bse) == dict(fit.bse)
-    with pytest.raises(SpecError, match="clustered by person; leave cov_type out"):
-        fit.robust("HC1")
+    for kind in ("HC1", "HC3", "cluster", "HAC"):
+        with pytest.raises(SpecError, match="clustered by person; leave cov_type out"):
+            fit.robust(kind)
     with pytest.raises(SpecError, match="only as cluster"):
         discreet.fit(fit.release, cov_type="nonrobust")
     text = " ".join(fit.summary().split())
@@ -271,7 +284,7 @@ def test_a_declared_model_is_known_however_it_is_written(with_models):
     found = [discreet.fit(made, **one).robust() for one in asked]
     assert all(one.is_robust for one in found)
     assert dict(found[1].bse) == dict(found[2].bse) == dict(found[3].bse)
-    assert made.robust_models == ("y ~ z", "y ~ 1", "x ~ z + y")
+    assert made.robust_models == ("y ~ 1", "y ~ z", "x ~ z + y")
 
 
 def test_a_model_that_was_not_declared_is_refused_with_those_that_were(with_models):
@@ -284,7 +297,7 @@ def test_a_model_that_was_not_declared_is_refused_with_those_that_were(with_mode
     ):
         with pytest.raises(SpecError, match="impossible from the release") as caught:
             discreet.fit(made, **options).robust()
-        assert "of the declared full model and of 'y ~ z', 'y ~ 1', 'x ~ z + y', with an intercept" in str(caught.value)
+        assert "of the declared full model and 'y ~ 1', 'y ~ z', 'x ~ z + y', with an intercept" in str(caught.value)
         assert "robust_models (--robust-model) of another release" in str(caught.value)
 
 
@@ -336,4 +349,4 @@ def test_declared_models_of_rows_with_sampling_weights_have_their_only_errors():
     textbook = sm.WLS(table["y"], sm.add_constant(table["x"]), table["w"]).fit(cov_type="HC1")
     np.testing.assert_allclose(np.asarray(fit.bse), textbook.bse, rtol=0.01)
     assert fit.cov_type == "HC1"
-    assert "of 'y ~ x', with an intercept" in discreet.fit(made, "y ~ z").bse["z"].reason
+    assert "for the declared full model and 'y ~ x', with an intercept" in discreet.fit(made, "y ~ z").bse["z"].reason

@@ -20,6 +20,7 @@ def pictures():
     return [discreet.fit(release()).plot() for _ in range(2)]
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_same_numbers_give_the_same_bytes_without_a_date(kind, pictures):
     first, second = (figure_bytes(picture, kind) for picture in pictures)

@@ -29,6 +29,7 @@ def drawn(design, rows, *, one_table=False, epsilon=1.0, **assumed):
     return Draws(read_model(expected, None, None, None)[1], 0.95, one_table=one_table)
 
 
+@pytest.mark.no_cover
 def test_a_rare_level_has_more_rows_in_one_table_than_in_another():
     """The same 300 draws of noise, so that only the tables differ."""
     cell = Cell("five levels", LEVELS, levels, 800, 2.0)

@@ -39,6 +39,7 @@ def test_drawn_tables_have_the_stated_properties():
     assert mean[4:].tolist() == pytest.approx([0.25, 0.10, 0.07, 0.03])
 
 
+@pytest.mark.no_cover
 def test_formulas_and_the_ball_follow_the_columns_they_use():
     design = discreet.Design("y", COLUMNS, radius=1.2)
     supposed = read_assumptions(design, 1000).supposed
@@ -56,6 +57,7 @@ def test_formulas_and_the_ball_follow_the_columns_they_use():
     np.testing.assert_allclose(covariance, real[1:-1, 1:-1] - np.outer(real[0, 1:-1], real[0, 1:-1]), atol=0.01)
 
 
+@pytest.mark.no_cover
 def test_a_number_and_a_boolean_cannot_be_as_close_in_a_drawn_table_as_their_bounds_alone_allow():
     """Rows are drawn where a formula uses the columns; a uniform number and a boolean have at most sqrt(3) / 2."""
     design = discreet.Design("y", {"a": (0, 100), "t": bool, "a2": {"formula": "a ** 2"}, "y": (-10, 10)})

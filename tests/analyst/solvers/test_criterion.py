@@ -90,6 +90,7 @@ CASES = {
 }
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize(("rows", "sigma", "l1_share", "more"), CASES.values(), ids=CASES)
 def test_the_corrected_criterion_is_closer_to_the_prediction_error_than_the_noisy_residuals(
     rows, sigma, l1_share, more

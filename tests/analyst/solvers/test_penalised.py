@@ -140,6 +140,7 @@ def test_a_model_without_features_is_the_mean(private, penalty, l1_ratio):
         assert result.repair == 0.0
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("spec", [{}, {"intercept": False}, {"target": "flag"}, {"features": ["g"]}], ids=str)
 @pytest.mark.parametrize(("penalty", "l1_ratio"), PENALTIES[:3])

@@ -18,6 +18,7 @@ from support.scored_tables import COLUMNS, table
 SIGMA = {block: 0.1 + 0.07 * index for index, block in enumerate(BLOCKS)}
 
 
+@pytest.mark.no_cover
 def test_the_residual_variance_is_right_on_average():
     """2000 draws of the noise: the mean of the corrected s^2 meets sigma^2 within 6.5 errors, and bare RSS does not."""
     design = Design("y", COLUMNS)

@@ -36,6 +36,7 @@ class HalfTheNoise(ExactSampler):
         return super().draw([sigma // 2 for sigma in sigmas])
 
 
+@pytest.mark.no_cover
 def test_half_the_noise_exceeds_the_curve_and_the_right_noise_does_not(table, monkeypatch):
     """With half the noise mu is 1.68 instead of 0.84: of 3,000 draws some 20 points more are found than allowed."""
     budget = {"epsilons": [4.0], "draws": 3000, "confidence": SURE}

@@ -55,6 +55,7 @@ def alarms(runs):
     return pure + sum(judged(*gaussian(mu, seed, 2000), Claim(1.0, 1e-6, mu), ALPHA).refuted for seed in range(runs))
 
 
+@pytest.mark.no_cover
 def test_false_alarms_are_rare():
     assert alarms(20) == 0
 

@@ -32,6 +32,7 @@ def test_every_registered_mechanism_is_a_subject():
     assert set(HOMES) <= set(NAMES)
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("name", [pytest.param(one, marks=[pytest.mark.slow] * (one in COSTLY)) for one in NAMES])
 def test_sums_computed_once_and_the_whole_path_agree(name, monkeypatch):
     monkeypatch.setattr(mechanisms, "WHOLE_DRAWS", 20)
@@ -42,6 +43,7 @@ def test_sums_computed_once_and_the_whole_path_agree(name, monkeypatch):
     assert all(loss.kept for loss in subject.exact())
 
 
+@pytest.mark.no_cover
 def test_a_whole_path_that_differs_is_found(monkeypatch):
     monkeypatch.setattr(mechanisms, "WHOLE_DRAWS", 50)
     subject = MechanismSubject(mechanism_entries()["gaussian"], 1.0, DESIGN)

@@ -109,6 +109,7 @@ def test_the_printed_commands_repeat_it(empty: Path, call: Call) -> None:
     )
 
 
+@pytest.mark.no_cover
 def test_the_demo_runs_twice_and_leaves_other_files_alone(empty: Path, call: Call) -> None:
     assert call("demo").exit_code == 0
     mine = empty / "discreet-demo" / "mine.txt"
@@ -144,6 +145,7 @@ def test_a_terminal_gets_a_coloured_table(empty: Path, call: Call, monkeypatch: 
     assert "NOT PRIVATE" in result.stdout
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("columns", ["60", "80"])
 def test_a_narrow_terminal_gets_narrow_lines_but_whole_commands(
     columns: str, empty: Path, call: Call, monkeypatch: pytest.MonkeyPatch

@@ -73,6 +73,7 @@ def test_the_next_command_has_the_ratio(folder: Path, call: Call) -> None:
     assert result.stdout.splitlines()[-1].endswith("--penalty elastic-net --strength criterion --l1-ratio 0.25")
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize(("name", "head"), [("p.svg", b"<?xml"), ("p.png", b"\x89PNG"), ("P.PDF", b"%PDF")])
 def test_a_picture_is_drawn_beside_the_table(name: str, head: bytes, folder: Path, call: Call) -> None:
     result = call("path", PATH, "--plot", name)

@@ -52,6 +52,7 @@ def test_expected_sums_are_those_of_a_table_with_the_guessed_properties():
     assert fit.rsquared == pytest.approx(0.6, abs=0.02)
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize(("d", "rows", "epsilon"), [(1, 2_000, 1.0), (3, 20_000, 0.5), (3, 50_000, 5.0)])
 def test_planned_widths_agree_with_simulation(d, rows, epsilon):
     """The median of 60 widths within 10 %: medians vary by about 1 % here."""
@@ -94,6 +95,7 @@ def test_the_sums_of_a_first_release_stand_for_the_table_with_the_residuals_it_r
     assert discreet.fit(replace(release, noise=silent)).s2 < 0.99 * told, "the line follows some of the noise"
 
 
+@pytest.mark.no_cover
 def test_the_command_prints_tables_and_answers(planned_folder: Path, call: Call) -> None:
     result = call(
         "plan", "--design", "small.toml", "--rows", "20000", "--epsilon", "1", "--delta", "1e-6", "--coefficient", "x",
@@ -111,6 +113,7 @@ STATED = (
 )  # fmt: skip
 
 
+@pytest.mark.no_cover
 def test_assumptions_of_the_command_are_those_of_the_library(planned_folder: Path, call: Call) -> None:
     words = ("plan", "--design", "plan.toml", "--rows", "50000", "--epsilon", "2", "--delta", "1e-6")
     document = json.loads(call(*words, *STATED, "--json").stdout)
@@ -140,6 +143,7 @@ def test_assumptions_of_the_command_are_those_of_the_library(planned_folder: Pat
     assert every["assumptions"]["correlation"] == {"value": 0.3, "default": False, "pairs": []}
 
 
+@pytest.mark.no_cover
 def test_reasons_name_their_coefficients(planned_folder: Path, call: Call) -> None:
     asked = ("--rows", "12000", "--epsilon", "2", "--delta", "1e-6", "--share", "b=0.002")
     words = ("plan", "--design", "small.toml", *asked)
@@ -212,6 +216,9 @@ def test_a_robust_release_is_planned_with_what_it_costs(planned_folder: Path, ca
     further = json.loads(call(*words, "--robust", "--robust-model", "y ~ 1").stdout)
     assert further["noise"]["cross"] > robust["noise"]["cross"]
     assert "residual_diagonal_1" in further["noise"]
+    text = " ".join(call(*words[:-1], "--robust", "--robust-model", "y ~ 1").stdout.split())
+    assert "robust standard errors too, of the full model, 'y ~ 1'; the widths here are of plain ones" in text
+    assert "robust" not in call(*words[:-1]).stdout
 
 
 @pytest.mark.parametrize(

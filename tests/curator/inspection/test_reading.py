@@ -89,6 +89,7 @@ def test_a_word_is_counted_alike_whatever_stands_beside_it(tmp_path) -> None:
         assert beside == alone | {"not_a_number": alone.get("not_a_number", 0) + 1}, word
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("name", RULES)
 @pytest.mark.parametrize("kind", ODD_CELLS)
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
@@ -160,6 +161,7 @@ CONTAINERS = (
 )  # fmt: skip
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("unit", [None, {"id": "person", "max_rows": 3}], ids=["rows", "persons"])
 @pytest.mark.parametrize("kind", CONTAINERS)
 def test_rows_that_fit_are_those_of_a_release_without_noise(kind: str, unit, tmp_path) -> None:
@@ -314,6 +316,7 @@ def test_places_in_several_files(tmp_path) -> None:
         assert [(place.file, place.number) for place in found.column("x").clipped_high.first] == expected
 
 
+@pytest.mark.no_cover
 def test_lines_are_right_over_many_blocks_and_encodings(tmp_path, monkeypatch) -> None:
     monkeypatch.setattr("discreet.tables.files.csv.BLOCK_BYTES", 64)
     rng = np.random.default_rng(3)

@@ -48,6 +48,7 @@ def cell_by_hand(design, row, bins, unit) -> tuple[int, ...]:
     return tuple(cell)
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("trial", range(40))
 def test_every_row_is_counted_in_the_cell_it_belongs_to(trial):
     rng = np.random.default_rng(trial)

@@ -67,6 +67,7 @@ def test_moments_equal_integer_arithmetic_row_by_row(grid_bits):
         assert moments_of(table, design, grid_bits).values == by_hand(table, design, grid_bits)
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("grid_bits", [16, 26])
 def test_order_chunks_and_batches_do_not_change_a_bit(grid_bits):
     rng = np.random.default_rng(7)

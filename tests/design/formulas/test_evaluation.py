@@ -67,6 +67,7 @@ def points_of(generator, bounds):
     return dict(zip(bounds, np.array(rows).T, strict=True))
 
 
+@pytest.mark.no_cover
 @pytest.mark.filterwarnings("error")
 def test_no_value_of_a_thousand_random_formulas_lies_outside_its_derived_bounds():
     generator = random.Random(20)

@@ -31,6 +31,7 @@ from discreet.design.formulas.tree import (
 from support.random_formulas import random_text
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("letter", range(25))
 def test_canonical_texts_of_random_formulas_read_back_the_same(letter):
     generator = random.Random(letter)

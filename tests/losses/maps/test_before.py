@@ -43,6 +43,7 @@ def guarded(name: str, settings: dict[str, object], delta: float, unit: dict[str
     return design, law, loss
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize(("name", "settings", "delta"), CASES)
 @pytest.mark.parametrize("unit", UNITS, ids=["row", "replace", "person"])
 def test_guard_and_mechanism_keep_the_budget_and_half_the_noise_of_the_guard_does_not(name, settings, delta, unit):

@@ -55,6 +55,7 @@ def scores_of(table, design, theta, bound) -> np.ndarray:
     return np.array(accumulate(open_source(table), design, domain, ComputeOptions(), sums).values, dtype=object)
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("missing", ["error", "drop"])
 @pytest.mark.parametrize("neighbours", RELATIONS)
 def test_no_neighbour_moves_a_score_by_more_than_claimed(neighbours, missing):
@@ -240,6 +241,7 @@ def chosen(scores, scale, times) -> np.ndarray:
     return np.array([counted[index] for index in range(len(scores))])
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize(("scores", "scale"), [([0, 3, 7, 7, -2, 5], 5), ([2**40, 2**40 - 2**33], 2**33)])
 def test_choices_have_the_stated_probabilities_and_wrong_scales_are_rejected(scores, scale):
     """Chi-square of 2,500 choices; half or twice the scale is seen. Ties share alike."""

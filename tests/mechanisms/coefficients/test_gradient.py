@@ -51,6 +51,7 @@ def loss_between(one, other, context, theta) -> Fraction:
     return spent
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("neighbours", RELATIONS)
 def test_no_neighbour_spends_more_than_the_budget(neighbours):
     """Exact rational loss of all passes together under the noise that is drawn; any coefficients, no tolerance."""
@@ -119,6 +120,7 @@ def test_the_count_is_noisy_unless_it_is_public(unit):
     assert row_bound(Totals((0,), 2**16, 0), context) >= 1.0
 
 
+@pytest.mark.no_cover
 def test_noise_has_the_stated_law_and_a_wrong_scale_is_rejected():
     """Chi-square over standardised draws: false alarm 1e-9, a fifth off is seen."""
     context = prepared(GRADIENT, Design("y", COLUMNS), sampler=ExactSampler())
@@ -231,6 +233,7 @@ def test_every_step_without_noise_loses_energy(step, carried, clip):
         assert loss[-1] < loss[0]
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("neighbours", RELATIONS)
 def test_too_much_noise_gives_finite_coefficients_inside_the_box(neighbours):
     design = Design("y", COLUMNS, intercept=False, unit={"neighbours": neighbours})

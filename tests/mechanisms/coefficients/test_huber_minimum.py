@@ -89,6 +89,7 @@ def minimum_in_doubles(rows, problem, intercept):
     return theta, np.linalg.norm(gradient)
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("intercept", [True, False])
 @pytest.mark.parametrize("size", [1, 3, 8])
 def test_the_minimum_is_that_of_another_solver(size, intercept):
@@ -136,6 +137,7 @@ def test_precision_is_raised_until_the_certificate_holds():
     assert max(abs(a - b) for a, b in zip(few, enough, strict=True)) <= 1
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("strength", [1e-3, 3e-3, 0.1])
 @pytest.mark.parametrize(
     "counts",

@@ -269,6 +269,7 @@ def published(design, law, moments, settings=DEFAULT, sampler=None):
     return done.value.value.values
 
 
+@pytest.mark.no_cover
 def test_the_published_coefficient_has_the_stated_law_and_a_wrong_scale_is_rejected():
     """One coefficient inside the ball is linear in the linear term: 1000 draws, false alarm 1e-9, 30 % off is seen."""
     design = Design("y", ONE_COLUMN, intercept=False)

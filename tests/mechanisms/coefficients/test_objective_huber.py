@@ -125,6 +125,7 @@ def true_delta(one, other, epsilon, strength, threshold, sigma):
     return max(np.maximum(a - math.exp(epsilon) * b, 0) @ width for a, b in ((f, g), (g, f)))
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize(
     ("unit", "epsilon", "delta", "given", "less"),
     [

@@ -173,6 +173,7 @@ REACHED = {
 }
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("neighbours", RELATIONS)
 @pytest.mark.parametrize("name", REACHED)
 def test_worst_pairs_spend_the_budget_at_most_and_come_near_it(name, neighbours):
@@ -208,6 +209,7 @@ def test_the_noise_spends_the_whole_budget_on_the_claim(epsilon, delta):
     assert delta_from(epsilon, mu) <= delta < delta_from(epsilon, mu * 1.001)
 
 
+@pytest.mark.no_cover
 def test_the_noise_has_the_stated_law_and_a_wrong_scale_is_rejected():
     """Sum of squares of 2 x 1600 standardised draws: chi-square, false alarm 1e-9, and 20 % off is seen."""
     design = Design("y", {"x": (0, 1), "y": (0, 1)})

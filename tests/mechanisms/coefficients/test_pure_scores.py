@@ -58,6 +58,7 @@ def epsilon_between(one, other, context, theta) -> Fraction:
     return changes(*grams, scales) + times * changes(*scores, [sigma["score"]] * (size - first))
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("neighbours", RELATIONS)
 def test_no_neighbour_spends_more_than_epsilon(neighbours):
     """Exact rational loss of all passes together under the noise that is drawn; any coefficients, no tolerance."""
@@ -127,6 +128,7 @@ def test_all_rows_of_a_person_and_a_row_that_is_dropped_are_covered():
         assert sensitivity(persons, domain) == pytest.approx(3 * sensitivity(alone, domain))
 
 
+@pytest.mark.no_cover
 def test_noise_is_laplace_of_the_stated_scale_and_others_are_rejected():
     """3,000 draws of the Gram, 9,000 of scores: false alarm 1e-9; twice the scale and normal noise fail."""
     design = Design("y", {"x": (0, 1), "z": (0, 1), "y": (0, 1)})

@@ -157,6 +157,7 @@ def test_shares_are_all_of_the_budget_and_the_law_is_known_before_data():
             assert pieces["score"].share > 0.5
 
 
+@pytest.mark.no_cover
 def test_noise_has_the_stated_law_and_a_wrong_scale_is_rejected():
     """Chi-square over what every number of whole runs is off: false alarm 1e-9, 15% off is seen."""
     design = Design("y", COLUMNS)

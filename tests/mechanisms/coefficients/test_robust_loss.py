@@ -9,6 +9,7 @@ from discreet.mechanisms.coefficients.irls import graduated
 from discreet.mechanisms.coefficients.robust_loss import RobustLoss
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("power", [1.0, 1.25, 1.999, 2.0])
 @pytest.mark.parametrize("threshold", [1e-4, 0.1, 2.0])
 def test_scores_never_fall_have_slope_at_most_one_and_stay_bounded(power, threshold):

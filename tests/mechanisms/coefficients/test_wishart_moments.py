@@ -72,6 +72,7 @@ def delta_of_one_pass(shift, nu, epsilon, relation):
     return min(absent(epsilon * s) + np.exp(epsilon * s) * present(epsilon * (1 - s)) for s in SPLITS)
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("neighbours", RELATIONS)
 def test_no_weighted_row_is_longer_than_the_shift_that_was_calibrated(neighbours):
     rng = np.random.default_rng(31 + len(neighbours))
@@ -92,6 +93,7 @@ def test_no_weighted_row_is_longer_than_the_shift_that_was_calibrated(neighbours
     assert tried >= 10
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("neighbours", RELATIONS)
 @pytest.mark.parametrize(("rule", "iterations"), [("exact", 1), ("exact", 4), ("basic", 4), ("advanced", 40)])
 def test_corner_rows_spend_delta_of_all_passes_and_no_more(neighbours, rule, iterations):
@@ -138,6 +140,7 @@ def test_a_worst_pair_has_a_row_of_the_full_length(neighbours):
     assert longest == weighted_row_shift(context.domain, *scales(context))
 
 
+@pytest.mark.no_cover
 def test_noise_has_the_stated_law_and_wrong_degrees_are_rejected():
     """400 draws of a pass, Kolmogorov-Smirnov at false alarm 1e-9; a tenth fewer degrees are rejected."""
     design = Design("y", {"x": (0, 1), "y": (0, 1)})

@@ -294,6 +294,7 @@ def standardised(releases: int, **budget) -> np.ndarray:
     return np.array(found)
 
 
+@pytest.mark.no_cover
 def test_gaussian_noise_of_the_counts_has_the_stated_law_and_another_is_rejected():
     """Sum of squares of 3 x 500 draws: chi-square, false alarm 1e-9, and a scale 40% off is seen; and their shape."""
     draws = standardised(500, epsilon=1.0, delta=1e-6)
@@ -305,6 +306,7 @@ def test_gaussian_noise_of_the_counts_has_the_stated_law_and_another_is_rejected
     assert stats.kstest(draws, "norm").pvalue > FALSE_ALARM
 
 
+@pytest.mark.no_cover
 def test_laplace_noise_of_the_counts_has_the_stated_law_and_another_is_rejected():
     """Sum of sizes of 3 x 500 draws over their scale: gamma, false alarm 1e-9, and a scale 40% off is seen."""
     draws = standardised(500, epsilon=1.0) * math.sqrt(2)

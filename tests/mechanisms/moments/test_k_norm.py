@@ -129,6 +129,7 @@ BALLS = {
 }
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("columns", BALLS.values(), ids=BALLS)
 @pytest.mark.parametrize("radius", [0.5, 0.8, 1.2])
 def test_the_joint_claim_is_reached_on_a_ball_under_replace(columns, radius):

@@ -54,6 +54,7 @@ CALIBRATED = {
 }
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("columns", CALIBRATED.values(), ids=CALIBRATED)
 @pytest.mark.parametrize("neighbours", RELATIONS)
 @pytest.mark.parametrize("drop", [False, True])
@@ -146,6 +147,7 @@ def test_two_shifted_entries_lose_the_sum_of_shift_over_scale_and_no_more():
         assert np.log(there / here).max() == pytest.approx(claim, rel=1e-9)
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("neighbours", RELATIONS)
 @pytest.mark.parametrize("d", [1, 5, 20])
 def test_the_split_is_within_three_percent_of_the_best_one(d, neighbours):

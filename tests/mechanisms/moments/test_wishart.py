@@ -239,6 +239,7 @@ def is_one_row(design, totals) -> bool:
     return all(full[0, 0] * full[i, j] == full[0, i] * full[0, j] for i in range(size) for j in range(size))
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("neighbours", RELATIONS)
 def test_no_row_is_longer_than_the_shift_the_noise_was_calibrated_for(neighbours):
     """Exact: a neighbour differs by one product v v' (add-remove) or by two (replace), none longer than claimed."""
@@ -333,6 +334,7 @@ def test_predicted_noise_is_close_to_that_of_the_gaussian_release_and_needs_many
 # --- the law of the noise
 
 
+@pytest.mark.no_cover
 def test_drawn_matrices_follow_the_wishart_law_and_wrong_degrees_are_rejected():
     scales, degrees = (2**18, 2**20, 2**19), 9
     sampler = SeededSampler(21)

@@ -50,6 +50,7 @@ def test_at_the_largest_sigma_low_bits_are_uniform():
     assert not low_bits_are_uniform([round(float(value)) for value in doubles], 6)
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize(("moments", "epsilon"), [("plain", 0.9), ("robust", 1.5)])
 def test_published_sums_have_uniform_low_bits(moments, epsilon):
     """Through `discreet.release`, on the finest grid: noise of 2^53 steps or more under every sum."""

@@ -41,6 +41,7 @@ def test_data_must_be_declared_public_or_simulated(declared, tmp_path):
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.no_cover
 def test_reference_and_baseline_always_take_part_and_cells_are_kept(tmp_path):
     seen = []
     found = discreet.compare_methods(
@@ -59,6 +60,7 @@ def test_reference_and_baseline_always_take_part_and_cells_are_kept(tmp_path):
     assert found.medians().xs("mine", level="method").to_numpy() == pytest.approx(mean)
 
 
+@pytest.mark.no_cover
 def test_a_refusal_becomes_a_note():
     given = FEW | {"methods": ["gaussian/nothing"], "data_is_public": False, "data_is_simulated": True}
     found = discreet.compare_methods({"mine": frame()}, **given, workers=1)

@@ -125,6 +125,7 @@ def test_every_criterion_has_numbers_for_both_verdicts():
     assert sorted(NUMBERS) == sorted((name, criterion.key) for name, criterion in ALL)
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize(("name", "criterion"), ALL, ids=lambda one: getattr(one, "key", one))
 def test_a_criterion_gives_both_verdicts(name, criterion):
     good, bad = NUMBERS[name, criterion.key]
@@ -139,6 +140,7 @@ def test_the_figures_of_the_thesis_are_all_here():
     assert all("buzz" in " ".join(figure.not_run(Run())) for figure in FIGURES)
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("figure", [FIGURES[0], FIGURES[5], FIGURES[7]], ids=lambda figure: figure.name)
 def test_a_figure_is_drawn_with_a_panel_for_each_table(figure):
     made = numbers(figure.name, lambda line, panel, epsilon: 0.5 - epsilon / 30)

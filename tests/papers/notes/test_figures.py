@@ -87,6 +87,7 @@ COUNTER = {
 ALL = [(figure, criterion) for figure in FIGURES for criterion in figure.criteria]
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize(("figure", "criterion"), ALL, ids=lambda one: getattr(one, "key", getattr(one, "name", "")))
 def test_a_criterion_gives_the_other_verdict_on_other_numbers(figure, criterion, numbers):
     doctored = COUNTER[figure.name, criterion.key](numbers[figure.name])

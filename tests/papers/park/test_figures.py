@@ -87,6 +87,7 @@ def test_a_quick_run_cuts_tables_and_no_size():
     assert all(by_size[True][rows] <= by_size[False][rows] for rows in SIZES)
 
 
+@pytest.mark.no_cover
 def test_the_picture_has_a_panel_for_each_cap_kind_and_number_of_iterations():
     picture = FIGURE.draw(numbers(), Run())
     titles = [axes.get_title() for axes in picture.axes if axes.get_title()]

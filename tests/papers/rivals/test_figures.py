@@ -12,6 +12,7 @@ QUICK = Run(quick=True)
 FEW = {"repeats": 2}
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("figure", figures.FIGURES, ids=lambda figure: figure.name)
 def test_a_figure_runs_without_a_folder_and_is_drawn(figure):
     cells = [cell for cell in figure.cells(QUICK) if cell.arguments.get("rows", 11_000) == 11_000]

@@ -82,6 +82,7 @@ def test_points_that_pile_up_are_never_safe():
     assert tukey_draw(points, 1e6, 1.0, 0.4, np.random.default_rng(1)) is None
 
 
+@pytest.mark.no_cover
 def test_a_draw_has_the_law_of_the_exponential_mechanism():
     """Shares of 40,000 draws against exact probabilities; the worst of 23 cells within 7 standard errors."""
     points = np.sort(np.random.default_rng(4).standard_normal(24))

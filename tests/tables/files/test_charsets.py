@@ -78,6 +78,7 @@ def rows_of(path, charset):
     return accumulate(source, PLAN, RowDomain.of(PLAN), ComputeOptions()).values
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("charset", CHARSETS)
 def test_one_line_is_one_row_and_no_row_changes_how_others_are_read(charset, tmp_path):
     """Additivity over files: rows with every character of the charset, before and behind rows that count."""

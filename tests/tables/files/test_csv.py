@@ -64,6 +64,7 @@ def finite_bits(arrays) -> list[list[int | None]]:
     return [[int(v.view(np.int64)) if math.isfinite(v) else None for v in column] for column in arrays]
 
 
+@pytest.mark.no_cover
 @given(rows=rows, quoting=st.sampled_from([csv.QUOTE_MINIMAL, csv.QUOTE_ALL]))
 def test_a_cell_is_read_alike_alone_and_among_others(rows, quoting, tmp_path_factory) -> None:
     path = tmp_path_factory.getbasetemp() / "cells.csv"
@@ -90,6 +91,7 @@ def test_numbers_are_what_python_makes_of_them(cells, tmp_path_factory) -> None:
             assert not math.isfinite(found)
 
 
+@pytest.mark.no_cover
 def test_the_careful_way_gives_the_same_bits_as_the_fast_one(tmp_path, monkeypatch) -> None:
     rng = np.random.default_rng(5)
     values = rng.integers(0, 2**64, 20_000, dtype=np.uint64).view(np.float64)

@@ -239,6 +239,7 @@ def test_every_other_source_gives_its_rows_again(kind, tmp_path) -> None:
     assert_same_bits(arrays_of(source, 500), arrays_of(source, 65_536))
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize(
     ("encoding", "delimiter"),
     [("latin-1", "|"), ("utf-16", ";"), ("utf-16", "\t"), ("cp1252", " "), ("utf-8-sig", "\t")],
@@ -251,6 +252,7 @@ def test_other_encodings_and_delimiters_give_the_same_arrays(encoding, delimiter
     assert_same_bits(arrays_of(source, 65_536), expected_arrays())
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
 @pytest.mark.parametrize("block", [200, 211, 223, 65_536])
 def test_where_blocks_end_makes_no_difference(block, end, tmp_path, monkeypatch) -> None:

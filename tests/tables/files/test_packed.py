@@ -58,6 +58,7 @@ def test_a_stream_that_breaks_off_anywhere_is_refused_as_a_whole(name: str, tmp_
     assert "cannot be unpacked" in refusal(path, DataError)
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("name", PACKERS)
 def test_a_damaged_byte_is_refused_or_gives_another_text(name: str, tmp_path: Path) -> None:
     path, whole = tmp_path / name, PACKERS[name](TEXT)

@@ -43,6 +43,7 @@ def test_a_number_is_written_by_the_rule_or_is_none(cells: TextCells, text: str,
     assert numbers(cells, "x", text, "1.5", None, "9,9")[1] == value
 
 
+@pytest.mark.no_cover
 @given(st.lists(st.one_of(st.text("+-.,'0123456789eE ", max_size=10), st.floats(-1e9, 1e9).map("{:,.3f}".format))))
 def test_a_cell_is_read_alike_alone_and_among_others(texts: list[str]) -> None:
     for cells in (GERMAN, SWISS, AMERICAN, NO_GROUPS):

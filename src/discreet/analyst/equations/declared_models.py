@@ -17,7 +17,10 @@ MOST_MODELS: Final = 10
 
 
 def declared_models(design: Design, formulas: object, *, robust: bool = True) -> tuple[Columns, ...]:
-    """Columns of the models that formulas name, in their order; refused where a sum over residuals is not for them.
+    """Columns of the models that formulas name; refused where a sum over residuals is not for them.
+
+    They come in one order however they are listed, so that a ledger knows the same request again: models of the target
+    of the design first, those of fewer columns before others.
 
     Parameters
     ----------
@@ -31,7 +34,7 @@ def declared_models(design: Design, formulas: object, *, robust: bool = True) ->
     Examples
     --------
     >>> design = Design("y", {"y": (0, 1), "x": (0, 1), "g": ["a", "b", "c"]})
-    >>> declared_models(design, ["y ~ x", "y ~ C(g)"])
+    >>> declared_models(design, ["y ~ C(g)", "y ~ x"])
     ((1, 4), (2, 3, 4))
     """
     given = listed(formulas)
@@ -54,25 +57,28 @@ def declared_models(design: Design, formulas: object, *, robust: bool = True) ->
                 f"robust_models has the same model twice, {shown(found[columns])} and {shown(formula)}; keep one"
             )
         found[columns] = formula
-    return tuple(found)
+    # the target is the last of the columns, and that of the design the last of all
+    return tuple(sorted(found, key=lambda columns: (-columns[-1], len(columns), columns)))
 
 
 def _columns(design: Design, formula: object) -> Columns:
     if not isinstance(formula, str):
         raise SpecError(f"robust_models: expected a formula such as 'y ~ a + b', got {shown(formula)}")
-    named = parse_model(formula, design)
-    model = model_of(design, named.target, named.features, named.intercept)
+    try:
+        named = parse_model(formula, design)
+        model = model_of(design, named.target, named.features, named.intercept)
+        target, features = model_names(design, model.columns)
+        # refused now, and not when it is fitted, after the budget is spent
+        scales_of(design, (*features, target))
+    except SpecError as error:
+        raise SpecError(f"robust_models: {error}") from None
     if not model.intercept:
         raise SpecError(
             f"robust_models: {shown(formula)} has no intercept, and robust standard errors are for models with one; "
             "leave out '- 1' or '+ 0'"
         )
-    columns = model.columns
-    target, features = model_names(design, columns)
-    # refused now, and not when it is fitted, after the budget is spent
-    scales_of(design, (*features, target))
-    if columns == full_columns(design):
+    if model.columns == full_columns(design):
         raise SpecError(
             f"robust_models: {shown(formula)} is the full model, which has robust standard errors anyway; leave it out"
         )
-    return columns
+    return model.columns

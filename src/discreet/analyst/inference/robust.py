@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 ROBUST_TYPES: Final[tuple[RobustType, ...]] = get_args(RobustType)
 _LEVERAGES: Final = ("HC2", "HC3")
+#: the kind of errors that a release of persons has
+CLUSTERED: Final = "cluster"
 
 NO_FOURTH: Final = NotEstimable(
     "the rows are weighted, and the release does not hold the sums that errors of this model need: one with robust "
@@ -56,26 +58,35 @@ class HeldResiduals:
     ratio_square: tuple[float, float] | None
 
 
-def checked_robust_type(release: Release, name: object) -> RobustType:
-    """Check the name of a kind of robust errors, in statsmodels' words.
+def checked_robust_type(release: Release, name: object, also: tuple[str, ...] = ()) -> RobustType:
+    """Check the name of a kind of robust errors, in statsmodels' words; `also` is what else the caller takes.
 
     Those of a release of persons are clustered by person, which none of the names means.
     """
+    if not isinstance(name, str):
+        raise SpecError.unknown_name("cov_type", name, (*also, *ROBUST_TYPES))
+    if has_clusters(release):
+        raise SpecError(
+            f"cov_type is {shown(name)}, but in this release rows of one person may depend on each other, and robust "
+            "errors are clustered by person; leave cov_type out"
+        )
     for known in ROBUST_TYPES:
-        if isinstance(name, str) and name == known:
-            if has_clusters(release):
-                raise SpecError(
-                    f"cov_type is {shown(name)}, but in this release rows of one person may depend on each other, and "
-                    "robust errors are clustered by person; leave cov_type out"
-                )
+        if name == known:
             return known
+    allowed = ", ".join((*also, *ROBUST_TYPES))
     if name in _LEVERAGES:
         raise SpecError(
             f"cov_type is {shown(name)}, which divides each squared residual by 1 - h or its square before they are "
             "summed, h the leverage of its row; a release holds the sum without it, and no leverage of any row. "
-            f"Allowed: {', '.join(ROBUST_TYPES)}"
+            f"Allowed: {allowed}"
         )
-    raise SpecError.unknown_name("cov_type", name, ROBUST_TYPES)
+    if name == CLUSTERED:
+        raise SpecError(
+            f"cov_type is {shown(name)}, but at most one row of a person counts in this release, so there are no "
+            "clusters; a design with an id and max_rows above 1 has errors clustered by person by "
+            f"itself. Allowed: {allowed}"
+        )
+    raise SpecError.unknown_name("cov_type", name, (*also, *ROBUST_TYPES))
 
 
 def robust_basis(
@@ -174,7 +185,7 @@ def models_held(release: Release) -> str:
     if not further:
         return "the declared full model with its intercept and without a penalty; fit that one"
     named = ", ".join(map(repr, further))
-    return f"the declared full model and of {named}, with an intercept and without a penalty; fit one of these"
+    return f"the declared full model and {named}, with an intercept and without a penalty; fit one of these"
 
 
 def residual_bound(fit: Fit) -> float:

@@ -179,6 +179,9 @@ def command(
     which = "" if design.unit.id is None else f" (at most {design.unit.max_rows} per person)"
     print_plan(f"Expected at epsilon {budget[0]:g}, about {count:,.0f} rows{which}, mechanism {made.mechanism}", made)
     print_over(over, made)
+    if robust:
+        named = "".join(f", {model!r}" for model in robust_models)
+        say(f"It has robust standard errors too, of the full model{named}; the widths here are of plain ones.")
     for name, answer in answers.items():
         found = "not attainable" if answer is None else _three_digits(answer)
         say(f"{_ANSWERS[name]} for a {percent(wanted)} interval of {coefficient} of width {width}: {found}")

@@ -306,7 +306,8 @@ def summary(made: Release, output: str, recorded: str = "") -> str:
     from discreet.releases.noise_mean import released_count
 
     columns = ", ".join(made.columns)
-    published = f"{sum(total is not None for total in made.totals)} noisy sums of products of the columns {columns}"
+    drawn = sum(scale > 0 for scale in made.noise.steps(len(made.columns)))
+    published = f"{drawn} noisy sums of products of the columns {columns}"
     if made.scaling is not None:
         published += ", of rows scaled and weighted by released numbers"
     if made.design.weights is not None:

@@ -177,6 +177,19 @@ class TargetScale:
         return min(self.spread / NORMAL_TARGET_SPREAD, (self.high - self.low) / math.sqrt(12))
 
 
+def target_spread(context: RunContext, counts: Counts, centre: int, half: int, rows: int) -> int:
+    """Within how many cells of a centre nine tenths of the target seem to be; `half` is half of its range, in cells."""
+    widths = [round(half * math.pow(2, (k - 14) / 2)) for k in range(LAST["target_spread"] + 1)]
+    (found,) = search(
+        context,
+        "target_spread",
+        lambda at: counts.around([centre], [widths[k] for k in at]),
+        rows,
+        in_steps(context, TARGET_QUANTILE),
+    )
+    return widths[found]
+
+
 def target_centred(context: RunContext, cells: IntArray, rows: int, many: float) -> TargetScale:
     """Centre of the target: a noisy mean, a search for the spread, and a noisy mean of what is not far off.
 
@@ -191,23 +204,16 @@ def target_centred(context: RunContext, cells: IntArray, rows: int, many: float)
         gain = _TARGET_PRIOR**2 / (_TARGET_PRIOR**2 + error**2)
         centre += round(half * min(max(gain * mean, -1.0), 1.0))
         variance = gain * error**2 * half**2
-    widths = [round(half * math.pow(2, (k - 14) / 2)) for k in range(LAST["target_spread"] + 1)]
-    (found,) = search(
-        context,
-        "target_spread",
-        lambda at: counts.around([centre], [widths[k] for k in at]),
-        rows,
-        in_steps(context, TARGET_QUANTILE),
-    )
+    spread = target_spread(context, counts, centre, half, rows)
     exact = float(centre)
     if context.design.intercept:
         farthest = half + abs(centre - middle)
-        width = math.ceil(min(max(1.5 * widths[found], 2 * math.sqrt(variance)), farthest))
+        width = math.ceil(min(max(1.5 * spread, 2 * math.sqrt(variance)), farthest))
         mean, error = _mean(context, "target_zoom", cells, values - (centre - middle), width, many)
         gain = variance / (variance + (width * error) ** 2)
         exact = min(max(centre + gain * mean * width, low), CELLS)
         variance = gain * (width * error) ** 2
-    return TargetScale(low / CELLS, 1.0, exact / CELLS, variance / CELLS**2, widths[found] / CELLS)
+    return TargetScale(low / CELLS, 1.0, exact / CELLS, variance / CELLS**2, spread / CELLS)
 
 
 def _mean(

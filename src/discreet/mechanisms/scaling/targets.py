@@ -11,7 +11,7 @@ import numpy as np
 from discreet.curator.sums.column_cells import CELLS
 from discreet.exact.arrays import IntArray
 from discreet.losses.sensitivity.scaled import TARGET_SIZE
-from discreet.losses.sensitivity.searches import HALF, LAST, TARGET_QUANTILE
+from discreet.losses.sensitivity.searches import HALF, LAST
 from discreet.mechanisms.interface.protocol import RunContext
 from discreet.mechanisms.scaling.searches import (
     NARROWEST,
@@ -21,6 +21,7 @@ from discreet.mechanisms.scaling.searches import (
     in_steps,
     noisy,
     search,
+    target_spread,
 )
 
 # a bounded target keeps values up to so many scales: the more rows there are for the noise, the more
@@ -63,16 +64,9 @@ def target_bounded(context: RunContext, cells: IntArray, rows: int, many: float)
     half = in_steps(context, HALF)
     (at,) = search(context, "target_centre", lambda at: counts.up_to([points[k] for k in at]), rows, half)
     centre = points[at]
-    widths = [round(CELLS * math.pow(2, (k - 14) / 2)) for k in range(LAST["target_spread"] + 1)]
-    (found,) = search(
-        context,
-        "target_spread",
-        lambda at: counts.around([centre], [widths[k] for k in at]),
-        rows,
-        in_steps(context, TARGET_QUANTILE),
-    )
+    spread = target_spread(context, counts, centre, CELLS, rows)
     (size,) = sizes(context, TARGET_SIZE, cells[None, :], [centre], many)
-    scale = max(widths[found] / CELLS / NORMAL_TARGET_SPREAD, size, NARROWEST)
+    scale = max(spread / CELLS / NORMAL_TARGET_SPREAD, size, NARROWEST)
     strength = many / (context.law.sd("cross") * math.sqrt(len(context.design.released) - 1))
     scales = min(max(_FEWEST_SCALES * math.sqrt(strength / _FEW_ROWS), _FEWEST_SCALES), _MOST_SCALES)
     return centre / CELLS, min(scales * scale, 1 + abs(centre) / CELLS)

@@ -85,6 +85,7 @@ def test_membership_prints_what_an_attacker_gets_beside_what_is_allowed():
     assert [line.split()[-1] for line in lines[2:6]] == ["promise", "promise", "pass", "pass"]
 
 
+@pytest.mark.no_cover
 def test_membership_with_too_little_noise_ends_with_exit_code_1(monkeypatch, tmp_path):
     class NoNoise(ExactSampler):
         def draw(self, sigmas):

@@ -29,6 +29,7 @@ def test_the_list_names_every_method(call: Call) -> None:
     assert json.loads(call("compare-methods", "--list", "--json").stdout) == list(all_methods())
 
 
+@pytest.mark.no_cover
 def test_a_run_prints_tables_notes_and_files_and_says_not_private(call: Call) -> None:
     Path("own_method_here.py").write_text(
         "class Mean:\n"
