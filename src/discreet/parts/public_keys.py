@@ -40,10 +40,10 @@ def mask_key_bytes(text: object) -> bytes:
     b'\t\x00'
     """
     key = _bytes(text, MASK_SCHEME)
-    # beyond the prime, or with the highest bit, one point would have several texts [P:one-text]
+    # beyond the prime, or with the highest bit, one point would have several texts
     place = int.from_bytes(key, "little")
     if place >= _PRIME:
-        raise SpecError(f"the mask key {shown(text)} is not written as RFC 7748 has it; {_NOT_DRAWN}")
+        raise SpecError(f"the mask key {shown(text)} is not written as RFC 7748 has it; {_NOT_DRAWN}")  # [P:one-text]
     if place in _LOW_ORDER:
         raise SpecError(f"the mask key {shown(text)} gives no secret; {_NOT_DRAWN}")  # [P:no-low-order]
     return key
@@ -60,8 +60,9 @@ def sign_key_bytes(text: object) -> bytes:
     if y >= _PRIME or not _is_point(y):
         raise SpecError(f"the signature key {shown(text)} is not written as RFC 8032 has it; {_NOT_DRAWN}")
     if y in _SMALL_ORDER:
-        raise SpecError(f"the signature key {shown(text)} takes signatures that nobody made; {_NOT_DRAWN}")
-    return key  # [P:no-small-order]
+        problem = "takes signatures that nobody made"
+        raise SpecError(f"the signature key {shown(text)} {problem}; {_NOT_DRAWN}")  # [P:no-small-order]
+    return key
 
 
 @lru_cache(maxsize=4096)

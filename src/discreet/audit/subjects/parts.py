@@ -16,12 +16,12 @@ from pathlib import Path
 from typing import Final
 
 import numpy as np
-from scipy.stats import norm
+from scipy.stats import chi2, norm
 
 from discreet.audit.pairs.catalogue import worst_pairs
 from discreet.audit.pairs.pair import NeighbourPair, Table
 from discreet.audit.statistics.claims import Claim
-from discreet.audit.statistics.laws import Check, agreement_check, law_check
+from discreet.audit.statistics.laws import Check, law_check
 from discreet.audit.subjects.noise import sampler_checks
 from discreet.audit.subjects.pooled import PooledSampler
 from discreet.audit.subjects.rows import MadeUpRows
@@ -128,16 +128,14 @@ class PartsSubject:
         return tuple(self._loss(pair) for pair in self._pairs)
 
     def checks(self, drawn: tuple[FloatArray, FloatArray], alpha: float) -> tuple[Check, ...]:
-        """The law of the noise of the honest, the scales that are drawn, and whether real parts show the same."""
+        """The law of the noise of the honest, the scales that are drawn, and that of parts as people make them."""
         noise = np.concatenate([self._noise(side, one) for side, one in enumerate(drawn)])
-        whole = [
-            agreement_check(f"masked parts, {which}", self.seen(side), drawn[side], alpha / 8)
-            for side, which in enumerate(("table", "neighbour"))
-        ]
+        whole = np.concatenate([self._noise(side, self.seen(side)) for side in (0, 1)])
         return (
             law_check("law of the noise", noise, norm.cdf, alpha / 2),
             *sampler_checks(self._asked, self._sampler, alpha / 4),
-            *whole,
+            law_check("law of the noise in masked parts", whole, norm.cdf, alpha / 8),
+            _variance_check("variance of the noise in masked parts", whole, alpha / 8),
         )
 
     def seen(self, side: int) -> FloatArray:
@@ -199,6 +197,13 @@ class PartsSubject:
             Fraction(0),
         )
         return ExactLoss(pair.name, "mu", root_up(square), self.claim.mu or 0.0)
+
+
+def _variance_check(name: str, noise: FloatArray, alpha: float) -> Check:
+    """Whether the sum of squares is one of standard normal numbers; few of them show that noise is missing."""
+    low, high = chi2.ppf([alpha / 2, 1 - alpha / 2], noise.size)
+    total = float((noise**2).sum())
+    return Check(name, max(total / high, low / total if total else math.inf), 1.0)
 
 
 def _numbers(content: bytes) -> list[int]:
