@@ -201,7 +201,8 @@ class PartsSubject:
 
 def _variance_check(name: str, noise: FloatArray, alpha: float) -> Check:
     """Whether the sum of squares is one of standard normal numbers; few of them show that noise is missing."""
-    low, high = chi2.ppf([alpha / 2, 1 - alpha / 2], noise.size)
+    law = chi2(noise.size)
+    low, high = float(law.ppf(alpha / 2)), float(law.isf(alpha / 2))
     total = float((noise**2).sum())
     return Check(name, max(total / high, low / total if total else math.inf), 1.0)
 
