@@ -44,7 +44,10 @@ MUTANTS = {
         "signature of a part", "key.verify(content[-_SIGNATURE:], content[:-_SIGNATURE])", "_ = key", ATTACKS
     ),
     "parts: a session is used twice": Mutant(
-        "used session", "not hmac.compare_digest(content[len(_MAGIC) : start], self._digest(values))", "False", ATTACKS
+        "used session",
+        "not hmac.compare_digest(content[len(PART_RECORD) : start], self._digest(values))",
+        "False",
+        ATTACKS,
     ),
     "parts: another name of the key has another record": Mutant("place of a record", ".resolve()", "", RECORD),
     "parts: nothing is recorded": Mutant("making a part", "made = record.keep(exact, made)", "_ = record", ATTACKS),

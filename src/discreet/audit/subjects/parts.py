@@ -65,7 +65,7 @@ class PartsEntry:
 
     name: str
     parts_per_person: int
-    most_draws: int = 5000
+    most_draws: int = 3000
 
 
 def parts_entries() -> dict[str, PartsEntry]:
