@@ -39,12 +39,9 @@ def test_shares_for_all_curators_are_seen_by_the_exact_loss(monkeypatch):
     assert found.verdict == "violation"
 
 
-@pytest.mark.parametrize(
-    "noise", [lambda exact, *_: exact, lambda exact, *_: [one + 2**40 for one in exact]], ids=["none", "the same"]
-)
-def test_parts_without_noise_are_seen_by_what_is_read_off_them(noise, monkeypatch):
-    """Masked all the same: the sum of 72 squares is 0, or far beyond one of normal numbers."""
-    monkeypatch.setattr(making, "_with_share", noise)
+def test_parts_without_noise_are_seen_by_what_is_read_off_them(monkeypatch):
+    """Masked all the same: the sum of 72 squares is 0."""
+    monkeypatch.setattr(making, "_with_share", lambda exact, *_: exact)
     monkeypatch.setattr(parts, "WHOLE_DRAWS", 6)
     subject = PartsSubject(parts_entries()[NAMES[0]], 1.0)
     drawn = subject.draws(0, 50), subject.draws(1, 50)

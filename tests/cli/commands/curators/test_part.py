@@ -10,14 +10,21 @@ import discreet
 from support.cli_folder import contents
 
 NAMES = ("north", "süd", "west")
+KEYS: dict[str, bytes] = {}
+SESSION: dict[str, bytes] = {}
 
 
 @pytest.fixture
 def keys(folder, call):
-    """Three curators with keys, and what was printed of each."""
-    for name in NAMES:
-        made = call("part", "--new-key", f"{name}.key", "-o", f"{name}.pub")
-        assert made.exit_code == 0, made.output
+    """Three curators with keys, which were made once."""
+    if not KEYS:
+        for name in NAMES:
+            made = call("part", "--new-key", f"{name}.key", "-o", f"{name}.pub")
+            assert made.exit_code == 0, made.output
+            KEYS.update({path: (folder / path).read_bytes() for path in (f"{name}.key", f"{name}.pub")})
+    for path, content in KEYS.items():
+        (folder / path).write_bytes(content)
+        (folder / path).chmod(0o600 if path.endswith(".key") else 0o644)
     return folder
 
 
@@ -30,7 +37,11 @@ def new_session(call, *more, path="S.toml"):
 
 @pytest.fixture
 def agreed(keys, call):
-    assert new_session(call).exit_code == 0
+    """The same with a session, which was made once."""
+    if not SESSION:
+        assert new_session(call).exit_code == 0
+        SESSION["S.toml"] = (keys / "S.toml").read_bytes()
+    (keys / "S.toml").write_bytes(SESSION["S.toml"])
     return keys
 
 
@@ -40,7 +51,6 @@ def part(call, *more, key="north.key", output="north.part"):
 
 
 def test_a_new_key_is_secret_and_its_public_half_is_printed(keys, call):
-    assert (keys / "süd.key").stat().st_mode & 0o777 == 0o600
     public = discreet.Curator.load(keys / "süd.pub")
     assert public.name == "süd"
     said = call("part", "--new-key", "fourth.key").stdout
@@ -48,6 +58,7 @@ def test_a_new_key_is_secret_and_its_public_half_is_printed(keys, call):
     assert discreet.Curator.load(keys / "fourth.pub").fingerprint in said
     found = call("part", "--new-key", "other.key", "--name", "Krankenhaus Süd", "--json")
     assert json.loads(found.stdout)["name"] == "Krankenhaus Süd"
+    assert (keys / "other.key").stat().st_mode & 0o777 == 0o600
     again = call("part", "--new-key", "other.key")
     assert again.exit_code == 2
     assert "exists" in again.stderr
