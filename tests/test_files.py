@@ -82,3 +82,55 @@ def test_a_file_may_have_a_limit_of_its_own(tmp_path):
     assert files.read_limited(tmp_path / "long", 5) == b"12345"
     with pytest.raises(OSError, match="longer than 4 bytes"):
         files.read_limited(tmp_path / "long", 4)
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"SQLite format 3\0" + bytes(90), "a database, such as a ledger,"),
+        (b"# SECRET\nformat = 'discreet-curator-key'\n", "a private key"),
+        (b"-----BEGIN PRIVATE KEY-----\nMC4C\n", "a private key"),
+        (b"-----BEGIN OPENSSH PRIVATE KEY-----\n", "a private key"),
+        (files.PART_RECORD + bytes(40), "the record of a session"),
+        (files.MERGE_RECORD + b"0\n{}", "the record of a session"),
+    ],
+)
+def test_what_is_lost_for_good_is_never_replaced(content, words, tmp_path):
+    path = tmp_path / "kept"
+    path.write_bytes(content)
+    with pytest.raises(OutputError, match=f"is {words} and is never replaced; choose another name"):
+        files.write_bytes(path, b"other", force=True)
+    assert path.read_bytes() == content
+    # negative control: any other file is replaced where that is asked for
+    path.write_bytes(b"-----BEGIN PUBLIC KEY-----\n")
+    files.write_bytes(path, b"other", force=True)
+    assert path.read_bytes() == b"other"
+
+
+def test_a_file_that_cannot_be_looked_into_is_replaced_as_any_other(tmp_path, monkeypatch):
+    path = tmp_path / "closed"
+    path.write_bytes(b"old")
+
+    def closed(*_, **__):
+        raise PermissionError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(type(path), "open", closed)
+        assert check_output(path, force=True) == path
+
+
+def test_why_a_file_stays_is_said_in_the_words_of_its_kind(tmp_path):
+    (tmp_path / "a").write_bytes(b"")
+    with pytest.raises(OutputError, match=r"'.*a' exists; keys stay$"):
+        check_output(tmp_path / "a", force=False, stays="keys stay")
+
+
+def test_a_kept_file_is_a_file_or_nothing_at_all(tmp_path):
+    path = tmp_path / "kept"
+    assert files.read_kept(path) is None
+    files.write_once(path, b"content")
+    assert files.read_kept(path) == b"content"
+    path.unlink()
+    path.symlink_to(tmp_path / "nowhere")
+    with pytest.raises(OSError, match="it is a link, a folder or a device"):
+        files.read_kept(path)

@@ -6,7 +6,7 @@ import sys
 import unicodedata
 from html.parser import HTMLParser
 
-from discreet.text import escape_control, html_table
+from discreet.text import escape_control, html_table, lookalikes
 
 
 def test_a_table_of_html_obeys_no_character_of_its_cells():
@@ -69,3 +69,19 @@ def test_only_the_first_column_is_set_to_the_left_and_only_notes_need_a_frame():
     assert page.count("text-align:left") == 3
     assert page.startswith("<table>")
     assert html_table("t", ["name"], [], ["note"]).endswith("<p>note</p></div>")
+
+
+def test_names_that_people_take_for_each_other_are_found_and_no_others():
+    alike = [
+        ("north", "NORTH"),
+        ("north", "n\u043erth"),
+        ("caf\xe9", "cafe\u0301"),
+        ("a b", "a\u00a0 b"),
+        ("\u0391A", "AA"),
+    ]
+    for pair in alike:
+        assert list(lookalikes(pair)) == [pair]
+        assert list(lookalikes(pair[::-1])) == [pair[::-1]]
+    assert list(lookalikes(["s\xfcd", "sud", "\u6771", "\u041e\u043c\u0441\u043a", "ward 1", "ward 2", "l", "1"])) == []
+    # three of one shape are two pairs, with the first of them
+    assert list(lookalikes(["a", "A", "\u0430"])) == [("a", "A"), ("a", "\u0430")]

@@ -17,7 +17,18 @@ from discreet.errors import DataError, OutputError, SpecError, shown
 _PREFIX: Final = ".discreet-"
 _LARGEST: Final = 1 << 30  # bytes of a file that is read as a whole
 _LONGEST_PATH: Final = 4096  # bytes, as the system counts them
-_DATABASE: Final = b"SQLite format 3\0"  # how such a file begins
+# how files of records begin, and what every file of a curator's private keys says
+PART_RECORD: Final = b"discreet part record 1\n"
+MERGE_RECORD: Final = b"discreet merge record 1 "
+KEY_MARK: Final = "discreet-curator-key"
+# what is lost for good with a file that begins so; and with one that says so near its beginning
+_KEPT: Final = {
+    b"SQLite format 3\0": "a database, such as a ledger,",
+    PART_RECORD: "the record of a session",
+    MERGE_RECORD: "the record of a session",
+}
+_SECRETS: Final = (KEY_MARK.encode(), b"PRIVATE KEY-----")
+_HEAD: Final = 1024
 _SHOWN: Final = 20  # letters of a name that is too long
 
 
@@ -72,6 +83,23 @@ def read_limited(path: object, largest: int = _LARGEST) -> bytes:
     return content
 
 
+def read_kept(path: Path, largest: int = _LARGEST) -> bytes | None:
+    """The content of a file that `write_once` wrote; none where nothing has its name, not even a link.
+
+    Raises
+    ------
+    OSError
+        If it cannot be read, or is anything but a file.
+    """
+    try:
+        mode = path.lstat().st_mode
+    except FileNotFoundError:
+        return None
+    if not stat.S_ISREG(mode):
+        raise OSError(errno.EINVAL, "it is a link, a folder or a device")
+    return read_limited(path, largest)
+
+
 def regular_state(path: Path) -> os.stat_result:
     """What the system knows of a regular file; anything else is refused before it is opened."""
     try:
@@ -95,8 +123,11 @@ def check_unchanged(path: Path, before: os.stat_result) -> None:
         raise DataError(f"the file {path.name!r} changed while it was read; wait until it is complete")
 
 
-def check_output(path: str | Path, *, force: bool) -> Path:
+def check_output(path: str | Path, *, force: bool, stays: str = "") -> Path:
     """Refuse a path that cannot be written; call it before anything is spent.
+
+    Databases, private keys and records are never replaced. `stays` says why a file stays whatever it is, in place of
+    how to replace it.
 
     >>> check_output("no-such-folder/out.json", force=False)
     Traceback (most recent call last):
@@ -113,12 +144,11 @@ def check_output(path: str | Path, *, force: bool) -> Path:
         what = "a link or a folder" if known else "a pipe, socket or device"
         raise OutputError(f"{str(target)!r} is {what}; name a plain file")
     if mode is not None and not force:
-        raise OutputError(f"{str(target)!r} exists; choose another name or pass --force (force=True)")
-    if mode is not None and _is_database(target):
-        # a ledger that is replaced takes with it what was spent
-        raise OutputError(
-            f"{str(target)!r} is a database, such as a ledger, and is never replaced; choose another name"
-        )
+        how = stays or "choose another name or pass --force (force=True)"
+        raise OutputError(f"{str(target)!r} exists; {how}")
+    if mode is not None and (what := _never_replaced(target)):
+        # a ledger that is replaced takes with it what was spent, and a key what it opens
+        raise OutputError(f"{str(target)!r} is {what} and is never replaced; choose another name")
     temporary = _temporary(folder)
     try:
         # permissions alone do not show it: some folders of the system refuse even those who may write everywhere
@@ -218,12 +248,15 @@ def _discard(path: Path) -> None:
         path.unlink(missing_ok=True)
 
 
-def _is_database(path: Path) -> bool:
+def _never_replaced(path: Path) -> str:
+    """What a file is that no output may replace, in words; empty for any other."""
     try:
         with path.open("rb") as file:
-            return file.read(len(_DATABASE)) == _DATABASE
+            head = file.read(_HEAD)
     except OSError:
-        return False
+        return ""
+    found = next((what for mark, what in _KEPT.items() if head.startswith(mark)), "")
+    return "a private key" if any(mark in head for mark in _SECRETS) else found
 
 
 def _mode(path: Path, *, follow: bool) -> int | None:

@@ -9,6 +9,14 @@ from typing import Final
 
 # control, format (which has the bidirectional marks), surrogate, private use, unassigned, line and paragraph separator
 _HIDDEN: Final = frozenset(("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"))
+# letters of Cyrillic and Greek, and the Latin ones of the same shape
+_SHAPES: Final = str.maketrans(
+    "\u0410\u0412\u0415\u041a\u041c\u041d\u041e\u0420\u0421\u0422\u0423\u0425\u0405\u0406\u0408"
+    "\u0430\u0435\u043e\u0440\u0441\u0443\u0445\u0455\u0456\u0458\u0501\u04bb"
+    "\u0391\u0392\u0395\u0396\u0397\u0399\u039a\u039c\u039d\u039f\u03a1\u03a4\u03a5\u03a7\u03b1\u03b9\u03bd\u03bf\u03c1",
+    "ABEKMHOPCTYXSIJaeopcyxsijdhABEZHIKMNOPTYXaivop",
+)
+_GROUP: Final = 4
 
 
 def escape_control(text: str, *, keep: str = "") -> str:
@@ -43,6 +51,34 @@ def twins(texts: Iterable[str]) -> Iterator[tuple[str, str]]:
         other = first.setdefault(unicodedata.normalize("NFC", text), text)
         if other != text:
             yield other, text
+
+
+def lookalikes(names: Iterable[str]) -> Iterator[tuple[str, str]]:
+    r"""Pairs of names that people take for each other: equal but for case, blanks, width, or letters of other scripts.
+
+    Letters of Greek and Cyrillic that have the shape of a Latin one count as that one.
+
+    >>> [[ascii(name) for name in pair] for pair in lookalikes(["north", "NORTH", "s\xfcd", "sud", "n\u043erth"])]
+    [["'north'", "'NORTH'"], ["'north'", "'n\\u043erth'"]]
+    """
+    first: dict[str, str] = {}
+    for name in names:
+        plain = " ".join(unicodedata.normalize("NFKC", name).split())
+        # letters of another script may have the shape of a capital alone
+        shapes = {unicodedata.normalize("NFKC", one.casefold()) for one in (plain, plain.translate(_SHAPES))}
+        other = next((first[shape] for shape in sorted(shapes) if shape in first), None)
+        if other is not None:
+            yield other, name
+        first |= {shape: first.get(shape, name) for shape in shapes}
+
+
+def in_groups(digits: str) -> str:
+    """Digits as people read them to each other.
+
+    >>> in_groups("0123456789")
+    '0123 4567 89'
+    """
+    return " ".join(digits[start : start + _GROUP] for start in range(0, len(digits), _GROUP))
 
 
 def aligned(rows: Sequence[Sequence[str]]) -> list[str]:

@@ -55,7 +55,7 @@ from discreet.tables.source import ComputeOptions, checked_options
 
 Made = TypeVar("Made")
 
-_LATER: Final = "the release failed after the budget was spent, and nothing was published:"
+_LATER: Final = "failed after the budget was spent, and nothing was published:"
 
 
 def release(
@@ -472,16 +472,16 @@ class Question:
         )
 
 
-def after_spend(made: Callable[[], Made], request_id: str) -> Made:
+def after_spend(made: Callable[[], Made], request_id: str, name: str = "release") -> Made:
     """Make what is published; whatever fails now comes after the spend, and says so without repeating foreign words."""
     again = f". Request {request_id}: the same command finishes it at no further cost" if request_id else ""
     try:
         return made()
     except DiscreetError as error:
-        problem = AfterSpendError(f"{_LATER} {error}{again}").with_traceback(error.__traceback__)
+        problem = AfterSpendError(f"the {name} {_LATER} {error}{again}").with_traceback(error.__traceback__)
     except Exception as error:
         what = f"unexpected failure ({type(error).__name__})"
-        problem = AfterSpendError(f"{_LATER} {what}{again}").with_traceback(error.__traceback__)
+        problem = AfterSpendError(f"the {name} {_LATER} {what}{again}").with_traceback(error.__traceback__)
     raise problem
 
 

@@ -62,3 +62,23 @@ def test_an_engine_of_ones_own():
 def test_an_old_spark_is_refused():
     with pretended("3.5.1"), pytest.raises(SpecError, match=r"pyspark 3\.5\.1 is too old: expected 4\.0 or newer"):
         open_table(PretendFrame([pa.table({"x": [1.0]})]))
+
+
+def test_a_dataframe_of_spark_is_for_releases_alone():
+    """Its Arrow stream would be read by the driver, text files and all."""
+
+    class Streaming(PretendFrame):
+        def __arrow_c_stream__(self, requested_schema=None):
+            raise AssertionError("the stream was opened")
+
+    design = discreet.Design("y", {"y": (0, 1), "x": (0, 1)})
+    with pretended():
+        given = Streaming([pa.table({"x": [0.1], "y": [0.2]})])
+        for read in (
+            lambda: discreet.check(given, design),
+            lambda: discreet.PrivateLinearRegression(epsilon=1.0, bounds=[(0, 1)], target_bounds=(0, 1)).fit(
+                given, [0.1]
+            ),
+        ):
+            with pytest.raises(SpecError, match=r"is read by discreet\.release alone"):
+                read()

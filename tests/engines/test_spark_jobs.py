@@ -11,7 +11,7 @@ import warnings
 import pytest
 
 from discreet.engines import spark_jobs
-from discreet.engines.spark_jobs import _condition, _of_others, asked, check_spark
+from discreet.engines.spark_jobs import _condition, _of_others, asked, check_spark, explained
 from discreet.errors import DataError, SpecError
 from support.pretend_spark import PretendSession, pretended
 
@@ -133,3 +133,15 @@ def test_spark_that_is_missing_or_old(monkeypatch):
     monkeypatch.setitem(sys.modules, "pyspark", None)
     with pytest.raises(SpecError, match=r"pip install 'discreet\[spark\]'"):
         check_spark()
+
+
+def test_a_plan_is_heard_and_what_other_threads_print_is_not_kept(capsys):
+    class Frame:
+        def explain(self, mode):
+            print("== Physical Plan ==")
+            other = threading.Thread(target=print, args=("of another thread",))
+            other.start()
+            other.join()
+
+    assert explained(Frame()) == "== Physical Plan ==\n"
+    assert capsys.readouterr().out == "of another thread\n"

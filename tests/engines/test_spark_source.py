@@ -224,6 +224,22 @@ def test_text_files_are_refused(name):
         discreet.release(frame(files=[f"file:///data/{name}"]), FEW, **BUDGET)
 
 
+@pytest.mark.parametrize(
+    "plan",
+    [
+        "FileScan csv [y#1] Batched: false", "BatchScan json file:/data[y#1]", "+- FileScan text [value#3]",
+        "InMemoryTableScan [y#1]\n   +- InMemoryRelation [y#1]\n         +- FileScan CSV [y#1]",
+        "HiveTableRelation [`a`.`b`, org.apache.hadoop.hive.serde2.lazy.LazySimpleSerDe]",
+    ],
+)  # fmt: skip
+def test_text_is_refused_whatever_its_files_are_called(plan, capsys):
+    given = frame(files=("file:///data/part-0",))
+    given.plan = plan
+    with pytest.raises(SpecError, match="the DataFrame reads text files, which are refused"):
+        discreet.release(given, FEW, **BUDGET)
+    assert capsys.readouterr().out == ""
+
+
 def test_a_cluster_without_room_for_a_task(monkeypatch):
     session = PretendSession()
     begun = frame(session=session)

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from discreet.errors import LedgerError
-from discreet.ledger.chain import Anchor, Event, checked_chain, genesis
+from discreet.ledger.chain import Anchor, Event, MergedAnchor, checked_chain, genesis
 
 
 def chained(how_many: int) -> list[Event]:
@@ -72,3 +72,24 @@ def test_what_is_no_anchor_is_refused(text):
         Anchor.parsed(text)
     with pytest.raises(LedgerError, match="the release is untracked: it was made without a ledger"):
         Anchor.parsed("untracked")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "", "untracked", "discreet-parts:", f"discreet-parts:{'0' * 31}:[]", f"discreet-parts:{'0' * 32}:",
+        f"discreet-parts:{'0' * 32}:[1]", f"discreet-parts:{'0' * 32}:{{}}", f'discreet-parts:{"0" * 32}:["a", "b"]',
+        f"discreet-parts:{'0' * 32}:{'[' * 100_000}",
+    ],
+    ids=lambda text: text[:60],
+)  # fmt: skip
+def test_what_is_no_anchor_of_several_curators_is_not_read_as_one(text):
+    assert MergedAnchor.parsed(text) is None
+
+
+def test_the_anchor_of_several_curators_names_that_of_each():
+    own = Anchor("a" * 32, 7, "f" * 64, ":epsilon=1:delta=1e-06")
+    merged = MergedAnchor("0" * 32, (str(own), 'books of "somebody"', str(replace(own, ledger_id="b" * 32))))
+    assert MergedAnchor.parsed(str(merged)) == merged
+    assert merged.of_ledger("a" * 32) == [own]
+    assert merged.of_ledger("c" * 32) == []

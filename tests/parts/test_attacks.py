@@ -9,10 +9,10 @@ import pytest
 import discreet
 from discreet.errors import PartFileError, SpecError
 from discreet.mechanisms.sampling.sampler import ExactSampler
-from discreet.parts.curators import MASK_SCHEME, key_text
 from discreet.parts.keys import CuratorKey
 from discreet.parts.masks import MODULUS, masked, pair_keys, unmasked
 from discreet.parts.part_file import Part
+from discreet.parts.public_keys import MASK_SCHEME, SIGN_SCHEME, key_text
 from discreet.parts.session import Session
 from support.curators import DESIGN, TERMS, curators, rows
 
@@ -108,9 +108,12 @@ def other_masks(people, parts, others):
 
 def low_order(people, parts, others):
     """A curator whose public key would give everybody the same known secret."""
-    bad = replace(people.session.curators[1], mask_key=key_text(bytes(32), MASK_SCHEME))
-    session = replace(people.session, curators=(people.session.curators[0], bad, people.session.curators[2]))
-    return pair_keys(session, 0, people.keys[0])
+    return replace(people.session.curators[1], mask_key=key_text(bytes(32), MASK_SCHEME))
+
+
+def anybody_signs(people, parts, others):
+    """A curator whose public key would take the signature of anybody."""
+    return replace(people.session.curators[1], sign_key=key_text((1).to_bytes(32, "little"), SIGN_SCHEME))
 
 
 ATTACKS = {
@@ -127,6 +130,7 @@ ATTACKS = {
     unsigned: (PartFileError, "its signature is not valid"),
     other_masks: (PartFileError, "the masks of the parts do not cancel"),
     low_order: (SpecError, "gives no secret"),
+    anybody_signs: (SpecError, "takes signatures that nobody made"),
 }
 
 

@@ -49,7 +49,7 @@ def test_a_key_that_others_may_read_is_refused(saved, mode):
     [
         ("discreet-curator-key", "other", "is not a curator's key; make one with"),
         ("version = 1", "version = 2", "a key of version 2; expected 1"),
-        ("mask = ", "more = ", "the key of a curator"),
+        ("mask = ", "more = ", "unknown key file field"),
         ('sign = "', 'sign = "=', "a private key is not 32 bytes"),
         ('sign = "', 'sign = "AAAA', "a private key is not 32 bytes"),
         ('name = "süd"', 'name = " "', "the name of a curator"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from dataclasses import replace
 
 import pytest
@@ -9,7 +11,15 @@ import pytest
 import discreet
 from discreet.curator.table import Table
 from discreet.design.model import Design
-from discreet.errors import AfterSpendError, BudgetError, ColumnNotice, DataError, PrivacyNotice, SpecError
+from discreet.errors import (
+    AfterSpendError,
+    BudgetError,
+    ColumnNotice,
+    DataError,
+    OutputError,
+    PrivacyNotice,
+    SpecError,
+)
 from discreet.mechanisms.sampling.sampler import ExactSampler
 from discreet.parts import making
 from discreet.parts.making import exact_numbers, place_of
@@ -113,13 +123,87 @@ def test_a_crash_between_record_and_output_leaves_the_same_part(people, monkeypa
     assert people.part(0, rows(1), ExactSampler()) == kept[0]
 
 
-def test_a_failure_after_the_spend_says_so(people, monkeypatch):
+def test_a_failure_after_the_spend_says_so_where_somebody_counts(people, monkeypatch, tmp_path):
     def fail(*_):
-        raise DataError("the disk is full")
+        raise OutputError("the disk is full")
 
-    monkeypatch.setattr(Record, "keep", fail)
-    with pytest.raises(AfterSpendError, match="the disk is full"):
-        people.part(0, rows(1), ExactSampler())
+    books = ledger(tmp_path)
+    with monkeypatch.context() as patch:
+        patch.setattr(Record, "keep", fail)
+        with pytest.raises(AfterSpendError, match=r"the part failed after the budget was spent.*the disk is full"):
+            people.part(0, rows(1), ExactSampler(), spend=books.account("people"))
+        with pytest.raises(OutputError, match=r"^the disk is full$"):
+            people.part(1, rows(1), ExactSampler())
+    # nobody has seen either, so both are finished
+    assert people.part(0, rows(1), ExactSampler(), spend=books.account("people")).curator == "north"
+    assert people.part(1, rows(1), ExactSampler()).curator == "süd"
+
+
+def moved(people, name):
+    """The same curators with their keys in a folder without records."""
+    folder = people.folder / name
+    folder.mkdir()
+    for place, key in enumerate(people.keys):
+        key.save(folder / f"{place}.key")
+    return replace(people, folder=folder)
+
+
+def test_a_ledger_takes_one_part_of_a_session_whatever_the_records_say(people, tmp_path):
+    """Where the records are lost the ledger still refuses other sums, other noise, and another data set."""
+    books = ledger(tmp_path, epsilon=5.0)
+    books.declare("others", epsilon=5.0, delta=1e-5)
+    made = people.part(0, rows(1), ExactSampler(), spend=books.account("people"))
+    spent = books.status("people").spent_epsilon
+    tries = {
+        "other table": (rows(2), books.account("people", accept_changed_data=True)),
+        "other noise": (rows(1), books.account("people", new_release=True)),
+        "other request": (rows(1), books.account("people", "mine")),
+        "other data set": (rows(1), books.account("others")),
+    }
+    for name, (table, account) in tries.items():
+        with pytest.raises(SpecError, match=r"a session is used once.*Nothing was spent"):
+            moved(people, name).part(0, table, ExactSampler(), spend=account)
+    assert (books.status("people").spent_epsilon, books.status("people").requests) == (spent, 1)
+    assert books.status("others").requests == 0
+    again = moved(people, "same table")
+    assert again.part(0, rows(1), ExactSampler(), spend=books.account("people")).content == made.content
+    # negative control: another curator's part and another session are taken
+    assert people.part(1, rows(2), ExactSampler(), spend=books.account("others")).curator == "süd"
+    other = replace(people, session=Session.new(DESIGN, people.session.curators, **TERMS))
+    assert other.part(0, rows(1), ExactSampler(), spend=books.account("people")).content != made.content
+
+
+def test_a_used_session_is_refused_before_the_table_is_read(people, tmp_path):
+    books = ledger(tmp_path, epsilon=5.0)
+    books.declare("others", epsilon=5.0, delta=1e-5)
+    people.part(0, rows(1), ExactSampler(), spend=books.account("people"))
+    with pytest.raises(SpecError, match="a session is used once"):
+        moved(people, "again").part(0, {"x": ["no number"]}, ExactSampler(), spend=books.account("others"))
+
+
+def test_of_two_tables_at_a_time_the_second_is_refused_with_nothing_spent(people, tmp_path):
+    """One waits for the other between its look for a record and its own record."""
+    books = ledger(tmp_path, epsilon=5.0)
+    outcomes, entered = {}, threading.Event()
+
+    def slow(request):
+        entered.set()
+        time.sleep(0.2)
+        return untracked(request)
+
+    def late():
+        entered.wait()
+        try:
+            people.part(0, rows(2), ExactSampler(), spend=books.account("people"))
+        except SpecError as error:
+            outcomes["late"] = str(error)
+
+    thread = threading.Thread(target=late)
+    thread.start()
+    assert people.part(0, rows(1), ExactSampler(), spend=slow).curator == "north"
+    thread.join()
+    assert "was used before with this key" in outcomes["late"]
+    assert books.status("people").requests == 0
 
 
 @pytest.mark.parametrize(
@@ -141,7 +225,8 @@ def test_what_is_refused_is_refused_before_the_table_is_touched(people, change, 
 
 
 def test_weak_privacy_needs_a_word(tmp_path):
-    people = curators(tmp_path, epsilon=30.0)
+    people = curators(tmp_path)
+    people = replace(people, session=replace(people.session, epsilon=30.0))
     with pytest.raises(SpecError, match="allow_weak_privacy"):
         discreet.part(Untouchable(), DESIGN, people.session, key=people.path(0))
     with pytest.warns(PrivacyNotice):

@@ -16,6 +16,7 @@ from discreet.curator.table import accumulate
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.errors import OutputError, PartFileError, ReleaseFileError, SpecError
+from discreet.ledger.chain import MergedAnchor
 from discreet.mechanisms.sampling.sampler import ExactSampler
 from discreet.parts import merging
 from discreet.parts.merging import check_cancelled, merge_with
@@ -163,7 +164,16 @@ def test_origins_and_ledgers_of_parts_become_conditions(tmp_path):
         False,
     ]
     assert any("the ledgers of their curators" in line for line in said)
-    assert found.anchor == f"ledgers of 3 curators, session {people.session.id}"
+    merged = MergedAnchor.parsed(found.anchor)
+    assert merged == MergedAnchor(people.session.id, ("a ledger",) * 3)
+    assert f"the ledgers of 3 curators, session {people.session.id}" in found._repr_html_()
+    for anchor in (
+        "a ledger",
+        str(replace(merged, anchors=("a", "b"))),
+        str(replace(merged, anchors=("untracked",) * 3)),
+    ):
+        with pytest.raises(ReleaseFileError, match="does not name a ledger of each curator"):
+            Release.from_json(edited(found, anchor=anchor))
     assert Release.from_json(found.to_json()) == found
     assert any("the ledgers of its curators" in line for line in discreet.verify(found).cannot_see)
 
@@ -196,7 +206,7 @@ def test_the_merger_draws_once(mechanism, terms, tmp_path):
         assert discreet.merge(order, merger_noise=True).to_json() == made.to_json()
     assert (tmp_path / f"discreet-merge-{people.session.id}").stat().st_mode & 0o777 == 0o600
     assert made.curators.noise == "merger"
-    assert "which saw the exact pooled sums and drew the noise" in made.guarantee.sentence()
+    assert "who saw the exact pooled sums and drew the noise" in made.guarantee.sentence()
     assert "noise drawn by the merger" in made.summary()
     assert discreet.verify(made).epsilon_given <= 1 + 1e-6
 
@@ -239,8 +249,19 @@ def test_a_kept_release_of_other_parts_or_a_damaged_one_is_refused(for_merger):
     with pytest.raises(SpecError, match=r"has the release of other parts.*Nothing was drawn"):
         discreet.merge(paths, merger_noise=True)
     kept.write_bytes(b"\xff")
-    with pytest.raises(OutputError, match="cannot read the kept release"):
+    with pytest.raises(OutputError, match=r"the kept release .* is damaged; nothing was drawn"):
         discreet.merge(paths, merger_noise=True)
+    for make in (lambda: kept.symlink_to("nowhere"), kept.mkdir):
+        kept.unlink()
+        make()
+        with pytest.raises(OutputError, match=r"cannot read the kept release .*: it is a link, a folder or a device"):
+            discreet.merge(paths, merger_noise=True)
+
+
+def test_a_kept_release_that_comes_and_goes_is_said(for_merger, monkeypatch):
+    monkeypatch.setattr(merging, "write_once", lambda *_: False)
+    with pytest.raises(OutputError, match="comes and goes; nothing was written"):
+        discreet.merge(for_merger[1], merger_noise=True)
 
 
 def test_who_draws_the_noise_is_said_by_both(for_merger, parts):

@@ -9,7 +9,7 @@ import pytest
 
 from discreet.errors import PartFileError
 from discreet.parts.part_file import Part, PartHeader
-from discreet.parts.session import design_table
+from discreet.parts.question import design_table
 from support.curators import DESIGN, curators
 
 MAGIC = b"discreet part 1\n"
@@ -119,3 +119,12 @@ def test_a_file_that_is_not_there_or_too_long_is_refused(tmp_path):
     (tmp_path / "c.part").write_bytes(b"x")
     with pytest.raises(PartFileError, match=r"c\.part': this is not a part"):
         Part.load(tmp_path / "c.part")
+
+
+def test_a_part_is_read_back_from_what_a_ledger_keeps(part):
+    assert Part.from_text(part.to_text()) == part
+    for other in ("", "[]", "{}", '{"format": "discreet-release"}', "[" * 100_000):
+        assert Part.from_text(other) is None
+    for damaged in ('{"format": "discreet-part"}', '{"format": "discreet-part", "part": "=="}'):
+        with pytest.raises(PartFileError, match="this is not a part, or it is damaged"):
+            Part.from_text(damaged)

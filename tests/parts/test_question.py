@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from discreet.design.model import Design
@@ -9,6 +11,7 @@ from discreet.errors import PrivacyNotice, SpecError
 from discreet.parts.keys import CuratorKey
 from discreet.parts.question import asked_by
 from discreet.parts.session import Session
+from discreet.privacy.unit import PrivacyUnit
 from support.curators import DESIGN
 
 PEOPLE = [CuratorKey.new(name).public for name in ("north", "south", "west")]
@@ -52,9 +55,7 @@ def test_mechanisms_of_several_passes_or_other_sums_are_refused(mechanism):
 @pytest.mark.parametrize(
     ("terms", "message"),
     [
-        ({"noise": "merger", "mechanism": "auto"}, "name the one that all curators agree on"),
         ({"noise": "merger", "mechanism": "gausian"}, "Did you mean 'gaussian'"),
-        ({"delta": 0.0}, "needs delta above 0"),
         ({"epsilon": 1e-9, "grid_bits": 26}, "too much"),
     ],
 )
@@ -79,3 +80,10 @@ def test_another_design_is_refused():
 def test_designs_that_are_not_served_are_refused(design, message):
     with pytest.raises(SpecError, match=message):
         asked_by(session(design), design)
+
+
+def test_another_unit_under_the_same_digest_is_named():
+    altered = replace(session(), unit=PrivacyUnit(id="person", max_rows=3))
+    with pytest.raises(SpecError, match=r"hides .*person.*the unit in the session was changed") as found:
+        asked_by(altered, DESIGN)
+    assert "sha256" not in str(found.value)

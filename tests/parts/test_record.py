@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import os
+import sys
 
 import pytest
 
 from discreet.errors import OutputError, SpecError
 from discreet.parts import record as module
 from discreet.parts.part_file import Part, PartHeader
+from discreet.parts.question import design_table
 from discreet.parts.record import Record, folder_of
-from discreet.parts.session import design_table
 from support.curators import DESIGN, curators
 
 VALUES = [5, -7, 2**70]
@@ -120,3 +121,18 @@ def test_another_key_or_session_has_another_digest(people, tmp_path):
     altered = curators(tmp_path / "other").session
     with pytest.raises(SpecError, match="was used before"):
         Record(kept.path, altered, kept.key).find(VALUES)
+
+
+def test_a_link_that_leads_nowhere_counts_as_a_used_session(people):
+    kept = record(people)
+    assert not kept.is_used
+    kept.path.symlink_to("nowhere")
+    assert kept.is_used
+    with pytest.raises(SpecError, match=r"it is a link, a folder or a device; the session counts as used"):
+        kept.find(VALUES)
+
+
+def test_without_locks_the_record_alone_decides(people, monkeypatch):
+    monkeypatch.setitem(sys.modules, "fcntl", None)
+    with record(people).alone(), record(people).alone():
+        assert record(people).keep(VALUES, signed(people))

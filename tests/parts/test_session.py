@@ -7,9 +7,10 @@ from dataclasses import replace
 import pytest
 
 from discreet.design.model import Design
-from discreet.errors import SpecError
+from discreet.errors import PrivacyNotice, SpecError
 from discreet.parts.keys import CuratorKey
-from discreet.parts.session import Session, design_digest
+from discreet.parts.question import design_digest
+from discreet.parts.session import Session
 from discreet.privacy.unit import PrivacyUnit
 from support.curators import DESIGN
 
@@ -80,7 +81,7 @@ def test_any_change_is_another_fingerprint(change):
         ({"mechanism": "ssp"}, "noise in shares needs the mechanism 'gaussian', got 'ssp'"),
         ({"noise": "merger", "honest": 0, "mechanism": "ssp", "parts_per_person": 2}, "in several parts needs"),
         ({"parts_per_person": 2, "unit": PrivacyUnit(neighbours="replace")}, "the two do not go together"),
-        ({"curators": PEOPLE[:2]}, "expected an integer from 3 to 1000, got 2"),
+        ({"curators": PEOPLE[:2]}, "the session has 2 curators; expected at least 3: with two, each would"),
         ({"curators": (*PEOPLE[:2], PEOPLE[0])}, "a public key is listed twice"),
         ({"curators": (*PEOPLE[:2], replace(PEOPLE[2], sign_key=PEOPLE[0].sign_key))}, "a public key is listed twice"),
         ({"curators": (*PEOPLE[:2], replace(PEOPLE[2], name="north"))}, "have the same name"),
@@ -96,7 +97,7 @@ def test_a_contradiction_is_refused(change, message):
 
 @pytest.mark.parametrize("given", [None, "north", 5, ["north"], PEOPLE[:2]])
 def test_what_is_no_list_of_curators_is_refused(given):
-    with pytest.raises(SpecError, match=r"expected a list of Curator|expected an integer"):
+    with pytest.raises(SpecError, match=r"expected a list of Curator|expected at least 3"):
         Session.new(DESIGN, given, epsilon=1.0, delta=1e-6)
 
 
@@ -113,10 +114,10 @@ def test_what_is_no_design_is_refused():
         ("version = 1", "version = true", "and version 1, got"),
         ("epsilon = 1.0", 'epsilon = "1"', "epsilon of a session: expected a number"),
         ("epsilon = 1.0", "epsilon = true", "epsilon of a session: expected a number"),
-        ("epsilon = 1.0", "", "a session lacks epsilon"),
+        ("epsilon = 1.0", "", "session lacks epsilon"),
         ("epsilon = 1.0", "epsilon = 1.0\nextra = 2", "extra"),
         ("honest = 2", "honest = 3", "from 1 to 2, got 3"),
-        ('name = "west"', 'name = "west"\nage = 3', "a curator"),
+        ('name = "west"', 'name = "west"\nage = 3', "unknown curator field 'age'"),
         ("[[curators]]", "[curators.a]", "not a TOML file"),
     ],
 )
@@ -139,3 +140,49 @@ def test_the_digest_of_a_design_keeps_the_order_of_columns():
     ends = {"y": (0, 1), "x": (0, 1)}
     other = {"x": (0, 1), "y": (0, 1)}
     assert design_digest(Design("y", ends)) != design_digest(Design("y", other))
+
+
+@pytest.mark.parametrize(
+    ("terms", "message"),
+    [
+        ({"delta": 0.0}, "'gaussian' needs delta above 0"),
+        ({"noise": "merger", "delta": 0.0}, "'gaussian' needs delta above 0"),
+        ({"noise": "merger", "mechanism": "auto"}, "name the one that all curators agree on"),
+        ({"noise": "merger", "mechanism": "irls"}, "one pass of sums of products"),
+        ({"noise": "merger", "mechanism": "gausian"}, "Did you mean 'gaussian'"),
+        ({"epsilon": 1e9, "grid_bits": 8, "allow_weak_privacy": True}, "steps of the grid; expected at least 16"),
+        ({"epsilon": 1e-9, "grid_bits": 26}, "too much"),
+        ({"epsilon": 21.0}, "allow_weak_privacy=True"),
+        ({"delta": 0.01}, "allow_weak_privacy=True"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore::discreet.errors.PrivacyNotice")
+def test_what_part_or_merge_would_refuse_is_refused_when_a_session_is_made(terms, message):
+    with pytest.raises(SpecError, match=message):
+        session(**terms)
+
+
+def test_a_weak_budget_of_a_session_has_the_notice_of_a_release():
+    with pytest.warns(PrivacyNotice, match="WEAK PRIVACY: epsilon = 30"):
+        session(epsilon=30.0, allow_weak_privacy=True)
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("north", "NORTH"), ("north", "n\u043erth"), ("caf\xe9", "cafe\u0301"), ("ward 1", "ward\u00a01"),
+        ("ward 1", "ward  1"), ("\uff4eorth", "north"), ("\u0412ERN", "BERN"), ("stra\xdfe", "STRASSE"),
+    ],
+)  # fmt: skip
+def test_names_that_look_alike_are_refused(names):
+    people = [replace(one, name=name) for one, name in zip(PEOPLE, (*names, "west"), strict=False)]
+    with pytest.raises(SpecError, match="the same name, or names that look alike"):
+        Session.new(DESIGN, people, epsilon=1.0, delta=1e-6)
+
+
+def test_names_of_any_script_that_differ_are_taken():
+    people = [
+        replace(one, name=name)
+        for one, name in zip(PEOPLE, ("s\xfcd", "sud", "\u6771", "\u041e\u043c\u0441\u043a"), strict=True)
+    ]
+    assert len(Session.new(DESIGN, people, epsilon=1.0, delta=1e-6).curators) == 4

@@ -31,7 +31,7 @@ HERE = (
     "interrupt", "noise", "ledger",
 )  # fmt: skip
 ON_A_CLUSTER = (*EVERYWHERE, "killed", "lost")
-THROUGH_CONNECT = (*EVERYWHERE, "bounds", "cells", "quoted", "version", "interrupt")
+THROUGH_CONNECT = (*EVERYWHERE, "bounds", "cells", "quoted", "version", "text", "interrupt")
 
 
 @pytest.fixture(scope="module")

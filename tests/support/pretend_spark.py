@@ -41,6 +41,7 @@ class PretendFrame:
     """A table in parts; every step makes a new one, and nothing is computed before it is asked for."""
 
     isStreaming = False  # noqa: N815  # Spark's name
+    plan = "== Physical Plan ==\nFileScan parquet [y#1,x#2] Batched: true"
 
     def __init__(
         self, parts: Sequence[pa.Table], session: PretendSession | None = None, files: Sequence[str] = ()
@@ -58,6 +59,10 @@ class PretendFrame:
 
     def inputFiles(self) -> Sequence[str]:  # noqa: N802  # Spark's name
         return self._files
+
+    def explain(self, mode: str) -> None:
+        assert mode == "simple"
+        print(self.plan)
 
     def selectExpr(self, *words: str) -> PretendFrame:  # noqa: N802  # Spark's name
         if words[-1].startswith("row_number() OVER (PARTITION BY person ORDER BY kept DESC NULLS LAST, digest, row)"):

@@ -213,10 +213,17 @@ class Cases:
             spark_source.__version__ = kept
 
     def text(self) -> bool:
-        """A DataFrame of a CSV file is refused."""
-        path = Path(self.folder) / "rows.csv"
-        path.write_text("y,float\n1,2\n")
-        return "text files, such as 'rows.csv'" in self._refused(self.session.read.csv(str(path), header=True), FEW)
+        """A DataFrame of a CSV file is refused by the name of the file, by its plan, and where Spark keeps its rows."""
+        named, plain = Path(self.folder) / "rows.csv", Path(self.folder) / "rows"
+        for path in (named, plain):
+            path.write_text("1,2\n")
+        read = self.session.read.schema("y double, `float` double").csv
+        kept = read(str(plain)).selectExpr("y + 1 AS y", "`float`").cache()
+        return (
+            "text files, such as 'rows.csv'" in self._refused(read(str(named)), FEW)
+            and "reads text files, which" in self._refused(read(str(plain)), FEW)
+            and "reads text files, which" in self._refused(kept, FEW)
+        )
 
     def lost(self) -> bool:
         """Tasks whose process ends again and again: one plain sentence."""

@@ -17,6 +17,7 @@ from discreet.audit.statistics.judging import judged
 from discreet.audit.subjects.discovery import DiscoverySubject, discovery_entries
 from discreet.audit.subjects.entries import MechanismEntry, mechanism_entries
 from discreet.audit.subjects.mechanisms import MechanismSubject
+from discreet.audit.subjects.parts import PartsSubject, parts_entries
 from discreet.audit.subjects.primitives import PrimitiveSubject, primitive_entries
 from discreet.audit.subjects.subject import Subject
 from discreet.design.model import Design
@@ -104,7 +105,7 @@ def subject_names() -> tuple[str, ...]:
     >>> subject_names()[0], subject_names()[-1]
     ('gaussian', 'primitives.exponential_mechanism')
     """
-    return *mechanism_entries(), *discovery_entries(), *primitive_entries()
+    return *mechanism_entries(), *discovery_entries(), *parts_entries(), *primitive_entries()
 
 
 def chosen_names(name: str | None) -> list[str]:
@@ -125,6 +126,9 @@ def subject_of(task: Task) -> Subject:
     searched = discovery_entries().get(task.name)
     if searched is not None:
         return DiscoverySubject(searched, task.epsilon)
+    shared = parts_entries().get(task.name)
+    if shared is not None:
+        return PartsSubject(shared, task.epsilon)
     entry = mechanism_entries().get(task.name)
     if entry is None:
         return PrimitiveSubject(primitive_entries()[task.name], task.epsilon)
@@ -135,7 +139,7 @@ def subject_of(task: Task) -> Subject:
 
 
 def _draws(name: str, draws: int) -> int:
-    entry = (mechanism_entries() | discovery_entries()).get(name)
+    entry = (mechanism_entries() | discovery_entries() | parts_entries()).get(name)
     return draws if entry is None else min(draws, entry.most_draws)
 
 

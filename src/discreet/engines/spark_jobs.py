@@ -6,13 +6,15 @@ which is a word of a fixed list.
 
 from __future__ import annotations
 
+import io
 import logging
 import re
+import sys
 import threading
 import uuid
 import warnings
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import redirect_stdout, suppress
 from typing import Any, Final, TypeVar
 
 from discreet.errors import DataError, DiscreetError, SpecError, missing_extra
@@ -107,6 +109,26 @@ def asked(
     # what Spark said stays behind: error trackers would show it
     errors.clear()
     raise said
+
+
+def explained(frame: Any) -> str:  # noqa: ANN401  # a DataFrame, classic or of Connect
+    """The plan of a DataFrame as Spark prints it: searched and never shown, as it quotes what was asked for."""
+    heard = _Heard()
+    with redirect_stdout(heard):
+        frame.explain(mode="simple")
+    return heard.getvalue()
+
+
+class _Heard(io.StringIO):
+    """What this thread prints; what others print meanwhile goes where it went before."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._mine, self._before = threading.get_ident(), sys.stdout
+
+    def write(self, text: str) -> int:
+        """Keep a text, or hand it on."""
+        return super().write(text) if threading.get_ident() == self._mine else self._before.write(text)
 
 
 def _hush() -> None:

@@ -7,6 +7,7 @@ the design and the grid, and draw nothing.
 
 from __future__ import annotations
 
+import re
 import secrets
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -24,7 +25,7 @@ from discreet.curator.tasks import NoSums
 from discreet.design.columns import bad_cell, remedy
 from discreet.design.model import Design
 from discreet.engines import spark_jobs
-from discreet.engines.spark_jobs import asked, check_spark
+from discreet.engines.spark_jobs import asked, check_spark, explained
 from discreet.engines.spark_tasks import (
     PERSON_TYPES,
     RESULT_TYPES,
@@ -44,6 +45,10 @@ from discreet.tables.files.reading import DEFAULT_READING
 from discreet.tables.frames import Origin, check_names
 
 _TEXT: Final = (".json", ".jsonl", ".ndjson", ".txt", ".xml")
+# scans of plans: of files by Spark's own readers, and of tables of Hive whose rows are text
+_TEXT_SCAN: Final = re.compile(
+    r"\b(FileScan|BatchScan) (csv|json|text|xml)\b|\b(LazySimple|OpenCSV|Json|Regex)SerDe\b", re.IGNORECASE
+)
 _KEY_BYTES: Final = 64
 # what reaches one adding task at once stays within some megabytes, and what reaches the driver too
 _FEWEST_ADDERS: Final = 4
@@ -90,6 +95,9 @@ class SparkSource:
         if self._answer(lambda: frame.isStreaming):
             raise SpecError("this DataFrame is a stream without an end; give one of a stored table")
         _check_files(self._answer(frame.inputFiles))
+        # whatever files are called, also below what Spark keeps of an earlier query
+        if _TEXT_SCAN.search(self._answer(lambda: explained(frame))):
+            raise _text_refused("")
 
     def sum_rows(self, work: Work, sums: Sums) -> PartSums:
         """Sum all rows exactly where they are, of each person no more than count."""
@@ -210,11 +218,14 @@ def _check_files(files: Iterable[str]) -> None:
     for name in files:
         path = Path(urlsplit(name).path)
         if is_text(path) or path.suffix.lower() in _TEXT:
-            raise SpecError(
-                f"the DataFrame reads text files, such as {path.name!r}, which are refused: Spark's parser reads other "
-                "rows than ours, and infers types from cells. Write it as Parquet with a declared schema, or release "
-                "the file without Spark"
-            )
+            raise _text_refused(f", such as {path.name!r}")
+
+
+def _text_refused(which: str) -> SpecError:
+    return SpecError(
+        f"the DataFrame reads text files{which}, which are refused: Spark's parser reads other rows than ours, and "
+        "infers types from cells. Write it as Parquet with a declared schema, or release the file without Spark"
+    )
 
 
 def _refuse(problems: Iterable[Problem], design: Design | None) -> NoReturn:

@@ -6,16 +6,16 @@ import hashlib
 import hmac
 import re
 import secrets
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
 from discreet import __version__
 from discreet.errors import AfterSpendError, BudgetError, LedgerError, SpecError, shown
-from discreet.ledger.books import Books, Reservation, as_json, book
+from discreet.ledger.books import Books, Reservation, as_json, book, used_once
 from discreet.ledger.filter import Charge
 from discreet.ledger.steps import at
-from discreet.ledger.storage import Storage
+from discreet.ledger.storage import Storage, Tape
 from discreet.ledger.words import left_words, spent_epsilon
 from discreet.privacy.checks import check_flag
 from discreet.privacy.loss import Loss
@@ -51,10 +51,12 @@ class Account:
         """Refuse at once what would be refused later; nothing is recorded."""
         with self.storage.reading() as tape:
             books = book(tape, self.storage.ledger_id, self.dataset)
+            # the same question may have been answered already, which costs nothing
+            question = self._question(request)
+            known = {one.request for one in books.reservations.values() if one.question == question}
+            _check_unused(tape, request, known)
         _check_unit(books, request.unit)
-        # the same question may have been answered already, which costs nothing
-        question = self._question(request)
-        if not any(one.question == question for one in books.reservations.values()) or self.new_release:
+        if not known or self.new_release:
             _route(books, request)
         self.storage.check_space()
         at("advised")
@@ -72,6 +74,8 @@ class Account:
             if known is None:
                 if next(tape.events("request = ?", name), None) is not None:
                     raise SpecError(f"request {name!r} belongs to another data set of this ledger; choose another id")
+                # whatever table it is of: two answers under one mask show their difference
+                _check_unused(tape, request, ())
                 self._check_same_table(books, fingerprint)
                 charge, route = Charge.of(request.loss), _route(books, request)
                 self.storage.check_space()
@@ -79,7 +83,7 @@ class Account:
                     "digest": digest, "question": self._question(request), "charge": charge.to_dict(), "route": route,
                     "fingerprint": _kept(fingerprint), "epsilon": request.budget.epsilon,
                     "delta": request.budget.delta, "mechanism": request.mechanism, "made_by": f"discreet {__version__}",
-                    "description": request.description,
+                    "description": request.description, **({"once": request.once} if request.once else {}),
                 }))  # fmt: skip
                 at("reserving")
                 books = book(tape, self.storage.ledger_id, self.dataset)
@@ -193,6 +197,17 @@ def _kept(fingerprint: str | None) -> dict[str, str] | None:
         return None
     kind, _, value = fingerprint.rpartition(":")
     return {"kind": kind, "value": value}
+
+
+def _check_unused(tape: Tape, request: SpendRequest, known: Collection[str]) -> None:
+    """Refuse a request for something that another request of this ledger, of whatever data set, has used up."""
+    other = used_once(tape, request.once) if request.once else None
+    if other is not None and other not in known:
+        raise SpecError(
+            f"request {other!r} of this ledger has used up what is asked for ({request.description}), and a session is "
+            "used once: two parts under one mask would show the difference of their exact sums. Nothing was spent; "
+            f"discreet ledger export writes the part of {other!r} again, and any other table needs a new session"
+        )  # [P:ledger-once]
 
 
 def _check_unit(books: Books, unit: PrivacyUnit) -> None:

@@ -145,6 +145,17 @@ def books_of(events: Iterable[Event], ledger_id: str) -> dict[str, Books]:
     return found
 
 
+def used_once(tape: Tape, once: str) -> str | None:
+    """The request, of whatever data set, that has used up what can be used for one; none if none has."""
+    events = tape.events("kind = 'reserve'")
+    return next((event.request for event in events if _facts(event).get("once") == once), None)
+
+
+def used_by(event: Event) -> str:
+    """The first word of what the request of an event has used up, such as the id of a session; empty for any other."""
+    return str(_facts(event).get("once", "")).partition(" ")[0]
+
+
 def book(tape: Tape, ledger_id: str, dataset: str) -> Books:
     """The books of one data set."""
     found = every_book(tape, ledger_id, dataset)

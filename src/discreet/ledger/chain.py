@@ -17,6 +17,8 @@ from discreet.errors import LedgerError, shown
 Kind = Literal["dataset", "grant", "reserve", "commit", "stop"]
 
 _ANCHOR: Final = re.compile(r"discreet-ledger:([0-9a-f]{32}):([1-9][0-9]{0,17}):([0-9a-f]{64})(:\S*)?", re.ASCII)
+_PARTS: Final = "discreet-parts:"
+_SESSION: Final = re.compile(r"[0-9a-f]{32}", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,9 +106,51 @@ class Anchor:
         """Read an anchor."""
         found = _ANCHOR.fullmatch(text)
         if text == "untracked":
-            raise LedgerError("the release is untracked: it was made without a ledger, and no ledger has its spend")
+            raise LedgerError(
+                "the release is untracked: it was made without a ledger, or one of several curators has none; no "
+                "anchor says where its spend is recorded"
+            )
         if found is None:
             raise LedgerError(
                 f"{shown(text)} is no anchor of a ledger; a tracked release has one such as discreet-ledger:..."
             )
         return cls(found[1], int(found[2]), found[3], found[4] or "")
+
+
+@dataclass(frozen=True, slots=True)
+class MergedAnchor:
+    """The anchor of a release of several curators: their session, and the anchor of each one's part in its own ledger.
+
+    Examples
+    --------
+    >>> anchor = MergedAnchor("0" * 32, ("one", "two", "three"))
+    >>> MergedAnchor.parsed(str(anchor)) == anchor, MergedAnchor.parsed("untracked")
+    (True, None)
+    """
+
+    session: str
+    anchors: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"{_PARTS}{self.session}:{json.dumps(self.anchors, separators=(',', ':'))}"
+
+    @classmethod
+    def parsed(cls, text: str) -> MergedAnchor | None:
+        """Read one; none if the text is no such anchor."""
+        session, _, rest = text.removeprefix(_PARTS).partition(":")
+        if not text.startswith(_PARTS) or not _SESSION.fullmatch(session):
+            return None
+        try:
+            found = json.loads(rest)
+        except (ValueError, RecursionError):
+            return None
+        if not isinstance(found, list) or not all(isinstance(one, str) for one in found):
+            return None
+        made = cls(session, tuple(found))
+        # one text for one anchor
+        return made if str(made) == text else None
+
+    def of_ledger(self, ledger_id: str) -> list[Anchor]:
+        """Anchors of one ledger among them."""
+        known = (_ANCHOR.fullmatch(one) for one in self.anchors)
+        return [Anchor.parsed(one[0]) for one in known if one is not None and one[1] == ledger_id]

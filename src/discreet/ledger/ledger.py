@@ -9,11 +9,11 @@ from typing import Protocol
 from discreet.errors import BudgetError, LedgerError, PrivacyNotice, SpecError, shown
 from discreet.files import checked_path
 from discreet.ledger.account import Account, checked_request
-from discreet.ledger.books import Books, as_json, book, books_of, budget_words, every_book
-from discreet.ledger.chain import Anchor
+from discreet.ledger.books import Books, as_json, book, books_of, budget_words, every_book, used_by
+from discreet.ledger.chain import Anchor, Event, MergedAnchor
 from discreet.ledger.filter import CURVE_SHARE, Rule, Terms
 from discreet.ledger.status import Line, Status, planned_status
-from discreet.ledger.storage import Storage, created
+from discreet.ledger.storage import Storage, Tape, created
 from discreet.privacy.budget import PrivacyBudget, check_strength
 from discreet.privacy.loss import Loss
 from discreet.privacy.unit import PrivacyUnit
@@ -213,7 +213,8 @@ class Ledger:
     def verify(self, given: Anchored | str | None = None) -> Anchor:
         """Check every event and every page of the file, and that a release or an anchor belongs to it.
 
-        A copy that was restored from yesterday is whole by itself: only an anchor of today shows that it is old.
+        A copy that was restored from yesterday is whole by itself: only an anchor of today shows that it is old. Of a
+        release of several curators it is the parts that this ledger counts that must be in it.
 
         Parameters
         ----------
@@ -242,22 +243,15 @@ class Ledger:
         text = given if isinstance(given, str) else getattr(given, "anchor", None)
         if not isinstance(text, str):
             raise SpecError(f"expected a release or its anchor, got {type(given).__name__}")
+        merged = MergedAnchor.parsed(text)
+        if merged is not None:
+            self._check_parts(merged)
+            return
         anchor = Anchor.parsed(text)
         if anchor.ledger_id != self.ledger_id:
             raise LedgerError(f"the anchor is of another ledger: {anchor.ledger_id}; this one is {self.ledger_id}")
         with self._storage.reading() as tape:
-            found = next(tape.events("seq = ?", anchor.seq), None)
-            if found is None or found.hash != anchor.hash:
-                raise LedgerError(
-                    f"event {anchor.seq} of the anchor is not in this ledger: it is an older copy, or was changed"
-                )
-            if anchor.budget:
-                before = books_of(tape.events("dataset = ? AND seq <= ?", found.dataset, anchor.seq), self.ledger_id)
-                if anchor.budget != budget_words(before[found.dataset].terms):
-                    raise LedgerError(
-                        f"the anchor names another budget than data set {found.dataset!r} had at event {anchor.seq}: "
-                        "it was edited"
-                    )
+            found = self._event(tape, anchor)
             if isinstance(given, str) or found.request is None:
                 return
             ending = next(tape.events("request = ? AND kind = 'commit'", found.request), None)
@@ -266,8 +260,43 @@ class Ledger:
                 f"request {found.request!r} of the anchor has another release in this ledger: the file was edited"
             )
 
+    def _check_parts(self, merged: MergedAnchor) -> None:
+        """Check the parts of a merged release whose spends are said to be here."""
+        own = merged.of_ledger(self.ledger_id)
+        if not own:
+            raise LedgerError(
+                f"none of the {len(merged.anchors)} anchors of the release, one of each curator, is of this ledger "
+                f"({self.ledger_id}); each curator's own ledger has that of its part"
+            )
+        with self._storage.reading() as tape:
+            for anchor in own:
+                found = self._event(tape, anchor)
+                if used_by(found) != merged.session:
+                    raise LedgerError(
+                        f"event {anchor.seq} of the anchor is not a part of session {merged.session}: it was edited"
+                    )
+
+    def _event(self, tape: Tape, anchor: Anchor) -> Event:
+        """The event of an anchor of this ledger, with the budget that the anchor names."""
+        found = next(tape.events("seq = ?", anchor.seq), None)
+        if found is None or found.hash != anchor.hash:
+            raise LedgerError(
+                f"event {anchor.seq} of the anchor is not in this ledger: it is an older copy, or was changed"
+            )
+        if anchor.budget:
+            before = books_of(tape.events("dataset = ? AND seq <= ?", found.dataset, anchor.seq), self.ledger_id)
+            if anchor.budget != budget_words(before[found.dataset].terms):
+                raise LedgerError(
+                    f"the anchor names another budget than data set {found.dataset!r} had at event {anchor.seq}: "
+                    "it was edited"
+                )
+        return found
+
     def export(self, request: str) -> str:
-        """The text of the release that a request was given, once more and at no cost."""
+        """The text of the release that a request was given, once more and at no cost.
+
+        Of a part of several curators it is what `Part.from_text` reads.
+        """
         checked_request(request)
         with self._storage.reading() as tape:
             events = list(tape.events("request = ?", request))

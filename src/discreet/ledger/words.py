@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import Final
 
 from discreet.exact.rounding import root_up, up
+from discreet.ledger.chain import MergedAnchor
 from discreet.ledger.filter import Charge, Terms
 from discreet.ledger.units import AMOUNT, CHANCE
 from discreet.privacy.gaussian import MU_LOWEST, epsilon_from
@@ -90,3 +91,20 @@ def largest_gaussian(terms: Terms, spent: Charge) -> float:
     square = Fraction(left["mu2"] if terms.rule == "gdp" else 2 * left["rho"], AMOUNT)
     mu = root_up(square) if square else 0.0
     return epsilon_from(mu, terms.delta) if mu >= MU_LOWEST else 0.0
+
+
+def anchor_words(anchor: str) -> str:
+    """An anchor as people read it: of several curators without the anchor of each, any other as it is.
+
+    >>> anchor_words("untracked")
+    'untracked'
+    >>> anchor_words(str(MergedAnchor("0" * 32, ("a", "b", "c"))))[:34]
+    'the ledgers of 3 curators, session'
+    """
+    merged = MergedAnchor.parsed(anchor)
+    if merged is None:
+        return anchor
+    return (
+        f"the ledgers of {len(merged.anchors)} curators, session {merged.session}; each checks its own with: discreet "
+        "ledger verify"
+    )

@@ -13,6 +13,7 @@ from discreet.design.columns import Categorical, Column, Fill, Missing, Numeric,
 from discreet.design.dates import date_text
 from discreet.design.interactions import Interaction
 from discreet.design.model import Design
+from discreet.ledger.words import anchor_words
 from discreet.losses.law import model_blocks
 from discreet.releases import Calibration, NoiseFamily, Release
 
@@ -152,7 +153,7 @@ def provenance(release: Release) -> Provenance:
         family=_family(release),
         calibration=_CALIBRATIONS[release.noise.calibration],
         grid_bits=release.noise.grid_bits,
-        anchor=release.anchor,
+        anchor=anchor_words(release.anchor),
         made_by=release.made_by,
         digest=release.digest,
         target=design.target,

@@ -5,14 +5,16 @@ from __future__ import annotations
 import base64
 import binascii
 import os
+import shlex
 import stat
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from discreet.errors import SpecError, shown
-from discreet.files import checked_path, write_bytes
-from discreet.parts.curators import MASK_SCHEME, SIGN_SCHEME, Curator, key_text, need_library
+from discreet.files import KEY_MARK, check_output, checked_path, regular_state, write_bytes
+from discreet.parts.curators import Curator, need_library
+from discreet.parts.public_keys import MASK_SCHEME, SIGN_SCHEME, key_text
 from discreet.parts.toml_file import toml_table
 from discreet.privacy.checks import exact_fields
 
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
     from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
-_FORMAT: Final = "discreet-curator-key"
+_FORMAT: Final = KEY_MARK
 _VERSION: Final = 1
 _FIELDS: Final = ("format", "version", "name", "mask", "sign")
 _WARNING: Final = "# SECRET: whoever has this file can take the masks off this curator's parts.\n"
@@ -72,6 +74,7 @@ class CuratorKey:
         """Write the pair to a new file with mode 0600; a file that is there stays."""
         import tomli_w
 
+        check_output(path, force=False, stays="a file of keys never takes the place of another: choose another name")
         fields = {
             "format": _FORMAT, "version": _VERSION, "name": self.name,
             "mask": base64.b64encode(self.mask.private_bytes_raw()).decode(),
@@ -87,11 +90,14 @@ class CuratorKey:
         from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
         table = toml_table(path)
-        if os.name == "posix" and stat.S_IMODE(checked_path(path).stat().st_mode) & 0o077:
-            raise SpecError(f"others may read the key {str(path)!r}; allow its owner alone: chmod 600 {path}")
+        if "curators" in table:
+            raise SpecError(f"{str(path)!r} holds public keys; give the file that --new-key wrote beside it")
         if table.get("format") != _FORMAT:
             raise SpecError(f"{str(path)!r} is not a curator's key; make one with: discreet part --new-key FILE")
-        fields = exact_fields("the key of a curator", table, _FIELDS)
+        if os.name == "posix" and stat.S_IMODE(regular_state(checked_path(path)).st_mode) & 0o077:
+            how = shlex.join(["chmod", "600", str(path)])
+            raise SpecError(f"others may read the key {str(path)!r}; allow its owner alone: {how}")
+        fields = exact_fields("key file", table, _FIELDS)
         if fields["version"] != _VERSION:
             raise SpecError(f"{str(path)!r} is a key of version {shown(fields['version'])}; expected {_VERSION}")
         made = cls(

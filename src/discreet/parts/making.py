@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import base64
-import json
 import warnings
 from dataclasses import replace
 from pathlib import Path
-from typing import Final
+from typing import Final, cast
 
 from discreet import __version__
 from discreet.curator.sums.protocol import Totals
@@ -19,11 +17,11 @@ from discreet.mechanisms.sampling.sampler import ExactSampler, Sampler
 from discreet.parts.keys import CuratorKey
 from discreet.parts.masks import check_range, masked, pair_keys
 from discreet.parts.part_file import Part, PartHeader
-from discreet.parts.question import asked_by
+from discreet.parts.question import asked_by, design_table
 from discreet.parts.record import Record
-from discreet.parts.session import Session, design_table
+from discreet.parts.session import Session
 from discreet.privacy.budget import PrivacyBudget, check_strength
-from discreet.privacy.spend import AdvisingHook, SpendHook, checked_receipt, untracked
+from discreet.privacy.spend import UNTRACKED, AdvisingHook, SpendHook, checked_receipt, untracked
 from discreet.tables.files.opening import open_source
 from discreet.tables.files.reading import DEFAULT_READING, ReadOptions
 from discreet.tables.frames import position_notice
@@ -127,7 +125,6 @@ def part_with(
         raise SpecError(f"spend: expected ledger.account(name), or a function like it, got {type(spend).__name__}")
     own = CuratorKey.load(key)
     place = place_of(session, own)
-    # keys that give no secret are refused before anything is read
     shared = pair_keys(session, place, own)
     record = Record.beside(key, session, own.record_key())
     positions = position_notice(data, [*design.table_columns, *filter(None, [design.unit.id])])
@@ -140,6 +137,7 @@ def part_with(
         asked.request,
         description=f"part of session {session.id[:8]}: {asked.request.description}",
         specification=asked.specification | more,
+        once=f"{session.id} {own.public.fingerprint}",
     )
     if books is not None:
         books.advise(request)
@@ -147,28 +145,36 @@ def part_with(
     with Table(source, design, asked.domain, options, digest=wanted) as table:
         first = table.sums(next(asked.mechanism.passes(asked.context(sampler))))
         exact = exact_numbers(first, asked, session)
-        # other sums under this session are refused with nothing spent
-        known = record.find(exact)
         fingerprint = None if books is None else source.fingerprint or table.fingerprint
-        receipt = checked_receipt(spend(replace(request, fingerprint=fingerprint)))
+        with record.alone():
+            # other sums under this session are refused with nothing spent
+            known = record.find(exact)
+            receipt = checked_receipt(spend(replace(request, fingerprint=fingerprint)))
 
-        def build() -> Part:
-            made = known
-            if made is None and receipt.stored is not None:
-                made = _from_text(receipt.stored)
-            if made is None:
-                noisy = _with_share(exact, first, asked, session, sampler)
-                header = PartHeader(
-                    session, design_table(design), place, len(noisy), receipt.anchor, source.origin,
-                    f"discreet {__version__}",
-                )  # fmt: skip
-                made = Part.signed(header, masked(noisy, shared, place), own.sign)
-            if known is None:
-                # recorded before anybody sees it, so that no other part can follow under the same mask
-                made = record.keep(exact, made)  # [P:recorded-first]
-            return made if receipt.commit is None else _from_text(receipt.commit(_as_text(made)))
+            def build() -> Part:
+                made = known
+                if made is None and receipt.stored is not None:
+                    made = Part.from_text(receipt.stored)
+                if made is None:
+                    noisy = _with_share(exact, first, asked, session, sampler)
+                    header = PartHeader(
+                        session, design_table(design), place, len(noisy), receipt.anchor, source.origin,
+                        f"discreet {__version__}",
+                    )  # fmt: skip
+                    made = Part.signed(header, masked(noisy, shared, place), own.sign)
+                if known is None:
+                    # recorded before anybody sees it, so that no other part can follow under the same mask
+                    made = record.keep(exact, made)  # [P:recorded-first]
+                # what is given is what was recorded, read back
+                return made if receipt.commit is None else cast("Part", Part.from_text(receipt.commit(made.to_text())))
 
-        return after_spend(build, receipt.request_id)
+            # where nobody counts nothing is spent before somebody has the part
+            return build() if receipt.anchor == UNTRACKED else after_spend(build, receipt.request_id, "part")
+
+
+def was_made(session: Session, key: str | Path) -> bool:
+    """Whether this key has made a part under the session before, which is then given again."""
+    return Record.of(key, session, CuratorKey.load(key).record_key()).is_used
 
 
 def place_of(session: Session, own: CuratorKey) -> int:
@@ -199,12 +205,3 @@ def _with_share(exact: list[int], first: Totals, asked: Question, session: Sessi
         return exact
     noisy = asked.mechanism.randomise(first, asked.law, sampler)  # [P:share-before-mask]
     return [*noisy, *exact[len(noisy) :]]
-
-
-def _as_text(made: Part) -> str:
-    """A part as a ledger keeps it."""
-    return json.dumps({"format": "discreet-part", "part": base64.b64encode(made.content).decode()})
-
-
-def _from_text(text: str) -> Part:
-    return Part.from_bytes(base64.b64decode(json.loads(text)["part"]))

@@ -9,9 +9,9 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from discreet.errors import DataError, SpecError
-from discreet.parts.curators import MASK_SCHEME, key_bytes
+from discreet.errors import DataError
 from discreet.parts.keys import CuratorKey
+from discreet.parts.public_keys import mask_key_bytes
 from discreet.parts.session import Session
 from discreet.releases.canonical import canonical_json
 
@@ -43,14 +43,7 @@ def pair_keys(session: Session, place: int, own: CuratorKey) -> list[bytes | Non
         pair = [session.curators[index].to_dict() for index in sorted((place, other))]
         # the whole session, its id, all terms and all keys among it, and both of the pair
         info = canonical_json({"purpose": "mask of a pair", "session": agreed, "pair": pair})  # [P:mask-bound]
-        try:
-            shared = own.mask.exchange(X25519PublicKey.from_public_bytes(key_bytes(curator.mask_key, MASK_SCHEME)))
-        except ValueError:
-            # a point of low order gives 0 to everybody
-            raise SpecError(
-                f"the mask key of curator {curator.name!r} gives no secret: it is not a key that was drawn; ask for "
-                "another, and make a new session"
-            ) from None  # [P:no-low-order]
+        shared = own.mask.exchange(X25519PublicKey.from_public_bytes(mask_key_bytes(curator.mask_key)))
         keys.append(HKDF(SHA256(), _KEY_BYTES, salt=_SALT, info=info).derive(shared))
     return keys
 

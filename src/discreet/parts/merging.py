@@ -6,13 +6,14 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Final, cast
+from typing import Final
 
 from discreet.curator.sums.protocol import Totals
 from discreet.design.model import Design
 from discreet.errors import DesignError, OutputError, PartFileError, ReleaseFileError, SpecError
 from discreet.exact.triangle import entry_count
-from discreet.files import read_limited, write_once
+from discreet.files import MERGE_RECORD, read_kept, write_once
+from discreet.ledger.chain import MergedAnchor
 from discreet.mechanisms.interface.promise import with_curve, with_origin
 from discreet.mechanisms.interface.protocol import NoisyMoments, Published
 from discreet.mechanisms.interface.running import run_passes
@@ -20,14 +21,15 @@ from discreet.mechanisms.sampling.sampler import ExactSampler, Sampler
 from discreet.parts.making import MOST_ROWS
 from discreet.parts.masks import unmasked
 from discreet.parts.part_file import Part
-from discreet.parts.question import asked_by
-from discreet.parts.session import Session, design_digest
+from discreet.parts.question import asked_by, design_digest
+from discreet.parts.session import Session
 from discreet.privacy.checks import check_flag, listed
 from discreet.privacy.curators import FEWEST_PARTS
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.spend import UNTRACKED
 from discreet.releases import Release
 from discreet.releases.reading import ordered_design
+from discreet.releases.signing import SigningKey
 from discreet.tables.frames import Origin
 from discreet.workflow import Question
 
@@ -35,11 +37,14 @@ _ONE_OF_EACH: Final = "one part from each curator, made under one session file"
 _ORIGINS: Final[tuple[Origin, ...]] = ("query", "stream", "quoted")
 # standard deviations of the noise that no sum of shares exceeds
 _FAR: Final = 64
-_MAGIC: Final = "discreet merge record 1"
 
 
 def merge(
-    parts: Sequence[Part | str | Path], *, session: Session | str | Path | None = None, merger_noise: bool = False
+    parts: Sequence[Part | str | Path],
+    *,
+    session: Session | str | Path | None = None,
+    merger_noise: bool = False,
+    sign: str | Path | None = None,
 ) -> Release:
     """Make the release of several curators from their parts; reads no row and spends nothing more.
 
@@ -56,6 +61,8 @@ def merge(
         Needed where the session leaves the noise to whoever merges, who then sees the exact pooled sums; paths are
         needed, too: the release is kept beside the part of the session's first curator, since another draw would be
         another release.
+    sign
+        Path of an Ed25519 private key in PEM, without a password, of whoever merges, to sign the release with.
 
     Returns
     -------
@@ -78,7 +85,7 @@ def merge(
     >>> merge(made).columns
     ('1', 'x', 'y')
     """
-    return merge_with(ExactSampler(), parts, session=session, merger_noise=merger_noise)
+    return merge_with(ExactSampler(), parts, session=session, merger_noise=merger_noise, sign=sign)
 
 
 def merge_with(
@@ -87,9 +94,23 @@ def merge_with(
     *,
     session: Session | str | Path | None = None,
     merger_noise: bool = False,
+    sign: str | Path | None = None,
 ) -> Release:
     """The line itself, whatever the source of the noise."""
     check_flag("merger_noise", merger_noise)
+    # a key that cannot sign is refused before anything is drawn
+    key = None if sign is None else SigningKey.load(sign)
+    made = _merged(sampler, parts, session, merger_noise=merger_noise)
+    return made if key is None else replace(made, signature=key.signature(made.digest))
+
+
+def _merged(
+    sampler: Sampler,
+    parts: Sequence[Part | str | Path],
+    session: Session | str | Path | None,
+    *,
+    merger_noise: bool,
+) -> Release:
     given = listed(parts)
     if given is None or not all(isinstance(one, Part | str | Path) for one in given):
         raise SpecError(f"expected a list of parts or of their paths, got {type(parts).__name__}")
@@ -118,15 +139,19 @@ def merge_with(
     noisy = run_passes(passes, totals, _no_more)
     made = _release(asked, noisy, totals, ordered, agreed)
     # another draw would be another release of the same rows, so the first one stays
-    if not write_once(kept, f"{_MAGIC} {digest}\n{made.to_json()}".encode()):  # [P:one-draw]
-        return cast("Release", _stored(kept, digest))
-    return made
+    if write_once(kept, MERGE_RECORD + f"{digest}\n{made.to_json()}".encode()):  # [P:one-draw]
+        return made
+    first = _stored(kept, digest)
+    if first is None:
+        raise OutputError(f"the kept release {str(kept)!r} comes and goes; nothing was written")
+    return first
 
 
 def complete(parts: Sequence[Part], wanted: Session | None) -> tuple[Session, list[Part]]:
     """The session of the parts, and one part of each of its curators in their order; anything else is refused."""
     if len(parts) < FEWEST_PARTS:
-        raise PartFileError(f"got {len(parts)} parts; expected at least {FEWEST_PARTS}: {_ONE_OF_EACH}")
+        got = "1 part" if len(parts) == 1 else f"{len(parts)} parts"
+        raise PartFileError(f"got {got}; expected at least {FEWEST_PARTS}: {_ONE_OF_EACH}")
     agreed = wanted or parts[0].session
     for one in parts:
         if one.session != agreed:
@@ -193,9 +218,9 @@ def _design(parts: Sequence[Part], session: Session) -> Design:
 
 def _release(asked: Question, published: Published, totals: Totals, parts: Sequence[Part], session: Session) -> Release:
     """The release, with its promise and the conditions of several curators."""
-    anchors = [one.header.anchor for one in parts]
+    anchors = tuple(one.header.anchor for one in parts)
     tracked = UNTRACKED not in anchors
-    anchor = f"ledgers of {len(parts)} curators, session {session.id}" if tracked else UNTRACKED
+    anchor = str(MergedAnchor(session.id, anchors)) if tracked else UNTRACKED
     made = asked.release(published, totals, anchor, None)
     guarantee = Guarantee.promised(asked.design.unit, asked.budget, tracked=tracked, curators=session.terms)
     for origin in _ORIGINS:
@@ -214,17 +239,21 @@ def _record(first: Part | str | Path, session: Session) -> Path:
 def _stored(path: Path, digest: str) -> Release | None:
     """The release that was drawn for these parts before; none if there is none."""
     try:
-        head, _, text = read_limited(path).decode().partition("\n")
-    except FileNotFoundError:
+        content = read_kept(path)
+        text = None if content is None else content.decode()
+    except OSError as error:
+        raise OutputError(f"cannot read the kept release {str(path)!r}: {error.strerror}; nothing was drawn") from None
+    except UnicodeDecodeError:
+        raise OutputError(f"the kept release {str(path)!r} is damaged; nothing was drawn") from None
+    if text is None:
         return None
-    except (OSError, UnicodeDecodeError):
-        raise OutputError(f"cannot read the kept release {str(path)!r}") from None
-    if head != f"{_MAGIC} {digest}":
+    head, _, kept = text.partition("\n")
+    if head != f"{MERGE_RECORD.decode()}{digest}":
         raise SpecError(
             f"{str(path)!r} has the release of other parts of the same session; merging both would show their "
             "difference. Nothing was drawn"
         )
-    return Release.from_json(text)
+    return Release.from_json(kept)
 
 
 def _no_more(_: object) -> Totals:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import json
 from collections.abc import Mapping
@@ -11,8 +12,9 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from discreet.errors import PartFileError, SpecError
 from discreet.files import read_limited, write_bytes
-from discreet.parts.curators import SIGN_SCHEME, key_bytes, need_library
+from discreet.parts.curators import need_library
 from discreet.parts.masks import WIDTH
+from discreet.parts.public_keys import sign_key_bytes
 from discreet.parts.session import Session
 from discreet.privacy.checks import is_integer
 from discreet.tables.frames import Origin
@@ -30,6 +32,7 @@ _MOST_NUMBERS: Final = 1 << 24
 MOST_BYTES: Final = len(_MAGIC) + _LENGTH + _MOST_HEADER + WIDTH * _MOST_NUMBERS + _SIGNATURE
 _ORIGINS: Final = (None, "query", "stream", "quoted")
 _FIELDS: Final = frozenset(("session", "design", "curator", "numbers", "anchor", "origin", "made_by"))
+_TEXT_FORMAT: Final = "discreet-part"
 _NOT_A_PART: Final = "this is not a part, or it is damaged"
 
 
@@ -137,7 +140,7 @@ class Part:
             raise PartFileError(f"{_NOT_A_PART}: it is shorter or longer than its header says")
         curator = header.session.curators[header.curator]
         try:
-            key = Ed25519PublicKey.from_public_bytes(key_bytes(curator.sign_key, SIGN_SCHEME))
+            key = Ed25519PublicKey.from_public_bytes(sign_key_bytes(curator.sign_key))
             key.verify(content[-_SIGNATURE:], content[:-_SIGNATURE])  # [P:part-checked]
         except (InvalidSignature, ValueError):
             raise PartFileError(
@@ -168,6 +171,25 @@ class Part:
     def save(self, path: str | Path, *, force: bool = False) -> None:
         """Write the part; it is for whoever merges, and says nothing without all others."""
         write_bytes(path, self.content, force=force)
+
+    def to_text(self) -> str:
+        """The part as a ledger keeps it, whose records are text."""
+        return json.dumps({"format": _TEXT_FORMAT, "part": base64.b64encode(self.content).decode()})
+
+    @classmethod
+    def from_text(cls, text: str) -> Part | None:
+        """Read a part from a ledger's record; none if the record is of anything else, such as a release."""
+        try:
+            body = json.loads(text)
+        except (ValueError, RecursionError):
+            return None
+        if not isinstance(body, dict) or body.get("format") != _TEXT_FORMAT:
+            return None
+        try:
+            content = base64.b64decode(str(body.get("part")), validate=True)
+        except ValueError:
+            content = b""
+        return cls.from_bytes(content)
 
     @classmethod
     def load(cls, path: str | Path) -> Part:

@@ -5,17 +5,17 @@ from __future__ import annotations
 import hashlib
 import hmac
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from discreet.errors import OutputError, PartFileError, SpecError
-from discreet.files import checked_path, read_limited, write_once
+from discreet.files import PART_RECORD, checked_path, read_kept, write_once
 from discreet.parts.part_file import MOST_BYTES, Part
 from discreet.parts.session import Session
 
-_MAGIC: Final = b"discreet part record 1\n"
 _DIGEST: Final = 32
 _FOLDER: Final = "discreet-sessions-"
 _ANEW: Final = "agree on a new session with the other curators"
@@ -40,17 +40,49 @@ class Record:
     key: bytes
 
     @classmethod
-    def beside(cls, key_path: str | Path, session: Session, key: bytes) -> Record:
-        """The record of a session, in a folder for its owner alone, which is made if it is not there."""
+    def of(cls, key_path: str | Path, session: Session, key: bytes) -> Record:
+        """Where the record of a session is, or would be."""
         # by whatever name the key was given, and whatever its file is called now: the key itself names the folder
         folder = checked_path(key_path).resolve().with_name(folder_of(key))  # [P:record-of-a-key]
+        return cls(folder / session.id, session, key)
+
+    @classmethod
+    def beside(cls, key_path: str | Path, session: Session, key: bytes) -> Record:
+        """The same, in a folder for its owner alone, which is made if it is not there."""
+        found = cls.of(key_path, session, key)
+        folder = found.path.parent
         try:
             folder.mkdir(mode=0o700, exist_ok=True)
         except OSError as error:
             raise OutputError(f"cannot make the folder {str(folder)!r} for records: {error.strerror}") from None
         if not os.access(folder, os.W_OK | os.X_OK):
             raise OutputError(f"cannot write records into {str(folder)!r}; without one a session is not used")
-        return cls(folder / session.id, session, key)
+        return found
+
+    @property
+    def is_used(self) -> bool:
+        """Whether the session has a record, whatever is in it."""
+        return os.path.lexists(self.path)
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Keep other processes with this key out, from the look for a record until there is one.
+
+        So of two tables at a time the second is refused with nothing spent. On a system or disk without such locks
+        `keep` still lets one of them through alone.
+        """
+        handle = None
+        # the folder itself is locked, and the system lets go of it when the process ends in any way
+        with suppress(ImportError, OSError):
+            import fcntl
+
+            handle = os.open(self.path.parent, os.O_RDONLY | os.O_CLOEXEC)
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        try:
+            yield
+        finally:
+            if handle is not None:
+                os.close(handle)
 
     def find(self, values: Sequence[int]) -> Part | None:
         """The part that was made of these very sums before; none if the session is unused.
@@ -58,15 +90,17 @@ class Record:
         Sums that differ are refused: two parts under one mask show the difference of their sums exactly.
         """
         try:
-            content = read_limited(self.path, len(_MAGIC) + _DIGEST + MOST_BYTES)
-        except FileNotFoundError:
-            return None
+            content = read_kept(self.path, len(PART_RECORD) + _DIGEST + MOST_BYTES)
         except OSError as error:
-            raise SpecError(f"cannot read the record {str(self.path)!r}: {error.strerror}; {_ANEW}") from None
-        start = len(_MAGIC) + _DIGEST
-        if content[: len(_MAGIC)] != _MAGIC or len(content) <= start:
+            raise SpecError(
+                f"cannot read the record {str(self.path)!r}: {error.strerror}; the session counts as used; {_ANEW}"
+            ) from None
+        if content is None:
+            return None
+        start = len(PART_RECORD) + _DIGEST
+        if not content.startswith(PART_RECORD) or len(content) <= start:
             raise self._damaged()
-        if not hmac.compare_digest(content[len(_MAGIC) : start], self._digest(values)):
+        if not hmac.compare_digest(content[len(PART_RECORD) : start], self._digest(values)):
             raise SpecError(
                 f"session {self.session.id} was used before with this key, for another table or on other terms; two "
                 f"parts under one mask would show the difference of their exact sums. Nothing was written; {_ANEW}"
@@ -74,13 +108,11 @@ class Record:
         try:
             return Part.from_bytes(content[start:])
         except PartFileError:
-            raise SpecError(
-                f"the record {str(self.path)!r} is damaged, so the session counts as used; {_ANEW}"
-            ) from None
+            raise self._damaged() from None
 
     def keep(self, values: Sequence[int], part: Part) -> Part:
         """Record a new part before anybody sees it; where another process was first, the part is that one's."""
-        if write_once(self.path, _MAGIC + self._digest(values) + part.content):
+        if write_once(self.path, PART_RECORD + self._digest(values) + part.content):
             return part
         found = self.find(values)
         if found is None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import secrets
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,16 +12,17 @@ from typing import Final, cast
 
 from discreet.design.domain import DEFAULT_GRID_BITS, MAX_GRID_BITS, MIN_GRID_BITS
 from discreet.design.model import Design
-from discreet.errors import SpecError, shown
+from discreet.errors import PrivacyNotice, SpecError, shown
 from discreet.files import write_bytes
 from discreet.parts.curators import Curator
+from discreet.parts.question import asked_by, design_digest
 from discreet.parts.toml_file import toml_table
-from discreet.privacy.budget import PrivacyBudget
+from discreet.privacy.budget import PrivacyBudget, check_strength
 from discreet.privacy.checks import exact_fields, is_integer, is_number, listed
-from discreet.privacy.curators import CuratorTerms, NoiseMode
+from discreet.privacy.curators import FEWEST_PARTS, CuratorTerms, NoiseMode
 from discreet.privacy.unit import PrivacyUnit
 from discreet.releases.canonical import canonical_json
-from discreet.text import twins
+from discreet.text import lookalikes
 
 _FORMAT: Final = "discreet-session"
 _VERSION: Final = 1
@@ -32,6 +34,8 @@ _FIELDS: Final = (
 )  # fmt: skip
 # shares of noise add up to noise of the same law for this mechanism alone
 SHARED_MECHANISM: Final = "gaussian"
+# leaves the choice to the program, whose versions may differ between curators
+_OPEN: Final = "auto"
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +102,10 @@ class Session:
         PrivacyBudget(self.epsilon, self.delta)
         if not isinstance(self.mechanism, str):
             raise SpecError(f"the mechanism of a session is {shown(self.mechanism)}; expected its name")
+        if self.mechanism == _OPEN:
+            raise SpecError(f"the mechanism of a session is {_OPEN!r}; name the one that all curators agree on")
+        if self.mechanism == SHARED_MECHANISM and self.delta == 0:
+            raise SpecError(f"delta is 0; the mechanism {SHARED_MECHANISM!r} needs delta above 0, such as 1e-6")
         self._check_curators()
         # refuses numbers of parts that contradict each other
         _ = self.terms
@@ -117,9 +125,16 @@ class Session:
         keys = [key for one in self.curators for key in (one.mask_key, one.sign_key)]
         if len(set(keys)) != len(keys):
             raise SpecError("a public key is listed twice in the session; every curator has keys of its own")
-        names = [one.name for one in self.curators]
-        if len(set(names)) != len(names) or any(True for _ in twins(names)):
-            raise SpecError("two curators of the session have the same name; names tell people apart")
+        if len(self.curators) < FEWEST_PARTS:
+            raise SpecError(
+                f"the session has {_count(len(self.curators))}; expected at least {FEWEST_PARTS}: with two, each would "
+                "read the other's sums off the merged ones"
+            )
+        for first, second in lookalikes(one.name for one in self.curators):
+            raise SpecError(
+                f"the curators {first!r} and {second!r} have the same name, or names that look alike; names tell "
+                "people apart: choose others"
+            )
 
     @classmethod
     def new(
@@ -134,8 +149,9 @@ class Session:
         noise: NoiseMode = "shares",
         honest: int | None = None,
         parts_per_person: int = 1,
+        allow_weak_privacy: bool = False,
     ) -> Session:
-        """A new session with an id of its own.
+        """A new session with an id of its own; what `part` or `merge` would refuse of it is refused now.
 
         Parameters
         ----------
@@ -151,12 +167,14 @@ class Session:
             How many curators are honest at least; one less than there are, and at most so many, unless given.
         parts_per_person
             In how many parts one person may be; the noise grows with it.
+        allow_weak_privacy
+            Accept epsilon above 20 or delta above 1e-3.
         """
         if not isinstance(design, Design):
             raise SpecError(f"expected a Design, got {type(design).__name__}; use Design(...) or Design.load(path)")
         people = tuple(listed(curators) or ())
         usual = len(people) - 1 if noise == "shares" else 0
-        return cls(
+        made = cls(
             id=secrets.token_hex(_ID_DIGITS // 2),
             design=design_digest(design),
             unit=design.unit,
@@ -169,6 +187,11 @@ class Session:
             parts_per_person=parts_per_person,
             curators=people,
         )
+        for notice in check_strength(PrivacyBudget(made.epsilon, made.delta), allow_weak_privacy):
+            warnings.warn(notice, PrivacyNotice, stacklevel=2)
+        # a grid that is too coarse or too fine, a design or a mechanism that several curators are not served for
+        asked_by(made, design)
+        return made
 
     @property
     def terms(self) -> CuratorTerms:
@@ -206,7 +229,7 @@ class Session:
     @classmethod
     def from_dict(cls, mapping: object) -> Session:
         """Read a session back; missing or unknown fields and wrong values are refused."""
-        fields = exact_fields("a session", mapping, _FIELDS)
+        fields = exact_fields("session", mapping, _FIELDS)
         if fields["format"] != _FORMAT or fields["version"] != _VERSION or isinstance(fields["version"], bool):
             raise SpecError(
                 f"expected a session of format {_FORMAT!r} and version {_VERSION}, got {shown(fields['format'])} and "
@@ -243,17 +266,5 @@ class Session:
         return f"<Session {self.id[:8]}: {len(self.curators)} curators, epsilon={self.epsilon:g}, noise {self.noise}>"
 
 
-def design_table(design: Design) -> dict[str, object]:
-    """A design as plain values that keep the order of its columns."""
-    return design.to_dict() | {"order": list(design.columns)}
-
-
-def design_digest(design: Design) -> str:
-    """Digest of a design: equal for equal declarations alone.
-
-    >>> one, other = (Design("y", {"y": (0, high), "x": (0, 5)}) for high in (10, 11))
-    >>> design_digest(one) == design_digest(other)
-    False
-    """
-    text = canonical_json(design_table(design.redeclared()))
-    return "sha256:" + hashlib.sha256(b"discreet design 1\n" + text).hexdigest()
+def _count(curators: int) -> str:
+    return "1 curator" if curators == 1 else f"{curators} curators"

@@ -122,7 +122,7 @@ def _curator_sentences(unit: PrivacyUnit, curators: CuratorTerms) -> dict[str, s
         "honest-parts": f"at least {curators.honest} of the {parts} curators drew their shares of the noise as agreed "
         f"and keep them, their sums and their keys to themselves, whatever the other {others} and the merger tell each "
         f"other; {compared}",
-        "trusted-merger": f"whoever merged the {parts} parts, which saw the exact pooled sums and drew the noise, drew "
+        "trusted-merger": f"whoever merged the {parts} parts, who saw the exact pooled sums and drew the noise, drew "
         f"it as agreed and publishes nothing else; {compared}",
     }
 

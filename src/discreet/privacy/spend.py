@@ -39,6 +39,9 @@ class SpendRequest:
     fingerprint : function, optional
         From a secret key to a keyed digest of the table, which must never leave whoever holds the key; none where the
         table has none.
+    once : str
+        What can be used for one request only, such as a session of several curators and a key; whoever keeps books
+        refuses a second request with the same text. Empty where a request uses up nothing but budget.
 
     Examples
     --------
@@ -54,6 +57,7 @@ class SpendRequest:
     loss: Loss = field(default=None)  # type: ignore[assignment]
     specification: Mapping[str, object] = field(default_factory=dict)
     fingerprint: Callable[[bytes], str] | None = None
+    once: str = ""
 
     def __post_init__(self) -> None:
         # read as a plain object: whoever knows no more than the budget leaves it out

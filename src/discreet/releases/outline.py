@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from discreet.design.columns import Boolean, Categorical, Column, Numeric
+from discreet.ledger.words import anchor_words
 from discreet.privacy.spend import UNTRACKED
 from discreet.releases.noise_mean import released_count
 from discreet.releases.parts import NoisyCount
+from discreet.text import in_groups
 
 if TYPE_CHECKING:
     from discreet.releases.release import Release
@@ -19,6 +21,8 @@ _UNCOUNTED: Final = "untracked: repeated releases of this table are not counted"
 
 def outline(release: Release) -> list[tuple[str, str]]:
     """Say what a release is, in ten lines with a label each; everything is read off the published value.
+
+    One of several curators has one line more: the fingerprint of their session.
 
     >>> from discreet.design.model import Design
     >>> from discreet.testing import exact_release
@@ -35,8 +39,9 @@ def outline(release: Release) -> list[tuple[str, str]]:
         ("Rows", _rows(released_count(release))),
         ("Promise", _promise(release)),
         ("Mechanism", _mechanism(release)),
+        *([] if release.curators is None else [("Session", f"fingerprint {in_groups(release.curators.session)}")]),
         ("Also", ", ".join(_beside(release)) or "nothing else"),
-        ("Ledger", _UNCOUNTED if release.anchor == UNTRACKED else release.anchor),
+        ("Ledger", _UNCOUNTED if release.anchor == UNTRACKED else anchor_words(release.anchor)),
         ("Made by", f"{release.made_by}, file format {release.schema}"),
         ("Digest", f"{release.digest[:_DIGITS]}..., {'not signed' if release.signature is None else 'signed'}"),
     ]
@@ -121,7 +126,8 @@ def _mechanism(release: Release) -> str:
     if terms is None:
         return made
     drawn = f"in shares, {terms.honest} of them counted" if terms.noise == "shares" else "drawn by the merger"
-    return f"{made}; merged from {terms.parts} parts, noise {drawn}"
+    most = "" if terms.parts_per_person == 1 else f", a person in at most {terms.parts_per_person} of them"
+    return f"{made}; merged from {terms.parts} parts{most}, noise {drawn}"
 
 
 def _beside(release: Release) -> list[str]:

@@ -14,6 +14,7 @@ from discreet.design.dyadic import cell_edges
 from discreet.design.model import Design
 from discreet.errors import DesignError, ReleaseFileError, SpecError, shown
 from discreet.exact.triangle import entry_count
+from discreet.ledger.chain import MergedAnchor
 from discreet.losses.fields import integer_of, integers_of, table_of, text_of
 from discreet.losses.law import (
     BEFORE,
@@ -207,6 +208,10 @@ def _conditions(body: Mapping[str, Any], design: Design, curators: CuratorTerms 
     codes = codes_of(list(map(str, given)), design.unit) if body["schema"] == 1 else given
     if (LEDGER in codes or LEDGERS in codes) and body["anchor"] == UNTRACKED:
         raise ReleaseFileError("the conditions speak of a ledger, and the release is untracked; do not use it")
+    if LEDGERS in codes and curators is not None:
+        merged = MergedAnchor.parsed(body["anchor"])
+        if merged is None or len(merged.anchors) != curators.parts or UNTRACKED in merged.anchors:
+            raise ReleaseFileError("the anchor does not name a ledger of each curator; do not use it")
     return checked_sentences(codes, design.unit, curators)
 
 

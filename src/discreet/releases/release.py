@@ -19,6 +19,7 @@ from discreet.errors import OutputError, ReleaseFileError, SpecError, shown
 from discreet.exact.arrays import FloatArray
 from discreet.exact.triangle import symmetric
 from discreet.files import read_limited, write_bytes
+from discreet.ledger.words import anchor_words
 from discreet.losses.law import CLIPPED, DISCOVERY, GUARD, NoiseLaw, Settings
 from discreet.privacy.conditions import codes_of
 from discreet.privacy.curators import CuratorTerms
@@ -379,7 +380,7 @@ class Release:
         promise = (
             "NOT PRIVATE: this release carries no guarantee." if self.guarantee is None else self.guarantee.sentence()
         )
-        source = f"Mechanism {self.mechanism}; ledger: {self.anchor}."
+        source = f"Mechanism {self.mechanism}; ledger: {anchor_words(self.anchor)}."
         if self.coefficients is not None:
             names = ("Intercept", *self.columns[1:-1])
             cells = [[name, f"{value:.4g}"] for name, value in zip(names, self.coefficients.values, strict=True)]

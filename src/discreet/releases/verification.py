@@ -43,8 +43,11 @@ class Verification:
         `none`, `not checked` (there is one, and no key was given), or `valid` for the given key.
     anchor
         Where the release says that its spend is recorded, or `untracked`; not checked, as that needs the ledger.
+        Of several curators it lists the anchor of each.
     cannot_see
         What no check of the file can find, in words.
+    session
+        Fingerprint of the session of several curators, to be compared with theirs; none where one table was read.
     """
 
     promised: Guarantee
@@ -54,6 +57,7 @@ class Verification:
     signature: Literal["none", "not checked", "valid"]
     anchor: str
     cannot_see: tuple[str, ...]
+    session: str | None = None
 
     def given(self) -> str:
         """What the noise gives, in words."""
@@ -76,6 +80,7 @@ class Verification:
             "digest": self.digest,
             "signature": self.signature,
             "anchor": self.anchor,
+            "session": self.session,
             "cannot_see": list(self.cannot_see),
         }
 
@@ -138,6 +143,7 @@ def verify(release: Release | str | Path, *, key: str | Path | None = None) -> V
             *(() if trusted is not None else (_CHANGED,)), _NEVER_DRAWN, _CONDITIONS, *_not_recorded(found),
             _OTHERS,
         ),
+        session=None if found.curators is None else found.curators.session,
     )  # fmt: skip
 
 
@@ -147,7 +153,9 @@ def _not_recorded(release: Release) -> tuple[str, ...]:
     if anchor == UNTRACKED:
         return ()
     if release.curators is not None:
-        return ("whether the ledgers of its curators have the spend: the part of each names its own",)
+        return (
+            "whether the ledgers of its curators have the spend: discreet ledger verify LEDGER R.json of each shows it",
+        )
     try:
         Anchor.parsed(anchor)
     except LedgerError:

@@ -185,7 +185,20 @@ def is_from(data: object, library: str, kind: str) -> bool:
     return module is not None and isinstance(data, getattr(module, kind))
 
 
+def refuse_spark(data: object) -> None:
+    """Refuse a DataFrame of Spark as a table: its stream takes text files, and its own words, which quote cells.
+
+    >>> refuse_spark({"x": [1.0]})
+    """
+    if is_from(data, "pyspark.sql", "DataFrame"):
+        raise SpecError(
+            "a DataFrame of Spark is read by discreet.release alone, whose executors sum it; write the declared "
+            "columns as Parquet, and give the path"
+        )
+
+
 def _opened(data: object) -> TableStream:
+    refuse_spark(data)
     try:
         return TableStream(data)
     except Exception as error:

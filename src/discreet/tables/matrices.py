@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from discreet.errors import DataError, SpecError
 from discreet.tables.cells import ends_program
-from discreet.tables.frames import AnyArray, cells_of, has_own_type, is_from, is_list, own_array
+from discreet.tables.frames import AnyArray, cells_of, has_own_type, is_from, is_list, own_array, refuse_spark
 
 _ONE_TARGET: Final = "one target is fitted at a time: give one number for each row"
 
@@ -42,6 +42,7 @@ def matrix_columns(X: Any, width: int = 0) -> list[Any]:  # noqa: ANN401  # as a
     >>> matrix_columns([[1.0, "n/a"], [2.0, 5]])
     [[1.0, 2.0], ['n/a', 5]]
     """
+    refuse_spark(X)
     if is_from(X, "pandas", "DataFrame"):
         return [X.iloc[:, position] for position in range(X.shape[1])]
     if isinstance(X, pa.Table | pa.RecordBatch):

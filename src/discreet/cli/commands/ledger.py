@@ -267,25 +267,28 @@ def verify(ledger: str, release: str | None, as_json: bool) -> None:
         return
     say(f"{head.seq} events, each follows from the one before")
     if release is not None:
-        say(f"{release} is recorded in it")
+        merged = given is not None and given.curators is not None
+        say(f"{'the parts that it counts of ' if merged else ''}{release} {'are' if merged else 'is'} recorded in it")
     say(f"Anchor      {head}")
 
 
-@command.command("export", short_help="Write a recorded release again, at no cost.")
+@command.command("export", short_help="Write a recorded release or part again, at no cost.")
 @click.argument("ledger")
 @click.argument("request")
-@click.option("-o", "--output", required=True, metavar="R.json", help="Where to write the release.")
+@click.option("-o", "--output", required=True, metavar="R.json", help="Where to write the release or part.")
 @output_options
 def export(session: Session, ledger: str, request: str, output: str, force: bool, as_json: bool) -> None:
-    """Write the release that REQUEST was given, byte for byte; `discreet ledger history` lists requests."""
+    """Write the release or part that REQUEST was given, byte for byte; `discreet ledger history` lists requests."""
     from discreet.files import check_output, write_bytes
     from discreet.ledger.ledger import Ledger
+    from discreet.parts.part_file import Part
 
     refuse_overwriting(output, ledger)
     check_output(output, force=force)
     text = Ledger(ledger).export(request)
+    made = Part.from_text(text)
     session.will_write(output)
-    write_bytes(output, text.encode(), force=force)
+    write_bytes(output, text.encode() if made is None else made.content, force=force)
     if as_json:
         say_json({"path": output, "request": request})
     else:

@@ -165,7 +165,7 @@ def command(
         accept_changed_data=accept_changed_data,
     )
     design = load_design(design_path, as_json=as_json)
-    refuse_overwriting(output, *written_over(given), design_path, *filter(None, [ledger_path]))
+    refuse_overwriting(output, *written_over(given), design_path, *filter(None, [ledger_path, sign]))
     # before the data is opened, let alone the budget spent
     if check_output(output, force=force).exists():
         complain("notice", f"{output!r} is replaced; what was spent on the release in it stays spent")
@@ -303,7 +303,9 @@ def _plain_counts(counts: Mapping[str, NoisyCount] | None) -> dict[str, dict[str
 def summary(made: Release, output: str, recorded: str = "") -> str:
     """Say what was published, under which promise, and where it is."""
     from discreet.cli.render import labelled
+    from discreet.ledger.words import anchor_words
     from discreet.releases.noise_mean import released_count
+    from discreet.text import in_groups
 
     columns = ", ".join(made.columns)
     drawn = sum(scale > 0 for scale in made.noise.steps(len(made.columns)))
@@ -343,12 +345,10 @@ def summary(made: Release, output: str, recorded: str = "") -> str:
         fields.append(("Bounds", f"found privately: {ends}; values outside were clipped"))
     if made.guarantee is not None:
         fields.append(("Promise", made.guarantee.sentence()))
-    fields.append(
-        (
-            "Ledger",
-            "untracked: repeated releases of this table are not counted" if made.anchor == "untracked" else made.anchor,
-        )
-    )
+    if made.curators is not None:
+        fields.append(("Session", f"fingerprint {in_groups(made.curators.session)}"))
+    uncounted = "untracked: repeated releases of this table are not counted"
+    fields.append(("Ledger", uncounted if made.anchor == "untracked" else anchor_words(made.anchor)))
     if recorded:
         fields.append(("Request", recorded))
     if made.signature is not None:

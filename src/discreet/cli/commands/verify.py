@@ -48,7 +48,7 @@ def command(release_path: str, key: str | None, as_json: bool) -> None:
 def summary(found: Verification) -> str:
     """Say what was checked, what was found, and what cannot be seen."""
     from discreet.cli.render import labelled
-    from discreet.privacy.spend import UNTRACKED
+    from discreet.text import in_groups
 
     promised = found.promised
     fields = [
@@ -56,7 +56,19 @@ def summary(found: Verification) -> str:
         ("Noise", f"{found.given()}: the promise is kept"),
         ("Digest", "matches the content"),
         ("Signature", _SIGNATURE[found.signature]),
-        ("Ledger", _UNTRACKED if found.anchor == UNTRACKED else f"not checked: {shown(found.anchor)}"),
+        *([] if found.session is None else [("Session", f"fingerprint {in_groups(found.session)}")]),
+        ("Ledger", _ledger(found.anchor)),
         *(("Not seen", line) for line in found.cannot_see),
     ]
     return "\n".join(labelled(*field, _LABEL) for field in fields)
+
+
+def _ledger(anchor: str) -> str:
+    """Say where the spend is said to be recorded."""
+    from discreet.ledger.words import anchor_words
+    from discreet.privacy.spend import UNTRACKED
+
+    if anchor == UNTRACKED:
+        return _UNTRACKED
+    words = anchor_words(anchor)
+    return f"not checked: {shown(words) if words == anchor else words}"

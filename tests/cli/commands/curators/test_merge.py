@@ -41,7 +41,7 @@ def test_the_merger_draws_the_noise_only_if_so_agreed(folder, call):
     assert call("merge", *FILES, "-o", "R.json").exit_code == 2
     found = call("merge", *FILES, "-o", "R.json", "--merger-noise")
     assert found.exit_code == 0, found.output
-    assert "which saw the exact pooled sums" in found.stdout
+    assert "who saw the exact pooled sums" in found.stdout
     call("merge", *FILES, "-o", "again.json", "--merger-noise")
     assert (folder / "again.json").read_bytes() == (folder / "R.json").read_bytes()
 
@@ -50,11 +50,13 @@ def test_the_merger_draws_the_noise_only_if_so_agreed(folder, call):
     ("words", "message"),
     [
         (FILES[:2], "got 2 parts; expected at least 3"),
+        (FILES[:1], "got 1 part; expected at least 3"),
+        ((*FILES, "--sign", "design.toml"), "is not a private key in PEM"),
         ((*FILES[:2], "1.part"), "there are two parts of 'süd'"),
         ((*FILES[:2], "no.part"), "cannot read 'no.part'"),
         ((*FILES[:2], "people.csv"), "this is not a part"),
         ((*FILES, "--merger-noise"), "leave --merger-noise"),
-        ((*FILES, "--session", "design.toml"), "a session"),
+        ((*FILES, "--session", "design.toml"), "unknown session field"),
     ],
 )
 def test_what_is_not_one_part_of_each_is_refused(parts, call, words, message):
@@ -73,3 +75,103 @@ def test_outputs_are_checked_first(parts, call):
 def test_the_release_of_a_command_is_that_of_the_function(parts, call):
     call("merge", *FILES, "-o", "R.json")
     assert discreet.Release.load("R.json") == discreet.merge(list(FILES))
+
+
+def test_the_fingerprint_of_the_session_is_shown_wherever_people_look(parts, call):
+    from discreet.text import in_groups
+
+    fingerprint = in_groups(discreet.Session.load("S.toml").fingerprint)
+    made = call("merge", *FILES, "-o", "R.json").stdout
+    assert all(fingerprint in text for text in (made, call("show", "R.json").stdout, call("verify", "R.json").stdout))
+    assert json.loads(call("verify", "R.json", "--json").stdout)["session"] == fingerprint.replace(" ", "")
+
+
+def test_a_merged_release_is_signed_as_any_other(parts, call, keys_in_pem):
+    found = call("merge", *FILES, "-o", "R.json", "--sign", "key.pem", "--json")
+    assert json.loads(found.stdout)["signed"] is True
+    assert call("verify", "R.json", "--key", "key.pub.pem").exit_code == 0
+    call("merge", *reversed(FILES), "-o", "again.json", "--sign", "key.pem")
+    assert (parts / "again.json").read_bytes() == (parts / "R.json").read_bytes()
+    # without the key it is the same release, and nothing that was signed
+    call("merge", *FILES, "-o", "plain.json")
+    assert discreet.Release.load("plain.json").digest == discreet.Release.load("R.json").digest
+    assert call("verify", "plain.json", "--key", "key.pub.pem").exit_code == 2
+
+
+@pytest.fixture
+def keys_in_pem(folder):
+    from cryptography.hazmat.primitives import serialization as forms
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+    key = Ed25519PrivateKey.generate()
+    plain = forms.NoEncryption()
+    (folder / "key.pem").write_bytes(key.private_bytes(forms.Encoding.PEM, forms.PrivateFormat.PKCS8, plain))
+    public = key.public_key().public_bytes(forms.Encoding.PEM, forms.PublicFormat.SubjectPublicKeyInfo)
+    (folder / "key.pub.pem").write_bytes(public)
+
+
+def test_a_key_is_never_written_over(parts, call, keys_in_pem):
+    before = contents(parts)
+    for words in (("-o", "key.pem", "--sign", "key.pem"), ("-o", "key.pem"), ("-o", "0.key")):
+        found = call("merge", *FILES, *words, "--force")
+        assert found.exit_code == 2
+        assert "is the input" in found.stderr or "is a private key and is never replaced" in found.stderr
+    assert contents(parts) == before
+
+
+@pytest.fixture
+def counted(folder, call):
+    """Parts of three curators, each with a ledger of its own."""
+    made = curators(folder)
+    for place in range(3):
+        books = discreet.Ledger.create(folder / f"{place}.db")
+        books.declare("people", epsilon=1.0, delta=1e-5)
+        made.part(place, rows(place, 400), spend=books.account("people")).save(folder / f"{place}.part")
+    return made
+
+
+def test_every_ledger_knows_its_part_of_a_merged_release(counted, folder, call):
+    merged = call("merge", *FILES, "-o", "R.json")
+    assert f"the ledgers of 3 curators, session {counted.session.id}" in " ".join(merged.stdout.split())
+    for place in range(3):
+        found = call("ledger", "verify", f"{place}.db", "R.json")
+        assert found.exit_code == 0, found.stderr
+        assert "the parts that it counts of R.json are recorded in it" in found.stdout
+    assert "not checked: the ledgers of 3 curators" in call("verify", "R.json").stdout
+    discreet.Ledger.create(folder / "other.db").declare("people", epsilon=1.0, delta=1e-5)
+    other = call("ledger", "verify", "other.db", "R.json")
+    assert other.exit_code == 4
+    assert "none of the 3 anchors of the release, one of each curator, is of this ledger" in other.stderr
+
+
+def test_an_edited_anchor_of_a_merged_release_is_found(counted, folder, call):
+    call("merge", *FILES, "-o", "R.json")
+    anchor = discreet.Release.load("R.json").anchor
+    books = discreet.Ledger(folder / "1.db")
+    books.verify(anchor)
+    with pytest.raises(discreet.DiscreetError, match="is not a part of session"):
+        books.verify(anchor.replace(counted.session.id, "0" * 32))
+    event = next(line.seq for line in books.history() if line.kind == "reserve")
+    with pytest.raises(discreet.DiscreetError, match="is not in this ledger"):
+        books.verify(anchor.replace(f"{books.ledger_id}:{event}:", f"{books.ledger_id}:{event + 7}:"))
+    with pytest.raises(discreet.DiscreetError, match="names another budget"):
+        books.verify(anchor.replace(":epsilon=1.0", ":epsilon=0.5"))
+
+
+def test_a_part_is_exported_from_its_ledger_byte_for_byte(counted, folder, call):
+    (request,) = {line.request for line in discreet.Ledger(folder / "0.db").history() if line.request}
+    found = call("ledger", "export", "0.db", request, "-o", "again.part")
+    assert found.exit_code == 0, found.stderr
+    assert (folder / "again.part").read_bytes() == (folder / "0.part").read_bytes()
+    assert call("merge", "again.part", *FILES[1:], "-o", "R.json").exit_code == 0
+
+
+def test_a_link_that_leads_nowhere_in_place_of_the_kept_release_is_said(folder, call):
+    made = curators(folder, noise="merger")
+    for place, one in enumerate(made.parts([rows(k) for k in range(3)])):
+        one.save(folder / f"{place}.part")
+    (folder / f"discreet-merge-{made.session.id}").symlink_to("nowhere")
+    found = call("merge", *FILES, "-o", "R.json", "--merger-noise")
+    assert found.exit_code == 2
+    assert "it is a link, a folder or a device; nothing was drawn" in found.stderr
+    assert not (folder / "R.json").exists()

@@ -10,14 +10,21 @@ import discreet
 from support.cli_folder import contents
 
 NAMES = ("north", "süd", "west")
+KEYS: dict[str, bytes] = {}
+SESSION: dict[str, bytes] = {}
 
 
 @pytest.fixture
 def keys(folder, call):
-    """Three curators with keys, and what was printed of each."""
-    for name in NAMES:
-        made = call("part", "--new-key", f"{name}.key", "-o", f"{name}.pub")
-        assert made.exit_code == 0, made.output
+    """Three curators with keys, which were made once."""
+    if not KEYS:
+        for name in NAMES:
+            made = call("part", "--new-key", f"{name}.key", "-o", f"{name}.pub")
+            assert made.exit_code == 0, made.output
+            KEYS.update({path: (folder / path).read_bytes() for path in (f"{name}.key", f"{name}.pub")})
+    for path, content in KEYS.items():
+        (folder / path).write_bytes(content)
+        (folder / path).chmod(0o600 if path.endswith(".key") else 0o644)
     return folder
 
 
@@ -30,7 +37,11 @@ def new_session(call, *more, path="S.toml"):
 
 @pytest.fixture
 def agreed(keys, call):
-    assert new_session(call).exit_code == 0
+    """The same with a session, which was made once."""
+    if not SESSION:
+        assert new_session(call).exit_code == 0
+        SESSION["S.toml"] = (keys / "S.toml").read_bytes()
+    (keys / "S.toml").write_bytes(SESSION["S.toml"])
     return keys
 
 
@@ -40,7 +51,6 @@ def part(call, *more, key="north.key", output="north.part"):
 
 
 def test_a_new_key_is_secret_and_its_public_half_is_printed(keys, call):
-    assert (keys / "süd.key").stat().st_mode & 0o777 == 0o600
     public = discreet.Curator.load(keys / "süd.pub")
     assert public.name == "süd"
     said = call("part", "--new-key", "fourth.key").stdout
@@ -48,6 +58,7 @@ def test_a_new_key_is_secret_and_its_public_half_is_printed(keys, call):
     assert discreet.Curator.load(keys / "fourth.pub").fingerprint in said
     found = call("part", "--new-key", "other.key", "--name", "Krankenhaus Süd", "--json")
     assert json.loads(found.stdout)["name"] == "Krankenhaus Süd"
+    assert (keys / "other.key").stat().st_mode & 0o777 == 0o600
     again = call("part", "--new-key", "other.key")
     assert again.exit_code == 2
     assert "exists" in again.stderr
@@ -70,9 +81,14 @@ def test_a_part_is_made_once_and_given_again(agreed, call):
     made = part(call)
     assert made.exit_code == 0, made.output
     assert "used up for this key" in made.stdout
-    assert "discreet merge north.part ... -o R.json" in made.stdout
-    again = part(call, "--json", output="again.part")
-    assert json.loads(again.stdout)["curator"] == "north"
+    assert "discreet merge north.part ... --session S.toml -o R.json" in made.stdout
+    assert "Spent       epsilon = 1, delta = 1e-06" in made.stdout
+    assert "People      each in one part" in made.stdout
+    again = part(call, output="again.part")
+    assert "Spent       nothing more: this is the part that was made before" in again.stdout
+    again = part(call, "--json", "--force", output="again.part")
+    found = json.loads(again.stdout)
+    assert (found["curator"], found["repeated"], found["parts_per_person"]) == ("north", True, 1)
     assert (agreed / "again.part").read_bytes() == (agreed / "north.part").read_bytes()
     (agreed / "people.csv").write_text((agreed / "people.csv").read_text().replace("20000", "20001", 1))
     before = contents(agreed)
@@ -126,7 +142,11 @@ def test_a_part_that_cannot_be_saved_is_kept(agreed, call, monkeypatch):
         (("--new-session", "T.toml"), "--new-session needs --design"),
         (("--new-session", "T.toml", "--design", "design.toml"), "--new-session needs --epsilon"),
         (("--new-session", "T.toml", "--design", "design.toml", "--epsilon", "one"), "epsilon"),
-        (("--new-session", "T.toml", "--design", "design.toml", "--epsilon", "1"), "expected an integer from 3"),
+        (
+            ("--new-session", "T.toml", "--design", "design.toml", "--epsilon", "1", "--delta", "1e-6"),
+            "the session has 0 curators; expected at least 3",
+        ),
+        (("--new-key", "north.key", "--force"), "never takes the place of another: choose another name"),
         (
             ("--new-session", "T.toml", "--design", "design.toml", "--epsilon", "1", "--curator", "no.pub"),
             "cannot read",
@@ -147,7 +167,8 @@ def test_steps_are_not_mixed(agreed, call, words, message):
     [
         (("--key", "no.key"), "cannot read"),
         (("--key", "design.toml"), "is not a curator's key|others may read"),
-        (("--session", "design.toml"), "a session"),
+        (("--session", "design.toml"), "unknown session field"),
+        (("--key", "north.pub"), "holds public keys"),
         (("--session", "no.toml"), "cannot read"),
         (("--ledger", "L.db"), "--ledger and --dataset go together"),
         (("--workers", "0"), "workers"),
@@ -177,3 +198,55 @@ def test_terms_that_are_not_served_are_refused_when_the_session_is_made(keys, ca
         found = new_session(call, *more)
         assert (found.exit_code, message in found.stderr) == (2, True), found.stderr
         assert not (keys / "S.toml").exists()
+
+
+def test_no_key_and_nothing_that_was_read_is_written_over(agreed, call):
+    """Not even with --force, by no step."""
+    before = contents(agreed)
+    for path in ("design.toml", "north.pub", "north.key"):
+        found = new_session(call, "--force", path=path)
+        assert found.exit_code == 2
+        assert "is the input" in found.stderr or "is a private key and is never replaced" in found.stderr
+    for output in ("north.key", "süd.key"):
+        found = call("part", "--new-key", "fourth.key", "-o", output, "--force")
+        assert (found.exit_code, "is a private key and is never replaced" in found.stderr) == (2, True)
+    assert contents(agreed) == before
+    part(call)
+    (record,) = agreed.glob("discreet-sessions-*/*")
+    kept = record.read_bytes()
+    found = call("part", "--new-key", "fourth.key", "-o", str(record), "--force")
+    assert "is the record of a session and is never replaced" in found.stderr
+    assert record.read_bytes() == kept
+
+
+def test_weak_privacy_of_a_session_needs_a_word_and_is_said(keys, call):
+    refused = new_session(call, "--epsilon", "30")
+    assert refused.exit_code == 2
+    assert "pass --allow-weak-privacy" in refused.stderr
+    made = new_session(call, "--epsilon", "30", "--allow-weak-privacy")
+    assert made.exit_code == 0
+    assert "notice: WEAK PRIVACY: epsilon = 30" in made.stderr
+    assert "WEAK PRIVACY: epsilon = 9" in new_session(call, "--epsilon", "9", path="T.toml").stderr
+
+
+def test_how_many_parts_a_person_may_be_in_is_said(keys, call):
+    made = new_session(call, "--parts-per-person", "2")
+    assert "People      each in at most 2 of the 3 parts" in made.stdout
+    assert "Budget      epsilon = 1, delta = 1e-06" in made.stdout
+
+
+def test_the_ledger_refuses_what_the_records_beside_a_moved_key_do_not_know(agreed, call):
+    """The key in another folder, another table, and leave to change the table: the session is used all the same."""
+    call("ledger", "init", "L.db", "--dataset", "people", "--epsilon", "3", "--delta", "1e-5")
+    counted = ("--ledger", "L.db", "--dataset", "people")
+    assert part(call, *counted).exit_code == 0
+    (agreed / "moved").mkdir()
+    (agreed / "north.key").rename(agreed / "moved" / "north.key")
+    (agreed / "people.csv").write_text((agreed / "people.csv").read_text().replace("20000", "20001", 1))
+    status = call("ledger", "status", "L.db").stdout
+    other = part(call, *counted, "--accept-changed-data", key="moved/north.key", output="other.part")
+    assert other.exit_code == 2
+    assert "a session is used once" in other.stderr
+    assert "Nothing was spent" in other.stderr
+    assert call("ledger", "status", "L.db").stdout == status
+    assert not (agreed / "other.part").exists()

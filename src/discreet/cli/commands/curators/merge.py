@@ -14,6 +14,7 @@ from discreet.cli.terminal import say, say_json
 @click.argument("parts", nargs=-1, required=True, metavar="PART...")
 @click.option("--session", "session_path", metavar="S.toml", help="The session of which the parts must be.")
 @click.option("--merger-noise", is_flag=True, help="See the exact pooled sums and draw the noise, if so agreed.")
+@click.option("--sign", metavar="KEY.pem", help="Sign with this Ed25519 private key (extra 'sign').")
 @click.option("-o", "--output", required=True, metavar="R.json", help="Where to write the release.")
 @output_options
 def command(
@@ -21,6 +22,7 @@ def command(
     parts: tuple[str, ...],
     session_path: str | None,
     merger_noise: bool,
+    sign: str | None,
     output: str,
     force: bool,
     as_json: bool,
@@ -33,9 +35,9 @@ def command(
     from discreet.files import check_output
     from discreet.parts.merging import merge
 
-    refuse_overwriting(output, *parts, *filter(None, [session_path]))
+    refuse_overwriting(output, *parts, *filter(None, [session_path, sign]))
     check_output(output, force=force)
-    made = merge(parts, session=session_path, merger_noise=merger_noise)
+    made = merge(parts, session=session_path, merger_noise=merger_noise, sign=sign)
     run.will_write(output)
     made.save(output, force=force)
     if as_json:

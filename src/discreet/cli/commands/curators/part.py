@@ -117,6 +117,7 @@ def command(
     _refuse({"--name": name}, "anything but --new-key")
     if new_session is not None:
         _refuse(about, "--new-session")
+        refuse_overwriting(new_session, *filter(None, [design_path]), *curators)
         design = load_design(_needed("--design", design_path, "--new-session"), as_json=as_json)
         from discreet.design.domain import DEFAULT_GRID_BITS
         from discreet.parts.curators import Curator
@@ -132,11 +133,8 @@ def command(
             noise="merger" if merger_noise else "shares",
             honest=honest,
             parts_per_person=1 if parts_per_person is None else parts_per_person,
+            allow_weak_privacy=allow_weak_privacy,
         )
-        from discreet.parts.question import asked_by
-
-        # what would be refused with a table is refused now
-        asked_by(made, design)
         made.save(new_session, force=force)
         if as_json:
             say_json({"path": new_session, "fingerprint": made.fingerprint} | made.to_dict())
@@ -149,8 +147,9 @@ def command(
     given = chosen_table(data, database, table)
 
     from discreet.files import check_output
-    from discreet.parts.making import part
+    from discreet.parts.making import part, was_made
     from discreet.parts.session import Session
+    from discreet.privacy.spend import untracked
     from discreet.tables.source import ComputeOptions, usual_workers
 
     compute = ComputeOptions(workers=usual_workers() if workers is None else workers)
@@ -161,6 +160,8 @@ def command(
     design = load_design(design_path, as_json=as_json)
     refuse_overwriting(output, table_path(given), design_path, session_path, key, *filter(None, [ledger_path]))
     check_output(output, force=force)
+    # of other sums the same session is refused, so what is given then is the same part
+    again = was_made(agreed, key)
     with ReadProgress() as progress:
         found = part(
             given,
@@ -170,8 +171,9 @@ def command(
             allow_weak_privacy=allow_weak_privacy,
             **reading,
             compute=replace(compute, progress=progress),
-            spend=spending(run, account),
+            spend=untracked if account is None else spending(run, account),
         )
+    again = again if account is None else run.repeated
     run.will_write(output)
     try:
         found.save(output, force=force)
@@ -180,9 +182,9 @@ def command(
             f"the part was made but not saved: {error}. It is recorded beside the key: the same command writes it"
         ) from None
     if as_json:
-        say_json(facts(found, output) | {"request": run.request or None, "repeated": run.repeated})
+        say_json(facts(found, output) | {"request": run.request or None, "repeated": again})
     else:
-        say(summary(found, output, recorded_words(run)))
+        say(summary(found, output, session_path, recorded_words(run), again=again))
 
 
 def _refuse(options: Mapping[str, object], mode: str) -> None:
@@ -206,9 +208,9 @@ def _write_key(path: str, name: str | None, output: str | None, *, force: bool, 
     made = CuratorKey.new(Path(path).stem if name is None else name)
     public = made.public
     if output is not None:
-        check_output(output, force=force)
         if Path(output).absolute() == Path(path).absolute():
             raise OutputError(f"the output {output!r} is the private key; choose another name")
+        check_output(output, force=force)
     made.save(path)
     if output is not None:
         write_bytes(output, public.to_toml().encode(), force=force)
@@ -221,12 +223,14 @@ def _write_key(path: str, name: str | None, output: str | None, *, force: bool, 
 def session_summary(made: Session, path: str) -> str:
     """Say what was agreed on, and what people have to do now."""
     from discreet.cli.render import labelled
-    from discreet.parts.curators import in_groups
+    from discreet.text import in_groups
 
     names = ", ".join(one.name for one in made.curators)
     fields = [
         ("Session", f"{made.id}, for {len(made.curators)} curators: {names}"),
         ("Noise", noise_words(made)),
+        ("People", people_words(made)),
+        ("Budget", f"epsilon = {made.epsilon:g}, delta = {made.delta:g}"),
         ("Fingerprint", in_groups(made.fingerprint)),
         ("Next", "send the file to all curators; each compares the fingerprint by telephone before making a part"),
     ]
@@ -243,6 +247,12 @@ def noise_words(made: Session) -> str:
     )
 
 
+def people_words(made: Session) -> str:
+    """Say in how many parts one person may be."""
+    most = made.parts_per_person
+    return "each in one part" if most == 1 else f"each in at most {most} of the {len(made.curators)} parts"
+
+
 def facts(made: Part, output: str) -> dict[str, object]:
     """Give what `--json` prints."""
     session = made.session
@@ -254,33 +264,38 @@ def facts(made: Part, output: str) -> dict[str, object]:
         "fingerprint": session.fingerprint,
         "parts": len(session.curators),
         "noise": session.noise,
+        "honest": session.honest,
+        "parts_per_person": session.parts_per_person,
         "epsilon": session.epsilon,
         "delta": session.delta,
         "anchor": made.header.anchor,
     }
 
 
-def summary(made: Part, output: str, recorded: str = "") -> str:
+def summary(made: Part, output: str, session_path: str, recorded: str = "", *, again: bool = False) -> str:
     """Say what the part is, and what comes next."""
     from discreet.cli.render import labelled
-    from discreet.parts.curators import in_groups
+    from discreet.text import in_groups
 
     session = made.session
+    spent = f"epsilon = {session.epsilon:g}, delta = {session.delta:g}"
     fields = [
         ("In short", "masked sums of this table, for whoever merges; without the parts of all others they say nothing"),
         ("Curator", f"{made.curator}, one of {len(session.curators)}"),
         ("Session", f"{session.id}, used up for this key"),
         ("Fingerprint", in_groups(session.fingerprint)),
         ("Noise", noise_words(session)),
-        ("Spent", f"epsilon = {session.epsilon:g}, delta = {session.delta:g}"),
+        ("People", people_words(session)),
+        ("Spent", "nothing more: this is the part that was made before, byte for byte" if again else spent),
         ("Ledger", made.header.anchor),
     ]
     if recorded:
         fields.append(("Request", recorded))
     lines = [labelled(*field, _LABEL) for field in fields]
     then = labelled("Next", "whoever merges runs, with the parts of all curators:", _LABEL)
-    return "\n".join([*lines, f"File        {output}", then, f"{' ' * _LABEL}{_merge_words(output)}"])
+    return "\n".join([*lines, f"File        {output}", then, f"{' ' * _LABEL}{_merge_words(output, session_path)}"])
 
 
-def _merge_words(output: str) -> str:
-    return f"{shlex.join(['discreet', 'merge', output])} ... -o R.json"
+def _merge_words(output: str, session_path: str) -> str:
+    given = shlex.join(["--session", session_path])
+    return f"{shlex.join(['discreet', 'merge', output])} ... {given} -o R.json"
