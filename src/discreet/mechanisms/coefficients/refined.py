@@ -144,7 +144,7 @@ class Pace:
         scores than others, so that the clip has to cut fewer.
         """
         strength = _strength(context, many)
-        reach = max(math.sqrt(strength / _REACHING), 1.0)
+        reach = 1.0 if in_declared_ball(context.design) else max(math.sqrt(strength / _REACHING), 1.0)
         quantile = min(max(1 - 40 / (strength * reach), 0.7), 0.998)
         return cls(many, quantile, strength / (strength + 30), reach)
 
