@@ -101,7 +101,9 @@ class Population:
         by, bounds = made.scaling, [made.design.columns[f"x{j}"] for j in range(5)]
         mid, half = (np.array([getattr(one, name) for one in bounds]) for name in ("mid", "half"))
         centre, scale = mid + half * by.centres, half * by.scales
-        squares = self._powers @ np.concatenate([[1 + ((centre / scale) ** 2).sum()], -2 * centre / scale**2, scale**-2])
+        squares = self._powers @ np.concatenate(
+            [[1 + ((centre / scale) ** 2).sum()], -2 * centre / scale**2, scale**-2]
+        )
         moments = (self._rows * np.minimum(1, by.radius**2 / squares)[:, None]).T @ self._rows
         return np.linalg.solve(moments[:-1, :-1], moments[:-1, -1])
 

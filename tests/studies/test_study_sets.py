@@ -337,7 +337,10 @@ def test_tables_with_as_many_rows_as_forecast_give_an_interval(name, n, epsilon)
             new = np.array([tables[BLOCK][chosen].sum(axis=0) for chosen in blocks])
             new = with_noise(new, sd, random, law.indicator_columns)[:, setup.positions][:, :, setup.positions]
             again = zip(setup.C @ new @ setup.C.T, new[:, 0, 0].tolist(), strict=True)
-            scores = [score_from_sums(*table, setup.C, EntryNoise(sd[own], setup.own(law.indicator_columns))) for table in again]
+            scores = [
+                score_from_sums(*table, setup.C, EntryNoise(sd[own], setup.own(law.indicator_columns)))
+                for table in again
+            ]
             yes = bounded(scores, L[[coefficient]], 1.96)
             factors.append(factor)
             shares.append(yes.mean())

@@ -187,7 +187,8 @@ class Many:
         residual = c - (b * theta).sum(axis=1) + (H * noise).sum(axis=(1, 2))
         s2, capped = residual / (n - k), np.maximum(np.minimum(residual, total) / (n - k), 0.0)
         sampling = capped[:, None, None] * H
-        return cls(definite, H, theta, contrast, sampling, sampling + H @ noise @ H, n - k, C[:k], T, copied, s2, capped)
+        covariance = sampling + H @ noise @ H
+        return cls(definite, H, theta, contrast, sampling, covariance, n - k, C[:k], T, copied, s2, capped)
 
     def test(self, L: np.ndarray, values: np.ndarray) -> Tested:
         """Test L theta = values in every release."""
