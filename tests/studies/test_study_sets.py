@@ -153,8 +153,8 @@ def test_sets_cover_and_tests_keep_their_size(index):
         for epsilon in EPSILONS:
             random, law = np.random.default_rng([11, index, n, round(10 * epsilon)]), law_of(case, epsilon)
             sd = law.entry_sd(len(setup.empty.columns))
-            noisy = with_noise(tables[n], sd, random)
-            many = Many.of(noisy, sd, setup)
+            noisy = with_noise(tables[n], sd, random, law.indicator_columns)
+            many = Many.of(noisy, sd, setup, law.indicator_columns)
             definite = int(many.definite.sum())
             if definite < 10:
                 print(f"  {n:7d} {epsilon:4.1f}  {100 * definite / RELEASES:7.1f}   too few")
@@ -275,7 +275,8 @@ def test_the_public_path_agrees_with_the_fast_one(name, n, epsilon):
     tables, population = moments_of(index)
     theta, law, random = setup.truth(population), law_of(case, epsilon), np.random.default_rng(12)
     sd = law.entry_sd(len(setup.empty.columns))
-    many = Many.of(with_noise(tables[n], sd, random), sd, setup)
+    noisy = with_noise(tables[n], sd, random, law.indicator_columns)
+    many = Many.of(noisy, sd, setup, law.indicator_columns)
     truth = dict(zip(setup.names, setup.original(case, theta).tolist(), strict=True))
     counts = {name: np.zeros(3, dtype=int) for name in setup.names}
     for _ in range(PUBLIC):
@@ -320,7 +321,7 @@ def test_tables_with_as_many_rows_as_forecast_give_an_interval(name, n, epsilon)
     own = np.ix_(setup.positions, setup.positions)
     L = setup.units / np.abs(setup.units).max(axis=1, keepdims=True)
     factors, shares, without = [], [], 0
-    for moments in with_noise(tables[n][:150], sd, random):
+    for moments in with_noise(tables[n][:150], sd, random, law.indicator_columns):
         release = as_release(setup, law, moments)
         fit = discreet.fit(release, **case.model)
         weak = [index for index, ends in enumerate(fit.conf_int().values()) if not ends.bounded]
@@ -334,9 +335,12 @@ def test_tables_with_as_many_rows_as_forecast_give_an_interval(name, n, epsilon)
                 continue
             blocks = random.integers(0, RELEASES, (60, round(factor * n / BLOCK)))
             new = np.array([tables[BLOCK][chosen].sum(axis=0) for chosen in blocks])
-            new = with_noise(new, sd, random)[:, setup.positions][:, :, setup.positions]
+            new = with_noise(new, sd, random, law.indicator_columns)[:, setup.positions][:, :, setup.positions]
             again = zip(setup.C @ new @ setup.C.T, new[:, 0, 0].tolist(), strict=True)
-            scores = [score_from_sums(*table, setup.C, EntryNoise(sd[own])) for table in again]
+            scores = [
+                score_from_sums(*table, setup.C, EntryNoise(sd[own], setup.own(law.indicator_columns)))
+                for table in again
+            ]
             yes = bounded(scores, L[[coefficient]], 1.96)
             factors.append(factor)
             shares.append(yes.mean())

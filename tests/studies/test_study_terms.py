@@ -102,8 +102,8 @@ def test_study_tests_of_terms_keep_their_size_pairs_cover_and_criteria_count_the
         for epsilon in (1.0, 5.0, math.inf):
             law = law_of(full, 1.0 if math.isinf(epsilon) else epsilon)
             sd = law.entry_sd(len(main.empty.columns)) * (0.0 if math.isinf(epsilon) else 1.0)
-            noisy = with_noise(tables[n], sd, random)
-            many = Many.of(noisy, sd, main)
+            noisy = with_noise(tables[n], sd, random, law.indicator_columns)
+            many = Many.of(noisy, sd, main, law.indicator_columns)
             theta = truths["y"]
             tests = {}
             for name, L in (("w", picked(main, "w")), ("h", picked(main, "h[b]", "h[c]"))):
@@ -112,7 +112,7 @@ def test_study_tests_of_terms_keep_their_size_pairs_cover_and_criteria_count_the
             two_sided, above = many.test(one, one @ theta).p, many.theta @ one[0] > one[0] @ theta
             tests["larger"] = np.where(above, two_sided / 2, 1 - two_sided / 2)
             tests["smaller"] = 1 - tests["larger"]
-            other = Many.of(noisy, sd, setups["u"])
+            other = Many.of(noisy, sd, setups["u"], law.indicator_columns)
             slopes = np.eye(main.size)[1:]
             tests["all"] = other.test(slopes, slopes @ truths["u"]).p
             single = np.array([many.test(row[None, :], row[None, :] @ theta).p for row in weights])
@@ -124,7 +124,7 @@ def test_study_tests_of_terms_keep_their_size_pairs_cover_and_criteria_count_the
                 "alone": (single >= 0.05).all(axis=0),
             }
             let_in = {}
-            definite = {name: Many.of(noisy, sd, setup) for name, setup in choices.items()}
+            definite = {name: Many.of(noisy, sd, setup, law.indicator_columns) for name, setup in choices.items()}
             both = definite["x"].definite & definite["xw"].definite
             values = {name: criteria(one) for name, one in definite.items()}
             for name in values["x"]:

@@ -5,7 +5,7 @@ NOT PRIVATE: the noise comes from seeded NumPy draws. `test_study_sets` holds th
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 
@@ -73,6 +73,10 @@ class Setup:
     def slopes(self) -> list[int]:
         return [index for index, name in enumerate(self.names) if name != "Intercept"]
 
+    def own(self, columns: Sequence[int]) -> tuple[int, ...]:
+        """Where released columns stand among those of the model."""
+        return tuple(np.flatnonzero(np.isin(self.positions, columns)).tolist())
+
     @classmethod
     def of(cls, case: Case) -> Setup:
         random = np.random.default_rng(0)
@@ -124,17 +128,20 @@ def drawn_moments(case: Case, count: int, random: np.random.Generator) -> tuple[
 
 
 def law_of(case: Case, epsilon: float, *, robust: bool = False):
-    """The law of the mechanism, but with noise of its own on every square: entries here are independent."""
     domain, budget = RowDomain.of(case.design, DEFAULT_GRID_BITS), PrivacyBudget(epsilon, DELTA)
-    return replace(chosen_mechanism("gaussian", case.design, domain, budget, robust=robust)[2], indicators=())
+    return chosen_mechanism("gaussian", case.design, domain, budget, robust=robust)[2]
 
 
-def with_noise(moments: np.ndarray, sd: np.ndarray, random: np.random.Generator) -> np.ndarray:
+def with_noise(
+    moments: np.ndarray, sd: np.ndarray, random: np.random.Generator, copied: Sequence[int] = ()
+) -> np.ndarray:
+    """Noise on every entry; the squares of the columns `copied`, indicators, are copies of their noisy sums."""
     i, j = np.triu_indices(len(sd))
     out = moments.copy()
     noise = random.standard_normal((len(out), len(i))) * sd[i, j]
     out[:, i, j] += noise
     out[:, j, i] = out[:, i, j]
+    out[:, copied, copied] = out[:, 0, copied]
     return out
 
 
@@ -158,11 +165,13 @@ class Many:
     df: np.ndarray
     C: np.ndarray
     T: np.ndarray
+    copied: tuple[int, ...]
     s2: np.ndarray
     capped_s2: np.ndarray
 
     @classmethod
-    def of(cls, noisy: np.ndarray, sd: np.ndarray, setup: Setup) -> Many:
+    def of(cls, noisy: np.ndarray, sd: np.ndarray, setup: Setup, copied: Sequence[int] = ()) -> Many:
+        copied = setup.own(copied)
         indices, k, C = np.ix_(setup.positions, setup.positions), setup.size, setup.C
         T = sd[indices] ** 2
         block = noisy[:, setup.positions][:, :, setup.positions]
@@ -173,12 +182,13 @@ class Many:
         H = np.linalg.inv(A)
         theta = (H @ b[:, :, None])[:, :, 0]
         contrast = np.concatenate([-theta, np.ones((len(theta), 1))], axis=1) @ C
-        noise = C[:k] @ forms(T, contrast) @ C[:k].T
+        noise = C[:k] @ forms(T, contrast, copied) @ C[:k].T
         total = c - b[:, 0] ** 2 / n if "Intercept" in setup.names else c
         residual = c - (b * theta).sum(axis=1) + (H * noise).sum(axis=(1, 2))
         s2, capped = residual / (n - k), np.maximum(np.minimum(residual, total) / (n - k), 0.0)
         sampling = capped[:, None, None] * H
-        return cls(definite, H, theta, contrast, sampling, sampling + H @ noise @ H, n - k, C[:k], T, s2, capped)
+        covariance = sampling + H @ noise @ H
+        return cls(definite, H, theta, contrast, sampling, covariance, n - k, C[:k], T, copied, s2, capped)
 
     def test(self, L: np.ndarray, values: np.ndarray) -> Tested:
         """Test L theta = values in every release."""
@@ -187,12 +197,12 @@ class Many:
         toward = self.covariance @ L.T
         G = L @ toward
         step = -(toward @ np.linalg.solve(G, d[:, :, None]))[:, :, 0]
-        under = self.H @ (self.C @ forms(self.T, self.contrast - step @ self.C) @ self.C.T) @ self.H
+        under = self.H @ (self.C @ forms(self.T, self.contrast - step @ self.C, self.copied) @ self.C.T) @ self.H
         weights = np.linalg.solve(L @ (self.sampling + under) @ L.T, d[:, :, None])[:, :, 0]
         plain = (d * weights).sum(axis=1)
         combination = weights @ L
         sigma2 = ((self.covariance @ combination[:, :, None])[:, :, 0] * combination).sum(axis=1)
-        form = forms(self.T, (self.H @ combination[:, :, None])[:, :, 0] @ self.C)
+        form = forms(self.T, (self.H @ combination[:, :, None])[:, :, 0] @ self.C, self.copied)
         moved = -(step / plain[:, None]) @ self.C
         q1 = -((form @ moved[:, :, None])[:, :, 0] * self.contrast).sum(axis=1)
         q2 = ((form @ moved[:, :, None])[:, :, 0] * moved).sum(axis=1)
@@ -272,9 +282,19 @@ def integral(x: np.ndarray, tested: Tested) -> np.ndarray:
     return (high - low) / 2 * (WEIGHTS * body).sum(axis=1)
 
 
-def forms(T: np.ndarray, W: np.ndarray) -> np.ndarray:
-    """Matrices K with Var(w'F t) = t'K t, which are also the covariances of F w."""
-    out = T * W[:, :, None] * W[:, None, :]
+def forms(T: np.ndarray, W: np.ndarray, copied: Sequence[int] = ()) -> np.ndarray:
+    """Matrices K with Var(w'F t) = t'K t, which are also the covariances of F w.
+
+    Entries of F are independent but for the squares of the columns `copied`, which have the noise of the sums.
+    """
+    own = T.copy()
+    for j in copied:
+        own[0, j] = own[j, 0] = own[j, j] = 0.0
+    out = own * W[:, :, None] * W[:, None, :]
     index = np.arange(len(T))
-    out[:, index, index] = W**2 @ T
+    out[:, index, index] = W**2 @ own
+    for j in copied:
+        moved = np.zeros_like(W)
+        moved[:, 0], moved[:, j] = W[:, j], W[:, 0] + W[:, j]
+        out += T[0, j] * moved[:, :, None] * moved[:, None, :]
     return out

@@ -21,7 +21,7 @@ from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.errors import SpecError
 from discreet.losses.sensitivity.refined import STEPS, refined_statistics
-from discreet.mechanisms.coefficients.refined import RefinedRegression, refined_pieces, released_coefficients
+from discreet.mechanisms.coefficients.refined import Pace, RefinedRegression, refined_pieces, released_coefficients
 from discreet.mechanisms.interface.running import run_passes
 from discreet.mechanisms.sampling.sampler import ExactSampler
 from discreet.privacy.budget import PrivacyBudget
@@ -213,6 +213,36 @@ def test_a_box_that_is_twenty_times_too_wide_costs_little():
         errors.append(float(np.mean((predicted - y) ** 2)))
     assert errors[0] < 1.03
     assert errors[1] < 1.10
+
+
+def test_what_weights_do_to_a_curved_mean_vanishes_with_the_budget(monkeypatch):
+    """Lognormal columns: at the radius of four tenths of the rows a larger budget would be a worse model."""
+    rng = np.random.default_rng(5)
+    x = np.exp(rng.normal(size=(20_000, 3)))
+    y = np.log1p(x) @ [1, 1, -0.5] + 0.5 * rng.normal(size=20_000)
+    rows = np.column_stack([np.ones(20_000), x])
+    least = np.mean((y - rows @ np.linalg.lstsq(rows, y, rcond=None)[0]) ** 2)
+
+    def excess():
+        fit = discreet.fit(released(x, y, 1.2 * x.max(), 8.0, 10.0, 3))
+        return np.mean((fit.predict({f"x{j}": x[:, j] for j in range(3)}) - y) ** 2) / least - 1
+
+    assert excess() < 0.02
+    monkeypatch.setattr("discreet.mechanisms.coefficients.refined._REACHING", math.inf)
+    assert excess() > 0.1
+
+
+def test_the_more_rows_the_less_is_clipped_and_the_longer_are_steps():
+    context = question(Design("y", COLUMNS)).context(SeededSampler(1))
+    paces = [Pace.of(context, 10.0**k) for k in range(2, 9)]
+    for name in ("quantile", "rate", "reach"):
+        values = [getattr(pace, name) for pace in paces]
+        assert values == sorted(values)
+    few, many = paces[0], paces[-1]
+    assert (few.quantile, few.reach, many.quantile) == (0.7, 1.0, 0.998)
+    assert 0 < few.rate < 0.5 < 0.9999 < many.rate < 1
+    assert 1 < many.correlated < 1.001 < 2.5 < few.correlated < 3
+    assert many.reach == pytest.approx(math.sqrt(10) * paces[-2].reach)
 
 
 def test_it_makes_no_more_than_26_passes():

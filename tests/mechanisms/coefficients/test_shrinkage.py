@@ -18,10 +18,10 @@ def gram_of(rng, size, rows):
 def test_without_noise_a_step_solves_the_equations_but_for_the_smallest_directions():
     rng = np.random.default_rng(1)
     gram = gram_of(rng, 4, 5000)
-    basis = Preconditioner.of(gram, 1e-9)
+    basis = Preconditioner.of(gram, 1e-9, 1.0)
     np.testing.assert_allclose(basis.step(gram @ np.array([1.0, 2, 3, 4])), [1, 2, 3, 4], rtol=1e-6)
     # a direction of next to nothing is not divided by
-    thin = Preconditioner.of(np.diag([1000.0, 1.0]), 1e-9)
+    thin = Preconditioner.of(np.diag([1000.0, 1.0]), 1e-9, 1.0)
     assert thin.values.min() == pytest.approx(0.05 * thin.values.max())
 
 
@@ -30,20 +30,21 @@ def test_pure_noise_is_damped_by_its_edge():
     rng, size, sd = np.random.default_rng(2), 20, 3.0
     for _ in range(200):
         upper = np.triu(rng.normal(0, sd / math.sqrt(2), (size, size)), 1)
-        basis = Preconditioner.of(upper + upper.T + np.diag(rng.normal(0, sd, size)), sd)
+        basis = Preconditioner.of(upper + upper.T + np.diag(rng.normal(0, sd, size)), sd, 0.0)
         assert basis.values.min() > 0
         assert np.isfinite(basis.step(np.ones(size))).all()
-    strong = Preconditioner.of(gram_of(rng, size, 50), 1e4)
-    weak = Preconditioner.of(gram_of(rng, size, 50), 1e-4)
+    strong = Preconditioner.of(gram_of(rng, size, 50), 1e4, 0.5)
+    weak = Preconditioner.of(gram_of(rng, size, 50), 1e-4, 0.5)
     assert np.abs(strong.step(np.ones(size))).max() < np.abs(weak.step(np.ones(size))).max()
 
 
 @pytest.mark.parametrize("size", [1, 2])
-def test_small_matrices_are_not_shrunk(size):
+def test_small_matrices_are_not_shrunk_and_full_steps_are_damped_by_two_thirds_of_the_edge(size):
     gram = gram_of(np.random.default_rng(3), size, 1000)
-    basis = Preconditioner.of(gram, 1.0)
     edge = math.sqrt(2 * size) + math.sqrt(2 * math.log(size))
-    np.testing.assert_allclose(basis.values, np.linalg.eigvalsh(gram) + edge, rtol=1e-9)
+    for rate, part in ((0.0, 1.0), (0.5, 5 / 6), (1.0, 2 / 3)):
+        basis = Preconditioner.of(gram, 1.0, rate)
+        np.testing.assert_allclose(basis.values, np.linalg.eigvalsh(gram) + part * edge, rtol=1e-9)
 
 
 def test_shrinkage_keeps_signal_and_removes_noise():

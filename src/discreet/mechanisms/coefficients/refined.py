@@ -47,14 +47,15 @@ SHARES: Final = {
 # of what the steps have, the part for counts of the rows that a clip left alone
 BELOW_PART: Final = 0.05
 # coordinates are clipped at so many scales, and farther out where so many rows per noise pay for it
-_CLIP, _MANY = 4.0, 3000.0
+_CLIP, _MANY = 4.0, 1000.0
+# above so many rows per noise rows are kept farther out than at the radius that was found
+_REACHING: Final = 300.0
 # an indicator is not searched: it stays where it is, twice as large
 _INDICATOR_SCALE: Final = 0.5
 # the clip of scores: at least these parts of how far a target can be off, and of its spread
 _LEAST_OF_SPAN, _LEAST_OF_SPREAD = 1 / 64, 0.15
-# how many of the last iterates are averaged, and how much noisier their mean is than the scores' noise says
+# how many of the last iterates are averaged
 _LAST_ITERATES: Final = 8
-_CORRELATED: Final = 3.0
 # what the offset may be beyond the doubt about the centre, as a part of its bound
 _OFFSET_PRIOR: Final = 0.05
 
@@ -89,11 +90,11 @@ class RefinedRegression:
     def passes(self, context: RunContext) -> Passes:
         """One pass for the columns, one for the radius, one that writes shrunk rows, the steps, one for the offset."""
         scaling, target, many = yield from _scaled(context)
-        radius = yield from _radius(context, scaling, many)
+        pace = Pace.of(context, many)
+        radius = yield from _radius(context, scaling, pace)
         thresholds = [target.span * math.pow(2, (k - LAST["clip"]) / 4) for k in range(LAST["clip"] + 1)]
         totals = yield ShrunkRows(context.domain, scaling, radius, target.centre, thresholds)
-        pace = Pace.of(context, many)
-        basis = Preconditioner.of(_noisy_gram(totals, context), context.law.sd("gram_diagonal"))
+        basis = Preconditioner.of(_noisy_gram(totals, context), context.law.sd("gram_diagonal"), pace.rate)
         least = min(max(_LEAST_OF_SPAN * target.span, _LEAST_OF_SPREAD * target.spread), target.span)
         first = thresholds[_first_clip(totals, context, pace)]
         theta, clip = yield from _steps(context, pace, basis, (first, least, target.span), target.likely_sd)
@@ -126,18 +127,31 @@ class Pace:
         Part of the rows whose scores the clip is to leave alone.
     rate
         Part of a full step that is taken.
+    reach
+        How many times the radius that was found rows are kept.
     """
 
     many: float
     quantile: float
     rate: float
+    reach: float
 
     @classmethod
     def of(cls, context: RunContext, many: float) -> Pace:
-        """The more rows there are for the noise of all steps together, the wider the clip and the longer the steps."""
+        """The more rows there are for the noise of all steps together, the less is clipped and the longer are steps.
+
+        What clips and weights do to the model has to vanish as the noise does. A larger radius leaves long rows longer
+        scores than others, so that the clip has to cut fewer.
+        """
         strength = _strength(context, many)
-        quantile = min(max(1 - 40 / strength, 0.7), 0.995)
-        return cls(many, quantile, strength / (strength + 30))
+        reach = 1.0 if in_declared_ball(context.design) else max(math.sqrt(strength / _REACHING), 1.0)
+        quantile = min(max(1 - 40 / (strength * reach), 0.7), 0.998)
+        return cls(many, quantile, strength / (strength + 30), reach)
+
+    @property
+    def correlated(self) -> float:
+        """How much noisier the mean of iterates is taken to be than if they were independent, as full steps are."""
+        return 3 - 2 * self.rate**2
 
 
 def _strength(context: RunContext, many: float) -> float:
@@ -177,8 +191,8 @@ def _scaled(context: RunContext) -> _Scaled:
     return Scaling(tuple(centres), tuple(scales), clip, int(design.intercept)), target, many
 
 
-def _radius(context: RunContext, scaling: Scaling, many: float) -> Generator[Sums, Totals, float]:
-    """Radius that four tenths of the rows seem to keep, or the declared one."""
+def _radius(context: RunContext, scaling: Scaling, pace: Pace) -> Generator[Sums, Totals, float]:
+    """Radius that four tenths of the rows seem to keep, some times over where rows are many, or the declared one."""
     if in_declared_ball(context.design):
         return math.sqrt(norm2(context.domain))
     last = LAST["radius"]
@@ -188,7 +202,8 @@ def _radius(context: RunContext, scaling: Scaling, many: float) -> Generator[Sum
     *counts, rows = totals.values
     below = in_steps(context, RADIUS_QUANTILE)
     (found,) = search(context, "radius", lambda at: [counts[k] for k in at], rows, below)
-    return max(thresholds[found], 1.0)
+    farthest = math.sqrt(scaling.constant + len(scaling.centres) * scaling.clip**2)
+    return max(min(pace.reach * thresholds[found], farthest), 1.0)
 
 
 def _noisy_gram(totals: Totals, context: RunContext) -> FloatArray:
@@ -237,7 +252,7 @@ def _steps(
         clip = _within(clip * math.exp(-0.3 * min(max(excess, -1.0), 1.0)), bounds)
     mean = np.mean(iterates[-_LAST_ITERATES:], axis=0)
     scale = math.sqrt(math.fsum(one * one for one in used) / STEPS) / pace.quantile
-    noise = context.law.sd("score") * math.sqrt(_CORRELATED / _LAST_ITERATES) * scale
+    noise = context.law.sd("score") * math.sqrt(pace.correlated / _LAST_ITERATES) * scale
     theta = np.concatenate([np.zeros(indices[0]), shrunk(mean, basis, noise, pace.many * target_sd**2)])
     return released_coefficients(theta, context.domain), clip
 

@@ -34,11 +34,12 @@ class Preconditioner:
     sums: FloatArray
 
     @classmethod
-    def of(cls, gram: FloatArray, sd: float) -> Preconditioner:
+    def of(cls, gram: FloatArray, sd: float, rate: float) -> Preconditioner:
         """From a noisy Gram whose diagonal has noise of a standard deviation, and the rest by sqrt(2) less.
 
         Off-diagonal entries are shrunk towards 0 and diagonal ones towards their mean by as much as they are noise;
-        what noise is left is covered by its spectral edge.
+        what noise is left is covered by its spectral edge, the whole of it for short steps and two thirds for full ones
+        (a rate of 1): no step then goes farther than half as much again as what it aims at.
         """
         size = len(gram)
         diagonal = np.diag(gram).copy()
@@ -52,7 +53,7 @@ class Preconditioner:
         np.fill_diagonal(shrunk, mean + diagonal_part * (diagonal - mean))
         edge = math.sqrt(2 * size * off_part) * sd + math.sqrt(2 * math.log(size) * diagonal_part) * sd
         values, vectors = np.linalg.eigh(shrunk)
-        damped = np.maximum(values, 0.0) + edge
+        damped = np.maximum(values, 0.0) + (1 - rate / 3) * edge
         return cls(np.maximum(damped, max(_LEAST_PART * float(damped.max()), 1e-6 * sd)), vectors, damped)
 
     def step(self, score: FloatArray) -> FloatArray:
