@@ -236,7 +236,9 @@ def test_the_error_is_that_of_the_earliest_row_whatever_the_workers(fault, tmp_p
 def test_a_file_that_changes_while_it_is_read_costs_nothing(tmp_path, workers):
     spent, table = [], made_up()
     for number in range(4):
-        pq.write_table(table, tmp_path / f"{number}.parquet", row_group_size=100)
+        # the last one is long: it is still being read when the first progress is heard, whatever the worker
+        rows = pa.concat_tables([table] * (50 if number == 3 else 1))
+        pq.write_table(rows, tmp_path / f"{number}.parquet", row_group_size=100)
 
     def change(share):
         pq.write_table(table.slice(0, 10), tmp_path / "3.parquet")
