@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import gc
 import sys
-from typing import NoReturn
+from typing import Final, NoReturn
 
 from discreet.cli.stopping import Stop
+
+# of what loading makes hardly anything is garbage: it is looked for less often than Python does by itself
+_SELDOM: Final = (100_000, 50, 100)
 
 
 def run() -> NoReturn:
     """Entry point of the console script."""
+    gc.set_threshold(*_SELDOM)
     stop = Stop()
     try:
         stop.handle_signals()

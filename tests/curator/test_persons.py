@@ -339,6 +339,40 @@ def test_many_columns_get_memory_for_a_block_of_each(tmp_path, monkeypatch):
     assert asked == ["512MB", "512MB", "700MB"]
 
 
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (
+            "SECRET could not allocate",
+            "sorted by person in memory; declare fewer columns or levels, or free some memory",
+        ),
+        ("SECRET. This limit was set by the 'max_temp_directory_size' setting", "stored on disk; free some space, or"),
+    ],
+)
+def test_too_little_memory_is_not_called_a_full_disk(words, expected, tmp_path, monkeypatch):
+    monkeypatch.setattr("discreet.curator.scratch.IN_MEMORY_BYTES", 0)
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr("tempfile.tempdir", None)
+    error = duckdb.OutOfMemoryException(words)
+    monkeypatch.setattr("discreet.curator.persons._duckdb_connect", lambda: stopping("INSERT", error))
+    with pytest.raises(DataError, match=f"^rows could not be {expected}") as caught:
+        totals([("p", 0.5, "a", 0.0)], design())
+    assert "SECRET" not in str(caught.value)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_memory_that_really_is_too_little(tmp_path, monkeypatch):
+    monkeypatch.setattr("discreet.curator.scratch.IN_MEMORY_BYTES", 0)
+    monkeypatch.setattr("discreet.curator.persons._MEMORY", 1)
+    monkeypatch.setattr("discreet.curator.persons._MEMORY_OF_COLUMN", 0)
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr("tempfile.tempdir", None)
+    rows = [(f"p{index % 7000}", 0.5, "a", 0.0) for index in range(20_000)]
+    with pytest.raises(DataError, match=r"^rows could not be sorted by person in memory"):
+        totals(rows, design())
+    assert list(tmp_path.iterdir()) == []
+
+
 @pytest.mark.parametrize("at", ["SET", "CREATE", "INSERT"])
 def test_another_failure_of_the_database_is_told_without_its_words(at, tmp_path, monkeypatch):
     monkeypatch.setattr("discreet.curator.scratch.IN_MEMORY_BYTES", 0)

@@ -60,6 +60,10 @@ def table_of(
 @contextmanager
 def opened(given: str | DatabaseTable | SparkInput) -> Iterator[object]:
     """What a release is made of: of Spark a table, as long as its session lasts; else what was named."""
+    # a path needs no look at what it would be on Spark
+    if isinstance(given, str):
+        yield given
+        return
     from discreet.engines.spark_session import SparkInput
 
     if isinstance(given, SparkInput):
@@ -71,6 +75,8 @@ def opened(given: str | DatabaseTable | SparkInput) -> Iterator[object]:
 
 def written_over(given: str | DatabaseTable | SparkInput) -> list[str]:
     """Paths that must not be written to, as the table is in them."""
+    if isinstance(given, str):
+        return [table_path(given)]
     from discreet.engines.spark_session import SparkInput
 
     if isinstance(given, SparkInput):

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from pyarrow import Array, Buffer, Table
 
 
+# what the database calls the disk that its rows may take
+_DISK_LIMIT: Final = "max_temp_directory_size"
 # memory of the database in MB, and at least so much for each column: it holds a block of every column at once
 _MEMORY: Final = 512
 _MEMORY_OF_COLUMN: Final = 1
@@ -104,7 +106,7 @@ class PersonCap:
             _raise_alone(KeyboardInterrupt())
         if error is not None and _is_of_duckdb(error):
             # nothing but the disk or its memory can fail there, and its own words might hold cells
-            _raise_alone(scratch.no_room())
+            _raise_alone(scratch.no_memory() if _is_short_of_memory(error) else scratch.no_room())
 
     def add(self, persons: Array, kept: npt.NDArray[np.bool_] | None, grid: FloatArray) -> None:
         """Take one batch: the person of every row read, which rows are kept, and the kept rows (1, x, y) in steps."""
@@ -359,6 +361,13 @@ def _is_of_duckdb(error: BaseException) -> bool:
     import duckdb
 
     return isinstance(error, duckdb.Error)
+
+
+def _is_short_of_memory(error: BaseException) -> bool:
+    """Whether the database ran out of memory; it says the same of a full disk, and names the limit that it met."""
+    import duckdb
+
+    return isinstance(error, duckdb.OutOfMemoryException) and _DISK_LIMIT not in str(error)
 
 
 def _raise_alone(problem: BaseException) -> NoReturn:

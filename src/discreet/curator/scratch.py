@@ -44,3 +44,14 @@ def no_room(reason: str | None = None) -> DataError:
     """
     why = f" ({reason})" if reason else ""
     return DataError(f"rows could not be stored on disk{why}; free some space, or set TMPDIR to another folder")
+
+
+def no_memory() -> DataError:
+    """Build the error for rows of persons that a database cannot sort in the memory that it may use.
+
+    >>> print(no_memory())
+    rows could not be sorted by person in memory; declare fewer columns or levels, or free some memory
+    """
+    return DataError(
+        "rows could not be sorted by person in memory; declare fewer columns or levels, or free some memory"
+    )

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set, Sized
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set, Sized
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
@@ -136,11 +136,13 @@ def check_names(wanted: Sequence[str], found: Sequence[str]) -> None:
     ...
     discreet.errors.DataError: the columns 'age' and 'Age ' differ only in case, blanks or Unicode form; rename one
     """
-    folded = [_folded(other) for other in found]
+    by_fold: dict[str, list[str]] = {}
+    for other in found:
+        by_fold.setdefault(_folded(other), []).append(other)
     for name in wanted:
-        alike = [other for other, fold in zip(found, folded, strict=True) if fold == _folded(name)]
+        alike = by_fold.get(_folded(name), [])
         if name not in alike:
-            hint = _near(name, folded)
+            hint = _near(name, by_fold)
             if not hint and len(wanted) > 1 and not set(wanted) & set(found):
                 hint = ", nor any other that is; the first line of a CSV file must be the column names"
             raise DataError(f"the table has no column {name!r}, which is required{hint}")
@@ -153,11 +155,11 @@ def check_names(wanted: Sequence[str], found: Sequence[str]) -> None:
             )
 
 
-def _near(name: str, folded: Sequence[str]) -> str:
+def _near(name: str, folded: Collection[str]) -> str:
     """Say that some name is nearly the wanted one, and not which."""
     if _folded(name) in folded:
         return "; a name in it differs from this only in case, blanks or Unicode form"
-    near = get_close_matches(_folded(name), folded, n=1)
+    near = get_close_matches(_folded(name), list(folded), n=1)
     return "; a name in it is very similar: compare the spelling" if near else ""
 
 

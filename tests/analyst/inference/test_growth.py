@@ -9,6 +9,7 @@ import pytest
 
 from discreet.analyst.equations.noise_covariance import EntryNoise, product_covariance
 from discreet.analyst.inference import growth as module
+from discreet.analyst.inference import nuisance as nuisance_module
 from discreet.analyst.inference.growth import Growth, growth_bound, largest_growth, reduced, runs
 from discreet.analyst.inference.nuisance import covariance_root, nuisance, nuisances
 from discreet.analyst.inference.score import score_from_sums
@@ -122,7 +123,8 @@ def test_the_bound_is_reached():
 
 
 @pytest.mark.parametrize("hidden", [False, True])
-def test_what_is_open_beside_many_coefficients_is_as_one_by_one(hidden):
+def test_what_is_open_beside_many_coefficients_is_as_one_by_one(hidden, monkeypatch):
+    monkeypatch.setattr(nuisance_module, "DENSE", 40)
     score = many_columns(hidden)
     L = np.eye(SIZE + 1)[[0, 1, 30, SIZE]]
     root = covariance_root(score)
@@ -144,9 +146,11 @@ def test_what_is_open_beside_many_coefficients_is_as_one_by_one(hidden):
 
 
 def test_too_many_directions_are_left_to_the_whole_matrix(monkeypatch):
+    monkeypatch.setattr(nuisance_module, "DENSE", 40)
     score = many_columns(hidden=True)
     L = np.eye(SIZE + 1)[:2]
     expected = nuisances(score, L)
+    assert len(expected[0].growth) < SIZE
     monkeypatch.setattr(module, "_MOST", 9)
     whole = nuisances(score, L)
     assert len(whole[0].growth) == SIZE

@@ -9,7 +9,7 @@ import pytest
 from scipy.optimize import brentq
 
 from discreet.analyst.inference.contrasts import unit_map
-from discreet.analyst.inference.score import contrast_terms, fieller_sets, score_inference
+from discreet.analyst.inference.score import contrast_terms, fieller_sets, score_inference, stacked
 from discreet.analyst.model import fit, read_model
 from discreet.analyst.solvers.least_squares import solve_ols, solve_ridge
 from discreet.design.model import Design
@@ -121,3 +121,20 @@ def test_indefinite_sums_still_give_intervals_for_the_penalised_coefficients():
 
 
 # -- small pieces ----------------------------------------------------------------------------------------------------
+
+
+def test_several_tables_at_once_have_the_terms_of_each():
+    scores, L = [], None
+    for seed in (1, 2, 3):
+        release = made(Design("y", COLUMNS), table(), sigma=3.0, seed=seed).release
+        _, equations = read_model(release, None, None, None)
+        theta = solve_ols(equations.integer_gram, equations.integer_b).exact
+        scores.append(score_inference(equations, theta, np.zeros(len(theta))))
+        L = unit_map(equations)[:3]
+    together = contrast_terms(stacked(scores), L)
+    sets = fieller_sets(together, 1.96)
+    for index, score in enumerate(scores):
+        alone = contrast_terms(score, L)
+        for name in ("sampling", "privacy", "q1", "q2"):
+            assert np.allclose(getattr(together, name)[index], getattr(alone, name), rtol=1e-12)
+        assert np.allclose(sets.upper[index], fieller_sets(alone, 1.96).upper, rtol=1e-12)

@@ -101,7 +101,7 @@ def averaged_covariance(variance: FloatArray, shared: FloatArray, moments: Float
 
 
 def form_covariance(noise: EntryNoise, W: FloatArray, S: FloatArray, T: FloatArray) -> FloatArray:
-    """Cov(w'F s, w'F t) for each row w, s, t of three matrices, shape (m,).
+    """Cov(w'F s, w'F t) for each row w, s, t of three matrices, shape (..., m).
 
     It is sum_i w_i^2 sum_l T_il s_l t_l + sum_{i != k} w_i w_k T_ik s_i t_k, and of indicators
     sum_j r_j w_j (2 w_0 s_j t_j + w_j (s_0 t_j + s_j t_0)).
@@ -111,7 +111,7 @@ def form_covariance(noise: EntryNoise, W: FloatArray, S: FloatArray, T: FloatArr
     noise
         F, shape (p, p).
     W, S, T
-        Shapes (m, p), or (1, p) for one row that serves all.
+        Shapes (..., m, p), or (..., 1, p) for one row that serves all.
 
     Examples
     --------
@@ -121,9 +121,9 @@ def form_covariance(noise: EntryNoise, W: FloatArray, S: FloatArray, T: FloatArr
     """
     variance = noise.variance
     off = variance - np.diag(variance.diagonal())
-    own = (W**2 * ((S * T) @ variance)).sum(axis=1)
-    both = W * (2 * W[:, :1] * S * T + W * (S[:, :1] * T + S * T[:, :1])) @ noise.shared
-    return cast("FloatArray", own + (((W * S) @ off) * (W * T)).sum(axis=1) + both)
+    own = (W**2 * ((S * T) @ variance)).sum(axis=-1)
+    both = W * (2 * W[..., :1] * S * T + W * (S[..., :1] * T + S * T[..., :1])) @ noise.shared
+    return cast("FloatArray", own + (((W * S) @ off) * (W * T)).sum(axis=-1) + both)
 
 
 def square_covariance(noise: EntryNoise, s: FloatArray, t: FloatArray) -> float:

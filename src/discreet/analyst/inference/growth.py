@@ -26,7 +26,7 @@ from discreet.exact.arrays import FloatArray
 _CLOSE: Final = 1e-11  # by how much a step may still change the two largest eigenvalues, or of those above 1 which part
 _SMALL: Final = 1e-9  # what is left of a unit vector that lies in a span, up to rounding
 _FEW: Final = 4
-DENSE: Final = 40  # coefficients up to which one matrix for each combination is faster
+DENSE: Final = 100  # coefficients up to which one matrix for each combination is faster
 _MOST: Final = 120  # vectors in a basis; beyond this a decomposition of the whole matrix is as fast
 _AT_ONCE: Final = 2**23  # numbers in the bases of combinations that are treated together
 

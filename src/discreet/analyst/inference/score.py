@@ -300,6 +300,17 @@ def score_from_sums(sums: FloatArray, nobs: float, C: FloatArray, noise: EntryNo
     return line.inference(C, noise, _Ridge(H, float(size), H, np.zeros(size)))
 
 
+def stacked(scores: Sequence[ScoreInference]) -> ScoreInference:
+    """What several tables say of the same coefficients, for `contrast_terms`: what that reads has one more axis."""
+    return replace(
+        scores[0],
+        contrast=np.array([score.contrast for score in scores]),
+        inverse=np.array([score.inverse for score in scores]),
+        sampling=np.array([score.sampling for score in scores]),
+        privacy=np.array([score.privacy for score in scores]),
+    )
+
+
 def noise_map(equations: NormalEquations) -> FloatArray:
     """C, with which noise F in the sums of (1, features, target) enters those of (z, target), shape (k+1, p).
 
@@ -325,18 +336,18 @@ def contrast_terms(inference: ScoreInference, L: FloatArray) -> ContrastTerms:
     Parameters
     ----------
     inference
-        Of the coefficients.
+        Of the coefficients, or several stacked by `stacked`; terms then have one more axis, the first.
     L
         Shape (m, k).
     """
     privacy = np.maximum(_forms(L, inference.privacy), 0.0)
-    total = (_forms(L, inference.sampling) + privacy)[:, None]
+    total = (_forms(L, inference.sampling) + privacy)[..., None]
     toward = L @ inference.covariance
     # where nothing varies there is no direction to move along, and none is needed
     v = np.divide(toward, total, out=np.zeros_like(toward), where=total > 0)
     W = L @ inference.inverse @ inference.noise_map
     R = v @ inference.noise_map
-    here = inference.contrast[None, :]
+    here = inference.contrast[..., None, :]
     return ContrastTerms(
         sampling=inference.sampling_along(L),
         privacy=privacy,
@@ -346,7 +357,7 @@ def contrast_terms(inference: ScoreInference, L: FloatArray) -> ContrastTerms:
 
 
 def _forms(L: FloatArray, M: FloatArray) -> FloatArray:
-    return cast("FloatArray", ((L @ M) * L).sum(axis=1))
+    return cast("FloatArray", ((L @ M) * L).sum(axis=-1))
 
 
 def fieller_sets(terms: ContrastTerms, z: FloatArray | float, *, more: float = 0.0) -> SetArray:

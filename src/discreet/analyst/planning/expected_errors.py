@@ -28,6 +28,7 @@ from discreet.analyst.inference.score import (
     is_identity,
     noise_map,
     score_from_sums,
+    stacked,
 )
 from discreet.analyst.values.confidence_sets import ConfidenceSet
 from discreet.exact.arrays import FloatArray
@@ -113,16 +114,15 @@ class Draws:
             scores = self._scores(1.0, self.usual)
             while some := list(islice(scores, max(1, _TOGETHER // self._L.size))):
                 sure = bounded(some, self._L, z)
-                for score, own in zip(some, sure, strict=True):
-                    read = self._read(score, L, z)
+                read = self._read(some, L, z)
+                for index, score in enumerate(some):
                     # in doubt is what other coefficients that are not well known may leave open: there the sets
                     # themselves decide
-                    if score is not None and self._in_doubt(score, self._L[~own], z):
+                    if score is not None and self._in_doubt(score, self._L[~sure[index]], z):
                         self.check()
-                        read[2] = _widths(_about(score, L, self.equations), self.level)
-                    parts.append(read)
-        sampling, privacy, width = (np.array(parts) * self._scale[asked]).transpose(1, 0, 2)
-        return DrawnErrors(sampling, privacy, width)
+                        read[2, index] = _widths(_about(score, L, self.equations), self.level)
+                parts.append(read)
+        return DrawnErrors(*(np.concatenate(parts, axis=1) * self._scale[asked]))
 
     def enough(self, rows_factor: float, share: float, draws: int, among: BoolArray, *, sets: bool) -> BoolArray:
         """Whether the interval of each coefficient is bounded in at least a share of the draws, shape (k,).
@@ -180,17 +180,19 @@ class Draws:
 
     def _in_doubt(self, score: ScoreInference, L: FloatArray, z: float) -> bool:
         """Whether an interval is bounded unless the other coefficients leave it open, for any row of L."""
-        return len(L) > 0 and bool(np.isfinite(self._read(score, L, z)[2]).any())
+        return len(L) > 0 and bool(np.isfinite(self._read([score], L, z)[2]).any())
 
     @staticmethod
-    def _read(score: ScoreInference | None, L: FloatArray, z: float) -> FloatArray:
-        """Parts of the standard error and width of the interval of each combination in the rows of L, shape (3, m)."""
-        if score is None:
-            return np.full((3, len(L)), np.inf)
-        terms = contrast_terms(score, L)
-        sets = fieller_sets(terms, z)
-        width = np.where(sets.kind == "interval", sets.upper - sets.lower, np.inf)
-        return np.array([np.sqrt(terms.sampling), np.sqrt(terms.privacy), width])
+    def _read(scores: Sequence[ScoreInference | None], L: FloatArray, z: float) -> FloatArray:
+        """Parts of the standard error and width of the interval of each row of L in each draw, shape (3, m, rows)."""
+        out = np.full((3, len(scores), len(L)), np.inf)
+        usable = [index for index, score in enumerate(scores) if score is not None]
+        if usable:
+            terms = contrast_terms(stacked([score for score in scores if score is not None]), L)
+            sets = fieller_sets(terms, z)
+            width = np.where(sets.kind == "interval", sets.upper - sets.lower, np.inf)
+            out[:, usable] = np.sqrt(terms.sampling), np.sqrt(terms.privacy), width
+        return out
 
 
 def errors_now(equations: NormalEquations, level: float) -> DrawnErrors:

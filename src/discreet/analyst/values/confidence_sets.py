@@ -195,7 +195,7 @@ def quadratic_sets(lead: FloatArray, middle: FloatArray, rest: FloatArray) -> Se
         first, second = far / lead, np.where(far == 0, 0.0, -rest / far)
         only = -rest / (2 * middle)
     line = (lead == 0) & (middle != 0)
-    kind = np.full(len(lead), "everything", dtype="<U10")
+    kind = np.full(lead.shape, "everything", dtype="<U10")
     kind[two] = np.where(lead[two] > 0, "interval", "outside")
     kind[line] = np.where(middle[line] > 0, "above", "below")
     lower = np.where(two, np.minimum(first, second), np.where(kind == "above", only, -np.inf))
