@@ -60,7 +60,7 @@ test-spark: .venv-spark/test.stamp  ## the same totals on Spark: local, a cluste
 
 test-browser: .venv/browser.stamp  ## the studio in a real browser, where Chromium is installed; pictures in .studio-screenshots
 	@command -v chromium chromium-browser google-chrome >/dev/null || echo 'Chromium is not installed, so tests in a browser are skipped; on Debian: apt-get install chromium'
-	OPENBLAS_NUM_THREADS=1 STUDIO_BROWSER=1 timeout 180 $(BIN)/python -m pytest -n 0 -p no:randomly --durations=5 tests/browser
+	OPENBLAS_NUM_THREADS=1 STUDIO_BROWSER=1 timeout 300 $(BIN)/python -m pytest -n 0 -p no:randomly --durations=5 tests/browser
 
 test-r: .venv/dev.stamp  ## r/discreet.R against Python, where R is installed (Debian: r-base-core)
 	@command -v Rscript >/dev/null || echo 'R is not installed, so its tests are skipped; on Debian: apt-get install r-base-core'
