@@ -163,11 +163,14 @@ def stopping_child(
 ) -> subprocess.Popen[str]:
     """The program, which stops at a stage, says so, and goes on when it gets a line."""
     code = (
-        f"{begin}import sys, time, pathlib\n"
+        f"{begin}import sys, select, pathlib\n"
         "import discreet.workflow, discreet.files, discreet.mechanisms.sampling.sampler\n"
         f"known = {STAGES[stage]}\n"
         "def wait(*given, **named):\n"
-        "    print('ready', flush=True)\n    sys.stdin.readline()\n    return known(*given, **named)\n"
+        "    print('ready', flush=True)\n"
+        # a signal just before a read that waits would be seen only after it, so no wait is long
+        "    while not select.select([sys.stdin], [], [], 0.02)[0]:\n        pass\n"
+        "    sys.stdin.readline()\n    return known(*given, **named)\n"
         f"{STAGES[stage]} = wait\n"
         "from discreet.cli.main import run\nrun()"
     )
