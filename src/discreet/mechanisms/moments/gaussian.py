@@ -96,10 +96,14 @@ class GaussianMoments:
 
 
 def plus_noise(exact: Sequence[int], noise: Sequence[int], law: NoiseLaw, size: int) -> tuple[int, ...]:
-    """Exact entries of an upper triangle plus their noise, and squares of indicators that are copies of noisy sums.
+    """Exact entries of an upper triangle plus their noise; the squares of indicators are not looked at.
 
     >>> plus_noise((3, 1, 2, 9, 2, 2), (1, 2, 3, 0, 5, 6), NoiseLaw(8, {}, "none", indicators=((1, 1),)), 3)
     (4, 3, 5, 3, 7, 8)
     """
-    noisy = [total + variate for total, variate in zip(exact, noise, strict=True)]  # [P:moments-noise]
+    copies = law.copies(size)
+    noisy = [
+        0 if place in copies else total + variate  # [P:moments-noise]
+        for place, (total, variate) in enumerate(zip(exact, noise, strict=True))
+    ]
     return tuple(law.with_copies(noisy, size))  # [P:copied-squares]
