@@ -84,6 +84,7 @@ class Account:
                     "fingerprint": _kept(fingerprint), "epsilon": request.budget.epsilon,
                     "delta": request.budget.delta, "mechanism": request.mechanism, "made_by": f"discreet {__version__}",
                     "description": request.description, **({"once": request.once} if request.once else {}),
+                    **({"answer": dict(request.answer)} if request.answer else {}),
                 }))  # fmt: skip
                 at("reserving")
                 books = book(tape, self.storage.ledger_id, self.dataset)
@@ -205,7 +206,7 @@ def _check_unused(tape: Tape, request: SpendRequest, known: Collection[str]) -> 
     if other is not None and other not in known:
         raise SpecError(
             f"request {other!r} of this ledger has used up what is asked for ({request.description}), and a session is "
-            "used once: two parts under one mask would show the difference of their exact sums. Nothing was spent; "
+            "used once: two parts under one mask would show a difference that no promise covers. Nothing was spent; "
             f"discreet ledger export writes the part of {other!r} again, and any other table needs a new session"
         )  # [P:ledger-once]
 

@@ -156,6 +156,21 @@ def used_by(event: Event) -> str:
     return str(_facts(event).get("once", "")).partition(" ")[0]
 
 
+def contradicted(event: Event, text: str) -> str | None:
+    """The first field in which a release, as text, is not what a part of an event is of; none if all agree.
+
+    A part that does not say what it is of is of no release.
+    """
+    answer, body = _facts(event).get("answer", {"curators": None}), json.loads(text)
+    return next((path for path, value in answer.items() if _field(body, path) != value), None)
+
+
+def _field(body: object, path: str) -> object:
+    for name in path.split("."):
+        body = body.get(name) if isinstance(body, dict) else None
+    return body
+
+
 def book(tape: Tape, ledger_id: str, dataset: str) -> Books:
     """The books of one data set."""
     found = every_book(tape, ledger_id, dataset)
