@@ -50,7 +50,7 @@ def planned(space: Workspace, books: discreet.Ledger, dataset: str) -> Any:  # n
 def page(space: Workspace, name: str, status: int = 200, **values: object) -> Response:
     """The page of one ledger."""
     files = ledgers(space)
-    chosen = name if name in files else space.state.release.get("ledger", "")
+    chosen = name if name in files else space.state.account[0]
     chosen = chosen if chosen in files else next(iter(files), "")
     facts: dict[str, Any] = {"statuses": [], "history": [], "after": {}, "message": "", "errors": {}, "typed": Form([])}
     if chosen:
