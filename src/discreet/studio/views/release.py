@@ -14,6 +14,7 @@ from typing import Any, Final
 from starlette.responses import Response
 
 import discreet
+from discreet.studio.advice import said
 from discreet.studio.draft import Draft
 from discreet.studio.folder import FieldError
 from discreet.studio.forms import Form
@@ -22,7 +23,7 @@ from discreet.studio.rendering import render, see_other
 from discreet.studio.repeating import Recipe
 from discreet.studio.views.expected import cost_of, known
 from discreet.studio.views.ledger import FILE as LEDGER
-from discreet.studio.views.ledger import ledgers, planned
+from discreet.studio.views.ledger import ledgers, planned, room
 from discreet.studio.views.ledger import page as ledger_page
 from discreet.studio.views.settings import settings_of
 from discreet.studio.workspace import Workspace, notices, quiet
@@ -70,12 +71,12 @@ def create(space: Workspace, form: Form) -> Response:
             books = discreet.Ledger(path) if exists else discreet.Ledger.create(path)
             books.declare(dataset, epsilon=epsilon, delta=delta, unit=unit)
     except FieldError as error:
-        return _refused(space, form, goes_to, error.field, str(error))
+        return _refused(space, form, goes_to, error.field, said(error))
     except discreet.DiscreetError as error:
-        said = str(error)
+        text = said(error)
         places = (("data set", "dataset"), ("ledger", "ledger_file"), ("delta", "budget_delta"))
-        field = next((place for word, place in places if word in said[:60]), "budget_epsilon")
-        return _refused(space, form, goes_to, field, said)
+        field = next((place for word, place in places if word in text[:60]), "budget_epsilon")
+        return _refused(space, form, goes_to, field, text)
     if goes_to == "/release":
         space.store.change(accounts=space.state.charged_to(name, dataset))
     return see_other(goes_to)
@@ -102,6 +103,7 @@ def confirm(space: Workspace, form: Form) -> Response:
         if form.get("sure") != "yes":
             raise FieldError("sure", "tick this first: it cannot be taken back")  # noqa: TRY301
         stem = (form.get("name") or _name(space)).removesuffix(END)
+        space.folder.check_stem(stem, "name")
         for end in (END, *BESIDE):
             space.folder.new_file(f"{stem}{end}", "name", end)
         begun = asked | {
@@ -111,9 +113,9 @@ def confirm(space: Workspace, form: Form) -> Response:
         space.store.change(begun=begun)
     except FieldError as error:
         field = error.field if error.field in ("sure", "name", "sign") else "form"
-        return page(space, 422, errors={field: str(error)}, typed=form)
+        return page(space, 422, errors={field: said(error)}, typed=form)
     except discreet.DiscreetError as error:
-        return page(space, 422, errors={"form": str(error)}, typed=form)
+        return page(space, 422, errors={"form": said(error)}, typed=form)
     return _begin(space, work, form.get("request"))
 
 
@@ -255,6 +257,7 @@ def page(space: Workspace, status: int = 200, **values: object) -> Response:
         "refusal": "", "message": "", "design": None, "asked": None, "cost": None, "spent": None, "after": None,
         "notices": (), "ledgers": ledgers(space), "accounts": [], "keys": space.folder.listed(".pem"), "name": "",
         "request": secrets.token_hex(16), "no_reason": [], "typed": Form([]), "ledger_file": LEDGER, "errors": {},
+        "room": room,
         "ledger": asked_for["ledger"], "dataset": asked_for["dataset"], "shown": _digest(asked_for),
     }  # fmt: skip
     try:
@@ -271,7 +274,7 @@ def page(space: Workspace, status: int = 200, **values: object) -> Response:
             facts["spent"] = books.status(facts["dataset"])
             facts["after"] = planned(space, books, facts["dataset"])
     except discreet.DiscreetError as error:
-        facts["refusal"] = str(error)
+        facts["refusal"] = said(error)
     return render(space, "release", "release", status, **(facts | values))
 
 
