@@ -151,6 +151,12 @@ def used_once(tape: Tape, once: str) -> str | None:
     return next((event.request for event in events if _facts(event).get("once") == once), None)
 
 
+def recorded_under(tape: Tape, fingerprint: Mapping[str, str], dataset: str) -> str | None:
+    """The first data set, other than this one, that a table of this fingerprint was charged to; none if none was."""
+    events = tape.events("kind = 'reserve' AND dataset != ?", dataset)
+    return next((event.dataset for event in events if _facts(event).get("fingerprint") == fingerprint), None)
+
+
 def used_by(event: Event) -> str:
     """The first word of what the request of an event has used up, such as the id of a session; empty for any other."""
     return str(_facts(event).get("once", "")).partition(" ")[0]

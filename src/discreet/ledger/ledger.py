@@ -167,6 +167,7 @@ class Ledger:
         *,
         new_release: bool = False,
         accept_changed_data: bool = False,
+        refuse_shared_table: bool = False,
     ) -> Account:
         """The data set's account: the `spend` of `discreet.release` and of the primitives.
 
@@ -182,8 +183,11 @@ class Ledger:
             Pay for another release although the same one exists.
         accept_changed_data
             Take a table that differs from the last one; it spends the same budget.
+        refuse_shared_table
+            Refuse a table that was charged to another data set of this ledger: its people would lose the sum of both
+            budgets. Files are known by their bytes, other tables by their rows under the same design.
         """
-        account = Account(self._storage, dataset, request_id, new_release, accept_changed_data)
+        account = Account(self._storage, dataset, request_id, new_release, accept_changed_data, refuse_shared_table)
         self._books(dataset)
         return account
 
